@@ -1,0 +1,25 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+)
+
+// version is set by the linker (-X main.version=...); a plain build says "devel".
+var version = "devel"
+
+func init() {
+	verbs["version"] = verb{"print the version, the commit and the Go version", func([]string) int {
+		commit := "unknown"
+		if info, ok := debug.ReadBuildInfo(); ok {
+			for _, setting := range info.Settings {
+				if setting.Key == "vcs.revision" {
+					commit = setting.Value
+				}
+			}
+		}
+		fmt.Printf("stone %s, commit %s, %s\n", version, commit, runtime.Version())
+		return 0
+	}}
+}

@@ -1,0 +1,3 @@
+module loadstone.dev/stone
+
+go 1.26
