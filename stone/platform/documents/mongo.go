@@ -1,0 +1,139 @@
+package documents
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+)
+
+// mongoStore is a MongoDB server; a document's key is its _id.
+type mongoStore struct{ client *mongo.Client }
+
+func openMongo(address string) (Store, error) {
+	client, err := mongo.Connect(options.Client().ApplyURI(address).
+		SetBSONOptions(&options.BSONOptions{UseJSONStructTags: true}))
+	if err != nil {
+		return nil, fmt.Errorf("documents: %w", err)
+	}
+	return &mongoStore{client}, nil
+}
+
+func (s *mongoStore) Collection(database, name string) Collection {
+	return &mongoCollection{s.client.Database(database).Collection(name)}
+}
+
+func (s *mongoStore) Ping(ctx context.Context) error { return s.client.Ping(ctx, nil) }
+
+func (s *mongoStore) Close(ctx context.Context) error { return s.client.Disconnect(ctx) }
+
+type mongoCollection struct{ collection *mongo.Collection }
+
+func (c *mongoCollection) EnsureIndex(ctx context.Context, field string, unique bool) error {
+	if err := checkFields(field); err != nil {
+		return err
+	}
+	_, err := c.collection.Indexes().CreateOne(ctx, mongo.IndexModel{
+		Keys: bson.D{{Key: field, Value: 1}}, Options: options.Index().SetUnique(unique)})
+	return translateMongo(err)
+}
+
+func (c *mongoCollection) Insert(ctx context.Context, document any) error {
+	_, err := c.collection.InsertOne(ctx, document)
+	return translateMongo(err)
+}
+
+func (c *mongoCollection) Put(ctx context.Context, items ...Keyed) error {
+	if len(items) == 0 {
+		return nil
+	}
+	writes := make([]mongo.WriteModel, len(items))
+	for i, item := range items {
+		writes[i] = mongo.NewReplaceOneModel().SetUpsert(true).
+			SetFilter(bson.D{{Key: "_id", Value: item.Key}}).SetReplacement(item.Document)
+	}
+	_, err := c.collection.BulkWrite(ctx, writes, options.BulkWrite().SetOrdered(false))
+	return translateMongo(err)
+}
+
+func (c *mongoCollection) Get(ctx context.Context, into any, where ...Condition) error {
+	filter, err := mongoFilter(where)
+	if err != nil {
+		return err
+	}
+	err = c.collection.FindOne(ctx, filter).Decode(into)
+	if errors.Is(err, mongo.ErrNoDocuments) {
+		return ErrNotFound
+	}
+	return translateMongo(err)
+}
+
+func (c *mongoCollection) Find(ctx context.Context, into any, query Query) error {
+	filter, err := mongoFilter(query.Where)
+	if err != nil {
+		return err
+	}
+	find := options.Find().SetLimit(int64(query.Limit))
+	if query.OrderBy != "" {
+		if err := checkFields(query.OrderBy); err != nil {
+			return err
+		}
+		direction := 1
+		if query.Descending {
+			direction = -1
+		}
+		find.SetSort(bson.D{{Key: query.OrderBy, Value: direction}})
+	}
+	cursor, err := c.collection.Find(ctx, filter, find)
+	if err != nil {
+		return translateMongo(err)
+	}
+	return translateMongo(cursor.All(ctx, into))
+}
+
+func (c *mongoCollection) Count(ctx context.Context, where ...Condition) (int, error) {
+	filter, err := mongoFilter(where)
+	if err != nil {
+		return 0, err
+	}
+	count, err := c.collection.CountDocuments(ctx, filter)
+	return int(count), translateMongo(err)
+}
+
+func (c *mongoCollection) Clear(ctx context.Context) error {
+	_, err := c.collection.DeleteMany(ctx, bson.D{})
+	return translateMongo(err)
+}
+
+// mongoFilter joins conditions by $and, because two of them may name the same field.
+func mongoFilter(where []Condition) (bson.D, error) {
+	if len(where) == 0 {
+		return bson.D{}, nil
+	}
+	terms := make(bson.A, len(where))
+	for i, condition := range where {
+		if err := checkFields(condition.Field); err != nil {
+			return nil, err
+		}
+		operator := bson.D{{Key: "$in", Value: append(bson.A{}, condition.Values...)}}
+		if len(condition.Values) == 1 {
+			operator = bson.D{{Key: "$eq", Value: condition.Values[0]}}
+		}
+		terms[i] = bson.D{{Key: condition.Field, Value: operator}}
+	}
+	return bson.D{{Key: "$and", Value: terms}}, nil
+}
+
+func translateMongo(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case mongo.IsDuplicateKeyError(err):
+		return fmt.Errorf("%w: %w", ErrDuplicate, err)
+	default:
+		return fmt.Errorf("documents: %w", err)
+	}
+}
