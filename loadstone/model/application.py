@@ -1,0 +1,155 @@
+"""An application: a graph of services with what runs them, what they need and how they are judged ready."""
+
+from __future__ import annotations
+
+import graphlib
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from loadstone.model.base import Finding, Model, did_you_mean
+from loadstone.model.units import Duration, Memory
+from loadstone.model.workload import Workload
+
+Tier = Literal["frontend", "logic", "caching", "storage", "tracing"]
+Port = Annotated[int, Field(ge=1, le=65535)]
+Cpu = Annotated[float, Field(gt=0, le=1024)]
+ServiceName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,62}$")]
+
+
+class Resources(Model):
+    """Limits of one replica: ``cpu`` in cores, ``memory`` in bytes; None is unlimited."""
+
+    cpu: Cpu | None = None
+    memory: Memory | None = None
+
+    def times(self, factor: float) -> Resources:
+        """Both limits multiplied, as vertical scaling does."""
+        return Resources(
+            cpu=self.cpu * factor if self.cpu else None,
+            memory=int(self.memory * factor) if self.memory else None,
+        )
+
+
+class Runs(Model):
+    """What runs a service: a service of the ``stone`` binary, named store software, or the chosen document store."""
+
+    stone: str | None = None
+    software: str | None = None
+    documents: Literal[True] | None = None
+    """A document store: which software is a setting of the study (``documents: postgres | mongodb``)."""
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> Runs:
+        if sum(option is not None for option in (self.stone, self.software, self.documents)) != 1:
+            raise ValueError("give exactly one of 'stone', 'software', 'documents'")
+        return self
+
+
+class Readiness(Model):
+    """When a replica counts as ready: an HTTP 200 on a port, or that the port accepts connections."""
+
+    port: str | None = None
+    http: Annotated[str | None, Field(pattern=r"^/")] = None
+    within: Duration = 60.0
+
+
+class Service(Model):
+    """One service of an application."""
+
+    tier: Tier
+    runs: Runs
+    ports: dict[str, Port] = {}
+    needs: list[str] = []
+    resources: Resources = Resources()
+    replicas: Annotated[int, Field(ge=1, le=1000)] = 1
+    readiness: Readiness = Readiness()
+
+
+class Entry(Model):
+    """Where requests enter the application."""
+
+    service: str
+    port: str
+
+
+class Growth(Model):
+    """A check after a trial: a collection must have grown by what completed writes of an operation say."""
+
+    store: str
+    collection: str
+    operation: str
+
+
+class Application(Model):
+    """The system under test, as data: one ``application.yaml``."""
+
+    name: ServiceName
+    description: str = ""
+    entry: Entry
+    services: Annotated[dict[ServiceName, Service], Field(min_length=1)]
+    workloads: Annotated[dict[str, Workload], Field(min_length=1)]
+    default_workload: str
+    seeding: Literal["hotel"] | None = None
+    checks: list[Growth] = []
+
+    def findings(self) -> Iterator[Finding]:
+        """Unknown names, cycles, port clashes; each at the key that is wrong."""
+        yield from self._unknown_names()
+        yield from self._cycles()
+        yield from self._port_clashes()
+        for name, workload in self.workloads.items():
+            for path, message in workload.findings():
+                yield ("workloads", name, *path), message
+
+    def _unknown_names(self) -> Iterator[Finding]:
+        names = list(self.services)
+        for name, service in self.services.items():
+            for index, need in enumerate(service.needs):
+                if need not in self.services:
+                    yield ("services", name, "needs", index), f"no service {need!r}" + did_you_mean(need, names)
+            port = service.readiness.port
+            if port is not None and port not in service.ports:
+                message = f"{name} has no port {port!r}" + did_you_mean(port, list(service.ports))
+                yield ("services", name, "readiness", "port"), message
+        if self.entry.service not in self.services:
+            message = f"no service {self.entry.service!r}" + did_you_mean(self.entry.service, names)
+            yield ("entry", "service"), message
+        elif self.entry.port not in self.services[self.entry.service].ports:
+            ports = list(self.services[self.entry.service].ports)
+            message = f"{self.entry.service} has no port {self.entry.port!r}" + did_you_mean(self.entry.port, ports)
+            yield ("entry", "port"), message
+        if self.default_workload not in self.workloads:
+            message = f"no workload {self.default_workload!r}" + did_you_mean(
+                self.default_workload, list(self.workloads)
+            )
+            yield ("default_workload",), message
+        for index, check in enumerate(self.checks):
+            if check.store not in self.services:
+                yield ("checks", index, "store"), f"no service {check.store!r}" + did_you_mean(check.store, names)
+            operations = sorted({op for workload in self.workloads.values() for op in workload.operations})
+            if check.operation not in operations:
+                message = f"no workload has an operation {check.operation!r}"
+                yield ("checks", index, "operation"), message + did_you_mean(check.operation, operations)
+
+    def _cycles(self) -> Iterator[Finding]:
+        graph = {name: [need for need in s.needs if need in self.services] for name, s in self.services.items()}
+        try:
+            graphlib.TopologicalSorter(graph).prepare()
+        except graphlib.CycleError as error:
+            cycle = list(reversed(error.args[1]))
+            yield ("services", cycle[0], "needs"), f"services need each other in a circle: {' -> '.join(cycle)}"
+
+    def _port_clashes(self) -> Iterator[Finding]:
+        for name, service in self.services.items():
+            seen: dict[int, str] = {}
+            for port, number in service.ports.items():
+                if number in seen:
+                    yield ("services", name, "ports", port), f"port {number} is already port {seen[number]!r}"
+                seen[number] = port
+
+    def start_order(self) -> list[str]:
+        """Service names, each after all that it needs."""
+        graph = {name: service.needs for name, service in self.services.items()}
+        return list(graphlib.TopologicalSorter(graph).static_order())

@@ -1,0 +1,66 @@
+"""A resolved deployment: every replica with its node, limits and needs; what orchestrators render."""
+
+from __future__ import annotations
+
+from loadstone.model.application import Readiness, Resources, Tier
+from loadstone.model.base import Model
+from loadstone.model.cluster import Node
+from loadstone.model.software import Software
+
+
+class Replica(Model):
+    """One replica of a service, placed on a node."""
+
+    service: str
+    index: int
+    tier: Tier
+    node: str
+    resources: Resources
+    stone: str | None = None
+    software: str | None = None
+    ports: dict[str, int]
+    needs: tuple[str, ...]
+    readiness: Readiness
+
+    @property
+    def name(self) -> str:
+        """``rate-1``, ``rate-2`` ...: unique in its deployment."""
+        return f"{self.service}-{self.index}"
+
+
+class Deployment(Model):
+    """All replicas of an application for one treatment, in start order."""
+
+    name: str
+    application: str
+    profile: str
+    documents: str
+    entry_service: str
+    entry_port: str
+    nodes: tuple[Node, ...]
+    replicas: tuple[Replica, ...]
+    software: dict[str, Software]
+    warnings: tuple[str, ...] = ()
+
+    def of(self, service: str) -> list[Replica]:
+        """The replicas of one service."""
+        return [replica for replica in self.replicas if replica.service == service]
+
+    def node(self, name: str) -> Node:
+        """The node of that name."""
+        return next(node for node in self.nodes if node.name == name)
+
+
+class AuditRow(Model):
+    """One limit of one replica: what was wanted and what the kernel says is in force."""
+
+    replica: str
+    node: str
+    what: str
+    wanted: str
+    effective: str
+
+    @property
+    def ok(self) -> bool:
+        """Whether the effective value is the wanted one."""
+        return self.wanted == self.effective

@@ -1,0 +1,63 @@
+"""Errors a user can act on, each with its exit code."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+class LoadstoneError(Exception):
+    """An error with a clear message for the user; ``exit_code`` is what the command line returns."""
+
+    exit_code = 1
+
+    def __init__(self, message: str, remedy: str = "") -> None:
+        super().__init__(message if not remedy else f"{message}\n  {remedy}")
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong in an input file: where, and what to do about it."""
+
+    file: Path | str
+    line: int
+    where: str
+    message: str
+
+    def __str__(self) -> str:
+        place = f"{self.file}:{self.line}" if self.line else f"{self.file}"
+        return f"{place}: {self.where}: {self.message}" if self.where else f"{place}: {self.message}"
+
+
+class InputError(LoadstoneError):
+    """The user's files or flags are wrong."""
+
+    exit_code = 2
+
+    def __init__(self, problems: list[Problem] | str) -> None:
+        self.problems = problems if isinstance(problems, list) else []
+        super().__init__("\n".join(map(str, problems)) if isinstance(problems, list) else problems)
+
+
+class PreflightError(LoadstoneError):
+    """This machine or cluster lacks something that the study needs."""
+
+    exit_code = 3
+
+
+class DeploymentError(LoadstoneError):
+    """The application could not be deployed or did not become ready."""
+
+    exit_code = 3
+
+
+class TrialsInvalid(LoadstoneError):
+    """Trials were invalid, so the study could not answer."""
+
+    exit_code = 4
+
+
+class Interrupted(LoadstoneError):
+    """Stopped by the user or a signal; finished trials are kept and the run can be resumed."""
+
+    exit_code = 130

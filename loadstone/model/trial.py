@@ -1,0 +1,63 @@
+"""Treatments and trials: what a plan is made of, with ids that say what they are."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Literal
+
+from loadstone.model.application import Resources
+from loadstone.model.base import Model
+from loadstone.model.study import Settings
+
+Phase = Literal["fixed", "bracket", "fine", "confirm"]
+
+
+def _digest(value: object) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:12]
+
+
+class Treatment(Model):
+    """One combination of levels, fully resolved."""
+
+    application: str
+    application_digest: str
+    settings: Settings
+    factors: tuple[str, ...]
+    """The names of the factors that the study varies."""
+    resources: dict[str, Resources] = {}
+
+    @property
+    def id(self) -> str:
+        """A hash of everything that is deployed."""
+        return _digest(self.model_dump(mode="json", exclude={"factors"}))
+
+    @property
+    def levels(self) -> dict[str, str]:
+        """Level by factor name."""
+        return {name: str(getattr(self.settings, name)) for name in self.factors}
+
+    @property
+    def label(self) -> str:
+        """``orchestrator=process scaling=vertical``; the application's name where nothing is varied."""
+        return " ".join(f"{name}={level}" for name, level in self.levels.items()) or self.application
+
+
+class Trial(Model):
+    """One measured run of a treatment at one load."""
+
+    treatment: Treatment
+    phase: Phase
+    rate: float
+    repetition: int
+    warmup_s: float
+    duration_s: float
+    load_digest: str
+    """A digest of all other load settings, so that a changed SLO or timeout is another trial."""
+    seed: int
+
+    @property
+    def id(self) -> str:
+        """A hash of the resolved treatment, load and repetition."""
+        fields = self.model_dump(mode="json", exclude={"treatment"})
+        return _digest({"treatment": self.treatment.id, **fields})
