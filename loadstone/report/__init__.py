@@ -1,0 +1,1 @@
+"""Draws what the analysis found: figures, tables, one self-contained page."""
