@@ -1,0 +1,121 @@
+// Package config reads the environment, which is all that configures a service: processes,
+// containers and pods are given the same variables.
+package config
+
+import (
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// Wants says which variables a service cannot do without.
+type Wants struct {
+	Needs     []string // names of services and caches, e.g. "geo", "memcached-rate"
+	Documents bool     // a document store
+}
+
+// Config is the validated environment of one service.
+type Config struct {
+	Listen    string              // host:port of the service itself
+	Admin     string              // host:port of /healthz and /readyz; empty: none
+	Needs     map[string][]string // addresses (host:port) by need
+	Documents string              // URL of the document store
+	Quirks    bool                // STONE_PROFILE=dsb-quirks
+	LogLevel  slog.Level
+}
+
+// Error is one variable that is missing or wrong; its text says what to set.
+type Error struct{ Variable, Value, Problem, Remedy string }
+
+func (e *Error) Error() string {
+	if e.Value == "" {
+		return fmt.Sprintf("%s is not set: %s", e.Variable, e.Remedy)
+	}
+	return fmt.Sprintf("%s=%q: %s: %s", e.Variable, e.Value, e.Problem, e.Remedy)
+}
+
+// Load reads and checks the variables; the first that is wrong is the error (an *Error).
+func Load(wants Wants, getenv func(string) string) (Config, error) {
+	config := Config{
+		Listen:    getenv("STONE_LISTEN"),
+		Admin:     getenv("STONE_ADMIN"),
+		Documents: getenv("STONE_DOCUMENTS"),
+		Needs:     make(map[string][]string),
+	}
+	if err := checkAddress("STONE_LISTEN", config.Listen); err != nil {
+		return config, err
+	}
+	if config.Admin != "" {
+		if err := checkAddress("STONE_ADMIN", config.Admin); err != nil {
+			return config, err
+		}
+	}
+	for _, name := range wants.Needs {
+		variable := Variable(name)
+		for _, address := range strings.Split(getenv(variable), ",") {
+			address = strings.TrimSpace(address)
+			if err := checkAddress(variable, address); err != nil {
+				return config, err
+			}
+			config.Needs[name] = append(config.Needs[name], address)
+		}
+	}
+	if wants.Documents {
+		if err := checkDocuments(config.Documents); err != nil {
+			return config, err
+		}
+	}
+	switch profile := getenv("STONE_PROFILE"); profile {
+	case "":
+	case "dsb-quirks":
+		config.Quirks = true
+	default:
+		return config, &Error{"STONE_PROFILE", profile, "no such profile", "leave it empty or set it to dsb-quirks"}
+	}
+	if level := getenv("STONE_LOG_LEVEL"); level != "" {
+		if err := config.LogLevel.UnmarshalText([]byte(level)); err != nil {
+			return config, &Error{"STONE_LOG_LEVEL", level, "no such level", "set it to debug, info, warn or error"}
+		}
+	}
+	return config, nil
+}
+
+// Variable names the variable that says where a need is: STONE_NEED_MEMCACHED_RATE for memcached-rate.
+func Variable(need string) string {
+	return "STONE_NEED_" + strings.ToUpper(strings.ReplaceAll(need, "-", "_"))
+}
+
+func checkAddress(variable, value string) error {
+	const remedy = "set it to host:port, for example 127.0.0.1:8083"
+	if value == "" {
+		return &Error{variable, "", "", remedy}
+	}
+	_, port, err := net.SplitHostPort(value)
+	if err != nil {
+		return &Error{variable, value, "not host:port", remedy}
+	}
+	if number, err := strconv.Atoi(port); err != nil || number < 0 || number > 65535 {
+		return &Error{variable, value, "port is not a number from 0 to 65535", remedy}
+	}
+	return nil
+}
+
+func checkDocuments(value string) error {
+	const remedy = "set it to postgres://user@host:port/database or mongodb://host:port"
+	if value == "" {
+		return &Error{"STONE_DOCUMENTS", "", "", remedy}
+	}
+	// The value may hold a password, so an error shows no more than its scheme.
+	parsed, err := url.Parse(value)
+	if err != nil || parsed.Host == "" {
+		return &Error{"STONE_DOCUMENTS", "(not shown)", "not the URL of a document store", remedy}
+	}
+	switch parsed.Scheme {
+	case "postgres", "postgresql", "mongodb", "mongodb+srv":
+		return nil
+	}
+	return &Error{"STONE_DOCUMENTS", parsed.Scheme + "://...", "no such document store", remedy}
+}

@@ -1,0 +1,83 @@
+package rpc
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/resolver"
+	"google.golang.org/grpc/resolver/manual"
+)
+
+// callTimeout ends a call whose caller set no deadline. It is longer than any latency that a load
+// generator still counts as good; it keeps a stuck neighbour from holding requests for ever.
+const callTimeout = 10 * time.Second
+
+// Dial prepares a client of a service's replicas; calls go round robin over those that are
+// connected. A single host name is resolved by DNS and stands for all its addresses; otherwise the
+// addresses are the replicas. It connects in the background and reconnects within a second.
+func Dial(addresses ...string) (*grpc.ClientConn, error) {
+	target, options := target(addresses)
+	options = append(options,
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultServiceConfig(`{"loadBalancingConfig":[{"round_robin":{}}]}`),
+		grpc.WithUnaryInterceptor(withDeadline),
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{
+			Time: keepaliveInterval, Timeout: keepaliveTimeout, PermitWithoutStream: true,
+		}),
+		grpc.WithConnectParams(grpc.ConnectParams{
+			Backoff:           backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second},
+			MinConnectTimeout: time.Second,
+		}),
+		grpc.WithIdleTimeout(0),
+		grpc.WithSharedWriteBuffer(true),
+	)
+	connection, err := grpc.NewClient(target, options...)
+	if err != nil {
+		return nil, fmt.Errorf("client of %v: %w", addresses, err)
+	}
+	connection.Connect()
+	return connection, nil
+}
+
+func target(addresses []string) (string, []grpc.DialOption) {
+	if len(addresses) == 1 {
+		host, _, err := net.SplitHostPort(addresses[0])
+		if err == nil && net.ParseIP(host) == nil {
+			return "dns:///" + addresses[0], nil
+		}
+	}
+	var replicas resolver.State
+	for _, address := range addresses {
+		replicas.Addresses = append(replicas.Addresses, resolver.Address{Addr: address})
+	}
+	static := manual.NewBuilderWithScheme("static")
+	static.InitialState(replicas)
+	return "static:///replicas", []grpc.DialOption{grpc.WithResolvers(static)}
+}
+
+func withDeadline(ctx context.Context, method string, request, answer any, connection *grpc.ClientConn,
+	invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
+	if _, set := ctx.Deadline(); !set {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, callTimeout)
+		defer cancel()
+	}
+	return invoke(ctx, method, request, answer, connection, options...)
+}
+
+// Connected is a health check: it holds while at least one replica is connected.
+func Connected(connection *grpc.ClientConn) func(context.Context) error {
+	return func(context.Context) error {
+		if state := connection.GetState(); state != connectivity.Ready {
+			return fmt.Errorf("not connected (%s)", state)
+		}
+		return nil
+	}
+}

@@ -1,0 +1,61 @@
+// Package rpc holds what every gRPC server and client of an application has in common.
+package rpc
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/status"
+)
+
+const (
+	keepaliveInterval = 30 * time.Second
+	keepaliveTimeout  = 10 * time.Second
+)
+
+// NewServer makes a gRPC server. A handler that panics answers Internal and is logged; an error
+// that is no gRPC status answers Unavailable: it comes from a store or a neighbour.
+func NewServer(log *slog.Logger) *grpc.Server {
+	return grpc.NewServer(
+		grpc.UnaryInterceptor(guard(log)),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: keepaliveInterval, Timeout: keepaliveTimeout}),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{
+			MinTime: keepaliveInterval / 2, PermitWithoutStream: true,
+		}),
+		// Standing workers keep their grown stacks between requests.
+		grpc.NumStreamWorkers(uint32(2*runtime.GOMAXPROCS(0))),
+		grpc.SharedWriteBuffer(true),
+	)
+}
+
+func guard(log *slog.Logger) grpc.UnaryServerInterceptor {
+	return func(ctx context.Context, request any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (answer any, err error) {
+		defer func() {
+			if cause := recover(); cause != nil {
+				log.Error("handler panicked", "method", info.FullMethod, "cause", fmt.Sprint(cause))
+				answer, err = nil, status.Errorf(codes.Internal, "%s: %v", info.FullMethod, cause)
+			}
+		}()
+		answer, err = handle(ctx, request)
+		if err != nil {
+			err = asStatus(err)
+		}
+		return answer, err
+	}
+}
+
+func asStatus(err error) error {
+	if _, isStatus := status.FromError(err); isStatus {
+		return err
+	}
+	if ctxStatus := status.FromContextError(err); ctxStatus.Code() != codes.Unknown {
+		return ctxStatus.Err()
+	}
+	return status.Error(codes.Unavailable, err.Error())
+}

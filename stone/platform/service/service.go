@@ -1,0 +1,206 @@
+// Package service runs one service of an application: configuration, log, listeners, readiness,
+// graceful stop.
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	grpchealth "google.golang.org/grpc/health"
+	"google.golang.org/grpc/health/grpc_health_v1"
+
+	"loadstone.dev/stone/platform/config"
+	"loadstone.dev/stone/platform/health"
+	"loadstone.dev/stone/platform/logging"
+	"loadstone.dev/stone/platform/rpc"
+)
+
+// Exit codes of Run.
+const (
+	Done       = 0
+	Unexpected = 1
+	BadInput   = 2
+)
+
+// stopTimeout is how long requests in flight may take to end once a stop is asked for: less than
+// the ten seconds after which Docker and others kill.
+const stopTimeout = 8 * time.Second
+
+// Definition describes a service: what it needs and how it starts.
+type Definition struct {
+	Summary string
+	config.Wants
+	// Start builds the service on its host: it registers handlers, conditions and what to do at the
+	// stop, and returns without waiting for a neighbour.
+	Start func(ctx context.Context, host *Host) error
+}
+
+// Host is what a service is built on.
+type Host struct {
+	Config config.Config
+	Log    *slog.Logger
+	Health *health.Health
+	RPC    *grpc.Server
+	// HTTP is nil for a service that speaks gRPC.
+	HTTP *http.ServeMux
+
+	background sync.WaitGroup
+	closers    []func()
+	context    context.Context
+}
+
+// Dial connects to a needed service and makes the connection a condition of readiness.
+func (h *Host) Dial(need string) (*grpc.ClientConn, error) {
+	connection, err := rpc.Dial(h.Config.Needs[need]...)
+	if err != nil {
+		return nil, err
+	}
+	h.Health.Need(need, rpc.Connected(connection))
+	h.OnStop(func() { _ = connection.Close() })
+	return connection, nil
+}
+
+// OnStop has something closed after the last request; what was added last is closed first.
+func (h *Host) OnStop(close func()) { h.closers = append(h.closers, close) }
+
+// Background runs work beside the requests; the stop cancels its context and waits for its end.
+func (h *Host) Background(work func(context.Context)) {
+	h.background.Go(func() { work(h.context) })
+}
+
+// Run serves until the context ends (the caller ties it to SIGTERM and SIGINT), then lets requests
+// in flight end. It returns the exit code; complaints go to stderr.
+func Run(ctx context.Context, name string, definition Definition, getenv func(string) string, stderr io.Writer) int {
+	settings, err := config.Load(definition.Wants, getenv)
+	if err != nil {
+		fmt.Fprintf(stderr, "stone serve %s: %v\n", name, err)
+		return BadInput
+	}
+	log := logging.New(stderr, settings.LogLevel, name)
+	background, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	host := &Host{
+		Config: settings, Log: log, Health: health.New(), RPC: rpc.NewServer(log), context: background,
+	}
+	if err := definition.Start(background, host); err != nil {
+		fmt.Fprintf(stderr, "stone serve %s: %v\n", name, err)
+		return BadInput
+	}
+	err = host.serve(ctx)
+	cancel()
+	host.background.Wait()
+	for i := len(host.closers) - 1; i >= 0; i-- {
+		host.closers[i]()
+	}
+	if err != nil {
+		log.Error("stopped", "error", err)
+		return Unexpected
+	}
+	log.Info("stopped")
+	return Done
+}
+
+func (h *Host) serve(ctx context.Context) error {
+	listener, err := net.Listen("tcp", h.Config.Listen)
+	if err != nil {
+		return fmt.Errorf("STONE_LISTEN: %w", err)
+	}
+	failed := make(chan error, 2)
+	if h.Config.Admin != "" {
+		stop, err := h.serveAdmin(failed)
+		if err != nil {
+			_ = listener.Close()
+			return err
+		}
+		defer stop()
+	}
+	var stop func()
+	if h.HTTP != nil {
+		stop = h.serveHTTP(listener, failed)
+	} else {
+		stop = h.serveRPC(listener, failed)
+	}
+	h.Log.Info("serving", "listen", listener.Addr().String(), "admin", h.Config.Admin)
+	select {
+	case <-ctx.Done():
+		h.Log.Info("stopping")
+		err = nil
+	case err = <-failed:
+	}
+	stop()
+	return err
+}
+
+// whenReady does something once every condition has been met for the first time.
+func (h *Host) whenReady(do func()) {
+	h.Background(func(ctx context.Context) {
+		for !h.Health.State(ctx).Ready {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(200 * time.Millisecond):
+			}
+		}
+		do()
+		h.Log.Info("ready")
+	})
+}
+
+func (h *Host) serveAdmin(failed chan<- error) (func(), error) {
+	listener, err := net.Listen("tcp", h.Config.Admin)
+	if err != nil {
+		return nil, fmt.Errorf("STONE_ADMIN: %w", err)
+	}
+	mux := http.NewServeMux()
+	h.Health.Register(mux)
+	return h.serveMux(mux, listener, failed), nil
+}
+
+func (h *Host) serveHTTP(listener net.Listener, failed chan<- error) func() {
+	h.Health.Register(h.HTTP)
+	h.whenReady(func() {})
+	return h.serveMux(h.HTTP, listener, failed)
+}
+
+func (h *Host) serveMux(mux *http.ServeMux, listener net.Listener, failed chan<- error) func() {
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(h.Log.Handler(), slog.LevelWarn)}
+	go func() {
+		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			failed <- err
+		}
+	}()
+	return func() {
+		ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
+		defer cancel()
+		if server.Shutdown(ctx) != nil {
+			_ = server.Close()
+		}
+	}
+}
+
+func (h *Host) serveRPC(listener net.Listener, failed chan<- error) func() {
+	standard := grpchealth.NewServer()
+	standard.SetServingStatus("", grpc_health_v1.HealthCheckResponse_NOT_SERVING)
+	grpc_health_v1.RegisterHealthServer(h.RPC, standard)
+	h.whenReady(func() { standard.SetServingStatus("", grpc_health_v1.HealthCheckResponse_SERVING) })
+	go func() {
+		if err := h.RPC.Serve(listener); err != nil {
+			failed <- err
+		}
+	}()
+	return func() {
+		standard.Shutdown()
+		// GracefulStop waits for calls in flight without a bound of its own.
+		late := time.AfterFunc(stopTimeout, h.RPC.Stop)
+		defer late.Stop()
+		h.RPC.GracefulStop()
+	}
+}
