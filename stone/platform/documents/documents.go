@@ -45,8 +45,8 @@ type Collection interface {
 	// Get reads into (a pointer to a struct) a document that satisfies all conditions; ErrNotFound
 	// if there is none. Of several it is any one.
 	Get(ctx context.Context, into any, where ...Condition) error
-	// Find reads into (a pointer to a slice of structs) every document that the query selects;
-	// an empty slice if there is none.
+	// Find reads into (a pointer to an empty slice of structs) every document that the query selects;
+	// it stays empty if there is none.
 	Find(ctx context.Context, into any, query Query) error
 	// Count counts the documents that satisfy all conditions.
 	Count(ctx context.Context, where ...Condition) (int, error)

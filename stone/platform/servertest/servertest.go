@@ -1,0 +1,159 @@
+// Package servertest starts real servers for tests, on free loopback ports, as an unprivileged
+// user and with an empty data folder, and stops them when the test ends. A test whose server is
+// not installed is skipped and says what to install.
+package servertest
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/user"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Patience bounds every start; a slow machine makes a slow test.
+const patience = 60 * time.Second
+
+// Memcached starts a memcached and returns its host:port.
+func Memcached(t testing.TB) string {
+	t.Helper()
+	program := installed(t, "memcached", "memcached")
+	return start(t, "nobody", func(port string) *exec.Cmd {
+		return exec.Command(program, "-l", "127.0.0.1", "-p", port, "-U", "0", "-t", "2", "-m", "128")
+	})
+}
+
+// Redis starts a redis-server without persistence and returns its host:port.
+func Redis(t testing.TB) string {
+	t.Helper()
+	program := installed(t, "redis-server", "redis-server")
+	return start(t, "nobody", func(port string) *exec.Cmd {
+		return exec.Command(program, "--bind", "127.0.0.1", "--port", port, "--save", "", "--appendonly", "no")
+	})
+}
+
+// installed finds a program or skips the test.
+func installed(t testing.TB, program, remedy string) string {
+	t.Helper()
+	path, err := exec.LookPath(program)
+	if err != nil {
+		t.Skipf("%s is not installed; install %s", program, remedy)
+	}
+	return path
+}
+
+// start runs the server on a free port as account and returns its host:port once it accepts
+// connections. A port can be taken between its choice and its use, so a server that ends early
+// is tried again.
+func start(t testing.TB, account string, command func(port string) *exec.Cmd) string {
+	t.Helper()
+	var output bytes.Buffer
+	for range 3 {
+		port := freePort(t)
+		address := net.JoinHostPort("127.0.0.1", port)
+		output.Reset()
+		server := command(port)
+		server.Stdout, server.Stderr = &output, &output
+		server.Dir = "/"
+		become(t, server, account)
+		if err := server.Start(); err != nil {
+			t.Fatalf("servertest: start %s: %v", server.Path, err)
+		}
+		ended := make(chan struct{})
+		go func() { _ = server.Wait(); close(ended) }()
+		if accepts(address, ended) {
+			t.Cleanup(func() { stop(server, ended) })
+			return address
+		}
+		stop(server, ended)
+	}
+	t.Fatalf("servertest: server did not come up:\n%s", output.String())
+	return ""
+}
+
+// accepts waits until the address accepts a connection; false if the server ended or time is up.
+func accepts(address string, ended <-chan struct{}) bool {
+	deadline := time.Now().Add(patience)
+	for time.Now().Before(deadline) {
+		select {
+		case <-ended:
+			return false
+		case <-time.After(10 * time.Millisecond):
+		}
+		connection, err := net.DialTimeout("tcp", address, time.Second)
+		if err == nil {
+			_ = connection.Close()
+			return true
+		}
+	}
+	return false
+}
+
+// stop asks for a fast end (SIGINT is that for PostgreSQL too) and kills what does not listen.
+func stop(server *exec.Cmd, ended <-chan struct{}) {
+	_ = server.Process.Signal(syscall.SIGINT)
+	select {
+	case <-ended:
+	case <-time.After(10 * time.Second):
+		_ = server.Process.Kill()
+		<-ended
+	}
+}
+
+func freePort(t testing.TB) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatalf("servertest: %v", err)
+	}
+	defer func() { _ = listener.Close() }()
+	return strconv.Itoa(listener.Addr().(*net.TCPAddr).Port)
+}
+
+// become makes the command run as account if we are root, and end with the test process.
+func become(t testing.TB, command *exec.Cmd, account string) {
+	t.Helper()
+	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGINT}
+	if os.Geteuid() == 0 {
+		uid, gid := identity(t, account)
+		command.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+	}
+}
+
+// folder makes a temporary folder that account owns. It is not t.TempDir, whose parents are closed
+// to other users.
+func folder(t testing.TB, account string) string {
+	t.Helper()
+	path, err := os.MkdirTemp("", "servertest-")
+	if err != nil {
+		t.Fatalf("servertest: %v", err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(path) })
+	if os.Geteuid() == 0 {
+		uid, gid := identity(t, account)
+		if err := os.Chown(path, uid, gid); err != nil {
+			t.Fatalf("servertest: %v", err)
+		}
+	}
+	return path
+}
+
+func identity(t testing.TB, account string) (uid, gid int) {
+	t.Helper()
+	entry, err := user.Lookup(account)
+	if err == nil {
+		uid, err = strconv.Atoi(entry.Uid)
+	}
+	if err == nil {
+		gid, err = strconv.Atoi(entry.Gid)
+	}
+	if err != nil {
+		t.Fatalf("servertest: %v", fmt.Errorf("account %s: %w", account, err))
+	}
+	return uid, gid
+}
