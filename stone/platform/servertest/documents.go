@@ -23,7 +23,11 @@ func Postgres(t testing.TB) string {
 	if output, err := initialise.CombinedOutput(); err != nil {
 		t.Fatalf("servertest: initdb: %v\n%s", err, output)
 	}
-	address := start(t, "postgres", func(port string) *exec.Cmd {
+	// It listens before it serves: ask its own tool.
+	ready := func(port string) bool {
+		return exec.Command(filepath.Join(binaries, "pg_isready"), "-q", "-h", "127.0.0.1", "-p", port).Run() == nil
+	}
+	address := start(t, "postgres", ready, func(port string) *exec.Cmd {
 		return exec.Command(filepath.Join(binaries, "postgres"), "-D", data, "-p", port,
 			"-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "fsync=off")
 	})
@@ -51,12 +55,12 @@ func Mongo(t testing.TB) string {
 	var address string
 	if mongod, err := exec.LookPath("mongod"); err == nil {
 		data := folder(t, "nobody")
-		address = start(t, "nobody", func(port string) *exec.Cmd {
+		address = start(t, "nobody", accepts, func(port string) *exec.Cmd {
 			return exec.Command(mongod, "--bind_ip", "127.0.0.1", "--port", port, "--dbpath", data)
 		})
 	} else {
 		source := standIn(t)
-		address = start(t, "nobody", func(port string) *exec.Cmd {
+		address = start(t, "nobody", accepts, func(port string) *exec.Cmd {
 			return exec.Command("java", "-cp", source+"/*", filepath.Join(source, "MongoStandIn.java"), port)
 		})
 	}

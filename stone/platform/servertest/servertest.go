@@ -16,14 +16,14 @@ import (
 	"time"
 )
 
-// Patience bounds every start; a slow machine makes a slow test.
+// patience bounds every start; a slow machine makes a slow test.
 const patience = 60 * time.Second
 
 // Memcached starts a memcached and returns its host:port.
 func Memcached(t testing.TB) string {
 	t.Helper()
 	program := installed(t, "memcached", "memcached")
-	return start(t, "nobody", func(port string) *exec.Cmd {
+	return start(t, "nobody", accepts, func(port string) *exec.Cmd {
 		return exec.Command(program, "-l", "127.0.0.1", "-p", port, "-U", "0", "-t", "2", "-m", "128")
 	})
 }
@@ -32,7 +32,7 @@ func Memcached(t testing.TB) string {
 func Redis(t testing.TB) string {
 	t.Helper()
 	program := installed(t, "redis-server", "redis-server")
-	return start(t, "nobody", func(port string) *exec.Cmd {
+	return start(t, "nobody", accepts, func(port string) *exec.Cmd {
 		return exec.Command(program, "--bind", "127.0.0.1", "--port", port, "--save", "", "--appendonly", "no")
 	})
 }
@@ -47,15 +47,13 @@ func installed(t testing.TB, program, remedy string) string {
 	return path
 }
 
-// start runs the server on a free port as account and returns its host:port once it accepts
-// connections. A port can be taken between its choice and its use, so a server that ends early
-// is tried again.
-func start(t testing.TB, account string, command func(port string) *exec.Cmd) string {
+// start runs the server on a free port as account and returns its host:port once it is ready. A
+// port can be taken between its choice and its use, so a server that ends early is tried again.
+func start(t testing.TB, account string, ready func(port string) bool, command func(port string) *exec.Cmd) string {
 	t.Helper()
 	var output bytes.Buffer
 	for range 3 {
 		port := freePort(t)
-		address := net.JoinHostPort("127.0.0.1", port)
 		output.Reset()
 		server := command(port)
 		server.Stdout, server.Stderr = &output, &output
@@ -66,9 +64,9 @@ func start(t testing.TB, account string, command func(port string) *exec.Cmd) st
 		}
 		ended := make(chan struct{})
 		go func() { _ = server.Wait(); close(ended) }()
-		if accepts(address, ended) {
+		if becomesReady(port, ready, ended) {
 			t.Cleanup(func() { stop(server, ended) })
-			return address
+			return net.JoinHostPort("127.0.0.1", port)
 		}
 		stop(server, ended)
 	}
@@ -76,8 +74,8 @@ func start(t testing.TB, account string, command func(port string) *exec.Cmd) st
 	return ""
 }
 
-// accepts waits until the address accepts a connection; false if the server ended or time is up.
-func accepts(address string, ended <-chan struct{}) bool {
+// becomesReady waits for the server; false if it ended or patience did.
+func becomesReady(port string, ready func(port string) bool, ended <-chan struct{}) bool {
 	deadline := time.Now().Add(patience)
 	for time.Now().Before(deadline) {
 		select {
@@ -85,13 +83,21 @@ func accepts(address string, ended <-chan struct{}) bool {
 			return false
 		case <-time.After(10 * time.Millisecond):
 		}
-		connection, err := net.DialTimeout("tcp", address, time.Second)
-		if err == nil {
-			_ = connection.Close()
+		if ready(port) {
 			return true
 		}
 	}
 	return false
+}
+
+// accepts is the readiness of a server that serves as soon as it listens.
+func accepts(port string) bool {
+	connection, err := net.DialTimeout("tcp", net.JoinHostPort("127.0.0.1", port), time.Second)
+	if err != nil {
+		return false
+	}
+	_ = connection.Close()
+	return true
 }
 
 // stop asks for a fast end (SIGINT is that for PostgreSQL too) and kills what does not listen.

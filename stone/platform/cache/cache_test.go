@@ -1,0 +1,142 @@
+package cache_test
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"loadstone.dev/stone/platform/cache"
+	"loadstone.dev/stone/platform/servertest"
+)
+
+func open(t *testing.T, addresses ...string) cache.Cache {
+	t.Helper()
+	opened, err := cache.Open(strings.Join(addresses, ","))
+	check(t, err)
+	t.Cleanup(func() { check(t, opened.Close()) })
+	return opened
+}
+
+func TestSetAndGetMulti(t *testing.T) {
+	c := open(t, servertest.Memcached(t))
+	check(t, c.Ping())
+	check(t, c.Set("one", []byte("1")))
+	check(t, c.Set("one", []byte("uno")))
+	check(t, c.Set("empty", nil))
+	want(t, c, map[string]string{"one": "uno", "empty": ""}, "one", "empty", "absent", "one")
+	want(t, c, map[string]string{})
+	check(t, c.Flush())
+	want(t, c, map[string]string{}, "one", "empty")
+}
+
+func TestAddStoresOnce(t *testing.T) {
+	c := open(t, servertest.Memcached(t))
+	for _, first := range []bool{true, false} {
+		added, err := c.Add("key", fmt.Appendf(nil, "%v", first))
+		check(t, err)
+		if added != first {
+			t.Errorf("added = %v, want %v", added, first)
+		}
+	}
+	want(t, c, map[string]string{"key": "true"}, "key")
+}
+
+func TestIncrementIsAtomic(t *testing.T) {
+	c := open(t, servertest.Memcached(t))
+	if _, found, err := c.Increment("rooms", 1); found || err != nil {
+		t.Errorf("found = %v, %v; want a miss", found, err)
+	}
+	check(t, c.Set("rooms", []byte("5")))
+	var group sync.WaitGroup
+	for range 20 {
+		group.Go(func() {
+			if _, found, err := c.Increment("rooms", 2); !found || err != nil {
+				t.Errorf("found = %v, %v", found, err)
+			}
+		})
+	}
+	group.Wait()
+	if value, _, err := c.Increment("rooms", 0); value != 45 || err != nil {
+		t.Errorf("value = %d, %v; want 45", value, err)
+	}
+}
+
+func TestSeveralServersShareTheKeys(t *testing.T) {
+	addresses := []string{servertest.Memcached(t), servertest.Memcached(t)}
+	both := open(t, addresses...)
+	var keys []string
+	for i := range 100 {
+		keys = append(keys, fmt.Sprintf("hotel-%d", i))
+		check(t, both.Set(keys[i], []byte("x")))
+	}
+	total := 0
+	for _, address := range addresses {
+		found, err := open(t, address).GetMulti(keys)
+		check(t, err)
+		if len(found) == 0 {
+			t.Errorf("%s holds no key", address)
+		}
+		total += len(found)
+	}
+	if total != len(keys) {
+		t.Errorf("the servers hold %d keys, want each of %d once", total, len(keys))
+	}
+	found, err := both.GetMulti(keys)
+	check(t, err)
+	if len(found) != len(keys) {
+		t.Errorf("found %d of %d", len(found), len(keys))
+	}
+	check(t, both.Flush())
+	want(t, both, map[string]string{}, keys...)
+}
+
+func TestAnAbsentServerIsAnErrorAndTheOthersStillAnswer(t *testing.T) {
+	const nobody = "127.0.0.1:1"
+	if _, err := open(t, nobody).GetMulti([]string{"key"}); err == nil {
+		t.Error("GetMulti from nobody: no error")
+	}
+	live := servertest.Memcached(t)
+	half, kept := open(t, live, nobody), 0
+	for i := range 20 {
+		if half.Set(fmt.Sprint(i), []byte("x")) == nil {
+			kept++
+		}
+	}
+	keys := make([]string, 20)
+	for i := range keys {
+		keys[i] = fmt.Sprint(i)
+	}
+	found, err := half.GetMulti(keys)
+	if err == nil || len(found) != kept || kept == 0 {
+		t.Errorf("found %d of %d kept, error %v; want all kept and an error", len(found), kept, err)
+	}
+}
+
+func TestOpenRefusesWhatIsNoAddress(t *testing.T) {
+	for _, addresses := range []string{"", "localhost", "127.0.0.1:11211,", ":11211", "a:1, b"} {
+		if _, err := cache.Open(addresses); err == nil {
+			t.Errorf("%q: no error", addresses)
+		}
+	}
+}
+
+func want(t *testing.T, c cache.Cache, want map[string]string, keys ...string) {
+	t.Helper()
+	found, err := c.GetMulti(keys)
+	check(t, err)
+	got := map[string]string{}
+	for key, value := range found {
+		got[key] = string(value)
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
