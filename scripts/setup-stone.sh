@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# Builds the static binary .build/stone.
+source "$(dirname "$0")/common.sh"
+
+needed=1.26
+case $(uname -m) in aarch64) machine=arm64 ;; *) machine=amd64 ;; esac
+remedy="  curl -fsSL https://go.dev/dl/go$needed.0.linux-$machine.tar.gz | sudo tar -C /usr/local -xz
+  /usr/local/go is then found without more ado"
+command -v go >/dev/null || fail "Go $needed or newer is needed and no 'go' is installed.
+$remedy"
+# Asked inside the module, Go 1.21 and later fetch the toolchain that go.mod names by themselves.
+found=$(cd stone && GOTOOLCHAIN=auto go env GOVERSION 2>>"$log") || found=$(go version | awk '{print $3}')
+[ "$(printf '%s\n' "$needed" "${found#go}" | sort -V | head -n 1)" = "$needed" ] ||
+    fail "Go $needed or newer is needed, this is $found ($(command -v go)).
+$remedy"
+
+say "stone -> .build/stone (a minute or two the first time)"
+version=$(sed -n 's/^__version__ = "\(.*\)"/\1/p' loadstone/__init__.py)
+# Without a commit to record (a tarball, a checkout of another user) the build would stop at stamping it.
+vcs=false
+if git rev-parse HEAD >/dev/null 2>&1; then vcs=auto; fi
+cd stone
+export CGO_ENABLED=0 GOTOOLCHAIN=auto
+logged go build -trimpath -buildvcs="$vcs" -ldflags "-s -w -X main.version=$version" -o ../.build/stone.part ./cmd/stone
+mv ../.build/stone.part ../.build/stone

@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# Installs what Loadstone needs from Debian or Ubuntu: setup-system.sh run | test | python
+# Only what is missing is installed; no service is started or enabled, and what runs already is left alone.
+source "$(dirname "$0")/common.sh"
+
+# has PACKAGE: is what we need of it there, from wherever it came?
+has() {
+    case $1 in
+        postgresql) compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null || command -v postgres >/dev/null ;;
+        python3-venv) python3 -c 'import venv, ensurepip' 2>/dev/null ;;
+        *) command -v "$1" >/dev/null ;;
+    esac
+}
+
+case ${1:-run} in
+    run) packages=(memcached redis-server postgresql) ;;
+    test) packages=(memcached redis-server postgresql nginx) ;;
+    python) packages=(python3 python3-venv) ;;
+    *) fail "usage: $0 run | test | python" 2 ;;
+esac
+missing=()
+for package in "${packages[@]}"; do has "$package" || missing+=("$package"); done
+[ ${#missing[@]} -gt 0 ] || exit 0
+
+line="sudo apt-get install -y --no-install-recommends ${missing[*]}"
+command -v apt-get >/dev/null || fail "not installed here: ${missing[*]}
+  Loadstone installs them itself on Debian and Ubuntu (there: $line); elsewhere use your system's own packages."
+as_root=()
+if [ "$(id -u)" != 0 ]; then
+    as_root=(sudo -n)
+    sudo -n true 2>/dev/null || fail "not installed here: ${missing[*]}; installing them needs root. Run this, then try again:
+  $line"
+fi
+as_root+=(env DEBIAN_FRONTEND=noninteractive)
+
+# Debian's packages start what they install, unless this file says no.
+policy=/usr/sbin/policy-rc.d
+allow_services() { [ -z "${policy_made:-}" ] || "${as_root[@]}" rm -f "$policy"; }
+trap allow_services EXIT
+if [ ! -e $policy ]; then
+    policy_made=yes
+    printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" tee $policy >/dev/null
+    "${as_root[@]}" chmod 755 $policy
+fi
+
+say "from Debian or Ubuntu: ${missing[*]} (installed, not started)"
+install=("${as_root[@]}" apt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends "${missing[@]}")
+if ! logged "${install[@]}" 2>/dev/null; then # old package lists are the usual reason
+    logged "${as_root[@]}" apt-get -o DPkg::Lock::Timeout=300 update || fail "the package lists could not be fetched"
+    logged "${install[@]}" || fail "could not install; to see why, run:
+  $line"
+fi
+# Nor are they to start at the next boot; what was there before keeps its setting.
+for package in "${missing[@]}"; do
+    case $package in
+        memcached | redis-server | postgresql | nginx)
+            if command -v systemctl >/dev/null; then logged "${as_root[@]}" systemctl disable "$package" || true; fi ;;
+    esac
+done
