@@ -1,0 +1,36 @@
+package data
+
+import "strconv"
+
+// Reservation books rooms of a hotel for the nights from InDate until OutDate.
+type Reservation struct {
+	HotelID      string `json:"hotelId"`
+	CustomerName string `json:"customerName"`
+	InDate       string `json:"inDate"`
+	OutDate      string `json:"outDate"`
+	Number       int    `json:"number"` // rooms booked
+}
+
+// RoomCount is how many rooms a hotel has.
+type RoomCount struct {
+	HotelID      string `json:"hotelId"`
+	NumberOfRoom int    `json:"numberOfRoom"`
+}
+
+// AllReservations is the one published reservation that is there before any load.
+func AllReservations() []Reservation {
+	return []Reservation{{HotelID: "4", CustomerName: "Alice", InDate: "2015-04-09", OutDate: "2015-04-10", Number: 1}}
+}
+
+// AllRoomCounts lists every hotel in order, as published.
+func AllRoomCounts() []RoomCount {
+	counts := make([]RoomCount, 0, Hotels)
+	for number := 1; number <= Hotels; number++ {
+		rooms := 200
+		if number > len(firstHotels) {
+			rooms = []int{200, 300, 250}[number%3]
+		}
+		counts = append(counts, RoomCount{strconv.Itoa(number), rooms})
+	}
+	return counts
+}
