@@ -1,0 +1,167 @@
+"""Latency and throughput against offered load, by operation, and over all percentiles."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from loadstone.analysis.results import Run
+from loadstone.analysis.summary import Row, Treatment
+from loadstone.model.slo import Slo
+
+SHARES = (0.5, 0.8, 0.95)
+"""Of the breaking point: where the percentile spectrum is shown."""
+
+_POINTS = """
+    trial_id, treatment, phase, rate, offered / window_s as offered_per_s, throughput,
+    p50_ms, p75_ms, p90_ms, p95_ms, p99_ms, p999_ms, max_ms, service_p99_ms,
+    1 - completed / nullif(offered, 0) as dropped_share, verdict, aborted_at_s
+"""
+
+
+def percentile_column(slo: Slo | None) -> tuple[str, str, float | None]:
+    """Column and name of the latency to show, with its limit in ms: the strictest that the SLO limits and trials have.
+
+    P99 without a limit where the SLO limits no percentile that trials have.
+    """
+    for percentile, limit in sorted((slo.limits if slo else {}).items(), reverse=True):
+        name = f"p{percentile:g}".replace(".", "")
+        if name in ("p50", "p75", "p90", "p95", "p99", "p999"):
+            return f"{name}_ms", f"P{percentile:g}", limit
+    return "p99_ms", "P99", None
+
+
+def load_points(trials: pa.Table) -> pa.Table:
+    """One row per trial that measured something: latency, throughput and dropped share against the offered load."""
+    return _sql(f"select {_POINTS} from trials where offered > 0 order by treatment, rate, trial_id", trials)
+
+
+def by_rate(trials: pa.Table) -> pa.Table:
+    """One row per treatment and fixed rate: verdicts, and the median with the range over repetitions.
+
+    Invalid trials are counted and left out of the rest.
+    """
+    return _sql(
+        """
+        select treatment, rate, count(*) as trials,
+          count(*) filter (verdict = 'held') as held,
+          count(*) filter (verdict = 'not held') as not_held,
+          count(*) filter (verdict = 'invalid') as invalid,
+          median(throughput) filter (verdict != 'invalid') as throughput,
+          median(p50_ms) filter (verdict != 'invalid') as p50_ms,
+          median(p99_ms) filter (verdict != 'invalid') as p99_ms,
+          min(p99_ms) filter (verdict != 'invalid') as p99_lowest_ms,
+          max(p99_ms) filter (verdict != 'invalid') as p99_highest_ms,
+          median(p999_ms) filter (verdict != 'invalid') as p999_ms,
+          sum(offered - completed) filter (verdict != 'invalid')
+            / nullif(sum(offered) filter (verdict != 'invalid'), 0) as dropped_share
+        from trials where phase = 'fixed' group by treatment, rate order by min("order"), rate
+        """,
+        trials,
+    )
+
+
+def _sql(query: str, trials: pa.Table) -> pa.Table:
+    with duckdb.connect() as connection:
+        connection.register("trials", trials)
+        return connection.sql(query).to_arrow_table()
+
+
+def near_shares(treatment: Treatment, shares: Iterable[float] = SHARES) -> list[tuple[float, Row]]:
+    """For each share of the reference load the nearest trial that ran to its end, with the share it really is at.
+
+    A trial is given once; full trials are preferred to the bracket's where both are about as near.
+    """
+    reference = treatment.reference
+    ran = [row for row in treatment.rows() if row["verdict"] != "invalid" and row["aborted_at_s"] is None]
+    if not ran or not reference:
+        return []
+
+    def distance(row: Row, wanted: float) -> float:
+        return abs(math.log(row["rate"] / (wanted * reference))) + (0.05 if row["phase"] == "bracket" else 0)
+
+    chosen = {}
+    for wanted in shares:
+        row = min(ran, key=lambda row: distance(row, wanted))
+        chosen[row["trial_id"]] = (row["rate"] / reference, row)
+    return sorted(chosen.values(), key=lambda pair: pair[0])
+
+
+def beside_breaking_point(treatment: Treatment) -> list[Row]:
+    """The held trial of the highest load, and the trial of the lowest load above it that did not hold.
+
+    Trials that ran to their end are preferred, as the latency of one that was stopped early is of its first part only.
+    """
+    held = max(treatment.rows("held"), key=lambda row: (row["rate"], row["repetition"]), default=None)
+    above = [row for row in treatment.rows("not held") if held is None or row["rate"] >= held["rate"]]
+    broke = min(above, key=lambda row: (row["aborted_at_s"] is not None, row["rate"]), default=None)
+    return [row for row in (held, broke) if row is not None]
+
+
+def spectrum(run: Run, treatment: Treatment) -> pa.Table:
+    """Latency in ms by percentile of the trials of ``near_shares``, from their summaries."""
+    rows = []
+    for portion, row in near_shares(treatment):
+        summary = _mapping(run.of_trial(row["trial_id"], "summary.json"))
+        for point in summary.get("spectrum") or []:
+            percentile, intended, service = point
+            rows.append(
+                _trial(row)
+                | {"share": portion, "percentile": percentile, "latency_ms": intended, "service_ms": service}
+            )
+    return pa.Table.from_pylist(rows, schema=_SPECTRUM)
+
+
+def operations(run: Run, treatment: Treatment) -> pa.Table:
+    """Counts and latency by operation of the trials of ``beside_breaking_point``, from their summaries."""
+    rows = []
+    for row in beside_breaking_point(treatment):
+        summary = _mapping(run.of_trial(row["trial_id"], "summary.json"))
+        for operation in summary.get("operations") or []:
+            counts, latency = operation["counts"], operation["latency_ms"]
+            offered, completed = counts["offered"], counts["completed"]
+            intended = latency["intended"]
+            rows.append(
+                _trial(row)
+                | {"operation": operation["name"], "offered": offered, "completed": completed}
+                | {"dropped_share": 1 - completed / offered if offered else None}
+                | {"violations": operation.get("violations")}
+                | {f"{name}_ms": intended.get(name) for name in ("p50", "p95", "p99", "p999", "max")}
+                | {"service_p99_ms": (latency.get("service") or {}).get("p99")}
+            )
+    return pa.Table.from_pylist(rows, schema=_OPERATIONS)
+
+
+def _trial(row: Row) -> Row:
+    return {name: row[name] for name in ("trial_id", "treatment", "phase", "rate", "verdict")}
+
+
+def _mapping(content: Any) -> dict[str, Any]:
+    return content if isinstance(content, dict) else {}
+
+
+_TRIAL = [
+    ("trial_id", pa.string()),
+    ("treatment", pa.string()),
+    ("phase", pa.string()),
+    ("rate", pa.float64()),
+    ("verdict", pa.string()),
+]
+_SPECTRUM = pa.schema(
+    [*_TRIAL, *((name, pa.float64()) for name in ("share", "percentile", "latency_ms", "service_ms"))]
+)
+_OPERATIONS = pa.schema(
+    [
+        *_TRIAL,
+        ("operation", pa.string()),
+        ("offered", pa.int64()),
+        ("completed", pa.int64()),
+        ("dropped_share", pa.float64()),
+        ("violations", pa.int64()),
+        *((f"{name}_ms", pa.float64()) for name in ("p50", "p95", "p99", "p999", "max", "service_p99")),
+    ]
+)

@@ -1,0 +1,196 @@
+"""Opens a run folder: the one place of the analysis that reads files; all else takes the tables that this returns.
+
+A run is often looked at while it is still going or after it was killed, so nothing that is missing or damaged is an
+error here: it becomes a warning, and the rest is used.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet
+import yaml
+from pydantic import ValidationError
+
+from loadstone.analysis.schema import factors_of, schema
+from loadstone.model.errors import InputError
+from loadstone.model.slo import Slo
+
+VERDICTS = ("held", "not held", "invalid")
+_RUN_FILES = ("plan.json", "study.yaml", "trials.parquet", "trials")
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of a study. ``trials`` has the columns of ``model/columns.py``, in the order they were run."""
+
+    folder: Path
+    study: dict[str, Any]
+    """The study as resolved (``plan.json``), else as given."""
+    plan: dict[str, Any]
+    provenance: dict[str, Any]
+    trials: pa.Table
+    warnings: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """The study's name; the folder's above the run where no study file says it."""
+        return str(self.study.get("name") or self.folder.resolve().parent.name)
+
+    @property
+    def objective(self) -> Slo | None:
+        """The SLO that trials were judged by, if the study names one that can be read."""
+        load = self.study.get("load") or {}
+        written = (load.get("capacity") or {}).get("slo") or load.get("slo")
+        try:
+            return Slo.model_validate(written) if written else None
+        except ValidationError:
+            return None
+
+    @property
+    def searches(self) -> bool:
+        """Whether the study asks for the breaking point rather than for fixed rates."""
+        return bool((self.study.get("load") or {}).get("capacity"))
+
+    def of_trial(self, trial_id: str, file: str) -> Any:
+        """A JSON file of one trial (``summary.json``, ``usage.json`` ...); None where it is missing or damaged."""
+        return _json(self.folder / "trials" / trial_id / file)[0]
+
+
+def find(path: Path) -> Path:
+    """The run folder at ``path``: itself, or the newest run in the folder of a study.
+
+    Raises InputError where there is none.
+    """
+    if not path.is_dir():
+        raise InputError(f"{path}: there is no such folder; give a run (results/<study>/<time>) or a study's results")
+    if _is_run(path):
+        return path
+    inside = sorted(child for child in path.iterdir() if child.is_dir())
+    if runs := [child for child in inside if _is_run(child)]:
+        return runs[-1]
+    if studies := [child.name for child in inside if any(_is_run(run) for run in child.iterdir() if run.is_dir())]:
+        raise InputError(f"{path}: holds the results of several studies; give one of them: {', '.join(studies)}")
+    raise InputError(f"{path}: holds no run; a run has a study.yaml, a plan.json and a folder trials")
+
+
+def _is_run(folder: Path) -> bool:
+    return any((folder / name).exists() for name in _RUN_FILES)
+
+
+def read(path: Path) -> Run:
+    """Read the run at ``path`` (see ``find``). Raises InputError where there is none; all else is a warning."""
+    folder = find(path)
+    warnings: list[str] = []
+    plan = _mapping(*_json(folder / "plan.json"), "plan.json", warnings)
+    provenance = _mapping(*_json(folder / "provenance.json"), "provenance.json", warnings)
+    study = plan.get("study")
+    if not isinstance(study, dict):
+        study = _mapping(*_yaml(folder / "study.yaml"), "study.yaml", warnings)
+    trials = _trials(folder, warnings)
+    return Run(folder, study, plan, provenance, trials, tuple(warnings))
+
+
+def _json(file: Path) -> tuple[Any, str]:
+    """The content, or None and what is wrong."""
+    try:
+        return json.loads(file.read_text()), ""
+    except FileNotFoundError:
+        return None, "is missing"
+    except (OSError, ValueError) as error:
+        return None, f"cannot be read: {error}"
+
+
+def _yaml(file: Path) -> tuple[Any, str]:
+    try:
+        return yaml.safe_load(file.read_text()), ""
+    except FileNotFoundError:
+        return None, "is missing"
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        return None, f"cannot be read: {' '.join(str(error).split())}"
+
+
+def _mapping(content: Any, problem: str, name: str, warnings: list[str]) -> dict[str, Any]:
+    if isinstance(content, dict):
+        return content
+    warnings.append(f"{name} {problem or 'is not a mapping'}")
+    return {}
+
+
+def _trials(folder: Path, warnings: list[str]) -> pa.Table:
+    """``trials.parquet`` where it is as new as every trial and has them all, else the trials' own files."""
+    files = sorted(folder.glob("trials/*/trial.json"))
+    table, problem = _parquet(folder / "trials.parquet")
+    if table is not None and files:
+        newest = max(file.stat().st_mtime for file in files)
+        if (folder / "trials.parquet").stat().st_mtime < newest:
+            problem = "is older than some trial"
+        elif set(table["trial_id"].to_pylist()) != {file.parent.name for file in files}:
+            problem = "does not have the trials of the folder"
+    if table is None or problem:
+        table = _from_files(files, warnings)
+        if problem != "is missing":
+            warnings.append(f"trials.parquet {problem}: the trials' own files were read instead")
+    unfinished = [path.name for path in sorted(folder.glob("trials/*/")) if not (path / "trial.json").exists()]
+    if unfinished:
+        warnings.append(f"no verdict yet, or interrupted: {_listed('trial', unfinished)}")
+    return table.sort_by([("order", "ascending"), ("started", "ascending")])
+
+
+def _parquet(file: Path) -> tuple[pa.Table | None, str]:
+    if not file.exists():
+        return None, "is missing"
+    try:
+        found = pa.parquet.read_table(file)
+        wanted = schema(factors_of(found.column_names))
+        if absent := [name for name in wanted.names if name not in found.column_names]:
+            return None, f"lacks the columns {', '.join(absent)}"
+        return found.select(wanted.names).cast(wanted), ""
+    except (pa.ArrowException, OSError, ValueError) as error:
+        return None, f"cannot be read: {str(error).splitlines()[0]}"
+
+
+def _from_files(files: Iterable[Path], warnings: list[str]) -> pa.Table:
+    rows, damaged = [], []
+    for file in files:
+        content, problem = _json(file)
+        row = content.get("row") if isinstance(content, dict) else None
+        if not isinstance(row, dict):
+            damaged.append(f"{file.parent.name} ({problem or 'no row'})")
+        elif problem := _row_problem(row):
+            damaged.append(f"{file.parent.name} ({problem})")
+        else:
+            rows.append(row)
+    if damaged:
+        warnings.append(f"left out, their trial.json is damaged: {_listed('trial', damaged)}")
+    factors = dict.fromkeys(name for row in rows for name in factors_of(row))
+    return pa.Table.from_pylist(rows, schema=schema(factors))
+
+
+def _row_problem(row: dict[str, Any]) -> str:
+    for field in schema(factors_of(row)):
+        value = row.get(field.name)
+        if value is None:
+            if not field.nullable:
+                return f"no {field.name}"
+            continue
+        try:
+            pa.scalar(value, field.type)
+        except (pa.ArrowException, TypeError, OverflowError):
+            return f"{field.name} is {value!r}"
+    if row["verdict"] not in VERDICTS:
+        return f"verdict is {row['verdict']!r}"
+    if not (math.isfinite(row["rate"]) and row["rate"] > 0):
+        return f"rate is {row['rate']!r}"
+    return ""
+
+
+def _listed(noun: str, names: list[str]) -> str:
+    shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+    return f"{len(names)} {noun}{'s' if len(names) != 1 else ''}: {shown}"

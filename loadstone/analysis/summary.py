@@ -1,0 +1,250 @@
+"""What each treatment of a run came to: its breaking point where there was a search, else what held at its rates."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from loadstone.analysis import breaking_point as bp
+from loadstone.analysis.results import Run
+from loadstone.analysis.schema import factors_of
+from loadstone.model.columns import FACTOR_PREFIX
+from loadstone.model.units import share
+
+Known = Literal["estimated", "bracketed", "above", "below", "nothing"]
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Searched:
+    """What a search knows about the breaking point.
+
+    ``estimated``: there is an estimate. ``bracketed``: only short trials so far, it lies from ``low`` to ``high``.
+    ``above``: every trial held, it lies above ``low``. ``below``: none held, it lies below ``high``.
+    ``nothing``: no valid trial. Loads in requests/s.
+    """
+
+    known: Known
+    low: float | None
+    high: float | None
+    result: bp.BreakingPoint | None
+    confirmed: bool | None
+    """Whether the confirming trials at 0.95 and 1.05 of it agreed; None while there are not both."""
+    evidence: tuple[str, ...]
+    """Trials that the estimate counts at full weight."""
+    bracket: tuple[str, ...]
+    """Short trials: they shape only where the estimate starts from."""
+    repetition: int | None = None
+    """Which of several searches of the treatment; None for all its trials together."""
+
+
+@dataclass(frozen=True)
+class Treatment:
+    """One treatment with all its trials."""
+
+    id: str
+    label: str
+    levels: dict[str, str]
+    trials: pa.Table
+    planned: int | None
+    """Trials that the plan has for fixed rates; a search decides as it goes."""
+    searched: Searched | None
+    """All trials of the treatment's searches together; None for fixed rates."""
+    searches: tuple[Searched, ...]
+    """Each search alone, where there are several."""
+    warnings: tuple[str, ...]
+
+    def count(self, verdict: str) -> int:
+        """Trials with that verdict."""
+        return int(pc.sum(pc.equal(self.trials["verdict"], verdict)).as_py() or 0)
+
+    @property
+    def held_up_to(self) -> float | None:
+        """The highest load below which, itself included, every valid trial held; None where there is none."""
+        broke = self.breaks_from
+        held = [row["rate"] for row in self.rows("held") if broke is None or row["rate"] < broke]
+        return max(held, default=None)
+
+    @property
+    def breaks_from(self) -> float | None:
+        """The lowest load at which some trial did not hold."""
+        return min((row["rate"] for row in self.rows("not held")), default=None)
+
+    @property
+    def reference(self) -> float | None:
+        """The load that others are given as a share of: the breaking point, else the highest held, else the lowest."""
+        if self.searched is not None and self.searched.result is not None:
+            return self.searched.result.breaking_point.value
+        valid = [row["rate"] for verdict in ("held", "not held") for row in self.rows(verdict)]
+        return self.held_up_to or min(valid, default=None)
+
+    def rows(self, verdict: str | None = None) -> list[Row]:
+        """The trials as mappings, in the order they were run."""
+        rows: list[Row] = self.trials.to_pylist()
+        return rows if verdict is None else [row for row in rows if row["verdict"] == verdict]
+
+
+def treatments(run: Run) -> list[Treatment]:
+    """All treatments that were planned or run, in the plan's order."""
+    planned = {str(t.get("id")): t for t in run.plan.get("treatments") or [] if isinstance(t, dict)}
+    ids = dict.fromkeys([*planned, *run.trials["treatment_id"].to_pylist()])
+    return [_treatment(run, treatment_id, planned.get(treatment_id, {})) for treatment_id in ids]
+
+
+def _treatment(run: Run, treatment_id: str, plan: dict[str, Any]) -> Treatment:
+    trials = run.trials.filter(pc.equal(run.trials["treatment_id"], treatment_id))
+    rows: list[Row] = trials.to_pylist()
+    label, levels = str(plan.get("label") or treatment_id), {}
+    if rows:
+        label = rows[0]["treatment"]
+        levels = {name: rows[0][FACTOR_PREFIX + name] for name in factors_of(trials.column_names)}
+    searched, searches = None, ()
+    if run.searches or any(row["phase"] != "fixed" for row in rows):
+        searched, searches = _search(rows), _each_search(rows)
+    doubts = [*_search_doubts(searched, _precision(run)), *_disagreement(searches)]
+    warnings = [*doubts, *_repeated(rows)] if rows else ["no trial yet"]
+    return Treatment(
+        id=treatment_id,
+        label=label,
+        levels=levels,
+        trials=trials,
+        planned=None if searched else _planned(run),
+        searched=searched,
+        searches=searches,
+        warnings=tuple(warnings),
+    )
+
+
+def _planned(run: Run) -> int | None:
+    rates = (run.study.get("load") or {}).get("rates")
+    repetitions = (run.study.get("trial") or {}).get("repetitions", 1)
+    return len(rates) * repetitions if isinstance(rates, list) and isinstance(repetitions, int) else None
+
+
+def _precision(run: Run) -> float | None:
+    written = ((run.study.get("load") or {}).get("capacity") or {}).get("precision")
+    try:
+        return share(written) if written is not None else None
+    except ValueError:
+        return None
+
+
+def search_trials(rows: list[Row]) -> tuple[list[tuple[float, bool]], list[tuple[float, bool]]]:
+    """The valid trials of a search as (offered load, held): full ones, and the short ones of the bracket."""
+    valid = [row for row in rows if row["verdict"] != "invalid"]
+    full = [(row["rate"], row["verdict"] == "held") for row in valid if row["phase"] in ("fine", "confirm")]
+    short = [(row["rate"], row["verdict"] == "held") for row in valid if row["phase"] == "bracket"]
+    return full, short
+
+
+def _each_search(rows: list[Row]) -> tuple[Searched, ...]:
+    repetitions = sorted({row["repetition"] for row in rows})
+    if len(repetitions) < 2:
+        return ()
+    return tuple(replace(_search([r for r in rows if r["repetition"] == n]), repetition=n) for n in repetitions)
+
+
+def _search(rows: list[Row]) -> Searched:
+    full, short = search_trials(rows)
+    held = [load for load, ok in (*full, *short) if ok]
+    broke = [load for load, ok in (*full, *short) if not ok]
+    known: Known
+    if not held and not broke:
+        known = "nothing"
+    elif not broke:
+        known = "above"
+    elif not held:
+        known = "below"
+    else:
+        known = "estimated" if full else "bracketed"
+    valid = [row for row in rows if row["verdict"] != "invalid"]
+    return Searched(
+        known=known,
+        low=max(held, default=None),
+        high=min(broke, default=None),
+        result=bp.estimate(full, short) if known == "estimated" else None,
+        confirmed=_confirmed(valid),
+        evidence=tuple(row["trial_id"] for row in valid if row["phase"] != "bracket"),
+        bracket=tuple(row["trial_id"] for row in valid if row["phase"] == "bracket"),
+    )
+
+
+def _confirmed(valid: list[Row]) -> bool | None:
+    """The lower confirming trial of each search, which comes first, should have held, and the upper one not."""
+    searches: dict[int, list[bool]] = {row["repetition"]: [] for row in valid}
+    for row in valid:
+        if row["phase"] == "confirm":
+            searches[row["repetition"]].append(row["verdict"] == "held")
+    if not searches or any(len(said) < 2 for said in searches.values()):
+        return None
+    return all(said[:2] == [True, False] for said in searches.values())
+
+
+def _disagreement(searches: tuple[Searched, ...]) -> Iterator[str]:
+    found = [search.result.breaking_point for search in searches if search.result is not None]
+    if found and max(one.low for one in found) > min(one.high for one in found):
+        yield f"the {len(found)} searches disagree: their 95 % intervals have no load in common"
+
+
+def _search_doubts(searched: Searched | None, precision: float | None) -> Iterator[str]:
+    if searched is None or searched.result is None:
+        return
+    error = searched.result.breaking_point.relative_error
+    if precision is not None and error > precision:
+        yield f"the interval is within {error:.1%}, not {precision:.1%}: the search was cut short or ran out of trials"
+    if searched.confirmed is None:
+        yield "not confirmed: the two confirming trials at 0.95 and 1.05 of it were not both run"
+    elif not searched.confirmed:
+        yield "the confirmation contradicted: the trial at 0.95 of it should have held, the one at 1.05 not"
+    yield from searched.result.warnings
+
+
+def _repeated(rows: list[Row]) -> Iterator[str]:
+    """The trials' own warnings, each once with how many trials have it."""
+    for text, count in Counter(text for row in rows for text in row["warnings"]).items():
+        yield f"{text} ({count} of {len(rows)} trials)"
+
+
+def breaking_points(found: list[Treatment]) -> pa.Table:
+    """One row per treatment with a search: breaking point, capacity and slope with 95 % intervals, and the evidence.
+
+    Where a treatment was searched several times, a row for each search follows.
+    """
+    rows = [
+        _search_row(treatment, searched)
+        for treatment in found
+        if treatment.searched is not None
+        for searched in (treatment.searched, *treatment.searches)
+    ]
+    return pa.Table.from_pylist(rows, schema=_BREAKING_POINTS)
+
+
+def _search_row(treatment: Treatment, searched: Searched) -> Row:
+    row: Row = {"treatment": treatment.label, "search": searched.repetition, "known": searched.known}
+    row |= {"low": searched.low, "high": searched.high}
+    if result := searched.result:
+        for name in ("breaking_point", "capacity", "slope"):
+            estimate: bp.Estimate = getattr(result, name)
+            row |= {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
+    row |= {"full_trials": len(searched.evidence), "bracket_trials": len(searched.bracket)}
+    return row | {"confirmed": searched.confirmed, "evidence": " ".join(searched.evidence)}
+
+
+_BREAKING_POINTS = pa.schema(
+    [
+        ("treatment", pa.string()),
+        ("search", pa.int64()),
+        ("known", pa.string()),
+        ("low", pa.float64()),
+        ("high", pa.float64()),
+        *((f"{n}{s}", pa.float64()) for n in ("breaking_point", "capacity", "slope") for s in ("", "_low", "_high")),
+        *((name, pa.int64()) for name in ("full_trials", "bracket_trials")),
+        ("confirmed", pa.bool_()),
+        ("evidence", pa.string()),
+    ]
+)

@@ -1,0 +1,100 @@
+"""The columns of ``trials.parquet`` in one place: the ledger writes, the analysis reads and the docs print them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+Type = Literal["text", "integer", "number", "boolean", "list of texts"]
+
+FACTOR_PREFIX = "factor_"
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column. ``unit`` is empty where there is none; an ``optional`` one may be null."""
+
+    name: str
+    type: Type
+    unit: str
+    meaning: str
+    optional: bool = False
+
+
+def _measured(name: str, type: Type, unit: str, meaning: str) -> Column:
+    """A column that is null where a trial was invalid before anything could be measured."""
+    return Column(name, type, unit, meaning, optional=True)
+
+
+def _latency(name: str, statistic: str) -> Column:
+    return _measured(name, "number", "ms", f"{statistic} of the latency from the intended send time")
+
+
+_IDENTITY = (
+    Column("trial_id", "text", "", "hash of the resolved treatment, load and repetition; names the trial's folder"),
+    Column("treatment_id", "text", "", "hash of everything that is deployed"),
+    Column("treatment", "text", "", "the treatment's levels, readable; the application where nothing is varied"),
+)
+
+_RESULT = (
+    Column("phase", "text", "", "fixed (a given rate), or of the search: bracket (short trials), fine, confirm"),
+    Column("repetition", "integer", "", "numbers equal trials at a fixed rate, or the searches of a treatment"),
+    Column("number", "integer", "", "position of the trial within its search; 1 at a fixed rate"),
+    Column("order", "integer", "", "position in the order in which the study ran its trials"),
+    Column("rate", "number", "requests/s", "offered load that was asked for"),
+    _measured("window_s", "number", "s", "measured window; all counts are of requests scheduled in it"),
+    _measured("offered", "integer", "requests", "scheduled in the window"),
+    _measured("sent", "integer", "requests", "really sent"),
+    _measured("completed", "integer", "requests", "answered well and in time"),
+    _measured("late", "integer", "requests", "answered well, later than the timeout from the intended send time"),
+    _measured("errors", "integer", "requests", "answered with an error"),
+    _measured("timeouts", "integer", "requests", "not answered within the timeout"),
+    _measured("unsent", "integer", "requests", "never sent until the drain ended"),
+    _measured("in_flight", "integer", "requests", "sent and still unanswered when the drain ended"),
+    _measured("violations", "integer", "requests", "not completed within the SLO's latency, failures included"),
+    _measured("throughput", "number", "requests/s", "completed within the window, divided by the window"),
+    _latency("p50_ms", "median"),
+    _latency("p75_ms", "75th percentile"),
+    _latency("p90_ms", "90th percentile"),
+    _latency("p95_ms", "95th percentile"),
+    _latency("p99_ms", "99th percentile"),
+    _latency("p999_ms", "99.9th percentile"),
+    _latency("max_ms", "maximum"),
+    _latency("mean_ms", "mean"),
+    _measured("service_p50_ms", "number", "ms", "median of the service time (from the actual send)"),
+    _measured("service_p99_ms", "number", "ms", "99th percentile of the service time"),
+    _measured("lateness_p99_ms", "number", "ms", "99th percentile of actual minus intended send time"),
+    _measured("generator_cpu_share", "number", "share", "CPU that the load generator used, of what it had"),
+    _measured("generator_us_per_request", "number", "us", "CPU time of the load generator per request"),
+    _measured("steady", "boolean", "", "whether the window was stationary; null where this was not tested"),
+    _measured("warmup_cut_s", "number", "s", "warm-up found inside the window (MSER-5)"),
+    Column("verdict", "text", "", "held, not held, or invalid: the instrument or the deployment failed"),
+    Column("reasons", "list of texts", "", "why the trial did not hold or is invalid"),
+    Column("warnings", "list of texts", "", "what is doubtful about the trial without making it invalid"),
+    Column("started", "text", "", "start of the trial, RFC 3339"),
+    _measured("aborted_at_s", "number", "s", "when the trial was stopped early, from the window's start; else null"),
+    Column("emulated", "boolean", "", "some node is emulated: it shares the cores of one machine with others"),
+    Column("documents", "text", "", "the document store: postgres or mongodb"),
+)
+
+
+def columns(factors: Iterable[str] = ()) -> tuple[Column, ...]:
+    """All columns in file order; each factor of the study has one of its own."""
+    varied = (Column(FACTOR_PREFIX + name, "text", "", f"level of the factor {name}") for name in factors)
+    return (*_IDENTITY, *varied, *_RESULT)
+
+
+def markdown() -> str:
+    """The reference table of the columns, for the documentation."""
+    factor = Column(FACTOR_PREFIX + "<name>", "text", "", "level of each factor that the study varies")
+    rows = [
+        "| column | type | unit | meaning |",
+        "|---|---|---|---|",
+        *(
+            f"| `{column.name}` | {column.type}{', or null' if column.optional else ''} "
+            f"| {column.unit or '-'} | {column.meaning} |"
+            for column in (*_IDENTITY, factor, *_RESULT)
+        ),
+    ]
+    return "\n".join(rows) + "\n"
