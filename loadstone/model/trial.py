@@ -50,6 +50,9 @@ class Trial(Model):
     phase: Phase
     rate: float
     repetition: int
+    """Which of equal trials at a fixed rate, or which search of a capacity study."""
+    number: int = 1
+    """The ordinal of a probe within its search."""
     warmup_s: float
     duration_s: float
     load_digest: str

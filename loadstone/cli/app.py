@@ -1,0 +1,43 @@
+"""The typer application and the options that several verbs share."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+out = Console(highlight=False, soft_wrap=True)
+"""Results: standard output."""
+err = Console(stderr=True, highlight=False, soft_wrap=True)
+"""Progress, warnings and errors: standard error, so that results can be piped."""
+
+app = typer.Typer(
+    name="loadstone",
+    help="A testbed for microservice performance: deploy, load, find the breaking point, report.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+StudyFile = Annotated[Path, typer.Argument(metavar="STUDY", help="A study file (YAML).", show_default=False)]
+Overrides = Annotated[
+    list[str] | None, typer.Option("--set", metavar="KEY.KEY=VALUE", help="Override a key of the study; repeatable.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+Results = Annotated[
+    Path, typer.Option("--results", metavar="DIR", envvar="LOADSTONE_RESULTS", help="Where run folders are.")
+]
+Run = Annotated[
+    str | None,
+    typer.Argument(metavar="[RUN]", help="A run folder or a study's name; the newest run where left out."),
+]
+
+
+def print_json(value: Any) -> None:
+    """Machine-readable output: nothing else goes to standard output then."""
+    typer.echo(json.dumps(value, indent=2))

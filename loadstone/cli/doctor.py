@@ -1,0 +1,37 @@
+"""loadstone doctor: can this machine run it, and what would disturb it?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from loadstone.cli.adhoc import plan_for
+from loadstone.cli.app import Json, out, print_json
+from loadstone.experiments.preflight import inspect
+from loadstone.model.errors import PreflightError
+
+EPILOG = "Examples: [bold]loadstone doctor[/], [bold]loadstone doctor studies/first-light.yaml[/]"
+_MARKS = {"ok": "[green]ok[/]     ", "warning": "[yellow]warning[/]", "error": "[red]error[/]  "}
+
+
+def command(
+    what: Annotated[
+        str, typer.Argument(metavar="[STUDY|APPLICATION]", help="What you want to run.")
+    ] = "hotel-reservation",
+    json: Json = False,
+) -> None:
+    """Look at what a study needs from this machine; changes nothing. Exit 3 if something is missing."""
+    findings = inspect(plan_for(Path(what)))
+    if json:
+        print_json([finding.__dict__ for finding in findings])
+    else:
+        for finding in findings:
+            out.print(f"{_MARKS[finding.level]} {finding.what}: ", end="")
+            out.print(finding.message, markup=False)
+            if finding.remedy:
+                out.print(f"        {finding.remedy}", markup=False)
+    errors = [finding for finding in findings if finding.level == "error"]
+    if errors:
+        raise PreflightError(f"{len(errors)} of {len(findings)} checks failed")

@@ -1,0 +1,34 @@
+"""loadstone down: remove what was started, whatever became of who started it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from loadstone.cli.app import Json, out, print_json
+from loadstone.model.base import did_you_mean
+from loadstone.model.errors import InputError
+from loadstone.orchestration import state
+
+EPILOG = "Examples: [bold]loadstone down[/] removes all, [bold]loadstone down up-hotel-reservation[/] one deployment."
+
+
+def command(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[NAME]...", help="Deployments; all if left out.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Stop and remove deployments of this user on this machine, also those left by a killed run."""
+    known = state.names()
+    for name in names or []:
+        if name not in known:
+            raise InputError(f"no deployment {name!r}" + did_you_mean(name, known))
+    removed = state.remove_all(names or None)
+    if json:
+        print_json({"removed": removed})
+    elif removed:
+        out.print("removed " + ", ".join(removed), markup=False)
+    else:
+        out.print("nothing is running")

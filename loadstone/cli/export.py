@@ -1,0 +1,34 @@
+"""loadstone export: a run as one file to give away."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from loadstone.cli.app import Json, Results, Run, out, print_json
+from loadstone.experiments import runs
+from loadstone.experiments.ledger import writing
+from loadstone.report import bundle
+
+EPILOG = "Example: [bold]loadstone export first-light -o first-light.zip[/]"
+
+
+def command(
+    run: Run = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="The file to write (.zip).")
+    ] = None,
+    results: Results = Path("results"),
+    json: Json = False,
+) -> None:
+    """Pack a run's study, dataset, figures and report into one archive."""
+    folder = runs.locate(results, run)
+    target = output or Path(f"{folder.parent.name}-{folder.name}.zip")
+    with writing(target):
+        written = bundle.export(folder, target)
+    if json:
+        print_json({"run": str(folder), "archive": str(written), "bytes": written.stat().st_size})
+        return
+    out.print(f"{written} ({written.stat().st_size / 1e6:.1f} MB)", markup=False)

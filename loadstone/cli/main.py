@@ -1,0 +1,53 @@
+"""The entry point: registers the verbs and turns errors into words and exit codes."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import traceback
+
+import click
+import typer
+
+from loadstone.cli import doctor, down, export, plan, render, report, run, status, up, validate
+from loadstone.cli.app import app, err
+from loadstone.model.errors import Interrupted, LoadstoneError
+
+VERBS = (validate, plan, doctor, up, down, run, status, report, render, export)
+for verb in VERBS:
+    app.command(verb.__name__.rpartition(".")[2], epilog=verb.EPILOG)(verb.command)
+
+
+def main() -> None:
+    """Run the command line; no traceback reaches a user."""
+    sys.exit(run_command(sys.argv[1:]))
+
+
+def run_command(arguments: list[str]) -> int:
+    """Run one command; returns its exit code (DESIGN: 0, 1, 2, 3, 4, 5, 130)."""
+    try:
+        code = typer.main.get_command(app).main(arguments, prog_name="loadstone", standalone_mode=False)
+        return int(code or 0)
+    except click.ClickException as error:
+        error.show()
+        return 2
+    except (click.Abort, KeyboardInterrupt):
+        err.print("interrupted")
+        return 130
+    except Interrupted as error:
+        err.print(f"[yellow]{error}[/]")
+        return error.exit_code
+    except LoadstoneError as error:
+        err.print("[bold red]error:[/] ", end="")
+        err.print(str(error), markup=False)
+        return error.exit_code
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:
+        with tempfile.NamedTemporaryFile("w", prefix="loadstone-", suffix=".log", delete=False) as log:
+            traceback.print_exc(file=log)
+        err.print(f"[bold red]unexpected error:[/] {type(error).__name__}: {error}", markup=True)
+        err.print(f"  this is a defect of Loadstone; its details are in {log.name}", markup=False)
+        return 1

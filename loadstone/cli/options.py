@@ -1,0 +1,23 @@
+"""What `up` and `render` share: an application and the settings to deploy it with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from loadstone.cli.adhoc import plan_for
+from loadstone.experiments.plan import Plan
+from loadstone.model.errors import InputError
+
+What = Annotated[Path, typer.Argument(metavar="APPLICATION", help="A built-in application, its file, or a study file.")]
+
+
+def chosen_plan(what: Path, **settings: str | None) -> Plan:
+    """The one treatment that a user means."""
+    plan = plan_for(what, **{key: value for key, value in settings.items() if value is not None})
+    if len(plan.treatments) != 1:
+        levels = "; ".join(treatment.label for treatment in plan.treatments[:4])
+        raise InputError(f"{what} has {len(plan.treatments)} treatments ({levels}); choose levels by options")
+    return plan

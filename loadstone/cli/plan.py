@@ -1,0 +1,27 @@
+"""loadstone plan: what would be run, and for how long."""
+
+from __future__ import annotations
+
+from rich.table import Table
+
+from loadstone.cli.app import Json, Overrides, StudyFile, out, print_json
+from loadstone.cli.words import clock, load_in_words
+from loadstone.experiments import schedule
+from loadstone.experiments.plan import read_plan
+
+EPILOG = "Example: [bold]loadstone plan studies/first-light.yaml --json[/]"
+
+
+def command(study: StudyFile, overrides: Overrides = None, json: Json = False) -> None:
+    """Show the treatments and trials of a study without starting anything."""
+    _, plan = read_plan(study, overrides)
+    trials = schedule.remaining(plan, [])
+    seconds = trials * schedule.trial_seconds(plan)
+    if json:
+        print_json({**plan.as_data(), "expected_trials": round(trials), "expected_seconds": round(seconds)})
+        return
+    table = Table("treatment", *plan.treatments[0].levels, "id", box=None, header_style="bold")
+    for number, treatment in enumerate(plan.treatments, 1):
+        table.add_row(str(number), *treatment.levels.values(), treatment.id)
+    out.print(table)
+    out.print(f"{load_in_words(plan)}: about {round(trials)} trials in {clock(seconds)}", markup=False)

@@ -1,0 +1,110 @@
+"""Progress for a person: a live line in a terminal, plain lines elsewhere; always on standard error."""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+from typing import Any
+
+from rich.console import Console
+from rich.status import Status
+
+from loadstone.cli.app import err
+from loadstone.cli.words import clock
+from loadstone.experiments.ledger import Record
+from loadstone.experiments.listener import Listener
+from loadstone.model.trial import Trial
+
+_STYLES = {"held": "green", "not held": "red", "invalid": "yellow"}
+
+
+class Display(Listener):
+    """Use as a context manager; shows one line a finished trial and what goes on in between."""
+
+    def __init__(self, trial_seconds: float = 15.0, console: Console = err) -> None:
+        self._console = console
+        self._status = Status("", console=console, spinner="dots") if console.is_terminal else None
+        self._began = self._trial_began = time.monotonic()
+        self._durations: list[float] = []
+        self._guess = trial_seconds
+        self._left = 0.0
+        self._trial: Trial | None = None
+        self._step = ""
+
+    def __enter__(self) -> Display:
+        if self._status:
+            self._status.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._status:
+            self._status.stop()
+
+    def note(self, text: str) -> None:
+        self._console.print(f"{self._clock()} ", end="")
+        self._console.print(text, markup=False)
+
+    def trial_started(self, trial: Trial, remaining: float) -> None:
+        self._trial = trial
+        self._left = remaining
+        self._trial_began = time.monotonic()
+
+    def step(self, text: str) -> None:
+        self._step = text
+        if self._status:
+            self._show()
+        elif self._trial is None or text not in ("loading", "collecting", "resetting state"):
+            self.note(text)
+
+    def progress(self, said: dict[str, Any]) -> None:
+        if self._status:
+            self._show(
+                f" [dim]{said['t']:.0f}/{said['of']:.0f} s[/]  sent {said['sent']:,}  "
+                f"P99 {said['p99_ms']:,.1f} ms  late sends {said['lateness_p99_ms']:.2f} ms  errors {said['errors']:,}"
+            )
+
+    def trial_finished(self, record: Record) -> None:
+        self._durations.append(time.monotonic() - self._trial_began)
+        row = record.row
+        style = _STYLES[record.outcome.verdict]
+        treatment = f"{row['treatment']}  " if self._trial and self._trial.treatment.factors else ""
+        what = f"{treatment}{record.outcome.phase:<7} {row['rate']:>8,.0f} req/s"
+        verdict = f"[{style}]{record.outcome.verdict:<8}[/]"
+        self._console.print(
+            f"{self._clock()} trial {row['order']:>3}  {what}  {verdict}  {_numbers(row)}{self._time_left()}"
+        )
+        if record.outcome.verdict == "invalid":
+            for reason in row["reasons"]:
+                self._console.print(f"          {reason}", markup=False)
+
+    def _show(self, detail: str = "") -> None:
+        if self._status is None:
+            return
+        load = f"{self._trial.phase} {self._trial.rate:,.0f} req/s: " if self._trial else ""
+        left = f"  [dim]about {clock(self._seconds_left())} left[/]" if self._trial else ""
+        self._status.update(f"{load}{self._step}{detail}{left}")
+
+    def _clock(self) -> str:
+        return f"[dim]{clock(time.monotonic() - self._began):>7}[/]"
+
+    def _time_left(self) -> str:
+        self._left -= 1
+        return f"  [dim]about {clock(self._seconds_left())} left[/]" if self._left >= 0.5 else ""
+
+    def _seconds_left(self) -> float:
+        each = sum(self._durations) / len(self._durations) if self._durations else self._guess
+        return each * self._left
+
+
+def _numbers(row: dict[str, Any]) -> str:
+    if row.get("offered") is None:
+        return ""
+    share = 100 * row["completed"] / row["offered"] if row["offered"] else 0.0
+    early = f"  stopped at {row['aborted_at_s']:.1f} s" if row.get("aborted_at_s") is not None else ""
+    return f"P99 {_milliseconds(row['p99_ms']):>10}  completed {share:5.1f} %{early}"
+
+
+def _milliseconds(value: float | None) -> str:
+    return "-" if value is None else f"{value:,.1f} ms" if value < 1000 else f"{value / 1000:,.2f} s"

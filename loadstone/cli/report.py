@@ -1,0 +1,22 @@
+"""loadstone report: figures, tables and the page of a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from loadstone.cli.app import Json, Results, Run, out, print_json
+from loadstone.experiments import runs
+from loadstone.report import page, terminal
+
+EPILOG = "Examples: [bold]loadstone report[/], [bold]loadstone report first-light[/]"
+
+
+def command(run: Run = None, results: Results = Path("results"), json: Json = False) -> None:
+    """Draw a run's report again from its results; also of a run that is not finished."""
+    folder = runs.locate(results, run)
+    index = page.build(folder)
+    if json:
+        print_json({"run": str(folder), "report": str(index)})
+        return
+    out.print(terminal.render(folder))
+    out.print(f"report: {index}", markup=False)

@@ -1,0 +1,105 @@
+"""loadstone run: conduct a study, or go on with one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from loadstone import plugins
+from loadstone.cli.app import Json, Overrides, Results, err, out, print_json
+from loadstone.cli.progress import Display
+from loadstone.cli.words import load_in_words, plural
+from loadstone.experiments import preflight, runs, schedule
+from loadstone.experiments.conductor import Conductor
+from loadstone.experiments.interruption import interruptible
+from loadstone.experiments.ledger import Ledger
+from loadstone.experiments.plan import Plan, read_plan
+from loadstone.experiments.resume import reopen
+from loadstone.model.errors import InputError, Interrupted, LoadstoneError, TrialsInvalid
+from loadstone.orchestration import state
+from loadstone.report import page, terminal
+from loadstone.workloads.base import Driver
+
+EPILOG = (
+    "Examples: [bold]loadstone run studies/first-light.yaml[/], "
+    "[bold]loadstone run studies/first-light.yaml --set trial.duration=30s[/], [bold]loadstone run --resume[/]"
+)
+
+
+def command(
+    study: Annotated[
+        str | None, typer.Argument(metavar="[STUDY]", help="A study file; with --resume also a run folder.")
+    ] = None,
+    overrides: Overrides = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the newest run of the study.")] = False,
+    results: Results = Path("results"),
+    json: Json = False,
+) -> None:
+    """Deploy, load, find the breaking point, report. Ctrl-C keeps finished trials; --resume goes on."""
+    driver: Driver = plugins.find("drivers", "stone")()
+    if resume:
+        folder, plan, ledger = _old_run(results, study, overrides or [])
+        warnings = preflight.require(plan)
+    else:
+        if study is None:
+            raise InputError("which study? for example: loadstone run studies/first-light.yaml")
+        document, plan = read_plan(study, overrides)
+        warnings = preflight.require(plan)
+        facts = runs.provenance({"stone": driver.version()}, preflight.nodes_as_data(plan), warnings)
+        folder = runs.create(results, document, plan, overrides or [], facts)
+        ledger = runs.open_ledger(folder, plan)
+    with ledger.locked():
+        _conduct(plan, ledger, driver, warnings)
+    _tell(plan, ledger, json)
+
+
+def _old_run(results: Path, given: str | None, overrides: list[str]) -> tuple[Path, Plan, Ledger]:
+    if given is None or (Path(given) / "plan.json").exists():
+        if overrides:
+            raise InputError("--set does not go with resuming a run folder: it keeps the study it was started with")
+        folder = runs.locate(results, given)
+        return folder, *reopen(folder)
+    _, plan = read_plan(given, overrides)
+    found = runs.newest(results, plan.study.name)
+    if found is None:
+        raise InputError(f"no run of {plan.study.name} in {results}/ to resume; leave --resume out to start one")
+    return found, plan, runs.open_ledger(found, plan)
+
+
+def _conduct(plan: Plan, ledger: Ledger, driver: Driver, warnings: list[str]) -> None:
+    for warning in warnings:
+        err.print("[yellow]warning:[/] ", end="")
+        err.print(warning, markup=False)
+    # What a killed run of this folder left behind would disturb, and holds its ports.
+    left = [name for name in state.names() if name.startswith(f"{plan.study.name}-{ledger.folder.name}-")]
+    if left:
+        state.remove_all(left)
+    known = f", {plural(len(ledger.records), 'trial')} already finished" if ledger.records else ""
+    with interruptible(), Display(schedule.trial_seconds(plan)) as display:
+        display.note(f"{plan.study.name}: {load_in_words(plan)}; {plural(len(plan.treatments), 'treatment')}{known}")
+        display.note(f"results: {ledger.folder}")
+        try:
+            Conductor(plan, ledger, preflight.infrastructure_of(plan), driver, display).run()
+        except Interrupted as error:
+            kept = plural(len(ledger.records), "finished trial")
+            raise Interrupted(f"{error}; {kept} kept", f"go on with: loadstone run --resume {ledger.folder}") from None
+        except LoadstoneError as error:
+            if ledger.records:
+                display.note(f"{plural(len(ledger.records), 'finished trial')} kept; go on with --resume")
+            raise error
+
+
+def _tell(plan: Plan, ledger: Ledger, json: bool) -> None:
+    index = page.build(ledger.folder)
+    failures = schedule.failures(plan, ledger.records)
+    if json:
+        print_json({"run": str(ledger.folder), "report": str(index), "trials": len(ledger.records), "failed": failures})
+    else:
+        out.print(terminal.render(ledger.folder))
+        out.print(f"report: {index.resolve()}", markup=False)
+    invalid = sum(record.outcome.verdict == "invalid" for record in ledger.records)
+    if invalid and (failures or plan.study.load.capacity is None):
+        detail = f": {failures[0]}" if failures else ""
+        raise TrialsInvalid(f"{invalid} of {plural(len(ledger.records), 'trial')} were invalid{detail}")

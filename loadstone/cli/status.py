@@ -1,0 +1,41 @@
+"""loadstone status: what is running, what has been run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from loadstone.cli.app import Json, Results, Run, out, print_json
+from loadstone.experiments import runs
+from loadstone.experiments.resume import reopen
+from loadstone.experiments.schedule import remaining
+from loadstone.orchestration import state
+from loadstone.report import terminal
+
+EPILOG = "Examples: [bold]loadstone status[/], [bold]loadstone status first-light --json[/]"
+
+
+def command(run: Run = None, results: Results = Path("results"), json: Json = False) -> None:
+    """Show deployments that are up, and how far a run is."""
+    up = state.names()
+    folder = runs.locate(results, run) if run or any(results.glob("*/*/plan.json")) else None
+    data: dict[str, object] = {"deployments": up, "run": None}
+    if folder is not None:
+        plan, ledger = reopen(folder)
+        left = round(remaining(plan, ledger.records))
+        data["run"] = {
+            "folder": str(folder),
+            "finished_trials": len(ledger.records),
+            "remaining_trials": left,
+            "invalid_trials": sum(record.outcome.verdict == "invalid" for record in ledger.records),
+            "complete": runs.complete(plan, ledger),
+        }
+    if json:
+        print_json(data)
+        return
+    out.print("deployments: " + (", ".join(up) or "none"), markup=False)
+    if folder is None:
+        out.print(f"no run in {results}/ yet; `loadstone run STUDY` makes one", markup=False)
+        return
+    out.print(terminal.render(folder))
+    if not runs.complete(plan, ledger):
+        out.print(f"about {left} trials are left: loadstone run --resume {folder}", markup=False)

@@ -1,0 +1,79 @@
+"""One treatment, deployed: the layers below, put together for the life of a few trials."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from loadstone import plugins
+from loadstone.applications import catalogue
+from loadstone.applications.seeding import Seeder
+from loadstone.experiments.listener import Listener
+from loadstone.experiments.plan import Plan
+from loadstone.infrastructure.base import Finding
+from loadstone.model.cluster import Node
+from loadstone.model.deployment import Deployment
+from loadstone.model.trial import Treatment
+from loadstone.orchestration.base import Orchestrator
+from loadstone.orchestration.placing import resolve
+from loadstone.workloads.binary import stone_binary
+
+
+def resolve_treatment(plan: Plan, treatment: Treatment, nodes: list[Node], name: str) -> Deployment:
+    """The deployment of a treatment on these nodes; pure."""
+    return resolve(
+        application=plan.application,
+        settings=treatment.settings,
+        nodes=nodes,
+        resources=treatment.resources,
+        catalogue=catalogue.software(),
+        name=name,
+    )
+
+
+def orchestrate(plan: Plan, treatment: Treatment, nodes: list[Node], name: str, folder: Path) -> Orchestrator:
+    """The treatment's orchestrator, with nothing started yet."""
+    deployment = resolve_treatment(plan, treatment, nodes, name)
+    orchestrator: Orchestrator = plugins.find("orchestrators", treatment.settings.orchestrator)(deployment, folder)
+    return orchestrator
+
+
+class Deployed:
+    """A running treatment: ``start`` it, use it for trials, ``remove`` it."""
+
+    def __init__(self, plan: Plan, treatment: Treatment, nodes: list[Node], name: str, folder: Path) -> None:
+        self.treatment = treatment
+        self.folder = folder
+        self.orchestrator = orchestrate(plan, treatment, nodes, name, folder)
+        self.deployment = self.orchestrator.deployment
+        self.seeder = Seeder(stone_binary(), plan.application, self.orchestrator, self.deployment)
+
+    def preflight(self) -> list[Finding]:
+        """What is missing to deploy this treatment."""
+        return self.orchestrator.preflight()
+
+    def start(self, listener: Listener) -> None:
+        """Stores first, then their data, then the services that read it. Leaves nothing behind if it fails."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        for name, text in self.orchestrator.render().items():
+            (self.folder / name).write_text(text, encoding="utf-8")
+        try:
+            listener.step("starting stores")
+            self.orchestrator.apply(stores_only=True)
+            self.orchestrator.ready(stores_only=True)
+            listener.step("seeding")
+            self.seeder.seed()
+            listener.step("starting services")
+            self.orchestrator.apply()
+            self.orchestrator.ready()
+        except BaseException:
+            self.remove()
+            raise
+
+    def url(self) -> str:
+        """Where requests enter."""
+        address = self.orchestrator.addresses(self.deployment.entry_service, self.deployment.entry_port)[0]
+        return f"http://{address}"
+
+    def remove(self) -> None:
+        """Stop and remove all of it."""
+        self.orchestrator.remove()

@@ -1,0 +1,129 @@
+"""The ledger: finished trials on disk, the only memory that a run has.
+
+A trial's files are written to its own folder and ``trial.json`` is renamed into place last, so a trial either
+finished or never was. ``trials.parquet`` is made anew from them.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from loadstone.analysis.schema import schema
+from loadstone.experiments.probe import Outcome
+from loadstone.model.errors import InputError, LoadstoneError
+from loadstone.model.trial import Trial
+
+
+@dataclass(frozen=True)
+class Record:
+    """A finished trial as the schedule sees it, in the order in which trials finished."""
+
+    trial_id: str
+    treatment_id: str
+    repetition: int
+    outcome: Outcome
+    row: dict[str, Any]
+
+
+class DiskFull(LoadstoneError):
+    """Writing failed for want of space; finished trials are intact."""
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Turn a failure to write below ``path`` into an error that a user can act on."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG):
+            raise
+        raise DiskFull(
+            f"cannot write {path}: {error.strerror}; finished trials are intact",
+            "make room, then go on with `loadstone run --resume`",
+        ) from error
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write ``value`` so that the file is either whole or absent, also after a power loss."""
+    temporary = path.with_name(f".{path.name}.tmp")
+    with writing(path):
+        try:
+            with temporary.open("w", encoding="utf-8") as file:
+                json.dump(value, file, indent=1, sort_keys=False)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+
+class Ledger:
+    """The trials of one run folder."""
+
+    def __init__(self, folder: Path, factors: list[str]) -> None:
+        self.folder = folder
+        self._factors = factors
+        self.records: list[Record] = []
+        for file in (folder / "trials").glob("*/trial.json"):
+            self.records.append(_record(file))
+        self.records.sort(key=lambda record: int(record.row["order"]))
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep a second process from running the same folder."""
+        with (self.folder / ".lock").open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise InputError(f"{self.folder} is being run by another process") from None
+            yield
+
+    def trial_folder(self, trial: Trial) -> Path:
+        """The folder for a trial's files; made if need be."""
+        folder = self.folder / "trials" / trial.id
+        with writing(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+    def finish(self, trial: Trial, row: dict[str, Any], verdict: dict[str, Any]) -> Record:
+        """Write a trial down for good."""
+        row = {**row, "order": len(self.records) + 1}
+        file = self.trial_folder(trial) / "trial.json"
+        write_json(file, {"trial": trial.model_dump(mode="json"), "row": row, "verdict": verdict})
+        record = _record(file)
+        self.records.append(record)
+        self._write_table()
+        return record
+
+    def _write_table(self) -> None:
+        table = pa.Table.from_pylist([record.row for record in self.records], schema=schema(self._factors))
+        target = self.folder / "trials.parquet"
+        temporary = self.folder / ".trials.parquet.tmp"
+        with writing(target):
+            try:
+                pq.write_table(table, temporary)
+                temporary.replace(target)
+            finally:
+                temporary.unlink(missing_ok=True)
+
+
+def _record(file: Path) -> Record:
+    try:
+        row = json.loads(file.read_text(encoding="utf-8"))["row"]
+        outcome = Outcome(row["rate"], row["phase"], row["verdict"])
+        return Record(row["trial_id"], row["treatment_id"], row["repetition"], outcome, row)
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(
+            f"{file} is damaged ({error.__class__.__name__}: {error}); move its folder away to have the trial run again"
+        ) from None

@@ -1,0 +1,27 @@
+"""What a conductor tells of its progress, to whoever watches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from loadstone.experiments.ledger import Record
+from loadstone.model.trial import Trial
+
+
+class Listener:
+    """Hears of everything and does nothing; the command line's display overrides what it shows."""
+
+    def note(self, text: str) -> None:
+        """Something that a person should know."""
+
+    def trial_started(self, trial: Trial, remaining: float) -> None:
+        """A trial begins; about ``remaining`` trials are to come, this one included."""
+
+    def step(self, text: str) -> None:
+        """The trial entered a step of its life: deploying, resetting, loading ..."""
+
+    def progress(self, said: dict[str, Any]) -> None:
+        """What the driver says, about once a second."""
+
+    def trial_finished(self, record: Record) -> None:
+        """A trial is in the ledger."""

@@ -1,0 +1,67 @@
+"""What stands in the way of a plan, found before anything is started."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from loadstone import plugins
+from loadstone.experiments.deployed import orchestrate
+from loadstone.experiments.plan import Plan
+from loadstone.infrastructure.base import Finding, Infrastructure
+from loadstone.model.errors import LoadstoneError, PreflightError
+from loadstone.workloads.binary import stone_version
+
+
+def infrastructure_of(plan: Plan) -> Infrastructure:
+    """The infrastructure that the study asks for, with nothing made yet."""
+    cluster = plan.study.cluster
+    infrastructure: Infrastructure = plugins.find("infrastructure", cluster.infrastructure)(cluster)
+    return infrastructure
+
+
+def inspect(plan: Plan) -> list[Finding]:
+    """All findings, good and bad, of the driver, the infrastructure and each treatment's orchestrator."""
+    findings = [_stone()]
+    infrastructure = infrastructure_of(plan)
+    findings += infrastructure.preflight()
+    if any(finding.level == "error" for finding in findings):
+        return findings
+    nodes = infrastructure.nodes()
+    try:
+        for treatment in plan.treatments:
+            with tempfile.TemporaryDirectory(prefix="loadstone-") as folder:
+                try:
+                    findings += orchestrate(plan, treatment, nodes, "preflight", Path(folder)).preflight()
+                except LoadstoneError as error:
+                    findings.append(Finding(treatment.label, "error", str(error)))
+    finally:
+        infrastructure.release()
+    return list(dict.fromkeys(findings))
+
+
+def require(plan: Plan) -> list[str]:
+    """The warnings of a preflight; raises PreflightError with every error and its remedy."""
+    findings = inspect(plan)
+    errors = [finding for finding in findings if finding.level == "error"]
+    if errors:
+        lines = [f"{f.what}: {f.message}" + (f"\n  {f.remedy}" if f.remedy else "") for f in errors]
+        raise PreflightError("\n".join(lines))
+    return [f"{f.what}: {f.message}" for f in findings if f.level == "warning"]
+
+
+def _stone() -> Finding:
+    try:
+        return Finding("stone", "ok", stone_version())
+    except PreflightError as error:
+        return Finding("stone", "error", str(error))
+
+
+def nodes_as_data(plan: Plan) -> list[dict[str, Any]]:
+    """The nodes that the plan would get, for the provenance."""
+    infrastructure = infrastructure_of(plan)
+    try:
+        return [node.model_dump(mode="json") for node in infrastructure.nodes()]
+    finally:
+        infrastructure.release()

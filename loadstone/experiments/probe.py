@@ -1,0 +1,52 @@
+"""What a plan asks for and what comes back: probes and outcomes, the only words between a plan and its conductor."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from loadstone.model.trial import Phase
+
+Held = Literal["held", "not held", "invalid"]
+
+
+@dataclass(frozen=True)
+class Probe:
+    """The next trial to run: offered load in requests/s, measured for ``duration_s``."""
+
+    load: float
+    phase: Phase
+    duration_s: float
+    repetition: int
+    """Numbers the trials of equal load and phase from 0, so that a repeated one has an id of its own."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A finished trial."""
+
+    load: float
+    phase: Phase
+    verdict: Held
+
+
+def readable(load: float) -> float:
+    """``load`` to three significant digits: what people say, and what a trial's id is made of."""
+    if not (math.isfinite(load) and load > 0):
+        raise ValueError(f"load {load!r} is not a positive number of requests per second")
+    return float(f"{load:.3g}")
+
+
+def repetition(history: Iterable[Outcome], load: float, phase: Phase) -> int:
+    """How often ``load`` was already tried in ``phase``, invalid trials included."""
+    return sum(outcome.load == load and outcome.phase == phase for outcome in history)
+
+
+def invalid_in_a_row(history: Iterable[Outcome]) -> int:
+    """Invalid trials at the end of ``history``."""
+    count = 0
+    for outcome in history:
+        count = count + 1 if outcome.verdict == "invalid" else 0
+    return count

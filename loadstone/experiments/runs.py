@@ -1,0 +1,86 @@
+"""Run folders: made for a study, found again, resumed only by the study that made them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import loadstone
+from loadstone.experiments import schedule
+from loadstone.experiments.ledger import Ledger, write_json, writing
+from loadstone.experiments.plan import Plan
+from loadstone.infrastructure.facts import host_facts
+from loadstone.model.document import Document
+from loadstone.model.errors import InputError
+
+
+def create(results: Path, document: Document, plan: Plan, overrides: list[str], provenance: dict[str, Any]) -> Path:
+    """A new folder ``results/<study>/<yyyymmdd-hhmmss>`` with the study as given and as resolved."""
+    now = datetime.now()
+    folder = results / plan.study.name / now.strftime("%Y%m%d-%H%M%S")
+    with writing(folder):
+        while True:
+            try:
+                folder.mkdir(parents=True)
+                break
+            except FileExistsError:
+                folder = folder.with_name(folder.name + "b")
+            except PermissionError:
+                raise InputError(f"cannot make {folder}: no permission; choose another place with --results") from None
+        (folder / "study.yaml").write_text(Path(document.file).read_text(encoding="utf-8"), encoding="utf-8")
+        (folder / "trials").mkdir()
+    write_json(folder / "plan.json", {**plan.as_data(), "overrides": overrides, "source": str(document.file)})
+    write_json(folder / "provenance.json", provenance)
+    return folder
+
+
+def provenance(versions: dict[str, str], nodes: list[dict[str, Any]], warnings: list[str]) -> dict[str, Any]:
+    """Where a result comes from: versions, host, nodes, the command that was given."""
+    return {
+        "loadstone": loadstone.__version__,
+        "python": sys.version.split()[0],
+        "command": ["loadstone", *sys.argv[1:]],
+        "time": datetime.now().astimezone().isoformat(timespec="seconds"),
+        "host": host_facts(),
+        "software": versions,
+        "nodes": nodes,
+        "warnings": warnings,
+    }
+
+
+def newest(results: Path, study: str) -> Path | None:
+    """The newest run folder of a study."""
+    folders = sorted(path.parent for path in (results / study).glob("*/plan.json"))
+    return folders[-1] if folders else None
+
+
+def locate(results: Path, given: str | None) -> Path:
+    """The run folder that a user means: a folder, a study's name, or nothing for the newest of all."""
+    if given and (Path(given) / "plan.json").exists():
+        return Path(given)
+    pattern = f"{Path(given).name}/*/plan.json" if given else "*/*/plan.json"
+    found = sorted(results.glob(pattern), key=lambda path: path.parent.name)
+    if not found:
+        what = f"no run {given!r}" if given else "no run"
+        raise InputError(f"{what} in {results}/; `loadstone run STUDY` makes one")
+    return found[-1].parent
+
+
+def open_ledger(folder: Path, plan: Plan) -> Ledger:
+    """The ledger of a run folder; raises InputError if another plan made it."""
+    stored = json.loads((folder / "plan.json").read_text(encoding="utf-8"))
+    differing = [key for key, value in plan.as_data().items() if stored.get(key) != json.loads(json.dumps(value))]
+    if differing:
+        raise InputError(
+            f"{folder} was made by another plan (its {', '.join(differing)} differ); "
+            "give it the study file and --set options it was started with, or start a new run"
+        )
+    return Ledger(folder, list(plan.study.factors))
+
+
+def complete(plan: Plan, ledger: Ledger) -> bool:
+    """Whether nothing is left to run."""
+    return schedule.next_trial(plan, ledger.records) is None
