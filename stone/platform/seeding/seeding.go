@@ -70,9 +70,11 @@ func Run(ctx context.Context, plan Plan, collections []Collection, mode Mode) (R
 		}
 	}()
 	for service, address := range addresses {
-		if stores[service], err = documents.Open(ctx, address); err != nil {
+		store, err := documents.Open(ctx, address)
+		if err != nil {
 			return Result{}, fmt.Errorf("%w: stores: %s: %w", ErrPlan, service, err)
 		}
+		stores[service] = store
 	}
 	result := Result{Stores: make([]Row, len(collections)), OK: true}
 	group, groupCtx := errgroup.WithContext(ctx)
