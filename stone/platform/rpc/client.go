@@ -36,7 +36,6 @@ func Dial(addresses ...string) (*grpc.ClientConn, error) {
 			MinConnectTimeout: time.Second,
 		}),
 		grpc.WithIdleTimeout(0),
-		grpc.WithSharedWriteBuffer(true),
 	)
 	connection, err := grpc.NewClient(target, options...)
 	if err != nil {

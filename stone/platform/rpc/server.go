@@ -30,7 +30,6 @@ func NewServer(log *slog.Logger) *grpc.Server {
 		}),
 		// Standing workers keep their grown stacks between requests.
 		grpc.NumStreamWorkers(uint32(2*runtime.GOMAXPROCS(0))),
-		grpc.SharedWriteBuffer(true),
 	)
 }
 

@@ -4,6 +4,7 @@ package service
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -54,22 +56,19 @@ type Host struct {
 
 	background sync.WaitGroup
 	closers    []func()
+	counters   map[string]*atomic.Int64
 	context    context.Context
-}
-
-// Dial connects to a needed service and makes the connection a condition of readiness.
-func (h *Host) Dial(need string) (*grpc.ClientConn, error) {
-	connection, err := rpc.Dial(h.Config.Needs[need]...)
-	if err != nil {
-		return nil, err
-	}
-	h.Health.Need(need, rpc.Connected(connection))
-	h.OnStop(func() { _ = connection.Close() })
-	return connection, nil
 }
 
 // OnStop has something closed after the last request; what was added last is closed first.
 func (h *Host) OnStop(close func()) { h.closers = append(h.closers, close) }
+
+// Counter is a number that /counters of the admin port shows.
+func (h *Host) Counter(name string) *atomic.Int64 {
+	counter := new(atomic.Int64)
+	h.counters[name] = counter
+	return counter
+}
 
 // Background runs work beside the requests; the stop cancels its context and waits for its end.
 func (h *Host) Background(work func(context.Context)) {
@@ -89,6 +88,7 @@ func Run(ctx context.Context, name string, definition Definition, getenv func(st
 	defer cancel()
 	host := &Host{
 		Config: settings, Log: log, Health: health.New(), RPC: rpc.NewServer(log), context: background,
+		counters: make(map[string]*atomic.Int64),
 	}
 	if err := definition.Start(background, host); err != nil {
 		fmt.Fprintf(stderr, "stone serve %s: %v\n", name, err)
@@ -161,7 +161,17 @@ func (h *Host) serveAdmin(failed chan<- error) (func(), error) {
 	}
 	mux := http.NewServeMux()
 	h.Health.Register(mux)
+	mux.HandleFunc("/counters", h.showCounters)
 	return h.serveMux(mux, listener, failed), nil
+}
+
+func (h *Host) showCounters(w http.ResponseWriter, _ *http.Request) {
+	counts := make(map[string]int64, len(h.counters))
+	for name, counter := range h.counters {
+		counts[name] = counter.Load()
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(counts) // fails only if the asker went away
 }
 
 func (h *Host) serveHTTP(listener net.Listener, failed chan<- error) func() {

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+
+	"loadstone.dev/stone/apps/hotel"
+	"loadstone.dev/stone/platform/config"
+	"loadstone.dev/stone/platform/service"
+)
+
+// applications are the services of each built-in application, by name.
+var applications = map[string]map[string]service.Definition{"hotel": hotel.Services}
+
+func init() {
+	verbs["serve"] = verb{"run one service of an application", serve}
+}
+
+func serve(args []string) int {
+	if len(args) == 1 && (args[0] == "-h" || args[0] == "--help") {
+		serveUsage(os.Stdout)
+		return service.Done
+	}
+	if len(args) != 1 {
+		fmt.Fprintf(os.Stderr, "stone serve: give one APPLICATION/SERVICE, not %d arguments; see 'stone serve --help'\n", len(args))
+		return service.BadInput
+	}
+	application, name, _ := strings.Cut(args[0], "/")
+	definition, known := applications[application][name]
+	if !known {
+		fmt.Fprintf(os.Stderr, "stone serve: no service %q; 'stone serve --help' lists them\n", args[0])
+		return service.BadInput
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+	return service.Run(ctx, args[0], definition, os.Getenv, os.Stderr)
+}
+
+func serveUsage(out io.Writer) {
+	fmt.Fprint(out, `usage: stone serve APPLICATION/SERVICE
+
+Runs one service until SIGTERM or SIGINT. The environment configures it:
+
+  STONE_LISTEN=host:port           where it listens
+  STONE_ADMIN=host:port            HTTP with /healthz and /readyz (optional)
+  STONE_NEED_<NAME>=host:port,...  where a need is: a service's replicas, a cache's servers
+  STONE_DOCUMENTS=URL              its document store: postgres://user@host:port/database, mongodb://host:port
+  STONE_PROFILE=dsb-quirks         bring back the original's bugs that change performance (optional)
+  STONE_LOG_LEVEL=info             debug, info, warn or error (optional)
+
+Exit codes: 0 stopped as asked, 1 unexpected, 2 bad configuration.
+
+`)
+	for _, application := range slices.Sorted(maps.Keys(applications)) {
+		services := applications[application]
+		for _, name := range slices.Sorted(maps.Keys(services)) {
+			definition := services[name]
+			fmt.Fprintf(out, "  %-22s %s\n", application+"/"+name, definition.Summary)
+			var variables []string
+			for _, need := range definition.Needs {
+				variables = append(variables, config.Variable(need))
+			}
+			if definition.Documents {
+				variables = append(variables, "STONE_DOCUMENTS")
+			}
+			fmt.Fprintf(out, "  %-22s   needs %s\n", "", strings.Join(variables, " "))
+		}
+	}
+	fmt.Fprint(out, "\nExample: STONE_LISTEN=127.0.0.1:8083 STONE_DOCUMENTS=postgres://postgres@127.0.0.1:5432/postgres stone serve hotel/geo\n")
+}

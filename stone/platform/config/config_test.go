@@ -1,0 +1,84 @@
+package config
+
+import (
+	"errors"
+	"log/slog"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+func environment(changes map[string]string) func(string) string {
+	variables := map[string]string{
+		"STONE_LISTEN":              "127.0.0.1:8084",
+		"STONE_ADMIN":               "127.0.0.1:9084",
+		"STONE_NEED_GEO":            "10.0.0.1:8083, 10.0.0.2:8083",
+		"STONE_NEED_MEMCACHED_RATE": "memcached-rate:11211",
+		"STONE_DOCUMENTS":           "postgres://postgres@127.0.0.1:5432/postgres",
+		"STONE_LOG_LEVEL":           "warn",
+	}
+	for name, value := range changes {
+		variables[name] = value
+	}
+	return func(name string) string { return variables[name] }
+}
+
+var wants = Wants{Needs: []string{"geo", "memcached-rate"}, Documents: true}
+
+func TestLoad(t *testing.T) {
+	got, err := Load(wants, environment(map[string]string{"STONE_PROFILE": "dsb-quirks"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Config{
+		Listen: "127.0.0.1:8084", Admin: "127.0.0.1:9084",
+		Needs: map[string][]string{
+			"geo": {"10.0.0.1:8083", "10.0.0.2:8083"}, "memcached-rate": {"memcached-rate:11211"},
+		},
+		Documents: "postgres://postgres@127.0.0.1:5432/postgres", Quirks: true, LogLevel: slog.LevelWarn,
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+func TestErrorsNameVariableValueAndRemedy(t *testing.T) {
+	for _, wrong := range []struct{ variable, value, remedy string }{
+		{"STONE_LISTEN", "", "host:port"},
+		{"STONE_LISTEN", "8084", "host:port"},
+		{"STONE_LISTEN", "127.0.0.1:http", "host:port"},
+		{"STONE_ADMIN", "127.0.0.1:70000", "host:port"},
+		{"STONE_NEED_GEO", "", "host:port"},
+		{"STONE_NEED_GEO", "10.0.0.1:8083,", "host:port"},
+		{"STONE_NEED_MEMCACHED_RATE", "memcached-rate", "host:port"},
+		{"STONE_DOCUMENTS", "", "postgres://"},
+		{"STONE_DOCUMENTS", "mysql://127.0.0.1:3306", "mongodb://"},
+		{"STONE_PROFILE", "quirks", "dsb-quirks"},
+		{"STONE_LOG_LEVEL", "loud", "debug, info, warn or error"},
+	} {
+		_, err := Load(wants, environment(map[string]string{wrong.variable: wrong.value}))
+		var problem *Error
+		if !errors.As(err, &problem) {
+			t.Errorf("%s=%q: error %v is no *Error", wrong.variable, wrong.value, err)
+			continue
+		}
+		if problem.Variable != wrong.variable || !strings.Contains(err.Error(), wrong.remedy) {
+			t.Errorf("%s=%q: %q names another variable or no remedy", wrong.variable, wrong.value, err)
+		}
+	}
+}
+
+func TestPasswordIsNotShown(t *testing.T) {
+	for _, value := range []string{"mysql://root:hunter2@db:3306/x", "postgres://root:hunter2@[bad/x", "root:hunter2@db"} {
+		_, err := Load(wants, environment(map[string]string{"STONE_DOCUMENTS": value}))
+		if err == nil || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("STONE_DOCUMENTS=%s: error %v", value, err)
+		}
+	}
+}
+
+func TestVariableOfANeed(t *testing.T) {
+	if got := Variable("memcached-rate"); got != "STONE_NEED_MEMCACHED_RATE" {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,49 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"google.golang.org/grpc"
+
+	"loadstone.dev/stone/platform/cache"
+	"loadstone.dev/stone/platform/documents"
+	"loadstone.dev/stone/platform/logging"
+	"loadstone.dev/stone/platform/rpc"
+)
+
+// Dial connects to a needed service; being connected is a condition of readiness.
+func (h *Host) Dial(need string) (*grpc.ClientConn, error) {
+	connection, err := rpc.Dial(h.Config.Needs[need]...)
+	if err != nil {
+		return nil, err
+	}
+	h.Health.Need(need, rpc.Connected(connection))
+	h.OnStop(func() { _ = connection.Close() })
+	return connection, nil
+}
+
+// OpenDocuments opens the service's document store; an answer of it is a condition of readiness.
+func (h *Host) OpenDocuments(ctx context.Context) (documents.Store, error) {
+	store, err := documents.Open(ctx, h.Config.Documents)
+	if err != nil {
+		return nil, fmt.Errorf("STONE_DOCUMENTS: %w", err)
+	}
+	h.Health.Need("documents", store.Ping)
+	h.OnStop(func() { _ = store.Close(context.Background()) })
+	return store, nil
+}
+
+// OpenCache opens a needed cache; an answer of it is a condition of readiness.
+func (h *Host) OpenCache(need string) (*Cached, error) {
+	opened, err := cache.Open(strings.Join(h.Config.Needs[need], ","))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", need, err)
+	}
+	h.Health.Need(need, func(context.Context) error { return opened.Ping() })
+	h.OnStop(func() { _ = opened.Close() })
+	return &Cached{
+		cache: opened, name: need, log: logging.NewLimited(h.Log), failures: h.Counter(need + " failures"),
+	}, nil
+}
