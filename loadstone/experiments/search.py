@@ -23,6 +23,8 @@ AFTER_CONTRADICTION = 3
 """Fine trials that follow, at least, when the confirmation contradicts."""
 OFFSET = 0.7
 """Probes lie this many slopes beside the median, where a trial tells most of location and slope together."""
+CLOSE = 1.3
+"""The bracket ends when its upper load is at most this many times the lower."""
 CONFIRM = (0.95, 1.05)
 
 
@@ -112,13 +114,17 @@ def _sort(history: Sequence[Outcome]) -> _Seen:
 
 
 def _bracket(search: Search, short: bp.Trials) -> tuple[Phase, float] | Failed | None:
-    """Doubles or halves until one load held and one did not; then None. An outermost load is tried twice."""
+    """Doubles or halves until one load held and one did not, then bisects; None once they are close.
+
+    An outermost load is tried twice.
+    """
     loads = [load for load, _ in short]
     verdicts = {held for _, held in short}
     if not short:
         return "bracket", search.start
     if len(verdicts) == 2:
-        return None
+        held, broke = max(load for load, ok in short if ok), min(load for load, ok in short if not ok)
+        return ("bracket", math.sqrt(held * broke)) if broke / held > CLOSE else None
     if verdicts == {True}:
         if loads.count(search.highest) < 2:
             return "bracket", 2 * max(loads)
