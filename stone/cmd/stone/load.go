@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"loadstone.dev/stone/load"
+)
+
+const loadHelp = `usage: stone load --plan PLAN.json --out DIR [--progress]
+
+Drives open-loop HTTP/1.1 load: every request goes out at its scheduled time, whether or not earlier ones were
+answered, and latency counts from that time. Writes DIR/summary.json and DIR/latency.hlog.
+
+  --plan FILE   what to send where, when and for how long
+  --out DIR     where the results go; made if need be
+  --progress    a JSON line a second on standard error
+
+A plan (optional keys are marked with their default):
+
+  {"target": "http://127.0.0.1:5000",
+   "connections": 64,                          64; a fixed pool, one request at a time on each
+   "threads": 1,                               1; load threads, each with its share of connections and schedule
+   "arrival": {"process": "poisson", "rate": 1000},   or constant; rate in requests/s
+   "warmup_s": 2,                              0; sent, not counted
+   "duration_s": 10,                           the measured window
+   "timeout_s": 5,                             5; from the actual send
+   "drain_s": 5,                               timeout_s; how long to wait for answers after the window
+   "seed": 42,                                 0; the same seed gives the same requests at the same times
+   "wait": "auto",                             auto; precise, tick (fewer wake-ups) or spin
+   "cpus": [0],                                none; load thread i runs on the i-th of them
+   "slo": {"percentile": 99, "latency_ms": 200},      none; violations are counted against it
+   "abort": true,                              false; stop once the SLO can no longer be held
+   "operations": [
+     {"name": "hotels", "weight": 60, "method": "GET", "path": "/hotels?inDate={inDate}&lat={lat}",
+      "headers": {"X": "y"}, "body": "",
+      "fields": {"lat":    {"kind": "decimal", "min": 37.783, "max": 38.264, "step": 0.001},
+                 "user":   {"kind": "integer", "min": 0, "max": 500},
+                 "sort":   {"kind": "choice", "values": ["dis", "rate"], "weights": [1, 2]},
+                 "inDate": {"kind": "date", "from": "2015-04-09", "to": "2015-04-23"},
+                 "out":    {"kind": "date", "after": "inDate", "min_days": 1, "to": "2015-04-24"}}}]}
+
+Examples:
+  echo '{"target":"http://127.0.0.1:8080","arrival":{"process":"constant","rate":100},"duration_s":5,
+         "operations":[{"name":"home","path":"/"}]}' > plan.json
+  stone load --plan plan.json --out results
+  stone load --plan plan.json --out results --progress
+
+Exit codes: 0 done (also when aborted by the SLO), 1 unexpected, 2 bad plan, 3 target not reachable, 130 interrupted.
+`
+
+func init() {
+	verbs["load"] = verb{"drive open-loop HTTP load and measure its latency", runLoad}
+}
+
+func runLoad(args []string) int {
+	flags := flag.NewFlagSet("load", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	planPath := flags.String("plan", "", "")
+	out := flags.String("out", "", "")
+	watched := flags.Bool("progress", false, "")
+	switch err := flags.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		fmt.Print(loadHelp)
+		return 0
+	case err != nil:
+		return loadFailed(2, "%v; see 'stone load --help'", err)
+	case flags.NArg() > 0:
+		return loadFailed(2, "unexpected argument %q; see 'stone load --help'", flags.Arg(0))
+	case *planPath == "" || *out == "":
+		return loadFailed(2, "give --plan and --out; see 'stone load --help'")
+	}
+	plan, err := load.ReadPlan(*planPath)
+	if err != nil {
+		return loadFailed(2, "%s: %v", *planPath, err)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	var progress io.Writer
+	if *watched {
+		progress = os.Stderr
+	}
+	var mistake *load.PlanError
+	switch _, err := load.Run(ctx, plan, *out, progress); {
+	case err == nil:
+		return 0
+	case errors.Is(err, context.Canceled):
+		return loadFailed(130, "interrupted; no results were written")
+	case errors.As(err, &mistake):
+		return loadFailed(2, "%s: %v", *planPath, err)
+	case errors.Is(err, load.ErrUnreachable):
+		return loadFailed(3, "%v; is the application running?", err)
+	default:
+		return loadFailed(1, "%v", err)
+	}
+}
+
+func loadFailed(code int, format string, values ...any) int {
+	fmt.Fprintf(os.Stderr, "stone load: "+format+"\n", values...)
+	return code
+}

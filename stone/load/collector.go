@@ -1,0 +1,149 @@
+package load
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+
+	hdr "github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// collector gathers the intervals of all threads: into the interval log, the totals and the progress lines.
+type collector struct {
+	plan      *Plan
+	schedule  schedule
+	recorders []*recorder
+	log       *intervalLog
+	progress  io.Writer // nil: nobody watches
+	offered   arrivals  // for the progress lines
+	total     *interval // of all intervals so far, threads together
+	intended  *hdr.Histogram
+	service   *hdr.Histogram
+}
+
+func newCollector(plan *Plan, s schedule, recorders []*recorder, log *intervalLog, progress io.Writer) *collector {
+	c := &collector{
+		plan: plan, schedule: s, recorders: recorders, log: log, progress: progress,
+		total: newInterval(len(plan.Operations)), intended: newHistogram(), service: newHistogram(),
+	}
+	c.offered = arrivals{share: share{cursor: c.schedule.walk(), threads: 1}}
+	return c
+}
+
+// run takes an interval from every thread at a time until all have ended.
+func (c *collector) run() error {
+	parts := make([]*interval, 0, len(c.recorders))
+	start := int64(0)
+	for {
+		parts = parts[:0]
+		for _, r := range c.recorders {
+			if part, open := <-r.full; open {
+				parts = append(parts, part)
+			}
+		}
+		if len(parts) == 0 {
+			return nil
+		}
+		end := parts[0].end
+		for _, part := range parts {
+			end = max(end, part.end)
+		}
+		if err := c.collect(parts, start, end); err != nil {
+			return err
+		}
+		start = end
+		for i, part := range parts {
+			part.reset()
+			select {
+			case c.recorders[i].free <- part:
+			default:
+			}
+		}
+	}
+}
+
+func (c *collector) collect(parts []*interval, start, end int64) error {
+	sum := parts[0]
+	c.intended.Reset()
+	c.service.Reset()
+	for _, part := range parts[1:] {
+		sum.sent += part.sent
+		sum.completed += part.completed
+		sum.errors += part.errors
+		sum.lateness.Merge(part.lateness)
+		for op := range sum.intended {
+			sum.intended[op].Merge(part.intended[op])
+			sum.service[op].Merge(part.service[op])
+		}
+	}
+	c.total.lateness.Merge(sum.lateness)
+	for op := range sum.intended {
+		c.total.intended[op].Merge(sum.intended[op])
+		c.total.service[op].Merge(sum.service[op])
+		c.intended.Merge(sum.intended[op])
+		c.service.Merge(sum.service[op])
+	}
+	if c.progress != nil {
+		c.report(sum, end)
+	}
+	if end <= c.schedule.from {
+		return nil // warm-up: nothing was recorded
+	}
+	return c.write(sum, max(start, c.schedule.from), end)
+}
+
+func (c *collector) write(sum *interval, start, end int64) error {
+	for _, line := range []struct {
+		tag       string
+		histogram *hdr.Histogram
+	}{{"intended", c.intended}, {"service", c.service}, {"lateness", sum.lateness}} {
+		if err := c.log.write(line.histogram, line.tag, start, end); err != nil {
+			return fmt.Errorf("interval log: %w", err)
+		}
+	}
+	for op, histogram := range sum.intended {
+		if histogram.TotalCount() == 0 {
+			continue
+		}
+		if err := c.log.write(histogram, "intended:"+c.plan.Operations[op].Name, start, end); err != nil {
+			return fmt.Errorf("interval log: %w", err)
+		}
+	}
+	return nil
+}
+
+// report prints one JSON line: counts since the start, warm-up included, and the last interval's latencies.
+func (c *collector) report(sum *interval, end int64) {
+	phase := "measure"
+	if end <= c.schedule.from {
+		phase = "warmup"
+	} else if end > c.schedule.to {
+		phase = "drain"
+	}
+	line, err := json.Marshal(struct {
+		T           float64  `json:"t"`
+		Of          float64  `json:"of"`
+		Phase       string   `json:"phase"`
+		Offered     int64   `json:"offered"`
+		Sent        int64    `json:"sent"`
+		Completed   int64    `json:"completed"`
+		Errors      int64    `json:"errors"`
+		P50         *float64 `json:"p50_ms"`
+		P99         *float64 `json:"p99_ms"`
+		LatenessP99 *float64 `json:"lateness_p99_ms"`
+	}{
+		float64(end) / 1e9, float64(c.schedule.to) / 1e9, phase, c.offered.until(end), sum.sent, sum.completed, sum.errors,
+		percentile(c.intended, 50), percentile(c.intended, 99), percentile(sum.lateness, 99),
+	})
+	if err == nil {
+		_, _ = c.progress.Write(append(line, '\n'))
+	}
+}
+
+// percentile in ms, nil if nothing was recorded.
+func percentile(h *hdr.Histogram, p float64) *float64 {
+	if h.TotalCount() == 0 {
+		return nil
+	}
+	return new(float64(h.ValueAtPercentile(p)) / 1e6)
+}

@@ -1,0 +1,57 @@
+package load
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"time"
+
+	hdr "github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// intervalLog writes latency.hlog, an HdrHistogram V2 interval log: values in ns, times in s since the epoch,
+// tags intended, service, lateness and intended:<operation>. It appears under its name when it is complete.
+type intervalLog struct {
+	file   *os.File
+	buffer *bufio.Writer
+	writer *hdr.HistogramLogWriter
+	path   string
+	start  time.Time
+}
+
+func newIntervalLog(path string, start time.Time) (*intervalLog, error) {
+	file, err := os.Create(path + ".part")
+	if err != nil {
+		return nil, err
+	}
+	buffer := bufio.NewWriter(file)
+	l := &intervalLog{file, buffer, hdr.NewHistogramLogWriter(buffer), path, start}
+	fmt.Fprintf(buffer, "#[stone load: values in ns]\n")
+	_ = l.writer.OutputLogFormatVersion()
+	fmt.Fprintf(buffer, "#[StartTime: %.3f (seconds since epoch), %s]\n",
+		float64(start.UnixMilli())/1e3, start.UTC().Format(time.RFC3339))
+	return l, l.writer.OutputLegend()
+}
+
+// write adds one histogram of an interval, given in ns since the start.
+func (l *intervalLog) write(h *hdr.Histogram, tag string, start, end int64) error {
+	h.SetTag(tag)
+	h.SetStartTimeMs(l.start.Add(time.Duration(start)).UnixMilli())
+	h.SetEndTimeMs(l.start.Add(time.Duration(end)).UnixMilli())
+	return l.writer.OutputIntervalHistogram(h)
+}
+
+func (l *intervalLog) finish() error {
+	if err := l.buffer.Flush(); err != nil {
+		return err
+	}
+	if err := l.file.Close(); err != nil {
+		return err
+	}
+	return os.Rename(l.path+".part", l.path)
+}
+
+func (l *intervalLog) discard() {
+	_ = l.file.Close()
+	_ = os.Remove(l.path + ".part")
+}

@@ -1,0 +1,300 @@
+package load
+
+import (
+	"bytes"
+	"errors"
+)
+
+// What can be wrong with an answer.
+var (
+	errNotHTTP     = errors.New("malformed answer: not an HTTP/1 status line")
+	errHeader      = errors.New("malformed answer: a header line without a colon")
+	errHeadTooLong = errors.New("malformed answer: its head is longer than 64 KiB")
+	errLength      = errors.New("malformed answer: bad Content-Length")
+	errChunk       = errors.New("malformed answer: bad chunk")
+	errUpgrade     = errors.New("malformed answer: 101 Switching Protocols was not asked for")
+	errCut         = errors.New("connection closed before the whole answer")
+	errNoAnswer    = errors.New("connection closed without an answer")
+)
+
+type parserState uint8
+
+const (
+	atStatusLine parserState = iota
+	atHeader
+	atBody // `left` bytes to come
+	atChunkSize
+	atChunk // `left` bytes to come, then a line end
+	atChunkEnd
+	atTrailer
+	untilClose
+	whole
+)
+
+const (
+	maxHead    = 64 << 10
+	exampleMax = 200
+)
+
+// response parses one HTTP/1.x answer (RFC 9112) incrementally, from pieces cut anywhere. It keeps no body
+// but the first bytes of an error's, as an example.
+type response struct {
+	state     parserState
+	headOnly  bool // the request was HEAD
+	keepAlive bool // the connection may carry another request afterwards
+	chunked   bool
+	encoded   bool // there is a Transfer-Encoding
+	begun     bool // at least one byte of the answer is here
+	status    int
+	length    int64 // Content-Length, -1 if absent
+	left      int64
+	taken     int    // bytes of head, or of trailer, so far
+	partial   []byte // the beginning of a line whose end is not here yet
+	example   []byte
+}
+
+// reset prepares for the next answer; headOnly says that the request was HEAD.
+func (r *response) reset(headOnly bool) {
+	*r = response{headOnly: headOnly, length: -1, partial: r.partial[:0], example: r.example[:0]}
+}
+
+// feed takes the next bytes; it returns how many belong to this answer and whether it is whole now.
+// After an error the connection is unusable.
+func (r *response) feed(p []byte) (used int, done bool, err error) {
+	r.begun = r.begun || len(p) > 0
+	for used < len(p) && r.state != whole {
+		rest := p[used:]
+		switch r.state {
+		case atBody, atChunk:
+			n := min(int64(len(rest)), r.left)
+			r.keep(rest[:n])
+			used += int(n)
+			if r.left -= n; r.left > 0 {
+				break
+			}
+			if r.state == atBody {
+				r.state = whole
+			} else {
+				r.state = atChunkEnd
+			}
+		case untilClose:
+			r.keep(rest)
+			used = len(p)
+		default:
+			end := bytes.IndexByte(rest, '\n')
+			n := end + 1
+			if end < 0 {
+				n = len(rest)
+			}
+			used += n
+			if r.taken += n; r.taken > maxHead {
+				return used, false, errHeadTooLong
+			}
+			if end < 0 {
+				r.partial = append(r.partial, rest...)
+				return used, false, nil
+			}
+			line := rest[:end]
+			if len(r.partial) > 0 {
+				r.partial = append(r.partial, line...)
+				line = r.partial
+			}
+			if last := len(line) - 1; last >= 0 && line[last] == '\r' {
+				line = line[:last]
+			}
+			err := r.line(line)
+			r.partial = r.partial[:0]
+			if err != nil {
+				return used, false, err
+			}
+		}
+	}
+	return used, r.state == whole, nil
+}
+
+// end says what the peer's closing of the connection means: the end of an answer without a length, or an error.
+func (r *response) end() error {
+	switch {
+	case r.state == untilClose:
+		return nil
+	case !r.begun:
+		return errNoAnswer
+	}
+	return errCut
+}
+
+func (r *response) line(line []byte) error {
+	switch r.state {
+	case atStatusLine:
+		return r.statusLine(line)
+	case atHeader:
+		if len(line) > 0 {
+			return r.header(line)
+		}
+		r.taken = 0
+		return r.endOfHead()
+	case atChunkSize:
+		return r.chunkSize(line)
+	case atChunkEnd:
+		if len(line) > 0 {
+			return errChunk
+		}
+		r.state = atChunkSize
+	case atTrailer:
+		if len(line) == 0 {
+			r.state = whole
+		}
+	}
+	return nil
+}
+
+// statusLine reads "HTTP/1.1 200 OK".
+func (r *response) statusLine(line []byte) error {
+	if len(line) < 12 || string(line[:7]) != "HTTP/1." || line[8] != ' ' || len(line) > 12 && line[12] != ' ' {
+		return errNotHTTP
+	}
+	r.status = 0
+	for _, digit := range line[9:12] {
+		if digit < '0' || digit > '9' {
+			return errNotHTTP
+		}
+		r.status = r.status*10 + int(digit-'0')
+	}
+	if r.status < 100 {
+		return errNotHTTP
+	}
+	r.keepAlive = line[7] != '0' // HTTP/1.0 closes unless it says otherwise
+	r.state = atHeader
+	return nil
+}
+
+func (r *response) header(line []byte) error {
+	colon := bytes.IndexByte(line, ':')
+	if colon <= 0 {
+		if line[0] == ' ' || line[0] == '\t' {
+			return nil // a folded line: part of a value, and none that matters is ever folded
+		}
+		return errHeader
+	}
+	name := line[:colon]
+	switch len(name) {
+	case len("content-length"):
+		if foldEqual(name, "content-length") {
+			length, ok := decimal(bytes.TrimSpace(line[colon+1:]))
+			if !ok || r.length >= 0 && r.length != length {
+				return errLength
+			}
+			r.length = length
+		}
+	case len("transfer-encoding"):
+		if foldEqual(name, "transfer-encoding") {
+			last := bytes.TrimSpace(line[colon+1:])
+			if comma := bytes.LastIndexByte(last, ','); comma >= 0 {
+				last = bytes.TrimSpace(last[comma+1:])
+			}
+			r.encoded, r.chunked = true, foldEqual(last, "chunked")
+		}
+	case len("connection"):
+		if foldEqual(name, "connection") {
+			for token := range bytes.SplitSeq(line[colon+1:], []byte(",")) {
+				switch token = bytes.TrimSpace(token); {
+				case foldEqual(token, "close"):
+					r.keepAlive = false
+				case foldEqual(token, "keep-alive"):
+					r.keepAlive = true
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// endOfHead decides how the body is delimited (RFC 9112, 6.3).
+func (r *response) endOfHead() error {
+	switch {
+	case r.status == 101:
+		return errUpgrade
+	case r.status < 200: // interim: the real answer follows
+		headOnly := r.headOnly
+		r.reset(headOnly)
+		r.begun = true
+	case r.headOnly || r.status == 204 || r.status == 304:
+		r.state = whole
+	case r.encoded && r.chunked:
+		r.state = atChunkSize
+		if r.length >= 0 { // both: the length is void, and what sent it is not to be trusted further
+			r.keepAlive = false
+		}
+	case !r.encoded && r.length == 0:
+		r.state = whole
+	case !r.encoded && r.length > 0:
+		r.state, r.left = atBody, r.length
+	default:
+		r.state, r.keepAlive = untilClose, false
+	}
+	return nil
+}
+
+func (r *response) chunkSize(line []byte) error {
+	if extension := bytes.IndexByte(line, ';'); extension >= 0 {
+		line = line[:extension]
+	}
+	line = bytes.TrimSpace(line)
+	if len(line) == 0 || len(line) > 15 {
+		return errChunk
+	}
+	r.left, r.taken = 0, 0
+	for _, b := range line {
+		digit := int64(0)
+		switch {
+		case '0' <= b && b <= '9':
+			digit = int64(b - '0')
+		case 'a' <= b|0x20 && b|0x20 <= 'f':
+			digit = int64(b|0x20-'a') + 10
+		default:
+			return errChunk
+		}
+		r.left = r.left<<4 | digit
+	}
+	if r.state = atChunk; r.left == 0 {
+		r.state = atTrailer
+	}
+	return nil
+}
+
+// keep remembers the beginning of an error's body.
+func (r *response) keep(body []byte) {
+	if room := exampleMax - len(r.example); r.status >= 400 && room > 0 {
+		r.example = append(r.example, body[:min(room, len(body))]...)
+	}
+}
+
+// foldEqual compares with a lower-case ASCII word, ignoring case.
+func foldEqual(b []byte, lower string) bool {
+	if len(b) != len(lower) {
+		return false
+	}
+	for i := range b {
+		c := b[i]
+		if 'A' <= c && c <= 'Z' {
+			c |= 0x20
+		}
+		if c != lower[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func decimal(b []byte) (value int64, ok bool) {
+	if len(b) == 0 || len(b) > 18 {
+		return 0, false
+	}
+	for _, digit := range b {
+		if digit < '0' || digit > '9' {
+			return 0, false
+		}
+		value = value*10 + int64(digit-'0')
+	}
+	return value, true
+}

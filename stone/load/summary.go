@@ -1,0 +1,291 @@
+package load
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+	"time"
+
+	hdr "github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// Summary is summary.json. All counts are of the requests whose intended time lies in the measured window.
+type Summary struct {
+	Schema            int                `json:"schema"`
+	Started           string             `json:"started"`
+	Plan              json.RawMessage    `json:"plan"`
+	Planned           int64              `json:"planned"`
+	WindowS           float64            `json:"window_s"`
+	Counts            Counts             `json:"counts"`
+	Violations        *int64             `json:"violations,omitempty"` // with an SLO only
+	CompletedInWindow int64              `json:"completed_in_window"`
+	Throughput        float64            `json:"throughput"`
+	LatencyMs         map[string]Latency `json:"latency_ms"`
+	Spectrum          [][3]float64       `json:"spectrum"`
+	Operations        []OperationSummary `json:"operations"`
+	Errors            []ErrorSummary     `json:"errors"`
+	Batches           []Batch            `json:"batches"`
+	Generator         Generator          `json:"generator"`
+	Aborted           *Aborted           `json:"aborted"`
+}
+
+// Counts obeys offered = completed + late + errors + timeouts + unsent + in_flight.
+type Counts struct {
+	Offered   int64 `json:"offered"`
+	Sent      int64 `json:"sent"`
+	Completed int64 `json:"completed"`
+	Late      int64 `json:"late"`
+	Errors    int64 `json:"errors"`
+	Timeouts  int64 `json:"timeouts"`
+	Unsent    int64 `json:"unsent"`
+	InFlight  int64 `json:"in_flight"`
+}
+
+// Latency of one kind, in ms.
+type Latency struct {
+	Count int64   `json:"count"`
+	Mean  float64 `json:"mean"`
+	P50   float64 `json:"p50"`
+	P75   float64 `json:"p75"`
+	P90   float64 `json:"p90"`
+	P95   float64 `json:"p95"`
+	P99   float64 `json:"p99"`
+	P999  float64 `json:"p999"`
+	Max   float64 `json:"max"`
+}
+
+// OperationSummary is the part of one operation.
+type OperationSummary struct {
+	Name       string             `json:"name"`
+	Counts     Counts             `json:"counts"`
+	Violations *int64             `json:"violations,omitempty"`
+	LatencyMs  map[string]Latency `json:"latency_ms"`
+}
+
+// ErrorSummary is one kind of error of one operation.
+type ErrorSummary struct {
+	Kind      string `json:"kind"`
+	Operation string `json:"operation"`
+	Count     int64  `json:"count"`
+	Example   string `json:"example"`
+}
+
+// Batch is a tenth of the window: requests scheduled in it, good answers that came in it, and how many
+// scheduled requests had no outcome at its end.
+type Batch struct {
+	StartS    float64 `json:"start_s"`
+	Offered   int64   `json:"offered"`
+	Completed int64   `json:"completed"`
+	Backlog   int64   `json:"backlog"`
+}
+
+// Generator is what the generator itself used: CPU of the process from the first to the last request, and the
+// share of its time in the window that the busiest load thread was busy.
+type Generator struct {
+	CPUS            float64 `json:"cpu_s"`
+	WallS           float64 `json:"wall_s"`
+	CPUUsPerRequest float64 `json:"cpu_us_per_request"`
+	CPUShare        float64 `json:"cpu_share"`
+	Wait            string  `json:"wait"`
+	Threads         int     `json:"threads"`
+	ScriptStarved   int64   `json:"script_starved"`
+}
+
+// Aborted says when and why a run was stopped early.
+type Aborted struct {
+	AtS    float64 `json:"at_s"`
+	Reason string  `json:"reason"`
+}
+
+// check verifies the accounting identity.
+func (c Counts) check() error {
+	sum := c.Completed + c.Late + c.Errors + c.Timeouts + c.Unsent + c.InFlight
+	if c.Offered != sum || c.Sent+c.Unsent != c.Offered {
+		return fmt.Errorf("accounting: offered %d, sent %d, unsent %d, outcomes %d: requests were lost or counted twice; "+
+			"this is a defect of stone", c.Offered, c.Sent, c.Unsent, sum)
+	}
+	return nil
+}
+
+func summarize(h *hdr.Histogram) Latency {
+	ms := func(p float64) float64 { return float64(h.ValueAtPercentile(p)) / 1e6 }
+	return Latency{
+		h.TotalCount(), h.Mean() / 1e6, ms(50), ms(75), ms(90), ms(95), ms(99), ms(99.9), float64(h.Max()) / 1e6,
+	}
+}
+
+// spectrum is the distribution at 101 percentiles, evenly spaced in the number of nines, from 0 to 99.999.
+func spectrum(intended, service *hdr.Histogram) [][3]float64 {
+	points := make([][3]float64, 0, 101)
+	for i := range 101 {
+		p := 100 * (1 - math.Pow(10, -5*float64(i)/100))
+		points = append(points, [3]float64{
+			math.Round(p*1e6) / 1e6,
+			float64(intended.ValueAtPercentile(p)) / 1e6, float64(service.ValueAtPercentile(p)) / 1e6,
+		})
+	}
+	return points
+}
+
+// offers is what the schedule itself says about the measured window, walked again after the run.
+type offers struct {
+	offered, unsent []int64 // by operation
+	batches         [batches]int64
+}
+
+// count walks the schedule up to `until`. A request that its thread never took from its ring is unsent.
+func count(s schedule, m *mix, until int64, workers []*worker) offers {
+	o := offers{offered: make([]int64, len(m.operations)), unsent: make([]int64, len(m.operations))}
+	for c := s.walk(); c.next() && c.at <= until; {
+		if !s.measured(c.at) {
+			continue
+		}
+		op := m.operation(c.n)
+		o.offered[op]++
+		o.batches[workers[0].recorder.batch(c.at)]++
+		if w := workers[c.n%uint64(len(workers))]; c.n >= w.firstUnsent() {
+			o.unsent[op]++
+			w.recorder.unanswered(op, c.at)
+		}
+	}
+	return o
+}
+
+// summary adds everything up; it fails if the accounting identity does not hold.
+func (r *run) summary(o offers, total *interval) (*Summary, error) {
+	s := &Summary{
+		Schema: 1, Started: r.clock.start.Format(time.RFC3339Nano), Plan: r.plan.given, Planned: r.planned,
+		WindowS: r.plan.DurationS, Errors: []ErrorSummary{},
+	}
+	intended, service := newHistogram(), newHistogram()
+	good := int64(0)
+	for op := range r.plan.Operations {
+		var t tally
+		for _, w := range r.workers {
+			t.add(w.recorder.tallies[op])
+		}
+		counts := Counts{o.offered[op], t.sent, t.completed, t.late, t.errors, t.timeouts, o.unsent[op], t.inFlight}
+		if err := counts.check(); err != nil {
+			return nil, err
+		}
+		part := OperationSummary{Name: r.plan.Operations[op].Name, Counts: counts, LatencyMs: map[string]Latency{
+			"intended": summarize(total.intended[op]), "service": summarize(total.service[op]),
+		}}
+		if r.plan.SLO != nil {
+			part.Violations = new(counts.Offered - t.good)
+		}
+		s.Operations = append(s.Operations, part)
+		s.Counts.add(counts)
+		good += t.good
+		intended.Merge(total.intended[op])
+		service.Merge(total.service[op])
+	}
+	if intended.TotalCount() != s.Counts.Offered {
+		return nil, fmt.Errorf("accounting: %d latencies for %d offered requests; this is a defect of stone",
+			intended.TotalCount(), s.Counts.Offered)
+	}
+	if r.plan.SLO != nil {
+		s.Violations = new(s.Counts.Offered - good)
+	}
+	s.LatencyMs = map[string]Latency{
+		"intended": summarize(intended), "service": summarize(service), "lateness": summarize(total.lateness),
+	}
+	s.Spectrum = spectrum(intended, service)
+	s.Batches, s.CompletedInWindow = r.batches(o)
+	s.Throughput = float64(s.CompletedInWindow) / s.WindowS
+	s.Errors = r.errors()
+	s.Generator = r.generator()
+	s.Aborted = r.aborted()
+	return s, nil
+}
+
+func (c *Counts) add(o Counts) {
+	c.Offered += o.Offered
+	c.Sent += o.Sent
+	c.Completed += o.Completed
+	c.Late += o.Late
+	c.Errors += o.Errors
+	c.Timeouts += o.Timeouts
+	c.Unsent += o.Unsent
+	c.InFlight += o.InFlight
+}
+
+func (r *run) batches(o offers) (list []Batch, completed int64) {
+	backlog := int64(0)
+	for i := range batches {
+		b := Batch{StartS: float64(i) * r.plan.DurationS / batches, Offered: o.batches[i]}
+		backlog += b.Offered
+		for _, w := range r.workers {
+			b.Completed += w.recorder.completed[i]
+			backlog -= w.recorder.answered[i]
+		}
+		b.Backlog = backlog
+		completed += b.Completed
+		list = append(list, b)
+	}
+	return list, completed
+}
+
+func (r *run) errors() []ErrorSummary {
+	kinds := map[[2]string]*ErrorSummary{}
+	for _, w := range r.workers {
+		for f, found := range w.recorder.failures {
+			key := [2]string{f.cause.Error(), r.plan.Operations[f.op].Name}
+			if kinds[key] == nil {
+				kinds[key] = &ErrorSummary{Kind: key[0], Operation: key[1], Example: strings.ToValidUTF8(found.example, "\uFFFD")}
+			}
+			kinds[key].Count += found.count
+		}
+	}
+	list := []ErrorSummary{}
+	for _, kind := range kinds {
+		list = append(list, *kind)
+	}
+	sort.Slice(list, func(i, j int) bool {
+		a, b := list[i], list[j]
+		return a.Count > b.Count || a.Count == b.Count && a.Kind+a.Operation < b.Kind+b.Operation
+	})
+	return list
+}
+
+func (r *run) generator() Generator {
+	g := Generator{
+		CPUS: float64(r.cpu) / 1e9, WallS: float64(r.end) / 1e9, Wait: string(r.workers[0].policy), Threads: r.plan.Threads,
+	}
+	sent := int64(0)
+	for _, w := range r.workers {
+		sent += w.recorder.now.sent
+		g.CPUShare = max(g.CPUShare, w.usage.share())
+		g.ScriptStarved += w.starved
+	}
+	if sent > 0 {
+		g.CPUUsPerRequest = float64(r.cpu) / 1e3 / float64(sent)
+	}
+	return g
+}
+
+func (r *run) aborted() *Aborted {
+	at := r.control.aborted.Load()
+	if at == 0 {
+		return nil
+	}
+	return &Aborted{float64(at) / 1e9, fmt.Sprintf("violations %d of %d planned exceed %.4g %%",
+		r.control.violation.Load(), r.planned, 100-r.plan.SLO.Percentile)}
+}
+
+// write puts summary.json into place, whole or not at all.
+func (s *Summary) write(dir string) error {
+	text, err := json.MarshalIndent(s, "", " ")
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(dir, "summary.json")
+	if err := os.WriteFile(path+".part", append(text, '\n'), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(path+".part", path)
+}

@@ -1,0 +1,34 @@
+package load
+
+// waitPolicy says how a thread spends the time until the next send is due. Waking up is what a load generator
+// spends its processor on: a precise sleep per request costs several times what the request itself does.
+type waitPolicy string
+
+const (
+	precise waitPolicy = "precise" // sleep to the exact send time, wake for every answer
+	tick    waitPolicy = "tick"    // look at sends and answers together, every 100 to 500 us
+	spin    waitPolicy = "spin"    // never sleep
+)
+
+// parseWait checks a policy's name; "auto" is left to be chosen by rate.
+func parseWait(name string) (waitPolicy, error) {
+	switch policy := waitPolicy(name); policy {
+	case precise, tick, spin, "auto":
+		return policy, nil
+	}
+	return "", bad("wait", "%q is not known; give auto, precise, tick or spin", name)
+}
+
+// preciseBelow is the rate per thread up to which auto sleeps precisely: about a tenth of a core.
+const preciseBelow = 2000
+
+// choose resolves auto by a thread's rate in requests/s, and gives the tick in ns: about four requests' worth,
+// so the faster, the shorter; between 100 and 300 us unless the rate is low.
+func (w waitPolicy) choose(rate float64) (waitPolicy, int64) {
+	if w == "auto" {
+		if w = tick; rate <= preciseBelow {
+			w = precise
+		}
+	}
+	return w, int64(min(max(4e9/rate, 100e3), 300e3))
+}

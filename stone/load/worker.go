@@ -1,0 +1,405 @@
+package load
+
+import (
+	"runtime"
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	intervalLength = int64(1e9)
+	checkEvery     = int64(10e6)  // how often a busy loop looks at limits that have passed
+	sleepMost      = int64(100e6) // no sleep is longer, so that a stop is noticed
+	starveNap      = int64(50e3)
+	bufferSize     = 64 << 10
+)
+
+// worker is one load thread with its share of the schedule and of the connections; it shares nothing with the
+// others but the common control.
+type worker struct {
+	thread   int
+	cpus     []int
+	clock    clock
+	schedule schedule
+	ring     *ring
+	pool     *pool
+	inFlight list
+	young    *connection // the oldest request in flight that is not overdue
+	receiver *receiver
+	recorder *recorder
+	control  *control
+	overdue  arrivals // counts what was due an SLO's latency ago
+	policy   waitPolicy
+	tick     int64
+	timeout  int64
+	drained  int64 // when the drain ends
+	headOnly []bool
+
+	wall     int64 // subtract from a kernel's time stamp to get the run's time
+	looked   int64 // everything that had arrived by then has been read
+	checked  int64
+	boundary int64  // end of the current interval
+	sent     uint64 // requests taken from the ring
+	taken    int64  // those of them that are measured
+	blocked  bool   // a request is due and no connection is free
+	starved  int64  // times that a request may have been due and was not rendered yet
+	hungry   bool
+	idleSpin int64 // ns polled for nothing
+	usage    usage
+	end      int64
+}
+
+// control is what the threads of a run have in common.
+type control struct {
+	stop      atomic.Bool  // interrupted: leave at once
+	aborted   atomic.Int64 // when a thread found that the SLO cannot be held, 0 if none did
+	allowed   int64        // violations that the SLO allows, -1: no early abort
+	certain   []counter    // violations so far, by thread
+	violation atomic.Int64 // their sum at the abort
+}
+
+// run drives the load until the window is over and everything is answered, or the drain has ended.
+func (w *worker) run() error {
+	runtime.LockOSThread() // never unlocked: the thread ends with its affinity and its timer slack
+	if err := w.prepareThread(); err != nil {
+		return err
+	}
+	w.wall = w.clock.wall()
+	for {
+		now := w.clock.now()
+		w.sendDue(now)
+		if w.finished(now) {
+			w.expire(now)
+			w.end = w.clock.now()
+			return nil
+		}
+		w.looked = now
+		events := w.wait(now)
+		for _, event := range events {
+			if c := w.pool.event(event); c != nil {
+				w.handle(c, event.Events)
+			}
+		}
+		if w.policy == spin && len(events) == 0 {
+			w.idleSpin += w.clock.now() - now
+		}
+		if w.looked-w.checked >= checkEvery || w.looked >= w.deadline() {
+			w.check(w.looked)
+		}
+	}
+}
+
+func (w *worker) prepareThread() error {
+	if len(w.cpus) > 0 {
+		var set unix.CPUSet
+		cpu := w.cpus[w.thread%len(w.cpus)]
+		set.Set(cpu)
+		if err := unix.SchedSetaffinity(0, &set); err != nil {
+			return bad("cpus", "cannot run on CPU %d: %v", cpu, err)
+		}
+	}
+	// By default the kernel may wake a thread 50 us late to save wake-ups.
+	return unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
+}
+
+// finished says whether the run is over for this thread.
+func (w *worker) finished(now int64) bool {
+	if w.control.stop.Load() || w.control.aborted.Load() > 0 || now >= w.drained {
+		return true
+	}
+	return now >= w.schedule.to && w.inFlight.count == 0 && w.ring.exhausted()
+}
+
+// sendDue sends every request that is due, as long as there are connections for them.
+func (w *worker) sendDue(now int64) {
+	for {
+		r := w.ring.peek()
+		if r == nil {
+			w.blocked = false
+			hungry := !w.ring.exhausted()
+			if hungry && !w.hungry {
+				w.starved++
+			}
+			w.hungry = hungry
+			return
+		}
+		if w.hungry = false; r.at > now {
+			w.blocked = false
+			return
+		}
+		c := w.pool.take()
+		if c == nil {
+			w.blocked = true
+			return
+		}
+		now = w.clock.now()
+		w.start(c, r, now)
+		w.ring.pop()
+	}
+}
+
+// start sends a request, or connects for it first.
+func (w *worker) start(c *connection, r *request, now int64) {
+	c.at, c.sentAt, c.op, c.measured, c.loaded = r.at, now, r.op, r.measured, true
+	c.response.reset(w.headOnly[r.op])
+	w.sent++
+	if r.measured {
+		w.taken++
+	}
+	w.recorder.started(c)
+	w.inFlight.add(c)
+	if w.young == nil && !c.overdue {
+		w.young = c
+	}
+	if c.state == closed {
+		c.pending = append(c.pending[:0], r.data...)
+		if err := w.pool.open(c); err != nil {
+			w.fail(c, connectError{err}, nil)
+		}
+		return
+	}
+	c.state = busy
+	sent, errno := send(c.fd, r.data)
+	switch {
+	case errno == 0 && sent == len(r.data):
+	case errno == 0 || errno == unix.EAGAIN:
+		c.pending = append(c.pending[:0], r.data[max(sent, 0):]...)
+	default:
+		w.fail(c, errno, nil)
+		w.reopen(c)
+	}
+}
+
+// handle acts on what epoll says about a connection.
+func (w *worker) handle(c *connection, events uint32) {
+	if c.state == connecting {
+		if err := connected(c.fd); err != nil {
+			w.refused(c, err)
+			return
+		}
+		if events&unix.EPOLLOUT == 0 {
+			return
+		}
+		if c.loaded {
+			c.state = busy
+		} else {
+			w.pool.release(c)
+		}
+	}
+	if len(c.pending) > 0 && events&unix.EPOLLOUT != 0 && !w.flush(c) {
+		return
+	}
+	hangup := events&(unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0
+	if hangup || events&unix.EPOLLIN != 0 {
+		w.receive(c, hangup)
+	}
+	if w.blocked {
+		w.sendDue(w.looked)
+	}
+}
+
+// flush sends more of a request that the socket did not take at once; false if the connection is gone.
+func (w *worker) flush(c *connection) bool {
+	sent, errno := send(c.fd, c.pending)
+	if errno == unix.EAGAIN {
+		return true
+	}
+	if errno != 0 {
+		w.fail(c, errno, nil)
+		w.reopen(c)
+		return false
+	}
+	c.pending = c.pending[:copy(c.pending, c.pending[sent:])]
+	return true
+}
+
+// receive reads until the socket is empty (the events are edge-triggered).
+func (w *worker) receive(c *connection, hangup bool) {
+	for {
+		n, arrived, errno := w.receiver.receive(c.fd)
+		switch {
+		case errno == unix.EAGAIN:
+			return
+		case errno == unix.EINTR:
+			continue
+		case errno != 0:
+			w.lost(c, errno)
+			return
+		case n == 0:
+			w.lost(c, c.response.end())
+			return
+		case !c.loaded: // bytes that nobody asked for
+			w.reopen(c)
+			return
+		}
+		used, whole, err := c.response.feed(w.receiver.data[:n])
+		if err != nil {
+			w.fail(c, err, nil)
+			w.reopen(c)
+			return
+		}
+		if whole {
+			again := c.response.keepAlive && used == n && len(c.pending) == 0
+			w.conclude(c, w.time(c, arrived))
+			if !again {
+				w.reopen(c)
+				return
+			}
+			w.pool.release(c)
+		}
+		if n < len(w.receiver.data) && !hangup {
+			return
+		}
+	}
+}
+
+// time is when the last byte of an answer arrived: by the kernel's stamp, unless that cannot be.
+func (w *worker) time(c *connection, arrived int64) int64 {
+	now := w.clock.now()
+	if at := arrived - w.wall; arrived > 0 && at >= c.sentAt && at <= now {
+		return at
+	}
+	return now
+}
+
+// lost is for a connection that the other side has ended; without an error that was the end of the answer.
+func (w *worker) lost(c *connection, err error) {
+	if c.loaded {
+		if err == nil {
+			w.conclude(c, w.clock.now())
+		} else {
+			w.fail(c, err, nil)
+		}
+	}
+	w.reopen(c)
+}
+
+// refused is for a connection that could not be made. Its request, if any, has failed; a request that comes
+// next makes the next attempt.
+func (w *worker) refused(c *connection, err error) {
+	w.pool.drop(c)
+	c.state = closed
+	w.pool.closed = append(w.pool.closed, c)
+	if c.loaded {
+		w.fail(c, connectError{err}, nil)
+	}
+}
+
+// reopen replaces the connection's socket.
+func (w *worker) reopen(c *connection) {
+	w.pool.drop(c)
+	_ = w.pool.open(c) // a failure leaves it closed: the next request that takes it tries again, and reports
+}
+
+// conclude notes a whole answer.
+func (w *worker) conclude(c *connection, at int64) {
+	if c.response.status >= 400 {
+		w.fail(c, statusError(c.response.status), c.response.example)
+		return
+	}
+	w.unload(c)
+	w.recorder.answeredWell(c, at)
+}
+
+// fail notes that a request will have no good answer.
+func (w *worker) fail(c *connection, cause error, example []byte) {
+	w.unload(c)
+	w.recorder.failed(c, w.clock.now(), cause, example)
+}
+
+func (w *worker) unload(c *connection) {
+	if w.young == c {
+		w.young = c.later
+	}
+	w.inFlight.remove(c)
+	c.loaded = false
+}
+
+// wait sleeps as the policy says, and returns the events there are then.
+func (w *worker) wait(now int64) []unix.EpollEvent {
+	until := min(now+sleepMost, w.deadline())
+	if w.hungry {
+		until = min(until, now+starveNap)
+	} else if r := w.ring.peek(); r != nil && !w.blocked {
+		until = min(until, r.at)
+	} else if now < w.schedule.to {
+		until = min(until, w.schedule.to)
+	}
+	switch {
+	case w.policy == spin:
+		until = now
+	case w.policy == tick && !w.blocked:
+		if w.inFlight.count > 0 {
+			until = min(until, now)
+		}
+		until = (until/w.tick + 1) * w.tick
+		sleep(until - now)
+		w.looked = w.clock.now()
+		until = now
+	}
+	return w.pool.poller.wait(until - now)
+}
+
+// deadline is when something must be looked at even if nothing happens.
+func (w *worker) deadline() int64 {
+	next := min(w.boundary, w.drained)
+	if first := w.inFlight.first; first != nil {
+		next = min(next, first.sentAt+w.timeout)
+	}
+	if w.control.allowed >= 0 {
+		next = min(next, w.checked+checkEvery)
+	}
+	return next
+}
+
+// check looks at all limits. Everything that had arrived by `now` has been read.
+func (w *worker) check(now int64) {
+	w.checked = now
+	w.wall = w.clock.wall()
+	w.usage.watch(now, w.schedule, w.idleSpin)
+	w.expire(now)
+	if w.control.allowed >= 0 {
+		w.checkSLO(now)
+	}
+	if now >= w.boundary {
+		for w.boundary <= now {
+			w.boundary += intervalLength
+		}
+		w.recorder.turn(w.boundary - intervalLength)
+	}
+}
+
+// expire gives up on requests that were sent a timeout ago.
+func (w *worker) expire(now int64) {
+	for c := w.inFlight.first; c != nil && now-c.sentAt >= w.timeout; c = w.inFlight.first {
+		w.fail(c, errTimeout, nil)
+		w.reopen(c)
+	}
+}
+
+// checkSLO counts what can no longer be good, and stops the run once that is more than the SLO allows.
+func (w *worker) checkSLO(now int64) {
+	r := w.recorder
+	for ; w.young != nil && now-w.young.at > r.limit; w.young = w.young.later {
+		if w.young.measured && !w.young.overdue {
+			w.young.overdue = true
+			r.past++
+		}
+	}
+	unsent := max(w.overdue.until(now-r.limit)-w.taken, 0)
+	w.control.certain[w.thread].Store(r.past + unsent)
+	total := int64(0)
+	for i := range w.control.certain {
+		total += w.control.certain[i].Load()
+	}
+	if total > w.control.allowed && w.control.aborted.CompareAndSwap(0, now) {
+		w.control.violation.Store(total)
+	}
+}
+
+// counter is on a cache line of its own: each thread writes one.
+type counter struct {
+	atomic.Int64
+	_ [56]byte
+}
