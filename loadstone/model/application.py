@@ -8,14 +8,17 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from loadstone.model.base import Finding, Model, did_you_mean
+from loadstone.model.base import Finding, Matches, Model, did_you_mean
 from loadstone.model.units import Duration, Memory
 from loadstone.model.workload import Workload
 
 Tier = Literal["frontend", "logic", "caching", "storage", "tracing"]
 Port = Annotated[int, Field(ge=1, le=65535)]
-Cpu = Annotated[float, Field(gt=0, le=1024)]
-ServiceName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,62}$")]
+Cpu = Annotated[float, Field(ge=0.01, le=1024)]
+"""Cores' worth of CPU time; the kernel enforces no less than a hundredth."""
+ServiceName = Annotated[
+    str, Matches(r"[a-z][a-z0-9-]{0,62}", "lower-case letters, digits and '-', a letter first, at most 63")
+]
 
 
 class Resources(Model):
@@ -51,7 +54,7 @@ class Readiness(Model):
     """When a replica counts as ready: an HTTP 200 on a port, or that the port accepts connections."""
 
     port: str | None = None
-    http: Annotated[str | None, Field(pattern=r"^/")] = None
+    http: Annotated[str | None, Matches(r"/\S*", "a path that begins with '/', for example /readyz")] = None
     within: Duration = 60.0
 
 
@@ -61,6 +64,7 @@ class Service(Model):
     tier: Tier
     runs: Runs
     ports: dict[str, Port] = {}
+    """By name; the first that is not ``admin`` is where others reach it. Stores have their software's port."""
     needs: list[str] = []
     resources: Resources = Resources()
     replicas: Annotated[int, Field(ge=1, le=1000)] = 1
@@ -75,11 +79,16 @@ class Entry(Model):
 
 
 class Growth(Model):
-    """A check after a trial: a collection must have grown by what completed writes of an operation say."""
+    """A check after a trial: a collection must have grown by what completed writes of an operation say.
+
+    One write adds from ``at_least`` to ``at_most`` documents.
+    """
 
     store: str
     collection: str
     operation: str
+    at_least: Annotated[int, Field(ge=0)] = 1
+    at_most: Annotated[int, Field(ge=1)] = 1
 
 
 class Application(Model):
@@ -92,11 +101,15 @@ class Application(Model):
     workloads: Annotated[dict[str, Workload], Field(min_length=1)]
     default_workload: str
     seeding: Literal["hotel"] | None = None
+    paper_resources: dict[Tier, Resources] = {}
+    """Limits by tier under ``profile: paper``; a tier that is not named keeps its services' own."""
     checks: list[Growth] = []
 
     def findings(self) -> Iterator[Finding]:
         """Unknown names, cycles, port clashes; each at the key that is wrong."""
         yield from self._unknown_names()
+        yield from self._without_ports()
+        yield from self._several_stores()
         yield from self._cycles()
         yield from self._port_clashes()
         for name, workload in self.workloads.items():
@@ -109,6 +122,8 @@ class Application(Model):
             for index, need in enumerate(service.needs):
                 if need not in self.services:
                     yield ("services", name, "needs", index), f"no service {need!r}" + did_you_mean(need, names)
+                elif need in service.needs[:index]:
+                    yield ("services", name, "needs", index), f"{need!r} is given twice; remove one"
             port = service.readiness.port
             if port is not None and port not in service.ports:
                 message = f"{name} has no port {port!r}" + did_you_mean(port, list(service.ports))
@@ -132,6 +147,19 @@ class Application(Model):
             if check.operation not in operations:
                 message = f"no workload has an operation {check.operation!r}"
                 yield ("checks", index, "operation"), message + did_you_mean(check.operation, operations)
+
+    def _without_ports(self) -> Iterator[Finding]:
+        for name, service in self.services.items():
+            if service.runs.stone is not None and not any(port != "admin" for port in service.ports):
+                yield ("services", name), "needs a port besides 'admin', for example ports: {grpc: 8081, admin: 9081}"
+            if service.readiness.http is not None and service.readiness.port is None:
+                yield ("services", name, "readiness", "http"), "needs 'port', the name of the port that answers it"
+
+    def _several_stores(self) -> Iterator[Finding]:
+        for name, service in self.services.items():
+            stores = [need for need in service.needs if need in self.services and self.services[need].runs.documents]
+            if len(stores) > 1:
+                yield ("services", name, "needs"), f"has {len(stores)} document stores; a service can have one"
 
     def _cycles(self) -> Iterator[Finding]:
         graph = {name: [need for need in s.needs if need in self.services] for name, s in self.services.items()}

@@ -1,13 +1,14 @@
-"""What all models share: frozen, strict about unknown keys, with a remedy in the message."""
+"""What all models share: frozen, strict about unknown keys, and able to report what contradicts itself."""
 
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterator
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import AfterValidator, BaseModel, ConfigDict, GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic_core import CoreSchema
 
 Finding = tuple[tuple[str | int, ...], str]
 """The path of keys to what is wrong, and the message."""
@@ -16,26 +17,32 @@ Finding = tuple[tuple[str | int, ...], str]
 def did_you_mean(word: str, known: list[str]) -> str:
     """``; did you mean 'x'?`` when a known word is close, else the list of those known."""
     close = difflib.get_close_matches(word, known, n=1)
-    return f"; did you mean {close[0]!r}?" if close else f"; known: {', '.join(sorted(known))}"
+    return f"; did you mean {close[0]!r}?" if close else f"; known: {', '.join(sorted(known)) or 'none'}"
+
+
+class Matches:
+    """Text that wholly matches ``pattern``; ``use`` says in words what that allows."""
+
+    def __init__(self, pattern: str, use: str) -> None:
+        self.pattern = pattern
+        self.use = use
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return AfterValidator(self._check).__get_pydantic_core_schema__(source, handler)
+
+    def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return {**handler(core), "pattern": f"^{self.pattern}$"}
+
+    def _check(self, value: str | None) -> str | None:
+        if value is not None and re.fullmatch(self.pattern, value) is None:
+            raise ValueError(f"{value!r} cannot be used; use {self.use}")
+        return value
 
 
 class Model(BaseModel):
     """A frozen model that refuses unknown keys and may report what its fields together make wrong."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _refuse_unknown_keys(cls, data: Any) -> Any:
-        if not isinstance(data, dict):
-            return data
-        known = [field.alias or name for name, field in cls.model_fields.items()]
-        for key in data:
-            if key not in known:
-                message = f"unknown key {str(key)!r}" + did_you_mean(str(key), known)
-                # Braces would be taken for template fields by pydantic.
-                raise PydanticCustomError("unknown_key", "{text}", {"text": message, "key": key})
-        return data
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     def findings(self) -> Iterator[Finding]:
         """What single fields cannot see: contradictions between them. Overridden where there are any."""

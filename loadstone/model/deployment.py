@@ -27,6 +27,11 @@ class Replica(Model):
         """``rate-1``, ``rate-2`` ...: unique in its deployment."""
         return f"{self.service}-{self.index}"
 
+    @property
+    def main_port(self) -> str:
+        """The name of the port where those who need this service reach it."""
+        return next(port for port in self.ports if port != "admin")
+
 
 class Deployment(Model):
     """All replicas of an application for one treatment, in start order."""
@@ -59,8 +64,10 @@ class AuditRow(Model):
     what: str
     wanted: str
     effective: str
+    waived: str = ""
+    """Why a difference does not count: the limit could not be applied, and the user was told so before."""
 
     @property
     def ok(self) -> bool:
-        """Whether the effective value is the wanted one."""
-        return self.wanted == self.effective
+        """Whether the effective value is the wanted one, or the difference was announced."""
+        return self.wanted == self.effective or bool(self.waived)

@@ -11,9 +11,10 @@ from pydantic import BaseModel, ValidationError
 
 from loadstone.model.base import Finding, Model
 from loadstone.model.errors import InputError, Problem
+from loadstone.model.messages import KeyPath, known_keys, message, misspelt
+from loadstone.model.yaml12 import Loader
 
 ModelType = TypeVar("ModelType", bound=Model)
-Path_ = tuple[str | int, ...]
 
 
 class Document:
@@ -21,18 +22,19 @@ class Document:
 
     def __init__(self, text: str, file: Path | str) -> None:
         self.file = file
-        self._lines: dict[Path_, int] = {}
+        self._lines: dict[KeyPath, int] = {}
+        self._overrides: dict[KeyPath, str] = {}
         try:
-            node = yaml.compose(text, Loader=yaml.SafeLoader)
+            node = yaml.compose(text, Loader=Loader)
+            self.data: Any = None if node is None else self._construct(node, ())
         except (yaml.YAMLError, ValueError) as error:
-            mark = getattr(error, "problem_mark", None)
-            what = getattr(error, "problem", None) or str(error).splitlines()[0]
-            raise InputError([Problem(file, mark.line + 1 if mark else 1, "", f"not valid YAML: {what}")]) from None
+            raise InputError([_not_yaml(error, text, file)]) from None
+        except RecursionError:
+            raise InputError([Problem(file, 1, "", "is nested too deeply, or refers to itself")]) from None
         if node is None:
             raise InputError([Problem(file, 1, "", "the file is empty")])
-        self.data: Any = self._construct(node, ())
         if not isinstance(self.data, dict):
-            raise InputError([Problem(file, 1, "", "expected keys and values at the top level")])
+            raise InputError([Problem(file, self.line(()), "", "expected keys and values at the top level")])
 
     @classmethod
     def read(cls, file: Path | str) -> Document:
@@ -45,44 +47,47 @@ class Document:
             raise InputError([Problem(file, 0, "", f"cannot be read: {error.strerror}")]) from None
         return cls(text, file)
 
-    def _construct(self, node: yaml.Node, path: Path_) -> Any:
+    def _construct(self, node: yaml.Node, path: KeyPath) -> Any:
         self._lines.setdefault(path, node.start_mark.line + 1)
         if isinstance(node, yaml.MappingNode):
-            result: dict[Any, Any] = {}
-            for key_node, value_node in node.value:
-                key = yaml.SafeLoader("").construct_object(key_node)
-                line = key_node.start_mark.line + 1
-                if isinstance(key, bool):  # YAML 1.1 reads the key `on` as true
-                    key = key_node.value
-                if not isinstance(key, str | int | float):
-                    raise InputError([Problem(self.file, line, "", "a key must be a word")])
-                if key in result:
-                    raise InputError([Problem(self.file, line, ".".join(map(str, path)), f"{key!r} is given twice")])
-                self._lines[(*path, key)] = line  # type: ignore[arg-type]
-                result[key] = self._construct(value_node, (*path, key))  # type: ignore[arg-type]
-            return result
+            return self._mapping(node, path)
         if isinstance(node, yaml.SequenceNode):
             return [self._construct(item, (*path, index)) for index, item in enumerate(node.value)]
-        if node.tag == "tag:yaml.org,2002:timestamp":  # dates stay as written
-            return node.value
-        return yaml.SafeLoader("").construct_object(node, deep=True)
+        return Loader("").construct_object(node, deep=True)
+
+    def _mapping(self, node: yaml.MappingNode, path: KeyPath) -> dict[str | int, Any]:
+        result: dict[str | int, Any] = {}
+        for key_node, value_node in node.value:
+            # A key is always text, also where it looks like something else: `1:`, `true:`.
+            key = key_node.value
+            line = key_node.start_mark.line + 1
+            if not isinstance(key, str):
+                raise InputError([Problem(self.file, line, dotted(path), "a key must be a word")])
+            if key in result:
+                raise InputError([Problem(self.file, line, dotted((*path, key)), f"{key!r} is given twice")])
+            self._lines[(*path, key)] = line
+            result[key] = self._construct(value_node, (*path, key))
+        return result
 
     def line(self, path: Iterable[str | int]) -> int:
-        """The line of the deepest part of ``path`` that the file has; 0 where it came from elsewhere."""
+        """The line of the deepest part of ``path`` that the file has."""
         known = tuple(path)
         while known and known not in self._lines:
             known = known[:-1]
         return self._lines.get(known, 1)
 
-    def problem(self, path: Iterable[str | int], message: str) -> Problem:
-        """A problem at a key path of this document."""
+    def problem(self, path: Iterable[str | int], text: str) -> Problem:
+        """A problem at a key path of this document, or of the ``--set`` that gave the value."""
         parts = tuple(path)
-        return Problem(self.file, self.line(parts), ".".join(map(str, parts)), message)
+        for overridden, assignment in self._overrides.items():
+            if parts[: len(overridden)] == overridden:
+                return Problem(f"--set {assignment}", 0, dotted(parts), text)
+        return Problem(self.file, self.line(parts), dotted(parts), text)
 
     def override(self, assignment: str) -> None:
         """Apply ``a.b=c`` (the value is YAML) as ``--set`` does."""
-        dotted, separator, value = assignment.partition("=")
-        keys = dotted.strip().split(".")
+        name, separator, value = assignment.partition("=")
+        keys = tuple(key.strip() for key in name.split("."))
         if not separator or not all(keys):
             raise InputError(f"--set {assignment!r}: expected KEY.KEY=VALUE, for example trial.duration=30s")
         target = self.data
@@ -90,61 +95,66 @@ class Document:
             target = target.setdefault(key, {})
             if not isinstance(target, dict):
                 raise InputError(f"--set {assignment!r}: {key!r} has no keys below it")
-        target[keys[-1]] = Document(f"value: {value}", f"--set {dotted}").data["value"]
+        target[keys[-1]] = Document(f"value: {value}", f"--set {assignment}").data["value"]
+        self._overrides[keys] = assignment
 
     def parse(self, model: type[ModelType]) -> ModelType:
         """This document as ``model``; raises InputError with every problem, each with its line."""
         try:
-            parsed = model.model_validate(self.data)
+            # Strict: `threads: true` is not 1. The context tells units that this is a file and no model's own dump.
+            parsed = model.model_validate(self.data, strict=True, context={"file": self.file})
         except ValidationError as error:
-            raise InputError(self._problems(error)) from None
+            raise InputError(self._problems(error, schema(model))) from None
         self.check(parsed.findings())
         return parsed
 
     def check(self, findings: Iterable[Finding]) -> None:
         """Raise InputError if there are findings, each at its line."""
-        problems = [self.problem(path, message) for path, message in findings]
+        problems = [self.problem(path, text) for path, text in findings]
         if problems:
-            raise InputError(problems)
+            raise InputError(sorted(problems, key=lambda problem: problem.line))
 
-    def _problems(self, error: ValidationError) -> list[Problem]:
+    def _problems(self, error: ValidationError, known: dict[str, Any]) -> list[Problem]:
+        details = error.errors(include_url=False)
+        there = misspelt(details, lambda path: known_keys(known, path))
         problems = []
-        for detail in error.errors(include_url=False):
+        for detail in details:
+            if detail["type"] == "missing" and detail["loc"] in there:
+                continue
             path = self._present(detail["loc"])
-            if detail["type"] == "unknown_key":
-                path = (*path, detail["ctx"]["key"])
-            elif detail["type"] == "missing":
+            if detail["type"] == "missing":
                 path = (*path, detail["loc"][-1])
-            problems.append(self.problem(path, _message(detail)))
-        return list(dict.fromkeys(problems))
+            problems.append(self.problem(path, message(detail, known_keys(known, detail["loc"][:-1]))))
+        return sorted(dict.fromkeys(problems), key=lambda problem: problem.line)
 
-    def _present(self, path: Path_) -> Path_:
-        """``path`` without the parts that pydantic adds for union members and that the file does not have."""
-        kept: Path_ = ()
+    def _present(self, path: KeyPath) -> KeyPath:
+        """``path`` without the parts that pydantic adds for union members and that the document does not have."""
+        kept: KeyPath = ()
+        value = self.data
         for part in path:
-            if (*kept, part) in self._lines:
+            inside = isinstance(value, dict) and part in value
+            if inside or (isinstance(value, list) and isinstance(part, int) and part < len(value)):
                 kept = (*kept, part)
+                value = value[part]
         return kept
 
 
-def _message(detail: Any) -> str:
-    given = detail.get("input")
-    shown = repr(given) if isinstance(given, str | int | float | bool) else type(given).__name__
-    match detail["type"]:
-        case "missing":
-            return "is missing"
-        case "unknown_key":
-            return str(detail["ctx"]["text"])
-        case "value_error":
-            return str(detail["ctx"]["error"])
-        case "model_type" | "dict_type" | "model_attributes_type":
-            return f"expected keys and values, not {shown}"
-        case "list_type" | "tuple_type":
-            return f"expected a list, not {shown}"
-        case "string_type":
-            return f"expected text, not {shown}; put it in quotes"
-    text = detail["msg"][0].lower() + detail["msg"][1:]
-    return f"{shown}: {text}"
+def dotted(path: KeyPath) -> str:
+    """``load.rates.0``"""
+    return ".".join(map(str, path))
+
+
+def _not_yaml(error: Exception, text: str, file: Path | str) -> Problem:
+    what = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error).splitlines()[0]
+    if mark := getattr(error, "problem_mark", None):
+        line = mark.line + 1
+    else:
+        line = text.count("\n", 0, getattr(error, "position", 0)) + 1
+    if "'\\t'" in what:
+        what += "; indent with spaces, not tabs"
+    elif "end of stream" in what:
+        what += "; a quote or bracket is not closed"
+    return Problem(file, line, "", f"not valid YAML: {what}")
 
 
 def schema(model: type[BaseModel]) -> dict[str, Any]:

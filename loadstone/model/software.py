@@ -12,15 +12,17 @@ from loadstone.model.base import Model
 class AsProcess(Model):
     """How the software starts as a process of this machine.
 
-    Words in braces are replaced: ``{port}``, ``{data}`` (the replica's own folder), ``{memory_mb}`` and
-    ``{program}`` (the found executable).
+    Words in braces are replaced: ``{port}``, ``{data}`` (the replica's own folder), ``{program}`` (the found
+    executable) and ``{folder}`` (where it lies, for tools beside it).
     """
 
     package: str
     program: Annotated[list[str], Field(min_length=1, description="where to look, in order; globs allowed")]
     command: Annotated[list[str], Field(min_length=1)]
     initialise: Annotated[list[str], Field(description="fills {data} once; the folder is then copied")] = []
+    ready: Annotated[list[str], Field(description="exits 0 once it serves; else its port must accept")] = []
     user: str | None = None
+    """Who runs it when Loadstone is root, for software that refuses to run as root."""
     stop_signal: Literal["TERM", "INT", "QUIT"] = "TERM"
 
 

@@ -6,18 +6,22 @@ import itertools
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidationError, field_validator
+from pydantic import AfterValidator, Field, ValidationError, field_validator
 
 from loadstone.model.application import Resources
-from loadstone.model.base import Finding, Model, did_you_mean
+from loadstone.model.base import Finding, Matches, Model, did_you_mean
 from loadstone.model.cluster import Cluster
-from loadstone.model.slo import Slo
-from loadstone.model.units import Duration, Pause, Share
+from loadstone.model.messages import message, show
+from loadstone.model.slo import Slo, key_of
+from loadstone.model.units import Duration, Pause, Share, format_seconds, format_share
 
 Rate = Annotated[float, Field(gt=0, le=10_000_000)]
 Scaling = Literal["baseline", "vertical", "horizontal", "unlimited"]
 Profile = Literal["default", "dsb-quirks", "paper"]
 Environment = Literal["bare", "container", "vm", "vm-container"]
+Name = Annotated[
+    str, Matches(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", "letters, digits, '.', '_' and '-', no spaces, at most 64")
+]
 Reset = Literal["never", "per-treatment", "per-trial"]
 
 
@@ -38,18 +42,24 @@ class Settings(Model):
         return {True: "on", False: "off"}.get(value, value) if isinstance(value, bool) else value
 
 
+def _possible_precision(value: float) -> float:
+    if not 0.01 <= value <= 0.5:
+        raise ValueError(f"{format_share(value)} is not between 1% and 50%; 5% takes some ten minutes")
+    return value
+
+
 class Capacity(Model):
     """Search for the breaking point under an SLO, to a relative ``precision``."""
 
     slo: Slo
-    precision: Annotated[Share, Field(ge=0.01, le=0.5)] = 0.05
+    precision: Annotated[Share, AfterValidator(_possible_precision)] = 0.05
     start: Rate = 100.0
     highest: Rate = 100_000.0
     bracket_duration: Duration = 10.0
 
     def findings(self) -> Iterator[Finding]:
         if self.start >= self.highest:
-            yield ("start",), f"start {self.start:g} is not below highest {self.highest:g}"
+            yield ("start",), f"{self.start:g} is not below 'highest', {self.highest:g}"
 
 
 class Load(Model):
@@ -74,17 +84,18 @@ class Load(Model):
             yield (), "fixed 'rates' need an 'slo' to be judged by, for example slo: {p99: 200ms}"
         if self.capacity is not None and self.slo is not None:
             yield ("slo",), "the SLO of a capacity search stands under 'capacity'"
-        if self.rates is not None and len(set(self.rates)) != len(self.rates):
-            yield ("rates",), "a rate is given twice; use trial.repetitions to repeat"
+        for index, rate in enumerate(self.rates or []):
+            if rate in (self.rates or [])[:index]:
+                yield ("rates", index), f"{rate:g} is given twice; use trial.repetitions to repeat"
         if self.capacity is not None:
-            for path, message in self.capacity.findings():
-                yield ("capacity", *path), message
+            for path, text in self.capacity.findings():
+                yield ("capacity", *path), text
         if (slo := self.objective) is not None:
             where = ("slo",) if self.capacity is None else ("capacity", "slo")
             for percentile, limit in slo.limits.items():
                 if limit >= self.timeout * 1000:
-                    message = f"{limit:g} ms is not below load.timeout {self.timeout:g} s"
-                    yield (*where, f"p{percentile:g}".replace(".", "")), message
+                    text = f"{format_seconds(limit / 1000)} is not below load.timeout, {format_seconds(self.timeout)}"
+                    yield (*where, key_of(percentile)), text + "; raise the timeout"
 
     @property
     def objective(self) -> Slo | None:
@@ -107,7 +118,7 @@ class Study(Settings):
     """One study file."""
 
     version: Literal[1]
-    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
+    name: Name
     description: str = ""
     application: str
     cluster: Cluster = Cluster()
@@ -118,16 +129,26 @@ class Study(Settings):
     load: Load
     trial: TrialSettings = TrialSettings()
 
+    @field_validator(*Settings.model_fields, mode="before")
+    @classmethod
+    def _one_level(cls, value: Any) -> Any:
+        if isinstance(value, list):
+            raise ValueError("one level is expected here; to compare several, write the list under 'factors'")
+        return value
+
     def findings(self) -> Iterator[Finding]:
         """Contradictions in the file itself; what needs the application or adapters is checked by the plan."""
-        for path, message in self.load.findings():
-            yield ("load", *path), message
+        for path, text in self.load.findings():
+            yield ("load", *path), text
         yield from self._wrong_factors()
-        if (
-            self.load.capacity is not None
-            and self.trial.duration < 2 * max(self.load.capacity.slo.limits.values()) / 1000
-        ):
-            yield ("trial", "duration"), "is shorter than twice the SLO's latency"
+        yield from self._wrong_exceptions()
+        if self.load.capacity is not None:
+            latency = max(self.load.capacity.slo.limits.values()) / 1000
+            if self.trial.duration < 2 * latency:
+                text = (
+                    f"{format_seconds(self.trial.duration)} is shorter than twice the SLO's {format_seconds(latency)}"
+                )
+                yield ("trial", "duration"), text + "; measure longer"
 
     def _wrong_factors(self) -> Iterator[Finding]:
         names = list(Settings.model_fields)
@@ -137,24 +158,24 @@ class Study(Settings):
                 continue
             if name in self.model_fields_set:
                 yield (name,), f"{name!r} is a setting and a factor at once; keep one"
-            seen: list[Any] = []
             for index, level in enumerate(levels):
                 where = ("factors", name, index)
-                if level in seen:
-                    yield where, f"level {level!r} is given twice"
-                seen.append(level)
-                try:
-                    Settings.model_validate({name: level})
-                except ValidationError as error:
-                    detail = error.errors()[0]
-                    expected = detail.get("ctx", {}).get("expected")
-                    reason = f"use one of {expected}" if expected else detail["msg"]
-                    yield where, f"{level!r} is not a level of {name!r}: {reason}"
+                if level in levels[:index]:
+                    yield where, f"level {show(level)} is given twice"
+                if wrong := _not_a_level(name, level):
+                    yield where, wrong
+
+    def _wrong_exceptions(self) -> Iterator[Finding]:
         for index, dropped in enumerate(self.except_):
-            for key in dropped:
-                if key not in self.factors:
-                    message = f"{key!r} is not a factor of this study" + did_you_mean(key, list(self.factors))
-                    yield ("except", index, key), message
+            if not dropped:
+                yield ("except", index), "names no factor, so it would drop everything; name the levels to drop"
+            for name, level in dropped.items():
+                where = ("except", index, name)
+                if name not in self.factors:
+                    yield where, f"{name!r} is not a factor of this study" + did_you_mean(name, list(self.factors))
+                elif level not in self.factors[name]:
+                    known = ", ".join(map(show, self.factors[name]))
+                    yield where, f"{show(level)} is not a level of {name!r} in this study; it has: {known}"
 
     def treatments(self) -> list[Settings]:
         """The cross product of the factors' levels without what ``except`` drops, in file order."""
@@ -162,6 +183,15 @@ class Study(Settings):
         result = []
         for levels in itertools.product(*self.factors.values()):
             chosen = dict(zip(self.factors, levels, strict=True))
-            if not any(all(chosen.get(k) == v for k, v in drop.items()) for drop in self.except_ if drop):
+            if not any(all(chosen[k] == v for k, v in drop.items()) for drop in self.except_):
                 result.append(Settings.model_validate({**fixed, **chosen}))
         return result
+
+
+def _not_a_level(factor: str, level: Any) -> str | None:
+    """Why ``level`` cannot be one of ``factor``; None where it can."""
+    try:
+        Settings.model_validate({factor: level}, strict=True)
+    except ValidationError as error:
+        return f"not a level of {factor!r}: " + message(error.errors()[0], [])
+    return None

@@ -1,19 +1,23 @@
 """Quantities with units, as users write them: ``200ms``, ``99%``, ``512MiB``.
 
-Each is an annotated type: a plain float or int in the code (seconds, shares of one, bytes), strict in the file:
+Each is an annotated type: a plain float or int in the code (seconds, shares of one, bytes), strict in a file: there
 a number without its unit is refused, because a wrong guess would change a measurement by a thousand.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
+from pydantic import BeforeValidator, PlainSerializer, ValidationInfo, WithJsonSchema
 
 _SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+_PERCENT = {"%": 0.01}
 _BYTES = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "kB": 10**3, "MB": 10**6, "GB": 10**9}
+_LONGEST = 30 * 24 * 3600.0
+_LARGEST = 2**50
 
 
 def _quantity(value: Any, units: Mapping[str, float], noun: str, example: str) -> float:
@@ -28,57 +32,91 @@ def _quantity(value: Any, units: Mapping[str, float], noun: str, example: str) -
 
 
 def seconds(value: Any) -> float:
-    """Seconds of a duration such as ``200ms`` or ``1.5s``."""
-    if isinstance(value, float):  # a model's own dump, already in seconds
-        return value
-    return _quantity(value, _SECONDS, "duration", "200ms or 30s")
+    """Seconds of a duration such as ``200ms`` or ``1.5s``, at most 30 days."""
+    result = _quantity(value, _SECONDS, "duration", "200ms or 30s")
+    if result > _LONGEST:
+        raise ValueError(f"{value!r} is too long; at most 720h")
+    return result
 
 
 def share(value: Any) -> float:
     """The share, 0 to 1, of a percentage such as ``99%``."""
-    if isinstance(value, float) and 0 <= value <= 1:
-        return value
-    result = _quantity(value, {"%": 0.01}, "percentage", "99%")
+    result = _quantity(value, _PERCENT, "percentage", "99%")
     if result > 1:
         raise ValueError(f"{value!r} is more than 100%")
     return result
 
 
 def memory(value: Any) -> int:
-    """Bytes of a size such as ``512MiB``."""
-    if isinstance(value, int) and not isinstance(value, bool) and value >= 2**20:
-        return value
-    result = int(_quantity(value, _BYTES, "size", "512MiB or 1GiB"))
-    if result < 2**20:
-        raise ValueError(f"{value!r} is less than 1MiB")
-    return result
+    """Bytes of a size such as ``512MiB``: 1 MiB to 1 PiB."""
+    result = _quantity(value, _BYTES, "size", "512MiB or 1GiB")
+    if not 2**20 <= result <= _LARGEST:
+        raise ValueError(f"{value!r} is not between 1MiB and {_LARGEST // 2**30}GiB")
+    return int(result)
 
 
-def _positive(value: float) -> float:
+def positive(value: float, written: Any) -> float:
+    """``value`` if it is more than zero; ``written`` is how the user gave it."""
     if value <= 0:
-        raise ValueError("must be more than zero")
+        raise ValueError(f"{written!r} must be more than zero")
     return value
 
 
+def _already_parsed(value: Any, info: ValidationInfo) -> bool:
+    """Whether this is a plain number of our own code, and not one that a user's file lacks a unit for."""
+    from_file = info.context is not None and "file" in info.context
+    return not from_file and isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _pause(value: Any, info: ValidationInfo) -> float:
+    if _already_parsed(value, info) or str(value) == "0":
+        return float(value)
+    return seconds(value)
+
+
+def _duration(value: Any, info: ValidationInfo) -> float:
+    return positive(float(value) if _already_parsed(value, info) else seconds(value), value)
+
+
+def _share(value: Any, info: ValidationInfo) -> float:
+    return float(value) if _already_parsed(value, info) and 0 <= value <= 1 else share(value)
+
+
+def _memory(value: Any, info: ValidationInfo) -> int:
+    return int(value) if _already_parsed(value, info) else memory(value)
+
+
 def format_seconds(value: float) -> str:
-    """A duration as a user would write it: ``200ms``, ``30s``, ``2m``."""
+    """A duration as a user would write it: ``200ms``, ``30s``, ``2m``; exact to a nanosecond."""
+    if value == 0:
+        return "0s"
     for unit, size in (("h", 3600.0), ("m", 60.0), ("s", 1.0), ("ms", 1e-3)):
         if value >= size and abs(value / size - round(value / size)) < 1e-9:
             return f"{round(value / size)}{unit}"
-    return f"{value:g}s" if value >= 1 else f"{value * 1000:g}ms"
+    return f"{_plain(value)}s" if value >= 1 else f"{_plain(value * 1000)}ms"
+
+
+def format_share(value: float) -> str:
+    """A share as a percentage: ``99.9%``."""
+    return f"{_plain(value * 100)}%"
 
 
 def format_memory(value: int) -> str:
-    """A size as a user would write it: ``512MiB``."""
+    """A size as a user would write it: ``512MiB``; the largest unit that keeps it exact."""
     for unit in ("GiB", "MiB", "KiB"):
         if value % int(_BYTES[unit]) == 0:
             return f"{value // int(_BYTES[unit])}{unit}"
-    return str(value)
+    return f"{_plain(value / 2**20)}MiB"
+
+
+def _plain(value: float) -> str:
+    """Without an exponent and without zeros that say nothing."""
+    return f"{value:.9f}".rstrip("0").rstrip(".")
 
 
 Duration = Annotated[
     float,
-    BeforeValidator(lambda value: _positive(seconds(value))),
+    BeforeValidator(_duration),
     PlainSerializer(format_seconds, when_used="json"),
     WithJsonSchema({"type": "string", "pattern": r"^[0-9.]+\s*(us|ms|s|m|h)$", "examples": ["200ms", "30s"]}),
 ]
@@ -86,23 +124,23 @@ Duration = Annotated[
 
 Pause = Annotated[
     float,
-    BeforeValidator(lambda value: 0.0 if str(value) in ("0", "0s") else seconds(value)),
-    PlainSerializer(lambda value: format_seconds(value) if value else "0s", when_used="json"),
-    WithJsonSchema({"type": "string", "pattern": r"^[0-9.]+\s*(us|ms|s|m|h)$", "examples": ["0s", "5s"]}),
+    BeforeValidator(_pause),
+    PlainSerializer(format_seconds, when_used="json"),
+    WithJsonSchema({"type": ["string", "integer"], "pattern": r"^[0-9.]+\s*(us|ms|s|m|h)$", "examples": ["0s", "5s"]}),
 ]
 """A duration that may be zero, in seconds."""
 
 Share = Annotated[
     float,
-    BeforeValidator(share),
-    PlainSerializer(lambda value: f"{value * 100:g}%", when_used="json"),
+    BeforeValidator(_share),
+    PlainSerializer(format_share, when_used="json"),
     WithJsonSchema({"type": "string", "pattern": r"^[0-9.]+\s*%$", "examples": ["99%"]}),
 ]
 """A percentage, held as a share from 0 to 1."""
 
 Memory = Annotated[
     int,
-    BeforeValidator(memory),
+    BeforeValidator(_memory),
     PlainSerializer(format_memory, when_used="json"),
     WithJsonSchema({"type": "string", "pattern": r"^[0-9.]+\s*([KMG]iB|kB|MB|GB)$", "examples": ["512MiB"]}),
 ]

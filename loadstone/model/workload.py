@@ -7,12 +7,23 @@ from collections.abc import Iterator
 from datetime import date
 from typing import Annotated, Literal
 
-from pydantic import Field, field_validator
+from pydantic import AfterValidator, Field, WithJsonSchema
 
-from loadstone.model.base import Finding, Model, did_you_mean
+from loadstone.model.base import Finding, Matches, Model, did_you_mean
 
-_DAY = r"^\d{4}-\d{2}-\d{2}$"
-Weight = Annotated[float, Field(gt=0)]
+
+def _real_day(value: str) -> str:
+    try:
+        if len(value) == len("2015-04-09"):
+            date.fromisoformat(value)
+            return value
+    except ValueError:
+        pass
+    raise ValueError(f"{value!r} is not a day; write it like 2015-04-09")
+
+
+Day = Annotated[str, AfterValidator(_real_day), WithJsonSchema({"type": "string", "pattern": r"^\d{4}-\d{2}-\d{2}$"})]
+Weight = Annotated[float, Field(gt=0, le=1e9)]
 
 
 class IntegerField(Model):
@@ -56,18 +67,11 @@ class DateField(Model):
     """A day: from ``from`` to ``to``, or ``min_days`` to ``max_days`` (and at most ``to``) after another field."""
 
     kind: Literal["date"]
-    from_: Annotated[str | None, Field(alias="from", pattern=_DAY)] = None
+    from_: Annotated[Day | None, Field(alias="from")] = None
     after: str | None = None
-    to: Annotated[str | None, Field(pattern=_DAY)] = None
+    to: Day | None = None
     min_days: Annotated[int, Field(ge=0)] = 1
     max_days: Annotated[int | None, Field(ge=0)] = None
-
-    @field_validator("from_", "to")
-    @classmethod
-    def _real_day(cls, value: str | None) -> str | None:
-        if value is not None:
-            date.fromisoformat(value)
-        return value
 
     def findings(self) -> Iterator[Finding]:
         if (self.from_ is None) == (self.after is None):
@@ -78,6 +82,8 @@ class DateField(Model):
             yield ("after",), "a date 'after' another needs 'to' or 'max_days'"
         if self.from_ and self.to and self.from_ > self.to:
             yield ("from",), f"{self.from_} is after to {self.to}"
+        if self.max_days is not None and self.min_days > self.max_days:
+            yield ("max_days",), f"{self.max_days} is below min_days {self.min_days}"
 
 
 RandomField = Annotated[IntegerField | DecimalField | ChoiceField | DateField, Field(discriminator="kind")]
@@ -88,22 +94,40 @@ class Operation(Model):
 
     weight: Weight = 1.0
     method: Literal["GET", "POST", "PUT", "DELETE", "HEAD", "PATCH"] = "GET"
-    path: Annotated[str, Field(pattern=r"^/\S*$")]
+    path: Annotated[str, Matches(r"/\S*", "a path that begins with '/' and has no spaces, for example /hotels")]
     headers: dict[str, str] = {}
     body: str = ""
     fields: dict[str, RandomField] = {}
 
     def findings(self) -> Iterator[Finding]:
-        texts = [("path", self.path), ("body", self.body)]
+        headers = ((("headers", key), text) for key, text in self.headers.items())
+        texts: list[tuple[tuple[str, ...], str]] = [(("path",), self.path), (("body",), self.body), *headers]
         for key, text in texts:
             for name in re.findall(r"\{(\w+)\}", text):
                 if name not in self.fields:
-                    yield (key,), f"{{{name}}} is not a field" + did_you_mean(name, list(self.fields))
+                    yield key, f"{{{name}}} is not a field" + did_you_mean(name, list(self.fields))
         for name, field in self.fields.items():
             for path, message in field.findings():
                 yield ("fields", name, *path), message
-            if isinstance(field, DateField) and field.after and not isinstance(self.fields.get(field.after), DateField):
-                yield ("fields", name, "after"), f"{field.after!r} is not a date field of this operation"
+            if isinstance(field, DateField) and field.after:
+                yield from self._wrong_order(name, field.after)
+
+    def _wrong_order(self, name: str, after: str) -> Iterator[Finding]:
+        where = ("fields", name, "after")
+        seen = {name}
+        while True:
+            other = self.fields.get(after)
+            if not isinstance(other, DateField):
+                dates = [key for key, field in self.fields.items() if isinstance(field, DateField) and key != name]
+                yield where, f"{after!r} is not a date field of this operation" + did_you_mean(after, dates)
+                return
+            if after in seen:
+                yield where, f"{name!r} comes after itself; begin with a date that has 'from'"
+                return
+            if other.after is None:
+                return
+            seen.add(after)
+            after = other.after
 
 
 class Workload(Model):
