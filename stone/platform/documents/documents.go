@@ -35,7 +35,8 @@ type Store interface {
 
 // Collection is a set of documents, each with a key that is not part of the document.
 type Collection interface {
-	// EnsureIndex makes an ascending index over one field unless it is there already.
+	// EnsureIndex makes an ascending index over one field unless it is there already. Where it is
+	// unique, every document should have the field: the adapters differ about several without.
 	EnsureIndex(ctx context.Context, field string, unique bool) error
 	// Insert adds a document under a new key; ErrDuplicate if a unique index forbids it.
 	Insert(ctx context.Context, document any) error

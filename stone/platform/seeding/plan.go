@@ -3,7 +3,6 @@ package seeding
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -36,25 +35,28 @@ func ReadPlan(file string) (Plan, error) {
 	return plan, nil
 }
 
-// storeOf returns each service's store address, and complains of a store too many or too few.
+// storeOf returns each service's store address, and complains of stores too many or too few.
 func (p Plan) storeOf(collections []Collection) (map[string]string, error) {
-	wanted := map[string]bool{}
-	for _, collection := range collections {
-		wanted[collection.Service] = true
-	}
-	var complaints []error
 	stores := map[string]string{}
 	for name, address := range p.Stores {
 		_, service, _ := strings.Cut(name, "-")
-		if !wanted[service] {
-			complaints = append(complaints, fmt.Errorf("stores: %q is no store of this application", name))
-		}
 		stores[service] = address
 	}
-	for service := range wanted {
-		if stores[service] == "" {
-			complaints = append(complaints, fmt.Errorf(`stores: no address for "documents-%s"`, service))
+	var missing []string
+	wanted := map[string]bool{}
+	for _, collection := range collections {
+		if service := collection.Service; !wanted[service] && stores[service] == "" {
+			missing = append(missing, "documents-"+service)
+		}
+		wanted[collection.Service] = true
+	}
+	if len(missing) > 0 {
+		return nil, fmt.Errorf("stores: no address for %s", strings.Join(missing, ", "))
+	}
+	for name := range p.Stores {
+		if _, service, _ := strings.Cut(name, "-"); !wanted[service] {
+			return nil, fmt.Errorf("stores: %q is no store of this application", name)
 		}
 	}
-	return stores, errors.Join(complaints...)
+	return stores, nil
 }

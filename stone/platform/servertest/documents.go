@@ -25,7 +25,7 @@ func Postgres(t testing.TB) string {
 	}
 	// It listens before it serves: ask its own tool.
 	ready := func(port string) bool {
-		return exec.Command(filepath.Join(binaries, "pg_isready"), "-q", "-h", "127.0.0.1", "-p", port).Run() == nil
+		return exec.Command(filepath.Join(binaries, "pg_isready"), "-q", "-U", "postgres", "-h", "127.0.0.1", "-p", port).Run() == nil
 	}
 	address := start(t, "postgres", ready, func(port string) *exec.Cmd {
 		return exec.Command(filepath.Join(binaries, "postgres"), "-D", data, "-p", port,

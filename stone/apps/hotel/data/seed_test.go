@@ -138,8 +138,10 @@ func row(result seeding.Result, collection string) seeding.Row {
 	return seeding.Row{}
 }
 
-func have(result seeding.Result, collection string) int      { return row(result, collection).Have }
-func differing(result seeding.Result, collection string) int { return row(result, collection).Differing }
+func have(result seeding.Result, collection string) int { return row(result, collection).Have }
+func differing(result seeding.Result, collection string) int {
+	return row(result, collection).Differing
+}
 
 func TestPlanThatDoesNotFitSaysWhich(t *testing.T) {
 	collections, err := data.Collections("")
@@ -148,7 +150,7 @@ func TestPlanThatDoesNotFitSaysWhich(t *testing.T) {
 		change func(seeding.Plan)
 		says   string
 	}{
-		"missing":   {func(p seeding.Plan) { delete(p.Stores, "documents-geo") }, `"documents-geo"`},
+		"missing":   {func(p seeding.Plan) { delete(p.Stores, "documents-geo") }, "documents-geo"},
 		"unknown":   {func(p seeding.Plan) { p.Stores["documents-hotel"] = "x" }, `"documents-hotel"`},
 		"bad store": {func(p seeding.Plan) { p.Stores["documents-geo"] = "sqlite://x" }, "sqlite://x"},
 	} {
