@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import ClassVar
 
 from loadstone.infrastructure.base import Finding
+from loadstone.infrastructure.cgroup import Usage
 from loadstone.model.deployment import AuditRow, Deployment
+from loadstone.orchestration.state import Entry
 
 
 class Orchestrator(ABC):
@@ -59,3 +61,19 @@ class Orchestrator(ABC):
     @abstractmethod
     def remove(self) -> None:
         """Stop and remove everything that ``apply`` made. May be called twice, and after a failed apply."""
+
+    def usage(self, new_peak: bool = False) -> dict[str, Usage]:
+        """What each running replica has used, by replica name; empty where an orchestrator cannot tell.
+
+        ``new_peak`` begins a new memory peak where the kernel can, after reading.
+        """
+        return {}
+
+    def versions(self) -> dict[str, str]:
+        """The versions of the software that really runs the services, by name, for the provenance."""
+        return {}
+
+    @classmethod
+    def undo(cls, entry: Entry) -> list[str]:
+        """Remove what a journal entry of this orchestrator lists, whoever started it; returns what was removed."""
+        return []

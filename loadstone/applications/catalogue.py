@@ -1,0 +1,75 @@
+"""The built-in applications and store software, and the user's own ``application.yaml``."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from loadstone.model.application import Application
+from loadstone.model.base import did_you_mean
+from loadstone.model.document import Document
+from loadstone.model.errors import InputError
+from loadstone.model.software import SoftwareCatalogue
+
+_HERE = Path(__file__).parent
+_FILE = "application.yaml"
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """An application with the document that it came from; ``digest`` changes with what it says, not how."""
+
+    application: Application
+    document: Document
+    digest: str
+
+
+def names() -> list[str]:
+    """The built-in applications."""
+    return sorted(file.parent.name for file in _HERE.glob(f"*/{_FILE}"))
+
+
+def load(name_or_path: str) -> Loaded:
+    """A built-in application by name, or the one in a file (or in a folder's ``application.yaml``).
+
+    Raises InputError naming file and line of everything that is wrong.
+    """
+    file = _find(name_or_path)
+    document = Document.read(file)
+    application = document.parse(Application)
+    document.check(_unknown_software(application))
+    canonical = json.dumps(application.model_dump(mode="json", by_alias=True), sort_keys=True)
+    return Loaded(application, document, hashlib.sha256(canonical.encode()).hexdigest()[:12])
+
+
+@functools.cache
+def software() -> SoftwareCatalogue:
+    """The store software that services can run."""
+    return Document.read(_HERE / "software.yaml").parse(SoftwareCatalogue)
+
+
+def _find(name_or_path: str) -> Path:
+    built_in = _HERE / name_or_path / _FILE
+    if name_or_path in names():
+        return built_in
+    path = Path(name_or_path)
+    if path.is_dir():
+        return path / _FILE
+    if path.exists() or "/" in name_or_path or path.suffix in (".yaml", ".yml"):
+        return path
+    raise InputError(f"no application {name_or_path!r}" + did_you_mean(name_or_path, names()))
+
+
+def _unknown_software(application: Application) -> list[tuple[tuple[str | int, ...], str]]:
+    known = list(software().software)
+    return [
+        (
+            ("services", name, "runs", "software"),
+            f"no software {service.runs.software!r}" + did_you_mean(service.runs.software, known),
+        )
+        for name, service in application.services.items()
+        if service.runs.software is not None and service.runs.software not in known
+    ]

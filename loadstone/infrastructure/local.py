@@ -1,0 +1,140 @@
+"""This machine as a cluster: one client node and one worker node that share no cores where there are two."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import psutil
+
+from loadstone.infrastructure import cgroup
+from loadstone.infrastructure.base import Finding, Infrastructure
+from loadstone.infrastructure.cores import format_cores
+from loadstone.model.cluster import Cluster, Node
+from loadstone.model.errors import InputError
+from loadstone.model.units import format_memory
+
+_ADDRESS = "127.0.0.1"
+_LITTLE_MEMORY = 2 * 2**30
+
+
+def split_cores(cores: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The client's cores and the worker's: a quarter, at least one, for the client; a single core serves both.
+
+    ``cores`` come in the order in which they are handed out.
+    """
+    if len(cores) == 1:
+        return cores, cores
+    first = max(1, len(cores) // 4)
+    return tuple(sorted(cores[:first])), tuple(sorted(cores[first:]))
+
+
+def by_neighbourhood(cores: tuple[int, ...], system: Path = Path("/sys/devices/system/cpu")) -> tuple[int, ...]:
+    """The cores ordered by package and physical core, so that hardware threads of one core are side by side."""
+
+    def place(core: int) -> tuple[int, int, int]:
+        topology = system / f"cpu{core}" / "topology"
+        try:
+            package = int((topology / "physical_package_id").read_text())
+            return package, int((topology / "core_id").read_text()), core
+        except (OSError, ValueError):
+            return 0, core, core
+
+    return tuple(sorted(cores, key=place))
+
+
+class Local(Infrastructure):
+    """The client gets the first cores (where interrupts mostly land), the worker all others."""
+
+    name = "local"
+
+    def __init__(self, cluster: Cluster) -> None:
+        super().__init__(cluster)
+        self._own = self._own_limits()
+
+    @staticmethod
+    def _own_limits() -> cgroup.Limits:
+        try:
+            return cgroup.find().effective(os.getpid())
+        except (cgroup.CgroupError, OSError):  # a machine without control groups limits nothing
+            return cgroup.Limits()
+
+    def preflight(self) -> list[Finding]:
+        findings = [Finding("cluster", "error", message, remedy) for message, remedy in self._not_possible()]
+        client, worker = self._split()
+        if client == worker:
+            findings.append(
+                Finding(
+                    "cores",
+                    "warning",
+                    "only 1 core: the load generator shares it with the application and disturbs it",
+                    "use a machine with at least 2 cores for results that count",
+                )
+            )
+        else:
+            message = f"client on {format_cores(client)}, worker on {format_cores(worker)}"
+            findings.append(Finding("cores", "ok", message))
+        if self._own.cpu is not None and self._own.cpu < len(set(client + worker)):
+            message = (
+                f"a control group holds this session to {self._own.cpu:g} CPUs"
+                f" although it sees {len(set(client + worker))} cores"
+            )
+            findings.append(Finding("cpu quota", "warning", message, "lift the quota of this container or session"))
+        memory = self._memory()
+        few = memory < _LITTLE_MEMORY
+        findings.append(
+            Finding("memory", "warning" if few else "ok", f"{format_memory(memory)} available",
+                    "close other programs, or expect replicas to run out of memory" if few else "")
+        )  # fmt: skip
+        return [*findings, self._busy()]
+
+    def _not_possible(self) -> list[tuple[str, str]]:
+        wrong = []
+        if self.cluster.workers > 1:
+            wrong.append(
+                (
+                    f"infrastructure 'local' has 1 worker, not {self.cluster.workers}",
+                    "set cluster.workers: 1; several emulated hosts on one machine are what"
+                    " infrastructure 'namespaces' is for, which is not there yet",
+                )
+            )
+        if self.cluster.managers > 0:
+            wrong.append(
+                (
+                    f"infrastructure 'local' has no managers, {self.cluster.managers} were asked for",
+                    "set cluster.managers: 0",
+                )
+            )
+        return wrong
+
+    def _busy(self) -> Finding:
+        load = os.getloadavg()[0]
+        if load > 0.5 * len(os.sched_getaffinity(0)):
+            message = f"the load average is {load:.1f}: other programs disturb what is measured"
+            return Finding("other load", "warning", message, "stop them, or take the machine's noise into account")
+        return Finding("other load", "ok", f"load average {load:.1f}")
+
+    def nodes(self) -> list[Node]:
+        for message, remedy in self._not_possible():
+            raise InputError(f"{message}; {remedy}")
+        client, worker = self._split()
+        shared = client == worker
+        memory = self._memory()
+        return [
+            Node(name="client", role="client", address=_ADDRESS, cpus=client, memory=memory, shared=shared),
+            Node(name="worker-1", role="worker", address=_ADDRESS, cpus=worker, memory=memory, shared=shared),
+        ]
+
+    def _split(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        allowed = set(os.sched_getaffinity(0))
+        if self._own.cores:
+            allowed &= set(self._own.cores)
+        return split_cores(by_neighbourhood(tuple(allowed)))
+
+    def _memory(self) -> int:
+        """Bytes that are really to be had, in whole MiB."""
+        available = psutil.virtual_memory().available
+        return min(available, self._own.memory or available) // 2**20 * 2**20
+
+    def release(self) -> None:
+        """Nothing was made."""

@@ -1,0 +1,199 @@
+"""From a deployment to the processes that run it: arguments, environment, limits, ports. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+
+from loadstone.infrastructure.cgroup import Limits
+from loadstone.infrastructure.cores import format_cores
+from loadstone.model.deployment import Deployment, Replica
+from loadstone.model.software import AsProcess, Software
+from loadstone.model.units import format_memory
+
+BASE_PORT = 20_000
+"""Below the range that Linux hands out to outgoing connections (32768 and up)."""
+
+Ports = dict[str, dict[str, int]]
+"""Port numbers by replica and by the port's name."""
+
+
+@dataclass(frozen=True)
+class Site:
+    """What differs between machines and runs: the ports taken, where programs lie, where data goes."""
+
+    ports: Ports
+    programs: dict[str, str]
+    data: str
+
+
+@dataclass(frozen=True)
+class Command:
+    """One replica as a process."""
+
+    replica: Replica
+    host: str
+    argv: list[str]
+    limits: Limits
+    ports: dict[str, int]
+    environment: dict[str, str] = field(default_factory=dict)
+    user: str | None = None
+    data: str | None = None
+    initialise: list[str] = field(default_factory=list)
+    ready: list[str] = field(default_factory=list)
+    stop_signal: str = "TERM"
+
+    @property
+    def ready_port(self) -> int:
+        """The port that says whether the replica is ready."""
+        return self.ports[self.replica.readiness.port or self.replica.main_port]
+
+    def as_data(self) -> dict[str, Any]:
+        """What ``processes.yaml`` shows of it."""
+        ready: Any = self.ready or f"{self.host}:{self.ready_port} accepts connections"
+        if self.replica.readiness.http:
+            ready = f"http://{self.host}:{self.ready_port}{self.replica.readiness.http}"
+        shown = {
+            "node": self.replica.node,
+            "command": self.argv,
+            "user": self.user,
+            "environment": self.environment,
+            "ports": self.ports,
+            "data": self.data,
+            "initialise": self.initialise,
+            "limits": {
+                "cpu": self.limits.cpu if self.limits.cpu is not None else "unlimited",
+                "memory": format_memory(self.limits.memory) if self.limits.memory is not None else "unlimited",
+                "cores": format_cores(self.limits.cores or ()),
+            },
+            "ready": ready,
+            "stop_signal": self.stop_signal,
+        }
+        return {key: value for key, value in shown.items() if value}
+
+
+def preferred_ports(deployment: Deployment) -> Ports:
+    """The ports of a deployment while none is taken: the entry keeps its own, the others count up from the base."""
+    ports: Ports = {}
+    number = BASE_PORT
+    for replica in deployment.replicas:
+        ports[replica.name] = {}
+        for name, declared in replica.ports.items():
+            entry = replica.service == deployment.entry_service and name == deployment.entry_port
+            if entry and replica.index == 1:
+                ports[replica.name][name] = declared
+            else:
+                ports[replica.name][name] = number
+                number += 1
+    return ports
+
+
+def symbolic_site(deployment: Deployment) -> Site:
+    """A site that names programs without their folders: what a plan shows before anything is looked for."""
+    programs = {"stone": "stone"}
+    for name, software in deployment.software.items():
+        if software.process is not None:
+            programs[name] = software.process.program[-1].rpartition("/")[2]
+    return Site(preferred_ports(deployment), programs, "DATA")
+
+
+def commands(deployment: Deployment, site: Site) -> list[Command]:
+    """The processes of a deployment, in start order."""
+    return [_command(deployment, replica, site) for replica in deployment.replicas]
+
+
+def processes_yaml(deployment: Deployment, site: Site) -> str:
+    """``processes.yaml``: every process as it is started."""
+    data = {
+        "deployment": deployment.name,
+        "application": deployment.application,
+        "processes": {command.replica.name: command.as_data() for command in commands(deployment, site)},
+    }
+    text: str = yaml.safe_dump(data, sort_keys=False, width=120, default_flow_style=None)
+    return text
+
+
+def _command(deployment: Deployment, replica: Replica, site: Site) -> Command:
+    node = deployment.node(replica.node)
+    limits = Limits(replica.resources.cpu, replica.resources.memory, node.cpus)
+    ports = site.ports[replica.name]
+    if replica.stone is not None:
+        return Command(
+            replica=replica,
+            host=node.address,
+            argv=[site.programs["stone"], "serve", replica.stone],
+            limits=limits,
+            ports=ports,
+            environment=_environment(deployment, replica, site),
+        )
+    assert replica.software is not None
+    process = as_process(replica.software, deployment.software[replica.software])
+    program = site.programs[replica.software]
+    data = f"{site.data}/{replica.name}"
+    words = {
+        "port": str(ports[replica.main_port]),
+        "host": node.address,
+        "program": program,
+        "folder": program.rpartition("/")[0] or ".",
+        "data": data,
+    }
+
+    def fill(arguments: list[str]) -> list[str]:
+        return [argument.format(**words) for argument in arguments]
+
+    return Command(
+        replica=replica,
+        host=node.address,
+        argv=fill(process.command),
+        limits=limits,
+        ports=ports,
+        user=process.user,
+        data=data if process.initialise or any("{data}" in word for word in process.command) else None,
+        initialise=fill(process.initialise),
+        ready=fill(process.ready),
+        stop_signal=process.stop_signal,
+    )
+
+
+def as_process(name: str, software: Software) -> AsProcess:
+    """How software starts as a process; preflight has refused what cannot."""
+    if software.process is None:
+        raise ValueError(f"{name} cannot run as a process")
+    return software.process
+
+
+def _environment(deployment: Deployment, replica: Replica, site: Site) -> dict[str, str]:
+    """The variables that configure a ``stone`` service."""
+    host = deployment.node(replica.node).address
+    ports = site.ports[replica.name]
+    environment = {"STONE_LISTEN": f"{host}:{ports[replica.main_port]}"}
+    if "admin" in ports:
+        environment["STONE_ADMIN"] = f"{host}:{ports['admin']}"
+    for need in replica.needs:
+        needed = deployment.of(need)
+        software = deployment.software.get(needed[0].software or "")
+        if software is not None and software.documents:
+            # Replicas of a store do not know each other: each service replica keeps to one of them.
+            store = needed[(replica.index - 1) % len(needed)]
+            environment["STONE_DOCUMENTS"] = store_url(deployment, store, site.ports)
+        else:
+            variable = "STONE_NEED_" + need.upper().replace("-", "_")
+            environment[variable] = ",".join(address(deployment, one, site.ports) for one in needed)
+    environment["STONE_PROFILE"] = deployment.profile if deployment.profile == "dsb-quirks" else ""
+    environment["STONE_LOG_LEVEL"] = "info"
+    return environment
+
+
+def address(deployment: Deployment, replica: Replica, ports: Ports, port: str | None = None) -> str:
+    """``host:port`` of a replica's port, by default its main one."""
+    return f"{deployment.node(replica.node).address}:{ports[replica.name][port or replica.main_port]}"
+
+
+def store_url(deployment: Deployment, replica: Replica, ports: Ports) -> str:
+    """The URL by which a service is told of a store."""
+    assert replica.software is not None
+    return deployment.software[replica.software].url.format(
+        host=deployment.node(replica.node).address, port=ports[replica.name][replica.main_port]
+    )

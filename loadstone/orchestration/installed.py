@@ -1,0 +1,111 @@
+"""Store software as this machine has it: where programs are, which version, and data folders to start from."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+from loadstone.model.errors import DeploymentError
+from loadstone.model.software import AsProcess
+from loadstone.orchestration.running import run_as
+
+
+def data_root() -> Path:
+    """Where data folders and what they are copied from lie: on a disk, and open to the stores' users.
+
+    ``$LOADSTONE_DATA``, else ``/var/lib/loadstone`` as root (a home folder is closed to other users), else
+    ``$XDG_CACHE_HOME/loadstone`` or ``~/.cache/loadstone``.
+    """
+    if given := os.environ.get("LOADSTONE_DATA"):
+        return Path(given)
+    if os.geteuid() == 0:
+        return Path("/var/lib/loadstone")
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "loadstone"
+
+
+def find_program(process: AsProcess) -> str | None:
+    """The first of the places where the program is; of several versions that a glob finds, the newest."""
+    for place in process.program:
+        if "/" not in place:
+            if found := shutil.which(place):
+                return found
+            continue
+        folder = Path(place).anchor or "."
+        matches = [path for path in Path(folder).glob(str(Path(place).relative_to(folder))) if os.access(path, os.X_OK)]
+        if matches:
+            return str(max(matches, key=_by_numbers))
+    return None
+
+
+def _by_numbers(path: Path) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", str(path))]
+
+
+def version(program: str) -> str:
+    """The version number that a program says of itself."""
+    result = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
+    match = re.search(r"\d+(\.\d+)+", result.stdout + result.stderr)
+    return match.group(0) if match else "unknown"
+
+
+def prepare_data(software: str, program: str, initialise: list[str], user: str | None, target: Path) -> None:
+    """Make ``target`` a replica's data folder, owned by ``user``; filled as ``initialise`` does, if given.
+
+    What ``initialise`` makes is kept by software, version and command, and copied from then on.
+    """
+    _make_open(target.parent)
+    if not initialise:
+        target.mkdir(mode=0o700, exist_ok=True)
+        _own(target, user)
+        return
+    command = [word.replace(str(target), "{data}") for word in initialise]
+    template = _template_folder(software, program, command, user)
+    if not template.exists():
+        _make_template(template, software, command, user, target.parent / f".{software}")
+    copied = run_as(["cp", "-a", "--reflink=auto", "-T", str(template), str(target)], None)
+    if copied.returncode != 0:
+        raise DeploymentError(f"cannot copy the data folder of {software}: {copied.stderr.strip()}")
+
+
+def _template_folder(software: str, program: str, command: list[str], user: str | None) -> Path:
+    resolved = Path(program).resolve()
+    facts = resolved.stat()
+    identity = repr((command, str(resolved), facts.st_size, facts.st_mtime_ns, user))
+    digest = hashlib.sha256(identity.encode()).hexdigest()[:12]
+    return data_root() / "templates" / f"{software}-{version(program)}-{digest}"
+
+
+def _make_template(template: Path, software: str, command: list[str], user: str | None, making: Path) -> None:
+    """Initialise in ``making``, a folder of the deployment that is removed with it, and rename it last."""
+    _make_open(template.parent)
+    shutil.rmtree(making, ignore_errors=True)
+    making.mkdir(mode=0o700)
+    _own(making, user)
+    result = run_as([word.replace("{data}", str(making)) for word in command], user)
+    if result.returncode != 0:
+        raise DeploymentError(
+            f"{software}: `{' '.join(command)}` failed: {(result.stderr or result.stdout).strip()}",
+            f"its user must be able to enter {data_root()}; set LOADSTONE_DATA to a folder where it can",
+        )
+    try:
+        making.rename(template)
+    except OSError:
+        if not template.exists():  # else another run was faster
+            raise
+
+
+def _make_open(folder: Path) -> None:
+    """Make a folder below the data root that other users may enter, whatever the umask."""
+    folder.mkdir(parents=True, exist_ok=True)
+    while folder != data_root().parent:
+        folder.chmod(0o755)
+        folder = folder.parent
+
+
+def _own(folder: Path, user: str | None) -> None:
+    if user is not None and os.geteuid() == 0:
+        shutil.chown(folder, user, group=None)

@@ -1,0 +1,165 @@
+"""From an application and a treatment to a deployment: replicas, their nodes and limits. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from dataclasses import dataclass
+
+from loadstone.model.application import Application, Resources, Service
+from loadstone.model.base import did_you_mean
+from loadstone.model.cluster import Node
+from loadstone.model.deployment import Deployment, Replica
+from loadstone.model.errors import InputError, PreflightError
+from loadstone.model.software import SoftwareCatalogue
+from loadstone.model.study import Settings
+from loadstone.model.units import format_memory
+
+_STATELESS = ("frontend", "logic")
+
+
+def resolve(
+    application: Application,
+    settings: Settings,
+    nodes: list[Node],
+    resources: dict[str, Resources],
+    catalogue: SoftwareCatalogue,
+    name: str,
+) -> Deployment:
+    """Every replica of ``application`` under ``settings``, in start order, spread evenly over the worker nodes.
+
+    ``resources`` replace the application's limits by service; a limit that is not given stays. Raises InputError
+    for unknown names and PreflightError for limits that no node can give, with what is wanted and available.
+    """
+    for unknown in set(resources) - set(application.services):
+        known = list(application.services)
+        raise InputError(f"resources: {application.name} has no service {unknown!r}" + did_you_mean(unknown, known))
+    workers = [node for node in nodes if node.role == "worker"]
+    if not workers:
+        raise InputError("the cluster has no worker node to place replicas on")
+
+    replicas: list[Replica] = []
+    for service_name in application.start_order():
+        service = application.services[service_name]
+        software = _software(service, settings, catalogue, service_name)
+        ports = service.ports or ({software: catalogue.software[software].port} if software else {})
+        for index in range(1, _count(service, settings) + 1):
+            replicas.append(
+                Replica(
+                    service=service_name,
+                    index=index,
+                    tier=service.tier,
+                    node=workers[len(replicas) % len(workers)].name,
+                    resources=_limits(application, service_name, settings, resources),
+                    stone=service.runs.stone,
+                    software=software,
+                    ports=ports,
+                    needs=tuple(service.needs),
+                    readiness=service.readiness,
+                )
+            )
+    _refuse_impossible(replicas, workers, settings)
+    return Deployment(
+        name=name,
+        application=application.name,
+        profile=settings.profile,
+        documents=settings.documents,
+        entry_service=application.entry.service,
+        entry_port=application.entry.port,
+        nodes=tuple(nodes),
+        replicas=tuple(replicas),
+        software={name: catalogue.software[name] for name in dict.fromkeys(r.software for r in replicas) if name},
+        warnings=tuple(_warnings(replicas, workers, catalogue)),
+    )
+
+
+def _software(service: Service, settings: Settings, catalogue: SoftwareCatalogue, name: str) -> str | None:
+    software = settings.documents if service.runs.documents else service.runs.software
+    if software is not None and software not in catalogue.software:
+        known = list(catalogue.software)
+        raise InputError(f"service {name}: no software {software!r}" + did_you_mean(software, known))
+    return software
+
+
+def _count(service: Service, settings: Settings) -> int:
+    """Horizontal scaling doubles what holds no state; the published deployments doubled every service."""
+    doubled = settings.scaling == "horizontal" and (service.tier in _STATELESS or settings.profile == "paper")
+    return service.replicas * (2 if doubled else 1)
+
+
+def _limits(application: Application, name: str, settings: Settings, replacements: dict[str, Resources]) -> Resources:
+    if settings.scaling == "unlimited":
+        return Resources()
+    service = application.services[name]
+    limits = service.resources
+    if settings.profile == "paper":
+        limits = application.paper_resources.get(service.tier, limits)
+    if (given := replacements.get(name)) is not None:
+        limits = Resources(cpu=given.cpu or limits.cpu, memory=given.memory or limits.memory)
+    return limits.times(2) if settings.scaling == "vertical" else limits
+
+
+@dataclass(frozen=True, order=True)
+class _Shortage:
+    what: str
+    wanted: str
+    node: str
+    available: str
+
+
+def _refuse_impossible(replicas: list[Replica], workers: list[Node], settings: Settings) -> None:
+    by_name = {node.name: node for node in workers}
+    short: dict[_Shortage, list[str]] = defaultdict(list)
+    for replica in replicas:
+        node, limits = by_name[replica.node], replica.resources
+        if limits.cpu is not None and limits.cpu > len(node.cpus):
+            cores = f"{len(node.cpus)} core{'s' if len(node.cpus) > 1 else ''}"
+            short[_Shortage("cpu", f"{limits.cpu:g}", node.name, cores)].append(replica.service)
+        if limits.memory is not None and limits.memory > node.memory:
+            wanted, available = format_memory(limits.memory), format_memory(node.memory)
+            short[_Shortage("memory", wanted, node.name, available)].append(replica.service)
+    if not short:
+        return
+    because = {"vertical": " (scaling: vertical doubles every limit)"}.get(settings.scaling, "")
+    lines = [
+        f"{', '.join(dict.fromkeys(services))}: wanted {shortage.what} {shortage.wanted}{because},"
+        f" but node {shortage.node} has {shortage.available}"
+        for shortage, services in sorted(short.items())
+    ]
+    first, services = min(short.items())
+    factor = 2 if settings.scaling == "vertical" else 1
+    raise PreflightError("\n".join(lines), _remedy(first, services[0], by_name[first.node], factor))
+
+
+def _remedy(shortage: _Shortage, service: str, node: Node, factor: int) -> str:
+    if shortage.what == "cpu":
+        fits = f"cpu: {len(node.cpus) / factor:g}"
+    else:
+        fits = f"memory: {math.floor(node.memory / factor / 2**20)}MiB"
+    return (
+        f"set resources: {{{service}: {{{fits}}}}} in the study, choose another scaling or profile,"
+        " or use a larger node"
+    )
+
+
+def _warnings(replicas: list[Replica], workers: list[Node], catalogue: SoftwareCatalogue) -> list[str]:
+    warnings = []
+    for node in workers:
+        limits = [replica.resources.memory for replica in replicas if replica.node == node.name]
+        total = sum(limit for limit in limits if limit is not None)
+        if total > node.memory:
+            warnings.append(
+                f"the memory limits on {node.name} add up to {total / 2**30:.1f} GiB,"
+                f" but it has {node.memory / 2**30:.1f} GiB: replicas may run out of memory below their limits"
+            )
+    split = {
+        replica.service
+        for replica in replicas
+        if replica.index > 1 and replica.software and catalogue.software[replica.software].documents
+    }
+    if split:
+        warnings.append(
+            f"{', '.join(sorted(split))}: several replicas of a document store that do not know each other;"
+            " data is split between them"
+        )
+    return warnings

@@ -1,0 +1,364 @@
+"""Replicas as processes of this machine, each in a control group of its own and bound to its node's cores."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pwd
+import shutil
+import signal
+import socket
+import time
+from pathlib import Path
+from typing import ClassVar
+
+from loadstone.infrastructure import cgroup
+from loadstone.infrastructure.base import Finding
+from loadstone.infrastructure.binary import stone_binary
+from loadstone.infrastructure.cgroup import Usage
+from loadstone.model.deployment import AuditRow, Deployment, Replica
+from loadstone.model.errors import DeploymentError, PreflightError
+from loadstone.orchestration import running, state
+from loadstone.orchestration.auditing import audit_process, usage_from_proc
+from loadstone.orchestration.base import Orchestrator
+from loadstone.orchestration.commands import (
+    Command,
+    Ports,
+    Site,
+    address,
+    commands,
+    preferred_ports,
+    processes_yaml,
+    symbolic_site,
+)
+from loadstone.orchestration.installed import data_root, find_program, prepare_data, version
+from loadstone.orchestration.probing import why_not_ready
+
+_GRACE_S = 5.0
+_LAST_LINES = 15
+
+
+class Process(Orchestrator):
+    """Starts each replica as a process that outlives us, and finds it again by the journal."""
+
+    name = "process"
+    expresses: ClassVar[dict[str, frozenset[str]]] = {
+        "scaling": frozenset({"baseline", "vertical", "horizontal", "unlimited"}),
+        "environment": frozenset({"bare"}),
+        "high_availability": frozenset({"off"}),
+        "profile": frozenset({"default", "dsb-quirks", "paper"}),
+        "documents": frozenset({"postgres", "mongodb"}),
+    }
+
+    def __init__(self, deployment: Deployment, folder: Path) -> None:
+        self._groups = cgroup.find()
+        self._unlimited = self._groups.problem()
+        warnings = [*deployment.warnings, *_own_warnings(deployment, self._unlimited)]
+        super().__init__(deployment.model_copy(update={"warnings": tuple(warnings)}), folder)
+        self._entry: state.Entry | None = None
+        self._commands: dict[str, Command] = {}
+        self._exit_codes: dict[str, int] = {}
+
+    # What will be started
+
+    def preflight(self) -> list[Finding]:
+        findings = [
+            Finding("limits", "warning", warning) for warning in _own_warnings(self.deployment, self._unlimited)
+        ]
+        if self._unlimited is None:
+            message = f"CPU, memory and cores by control groups (version {self._groups.version})"
+            findings.append(Finding("limits", "ok", message))
+        if any(replica.stone for replica in self.deployment.replicas):
+            try:
+                findings.append(Finding("stone", "ok", str(stone_binary())))
+            except PreflightError as error:
+                findings.append(Finding("stone", "error", str(error)))
+        return findings + [self._software_finding(name) for name in self.deployment.software]
+
+    def _software_finding(self, name: str) -> Finding:
+        process = self.deployment.software[name].process
+        if process is None:
+            return Finding(name, "error", f"{name} cannot run as a process", "choose another orchestrator")
+        program = find_program(process)
+        if program is None:
+            other = ", or set documents: postgres" if name == "mongodb" else ""
+            remedy = f"install {process.package}{other}"
+            return Finding(name, "error", f"{name} is not installed: no {' or '.join(process.program)}", remedy)
+        if process.user is not None and os.geteuid() == 0:
+            try:
+                pwd.getpwnam(process.user)
+            except KeyError:
+                return Finding(name, "error", f"{name} must not run as root, and there is no user {process.user!r}",
+                               f"make that user, or install {process.package}")  # fmt: skip
+        return Finding(name, "ok", f"{program} {version(program)}")
+
+    def render(self) -> dict[str, str]:
+        return {"processes.yaml": processes_yaml(self.deployment, symbolic_site(self.deployment))}
+
+    def versions(self) -> dict[str, str]:
+        return {name: version(self._program(name)) for name in self.deployment.software}
+
+    def _program(self, name: str) -> str:
+        finding = self._software_finding(name)
+        process = self.deployment.software[name].process
+        program = find_program(process) if process else None
+        if finding.level == "error" or program is None:
+            raise DeploymentError(finding.message, finding.remedy)
+        return program
+
+    # Starting
+
+    def apply(self, stores_only: bool = False) -> None:
+        entry = self._begin()
+        for command in self._chosen(stores_only):
+            record = state.records_folder(entry.name) / command.replica.name
+            if not record.exists():
+                self._start(command, record, entry)
+
+    def _begin(self) -> state.Entry:
+        """This deployment's journal entry; written now if nothing of it was started yet."""
+        if self._entry is None and state.load(self.deployment.name) is None:
+            ports = _free(preferred_ports(self.deployment))
+            entry = state.Entry(
+                name=self.deployment.name,
+                orchestrator=self.name,
+                digest=self._digest(),
+                folder=str(self.folder.resolve()),
+                data=str(data_root() / "deployments" / self.deployment.name),
+                group=None if self._unlimited else f"loadstone/{self.deployment.name}",
+                replicas=tuple(self._started(replica, ports) for replica in self.deployment.replicas),
+            )
+            site = self._site(entry)  # finds every program before anything is written
+            (self.folder / "logs").mkdir(parents=True, exist_ok=True)
+            (self.folder / "processes.yaml").write_text(processes_yaml(self.deployment, site))
+            state.save(entry)
+        return self._attach()
+
+    def _attach(self) -> state.Entry:
+        """The journal entry of this deployment, which we or someone before us started."""
+        if self._entry is not None:
+            return self._entry
+        entry = state.load(self.deployment.name)
+        if entry is None:
+            raise DeploymentError(f"{self.deployment.name} is not deployed")
+        if entry.digest != self._digest():
+            raise DeploymentError(
+                f"a deployment {entry.name!r} with other settings is running (from {entry.folder})",
+                f"remove it with `loadstone down {entry.name}`",
+            )
+        self._commands = {c.replica.name: c for c in commands(self.deployment, self._site(entry))}
+        self._entry = entry
+        return entry
+
+    def _digest(self) -> str:
+        return hashlib.sha256("".join(self.render().values()).encode()).hexdigest()[:12]
+
+    def _started(self, replica: Replica, ports: Ports) -> state.StartedReplica:
+        software = self.deployment.software.get(replica.software or "")
+        process = software.process if software else None
+        return state.StartedReplica(
+            name=replica.name,
+            store=replica.software is not None,
+            stop_signal=process.stop_signal if process else "TERM",
+            ports=ports[replica.name],
+        )
+
+    def _site(self, entry: state.Entry) -> Site:
+        programs = {name: self._program(name) for name in self.deployment.software}
+        if any(replica.stone for replica in self.deployment.replicas):
+            programs["stone"] = str(stone_binary())
+        return Site({replica.name: replica.ports for replica in entry.replicas}, programs, entry.data)
+
+    def _start(self, command: Command, record: Path, entry: state.Entry) -> None:
+        name, user = command.replica.name, command.user
+        try:
+            if command.data is not None:
+                software = command.replica.software or ""
+                prepare_data(software, self._program(software), command.initialise, user, Path(command.data))
+            groups = []
+            if entry.group is not None:
+                self._groups.make(f"{entry.group}/{name}", command.limits)
+                groups = self._groups.joining(f"{entry.group}/{name}")
+            running.spawn(
+                command.argv,
+                command.environment,
+                log=Path(entry.folder, "logs", f"{name}.log"),
+                record=record,
+                groups=groups,
+                folder=command.data or "/",
+                user=user,
+                cores=() if groups else command.limits.cores or (),
+            )
+        except (OSError, cgroup.CgroupError) as error:
+            raise DeploymentError(f"{name} cannot be started: {error}") from None
+
+    def _chosen(self, stores_only: bool) -> list[Command]:
+        return [c for c in self._commands.values() if c.replica.software is not None or not stores_only]
+
+    # Watching
+
+    def ready(self, stores_only: bool = False) -> None:
+        self._attach()
+        chosen = self._chosen(stores_only)
+        started = time.monotonic()
+        for command in chosen:
+            deadline = started + command.replica.readiness.within
+            while True:
+                for one in chosen:
+                    if (death := self._death(one.replica.name)) is not None:
+                        raise DeploymentError(f"{death} before it was ready" + self._last_words(one.replica.name))
+                reason = why_not_ready(command)
+                if reason is None:
+                    break
+                if time.monotonic() > deadline:
+                    within = command.replica.readiness.within
+                    message = f"{command.replica.name} was not ready within {within:g} s: {reason}"
+                    raise DeploymentError(message + self._last_words(command.replica.name))
+                time.sleep(0.05)
+
+    def _identity(self, name: str) -> running.Identity | None:
+        return running.recorded(state.records_folder(self.deployment.name) / name)
+
+    def _death(self, name: str) -> str | None:
+        """A sentence if the replica was started and does not run any more."""
+        identity = self._identity(name)
+        if identity is None or running.is_alive(identity):
+            return None
+        if (code := running.exit_code(identity.pid)) is not None:
+            self._exit_codes[name] = code
+        code = self._exit_codes.get(name)
+        if code is None:
+            how = "ended"
+        elif code < 0:
+            how = f"was killed by SIG{signal.Signals(-code).name.removeprefix('SIG')}"
+        else:
+            how = f"ended with exit code {code}"
+        return f"{name} (pid {identity.pid}) {how}"
+
+    def _last_words(self, name: str) -> str:
+        lines = self._tail(name, _LAST_LINES).splitlines()
+        if not lines:
+            return "\n  its log is empty"
+        return "\n  its last log lines:\n" + "\n".join(f"    {line}" for line in lines)
+
+    def events(self) -> list[str]:
+        if self._entry is None:
+            return []
+        sentences = []
+        for name, command in self._commands.items():
+            if (death := self._death(name)) is not None:
+                sentences.append(death)
+            used = self._usage(name, command)
+            if used is not None and used.oom_kills:
+                limit = command.as_data()["limits"]["memory"]
+                sentences.append(f"{name} ran out of memory: the kernel killed {used.oom_kills} of its processes"
+                                 f" (limit {limit})")  # fmt: skip
+        return sentences
+
+    def logs(self, service: str | None = None, lines: int = 50) -> dict[str, str]:
+        chosen = self.deployment.replicas if service is None else self.deployment.of(service)
+        return {replica.name: self._tail(replica.name, lines) for replica in chosen}
+
+    def _tail(self, name: str, lines: int) -> str:
+        try:
+            text = (self.folder / "logs" / f"{name}.log").read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return ""
+        return "\n".join(text.splitlines()[-lines:])
+
+    # Reading back
+
+    def addresses(self, service: str, port: str) -> list[str]:
+        entry = self._attach()
+        ports = {replica.name: replica.ports for replica in entry.replicas}
+        return [address(self.deployment, replica, ports, port) for replica in self.deployment.of(service)]
+
+    def audit(self) -> list[AuditRow]:
+        self._attach()
+        rows = []
+        for name, command in self._commands.items():
+            rows += audit_process(command, self.deployment, self._identity(name), self._groups, self._unlimited or "")
+        return rows
+
+    def usage(self, new_peak: bool = False) -> dict[str, Usage]:
+        if self._entry is None:
+            return {}
+        result = {}
+        for name, command in self._commands.items():
+            used = self._usage(name, command)
+            if used is not None:
+                result[name] = used
+            if new_peak and self._entry.group is not None:
+                self._groups.reset_peak(f"{self._entry.group}/{name}")
+        return result
+
+    def _usage(self, name: str, command: Command) -> Usage | None:
+        assert self._entry is not None
+        if self._entry.group is None:
+            identity = self._identity(name)
+            return usage_from_proc(identity.pid) if identity and running.is_alive(identity) else None
+        try:
+            return self._groups.usage(f"{self._entry.group}/{name}")
+        except cgroup.CgroupError:  # not started yet
+            return None
+
+    # Removing
+
+    def remove(self) -> None:
+        entry = self._entry or state.load(self.deployment.name)
+        if entry is not None:
+            self.undo(entry)
+        self._entry = None
+
+    @classmethod
+    def undo(cls, entry: state.Entry) -> list[str]:
+        groups = cgroup.find()
+        records = state.records_folder(entry.name)
+        ended = []
+        for stores in (False, True):  # services first: they still use the stores while they end
+            wave = [
+                (identity, replica.stop_signal)
+                for replica in reversed(entry.replicas)
+                if replica.store is stores and (identity := running.recorded(records / replica.name)) is not None
+            ]
+            ended += [identity for identity, _ in wave if running.is_alive(identity)]
+            running.stop(wave, _GRACE_S)
+        if entry.group is not None:
+            groups.kill(entry.group)
+            groups.remove(entry.group)
+        shutil.rmtree(entry.data, ignore_errors=True)
+        state.forget(entry.name)
+        return [f"{entry.name}: stopped {len(ended)} of {len(entry.replicas)} processes, removed their data"]
+
+
+def _own_warnings(deployment: Deployment, unlimited: str | None) -> list[str]:
+    warnings = []
+    limited = any(r.resources.cpu is not None or r.resources.memory is not None for r in deployment.replicas)
+    if unlimited is not None and limited:
+        warnings.append(f"CPU and memory limits are not applied: {unlimited}")
+    if len(deployment.of(deployment.entry_service)) > 1:
+        warnings.append(
+            f"{deployment.entry_service} has several replicas, but orchestrator process puts no load balancer"
+            " before them: only the first is reached by requests"
+        )
+    return warnings
+
+
+def _free(preferred: Ports) -> Ports:
+    """The preferred ports, those that are taken replaced by the next free ones above all of them."""
+    numbers = {number for ports in preferred.values() for number in ports.values()}
+    spare = iter(number for number in range(max(numbers, default=0) + 1, 65_536) if _is_free(number))
+    return {
+        replica: {name: number if _is_free(number) else next(spare) for name, number in ports.items()}
+        for replica, ports in preferred.items()
+    }
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+        return True
