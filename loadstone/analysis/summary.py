@@ -103,7 +103,8 @@ def _treatment(run: Run, treatment_id: str, plan: dict[str, Any]) -> Treatment:
     if rows:
         label = rows[0]["treatment"]
         levels = {name: rows[0][FACTOR_PREFIX + name] for name in factors_of(trials.column_names)}
-    searched, searches = None, ()
+    searched: Searched | None = None
+    searches: tuple[Searched, ...] = ()
     if run.searches or any(row["phase"] != "fixed" for row in rows):
         searched, searches = _search(rows), _each_search(rows)
     doubts = [*_search_doubts(searched, _precision(run)), *_disagreement(searches)]
@@ -194,7 +195,7 @@ def _disagreement(searches: tuple[Searched, ...]) -> Iterator[str]:
 def _search_doubts(searched: Searched | None, precision: float | None) -> Iterator[str]:
     if searched is None or searched.result is None:
         return
-    error = searched.result.breaking_point.relative_error
+    error = searched.result.breaking_point.precision
     if precision is not None and error > precision:
         yield f"the interval is within {error:.1%}, not {precision:.1%}: the search was cut short or ran out of trials"
     if searched.confirmed is None:

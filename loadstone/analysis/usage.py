@@ -1,0 +1,63 @@
+"""Where the CPU time goes: by service, from what each replica's cgroup counted in the measured window."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from loadstone.analysis.results import Run
+from loadstone.analysis.summary import Row, Treatment
+
+
+def highest_held(treatment: Treatment) -> Row | None:
+    """The held trial of the highest load, of full duration where there is one; None where none held."""
+    return max(treatment.rows("held"), key=lambda row: (row["phase"] != "bracket", row["rate"]), default=None)
+
+
+def cpu_by_service(run: Run, treatment: Treatment) -> pa.Table:
+    """One row per service, busiest first, at the highest held load.
+
+    ``cores`` is CPU time over the window, summed over replicas; ``limit_cores`` is null where a replica has no limit;
+    ``throttled_share`` is the share of the window in which its replicas wanted to run and were not let, on average.
+    """
+    trial = highest_held(treatment)
+    if trial is None:
+        return pa.Table.from_pylist([], schema=_SCHEMA)
+    by_service: dict[str, list[dict[str, Any]]] = {}
+    for replica in run.of_trial(trial["trial_id"], "usage.json") or []:
+        by_service.setdefault(replica["service"], []).append(replica)
+    rows = [_row(trial, service, replicas) for service, replicas in by_service.items()]
+    return pa.Table.from_pylist(sorted(rows, key=lambda row: -row["cpu_s"]), schema=_SCHEMA)
+
+
+def _row(trial: Row, service: str, replicas: list[dict[str, Any]]) -> Row:
+    cpu = sum(replica["cpu_s"] for replica in replicas)
+    window = replicas[0]["window_s"]
+    limits = [replica.get("cpu_limit") for replica in replicas]
+    throttled = [replica.get("throttled_s") for replica in replicas]
+    known = [seconds for seconds in throttled if seconds is not None]
+    return {
+        **{name: trial[name] for name in ("trial_id", "treatment", "rate")},
+        "service": service,
+        "tier": replicas[0].get("tier"),
+        "replicas": len(replicas),
+        "cpu_s": cpu,
+        "cores": cpu / window,
+        "limit_cores": None if None in limits else sum(limits),
+        "throttled_share": sum(known) / len(known) / window if known else None,
+        "cpu_ms_per_request": 1000 * cpu / trial["completed"] if trial["completed"] else None,
+    }
+
+
+_SCHEMA = pa.schema(
+    [
+        ("trial_id", pa.string()),
+        ("treatment", pa.string()),
+        ("rate", pa.float64()),
+        ("service", pa.string()),
+        ("tier", pa.string()),
+        ("replicas", pa.int64()),
+        *((name, pa.float64()) for name in ("cpu_s", "cores", "limit_cores", "throttled_share", "cpu_ms_per_request")),
+    ]
+)

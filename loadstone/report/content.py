@@ -1,0 +1,87 @@
+"""All that a report says, gathered once: figures, tables, page and terminal are views of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from loadstone.analysis import breaking_point as bp
+from loadstone.analysis import latency, results, summary, usage
+from loadstone.analysis.results import Run
+from loadstone.analysis.summary import Treatment
+from loadstone.model.slo import Slo
+
+
+@dataclass(frozen=True)
+class Content:
+    """A run with its analysis. ``tables`` are by name: each is a CSV file, and the data of the figures."""
+
+    run: Run
+    treatments: list[Treatment]
+    slo: Slo | None
+    tables: dict[str, pa.Table]
+
+    @property
+    def application(self) -> str:
+        """The application's name."""
+        planned = self.run.plan.get("application")
+        name = planned.get("name") if isinstance(planned, dict) else None
+        return str(name or self.run.study.get("application") or "the application")
+
+    @property
+    def percentile(self) -> tuple[str, str, float | None]:
+        """Column, name and limit in ms of the latency that is shown against load."""
+        return latency.percentile_column(self.slo)
+
+    def rows(self, table: str, **equal: Any) -> list[dict[str, Any]]:
+        """The rows of a table in which the columns ``equal`` these values."""
+        rows: list[dict[str, Any]] = self.tables[table].to_pylist()
+        return [row for row in rows if all(row[name] == value for name, value in equal.items())]
+
+
+def gather(path: Path) -> Content:
+    """Read the run at ``path`` and analyse it."""
+    run = results.read(path)
+    treatments = summary.treatments(run)
+    tables = {
+        "breaking_points": summary.breaking_points(treatments),
+        "rates": latency.by_rate(run.trials),
+        "load": latency.load_points(run.trials),
+        "hold": _hold(treatments),
+        "spectrum": _each(latency.spectrum, run, treatments),
+        "operations": _each(latency.operations, run, treatments),
+        "cpu": _each(usage.cpu_by_service, run, treatments),
+        "trials": run.trials,
+    }
+    return Content(run, treatments, run.objective, tables)
+
+
+def _each(function: Any, run: Run, treatments: list[Treatment]) -> pa.Table:
+    tables = [function(run, treatment) for treatment in treatments]
+    return pa.concat_tables(tables) if tables else pa.table({})
+
+
+_HOLD = pa.schema(
+    [("treatment", pa.string()), *((name, pa.float64()) for name in ("load", "probability", "low", "high"))]
+)
+_HOLD_POINTS = 80
+
+
+def _hold(treatments: list[Treatment]) -> pa.Table:
+    """P(hold) with its 95 % band around each estimated breaking point, as far as the full trials near it go."""
+    rows = []
+    for treatment in treatments:
+        if treatment.searched is None or treatment.searched.result is None:
+            continue
+        full, short = summary.search_trials(treatment.rows())
+        point = treatment.searched.result.breaking_point
+        low = max(min(0.9 * point.low, *(load for load, _ in full)), 0.7 * point.low)
+        high = min(max(1.1 * point.high, *(load for load, _ in full)), 1.4 * point.high)
+        loads = [low + (high - low) * step / (_HOLD_POINTS - 1) for step in range(_HOLD_POINTS)]
+        band = bp.hold_band(bp.posterior(full, short), loads)
+        columns = zip(band.load, band.median, band.low, band.high, strict=True)
+        rows += [dict(zip(_HOLD.names, (treatment.label, *values), strict=True)) for values in columns]
+    return pa.Table.from_pylist(rows, schema=_HOLD)

@@ -1,0 +1,64 @@
+"""Where the CPU time goes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from loadstone.report import format
+from loadstone.report.content import Content
+from loadstone.report.figures import style
+from loadstone.report.figures.names import short
+
+_TIERS = {"frontend": 0, "logic": 2, "caching": 4, "storage": 3, "tracing": 5}
+_MOST = 20
+
+
+def cpu(content: Content) -> Figure | None:
+    """CPU by service at the highest held load, against its limit; at most the 20 busiest."""
+    everything = content.rows("cpu")
+    shown = [t for t in content.treatments if any(row["treatment"] == t.label for row in everything)]
+    if not shown:
+        return None
+    services = _busiest(everything)
+    figure, panels = style.panels([short(t) for t in shown], 2, 1.0 + 0.24 * len(services), sharex=True, sharey=True)
+    for axes, treatment in zip(panels, shown, strict=True):
+        rows = [row for row in everything if row["treatment"] == treatment.label and row["service"] in services]
+        for row in rows:
+            y = services.index(row["service"])
+            axes.barh(y, row["cores"], color=_colour(row["tier"]), height=0.68)
+            axes.annotate(
+                format.number(float(f"{row['cores']:.2g}")),
+                (1.01, y),
+                xycoords=("axes fraction", "data"),
+                va="center",
+                fontsize=8,
+            )
+            if row["limit_cores"] is not None:
+                axes.plot([row["limit_cores"]] * 2, [y - 0.4, y + 0.4], color=style.INK, linewidth=1.6)
+        axes.set_yticks(range(len(services)), services)
+        axes.grid(axis="y", visible=False)
+        axes.margins(y=0.01)
+        axes.set_xlabel(f"cores used at {format.rate(rows[0]['rate'])}")
+    present = {row["tier"] for row in everything}
+    handles: list[Any] = [Patch(color=_colour(tier), label=tier) for tier in _TIERS if tier in present]
+    if any(row["limit_cores"] is not None for row in everything):
+        look: dict[str, Any] = {"linestyle": "", "marker": "|", "markersize": 9, "markeredgewidth": 1.6}
+        handles.append(Line2D([], [], color=style.INK, label="limit", **look))
+    style.legend(figure, handles)
+    return figure
+
+
+def _busiest(rows: list[dict[str, Any]]) -> list[str]:
+    """Services by their most CPU in any treatment, the busiest last: it is drawn on top."""
+    most: dict[str, float] = {}
+    for row in rows:
+        most[row["service"]] = max(row["cores"], most.get(row["service"], 0.0))
+    return sorted(most, key=lambda service: most[service])[-_MOST:]
+
+
+def _colour(tier: str | None) -> str:
+    return style.COLOURS[_TIERS.get(tier or "", 5)]

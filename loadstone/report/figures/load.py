@@ -1,0 +1,148 @@
+"""Latency, throughput and the chance to hold, each against the offered load."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from statistics import median
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from loadstone.analysis.breaking_point import Estimate
+from loadstone.report import format
+from loadstone.report.content import Content
+from loadstone.report.figures import style
+from loadstone.report.figures.names import Series, panelled, short
+
+Rows = list[dict[str, Any]]
+
+
+def latency(content: Content) -> Figure | None:
+    """The SLO's percentile against the offered load, with its limit and each breaking point's interval."""
+    column, name, limit = content.percentile
+    rows = [row for row in content.rows("load") if row[column] is not None]
+    if not rows:
+        return None
+    figure, pairs = _panels(content)
+    for axes, series in pairs:
+        for one in series:
+            _breaking_point(axes, one)
+            mine = [row for row in rows if row["treatment"] == one.treatment.label]
+            _trials(axes, one, mine, column)
+        if limit is not None:
+            axes.axhline(limit, color=style.INK, linewidth=1, linestyle=(0, (4, 2)), zorder=1)
+            text = f"SLO: {name} ≤ {format.milliseconds(limit)}"
+            axes.annotate(
+                text, (0, limit), (3, 3), xycoords=("axes fraction", "data"), textcoords="offset points", fontsize=8
+            )
+        style.plain_scale(axes, "x", [row["rate"] for row in rows])
+        style.plain_scale(axes, "y", [row[column] for row in rows] + [limit], log=True)
+        axes.set_xlabel("offered load (requests/s)")
+        axes.set_ylabel(f"{name} latency (ms)")
+    _legend(figure, pairs[0][1], rows)
+    return figure
+
+
+def throughput(content: Content) -> Figure | None:
+    """Completed against offered requests/s: what lies below the ideal line was dropped."""
+    rows = [row for row in content.rows("load") if row["throughput"] is not None]
+    if not rows:
+        return None
+    figure, pairs = _panels(content)
+    for axes, series in pairs:
+        loads = [row["rate"] for row in rows]
+        axes.plot([min(loads), max(loads)], [min(loads), max(loads)], color=style.QUIET, linewidth=1, zorder=1)
+        for one in series:
+            _trials(axes, one, [row for row in rows if row["treatment"] == one.treatment.label], "throughput")
+        style.plain_scale(axes, "x", loads, log=False)
+        style.plain_scale(axes, "y", loads, log=False)
+        axes.set_xlabel("offered load (requests/s)")
+        axes.set_ylabel("completed (requests/s)")
+    ideal = Line2D([], [], color=style.QUIET, linewidth=1, label="all completed")
+    _legend(figure, pairs[0][1], rows, ideal)
+    return figure
+
+
+def holding(content: Content) -> Figure | None:
+    """The posterior of P(hold) around each breaking point, with the full trials that it comes from."""
+    found = [t for t in content.treatments if t.searched is not None and t.searched.result is not None]
+    if not found:
+        return None
+    titles = [short(treatment) for treatment in found]
+    figure, panels = style.panels(titles, 3, style.HEIGHT if len(found) == 1 else 2.6, sharey=True)
+    for index, (axes, treatment) in enumerate(zip(panels, found, strict=True)):
+        rows = content.rows("hold", treatment=treatment.label)
+        load = [row["load"] for row in rows]
+        colour = style.COLOURS[0]
+        axes.fill_between(load, [r["low"] for r in rows], [r["high"] for r in rows], color=colour, alpha=0.18, lw=0)
+        axes.plot(load, [row["probability"] for row in rows], color=colour, linewidth=1.6)
+        point = _breaking_point(axes, Series(treatment, "", style.INK, "-"))
+        axes.annotate(
+            f"{format.number(point.value)}\n{format.interval(point.low, point.high)}" if point else "",
+            (0.98, 0.97),
+            xycoords="axes fraction",
+            ha="right",
+            va="top",
+            fontsize=8,
+        )
+        full = [row for row in treatment.rows() if row["phase"] in ("fine", "confirm")]
+        for verdict, level, step in (("held", 1.05, 0.035), ("not held", -0.05, -0.035)):
+            loads = [row["rate"] for row in full if row["verdict"] == verdict and load[0] <= row["rate"] <= load[-1]]
+            places = _stacked(loads, level, step)
+            style.scatter(axes, places, verdict, style.INK)
+        style.plain_scale(axes, "x", load, log=False)
+        axes.set_yticks([0, 0.5, 1], ["0 %", "50 %", "100 %"])
+        axes.set_xlabel("offered load (requests/s)")
+        if index % 3 == 0:
+            axes.set_ylabel("chance that a trial holds")
+    band = Line2D([], [], color=style.COLOURS[0], linewidth=1.6, label="posterior, 95 % band")
+    style.legend(figure, [band, *style.verdict_handles({"held", "not held"})])
+    return figure
+
+
+def _panels(content: Content) -> tuple[Figure, list[tuple[Axes, list[Series]]]]:
+    groups = panelled(content.treatments)
+    height = style.HEIGHT if len(groups) == 1 else 2.9
+    figure, axes = style.panels([title for title, _ in groups], 2, height, sharex=True, sharey=True)
+    return figure, [(one, series) for one, (_, series) in zip(axes, groups, strict=True)]
+
+
+def _trials(axes: Axes, series: Series, rows: Rows, column: str) -> None:
+    """Every trial as a marker; at fixed rates a line through the medians of the valid ones."""
+    for verdict in style.VERDICTS:
+        points = [(row["rate"], row[column]) for row in rows if row["verdict"] == verdict]
+        style.scatter(axes, points, verdict, series.colour)
+    by_rate: dict[float, list[float]] = defaultdict(list)
+    for row in rows:
+        if row["phase"] == "fixed" and row["verdict"] != "invalid":
+            by_rate[row["rate"]].append(row[column])
+    medians = sorted((rate, median(values)) for rate, values in by_rate.items())
+    axes.plot(*zip(*medians, strict=True), color=series.colour, linestyle=series.line, lw=1.2) if medians else None
+
+
+def _breaking_point(axes: Axes, series: Series) -> Estimate | None:
+    searched = series.treatment.searched
+    if searched is None or searched.result is None:
+        return None
+    point = searched.result.breaking_point
+    axes.axvspan(point.low, point.high, color=series.colour, alpha=0.13, linewidth=0, zorder=0)
+    axes.axvline(point.value, color=series.colour, linestyle=series.line, linewidth=1, zorder=1)
+    return point
+
+
+def _legend(figure: Figure, series: list[Series], rows: Rows, *more: Line2D) -> None:
+    lines = [Line2D([], [], color=one.colour, linestyle=one.line, label=one.name) for one in series]
+    treatments = lines if len(lines) > 1 else []
+    style.legend(figure, [*treatments, *style.verdict_handles({row["verdict"] for row in rows}), *more])
+
+
+def _stacked(loads: list[float], level: float, step: float) -> list[tuple[float, float]]:
+    """Trials at equal loads beside each other instead of on top of each other."""
+    seen: dict[float, int] = defaultdict(int)
+    places = []
+    for load in sorted(loads):
+        places.append((load, level + step * seen[load]))
+        seen[load] += 1
+    return places

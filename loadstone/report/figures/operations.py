@@ -1,0 +1,54 @@
+"""Latency by operation beside the breaking point."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from loadstone.report import format
+from loadstone.report.content import Content
+from loadstone.report.figures import style
+from loadstone.report.figures.names import short
+
+_PLACE = {"held": (0.16, style.COLOURS[0]), "not held": (-0.16, style.COLOURS[1])}
+"""Where on an operation's row a trial is drawn, and its colour."""
+
+
+def operations(content: Content) -> Figure | None:
+    """From the median to P99 of each operation, in the highest trial that held and the lowest above that did not."""
+    everything = [row for row in content.rows("operations") if row["p99_ms"] is not None]
+    shown = [t for t in content.treatments if any(row["treatment"] == t.label for row in everything)]
+    if not shown:
+        return None
+    names = _names(everything)
+    figure, panels = style.panels([short(t) for t in shown], 2, 1.1 + 0.42 * len(names), sharex=True, sharey=True)
+    for axes, treatment in zip(panels, shown, strict=True):
+        rows = [row for row in everything if row["treatment"] == treatment.label]
+        for row in rows:
+            offset, colour = _PLACE[row["verdict"]]
+            y = names.index(row["operation"]) + offset
+            axes.plot([row["p50_ms"], row["p99_ms"]], [y, y], color=colour, linewidth=1.4, zorder=2)
+            axes.plot([row["p50_ms"]], [y], "|", color=colour, markersize=9, markeredgewidth=1.6)
+            style.scatter(axes, [(row["p99_ms"], y)], row["verdict"], colour)
+        axes.set_yticks(range(len(names)), names)
+        axes.set_ylim(-0.6, len(names) - 0.4)
+        axes.grid(axis="y", visible=False)
+        style.plain_scale(axes, "x", [row[name] for row in everything for name in ("p50_ms", "p99_ms")])
+        loads = [f"{v} at {format.number(r)}" for v, r in {row["verdict"]: row["rate"] for row in rows}.items()]
+        axes.set_xlabel(f"latency (ms); {', '.join(loads)} req/s")
+    style.legend(figure, [_handle(verdict) for verdict in _PLACE if any(r["verdict"] == verdict for r in everything)])
+    return figure
+
+
+def _names(rows: list[dict[str, Any]]) -> list[str]:
+    """Operations by their worst P99, the worst on top."""
+    worst = {row["operation"]: row["p99_ms"] for row in sorted(rows, key=lambda row: row["p99_ms"])}
+    return sorted(worst, key=lambda name: worst[name])
+
+
+def _handle(verdict: str) -> Line2D:
+    what = "highest load that held" if verdict == "held" else "lowest above it that did not hold"
+    marker = style.VERDICTS[verdict]["marker"]
+    return Line2D([], [], color=_PLACE[verdict][1], marker=marker, markersize=5, label=f"{what}: median to P99")

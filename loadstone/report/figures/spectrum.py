@@ -1,0 +1,58 @@
+"""Latency over all percentiles, on an axis that gives every further nine the same room."""
+
+from __future__ import annotations
+
+import math
+
+from matplotlib.figure import Figure
+
+from loadstone.report import format
+from loadstone.report.content import Content
+from loadstone.report.figures import style
+from loadstone.report.figures.names import LINES, short
+
+_TICKS = (50, 90, 99, 99.9, 99.99, 99.999)
+
+
+def spectrum(content: Content) -> Figure | None:
+    """The percentile spectrum at about 50, 80 and 95 % of each breaking point."""
+    shown = [t for t in content.treatments if content.rows("spectrum", treatment=t.label)]
+    if not shown:
+        return None
+    height = style.HEIGHT if len(shown) == 1 else 2.9
+    figure, panels = style.panels([short(t) for t in shown], 2, height, sharex=True, sharey=True)
+    offered = {row["trial_id"]: row["rate"] * row["window_s"] for row in content.run.trials.to_pylist()}
+    # Above one request in all that were offered there is only the maximum, again and again.
+    everything = [r for r in content.rows("spectrum") if (100 - r["percentile"]) / 100 * offered[r["trial_id"]] >= 1]
+    for axes, treatment in zip(panels, shown, strict=True):
+        rows = [row for row in everything if row["treatment"] == treatment.label]
+        for index, trial in enumerate(dict.fromkeys(row["trial_id"] for row in rows)):
+            mine = [row for row in rows if row["trial_id"] == trial]
+            axes.plot(
+                [_nines(row["percentile"]) for row in mine],
+                [row["latency_ms"] for row in mine],
+                color=style.COLOURS[index],
+                linestyle=LINES[-index - 4],
+                linewidth=1.6,
+                label=f"{format.rate(mine[0]['rate'])} ({format.percent(round(mine[0]['share'], 2))})",
+            )
+        for percentile, limit in (content.slo.limits if content.slo else {}).items():
+            axes.plot([_nines(percentile)], [limit], marker="_", color=style.INK, markersize=16, markeredgewidth=2)
+            text = f"SLO: P{percentile:g} ≤ {format.milliseconds(limit)}"
+            axes.annotate(
+                text, (_nines(percentile), limit), (0, 4), textcoords="offset points", ha="center", fontsize=8
+            )
+        highest = max((row["percentile"] for row in everything), default=99)
+        ticks = [tick for tick in _TICKS if tick <= highest]
+        axes.set_xticks([_nines(tick) for tick in ticks], [f"{tick:g}" for tick in ticks])
+        style.plain_scale(axes, "y", [row["latency_ms"] for row in everything], log=True)
+        axes.margins(y=0.12)
+        axes.set_xlabel("percentile of the scheduled requests")
+        axes.set_ylabel("latency (ms)")
+        axes.legend(loc="lower right")
+    return figure
+
+
+def _nines(percentile: float) -> float:
+    """0 at the minimum, 1 at the 90th percentile, 2 at the 99th ..."""
+    return -math.log10(1 - percentile / 100)

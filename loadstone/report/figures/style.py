@@ -1,0 +1,146 @@
+"""The look that all figures share: one palette, quiet axes, plain numbers, files that are the same every time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from io import BytesIO
+from typing import Any
+
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
+
+from loadstone.report import format
+
+INK, QUIET, GRID = "#1f2933", "#66727f", "#dfe3e8"
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+"""Okabe and Ito, "Color universal design" (2008), without black and yellow, which vanish on one background or other."""
+
+VERDICTS: dict[str, dict[str, Any]] = {
+    "held": {"marker": "o", "s": 26},
+    "not held": {"marker": "x", "s": 34, "linewidths": 1.7},
+    "invalid": {"marker": "^", "s": 30, "linewidths": 1.0},
+}
+"""Shapes tell verdicts apart, so that colour never has to."""
+
+_RC: dict[Any, Any] = {
+    "font.family": "DejaVu Sans",
+    "font.size": 9,
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": QUIET,
+    "axes.linewidth": 0.7,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "axes.titlesize": 9,
+    "axes.titlelocation": "left",
+    "axes.titleweight": "bold",
+    "grid.color": GRID,
+    "grid.linewidth": 0.7,
+    "xtick.color": QUIET,
+    "ytick.color": QUIET,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "xtick.labelsize": 8.5,
+    "ytick.labelsize": 8.5,
+    "legend.frameon": False,
+    "legend.fontsize": 8.5,
+    "legend.borderaxespad": 0,
+    "legend.handletextpad": 0.5,
+    "legend.columnspacing": 1.4,
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
+    "savefig.facecolor": "none",
+    "svg.fonttype": "none",
+    "svg.hashsalt": "loadstone",
+    "pdf.fonttype": 42,
+}
+WIDTH, HEIGHT = 6.6, 3.7
+"""Inches: a text column, so that labels keep their size in a paper."""
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """Draw and save inside this, whatever the user's own matplotlib settings are."""
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(_RC)
+        yield
+
+
+def panels(titles: Sequence[str], columns: int, height: float, **shared: Any) -> tuple[Figure, list[Axes]]:
+    """A figure with one panel per title, at most ``columns`` side by side; a single panel needs no title."""
+    columns = min(columns, len(titles))
+    rows = -(-len(titles) // columns)
+    figure = Figure(figsize=(WIDTH, height * rows), layout="constrained")
+    grid = figure.subplots(rows, columns, squeeze=False, **shared)
+    axes = list(grid.flat)
+    for spare in axes[len(titles) :]:
+        spare.remove()
+    used = axes[: len(titles)]
+    if len(titles) > 1:
+        for one, title in zip(used, titles, strict=True):
+            one.set_title(title)
+            one.tick_params(labelbottom=True)  # also where the panel below is missing
+    return figure, used
+
+
+def plain_scale(axes: Axes, which: str, values: Iterable[float | None], log: bool | None = None) -> None:
+    """Numbers as people write them; logarithmic when asked, or when the values span more than a factor of five."""
+    positive = [value for value in values if value and value > 0]
+    span = max(positive) / min(positive) if positive else 1.0
+    axis = {"x": axes.xaxis, "y": axes.yaxis}[which]
+    if span > 5 if log is None else log:
+        {"x": axes.set_xscale, "y": axes.set_yscale}[which]("log")
+        axis.set_major_locator(LogLocator(subs=(1,) if span > 300 else (1, 2, 5)))
+        axis.set_minor_locator(NullLocator())
+    else:
+        axis.set_major_locator(MaxNLocator(6))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: format.number(float(f"{value:.6g}"))))
+
+
+def legend(figure: Figure, handles: Sequence[Any]) -> None:
+    """Above the panels, where it can hide nothing; read row by row, while matplotlib fills column by column."""
+    columns = min(len(handles), 5)
+    by_column = [handle for column in range(columns) for handle in handles[column::columns]]
+    if handles:
+        figure.legend(handles=by_column, loc="outside upper left", ncols=columns)
+
+
+def verdict_handles(present: set[str]) -> list[Line2D]:
+    """Legend entries of the verdicts that occur."""
+    handles = []
+    for verdict, look in VERDICTS.items():
+        if verdict in present:
+            face = "none" if verdict == "invalid" else QUIET
+            handles.append(
+                Line2D([], [], linestyle="", marker=look["marker"], color=QUIET, markerfacecolor=face, label=verdict)
+            )
+    return handles
+
+
+def scatter(axes: Axes, points: Sequence[tuple[float, float]], verdict: str, colour: str) -> None:
+    """Trials as markers of their verdict; invalid ones are grey and hollow."""
+    if not points:
+        return
+    x, y = zip(*points, strict=True)
+    look = VERDICTS[verdict]
+    if verdict == "invalid":
+        axes.scatter(x, y, facecolors="none", edgecolors=QUIET, zorder=2, **look)
+    elif verdict == "held":
+        axes.scatter(x, y, color=colour, alpha=0.85, linewidths=0, zorder=3, **look)
+    else:
+        axes.scatter(x, y, color=colour, zorder=3, **look)
+
+
+def save(figure: Figure, kind: str) -> bytes:
+    """The figure as ``svg`` or ``pdf``: the same bytes for the same data."""
+    dates = {"svg": {"Date": None}, "pdf": {"CreationDate": None, "ModDate": None}}[kind]
+    buffer = BytesIO()
+    figure.savefig(buffer, format=kind, metadata={"Creator": "Loadstone", **dates})
+    return buffer.getvalue()

@@ -1,0 +1,389 @@
+"""Synthetic run folders: what a real run leaves, made in a second from a simple queue, for tests of what reads runs.
+
+The application is one first-come-first-served server: a request of operation i takes an exponential time around its
+share of 1 / capacity, behind a constant delay. Each trial's capacity strays a little, so near the breaking point equal
+trials differ, as in reality. Searches are led by the real ``experiments.search``.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import yaml
+
+from loadstone.analysis.schema import schema
+from loadstone.experiments.probe import Outcome, Probe
+from loadstone.experiments.search import Search, next_probe
+from loadstone.model.study import Study
+from loadstone.model.trial import Treatment, Trial
+
+OPERATIONS = {"hotels": (0.60, 1.2), "recommendations": (0.39, 0.6), "user": (0.005, 0.4), "reserve": (0.005, 3.0)}
+"""Share of the requests, and work relative to the mean."""
+SERVICES = {
+    "frontend": ("frontend", 0.30),
+    "search": ("logic", 0.22),
+    "geo": ("logic", 0.12),
+    "rate": ("logic", 0.15),
+    "profile": ("logic", 0.13),
+    "recommendation": ("logic", 0.08),
+    "memcached-rate": ("caching", 0.04),
+    "memcached-profile": ("caching", 0.03),
+    "documents-geo": ("storage", 0.01),
+    "documents-reservation": ("storage", 0.02),
+}
+"""Tier, and CPU relative to the load's share of the capacity."""
+PERCENTILES = {"p50": 50, "p75": 75, "p90": 90, "p95": 95, "p99": 99, "p999": 99.9, "max": 100}
+
+
+@dataclass
+class Synthetic:
+    """What to write. ``capacities`` gives requests/s by level of ``factor``; with one level nothing is varied."""
+
+    capacities: dict[str, float] = field(default_factory=lambda: {"baseline": 1250.0})
+    factor: str = "scaling"
+    rates: list[float] | None = None
+    """Fixed rates; None searches for the breaking point."""
+    repetitions: int = 1
+    limit_ms: float = 200.0
+    start: float = 100.0
+    highest: float = 100_000.0
+    duration_s: float = 5.0
+    timeout_s: float = 2.0
+    spread: float = 0.02
+    """Standard deviation of a trial's capacity, relative."""
+    stop_after: int | None = None
+    """Trials after which the run was interrupted."""
+    invalid: tuple[int, ...] = ()
+    """Orders (from 1) of trials whose audit failed."""
+    name: str = "synthetic"
+    seed: int = 1
+
+    def write(self, results: Path) -> Path:
+        """Write ``results/<study>/20260102-030405`` and return it."""
+        folder = results / self.name / "20260102-030405"
+        (folder / "trials").mkdir(parents=True)
+        study = Study.model_validate(self._study())
+        treatments = {
+            level: Treatment(
+                application="hotel-reservation",
+                application_digest="c0ffee123456",
+                settings=settings.model_copy(update={"workload": "mixed"}),
+                factors=tuple(study.factors),
+            )
+            for level, settings in zip(self.capacities, study.treatments(), strict=True)
+        }
+        (folder / "study.yaml").write_text(yaml.safe_dump(self._study(), sort_keys=False))
+        plan = {
+            "study": study.model_dump(mode="json", by_alias=True),
+            "application": {"name": "hotel-reservation"},
+            "application_digest": "c0ffee123456",
+            "treatments": [
+                {"id": t.id, "label": t.label, **t.model_dump(mode="json", include={"settings", "resources"})}
+                for t in treatments.values()
+            ],
+            "overrides": [],
+            "source": "studies/synthetic.yaml",
+        }
+        _write(folder / "plan.json", plan)
+        _write(folder / "provenance.json", PROVENANCE)
+        rows: list[dict[str, Any]] = []
+        for level, probe, number in self._probes(rows):
+            if self.stop_after is not None and len(rows) >= self.stop_after:
+                break
+            rows.append(self._trial(folder, treatments[level], level, probe, number, len(rows) + 1))
+        table = pa.Table.from_pylist(rows, schema=schema(study.factors))
+        pq.write_table(table, folder / "trials.parquet")
+        return folder
+
+    def _study(self) -> dict[str, Any]:
+        slo = {"p99": f"{self.limit_ms:g}ms", "completed": "99%"}
+        load: dict[str, Any] = {"arrival": "poisson", "timeout": f"{self.timeout_s:g}s"}
+        if self.rates is None:
+            load["capacity"] = {"slo": slo, "precision": "5%", "start": self.start, "highest": self.highest}
+        else:
+            load |= {"rates": self.rates, "slo": slo}
+        varied = len(self.capacities) > 1
+        levels = list(self.capacities)
+        return {
+            "version": 1,
+            "name": self.name,
+            "application": "hotel-reservation",
+            "workload": "mixed",
+            **({"factors": {self.factor: levels}} if varied else {}),
+            "load": load,
+            "trial": {"warmup": "1s", "duration": f"{self.duration_s:g}s", "repetitions": self.repetitions},
+        }
+
+    def _probes(self, rows: list[dict[str, Any]]) -> Iterator[tuple[str, Probe, int]]:
+        """Level, probe and number of each next trial; looks at the rows that its caller adds."""
+        if self.rates is not None:
+            for repetition in range(1, self.repetitions + 1):
+                for level in self.capacities:
+                    for rate in self.rates:
+                        yield level, Probe(rate, "fixed", self.duration_s, repetition), 1
+            return
+        settings = Search(start=self.start, highest=self.highest, fine_s=self.duration_s, bracket_s=self.duration_s / 2)
+        for repetition in range(1, self.repetitions + 1):
+            for level in self.capacities:
+                history: list[Outcome] = []
+                while isinstance(probe := next_probe(settings, history), Probe):
+                    number = len(history) + 1
+                    yield level, Probe(probe.load, probe.phase, probe.duration_s, repetition), number
+                    history.append(Outcome(probe.load, probe.phase, rows[-1]["verdict"]))
+
+    def _trial(
+        self, folder: Path, treatment: Treatment, level: str, probe: Probe, number: int, order: int
+    ) -> dict[str, Any]:
+        trial = Trial(
+            treatment=treatment,
+            phase=probe.phase,
+            rate=probe.load,
+            repetition=probe.repetition,
+            number=number,
+            warmup_s=1.0,
+            duration_s=probe.duration_s,
+            load_digest="0123456789abcdef",
+            seed=self.seed * 1000 + order,
+        )
+        random = np.random.default_rng(trial.seed)
+        strayed = self.capacities[level] * float(np.exp(random.normal(0, self.spread)))
+        started = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC) + timedelta(seconds=20 * order)
+        summary = self._summary(random, strayed, probe, started)
+        verdict, reasons = self._verdict(summary, order)
+        row = _row(trial, summary, verdict, reasons, started)
+        row["order"] = order
+        place = folder / "trials" / trial.id
+        place.mkdir()
+        _write(place / "summary.json", summary)
+        _write(place / "audit.json", _audit(invalid=verdict == "invalid"))
+        _write(place / "checks.json", _checks(summary))
+        _write(place / "usage.json", _usage(random, probe, strayed))
+        _write(
+            place / "trial.json",
+            {
+                "trial": trial.model_dump(mode="json"),
+                "row": row,
+                "verdict": {"verdict": verdict, "reasons": reasons, "warnings": row["warnings"]},
+            },
+        )
+        return row
+
+    def _summary(self, random: np.random.Generator, capacity: float, probe: Probe, started: datetime) -> dict[str, Any]:
+        rate, window = probe.load, probe.duration_s
+        arrival = np.cumsum(random.exponential(1 / rate, int(rate * window * 1.2) + 50))
+        arrival = arrival[arrival < window]
+        planned = max(len(arrival), 1)
+        which = random.choice(len(OPERATIONS), len(arrival), p=[share for share, _ in OPERATIONS.values()])
+        work = np.array([work for _, work in OPERATIONS.values()])
+        mean_work = sum(share * work for share, work in OPERATIONS.values())
+        busy = random.exponential(1, len(arrival)) * work[which] / mean_work / capacity
+        finished = _single_server(arrival, busy) + 0.002 + random.exponential(0.001, len(arrival))
+        latency = (finished - arrival) * 1000
+        service = np.minimum(latency, 0.9 * latency + 0.1)
+        limit = self.limit_ms
+        bad = latency > limit
+        aborted = None
+        seen = np.cumsum(bad)
+        if seen.size and seen[-1] > 0.01 * planned:
+            stop = int(np.searchsorted(seen, 0.01 * planned, side="right"))
+            at = float(min(finished[stop], window))
+            if at < window:
+                violations = int(seen[stop])
+                text = f"violations {violations} of {planned} planned exceed 1 %"
+                aborted = {"at_s": round(at, 3), "reason": text}
+                keep = arrival < at
+                arrival, which, finished = arrival[keep], which[keep], finished[keep]
+                latency, service, bad = latency[keep], service[keep], bad[keep]
+                window = at
+        timeout = latency > self.timeout_s * 1000
+        counts = _counts(len(arrival), int(timeout.sum()))
+        done = int(((finished < window) & ~timeout).sum())
+        operations = []
+        for index, name in enumerate(OPERATIONS):
+            mine = which == index
+            operations.append(
+                {
+                    "name": name,
+                    "counts": _counts(int(mine.sum()), int(timeout[mine].sum())),
+                    "all": {"sent": int(mine.sum() * 1.2), "completed": int(mine.sum() * 1.2)},
+                    "violations": int(bad[mine].sum()),
+                    "latency_ms": {"intended": _quantiles(latency[mine]), "service": _quantiles(service[mine])},
+                }
+            )
+        grid = [*range(5, 100, 5), *(100 - 10 ** -(k / 10) for k in range(-6, 31))]
+        grid = sorted({round(float(p), 6) for p in grid})
+        share = min(0.9, rate * 20e-6)
+        return {
+            "schema": 1,
+            "started": started.isoformat(),
+            "plan": {"arrival": {"process": "poisson", "rate": rate}},
+            "planned": planned,
+            "window_s": window,
+            "counts": counts,
+            "violations": int(bad.sum()),
+            "completed_in_window": done,
+            "throughput": done / window,
+            "latency_ms": {
+                "intended": _quantiles(latency),
+                "service": _quantiles(service),
+                "lateness": _quantiles(random.exponential(0.05, len(latency))),
+            },
+            "spectrum": [[p, _at(latency, p), _at(service, p)] for p in grid] if len(latency) else [],
+            "operations": operations,
+            "errors": [],
+            "batches": _batches(arrival, finished, window),
+            "generator": {
+                "cpu_s": share * window,
+                "wall_s": window,
+                "cpu_us_per_request": 20.0,
+                "cpu_share": share,
+                "wait": "tick",
+                "threads": 1,
+                "script_starved": 0,
+            },
+            "aborted": aborted,
+        }
+
+    def _verdict(self, summary: dict[str, Any], order: int) -> tuple[str, list[str]]:
+        if order in self.invalid:
+            return "invalid", ["audit: rate-1 on local has cpu 0.50, wanted 1.00"]
+        share = summary["violations"] / max(summary["counts"]["offered"], 1)
+        if share > 0.01:
+            return "not held", [f"{share:.1%} of scheduled requests were not completed within {self.limit_ms:g} ms"]
+        return "held", []
+
+
+PROVENANCE: dict[str, Any] = {
+    "loadstone": "0.1.0",
+    "python": "3.11.2",
+    "command": ["loadstone", "run", "studies/synthetic.yaml"],
+    "time": "2026-01-02T03:04:05+00:00",
+    "host": {
+        "system": "Debian GNU/Linux 12 (bookworm)",
+        "kernel": "6.1.0-28-amd64",
+        "architecture": "x86_64",
+        "cpu": "Synthetic Xeon 8-core <2.4 GHz>",
+        "cores": 8,
+        "usable_cores": 8,
+        "memory_bytes": 33_400_000_000,
+        "cgroup": "v2",
+    },
+    "software": {"stone": "0.1.0 (go1.26.0)", "postgres": "15.9", "memcached": "1.6.18"},
+    "nodes": [
+        {
+            "name": "local",
+            "role": "worker",
+            "address": "127.0.0.1",
+            "cpus": [0, 1, 2, 3, 4, 5],
+            "memory": 33_400_000_000,
+        }
+    ],
+    "warnings": ["the load generator shares its cores with the application"],
+}
+
+
+def _single_server(arrival: np.ndarray, busy: np.ndarray) -> np.ndarray:
+    """Departures of a first-come-first-served server, by Lindley's recursion as a running maximum."""
+    total = np.cumsum(busy)
+    return total + np.maximum.accumulate(arrival - (total - busy))
+
+
+def _at(values: np.ndarray, percentile: float) -> float:
+    return round(float(np.percentile(values, percentile)), 4)
+
+
+def _quantiles(values: np.ndarray) -> dict[str, Any]:
+    if not len(values):
+        return {"count": 0, "mean": None, **dict.fromkeys(PERCENTILES)}
+    quantiles = {name: _at(values, percentile) for name, percentile in PERCENTILES.items()}
+    return {"count": len(values), "mean": float(values.mean()), **quantiles}
+
+
+def _counts(offered: int, timeouts: int) -> dict[str, int]:
+    none = {"late": 0, "errors": 0, "unsent": 0, "in_flight": 0}
+    return {"offered": offered, "sent": offered, "completed": offered - timeouts, "timeouts": timeouts, **none}
+
+
+def _batches(arrival: np.ndarray, finished: np.ndarray, window: float) -> list[dict[str, Any]]:
+    edges = np.linspace(0, window, 11)
+    batches = []
+    for start, end in itertools.pairwise(edges):
+        backlog = int((arrival < end).sum() - (finished < end).sum())
+        offered = int(((arrival >= start) & (arrival < end)).sum())
+        completed = int(((finished >= start) & (finished < end)).sum())
+        batches.append({"start_s": float(start), "offered": offered, "completed": completed, "backlog": backlog})
+    return batches
+
+
+def _row(trial: Trial, summary: dict[str, Any], verdict: str, reasons: list[str], started: datetime) -> dict[str, Any]:
+    latency, aborted = summary["latency_ms"], summary["aborted"]
+    return {
+        "trial_id": trial.id,
+        "treatment_id": trial.treatment.id,
+        "treatment": trial.treatment.label,
+        **{f"factor_{name}": level for name, level in trial.treatment.levels.items()},
+        "phase": trial.phase,
+        "repetition": trial.repetition,
+        "number": trial.number,
+        "rate": trial.rate,
+        "window_s": summary["window_s"],
+        **summary["counts"],
+        "violations": summary["violations"],
+        "throughput": summary["throughput"],
+        **{f"{name}_ms": latency["intended"][name] for name in (*PERCENTILES, "mean")},
+        "service_p50_ms": latency["service"]["p50"],
+        "service_p99_ms": latency["service"]["p99"],
+        "lateness_p99_ms": latency["lateness"]["p99"],
+        "generator_cpu_share": summary["generator"]["cpu_share"],
+        "generator_us_per_request": 20.0,
+        "steady": None if aborted else True,
+        "warmup_cut_s": None if aborted else 0.0,
+        "verdict": verdict,
+        "reasons": reasons,
+        "warnings": ["the load generator shares its cores with the application"],
+        "started": started.isoformat(timespec="milliseconds"),
+        "aborted_at_s": aborted["at_s"] if aborted else None,
+        "emulated": False,
+        "documents": "postgres",
+    }
+
+
+def _audit(invalid: bool) -> list[dict[str, Any]]:
+    rows = []
+    for service in SERVICES:
+        for what, wanted in (("cpu", "1.00"), ("memory", "512MiB"), ("node", "local")):
+            wrong = invalid and service == "rate" and what == "cpu"
+            effective = "0.50" if wrong else wanted
+            row = {"replica": f"{service}-1", "node": "local", "what": what, "wanted": wanted, "effective": effective}
+            rows.append({**row, "ok": not wrong})
+    return rows
+
+
+def _checks(summary: dict[str, Any]) -> list[dict[str, Any]]:
+    written = next(operation["all"] for operation in summary["operations"] if operation["name"] == "reserve")
+    grown = written["completed"]
+    text = f"reservation.reservation grew by {grown}, {grown} to {written['sent']} writes were made"
+    return [{"store": "reservation", "collection": "reservation", "grown": grown, "ok": True, "message": text}]
+
+
+def _usage(random: np.random.Generator, probe: Probe, capacity: float) -> list[dict[str, Any]]:
+    rows = []
+    for service, (tier, share) in SERVICES.items():
+        cpu = 3 * share * min(probe.load / capacity, 1.05) * probe.duration_s * float(random.normal(1, 0.03))
+        throttled = max(0.0, cpu / probe.duration_s - 0.8) * probe.duration_s
+        row = {"replica": f"{service}-1", "service": service, "tier": tier, "node": "local"}
+        rows.append({**row, "window_s": probe.duration_s, "cpu_s": cpu, "throttled_s": throttled, "cpu_limit": 1.0})
+    return rows
+
+
+def _write(file: Path, value: Any) -> None:
+    file.write_text(json.dumps(value, indent=1))
