@@ -7,8 +7,6 @@ from typing import Annotated
 import typer
 
 from loadstone.cli.app import Json, out, print_json
-from loadstone.model.base import did_you_mean
-from loadstone.model.errors import InputError
 from loadstone.orchestration import state
 
 EPILOG = "Examples: [bold]loadstone down[/] removes all, [bold]loadstone down up-hotel-reservation[/] one deployment."
@@ -21,14 +19,11 @@ def command(
     json: Json = False,
 ) -> None:
     """Stop and remove deployments of this user on this machine, also those left by a killed run."""
-    known = state.names()
-    for name in names or []:
-        if name not in known:
-            raise InputError(f"no deployment {name!r}" + did_you_mean(name, known))
     removed = state.remove_all(names or None)
     if json:
         print_json({"removed": removed})
     elif removed:
-        out.print("removed " + ", ".join(removed), markup=False)
+        for sentence in removed:
+            out.print(f"removed {sentence}", markup=False)
     else:
         out.print("nothing is running")

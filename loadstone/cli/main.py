@@ -7,7 +7,6 @@ import sys
 import tempfile
 import traceback
 
-import click
 import typer
 
 from loadstone.cli import doctor, down, export, plan, render, report, run, status, up, validate
@@ -27,14 +26,10 @@ def main() -> None:
 def run_command(arguments: list[str]) -> int:
     """Run one command; returns its exit code (DESIGN: 0, 1, 2, 3, 4, 5, 130)."""
     try:
-        code = typer.main.get_command(app).main(arguments, prog_name="loadstone", standalone_mode=False)
-        return int(code or 0)
-    except click.ClickException as error:
-        error.show()
-        return 2
-    except (click.Abort, KeyboardInterrupt):
-        err.print("interrupted")
-        return 130
+        typer.main.get_command(app).main(arguments, prog_name="loadstone")
+        return 0
+    except SystemExit as ended:  # typer's own errors and --help
+        return ended.code if isinstance(ended.code, int) else 0
     except Interrupted as error:
         err.print(f"[yellow]{error}[/]")
         return error.exit_code

@@ -73,7 +73,7 @@ def _conduct(plan: Plan, ledger: Ledger, driver: Driver, warnings: list[str]) ->
         err.print("[yellow]warning:[/] ", end="")
         err.print(warning, markup=False)
     # What a killed run of this folder left behind would disturb, and holds its ports.
-    left = [name for name in state.names() if name.startswith(f"{plan.study.name}-{ledger.folder.name}-")]
+    left = [e.name for e in state.entries() if e.name.startswith(f"{plan.study.name}-{ledger.folder.name}-")]
     if left:
         state.remove_all(left)
     known = f", {plural(len(ledger.records), 'trial')} already finished" if ledger.records else ""

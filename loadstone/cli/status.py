@@ -16,7 +16,7 @@ EPILOG = "Examples: [bold]loadstone status[/], [bold]loadstone status first-ligh
 
 def command(run: Run = None, results: Results = Path("results"), json: Json = False) -> None:
     """Show deployments that are up, and how far a run is."""
-    up = state.names()
+    up = [entry.name for entry in state.entries()]
     folder = runs.locate(results, run) if run or any(results.glob("*/*/plan.json")) else None
     data: dict[str, object] = {"deployments": up, "run": None}
     if folder is not None:

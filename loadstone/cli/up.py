@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -32,12 +31,12 @@ def command(
     """Deploy, seed and wait until ready; prints where requests go. `loadstone down` removes it."""
     plan = chosen_plan(what, orchestrator=orchestrator, scaling=scaling, profile=profile, documents=documents)
     name = f"up-{plan.study.name}"
-    if name in state.names():
+    if state.load(name) is not None:
         raise InputError(f"{plan.study.name} is up already; `loadstone down {name}` removes it")
     for warning in require(plan):
         err.print(f"[yellow]warning:[/] {warning}")
     nodes = infrastructure_of(plan).nodes()
-    deployed = Deployed(plan, plan.treatments[0], nodes, name, Path(state.folder()) / name)
+    deployed = Deployed(plan, plan.treatments[0], nodes, name, state.state_folder() / f"{name}.files")
     with interruptible(), Display() as display:
         deployed.start(display)
     wrong = [row for row in deployed.orchestrator.audit() if not row.ok]

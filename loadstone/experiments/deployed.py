@@ -10,12 +10,12 @@ from loadstone.applications.seeding import Seeder
 from loadstone.experiments.listener import Listener
 from loadstone.experiments.plan import Plan
 from loadstone.infrastructure.base import Finding
+from loadstone.infrastructure.binary import stone_binary
 from loadstone.model.cluster import Node
 from loadstone.model.deployment import Deployment
 from loadstone.model.trial import Treatment
 from loadstone.orchestration.base import Orchestrator
 from loadstone.orchestration.placing import resolve
-from loadstone.workloads.binary import stone_binary
 
 
 def resolve_treatment(plan: Plan, treatment: Treatment, nodes: list[Node], name: str) -> Deployment:

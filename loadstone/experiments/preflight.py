@@ -10,8 +10,8 @@ from loadstone import plugins
 from loadstone.experiments.deployed import orchestrate
 from loadstone.experiments.plan import Plan
 from loadstone.infrastructure.base import Finding, Infrastructure
+from loadstone.infrastructure.binary import stone_version
 from loadstone.model.errors import LoadstoneError, PreflightError
-from loadstone.workloads.binary import stone_version
 
 
 def infrastructure_of(plan: Plan) -> Infrastructure:

@@ -10,11 +10,11 @@ import tempfile
 from pathlib import Path
 from typing import IO, Any
 
+from loadstone.infrastructure.binary import stone_binary, stone_version
 from loadstone.model.study import Load
 from loadstone.model.trial import Trial
 from loadstone.model.workload import Workload
 from loadstone.workloads.base import Driver, DriverError, Progress
-from loadstone.workloads.binary import stone_binary, stone_version
 
 _STOP_GRACE_S = 3.0
 
