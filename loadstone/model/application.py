@@ -79,16 +79,13 @@ class Entry(Model):
 
 
 class Growth(Model):
-    """A check after a trial: a collection must have grown by what completed writes of an operation say.
-
-    One write adds from ``at_least`` to ``at_most`` documents.
-    """
+    """A check after a trial: a collection must have grown by what completed writes of an operation say."""
 
     store: str
     collection: str
     operation: str
-    at_least: Annotated[int, Field(ge=0)] = 1
-    at_most: Annotated[int, Field(ge=1)] = 1
+    full_at: Annotated[int | None, Field(ge=1)] = None
+    """Above this many documents a write may be answered well and yet add nothing (no room is left)."""
 
 
 class Application(Model):

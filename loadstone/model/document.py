@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 from loadstone.model.base import Finding, Model
 from loadstone.model.errors import InputError, Problem
 from loadstone.model.messages import KeyPath, known_keys, message, misspelt
-from loadstone.model.yaml12 import Loader
+from loadstone.model.yaml12 import TAGS, Loader
 
 ModelType = TypeVar("ModelType", bound=Model)
 
@@ -48,7 +48,12 @@ class Document:
         return cls(text, file)
 
     def _construct(self, node: yaml.Node, path: KeyPath) -> Any:
-        self._lines.setdefault(path, node.start_mark.line + 1)
+        line = node.start_mark.line + 1
+        self._lines.setdefault(path, line)
+        if node.tag not in TAGS:
+            raise InputError(
+                [Problem(self.file, line, dotted(path), f"the tag {node.tag!r} is not supported; remove it")]
+            )
         if isinstance(node, yaml.MappingNode):
             return self._mapping(node, path)
         if isinstance(node, yaml.SequenceNode):
@@ -124,7 +129,7 @@ class Document:
             path = self._present(detail["loc"])
             if detail["type"] == "missing":
                 path = (*path, detail["loc"][-1])
-            problems.append(self.problem(path, message(detail, known_keys(known, detail["loc"][:-1]))))
+            problems.append(self.problem(path, message(detail, known)))
         return sorted(dict.fromkeys(problems), key=lambda problem: problem.line)
 
     def _present(self, path: KeyPath) -> KeyPath:
@@ -144,17 +149,24 @@ def dotted(path: KeyPath) -> str:
     return ".".join(map(str, path))
 
 
+_REMEDIES = {
+    "'\\t'": "indent with spaces, not tabs",
+    "end of stream": "a quote is not closed",
+    "<stream end>": "a bracket is not closed",
+    "<block end>": "look at the indentation",
+    "another document": "remove '---' and what follows",
+    "mapping values": "put a text that has ': ' in it in quotes",
+}
+
+
 def _not_yaml(error: Exception, text: str, file: Path | str) -> Problem:
     what = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error).splitlines()[0]
     if mark := getattr(error, "problem_mark", None):
         line = mark.line + 1
     else:
         line = text.count("\n", 0, getattr(error, "position", 0)) + 1
-    if "'\\t'" in what:
-        what += "; indent with spaces, not tabs"
-    elif "end of stream" in what:
-        what += "; a quote or bracket is not closed"
-    return Problem(file, line, "", f"not valid YAML: {what}")
+    remedy = next((f"; {remedy}" for sign, remedy in _REMEDIES.items() if sign in what), "")
+    return Problem(file, line, "", f"not valid YAML: {what.removeprefix('but ')}{remedy}")
 
 
 def schema(model: type[BaseModel]) -> dict[str, Any]:

@@ -7,33 +7,36 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import yaml
+
 from loadstone.model.base import did_you_mean
 
 Schema = dict[str, Any]
 KeyPath = tuple[str | int, ...]
 
 
-def message(detail: Any, known_keys: list[str]) -> str:
-    """The sentence for one of pydantic's error details; ``known_keys`` are those of the object it lies in."""
-    context = detail.get("ctx", {})
-    shown = show(detail["input"])
-    if isinstance(detail["input"], float) and math.isnan(detail["input"]):
+def message(detail: Any, schema: Schema) -> str:
+    """The sentence for one of pydantic's error details about a value of the model that has this JSON Schema."""
+    context, value, path = detail.get("ctx", {}), detail["input"], detail["loc"]
+    shown = show(value)
+    if isinstance(value, float) and math.isnan(value):
         return "expected a number, not .nan"
     match detail["type"]:
         case "missing":
-            return "is missing"
+            return "is missing" + _example(schema, path)
         case "extra_forbidden":
-            key = str(detail["loc"][-1])
-            return f"unknown key {key!r}" + did_you_mean(key, known_keys)
+            return f"unknown key {str(path[-1])!r}" + did_you_mean(str(path[-1]), known_keys(schema, path[:-1]))
         case "value_error":
             return str(context["error"])
         case "model_type" | "dict_type" | "model_attributes_type":
-            return f"expected keys and values, not {shown}" if detail["input"] is not None else "has nothing below it"
+            said = "has nothing below it" if value is None else f"expected keys and values, not {shown}"
+            return said + _example(schema, path)
         case "list_type" | "tuple_type":
-            return f"expected a list, not {shown}; write [{shown}]" if detail["input"] is not None else "is empty"
+            remedy = "begin each entry with '- '" if isinstance(value, dict) or value is None else f"write [{shown}]"
+            return f"expected a list, not {shown}; {remedy}"
         case "string_type":
-            quoted = isinstance(detail["input"], int | float)
-            return f"expected text, not {shown}" + ("; put it in quotes" if quoted else "")
+            quoted = isinstance(value, int | float)
+            return f"expected text, not {shown}" + ("; put it in quotes" if quoted else _example(schema, path))
         case "literal_error":
             return f"{shown} is not known here; use {context['expected']}"
         case "int_type" | "int_from_float" | "int_parsing":
@@ -47,12 +50,21 @@ def message(detail: Any, known_keys: list[str]) -> str:
         case "less_than_equal":
             return f"{shown} is too large; it must be at most {context['le']:,.12g}"
         case "too_short":
-            return f"needs at least {context['min_length']} entry, has {context['actual_length']}"
+            return f"is empty; it needs at least {context['min_length']} entry"
         case "union_tag_invalid":
-            return f"{context['discriminator']} {context['tag']!r} is not known; use {context['expected_tags']}"
+            return f"{context['discriminator']} {context['tag']!r} is not known here; use {context['expected_tags']}"
         case "union_tag_not_found":
             return f"{context['discriminator']} is missing"
     return f"{shown}: {detail['msg'][0].lower()}{detail['msg'][1:]}"
+
+
+def _example(schema: Schema, path: KeyPath) -> str:
+    for node in _at(schema, path):
+        for example in (*node.get("examples", []), *([node["const"]] if "const" in node else [])):
+            # The width keeps PyYAML from breaking the line.
+            written = yaml.safe_dump({path[-1]: example}, default_flow_style=True, width=1000).strip()
+            return f"; for example {written[1:-1]}"
+    return ""
 
 
 def misspelt(details: list[Any], known_keys: Callable[[KeyPath], list[str]]) -> set[KeyPath]:
@@ -72,18 +84,25 @@ def show(value: Any) -> str:
             return "a list"
         case dict():
             return "keys and values"
+        case float():
+            return f"{value:.12g}"
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def known_keys(schema: Schema, path: KeyPath) -> list[str]:
     """The keys that a JSON Schema has for the object at ``path``."""
+    return [key for node in _at(schema, path) for key in node.get("properties", {})]
+
+
+def _at(schema: Schema, path: KeyPath) -> list[Schema]:
+    """What a JSON Schema says of the value at ``path``: several where it is a union."""
     nodes = list(_alternatives(schema, schema))
     for part in path:
         below = [child for node in nodes for child in _children(node, part)]
         # Pydantic puts the chosen member of a union into the path; the file has no such level.
         nodes = [found for child in below for found in _alternatives(schema, child)] or nodes
-    return [key for node in nodes for key in node.get("properties", {})]
+    return nodes
 
 
 def _children(node: Schema, part: str | int) -> Iterator[Schema]:
@@ -91,14 +110,17 @@ def _children(node: Schema, part: str | int) -> Iterator[Schema]:
         yield node["properties"][part]
     elif isinstance(part, int) and "items" in node:
         yield node["items"]
-    elif isinstance(node.get("additionalProperties"), dict):
-        yield node["additionalProperties"]
+    else:
+        yield from node.get("patternProperties", {}).values()
+        if isinstance(node.get("additionalProperties"), dict):
+            yield node["additionalProperties"]
 
 
 def _alternatives(schema: Schema, node: Schema) -> Iterator[Schema]:
-    """``node`` with references and unions resolved."""
+    """``node`` with references and unions resolved; what stands beside a reference is kept."""
     if "$ref" in node:
-        yield from _alternatives(schema, schema["$defs"][node["$ref"].rsplit("/", 1)[-1]])
+        for found in _alternatives(schema, schema["$defs"][node["$ref"].rsplit("/", 1)[-1]]):
+            yield {**found, **node}
     elif options := node.get("anyOf") or node.get("oneOf") or node.get("allOf"):
         for option in options:
             yield from _alternatives(schema, option)

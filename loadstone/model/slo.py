@@ -87,6 +87,6 @@ def key_of(percentile: float) -> str:
 def _percentile(key: str) -> float:
     match = re.fullmatch(_PERCENTILE, key)
     if match is None:
-        raise ValueError(f"unknown key {key!r}; use percentiles (p50, p99, p999) and 'completed'")
+        raise ValueError(f"unknown key {key!r}; use percentiles (p50, p99, p999 for 99.9) and 'completed'")
     digits = match.group(1)
     return float(digits if len(digits) < 3 else f"{digits[:2]}.{digits[2:]}")

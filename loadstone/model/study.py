@@ -59,7 +59,7 @@ class Capacity(Model):
 
     def findings(self) -> Iterator[Finding]:
         if self.start >= self.highest:
-            yield ("start",), f"{self.start:g} is not below 'highest', {self.highest:g}"
+            yield ("start",), f"{self.start:g} is not below 'highest', {self.highest:g}; begin lower"
 
 
 class Load(Model):
@@ -78,9 +78,11 @@ class Load(Model):
     seed: Annotated[int, Field(ge=0)] = 1
 
     def findings(self) -> Iterator[Finding]:
-        if (self.rates is None) == (self.capacity is None):
-            yield (), "give either 'rates' (a list of requests per second) or 'capacity' (an SLO to search for)"
-        if self.rates is not None and self.slo is None:
+        if self.rates is None and self.capacity is None:
+            yield (), "give 'rates' (a list of requests per second) or 'capacity' (an SLO to search for)"
+        elif self.rates is not None and self.capacity is not None:
+            yield (), "'rates' and 'capacity' exclude each other; remove one"
+        elif self.rates is not None and self.slo is None:
             yield (), "fixed 'rates' need an 'slo' to be judged by, for example slo: {p99: 200ms}"
         if self.capacity is not None and self.slo is not None:
             yield ("slo",), "the SLO of a capacity search stands under 'capacity'"
@@ -118,15 +120,16 @@ class Study(Settings):
     """One study file."""
 
     version: Literal[1]
-    name: Name
+    name: Annotated[Name, Field(examples=["first-study"])]
     description: str = ""
-    application: str
+    application: Annotated[str, Field(examples=["hotel-reservation"])]
+    """A built-in application's name, or the path of an ``application.yaml``, relative to the study file."""
     cluster: Cluster = Cluster()
     factors: dict[str, Annotated[list[Any], Field(min_length=1)]] = {}
     except_: Annotated[list[dict[str, Any]], Field(alias="except")] = []
     resources: dict[str, Resources] = {}
     """Limits that replace those of the application, by service."""
-    load: Load
+    load: Annotated[Load, Field(examples=[{"rates": [100], "slo": {"p99": "200ms"}}])]
     trial: TrialSettings = TrialSettings()
 
     @field_validator(*Settings.model_fields, mode="before")
@@ -145,10 +148,8 @@ class Study(Settings):
         if self.load.capacity is not None:
             latency = max(self.load.capacity.slo.limits.values()) / 1000
             if self.trial.duration < 2 * latency:
-                text = (
-                    f"{format_seconds(self.trial.duration)} is shorter than twice the SLO's {format_seconds(latency)}"
-                )
-                yield ("trial", "duration"), text + "; measure longer"
+                text = f"{format_seconds(self.trial.duration)} is shorter than twice the SLO's latency"
+                yield ("trial", "duration"), f"{text}, {format_seconds(latency)}; measure longer"
 
     def _wrong_factors(self) -> Iterator[Finding]:
         names = list(Settings.model_fields)
@@ -193,5 +194,5 @@ def _not_a_level(factor: str, level: Any) -> str | None:
     try:
         Settings.model_validate({factor: level}, strict=True)
     except ValidationError as error:
-        return f"not a level of {factor!r}: " + message(error.errors()[0], [])
+        return f"not a level of {factor!r}: " + message(error.errors()[0], {})
     return None

@@ -50,8 +50,10 @@ def share(value: Any) -> float:
 def memory(value: Any) -> int:
     """Bytes of a size such as ``512MiB``: 1 MiB to 1 PiB."""
     result = _quantity(value, _BYTES, "size", "512MiB or 1GiB")
-    if not 2**20 <= result <= _LARGEST:
-        raise ValueError(f"{value!r} is not between 1MiB and {_LARGEST // 2**30}GiB")
+    if result < 2**20:
+        raise ValueError(f"{value!r} is less than 1MiB")
+    if result > _LARGEST:
+        raise ValueError(f"{value!r} is too much; at most {_LARGEST // 2**30}GiB")
     return int(result)
 
 

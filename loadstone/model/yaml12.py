@@ -16,9 +16,13 @@ class Loader(yaml.SafeLoader):
 
     yaml_implicit_resolvers = {}
 
-    def construct_integer(self, node: yaml.ScalarNode) -> int:
-        return int(self.construct_scalar(node))
+    def construct_integer(self, node: yaml.ScalarNode) -> int | str:
+        text = str(self.construct_scalar(node))
+        return int(text) if len(text) < 100 else text  # Python refuses thousands of digits
 
+
+TAGS = {f"tag:yaml.org,2002:{kind}" for kind in ("map", "seq", "str", "null", "bool", "int", "float")}
+"""The types of the core schema; any other tag asks for something that a file of ours does not have."""
 
 _IMPLICIT = {
     "null": r"~|null|Null|NULL|",
