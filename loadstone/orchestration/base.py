@@ -62,12 +62,13 @@ class Orchestrator(ABC):
     def remove(self) -> None:
         """Stop and remove everything that ``apply`` made. May be called twice, and after a failed apply."""
 
-    def usage(self, new_peak: bool = False) -> dict[str, Usage]:
-        """What each running replica has used, by replica name; empty where an orchestrator cannot tell.
-
-        ``new_peak`` begins a new memory peak where the kernel can, after reading.
-        """
+    def usage(self) -> dict[str, Usage]:
+        """What each running replica has used, by replica name; empty where an orchestrator cannot tell."""
         return {}
+
+    def new_peaks(self) -> bool:
+        """Begin a new memory peak of every replica; False where that cannot be done."""
+        return False
 
     def versions(self) -> dict[str, str]:
         """The versions of the software that really runs the services, by name, for the provenance."""

@@ -280,17 +280,14 @@ class Process(Orchestrator):
             rows += audit_process(command, self.deployment, self._identity(name), self._groups, self._unlimited or "")
         return rows
 
-    def usage(self, new_peak: bool = False) -> dict[str, Usage]:
-        if self._entry is None:
-            return {}
-        result = {}
-        for name, command in self._commands.items():
-            used = self._usage(name, command)
-            if used is not None:
-                result[name] = used
-            if new_peak and self._entry.group is not None:
-                self._groups.reset_peak(f"{self._entry.group}/{name}")
-        return result
+    def usage(self) -> dict[str, Usage]:
+        self._attach()
+        found = {name: self._usage(name, command) for name, command in self._commands.items()}
+        return {name: used for name, used in found.items() if used is not None}
+
+    def new_peaks(self) -> bool:
+        group = self._attach().group
+        return group is not None and all(self._groups.reset_peak(f"{group}/{name}") for name in self._commands)
 
     def _usage(self, name: str, command: Command) -> Usage | None:
         assert self._entry is not None
@@ -328,7 +325,7 @@ class Process(Orchestrator):
             groups.remove(entry.group)
         shutil.rmtree(entry.data, ignore_errors=True)
         state.forget(entry.name)
-        return [f"{entry.name}: stopped {len(ended)} of {len(entry.replicas)} processes, removed their data"]
+        return [f"{entry.name} ({len(ended)} of its {len(entry.replicas)} processes were running)"]
 
 
 def _own_warnings(deployment: Deployment, unlimited: str | None) -> list[str]:

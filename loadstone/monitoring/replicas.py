@@ -1,0 +1,86 @@
+"""What each replica used during the measured window: processor time, throttling, memory."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from loadstone.infrastructure.cgroup import Usage
+from loadstone.orchestration.base import Orchestrator
+
+
+class Window:
+    """Brackets one measured window of a deployment: ``start``, ``stop``, then ``rows``."""
+
+    def __init__(self, orchestrator: Orchestrator) -> None:
+        self._orchestrator = orchestrator
+        self._before: dict[str, Usage] = {}
+        self._after: dict[str, Usage] = {}
+        self._started: float | None = None
+        self._stopped: float | None = None
+        self._new_peaks = False
+
+    def start(self) -> None:
+        """Read the counters and begin new memory peaks where the kernel can."""
+        self._new_peaks = self._orchestrator.new_peaks()
+        self._before = self._orchestrator.usage()
+        self._started = time.monotonic()
+
+    def stop(self) -> None:
+        """Read the counters again."""
+        self._after = self._orchestrator.usage()
+        self._stopped = time.monotonic()
+
+    def follow(self, phase: str) -> None:
+        """Start and stop by the phases that a driver reports (``warmup``, ``measure``, ``drain``)."""
+        if phase == "measure" and self._started is None:
+            self.start()
+        elif phase == "drain" and self._started is not None and self._stopped is None:
+            self.stop()
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row a replica for ``usage.json``; none if the window never started.
+
+        ``window_s`` is the time between the two readings: a driver reports about once a second, so it may differ
+        from the load's window by that much. ``cpu`` is cores' worth of processor time over it. ``memory_peak`` is
+        that of ``memory_peak_of``: the ``window``, or the replica's ``life`` where a peak cannot begin anew.
+        """
+        if self._started is None:
+            return []
+        if self._stopped is None:
+            self.stop()
+        assert self._stopped is not None
+        seconds = self._stopped - self._started
+        return [
+            self._row(replica.name, seconds)
+            for replica in self._orchestrator.deployment.replicas
+            if replica.name in self._before and replica.name in self._after
+        ]
+
+    def _row(self, name: str, seconds: float) -> dict[str, Any]:
+        replica = next(r for r in self._orchestrator.deployment.replicas if r.name == name)
+        before, after = self._before[name], self._after[name]
+        cpu_s = after.cpu_s - before.cpu_s
+        return {
+            "replica": name,
+            "service": replica.service,
+            "tier": replica.tier,
+            "node": replica.node,
+            "window_s": round(seconds, 3),
+            "cpu_s": round(cpu_s, 6),
+            "cpu": round(cpu_s / seconds, 4) if seconds > 0 else None,
+            "cpu_limit": replica.resources.cpu,
+            "periods": _difference(before.periods, after.periods),
+            "throttled_periods": _difference(before.throttled_periods, after.throttled_periods),
+            "throttled_s": _difference(before.throttled_s, after.throttled_s),
+            "memory": after.memory,
+            "memory_peak": after.memory_peak,
+            "memory_peak_of": "window" if self._new_peaks else "life",
+            "memory_limit": replica.resources.memory,
+            "oom_kills": _difference(before.oom_kills, after.oom_kills),
+            "processes": after.pids,
+        }
+
+
+def _difference(before: float | None, after: float | None) -> float | None:
+    return None if before is None or after is None else round(after - before, 6)
