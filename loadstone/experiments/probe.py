@@ -19,8 +19,6 @@ class Probe:
     load: float
     phase: Phase
     duration_s: float
-    repetition: int
-    """Numbers the trials of equal load and phase from 0, so that a repeated one has an id of its own."""
 
 
 @dataclass(frozen=True)
@@ -37,11 +35,6 @@ def readable(load: float) -> float:
     if not (math.isfinite(load) and load > 0):
         raise ValueError(f"load {load!r} is not a positive number of requests per second")
     return float(f"{load:.3g}")
-
-
-def repetition(history: Iterable[Outcome], load: float, phase: Phase) -> int:
-    """How often ``load`` was already tried in ``phase``, invalid trials included."""
-    return sum(outcome.load == load and outcome.phase == phase for outcome in history)
 
 
 def invalid_in_a_row(history: Iterable[Outcome]) -> int:

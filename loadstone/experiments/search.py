@@ -1,6 +1,7 @@
 """The search for the breaking point: a pure decision, from the history alone, about what to try next.
 
-Bracket: short trials at the start load, doubled while they hold or halved while they do not, until both were seen.
+Bracket: short trials at the start load, doubled while they hold or halved while they do not, until both were seen;
+then bisected once or twice, because a short trial is cheap and the fine ones need not start wide.
 Fine: full trials at the posterior median +- 0.7 slope until the 95 % interval of the breaking point is within the
 precision. Confirm: a trial at 0.95 of it, which should hold, and one at 1.05, which should not; if they contradict,
 they count like any other trial, the search goes on for a while, and the result says so.
@@ -14,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from loadstone.analysis import breaking_point as bp
-from loadstone.experiments.probe import Outcome, Probe, invalid_in_a_row, readable, repetition
+from loadstone.experiments.probe import Outcome, Probe, invalid_in_a_row, readable
 from loadstone.model.trial import Phase
 
 MOST_INVALID = 3
@@ -23,7 +24,7 @@ AFTER_CONTRADICTION = 3
 """Fine trials that follow, at least, when the confirmation contradicts."""
 OFFSET = 0.7
 """Probes lie this many slopes beside the median, where a trial tells most of location and slope together."""
-CLOSE = 1.3
+CLOSE = 1.5
 """The bracket ends when its upper load is at most this many times the lower."""
 CONFIRM = (0.95, 1.05)
 
@@ -95,8 +96,7 @@ def next_probe(search: Search, history: Sequence[Outcome]) -> Probe | Found | Fa
         return step
     phase, wanted = step
     load = min(max(readable(wanted), search.lowest), search.highest)
-    duration = search.bracket_s if phase == "bracket" else search.fine_s
-    return Probe(load, phase, duration, repetition(history, load, phase))
+    return Probe(load, phase, search.bracket_s if phase == "bracket" else search.fine_s)
 
 
 def _sort(history: Sequence[Outcome]) -> _Seen:
@@ -150,7 +150,7 @@ def _refine(search: Search, seen: _Seen) -> tuple[Phase, float] | Failed | None:
             reason = f"the breaking point lies below the lowest load, {search.lowest:g}/s"
             return Failed(reason, at_most=search.lowest)
     least = seen.before_confirm + AFTER_CONTRADICTION if seen.contradicted else FINE_LEAST
-    precise = point.relative_error <= search.precision
+    precise = point.precision <= search.precision
     if len(seen.fine) < FINE_MOST and not (precise and len(seen.fine) >= least):
         side = OFFSET if len(seen.fine) % 2 else -OFFSET
         return "fine", point.value * math.exp(side * bp.slope_median(belief))
@@ -167,9 +167,9 @@ def _confirming_loads(seen: _Seen) -> tuple[float, float]:
 def _conclude(search: Search, seen: _Seen) -> Found:
     result = bp.estimate(seen.full, seen.short)
     warnings = list(result.warnings)
-    error = result.breaking_point.relative_error
-    if error > search.precision:
-        wide = f"the interval is within {error:.1%}, not {search.precision:.1%}"
+    reached = result.breaking_point.precision
+    if reached > search.precision:
+        wide = f"the interval is +-{reached:.1%} wide, not +-{search.precision:.1%}"
         warnings.append(f"{wide}, after {len(seen.fine)} fine trials")
     if seen.contradicted:
         said = " and ".join(f"{load:g}/s {'held' if held else 'did not hold'}" for load, held in seen.confirm)
@@ -198,7 +198,7 @@ def expected_trials(search: Search, history: Sequence[Outcome]) -> float:
     half, slope = math.log(2) / 2, 0.03
     if bracketed:
         belief = bp.posterior(seen.full, seen.short)
-        half, slope = math.log1p(bp.breaking_point(belief).relative_error), bp.slope_median(belief)
+        half, slope = bp.breaking_point(belief).precision, bp.slope_median(belief)
     narrow = max(2 * slope, search.precision)
     halvings = max(0.0, math.log2(half / narrow))
     missing = (1.96 / search.precision) ** 2 - (1.96 / min(half, narrow)) ** 2
