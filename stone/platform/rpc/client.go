@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials/insecure"
+	_ "google.golang.org/grpc/health" // lets clients watch the health that servers tell
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/resolver"
 	"google.golang.org/grpc/resolver/manual"
@@ -20,13 +21,13 @@ import (
 const callTimeout = 10 * time.Second
 
 // Dial prepares a client of a service's replicas; calls go round robin over those that are
-// connected. A single host name is resolved by DNS and stands for all its addresses; otherwise the
+// connected and say that they are ready (gRPC health checking protocol). A single host name is resolved by DNS and stands for all its addresses; otherwise the
 // addresses are the replicas. It connects in the background and reconnects within a second.
 func Dial(addresses ...string) (*grpc.ClientConn, error) {
 	target, options := target(addresses)
 	options = append(options,
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithDefaultServiceConfig(`{"loadBalancingConfig":[{"round_robin":{}}]}`),
+		grpc.WithDefaultServiceConfig(`{"loadBalancingConfig": [{"round_robin": {}}], "healthCheckConfig": {"serviceName": ""}}`),
 		grpc.WithUnaryInterceptor(withDeadline),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{
 			Time: keepaliveInterval, Timeout: keepaliveTimeout, PermitWithoutStream: true,
@@ -71,7 +72,7 @@ func withDeadline(ctx context.Context, method string, request, answer any, conne
 	return invoke(ctx, method, request, answer, connection, options...)
 }
 
-// Connected is a health check: it holds while at least one replica is connected.
+// Connected is a health check: it holds while at least one replica is connected and ready.
 func Connected(connection *grpc.ClientConn) func(context.Context) error {
 	return func(context.Context) error {
 		if state := connection.GetState(); state != connectivity.Ready {

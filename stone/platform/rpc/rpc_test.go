@@ -129,6 +129,53 @@ func TestEveryCallHasADeadline(t *testing.T) {
 	}
 }
 
+// health tells a state to those who watch.
+type health struct {
+	replica
+	serving chan grpc_health_v1.HealthCheckResponse_ServingStatus
+}
+
+func (h *health) Watch(_ *grpc_health_v1.HealthCheckRequest, stream grpc.ServerStreamingServer[grpc_health_v1.HealthCheckResponse]) error {
+	for {
+		select {
+		case state := <-h.serving:
+			if err := stream.Send(&grpc_health_v1.HealthCheckResponse{Status: state}); err != nil {
+				return err
+			}
+		case <-stream.Context().Done():
+			return nil
+		}
+	}
+}
+
+func TestAReplicaThatIsNotReadyGetsNoCalls(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := NewServer(slog.New(slog.DiscardHandler))
+	one := &health{replica{answer: good}, make(chan grpc_health_v1.HealthCheckResponse_ServingStatus)}
+	grpc_health_v1.RegisterHealthServer(server, one)
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(server.Stop)
+	connection, client := dial(t, listener.Addr().String())
+	connected := Connected(connection)
+
+	one.serving <- grpc_health_v1.HealthCheckResponse_NOT_SERVING
+	eventually(t, "calls are refused", func() bool {
+		_, err := client.Check(t.Context(), nil)
+		return status.Code(err) == codes.Unavailable && connected(t.Context()) != nil
+	})
+	before := one.calls.Load()
+	if _, err := client.Check(t.Context(), nil); err == nil || before != one.calls.Load() {
+		t.Errorf("a call reached a replica that is not ready: error %v", err)
+	}
+	one.serving <- grpc_health_v1.HealthCheckResponse_SERVING
+	if _, err := client.Check(t.Context(), nil, grpc.WaitForReady(true)); err != nil || connected(t.Context()) != nil {
+		t.Errorf("ready, yet: %v, %v", err, connected(t.Context()))
+	}
+}
+
 func TestErrorsBecomeStatuses(t *testing.T) {
 	for _, one := range []struct {
 		err  error
