@@ -62,18 +62,22 @@ class Conductor:
     def _run_trial(self, trial: Trial) -> Record:
         folder = self._ledger.trial_folder(trial)
         started = datetime.now(UTC)
+        summary: dict[str, Any] | None = None
         try:
             deployed = self._deploy(trial)
+            with writing(folder):
+                summary, verdict = self._measure(trial, deployed, folder)
         except DeploymentError as error:
             if not self._ledger.records:  # nothing has worked yet: the user is better off knowing now
                 raise
-            verdict = invalid(f"the deployment failed: {error}")
-            return self._finish(trial, started, None, verdict, [])
-        with writing(folder):
-            summary, verdict = self._measure(trial, deployed, folder)
-        if deployed.orchestrator.events():  # a replica is gone: the next trial needs a whole deployment
+            verdict = invalid(f"the deployment failed: {error}", *self._events())
+        warnings = list(self._deployed.deployment.warnings) if self._deployed else []
+        if verdict.verdict == "invalid" and self._events():  # the next trial needs a whole deployment
             self._remove()
-        return self._finish(trial, started, summary, verdict, list(deployed.deployment.warnings))
+        return self._finish(trial, started, summary, verdict, warnings)
+
+    def _events(self) -> list[str]:
+        return self._deployed.orchestrator.events() if self._deployed else []
 
     def _deploy(self, trial: Trial) -> Deployed:
         """The trial's treatment, deployed; reused when it is the one that runs."""
@@ -124,20 +128,19 @@ class Conductor:
                 progress,
             )
         except DriverError as error:
-            self._write_logs(deployed, folder)
             return None, invalid(f"the load generator failed: {error}", *orchestrator.events())
+        finally:
+            self._write_logs(deployed, folder)
         self._listener.step("collecting")
         write_json(folder / "usage.json", window.rows())
-        events = orchestrator.events()
-        self._write_logs(deployed, folder)
-        if events:
+        if events := orchestrator.events():
             return summary, invalid(*events)
         checks = checking.check(self._plan.application, before, deployed.seeder.counts(), summary)
         write_json(folder / "checks.json", [asdict(row) for row in checks])
         wrong = [*self._audit(deployed, folder), *(row.message for row in checks if not row.ok)]
         slo = self._plan.study.load.objective
-        assert slo is not None
-        return summary, invalid(*wrong) if wrong else judge(summary, slo)
+        assert slo is not None  # the plan saw to it
+        return summary, judge(summary, slo, wrong)
 
     def _audit(self, deployed: Deployed, folder: Path) -> list[str]:
         """Write what the audit read; return what is not as wanted, as sentences."""

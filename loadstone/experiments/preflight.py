@@ -58,10 +58,14 @@ def _stone() -> Finding:
         return Finding("stone", "error", str(error))
 
 
-def nodes_as_data(plan: Plan) -> list[dict[str, Any]]:
-    """The nodes that the plan would get, for the provenance."""
+def surroundings(plan: Plan) -> tuple[dict[str, str], list[dict[str, Any]]]:
+    """The versions of what the plan would deploy, and the nodes that it would get, for the provenance."""
     infrastructure = infrastructure_of(plan)
+    nodes = infrastructure.nodes()
     try:
-        return [node.model_dump(mode="json") for node in infrastructure.nodes()]
+        versions: dict[str, str] = {}
+        for treatment in plan.treatments:
+            versions |= orchestrate(plan, treatment, nodes, "preflight", Path()).versions()
+        return versions, [node.model_dump(mode="json") for node in nodes]
     finally:
         infrastructure.release()

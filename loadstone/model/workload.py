@@ -70,7 +70,7 @@ class DateField(Model):
     from_: Annotated[Day | None, Field(alias="from")] = None
     after: str | None = None
     to: Day | None = None
-    min_days: Annotated[int, Field(ge=0)] = 1
+    min_days: Annotated[int | None, Field(ge=0)] = None
     max_days: Annotated[int | None, Field(ge=0)] = None
 
     def findings(self) -> Iterator[Finding]:
@@ -82,7 +82,7 @@ class DateField(Model):
             yield ("after",), "a date 'after' another needs 'to' or 'max_days'"
         if self.from_ and self.to and self.from_ > self.to:
             yield ("from",), f"{self.from_} is after to {self.to}"
-        if self.max_days is not None and self.min_days > self.max_days:
+        if self.min_days is not None and self.max_days is not None and self.min_days > self.max_days:
             yield ("max_days",), f"{self.max_days} is below min_days {self.min_days}"
 
 

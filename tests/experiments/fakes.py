@@ -1,0 +1,187 @@
+"""Layers that touch nothing, for tests of the conductor: a server of known capacity behind the abstract classes."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any, ClassVar
+
+from loadstone.experiments.listener import Listener
+from loadstone.infrastructure.base import Finding, Infrastructure
+from loadstone.model.cluster import Node
+from loadstone.model.deployment import AuditRow
+from loadstone.model.errors import DeploymentError
+from loadstone.model.study import Load
+from loadstone.model.trial import Trial
+from loadstone.model.workload import Workload
+from loadstone.orchestration.base import Orchestrator
+from loadstone.workloads.base import Driver, Progress
+
+APPLICATION = """\
+name: tiny
+entry: {service: web, port: http}
+services:
+  web: {tier: frontend, runs: {stone: hotel/frontend}, ports: {http: 5000}}
+workloads:
+  get: {operations: {get: {path: /}}}
+default_workload: get
+"""
+
+STUDY = """\
+version: 1
+name: tiny-study
+application: ./application.yaml
+factors: {scaling: [baseline, unlimited]}
+load: {rates: [100, 200, 300], slo: {p99: 50ms}}
+trial: {warmup: 0s, duration: 1s, repetitions: 2}
+"""
+
+SEARCH = STUDY.replace("rates: [100, 200, 300], slo: {p99: 50ms}", "capacity: {slo: {p99: 50ms}, start: 100}").replace(
+    "repetitions: 2", "repetitions: 1"
+)
+
+
+def write_study(folder: Path, text: str = STUDY) -> Path:
+    """A study file with its application beside it."""
+    (folder / "application.yaml").write_text(APPLICATION)
+    study = folder / "study.yaml"
+    study.write_text(text)
+    return study
+
+
+class FakeInfrastructure(Infrastructure):
+    """One client and one worker; counts how often its nodes were given back."""
+
+    name = "fake"
+    released = 0
+
+    def preflight(self) -> list[Finding]:
+        return []
+
+    def nodes(self) -> list[Node]:
+        return [
+            Node(name="client", role="client", address="127.0.0.1", cpus=(0,), memory=2**33),
+            Node(name="worker", role="worker", address="127.0.0.1", cpus=(1,), memory=2**33),
+        ]
+
+    def release(self) -> None:
+        type(self).released += 1
+
+
+class FakeOrchestrator(Orchestrator):
+    """Keeps account of what is applied; ``wrong`` rows and ``dying`` events are set by tests."""
+
+    name = "process"
+    expresses: ClassVar[dict[str, frozenset[str]]] = {}
+    running: ClassVar[set[str]] = set()
+    applied: ClassVar[list[str]] = []
+    wrong: ClassVar[list[AuditRow]] = []
+    died: ClassVar[list[str]] = []
+    fails: ClassVar[int] = 0
+
+    @classmethod
+    def reset(cls) -> None:
+        cls.running, cls.applied, cls.wrong, cls.died, cls.fails = set(), [], [], [], 0
+
+    def preflight(self) -> list[Finding]:
+        return []
+
+    def render(self) -> dict[str, str]:
+        return {"fake.txt": self.deployment.name}
+
+    def apply(self, stores_only: bool = False) -> None:
+        type(self).running.add(self.deployment.name)
+        if not stores_only:
+            type(self).applied.append(self.deployment.name)
+
+    def ready(self, stores_only: bool = False) -> None:
+        if type(self).fails > 0:
+            type(self).fails -= 1
+            raise DeploymentError("web-1 is not ready: it said no")
+
+    def addresses(self, service: str, port: str) -> list[str]:
+        return ["127.0.0.1:5000"]
+
+    def audit(self) -> list[AuditRow]:
+        return list(type(self).wrong)
+
+    def events(self) -> list[str]:
+        return list(type(self).died)
+
+    def logs(self, service: str | None = None, lines: int = 50) -> dict[str, str]:
+        return {"web-1": "a log line"}
+
+    def remove(self) -> None:
+        type(self).running.discard(self.deployment.name)
+        type(self).died.clear()
+
+
+class FakeDriver(Driver):
+    """A server that holds up to ``capacity``; the trial's seed makes its noise, so equal trials are equal."""
+
+    name = "fake"
+
+    def __init__(self, capacity: float = 250.0) -> None:
+        self.capacity = capacity
+        self.ran: list[str] = []
+        self.raises: dict[int, BaseException] = {}
+
+    def version(self) -> str:
+        return "fake 1"
+
+    def run(
+        self,
+        trial: Trial,
+        workload: Workload,
+        load: Load,
+        target: str,
+        cpus: tuple[int, ...],
+        folder: Path,
+        progress: Progress,
+    ) -> dict[str, Any]:
+        self.ran.append(trial.id)
+        if error := self.raises.get(len(self.ran)):
+            raise error
+        noise = random.Random(trial.seed).gauss(1, 0.02)
+        return summary(trial.rate, trial.duration_s, held=trial.rate < self.capacity * noise)
+
+
+def summary(rate: float, window: float, held: bool) -> dict[str, Any]:
+    """A summary as ``stone load`` writes it, of a trial that held or was far too slow."""
+    offered = round(rate * window)
+    latency = {"count": offered, "mean": 5.0, "p50": 4.0, "p75": 6.0, "p90": 8.0, "p95": 9.0, "p99": 10.0}
+    latency |= {"p999": 12.0, "max": 15.0}
+    slow = {key: value if held else value * 100 for key, value in latency.items()}
+    counts = {"offered": offered, "sent": offered, "completed": offered, "late": 0, "errors": 0}
+    counts |= {"timeouts": 0, "unsent": 0, "in_flight": 0}
+    each = window / 10
+    return {
+        "schema": 1,
+        "plan": {"arrival": {"rate": rate}, "duration_s": window, "slo": {"percentile": 99.0, "latency_ms": 50.0}},
+        "planned": offered,
+        "window_s": window,
+        "counts": counts,
+        "violations": 0 if held else offered // 2,
+        "completed_in_window": offered,
+        "throughput": offered / window,
+        "latency_ms": {"intended": slow, "service": slow, "lateness": {**latency, "p99": 0.1}},
+        "operations": [
+            {"name": "get", "counts": counts, "violations": 0, "all": {"sent": offered, "completed": offered}}
+        ],
+        "errors": [],
+        "batches": [
+            {"start_s": i * each, "offered": offered // 10, "completed": offered // 10, "backlog": 0} for i in range(10)
+        ],
+        "generator": {"cpu_s": 0.1, "wall_s": window, "cpu_us_per_request": 20.0, "cpu_share": 0.1},
+        "aborted": None,
+    }
+
+
+class Recorder(Listener):
+    """Remembers what was said."""
+
+    def __init__(self) -> None:
+        self.steps: list[str] = []
+
+    def step(self, text: str) -> None:
+        self.steps.append(text)

@@ -1,0 +1,247 @@
+"""A trial's life and a run's death, with fake layers."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import resource
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from loadstone import plugins
+from loadstone.analysis.schema import schema
+from loadstone.experiments import runs
+from loadstone.experiments.conductor import Conductor
+from loadstone.experiments.interruption import interruptible
+from loadstone.experiments.ledger import DiskFull, Ledger, write_json
+from loadstone.experiments.plan import Plan, read_plan
+from loadstone.experiments.resume import reopen
+from loadstone.model.deployment import AuditRow
+from loadstone.model.errors import DeploymentError, InputError, Interrupted, TrialsInvalid
+from loadstone.workloads.base import DriverError
+from tests.experiments.fakes import SEARCH, FakeDriver, FakeInfrastructure, FakeOrchestrator, Recorder, write_study
+
+
+@pytest.fixture(autouse=True)
+def fake_layers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    FakeOrchestrator.reset()
+    FakeInfrastructure.released = 0
+    found = plugins.find
+    monkeypatch.setattr(
+        plugins, "find", lambda layer, name: FakeOrchestrator if layer == "orchestrators" else found(layer, name)
+    )
+    stone = tmp_path / "stone"
+    stone.write_text("#!/bin/sh\nexit 0\n")
+    stone.chmod(0o755)
+    monkeypatch.setenv("LOADSTONE_STONE", str(stone))
+
+
+Begin = Callable[..., tuple[Plan, Ledger]]
+
+
+@pytest.fixture
+def begin(tmp_path: Path) -> Begin:
+    def make(*text: str) -> tuple[Plan, Ledger]:
+        document, plan = read_plan(write_study(tmp_path, *text))
+        folder = runs.create(tmp_path / "results", document, plan, [], runs.provenance({}, [], []))
+        return plan, runs.open_ledger(folder, plan)
+
+    return make
+
+
+def conduct(plan: Plan, ledger: Ledger, driver: FakeDriver | None = None) -> FakeDriver:
+    driver = driver or FakeDriver()
+    Conductor(plan, ledger, FakeInfrastructure(plan.study.cluster), driver, Recorder()).run()
+    return driver
+
+
+def verdicts(ledger: Ledger) -> list[tuple[float, str]]:
+    return sorted({(record.outcome.load, record.outcome.verdict) for record in ledger.records})
+
+
+def test_a_fixed_study_leaves_a_row_a_trial_and_nothing_running(begin: Begin) -> None:
+    plan, ledger = begin()
+    conduct(plan, ledger)
+    assert verdicts(ledger) == [(100, "held"), (200, "held"), (300, "not held")]
+    table = pq.read_table(ledger.folder / "trials.parquet")
+    assert table.schema.equals(schema(["scaling"]))
+    assert table.num_rows == 12
+    assert set(table["factor_scaling"].to_pylist()) == {"baseline", "unlimited"}
+    assert table["order"].to_pylist() == list(range(1, 13))
+    assert FakeOrchestrator.running == set()
+    assert FakeInfrastructure.released == 1
+    for row in table.to_pylist():
+        folder = ledger.folder / "trials" / row["trial_id"]
+        assert {path.name for path in folder.iterdir()} >= {"trial.json", "audit.json", "checks.json", "usage.json"}
+
+
+def test_a_treatment_is_deployed_once_while_its_trials_follow_each_other(begin: Begin) -> None:
+    plan, ledger = begin()
+    conduct(plan, ledger)
+    treatments = [record.treatment_id for record in ledger.records]
+    switches = 1 + sum(a != b for a, b in itertools.pairwise(treatments))
+    assert len(FakeOrchestrator.applied) == switches
+
+
+@pytest.mark.parametrize("cut", [1, 3, 7])
+def test_an_interrupted_run_resumes_with_the_trials_of_an_undisturbed_one(
+    begin: Begin, cut: int, tmp_path: Path
+) -> None:
+    plan, whole = begin(SEARCH)
+    conduct(plan, whole)
+    plan, ledger = begin(SEARCH)
+    driver = FakeDriver()
+    driver.raises[cut] = Interrupted("by a test")
+    with pytest.raises(Interrupted):
+        conduct(plan, ledger, driver)
+    assert len(ledger.records) == cut - 1
+    assert FakeOrchestrator.running == set()
+    plan, ledger = reopen(ledger.folder)
+    again = conduct(plan, ledger)
+    assert [r.trial_id for r in ledger.records] == [r.trial_id for r in whole.records]
+    assert [r.outcome for r in ledger.records] == [r.outcome for r in whole.records]
+    assert len(again.ran) == len(whole.records) - (cut - 1)
+
+
+def test_a_signal_ends_a_run_in_order(begin: Begin) -> None:
+    plan, ledger = begin()
+
+    class Killer(FakeDriver):
+        def run(self, *given: Any) -> dict[str, Any]:
+            signal.raise_signal(signal.SIGTERM)
+            return super().run(*given)
+
+    with pytest.raises(Interrupted, match="SIGTERM"), interruptible():
+        conduct(plan, ledger, Killer())
+    assert FakeOrchestrator.running == set()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_limit_that_is_not_applied_makes_the_trial_invalid_and_is_not_loaded(begin: Begin) -> None:
+    plan, ledger = begin()
+    FakeOrchestrator.wrong.append(
+        AuditRow(replica="web-1", node="worker", what="cpu", wanted="1", effective="unlimited")
+    )
+    driver = conduct(plan, ledger)
+    assert driver.ran == []
+    assert {record.outcome.verdict for record in ledger.records} == {"invalid"}
+    assert ledger.records[0].row["reasons"] == ["audit: web-1 on worker has cpu unlimited, wanted 1"]
+    assert ledger.records[0].row.get("p99_ms") is None
+
+
+def test_a_replica_that_dies_makes_its_trial_invalid_and_the_study_goes_on_with_a_new_deployment(begin: Begin) -> None:
+    plan, ledger = begin()
+
+    class Murderer(FakeDriver):
+        def run(self, *given: Any) -> dict[str, Any]:
+            result = super().run(*given)
+            if len(self.ran) == 2:
+                FakeOrchestrator.died.append("web-1 died: killed by signal 9")
+            return result
+
+    conduct(plan, ledger, Murderer())
+    assert [record.outcome.verdict == "invalid" for record in ledger.records] == [False, True] + [False] * 10
+    assert ledger.records[1].row["reasons"] == ["web-1 died: killed by signal 9"]
+    assert ledger.records[1].row["p99_ms"] is not None
+
+
+def test_on_invalid_stop_ends_the_study_with_the_trials_so_far(begin: Begin) -> None:
+    from tests.experiments.fakes import STUDY
+
+    plan, ledger = begin(STUDY.replace("repetitions: 2", "repetitions: 2, on_invalid: stop"))
+    driver = FakeDriver()
+    driver.raises[3] = DriverError("stone load exited with 1: out of files")
+    with pytest.raises(TrialsInvalid, match="out of files"):
+        conduct(plan, ledger, driver)
+    assert [record.outcome.verdict for record in ledger.records][-1] == "invalid"
+    assert len(ledger.records) == 3
+
+
+def test_a_first_deployment_that_fails_is_told_at_once_and_a_later_one_is_an_invalid_trial(begin: Begin) -> None:
+    plan, ledger = begin()
+    FakeOrchestrator.fails = 1
+    with pytest.raises(DeploymentError, match="it said no"):
+        conduct(plan, ledger)
+    assert ledger.records == [] and FakeOrchestrator.running == set()
+
+    class Spoiler(FakeDriver):
+        def run(self, *given: Any) -> dict[str, Any]:
+            result = super().run(*given)
+            if len(self.ran) == 1:
+                FakeOrchestrator.died.append("web-1 died")
+                FakeOrchestrator.fails = 1
+            return result
+
+    conduct(plan, ledger, Spoiler())
+    assert [record.outcome.verdict for record in ledger.records][:3] == ["invalid", "invalid", "held"] or [
+        record.outcome.verdict for record in ledger.records
+    ][:2] == ["invalid", "invalid"]
+    assert "it said no" in ledger.records[1].row["reasons"][0]
+
+
+def test_a_full_disk_is_a_clear_error_and_finished_trials_are_intact(begin: Begin) -> None:
+    plan, ledger = begin()
+
+    class Hog(FakeDriver):
+        def run(self, *given: Any) -> dict[str, Any]:
+            if len(self.ran) == 4:  # from now on no file may grow beyond nothing
+                resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))
+            return super().run(*given)
+
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        with pytest.raises(DiskFull, match="finished trials are intact"):
+            conduct(plan, ledger, Hog())
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, ignored)
+    plan, reopened = reopen(ledger.folder)
+    assert len(reopened.records) == 4
+    conduct(plan, reopened)
+    assert len(reopened.records) == 12
+
+
+def test_a_half_written_trial_was_never_run(begin: Begin) -> None:
+    plan, ledger = begin()
+    conduct(plan, ledger)
+    victim = ledger.folder / "trials" / ledger.records[5].trial_id
+    (victim / "trial.json").rename(victim / ".trial.json.tmp")
+    _, reopened = reopen(ledger.folder)
+    assert len(reopened.records) == 11
+
+
+def test_a_damaged_trial_is_named(begin: Begin) -> None:
+    plan, ledger = begin()
+    conduct(plan, ledger)
+    file = ledger.folder / "trials" / ledger.records[0].trial_id / "trial.json"
+    file.write_text(file.read_text()[:100])
+    with pytest.raises(InputError, match=f"{ledger.records[0].trial_id}.*damaged"):
+        reopen(ledger.folder)
+
+
+def test_a_changed_study_does_not_resume_into_an_old_run(begin: Begin, tmp_path: Path) -> None:
+    _, ledger = begin()
+    _, changed = read_plan(write_study(tmp_path), ["trial.duration=2s"])
+    with pytest.raises(InputError, match="made by another plan"):
+        runs.open_ledger(ledger.folder, changed)
+
+
+def test_two_processes_do_not_run_one_folder(begin: Begin) -> None:
+    _, ledger = begin()
+    with ledger.locked(), pytest.raises(InputError, match="being run by another process"), ledger.locked():
+        pass
+
+
+def test_json_is_whole_or_absent(tmp_path: Path) -> None:
+    file = tmp_path / "value.json"
+    write_json(file, {"a": 1})
+    with pytest.raises(TypeError):
+        write_json(file, {"a": object()})
+    assert json.loads(file.read_text()) == {"a": 1}
+    assert list(tmp_path.iterdir()) == [file]

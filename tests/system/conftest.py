@@ -1,0 +1,119 @@
+"""Runs the real command line against the real Hotel Reservation, and looks for what it leaves behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+LOADSTONE = Path(sys.executable).parent / "loadstone"
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+STUDY = """\
+version: 1
+name: system-test
+application: hotel-reservation
+load: {rates: [40, 60, 80], slo: {p99: 1s}, timeout: 2s, connections: 16}
+trial: {warmup: 1s, duration: 3s, order: sequential}
+"""
+
+
+class User:
+    """A person at a terminal in a scratch folder, with a state folder of their own."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.environment = {**os.environ, "LOADSTONE_STATE": str(home / "state"), "NO_COLOR": "1"}
+        (home / "study.yaml").write_text(STUDY)
+
+    def runs(self, *arguments: str, expect: int = 0) -> subprocess.CompletedProcess[str]:
+        """Run ``loadstone`` to its end and check its exit code."""
+        result = subprocess.run(
+            [LOADSTONE, *arguments], cwd=self.home, env=self.environment, text=True, capture_output=True, check=False
+        )
+        assert result.returncode == expect, result.stdout + result.stderr
+        assert "Traceback" not in result.stderr + result.stdout
+        return result
+
+    def starts(self, *arguments: str) -> subprocess.Popen[str]:
+        """Start ``loadstone`` and let it go on."""
+        return subprocess.Popen(
+            [LOADSTONE, *arguments],
+            cwd=self.home,
+            env=self.environment,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+
+    def trials(self) -> dict[str, bool]:
+        """Trial folders of the newest run, and whether each is finished."""
+        folders = sorted(self.home.glob("results/*/*/trials/*"))
+        return {folder.name: (folder / "trial.json").exists() for folder in folders}
+
+    def waits_until_a_trial_is_loaded(self, process: subprocess.Popen[str], finished: int) -> None:
+        """Wait until ``finished`` trials are in the ledger and requests of the next one are under way."""
+
+        def under_way() -> bool:
+            done = sum(self.trials().values())
+            open_ = [
+                p for p in self.home.glob("results/*/*/trials/*/load.json") if not (p.parent / "trial.json").exists()
+            ]
+            return done >= finished and bool(open_)
+
+        wait(lambda: under_way() or process.poll() is not None)
+        assert process.poll() is None, process.communicate()
+        time.sleep(1.5)  # into the warm-up or the window
+
+
+def wait(condition: Callable[[], bool], seconds: float = 120) -> None:
+    """Poll until ``condition`` holds."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited too long"
+        time.sleep(0.1)
+
+
+def ours() -> list[str]:
+    """Command lines of all processes that Loadstone may have started, by program and by parentless data folders."""
+    names = {"stone", "memcached", "postgres"}
+    found = []
+    for process in psutil.process_iter(["name", "cmdline"]):
+        if process.info["name"] in names:
+            found.append(" ".join(process.info["cmdline"] or [process.info["name"]]))
+    return sorted(found)
+
+
+def cgroups() -> list[str]:
+    """Control groups below ``loadstone`` that exist now."""
+    root = Path("/sys/fs/cgroup")
+    bases = [*root.glob("*/loadstone"), root / "loadstone"]
+    return sorted(str(path) for base in bases if base.is_dir() for path in base.iterdir() if path.is_dir())
+
+
+@pytest.fixture
+def user(tmp_path: Path) -> Iterator[User]:
+    """A user; whatever they start must be gone when they go."""
+    processes, groups = ours(), cgroups()
+    tmp_path.chmod(0o755)
+    user = User(tmp_path)
+    yield user
+    left = [line for line in ours() if line not in processes]
+    user.runs("down")
+    wait(lambda: [line for line in ours() if line not in processes] == [])
+    assert left == [], "left running"
+    assert [group for group in cgroups() if group not in groups] == []
+
+
+def end(process: subprocess.Popen[str], number: signal.Signals) -> tuple[int, str]:
+    """Send a signal, wait, return exit code and everything said."""
+    process.send_signal(number)
+    said, complained = process.communicate(timeout=120)
+    return process.returncode, said + complained
