@@ -239,9 +239,10 @@ def test_two_processes_do_not_run_one_folder(begin: Begin) -> None:
 
 
 def test_json_is_whole_or_absent(tmp_path: Path) -> None:
-    file = tmp_path / "value.json"
+    (tmp_path / "folder").mkdir()
+    file = tmp_path / "folder" / "value.json"
     write_json(file, {"a": 1})
     with pytest.raises(TypeError):
         write_json(file, {"a": object()})
     assert json.loads(file.read_text()) == {"a": 1}
-    assert list(tmp_path.iterdir()) == [file]
+    assert list(file.parent.iterdir()) == [file]
