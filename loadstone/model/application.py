@@ -171,7 +171,10 @@ class Application(Model):
             seen: dict[int, str] = {}
             for port, number in service.ports.items():
                 if number in seen:
-                    yield ("services", name, "ports", port), f"port {number} is already port {seen[number]!r}"
+                    yield (
+                        ("services", name, "ports", port),
+                        f"{number} is already the port {seen[number]!r}; give another",
+                    )
                 seen[number] = port
 
     def start_order(self) -> list[str]:

@@ -85,7 +85,8 @@ class Document:
         """A problem at a key path of this document, or of the ``--set`` that gave the value."""
         parts = tuple(path)
         for overridden, assignment in self._overrides.items():
-            if parts[: len(overridden)] == overridden:
+            made = parts not in self._lines and overridden[: len(parts)] == parts
+            if made or parts[: len(overridden)] == overridden:
                 return Problem(f"--set {assignment}", 0, dotted(parts), text)
         return Problem(self.file, self.line(parts), dotted(parts), text)
 

@@ -38,7 +38,7 @@ def message(detail: Any, schema: Schema) -> str:
             quoted = isinstance(value, int | float)
             return f"expected text, not {shown}" + ("; put it in quotes" if quoted else _example(schema, path))
         case "literal_error":
-            return f"{shown} is not known here; use {context['expected']}"
+            return f"{shown} is not known here; use {context['expected'].replace('True', 'true')}"
         case "int_type" | "int_from_float" | "int_parsing":
             return f"expected a whole number, not {shown}"
         case "float_type" | "float_parsing":
@@ -52,7 +52,7 @@ def message(detail: Any, schema: Schema) -> str:
         case "too_short":
             return f"is empty; it needs at least {context['min_length']} entry"
         case "union_tag_invalid":
-            return f"{context['discriminator']} {context['tag']!r} is not known here; use {context['expected_tags']}"
+            return f"{context['tag']!r} is no {context['discriminator']} known here; use {context['expected_tags']}"
         case "union_tag_not_found":
             return f"{context['discriminator']} is missing"
     return f"{shown}: {detail['msg'][0].lower()}{detail['msg'][1:]}"

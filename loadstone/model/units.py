@@ -54,7 +54,7 @@ def memory(value: Any) -> int:
         raise ValueError(f"{value!r} is less than 1MiB")
     if result > _LARGEST:
         raise ValueError(f"{value!r} is too much; at most {_LARGEST // 2**30}GiB")
-    return int(result)
+    return round(result)
 
 
 def positive(value: float, written: Any) -> float:

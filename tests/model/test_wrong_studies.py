@@ -9,9 +9,9 @@ import pytest
 from loadstone.model.document import Document
 from loadstone.model.errors import InputError
 from loadstone.model.study import Study
-from tests.model.wrong_files import Case, cases
+from tests.model.wrong_files import Case, cases, table
 
-TABLE = cases(Path(__file__).with_name("wrong-studies.txt"))
+TABLE = cases(table("wrong-studies.txt"))
 
 FIRST_LINES = b"version: 1\nname: a\napplication: hotel-reservation\n"
 BYTES = {

@@ -16,6 +16,11 @@ class Case:
     messages: list[str]
 
 
+def table(name: str) -> Path:
+    """The path of a table beside this file."""
+    return Path(__file__).with_name(name)
+
+
 def cases(table: Path) -> list[Case]:
     """The cases of a table, in order."""
     blocks = re.split(r"^== ", table.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
