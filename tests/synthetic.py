@@ -24,7 +24,7 @@ from loadstone.analysis.schema import schema
 from loadstone.experiments.probe import Outcome, Probe
 from loadstone.experiments.search import Search, next_probe
 from loadstone.model.study import Study
-from loadstone.model.trial import Treatment, Trial
+from loadstone.model.trial import Phase, Treatment, Trial
 
 OPERATIONS = {"hotels": (0.60, 1.2), "recommendations": (0.39, 0.6), "user": (0.005, 0.4), "reserve": (0.005, 3.0)}
 """Share of the requests, and work relative to the mean."""
@@ -42,6 +42,18 @@ SERVICES = {
 }
 """Tier, and CPU relative to the load's share of the capacity."""
 PERCENTILES = {"p50": 50, "p75": 75, "p90": 90, "p95": 95, "p99": 99, "p999": 99.9, "max": 100}
+
+
+@dataclass(frozen=True)
+class _Step:
+    """One trial to write."""
+
+    level: str
+    load: float
+    phase: Phase
+    duration_s: float
+    repetition: int
+    number: int
 
 
 @dataclass
@@ -96,10 +108,10 @@ class Synthetic:
         _write(folder / "plan.json", plan)
         _write(folder / "provenance.json", PROVENANCE)
         rows: list[dict[str, Any]] = []
-        for level, probe, number in self._probes(rows):
+        for step in self._steps(rows):
             if self.stop_after is not None and len(rows) >= self.stop_after:
                 break
-            rows.append(self._trial(folder, treatments[level], level, probe, number, len(rows) + 1))
+            rows.append(self._trial(folder, treatments[step.level], step, len(rows) + 1))
         table = pa.Table.from_pylist(rows, schema=schema(study.factors))
         pq.write_table(table, folder / "trials.parquet")
         return folder
@@ -123,41 +135,38 @@ class Synthetic:
             "trial": {"warmup": "1s", "duration": f"{self.duration_s:g}s", "repetitions": self.repetitions},
         }
 
-    def _probes(self, rows: list[dict[str, Any]]) -> Iterator[tuple[str, Probe, int]]:
-        """Level, probe and number of each next trial; looks at the rows that its caller adds."""
+    def _steps(self, rows: list[dict[str, Any]]) -> Iterator[_Step]:
+        """Each next trial; looks at the rows that its caller adds."""
         if self.rates is not None:
             for repetition in range(1, self.repetitions + 1):
                 for level in self.capacities:
                     for rate in self.rates:
-                        yield level, Probe(rate, "fixed", self.duration_s, repetition), 1
+                        yield _Step(level, rate, "fixed", self.duration_s, repetition, 1)
             return
         settings = Search(start=self.start, highest=self.highest, fine_s=self.duration_s, bracket_s=self.duration_s / 2)
         for repetition in range(1, self.repetitions + 1):
             for level in self.capacities:
                 history: list[Outcome] = []
                 while isinstance(probe := next_probe(settings, history), Probe):
-                    number = len(history) + 1
-                    yield level, Probe(probe.load, probe.phase, probe.duration_s, repetition), number
+                    yield _Step(level, probe.load, probe.phase, probe.duration_s, repetition, len(history) + 1)
                     history.append(Outcome(probe.load, probe.phase, rows[-1]["verdict"]))
 
-    def _trial(
-        self, folder: Path, treatment: Treatment, level: str, probe: Probe, number: int, order: int
-    ) -> dict[str, Any]:
+    def _trial(self, folder: Path, treatment: Treatment, step: _Step, order: int) -> dict[str, Any]:
         trial = Trial(
             treatment=treatment,
-            phase=probe.phase,
-            rate=probe.load,
-            repetition=probe.repetition,
-            number=number,
+            phase=step.phase,
+            rate=step.load,
+            repetition=step.repetition,
+            number=step.number,
             warmup_s=1.0,
-            duration_s=probe.duration_s,
+            duration_s=step.duration_s,
             load_digest="0123456789abcdef",
             seed=self.seed * 1000 + order,
         )
         random = np.random.default_rng(trial.seed)
-        strayed = self.capacities[level] * float(np.exp(random.normal(0, self.spread)))
+        strayed = self.capacities[step.level] * float(np.exp(random.normal(0, self.spread)))
         started = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC) + timedelta(seconds=20 * order)
-        summary = self._summary(random, strayed, probe, started)
+        summary = self._summary(random, strayed, step, started)
         verdict, reasons = self._verdict(summary, order)
         row = _row(trial, summary, verdict, reasons, started)
         row["order"] = order
@@ -166,7 +175,7 @@ class Synthetic:
         _write(place / "summary.json", summary)
         _write(place / "audit.json", _audit(invalid=verdict == "invalid"))
         _write(place / "checks.json", _checks(summary))
-        _write(place / "usage.json", _usage(random, probe, strayed))
+        _write(place / "usage.json", _usage(random, step, strayed))
         _write(
             place / "trial.json",
             {
@@ -177,8 +186,8 @@ class Synthetic:
         )
         return row
 
-    def _summary(self, random: np.random.Generator, capacity: float, probe: Probe, started: datetime) -> dict[str, Any]:
-        rate, window = probe.load, probe.duration_s
+    def _summary(self, random: np.random.Generator, capacity: float, step: _Step, started: datetime) -> dict[str, Any]:
+        rate, window = step.load, step.duration_s
         arrival = np.cumsum(random.exponential(1 / rate, int(rate * window * 1.2) + 50))
         arrival = arrival[arrival < window]
         planned = max(len(arrival), 1)
@@ -375,13 +384,15 @@ def _checks(summary: dict[str, Any]) -> list[dict[str, Any]]:
     return [{"store": "reservation", "collection": "reservation", "grown": grown, "ok": True, "message": text}]
 
 
-def _usage(random: np.random.Generator, probe: Probe, capacity: float) -> list[dict[str, Any]]:
+def _usage(random: np.random.Generator, step: _Step, capacity: float) -> list[dict[str, Any]]:
     rows = []
     for service, (tier, share) in SERVICES.items():
-        cpu = 3 * share * min(probe.load / capacity, 1.05) * probe.duration_s * float(random.normal(1, 0.03))
-        throttled = max(0.0, cpu / probe.duration_s - 0.8) * probe.duration_s
+        cpu = 3 * share * min(step.load / capacity, 1.05) * step.duration_s * float(random.normal(1, 0.03))
+        throttled = max(0.0, cpu / step.duration_s - 0.8) * step.duration_s
         row = {"replica": f"{service}-1", "service": service, "tier": tier, "node": "local"}
-        rows.append({**row, "window_s": probe.duration_s, "cpu_s": cpu, "throttled_s": throttled, "cpu_limit": 1.0})
+        memory = {"memory_peak": int(random.uniform(2e7, 9e7)), "memory_peak_of": "window", "memory_limit": 2**29}
+        used = {"window_s": step.duration_s, "cpu_s": cpu, "throttled_s": throttled, "cpu_limit": 1.0}
+        rows.append({**row, **used, **memory})
     return rows
 
 

@@ -108,7 +108,7 @@ def _treatment(run: Run, treatment_id: str, plan: dict[str, Any]) -> Treatment:
     if run.searches or any(row["phase"] != "fixed" for row in rows):
         searched, searches = _search(rows), _each_search(rows)
     doubts = [*_search_doubts(searched, _precision(run)), *_disagreement(searches)]
-    warnings = [*doubts, *_repeated(rows)] if rows else ["no trial yet"]
+    warnings = doubts if rows else ["no trial yet"]
     return Treatment(
         id=treatment_id,
         label=label,
@@ -205,10 +205,9 @@ def _search_doubts(searched: Searched | None, precision: float | None) -> Iterat
     yield from searched.result.warnings
 
 
-def _repeated(rows: list[Row]) -> Iterator[str]:
-    """The trials' own warnings, each once with how many trials have it."""
-    for text, count in Counter(text for row in rows for text in row["warnings"]).items():
-        yield f"{text} ({count} of {len(rows)} trials)"
+def trial_warnings(trials: pa.Table) -> dict[str, int]:
+    """The trials' own warnings, each with how many trials have it."""
+    return dict(Counter(text for texts in trials["warnings"].to_pylist() for text in texts))
 
 
 def breaking_points(found: list[Treatment]) -> pa.Table:

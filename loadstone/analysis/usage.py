@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from typing import Any
 
 import pyarrow as pa
@@ -33,10 +35,8 @@ def cpu_by_service(run: Run, treatment: Treatment) -> pa.Table:
 
 def _row(trial: Row, service: str, replicas: list[dict[str, Any]]) -> Row:
     cpu = sum(replica["cpu_s"] for replica in replicas)
-    window = replicas[0]["window_s"]
-    limits = [replica.get("cpu_limit") for replica in replicas]
-    throttled = [replica.get("throttled_s") for replica in replicas]
-    known = [seconds for seconds in throttled if seconds is not None]
+    window = replicas[0]["window_s"] or math.nan
+    throttled = _sum(replica.get("throttled_s") for replica in replicas)
     return {
         **{name: trial[name] for name in ("trial_id", "treatment", "rate")},
         "service": service,
@@ -44,10 +44,18 @@ def _row(trial: Row, service: str, replicas: list[dict[str, Any]]) -> Row:
         "replicas": len(replicas),
         "cpu_s": cpu,
         "cores": cpu / window,
-        "limit_cores": None if None in limits else sum(limits),
-        "throttled_share": sum(known) / len(known) / window if known else None,
+        "limit_cores": _sum(replica.get("cpu_limit") for replica in replicas),
+        "throttled_share": None if throttled is None else throttled / len(replicas) / window,
         "cpu_ms_per_request": 1000 * cpu / trial["completed"] if trial["completed"] else None,
+        "memory_peak_bytes": _sum(replica.get("memory_peak") for replica in replicas),
+        "memory_limit_bytes": _sum(replica.get("memory_limit") for replica in replicas),
     }
+
+
+def _sum(values: Iterable[float | None]) -> float | None:
+    """The sum; None where any is missing: a sum over the rest would pass for all."""
+    some = list(values)
+    return None if None in some else sum(value for value in some if value is not None)
 
 
 _SCHEMA = pa.schema(
@@ -59,5 +67,7 @@ _SCHEMA = pa.schema(
         ("tier", pa.string()),
         ("replicas", pa.int64()),
         *((name, pa.float64()) for name in ("cpu_s", "cores", "limit_cores", "throttled_share", "cpu_ms_per_request")),
+        ("memory_peak_bytes", pa.int64()),
+        ("memory_limit_bytes", pa.int64()),
     ]
 )

@@ -9,7 +9,8 @@ from typing import Any
 import pyarrow as pa
 
 from loadstone.analysis import breaking_point as bp
-from loadstone.analysis import latency, results, summary, usage
+from loadstone.analysis import evidence, latency, results, summary, usage
+from loadstone.analysis.evidence import Evidence
 from loadstone.analysis.results import Run
 from loadstone.analysis.summary import Treatment
 from loadstone.model.slo import Slo
@@ -23,6 +24,7 @@ class Content:
     treatments: list[Treatment]
     slo: Slo | None
     tables: dict[str, pa.Table]
+    evidence: Evidence
 
     @property
     def application(self) -> str:
@@ -56,7 +58,8 @@ def gather(path: Path) -> Content:
         "cpu": _each(usage.cpu_by_service, run, treatments),
         "trials": run.trials,
     }
-    return Content(run, treatments, run.objective, tables)
+    found = evidence.gather(run, treatments)
+    return Content(run, treatments, run.objective, tables | {"audit": found.audit}, found)
 
 
 def _each(function: Any, run: Run, treatments: list[Treatment]) -> pa.Table:

@@ -13,8 +13,8 @@ def number(value: float | None) -> str:
         return NOTHING
     if math.isinf(value):
         return "∞" if value > 0 else "-∞"
-    if value == int(value):
-        return f"{int(value):,}"
+    if abs(value - round(value)) <= 1e-9 * abs(value):
+        return f"{round(value):,}"
     rounded = float(f"{value:.3g}")
     if abs(rounded) >= 100:
         return f"{value:,.0f}"

@@ -31,7 +31,7 @@ def cpu(content: Content) -> Figure | None:
             y = services.index(row["service"])
             axes.barh(y, row["cores"], color=_colour(row["tier"]), height=0.68)
             axes.annotate(
-                format.number(float(f"{row['cores']:.2g}")),
+                f"{row['cores']:.2f}",
                 (1.01, y),
                 xycoords=("axes fraction", "data"),
                 va="center",

@@ -78,21 +78,16 @@ def holding(content: Content) -> Figure | None:
         colour = style.COLOURS[0]
         axes.fill_between(load, [r["low"] for r in rows], [r["high"] for r in rows], color=colour, alpha=0.18, lw=0)
         axes.plot(load, [row["probability"] for row in rows], color=colour, linewidth=1.6)
-        point = _breaking_point(axes, Series(treatment, "", style.INK, "-"))
-        axes.annotate(
-            f"{format.number(point.value)}\n{format.interval(point.low, point.high)}" if point else "",
-            (0.98, 0.97),
-            xycoords="axes fraction",
-            ha="right",
-            va="top",
-            fontsize=8,
-        )
+        if point := _breaking_point(axes, Series(treatment, "", style.INK, "-")):
+            name = f"{short(treatment)}\n" if len(found) > 1 else ""
+            axes.set_title(f"{name}{format.number(point.value)} {format.interval(point.low, point.high)}")
         full = [row for row in treatment.rows() if row["phase"] in ("fine", "confirm")]
         for verdict, level, step in (("held", 1.05, 0.035), ("not held", -0.05, -0.035)):
             loads = [row["rate"] for row in full if row["verdict"] == verdict and load[0] <= row["rate"] <= load[-1]]
             places = _stacked(loads, level, step)
             style.scatter(axes, places, verdict, style.INK)
         style.plain_scale(axes, "x", load, log=False)
+        axes.locator_params(axis="x", nbins=6 if len(found) == 1 else 3)
         axes.set_yticks([0, 0.5, 1], ["0 %", "50 %", "100 %"])
         axes.set_xlabel("offered load (requests/s)")
         if index % 3 == 0:

@@ -37,7 +37,7 @@ def operations(content: Content) -> Figure | None:
         axes.grid(axis="y", visible=False)
         style.plain_scale(axes, "x", [row[name] for row in everything for name in ("p50_ms", "p99_ms")])
         loads = [f"{v} at {format.number(r)}" for v, r in {row["verdict"]: row["rate"] for row in rows}.items()]
-        axes.set_xlabel(f"latency (ms); {', '.join(loads)} req/s")
+        axes.set_xlabel(f"latency (ms)\n{', '.join(loads)} req/s")
     style.legend(figure, [_handle(verdict) for verdict in _PLACE if any(r["verdict"] == verdict for r in everything)])
     return figure
 

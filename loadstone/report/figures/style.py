@@ -143,4 +143,4 @@ def save(figure: Figure, kind: str) -> bytes:
     dates = {"svg": {"Date": None}, "pdf": {"CreationDate": None, "ModDate": None}}[kind]
     buffer = BytesIO()
     figure.savefig(buffer, format=kind, metadata={"Creator": "Loadstone", **dates})
-    return buffer.getvalue()
+    return buffer.getvalue().replace(b"font-family: 'DejaVu Sans'", b"font-family: 'DejaVu Sans', sans-serif")

@@ -1,0 +1,73 @@
+"""What the audits and checks of a run's trials found: whether the deployment was the one that was asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from loadstone.analysis.results import Run
+from loadstone.analysis.summary import Row, Treatment
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """``audit`` has the last audit of each treatment in full and every mismatch of the others; counts are of all."""
+
+    audit: pa.Table
+    audited: int
+    mismatched: int
+    waived: int
+    """Differences that were announced before the run, as where limits cannot be applied without root."""
+    checks: pa.Table
+    """Every check that was not ok."""
+    checked: int
+    failed: int
+
+
+def gather(run: Run, treatments: list[Treatment]) -> Evidence:
+    """Read the audits and checks of all trials."""
+    audit: list[Row] = []
+    checks: list[Row] = []
+    audited = mismatched = waived = checked = failed = 0
+    for treatment in treatments:
+        last: list[Row] = []
+        for trial in treatment.rows():
+            rows = _rows(run, trial, "audit.json")
+            wrong = [row for row in rows if not row["ok"]]
+            audited, mismatched = audited + len(rows), mismatched + len(wrong)
+            waived += sum(bool(row.get("waived")) and row["wanted"] != row["effective"] for row in rows)
+            if rows:
+                audit += [row for row in last if not row["ok"]]
+                last = rows
+            results = _rows(run, trial, "checks.json")
+            bad = [row for row in results if not row["ok"]]
+            checked, failed = checked + len(results), failed + len(bad)
+            checks += bad
+        audit += last
+    return Evidence(
+        audit=pa.Table.from_pylist(audit, schema=_AUDIT),
+        audited=audited,
+        mismatched=mismatched,
+        waived=waived,
+        checks=pa.Table.from_pylist(checks, schema=_CHECKS),
+        checked=checked,
+        failed=failed,
+    )
+
+
+def _rows(run: Run, trial: Row, file: str) -> list[dict[str, Any]]:
+    content = run.of_trial(trial["trial_id"], file)
+    place = {"trial_id": trial["trial_id"], "treatment": trial["treatment"]}
+    return [place | row for row in content] if isinstance(content, list) else []
+
+
+_AUDIT = pa.schema(
+    [
+        *((name, pa.string()) for name in ("trial_id", "treatment", "replica", "node", "what", "wanted", "effective")),
+        ("ok", pa.bool_()),
+        ("waived", pa.string()),
+    ]
+)
+_CHECKS = pa.schema([(name, pa.string()) for name in ("trial_id", "treatment", "message")])

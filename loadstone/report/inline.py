@@ -1,0 +1,40 @@
+"""Figures inside a page: matplotlib's SVG with colours that follow the page's theme and ids that do not collide."""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree
+
+from loadstone.report.figures.style import COLOURS, GRID, INK, QUIET
+
+_SVG, _XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
+_THEME = {INK: "ink", QUIET: "quiet", GRID: "grid", **{colour: f"c{i}" for i, colour in enumerate(COLOURS)}}
+_REFERENCES = ("clip-path", "style", "fill", "href")
+
+
+def inline(svg: bytes, name: str, label: str) -> str:
+    """An ``<svg>`` element to stand in HTML; ``name`` is unique in the page, ``label`` says what is seen."""
+    root = ElementTree.fromstring(svg)
+    for parent in list(root.iter()):
+        for child in [child for child in parent if child.tag in (f"{{{_SVG}}}metadata", f"{{{_SVG}}}style")]:
+            parent.remove(child)
+    for element in root.iter():
+        element.tag = element.tag.removeprefix(f"{{{_SVG}}}")  # HTML knows them by their local names
+        if f"{{{_XLINK}}}href" in element.attrib:
+            element.set("href", element.attrib.pop(f"{{{_XLINK}}}href"))
+        if identity := element.get("id"):
+            element.set("id", f"{name}-{identity}")
+        for attribute in _REFERENCES:
+            if value := element.get(attribute):
+                element.set(attribute, _themed(re.sub(r"(url\(#|^#)(?=[a-zA-Z])", rf"\g<1>{name}-", value)))
+    for attribute in ("width", "height"):
+        root.attrib.pop(attribute, None)
+    root.set("role", "img")
+    root.set("aria-label", label)
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def _themed(style: str) -> str:
+    for colour, name in _THEME.items():
+        style = style.replace(colour, f"var(--{name}, {colour})")
+    return re.sub(r"font-family: [^;]+", "font-family: inherit", style)

@@ -1,0 +1,274 @@
+"""The report: one page that works alone, with its figures as SVG and PDF and its tables as CSV beside it."""
+
+from __future__ import annotations
+
+import base64
+import re
+import shlex
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+from matplotlib.figure import Figure
+
+from loadstone.analysis import latency, summary
+from loadstone.report import content as contents
+from loadstone.report import format, tables, words
+from loadstone.report.content import Content
+from loadstone.report.figures import cpu, load, operations, spectrum, style
+from loadstone.report.inline import inline
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of figure: how it is drawn, its title, what it shows, and the table that it is drawn from."""
+
+    name: str
+    draw: Callable[[Content], Figure | None]
+    title: str
+    caption: str
+    table: str
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A figure in the page."""
+
+    kind: Kind
+    title: str
+    svg: Markup
+
+
+KINDS = (
+    Kind(
+        "latency",
+        load.latency,
+        "{percentile} against offered load",
+        "Every trial is one marker. Latency counts from the intended send time, over every scheduled request. "
+        "A vertical line with its band is a breaking point with its 95 % interval.",
+        "load",
+    ),
+    Kind(
+        "hold",
+        load.holding,
+        "The chance to hold around the breaking point",
+        "The curve is what the trials say together; the band is where it lies with 95 % probability at each load. "
+        "Dots above held, crosses below did not. Grey: the breaking point and its 95 % interval.",
+        "hold",
+    ),
+    Kind(
+        "throughput",
+        load.throughput,
+        "Throughput against offered load",
+        "Requests completed within the measured window. What lies below the line was dropped, or is still queued.",
+        "load",
+    ),
+    Kind(
+        "spectrum",
+        spectrum.spectrum,
+        "Latency over all percentiles",
+        "At the trials nearest to 50, 80 and 95 % of the breaking point (of the highest load that held where there is "
+        "none). Each further nine has the same room; a line ends at the last percentile that its requests can show.",
+        "spectrum",
+    ),
+    Kind(
+        "operations",
+        operations.operations,
+        "Latency by operation beside the breaking point",
+        "From the median (bar) to P99 (marker) of each operation, in the trial of the highest load that held and in "
+        "that of the lowest load above it that did not.",
+        "operations",
+    ),
+    Kind(
+        "cpu",
+        cpu.cpu,
+        "Where the CPU time goes",
+        "Cores used by each service, all replicas together, at the highest load that held; what the kernel's cgroup "
+        "counters say.",
+        "cpu",
+    ),
+)
+
+
+def build(run_folder: Path) -> Path:
+    """Write ``report/`` into a run folder and return its ``index.html``. What an earlier report left is replaced.
+
+    Raises InputError where there is no run; anything that the run lacks is said in the page.
+    """
+    content = contents.gather(run_folder)
+    target = content.run.folder / "report"
+    for name in ("figures", "tables"):
+        shutil.rmtree(target / name, ignore_errors=True)
+        (target / name).mkdir(parents=True)
+    files = {name: tables.to_csv(table) for name, table in content.tables.items() if table.num_rows}
+    for name, text in files.items():
+        (target / "tables" / f"{name}.csv").write_text(text, encoding="utf-8")
+    if searched := content.rows("breaking_points"):
+        latex = tables.breaking_points_latex(searched)
+        (target / "tables" / "breaking_points.tex").write_text(latex, encoding="utf-8")
+    figures = list(_figures(content, target / "figures"))
+    page = target / "index.html"
+    page.write_text(_render(content, figures, files), encoding="utf-8")
+    return page
+
+
+def _figures(content: Content, folder: Path) -> Iterator[Shown]:
+    for kind in KINDS:
+        with style.styled():
+            figure = kind.draw(content)
+            if figure is None:
+                continue
+            svg = style.save(figure, "svg")
+            (folder / f"{kind.name}.svg").write_bytes(svg)
+            (folder / f"{kind.name}.pdf").write_bytes(style.save(figure, "pdf"))
+        title = kind.title.format(percentile=content.percentile[1])
+        # The figure comes from our own drawing code, which escapes what users named.
+        yield Shown(kind, title, Markup(inline(svg, kind.name, f"{title}. {kind.caption}")))
+
+
+def _render(content: Content, figures: list[Shown], files: dict[str, str]) -> str:
+    environment = Environment(
+        loader=PackageLoader("loadstone.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "number": format.number,
+        "count": format.count,
+        "rate": format.rate,
+        "ms": format.milliseconds,
+        "percent": format.percent,
+        "duration": format.duration,
+        "size": format.size,
+        "plural": format.plural,
+        "bold": _bold,
+    }
+    environment.globals |= {"interval": format.interval}
+    return environment.get_template("index.html.j2").render(
+        content=content,
+        run=content.run,
+        treatments=content.treatments,
+        several=len(content.treatments) > 1,
+        answer=words.answer(content),
+        each=words.each_treatment(content),
+        warnings=words.warnings(content),
+        slo=words.slo(content),
+        figures=figures,
+        csv={name: _download(text) for name, text in files.items()},
+        breaking=content.rows("breaking_points"),
+        forest=_forest(content.rows("breaking_points")),
+        rates=content.rows("rates"),
+        operations=content.rows("operations"),
+        cpu=content.rows("cpu"),
+        trials=content.rows("trials"),
+        percentile=latency.percentile_column(content.slo),
+        verdicts={v: sum(t.count(v) for t in content.treatments) for v in ("held", "not held", "invalid")},
+        common=set(summary.trial_warnings(content.run.trials)),
+        evidence=content.evidence,
+        deployments=_deployments(content),
+        facts=list(_facts(content)),
+        origin=list(_origin(content)),
+        repeat=_repeat(content),
+    )
+
+
+def _bold(text: str) -> Markup:
+    """``**word**`` in bold, the rest escaped."""
+    return Markup(re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", str(escape(text))))
+
+
+def _download(text: str) -> str:
+    """The table inside the page, so that its link works wherever the page is."""
+    return "data:text/csv;base64," + base64.b64encode(text.encode()).decode()
+
+
+def _forest(rows: list[dict[str, Any]]) -> dict[str, float]:
+    """The common axis of the intervals in the table of breaking points, in requests/s."""
+    ends = [row[name] for row in rows for name in ("breaking_point_low", "breaking_point_high") if row[name]]
+    return {"low": 0.95 * min(ends), "high": 1.05 * max(ends)} if ends else {}
+
+
+def _deployments(content: Content) -> list[dict[str, Any]]:
+    """By treatment: the replicas of its last audit, each with what the kernel said was in force."""
+    found = []
+    for treatment in content.treatments:
+        rows = content.rows("audit", treatment=treatment.label)
+        if not rows:
+            continue
+        last = rows[-1]["trial_id"]
+        replicas: dict[str, dict[str, Any]] = {}
+        for row in rows:
+            if row["trial_id"] == last:
+                replicas.setdefault(row["replica"], {"on": row["node"]})[row["what"]] = row
+        what = list(dict.fromkeys(row["what"] for row in rows if row["trial_id"] == last))
+        found.append({"treatment": treatment.label, "trial": last, "what": what, "replicas": replicas})
+    return found
+
+
+def _facts(content: Content) -> Iterator[tuple[str, str]]:
+    """What the page says of the study in one line under its name."""
+    study, trials = content.run.study, content.run.trials
+    load_, trial = study.get("load") or {}, study.get("trial") or {}
+    yield "Application", content.application
+    if workload := study.get("workload"):
+        yield "Workload", str(workload)
+    yield "SLO", words.slo(content)
+    if arrival := load_.get("arrival"):
+        yield "Arrivals", f"{arrival}, open loop"
+    if window := trial.get("duration"):
+        yield "Window", f"{window} after {trial.get('warmup', '0s')} of warm-up"
+    documents = sorted(set(trials["documents"].to_pylist()))
+    if documents:
+        yield "Documents", ", ".join(documents)
+    if len(trials):
+        yield "Started", str(min(trials["started"].to_pylist()))[:16].replace("T", " ")
+
+
+def _origin(content: Content) -> Iterator[tuple[str, str]]:
+    """Provenance as names and values, nested ones with their path."""
+    order = ("loadstone", "stone", "python", "time")
+    provenance = content.run.provenance
+    first = {name: provenance[name] for name in order if name in provenance}
+    yield from _flat({**first, **{k: v for k, v in provenance.items() if k not in ("warnings", "command")}})
+    load_ = content.run.study.get("load") or {}
+    if "seed" in load_:
+        yield "seed", f"{load_['seed']} (each trial's own stands in its trial.json)"
+    for name in ("application_digest", "source"):
+        if value := content.run.plan.get(name):
+            yield name.replace("_", " "), str(value)
+
+
+def _flat(value: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    for key, inner in value.items():
+        name = f"{prefix}{key}".replace("_", " ")
+        if isinstance(inner, dict):
+            yield from _flat(inner, f"{prefix}{key}: ")
+        elif isinstance(inner, list) and inner and all(isinstance(item, dict) for item in inner):
+            for item in inner:
+                label = str(item.get("name", ""))
+                rest = ", ".join(f"{k} {_value(k, v)}" for k, v in item.items() if k != "name")
+                yield f"{name.rstrip('s')} {label}", rest
+        else:
+            yield name.removesuffix(" bytes"), _value(key, inner)
+
+
+def _value(key: str, value: Any) -> str:
+    if key.startswith("memory") and isinstance(value, int):
+        return format.size(value)
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _repeat(content: Content) -> dict[str, str]:
+    """The command that was given, and the one that repeats it from this folder's own files."""
+    given = content.run.provenance.get("command")
+    overrides = [part for text in content.run.plan.get("overrides") or [] for part in ("--set", str(text))]
+    return {
+        "given": shlex.join(map(str, given)) if isinstance(given, list) else str(given or ""),
+        "again": shlex.join(["loadstone", "run", "study.yaml", *overrides]),
+    }

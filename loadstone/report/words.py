@@ -1,0 +1,115 @@
+"""A run in sentences: the answer first, with its numbers. ``**`` stands around what is set in bold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from loadstone.analysis import summary
+from loadstone.analysis.summary import Searched, Treatment
+from loadstone.report import format
+from loadstone.report.content import Content
+
+
+def slo(content: Content) -> str:
+    """``P99 ≤ 200 ms``; the share that must complete goes without saying where latency already counts failures."""
+    limits = content.slo.limits if content.slo else {}
+    return " and ".join(f"P{p:g} ≤ {format.milliseconds(limit)}" for p, limit in sorted(limits.items())) or "its SLO"
+
+
+def answer(content: Content) -> str:
+    """What the run found, in one sentence."""
+    if not len(content.run.trials):
+        return "No trial has finished yet."
+    shown = [treatment for treatment in content.treatments if len(treatment.trials)]
+    if all(treatment.count("invalid") == len(treatment.trials) for treatment in shown):
+        count = len(content.run.trials)
+        subject = "The only trial is" if count == 1 else f"All {format.count(count)} trials are"
+        return f"**{subject} invalid**: nothing can be said about {content.application}."
+    if len(shown) == 1:
+        return f"{content.application} {finding(content, shown[0])}"
+    points = [(t.searched.result.breaking_point.value, t) for t in shown if t.searched and t.searched.result]
+    if len(points) < 2:
+        return f"{len(shown)} treatments of {content.application} were tried against {slo(content)}."
+    (low, worst), (high, best) = (f(points, key=lambda pair: pair[0]) for f in (min, max))
+    return (
+        f"{content.application} held {slo(content)} up to **{format.rate(low)}** ({worst.label}) to "
+        f"**{format.rate(high)}** ({best.label}), over {len(points)} treatments."
+    )
+
+
+def each_treatment(content: Content) -> list[tuple[str, str]]:
+    """Label and finding of every treatment, where there are several."""
+    if len(content.treatments) < 2:
+        return []
+    return [(treatment.label, finding(content, treatment)) for treatment in content.treatments]
+
+
+def finding(content: Content, treatment: Treatment) -> str:
+    """What was found for one treatment; starts with a verb."""
+    if not len(treatment.trials):
+        return "has no trial yet."
+    if treatment.count("invalid") == len(treatment.trials):
+        return f"has only invalid trials ({len(treatment.trials)})."
+    if treatment.searched is not None:
+        return _found_by_search(content, treatment.searched)
+    return _found_at_rates(content, treatment)
+
+
+def _found_by_search(content: Content, searched: Searched) -> str:
+    trials = format.plural(len(searched.evidence) + len(searched.bracket), "trial")
+    if searched.result is not None:
+        point = searched.result.breaking_point
+        interval = format.interval(point.low, point.high)
+        return f"held {slo(content)} up to **{format.rate(point.value)}** {interval} (95 % interval; from {trials})."
+    low, high = format.rate(searched.low), format.rate(searched.high)
+    if searched.known == "above":
+        return f"held {slo(content)} in every trial: the breaking point lies above **{low}** (from {trials})."
+    if searched.known == "below":
+        return f"did not hold {slo(content)} in any trial: the breaking point lies below **{high}** (from {trials})."
+    return f"held {slo(content)} at {low} and not at {high} (short trials only so far, {trials})."
+
+
+def _found_at_rates(content: Content, treatment: Treatment) -> str:
+    trials = format.plural(treatment.count("held") + treatment.count("not held"), "trial")
+    up_to, from_ = treatment.held_up_to, treatment.breaks_from
+    if from_ is None:
+        return f"held {slo(content)} in all of {trials}, up to **{format.rate(up_to)}**, the highest rate tried."
+    there = [row for row in treatment.rows() if row["rate"] == from_ and row["verdict"] != "invalid"]
+    broke = sum(row["verdict"] == "not held" for row in there)
+    failed = f"at {format.rate(from_)} {broke} of {format.plural(len(there), 'trial')} did not hold"
+    if up_to is None:
+        return f"did not hold {slo(content)} even at the lowest rate: {failed}."
+    return f"held {slo(content)} in every trial up to **{format.rate(up_to)}**; {failed}."
+
+
+def missing(content: Content) -> str:
+    """How many trials at fixed rates are still to come; of a search, its own doubts say how far it is."""
+    planned = [treatment for treatment in content.treatments if treatment.planned is not None]
+    want = sum(treatment.planned or 0 for treatment in planned)
+    have = sum(len(treatment.trials) for treatment in planned)
+    return f"Not finished: {format.count(have)} of {format.count(want)} planned trials." if have < want else ""
+
+
+def warnings(content: Content) -> list[str]:
+    """All that is doubtful, the gravest first, each once."""
+    return list(dict.fromkeys(_warnings(content)))
+
+
+def _warnings(content: Content) -> Iterator[str]:
+    if text := missing(content):
+        yield text
+    invalid = sum(treatment.count("invalid") for treatment in content.treatments)
+    if invalid:
+        subject = (
+            "1 trial is invalid and counts" if invalid == 1 else f"{format.count(invalid)} trials are invalid and count"
+        )
+        yield f"{subject} for nothing; why stands in the table of trials."
+    yield from content.run.warnings
+    several = len(content.treatments) > 1
+    for treatment in content.treatments:
+        for text in treatment.warnings:
+            yield f"{treatment.label}: {text}" if several else text
+    of_trials = summary.trial_warnings(content.run.trials)
+    for text, count in of_trials.items():
+        yield f"{text} ({format.count(count)} of {format.plural(len(content.run.trials), 'trial')})"
+    yield from (str(text) for text in content.run.provenance.get("warnings") or [] if text not in of_trials)
