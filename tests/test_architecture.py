@@ -1,0 +1,158 @@
+"""The arrows of the house: a layer knows the model and the layers below it, never one above.
+
+docs/explanation/architecture.md says why. The rules are the two tables below; the rest reads the imports.
+"""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+LAYERS = ("infrastructure", "orchestration", "monitoring", "applications", "workloads")
+BELOW = {layer: {"model", "plugins", *LAYERS[:index]} for index, layer in enumerate(LAYERS)}
+MAY_IMPORT: dict[str, set[str]] = {
+    "model": set(),
+    "plugins": {"model"},
+    **BELOW,
+    # The search asks a posterior where to probe next: analysis is pure functions, so that is a value, not an effect.
+    "experiments": {"model", "plugins", *LAYERS, "analysis"},
+    "analysis": {"model"},
+    "report": {"model", "analysis"},
+    "cli": {"model", "plugins", *LAYERS, "experiments", "analysis", "report"},
+}
+CORE = ("experiments", "analysis")
+NOT_IN_THE_CORE = {"matplotlib", "seaborn", "plotly", "paramiko", "asyncssh", "fabric", "docker", "kubernetes"}
+LONGEST = 400
+
+
+def implementations() -> set[str]:
+    """The modules that are found through entry points: the core must not know any of them by name."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    groups = project["entry-points"].values()
+    return {target.split(":")[0] for group in groups for target in group.values()}
+
+
+def imports(source: str, module: str) -> Iterator[tuple[int, str]]:
+    """Line and full name of everything that ``source`` imports, inside functions too; ``a.b`` and the ``c`` from it."""
+    package = module.rpartition(".")[0]
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+            base = ".".join([*above, *([node.module] if node.module else [])])
+            yield from ((node.lineno, f"{base}.{alias.name}") for alias in node.names)
+
+
+def room(name: str) -> str | None:
+    """``experiments`` for ``loadstone.experiments.plan``; None for what is not ours or stands in no room."""
+    parts = name.split(".")
+    return parts[1] if parts[0] == "loadstone" and len(parts) > 1 and not parts[1].startswith("__") else None
+
+
+def violations(module: str, source: str) -> list[str]:
+    """The forbidden imports of one module, as ``module:line imports name``."""
+    here = room(module)
+    if here is None:
+        return []
+    if here not in MAY_IMPORT:
+        return [f"{module}: the room {here!r} stands in no table of this test; give it its arrows"]
+    concrete = implementations()
+    found = []
+    for line, name in imports(source, module):
+        there = room(name)
+        upward = there is not None and there != here and there not in MAY_IMPORT[here]
+        outside = here in CORE and name.split(".")[0] in NOT_IN_THE_CORE
+        by_name = here in CORE and any(name == known or name.startswith(f"{known}.") for known in concrete)
+        if upward or outside or by_name:
+            found.append(f"{module}:{line} imports {name}")
+    return found
+
+
+def modules() -> Iterator[tuple[str, str]]:
+    """Name and source of every module of the package."""
+    for file in sorted((ROOT / "loadstone").rglob("*.py")):
+        parts = file.relative_to(ROOT).with_suffix("").parts
+        yield ".".join(parts), file.read_text(encoding="utf-8")
+
+
+def test_no_layer_knows_one_above_it() -> None:
+    assert [found for module, source in modules() for found in violations(module, source)] == []
+
+
+def test_every_room_has_its_arrows() -> None:
+    folders = {file.parent.name for file in (ROOT / "loadstone").glob("*/__init__.py")}
+    assert folders == set(MAY_IMPORT) - {"plugins"}
+
+
+@pytest.mark.parametrize(
+    ("module", "line"),
+    [
+        ("loadstone.model.study", "from loadstone.experiments.plan import Plan"),
+        ("loadstone.model.study", "import loadstone.plugins"),
+        ("loadstone.infrastructure.local", "from loadstone.orchestration import base"),
+        ("loadstone.orchestration.process", "from ..monitoring.replicas import x"),
+        ("loadstone.monitoring.replicas", "def f():\n    import loadstone.applications.catalogue"),
+        ("loadstone.workloads.stone", "from loadstone import experiments"),
+        ("loadstone.experiments.conductor", "from loadstone.orchestration.process import Process"),
+        ("loadstone.experiments.conductor", "from loadstone.orchestration import process"),
+        ("loadstone.experiments.conductor", "from ..infrastructure import local"),
+        ("loadstone.experiments.conductor", "import paramiko"),
+        ("loadstone.experiments.conductor", "from loadstone.report import page"),
+        ("loadstone.experiments.conductor", "from loadstone.cli.app import out"),
+        ("loadstone.analysis.latency", "import matplotlib.pyplot as plt"),
+        ("loadstone.analysis.latency", "from loadstone.experiments.ledger import Record"),
+        ("loadstone.analysis.latency", "from loadstone.report import figures"),
+        ("loadstone.report.page", "from loadstone.cli.app import out"),
+        ("loadstone.attic.old", "import json"),
+    ],
+)
+def test_a_forbidden_import_is_noticed(module: str, line: str) -> None:
+    assert len(violations(module, f"import json\n{line}\n")) == 1
+
+
+@pytest.mark.parametrize(
+    ("module", "line"),
+    [
+        ("loadstone.model.study", "from loadstone.model.base import Model"),
+        ("loadstone.orchestration.process", "from loadstone import __version__"),
+        ("loadstone.orchestration.process", "from .base import Orchestrator"),
+        ("loadstone.orchestration.process", "from ..infrastructure.base import Finding"),
+        ("loadstone.experiments.conductor", "from loadstone.orchestration.base import Orchestrator"),
+        ("loadstone.experiments.conductor", "from loadstone import plugins"),
+        ("loadstone.report.page", "import matplotlib"),
+        ("loadstone.cli.run", "from loadstone.report import page"),
+    ],
+)
+def test_an_import_along_the_arrows_is_none_of_our_business(module: str, line: str) -> None:
+    assert violations(module, line) == []
+
+
+def test_the_core_loads_no_implementation_and_no_plotting_at_second_hand() -> None:
+    core = [module for module, _ in modules() if room(module) in CORE]
+    script = f"import importlib, sys\nfor m in {core!r}: importlib.import_module(m)\nprint(*sys.modules)"
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT)
+    loaded = set(run.stdout.split())
+    assert core[-1] in loaded
+    assert loaded & (implementations() | NOT_IN_THE_CORE) == set()
+
+
+def test_no_file_is_several_rooms() -> None:
+    files = [
+        file
+        for folder in ("loadstone", "stone", "tests", "scripts", "bench")
+        for kind in ("*.py", "*.go")
+        for file in (ROOT / folder).rglob(kind)
+        if not file.name.endswith(".pb.go")
+    ]
+    lengths = {str(file.relative_to(ROOT)): len(file.read_text(encoding="utf-8").splitlines()) for file in files}
+    assert len(lengths) > 50
+    assert {name: length for name, length in lengths.items() if length > LONGEST} == {}
