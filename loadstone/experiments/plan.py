@@ -50,7 +50,7 @@ def make_plan(document: Document) -> Plan:
     try:
         loaded = catalogue.load(_beside(document, study.application))
     except InputError as error:
-        if error.problems:  # the application's own file is wrong: that is the place to name
+        if any(problem.line for problem in error.problems):  # the application's own file says where it is wrong
             raise
         raise InputError([document.problem(("application",), str(error))]) from None
     document.check(_findings(study, loaded.application))

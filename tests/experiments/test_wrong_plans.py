@@ -1,0 +1,42 @@
+"""What only the application and the adapters can tell about a study: found before anything is started."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from loadstone.experiments.plan import make_plan, read_plan
+from loadstone.model.document import Document
+from loadstone.model.errors import InputError
+from tests.experiments.fakes import APPLICATION, write_study
+from tests.model.wrong_files import Case, cases
+
+TABLE = cases(Path(__file__).with_name("wrong-plans.txt"))
+
+
+@pytest.mark.parametrize("case", TABLE, ids=lambda case: case.name.replace(" ", "-"))
+def test_a_wrong_plan_is_answered_with_exactly_these_messages(case: Case) -> None:
+    with pytest.raises(InputError) as caught:
+        make_plan(Document(case.text, "study.yaml"))
+    assert str(caught.value).splitlines() == case.messages
+    assert caught.value.exit_code == 2
+
+
+def test_an_application_file_that_is_not_there_is_named_where_the_study_asks_for_it(tmp_path: Path) -> None:
+    study = write_study(tmp_path)
+    (tmp_path / "application.yaml").unlink()
+    with pytest.raises(InputError) as caught:
+        read_plan(study)
+    expected = f"{tmp_path}/application.yaml: cannot be read: No such file or directory"
+    assert str(caught.value) == f"{study}:3: application: {expected}"
+
+
+def test_a_mistake_in_the_application_is_named_in_its_own_file(tmp_path: Path) -> None:
+    study = write_study(tmp_path)
+    (tmp_path / "application.yaml").write_text(APPLICATION.replace("tier: frontend", "tier: backend"))
+    with pytest.raises(InputError) as caught:
+        read_plan(study)
+    assert str(caught.value).startswith(
+        f"{tmp_path}/application.yaml:4: services.web.tier: 'backend' is not known here"
+    )
