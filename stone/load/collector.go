@@ -124,7 +124,7 @@ func (c *collector) report(sum *interval, end int64) {
 		T           float64  `json:"t"`
 		Of          float64  `json:"of"`
 		Phase       string   `json:"phase"`
-		Offered     int64   `json:"offered"`
+		Offered     int64    `json:"offered"`
 		Sent        int64    `json:"sent"`
 		Completed   int64    `json:"completed"`
 		Errors      int64    `json:"errors"`

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -13,7 +14,8 @@ import (
 type poller struct {
 	fd     int
 	events []unix.EpollEvent
-	millis bool // a kernel before 5.11: no epoll_pwait2
+	time   unix.Timespec // here and not on the stack: what a raw system call points to would be allocated anew
+	millis bool          // a kernel before 5.11: no epoll_pwait2
 }
 
 func newPoller(size int) (*poller, error) {
@@ -32,20 +34,20 @@ func (p *poller) add(socket, index int, generation int32) error {
 func (p *poller) wait(ns int64) []unix.EpollEvent {
 	ns = max(ns, 0)
 	if !p.millis {
-		ts := unix.NsecToTimespec(ns)
-		n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT2, uintptr(p.fd), uintptr(unsafe.Pointer(&p.events[0])),
-			uintptr(len(p.events)), uintptr(unsafe.Pointer(&ts)), 0, 0)
+		p.time = unix.NsecToTimespec(ns)
+		n, _, errno := syscall.RawSyscall6(unix.SYS_EPOLL_PWAIT2, uintptr(p.fd), uintptr(unsafe.Pointer(&p.events[0])),
+			uintptr(len(p.events)), uintptr(unsafe.Pointer(&p.time)), 0, 0)
 		switch errno {
 		case 0:
 			return p.events[:n]
-		case unix.ENOSYS:
+		case syscall.ENOSYS:
 			p.millis = true
 		default: // EINTR: the runtime wants something; the caller's loop comes back
 			return nil
 		}
 	}
 	// Whole milliseconds, rounded down: the last one is spent polling, so that no send is late.
-	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(p.fd), uintptr(unsafe.Pointer(&p.events[0])),
+	n, _, errno := syscall.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(p.fd), uintptr(unsafe.Pointer(&p.events[0])),
 		uintptr(len(p.events)), uintptr(ns/1e6), 0, 0)
 	if errno != 0 {
 		return nil
@@ -56,7 +58,7 @@ func (p *poller) wait(ns int64) []unix.EpollEvent {
 func (p *poller) close() { _ = unix.Close(p.fd) }
 
 // sleep waits for ns, or less if a signal comes.
-func sleep(ns int64) {
-	ts := unix.NsecToTimespec(ns)
-	_, _, _ = unix.RawSyscall6(unix.SYS_CLOCK_NANOSLEEP, unix.CLOCK_MONOTONIC, 0, uintptr(unsafe.Pointer(&ts)), 0, 0, 0)
+func (p *poller) sleep(ns int64) {
+	p.time = unix.NsecToTimespec(ns)
+	_, _, _ = syscall.RawSyscall6(unix.SYS_CLOCK_NANOSLEEP, unix.CLOCK_MONOTONIC, 0, uintptr(unsafe.Pointer(&p.time)), 0, 0, 0)
 }

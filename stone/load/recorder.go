@@ -48,8 +48,12 @@ func (i *interval) reset() {
 	}
 }
 
-// tally counts the measured requests of one operation. good is those completed within the SLO.
-type tally struct{ sent, completed, late, errors, timeouts, inFlight, good int64 }
+// tally counts the measured requests of one operation. good is those completed within the SLO; all are those of
+// the warm-up too, for whoever compares them with what the stores hold.
+type tally struct {
+	sent, completed, late, errors, timeouts, inFlight, good int64
+	all                                                     All
+}
 
 func (t *tally) add(o tally) {
 	t.sent += o.sent
@@ -59,6 +63,8 @@ func (t *tally) add(o tally) {
 	t.timeouts += o.timeouts
 	t.inFlight += o.inFlight
 	t.good += o.good
+	t.all.Sent += o.all.Sent
+	t.all.Completed += o.all.Completed
 }
 
 const (
@@ -124,6 +130,7 @@ func newRecorder(plan *Plan, s schedule) *recorder {
 // started notes that a request has gone out.
 func (r *recorder) started(c *connection) {
 	r.now.sent++
+	r.tallies[c.op].all.Sent++
 	if !c.measured {
 		return
 	}
@@ -140,6 +147,7 @@ func (r *recorder) answeredWell(c *connection, at int64) {
 	if latency <= r.timeout {
 		r.now.completed++
 	}
+	r.tallies[c.op].all.Completed++ // a late answer is an answer: what it wrote is there
 	if !c.measured {
 		return
 	}

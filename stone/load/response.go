@@ -170,11 +170,11 @@ func (r *response) statusLine(line []byte) error {
 
 func (r *response) header(line []byte) error {
 	colon := bytes.IndexByte(line, ':')
-	if colon <= 0 {
-		if line[0] == ' ' || line[0] == '\t' {
-			return nil // a folded line: part of a value, and none that matters is ever folded
-		}
+	if colon <= 0 && line[0] != ' ' && line[0] != '\t' { // blank: a folded line, part of a value
 		return errHeader
+	}
+	if colon != len("connection") && colon != len("content-length") && colon != len("transfer-encoding") {
+		return nil
 	}
 	name := line[:colon]
 	switch len(name) {
@@ -196,17 +196,24 @@ func (r *response) header(line []byte) error {
 		}
 	case len("connection"):
 		if foldEqual(name, "connection") {
-			for token := range bytes.SplitSeq(line[colon+1:], []byte(",")) {
-				switch token = bytes.TrimSpace(token); {
-				case foldEqual(token, "close"):
-					r.keepAlive = false
-				case foldEqual(token, "keep-alive"):
-					r.keepAlive = true
-				}
-			}
+			r.connection(line[colon+1:])
 		}
 	}
 	return nil
+}
+
+// connection reads the list of a Connection header.
+func (r *response) connection(tokens []byte) {
+	for more := true; more; {
+		var token []byte
+		token, tokens, more = bytes.Cut(tokens, []byte(","))
+		switch token = bytes.TrimSpace(token); {
+		case foldEqual(token, "close"):
+			r.keepAlive = false
+		case foldEqual(token, "keep-alive"):
+			r.keepAlive = true
+		}
+	}
 }
 
 // endOfHead decides how the body is delimited (RFC 9112, 6.3).

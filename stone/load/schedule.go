@@ -51,8 +51,8 @@ func (s *schedule) measured(at int64) bool { return at >= s.from && at < s.to }
 
 // planned counts the requests of the measured window.
 func (s *schedule) planned() int64 {
-	count := int64(0)
-	for c := s.walk(); c.next(); {
+	count, c := int64(0), s.walk()
+	for c.next() {
 		if s.measured(c.at) {
 			count++
 		}

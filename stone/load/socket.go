@@ -3,6 +3,7 @@ package load
 import (
 	"fmt"
 	"net"
+	"syscall"
 	"time"
 	"unsafe"
 
@@ -62,8 +63,8 @@ func connected(fd int) error {
 }
 
 // send writes what the socket takes now.
-func send(fd int, data []byte) (int, unix.Errno) {
-	n, _, errno := unix.RawSyscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(data))),
+func send(fd int, data []byte) (int, syscall.Errno) {
+	n, _, errno := syscall.RawSyscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(data))),
 		uintptr(len(data)), unix.MSG_NOSIGNAL|unix.MSG_DONTWAIT, 0, 0)
 	return int(n), errno
 }
@@ -88,9 +89,9 @@ func newReceiver(size int) *receiver {
 
 // receive reads into data. arrived is the wall-clock time, in ns, at which the kernel got the last byte of it,
 // 0 if it does not say.
-func (r *receiver) receive(fd int) (n int, arrived int64, errno unix.Errno) {
+func (r *receiver) receive(fd int) (n int, arrived int64, errno syscall.Errno) {
 	r.message.SetControllen(len(r.control))
-	count, _, errno := unix.RawSyscall(unix.SYS_RECVMSG, uintptr(fd), uintptr(unsafe.Pointer(&r.message)), unix.MSG_DONTWAIT)
+	count, _, errno := syscall.RawSyscall(unix.SYS_RECVMSG, uintptr(fd), uintptr(unsafe.Pointer(&r.message)), unix.MSG_DONTWAIT)
 	if errno != 0 {
 		return 0, 0, errno
 	}

@@ -64,6 +64,13 @@ type OperationSummary struct {
 	Counts     Counts             `json:"counts"`
 	Violations *int64             `json:"violations,omitempty"`
 	LatencyMs  map[string]Latency `json:"latency_ms"`
+	All        All                `json:"all"`
+}
+
+// All counts every request of an operation, of the warm-up too: sent, and answered well at whatever time.
+type All struct {
+	Sent      int64 `json:"sent"`
+	Completed int64 `json:"completed"`
 }
 
 // ErrorSummary is one kind of error of one operation.
@@ -140,7 +147,8 @@ type offers struct {
 // count walks the schedule up to `until`. A request that its thread never took from its ring is unsent.
 func count(s schedule, m *mix, until int64, workers []*worker) offers {
 	o := offers{offered: make([]int64, len(m.operations)), unsent: make([]int64, len(m.operations))}
-	for c := s.walk(); c.next() && c.at <= until; {
+	c := s.walk()
+	for c.next() && c.at <= until {
 		if !s.measured(c.at) {
 			continue
 		}
@@ -172,7 +180,7 @@ func (r *run) summary(o offers, total *interval) (*Summary, error) {
 		if err := counts.check(); err != nil {
 			return nil, err
 		}
-		part := OperationSummary{Name: r.plan.Operations[op].Name, Counts: counts, LatencyMs: map[string]Latency{
+		part := OperationSummary{Name: r.plan.Operations[op].Name, Counts: counts, All: t.all, LatencyMs: map[string]Latency{
 			"intended": summarize(total.intended[op]), "service": summarize(total.service[op]),
 		}}
 		if r.plan.SLO != nil {

@@ -11,6 +11,7 @@ const (
 	intervalLength = int64(1e9)
 	checkEvery     = int64(10e6)  // how often a busy loop looks at limits that have passed
 	sleepMost      = int64(100e6) // no sleep is longer, so that a stop is noticed
+	plausible      = int64(1e6)   // a batch of answers is handled within that
 	starveNap      = int64(50e3)
 	bufferSize     = 64 << 10
 )
@@ -37,6 +38,7 @@ type worker struct {
 	headOnly []bool
 
 	wall     int64 // subtract from a kernel's time stamp to get the run's time
+	woken    int64 // when the last wait ended
 	looked   int64 // everything that had arrived by then has been read
 	checked  int64
 	boundary int64  // end of the current interval
@@ -76,13 +78,14 @@ func (w *worker) run() error {
 		}
 		w.looked = now
 		events := w.wait(now)
+		w.woken = w.clock.now()
 		for _, event := range events {
 			if c := w.pool.event(event); c != nil {
 				w.handle(c, event.Events)
 			}
 		}
 		if w.policy == spin && len(events) == 0 {
-			w.idleSpin += w.clock.now() - now
+			w.idleSpin += w.woken - now
 		}
 		if w.looked-w.checked >= checkEvery || w.looked >= w.deadline() {
 			w.check(w.looked)
@@ -256,11 +259,10 @@ func (w *worker) receive(c *connection, hangup bool) {
 
 // time is when the last byte of an answer arrived: by the kernel's stamp, unless that cannot be.
 func (w *worker) time(c *connection, arrived int64) int64 {
-	now := w.clock.now()
-	if at := arrived - w.wall; arrived > 0 && at >= c.sentAt && at <= now {
+	if at := arrived - w.wall; arrived > 0 && at >= c.sentAt && at <= w.woken+plausible {
 		return at
 	}
-	return now
+	return w.clock.now()
 }
 
 // lost is for a connection that the other side has ended; without an error that was the end of the answer.
@@ -334,7 +336,7 @@ func (w *worker) wait(now int64) []unix.EpollEvent {
 			until = min(until, now)
 		}
 		until = (until/w.tick + 1) * w.tick
-		sleep(until - now)
+		w.pool.poller.sleep(until - now)
 		w.looked = w.clock.now()
 		until = now
 	}

@@ -1,0 +1,62 @@
+package load
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	hdr "github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// checkLog reads latency.hlog back: its intervals together must be the summary's distributions.
+func checkLog(t *testing.T, dir string, s *Summary) {
+	t.Helper()
+	file, err := os.Open(filepath.Join(dir, "latency.hlog"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	reader, sums := hdr.NewHistogramLogReader(file), map[string]*hdr.Histogram{}
+	for {
+		h, err := reader.NextIntervalHistogram()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h == nil {
+			break
+		}
+		if sums[h.Tag()] == nil {
+			sums[h.Tag()] = newHistogram()
+		}
+		if sums[h.Tag()].Merge(h) > 0 {
+			t.Errorf("%s: values were dropped", h.Tag())
+		}
+		if h.EndTimeMs() < h.StartTimeMs() || h.EndTimeMs()-h.StartTimeMs() > 60_000 {
+			t.Errorf("%s: interval from %d to %d", h.Tag(), h.StartTimeMs(), h.EndTimeMs())
+		}
+	}
+	compare := func(tag string, want Latency) {
+		t.Helper()
+		h := sums[tag]
+		if h == nil {
+			h = newHistogram()
+		}
+		p99 := float64(h.ValueAtPercentile(99)) / 1e6
+		if h.TotalCount() != want.Count || math.Abs(p99-want.P99) > 0.002*want.P99 {
+			t.Errorf("%s in the log: %d values, p99 %g; summary: %d, %g", tag, h.TotalCount(), p99, want.Count, want.P99)
+		}
+	}
+	for tag, want := range s.LatencyMs {
+		compare(tag, want)
+	}
+	for _, op := range s.Operations {
+		compare("intended:"+op.Name, op.LatencyMs["intended"])
+	}
+	for tag := range sums {
+		if _, known := s.LatencyMs[tag]; !known && !strings.HasPrefix(tag, "intended:") {
+			t.Errorf("unexpected tag %q", tag)
+		}
+	}
+}

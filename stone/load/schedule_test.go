@@ -1,0 +1,117 @@
+package load
+
+import (
+	"math"
+	"sort"
+	"testing"
+)
+
+func makeSchedule(process string, rate, warmup, duration float64, seed uint64) schedule {
+	return newSchedule(&Plan{Arrival: Arrival{process, rate}, WarmupS: warmup, DurationS: duration, Seed: seed})
+}
+
+func times(s schedule) (at []int64) {
+	c := s.walk()
+	for c.next() {
+		at = append(at, c.at)
+	}
+	return at
+}
+
+// A rate whose period is no whole number of microseconds must not be rounded to one, nor drift.
+func TestConstantRateIsNotRounded(t *testing.T) {
+	for _, rate := range []float64{0.5, 3, 300_000, 700_001} {
+		at := times(makeSchedule("constant", rate, 0, 4, 1))
+		if want := int(math.Ceil(rate * 4)); len(at) != want {
+			t.Errorf("%g/s for 4 s: %d requests, want %d", rate, len(at), want)
+		}
+		for i, have := range at {
+			if want := int64(float64(i) / rate * 1e9); have < want-1 || have > want+1 {
+				t.Fatalf("%g/s: request %d is due at %d ns, want %d", rate, i, have, want)
+			}
+		}
+	}
+}
+
+// Kolmogorov-Smirnov distance of the gaps from the exponential distribution: no clumps at any scale.
+func TestPoissonGapsAreExponential(t *testing.T) {
+	const rate = 50_000.0
+	at := times(makeSchedule("poisson", rate, 0, 2, 11))
+	if n := float64(len(at)); math.Abs(n-2*rate) > 4*math.Sqrt(2*rate) {
+		t.Errorf("%g requests, want about %g", n, 2*rate)
+	}
+	gaps, previous := make([]float64, len(at)), int64(0)
+	for i := range at {
+		gaps[i], previous = float64(at[i]-previous)/1e9, at[i]
+	}
+	sort.Float64s(gaps)
+	distance, n := 0.0, float64(len(gaps))
+	for i, gap := range gaps {
+		expected := 1 - math.Exp(-gap*rate)
+		distance = max(distance, math.Abs(expected-float64(i)/n), math.Abs(expected-float64(i+1)/n))
+	}
+	if limit := 1.95 / math.Sqrt(n); distance > limit { // the 0.1 % point
+		t.Errorf("KS distance %.5f, limit %.5f", distance, limit)
+	}
+}
+
+func TestSeedDecidesTheSchedule(t *testing.T) {
+	a, b := times(makeSchedule("poisson", 1000, 1, 1, 5)), times(makeSchedule("poisson", 1000, 1, 1, 5))
+	other := times(makeSchedule("poisson", 1000, 1, 1, 6))
+	if len(a) != len(b) || len(a) < 1000 {
+		t.Fatalf("%d and %d requests", len(a), len(b))
+	}
+	same := 0
+	for i := range a {
+		if a[i] != b[i] {
+			t.Fatalf("request %d: %d and %d", i, a[i], b[i])
+		}
+		if i < len(other) && a[i] == other[i] {
+			same++
+		}
+	}
+	if same > 3 {
+		t.Errorf("another seed gives %d equal times", same)
+	}
+}
+
+func TestSharesAreTogetherTheSchedule(t *testing.T) {
+	s := makeSchedule("poisson", 1000, 0.5, 1, 3)
+	want := times(s)
+	for _, threads := range []uint64{1, 3, 8} {
+		have := make([]int64, len(want))
+		for thread := range threads {
+			part := share{cursor: s.walk(), thread: thread, threads: threads}
+			for part.next() {
+				if have[part.n] != 0 {
+					t.Fatalf("request %d is in two shares", part.n)
+				}
+				have[part.n] = part.at
+			}
+		}
+		for i := range want {
+			if have[i] != want[i] {
+				t.Fatalf("%d threads: request %d at %d, want %d", threads, i, have[i], want[i])
+			}
+		}
+	}
+}
+
+func TestArrivalsCountByTime(t *testing.T) {
+	s := makeSchedule("poisson", 1000, 0.5, 1, 3)
+	a := arrivals{share: share{cursor: s.walk(), threads: 1}, from: s.from}
+	for _, until := range []int64{0, 400e6, 500e6, 777e6, 777e6, 1400e6, 9e9, 10e9} {
+		want := int64(0)
+		for _, at := range times(s) {
+			if at >= s.from && at <= until {
+				want++
+			}
+		}
+		if have := a.until(until); have != want {
+			t.Errorf("until %d: %d, want %d", until, have, want)
+		}
+	}
+	if have := a.until(11e9); have != s.planned() {
+		t.Errorf("at the end %d, planned %d", have, s.planned())
+	}
+}
