@@ -25,6 +25,7 @@ class Resources(Model):
     """Limits of one replica: ``cpu`` in cores, ``memory`` in bytes; None is unlimited."""
 
     cpu: Cpu | None = None
+    """Cores' worth of CPU time."""
     memory: Memory | None = None
 
     def times(self, factor: float) -> Resources:
@@ -39,7 +40,9 @@ class Runs(Model):
     """What runs a service: a service of the ``stone`` binary, named store software, or the chosen document store."""
 
     stone: str | None = None
+    """A service of the ``stone`` binary, as ``stone serve`` names it: ``hotel/geo``."""
     software: str | None = None
+    """Store software by the name that ``software.yaml`` gives it: ``memcached``."""
     documents: Literal[True] | None = None
     """A document store: which software is a setting of the study (``documents: postgres | mongodb``)."""
 
@@ -54,8 +57,11 @@ class Readiness(Model):
     """When a replica counts as ready: an HTTP 200 on a port, or that the port accepts connections."""
 
     port: str | None = None
+    """The name of the port that is asked; the service's first one where left out."""
     http: Annotated[str | None, Matches(r"/\S*", "a path that begins with '/', for example /readyz")] = None
+    """A path that answers 200 when ready."""
     within: Duration = 60.0
+    """A replica that takes longer has failed."""
 
 
 class Service(Model):
@@ -66,8 +72,11 @@ class Service(Model):
     ports: dict[str, Port] = {}
     """By name; the first that is not ``admin`` is where others reach it. Stores have their software's port."""
     needs: list[str] = []
+    """The services that it calls; they start first."""
     resources: Resources = Resources()
+    """Limits of one replica at ``scaling: baseline``."""
     replicas: Annotated[int, Field(ge=1, le=1000)] = 1
+    """Replicas at ``scaling: baseline``."""
     readiness: Readiness = Readiness()
 
 
@@ -97,10 +106,13 @@ class Application(Model):
     services: Annotated[dict[ServiceName, Service], Field(min_length=1)]
     workloads: Annotated[dict[str, Workload], Field(min_length=1)]
     default_workload: str
+    """The workload of a study that names none."""
     seeding: Literal["hotel"] | None = None
+    """What ``stone seed`` fills the stores with."""
     paper_resources: dict[Tier, Resources] = {}
     """Limits by tier under ``profile: paper``; a tier that is not named keeps its services' own."""
     checks: list[Growth] = []
+    """What must have grown after a trial."""
 
     def findings(self) -> Iterator[Finding]:
         """Unknown names, cycles, port clashes; each at the key that is wrong."""

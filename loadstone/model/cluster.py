@@ -15,8 +15,11 @@ class Cluster(Model):
     """The cluster that a study asks for."""
 
     infrastructure: str = "local"
+    """Where nodes come from: ``local`` is this machine."""
     managers: Annotated[int, Field(ge=0, le=9)] = 0
+    """Nodes that run the orchestrator's own services."""
     workers: Annotated[int, Field(ge=1, le=1000)] = 1
+    """Nodes that run replicas."""
 
 
 class Node(Model):

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ValidationError
 from loadstone.model.base import Finding, Model
 from loadstone.model.errors import InputError, Problem
 from loadstone.model.messages import KeyPath, known_keys, message, misspelt
+from loadstone.model.units import FORMATS
 from loadstone.model.yaml12 import TAGS, Loader
 
 ModelType = TypeVar("ModelType", bound=Model)
@@ -171,5 +172,10 @@ def _not_yaml(error: Exception, text: str, file: Path | str) -> Problem:
 
 
 def schema(model: type[BaseModel]) -> dict[str, Any]:
-    """The JSON Schema of ``model``, for editors."""
-    return model.model_json_schema(by_alias=True)
+    """The JSON Schema of ``model``, for editors and for the reference; defaults are as a file would have them."""
+    generated = model.model_json_schema(by_alias=True)
+    for part in (generated, *generated.get("$defs", {}).values()):
+        for field in part.get("properties", {}).values():
+            if "quantity" in field and not isinstance(field.get("default", ""), str):
+                field["default"] = FORMATS[field["quantity"]](field["default"])
+    return generated

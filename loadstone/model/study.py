@@ -29,12 +29,19 @@ class Settings(Model):
     """One level of every factor: what a treatment fixes."""
 
     orchestrator: str = "process"
+    """What places replicas on nodes; ``process`` runs them as processes of this machine, limited by cgroups."""
     scaling: Scaling = "baseline"
+    """``vertical`` is twice the CPU and memory, ``horizontal`` twice the replicas, ``unlimited`` no limits."""
     profile: Profile = "default"
+    """``dsb-quirks`` restores known bugs of the original that change performance, ``paper`` a study's deployment."""
     documents: Literal["postgres", "mongodb"] = "postgres"
+    """The software behind every document store."""
     environment: Environment = "bare"
+    """What lies under a replica."""
     high_availability: Literal["on", "off"] = "off"
+    """Three managers (``on``) or one (``off``)."""
     workload: str | None = None
+    """One of the application's workloads; its default one where left out."""
 
     @field_validator("high_availability", mode="before")
     @classmethod
@@ -52,10 +59,15 @@ class Capacity(Model):
     """Search for the breaking point under an SLO, to a relative ``precision``."""
 
     slo: Slo
+    """What a trial is judged by."""
     precision: Annotated[Share, AfterValidator(_possible_precision)] = 0.05
+    """The search ends when the 95 % interval is within +- this share of the breaking point."""
     start: Rate = 100.0
+    """The first rate, in requests per second; better too low than too high."""
     highest: Rate = 100_000.0
+    """No trial offers more requests per second than this."""
     bracket_duration: Duration = 10.0
+    """The window of the short trials that find the rough range; never longer than ``trial.duration``."""
 
     def findings(self) -> Iterator[Finding]:
         if self.start >= self.highest:
@@ -66,16 +78,25 @@ class Load(Model):
     """How load is offered: fixed ``rates``, or a ``capacity`` search. Rates are requests per second."""
 
     arrival: Literal["poisson", "constant"] = "poisson"
+    """How intended send times are spaced: exponential gaps, or equal ones."""
     rates: Annotated[list[Rate], Field(min_length=1)] | None = None
+    """Fixed offered loads, in requests per second."""
     capacity: Capacity | None = None
+    """A search for the breaking point, instead of ``rates``."""
     slo: Slo | None = None
     """What a trial at a fixed rate is judged by."""
     connections: Annotated[int, Field(ge=1, le=20_000)] = 64
+    """Connections that the load generator keeps open."""
     threads: Annotated[int, Field(ge=1, le=64)] = 1
+    """Threads of the load generator."""
     timeout: Duration = 5.0
+    """A request without a whole answer for this long counts as timed out; an answer later than this as late."""
     drain: Duration | None = None
+    """How long answers are awaited after the window; as long as ``timeout`` where left out."""
     wait: Literal["auto", "precise", "tick", "spin"] = "auto"
+    """How the generator waits for the next send: exact and costly, in ticks, or without sleeping."""
     seed: Annotated[int, Field(ge=0)] = 1
+    """Of all random numbers: the same seed offers the same requests at the same times."""
 
     def findings(self) -> Iterator[Finding]:
         if self.rates is None and self.capacity is None:
@@ -109,28 +130,42 @@ class TrialSettings(Model):
     """How one trial is run and how often."""
 
     warmup: Pause = 5.0
+    """Load before the measured window; nothing of it is counted."""
     duration: Duration = 30.0
+    """The measured window."""
     repetitions: Annotated[int, Field(ge=1, le=1000)] = 1
+    """How often each trial (or each search) is done."""
     order: Literal["interleaved", "sequential"] = "interleaved"
+    """``interleaved`` spreads a machine's drift over all treatments; ``sequential`` finishes one after the other."""
     reset: Reset = "per-trial"
+    """When stores are emptied and filled anew."""
     on_invalid: Literal["continue", "stop"] = "continue"
+    """What follows an invalid trial."""
 
 
 class Study(Settings):
     """One study file."""
 
     version: Literal[1]
+    """Of this file format."""
     name: Annotated[Name, Field(examples=["first-study"])]
+    """Names the results folder."""
     description: str = ""
+    """What the study asks, for its report."""
     application: Annotated[str, Field(examples=["hotel-reservation"])]
     """A built-in application's name, or the path of an ``application.yaml``, relative to the study file."""
     cluster: Cluster = Cluster()
+    """The nodes that the study needs."""
     factors: dict[str, Annotated[list[Any], Field(min_length=1)]] = {}
+    """Levels by factor: any of the settings above. A treatment is one combination; all are run."""
     except_: Annotated[list[dict[str, Any]], Field(alias="except")] = []
+    """Combinations to leave out: each names levels by factor, and drops all treatments that have them."""
     resources: dict[str, Resources] = {}
     """Limits that replace those of the application, by service."""
     load: Annotated[Load, Field(examples=[{"rates": [100], "slo": {"p99": "200ms"}}])]
+    """What is offered, and what counts as good enough."""
     trial: TrialSettings = TrialSettings()
+    """How one trial is run and how often."""
 
     @field_validator(*Settings.model_fields, mode="before")
     @classmethod

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, PlainSerializer, ValidationInfo, WithJsonSchema
@@ -116,11 +116,25 @@ def _plain(value: float) -> str:
     return f"{value:.9f}".rstrip("0").rstrip(".")
 
 
+FORMATS: Mapping[str, Callable[[Any], str]] = {
+    "duration": format_seconds,
+    "percentage": format_share,
+    "size": format_memory,
+}
+"""How each ``quantity`` of a JSON Schema is written."""
+
 Duration = Annotated[
     float,
     BeforeValidator(_duration),
     PlainSerializer(format_seconds, when_used="json"),
-    WithJsonSchema({"type": "string", "pattern": r"^[0-9.]+\s*(us|ms|s|m|h)$", "examples": ["200ms", "30s"]}),
+    WithJsonSchema(
+        {
+            "type": "string",
+            "pattern": r"^[0-9.]+\s*(us|ms|s|m|h)$",
+            "examples": ["200ms", "30s"],
+            "quantity": "duration",
+        }
+    ),
 ]
 """A duration of more than zero, in seconds."""
 
@@ -128,7 +142,14 @@ Pause = Annotated[
     float,
     BeforeValidator(_pause),
     PlainSerializer(format_seconds, when_used="json"),
-    WithJsonSchema({"type": ["string", "integer"], "pattern": r"^[0-9.]+\s*(us|ms|s|m|h)$", "examples": ["0s", "5s"]}),
+    WithJsonSchema(
+        {
+            "type": ["string", "integer"],
+            "pattern": r"^[0-9.]+\s*(us|ms|s|m|h)$",
+            "examples": ["0s", "5s"],
+            "quantity": "duration",
+        }
+    ),
 ]
 """A duration that may be zero, in seconds."""
 
@@ -136,7 +157,7 @@ Share = Annotated[
     float,
     BeforeValidator(_share),
     PlainSerializer(format_share, when_used="json"),
-    WithJsonSchema({"type": "string", "pattern": r"^[0-9.]+\s*%$", "examples": ["99%"]}),
+    WithJsonSchema({"type": "string", "pattern": r"^[0-9.]+\s*%$", "examples": ["99%"], "quantity": "percentage"}),
 ]
 """A percentage, held as a share from 0 to 1."""
 
@@ -144,6 +165,8 @@ Memory = Annotated[
     int,
     BeforeValidator(_memory),
     PlainSerializer(format_memory, when_used="json"),
-    WithJsonSchema({"type": "string", "pattern": r"^[0-9.]+\s*([KMG]iB|kB|MB|GB)$", "examples": ["512MiB"]}),
+    WithJsonSchema(
+        {"type": "string", "pattern": r"^[0-9.]+\s*([KMG]iB|kB|MB|GB)$", "examples": ["512MiB"], "quantity": "size"}
+    ),
 ]
 """A memory size in bytes, at least 1 MiB."""

@@ -93,6 +93,7 @@ class Operation(Model):
     """One kind of request. ``{name}`` in path, headers and body is replaced by the field of that name."""
 
     weight: Weight = 1.0
+    """Its share of the mix, relative to the other operations' weights."""
     method: Literal["GET", "POST", "PUT", "DELETE", "HEAD", "PATCH"] = "GET"
     path: Annotated[str, Matches(r"/\S*", "a path that begins with '/' and has no spaces, for example /hotels")]
     headers: dict[str, str] = {}
