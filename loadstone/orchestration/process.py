@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
 import pwd
 import shutil
@@ -119,13 +120,14 @@ class Process(Orchestrator):
         """This deployment's journal entry; written now if nothing of it was started yet."""
         if self._entry is None and state.load(self.deployment.name) is None:
             ports = _free(preferred_ports(self.deployment))
+            place = self._unused_place()
             entry = state.Entry(
                 name=self.deployment.name,
                 orchestrator=self.name,
                 digest=self._digest(),
                 folder=str(self.folder.resolve()),
-                data=str(data_root() / "deployments" / self.deployment.name),
-                group=None if self._unlimited else f"loadstone/{self.deployment.name}",
+                data=str(data_root() / "deployments" / place),
+                group=None if self._unlimited else f"loadstone/{place}",
                 replicas=tuple(self._started(replica, ports) for replica in self.deployment.replicas),
             )
             site = self._site(entry)  # finds every program before anything is written
@@ -133,6 +135,15 @@ class Process(Orchestrator):
             (self.folder / "processes.yaml").write_text(processes_yaml(self.deployment, site))
             state.save(entry)
         return self._attach()
+
+    def _unused_place(self) -> str:
+        """A folder name for data and control groups: the deployment's, unless another journal's user has it."""
+        for number in itertools.count(1):
+            place = self.deployment.name if number == 1 else f"{self.deployment.name}-{number}"
+            taken = self._unlimited is None and self._groups.exists(f"loadstone/{place}")
+            if not taken and not (data_root() / "deployments" / place).exists():
+                return place
+        raise AssertionError("counting never ends")
 
     def _attach(self) -> state.Entry:
         """The journal entry of this deployment, which we or someone before us started."""

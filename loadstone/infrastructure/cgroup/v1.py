@@ -64,7 +64,10 @@ class V1(Cgroups):
         self._open_cpuset(self._folder("cpuset", group), limits.cores)
         quota = -1 if limits.cpu is None else round(limits.cpu * PERIOD_US)
         write(self._folder("cpu", group) / "cpu.cfs_period_us", str(PERIOD_US))
-        write(self._folder("cpu", group) / "cpu.cfs_quota_us", str(quota))
+        try:
+            write(self._folder("cpu", group) / "cpu.cfs_quota_us", str(quota))
+        except CgroupError as error:  # version 1 refuses what version 2 would only not grant
+            raise CgroupError(f"{error}; does a group above it have a smaller quota?") from None
         self._limit_memory(self._folder("memory", group), limits.memory)
 
     def _open_cpuset(self, folder: Path, cores: tuple[int, ...] | None) -> None:

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import pytest
+
+from loadstone.applications import catalogue
+from loadstone.applications.checking import CheckRow, check
+
+KEY = ("documents-reservation", "reservation")
+
+
+def after(grew: int, completed: int, sent: int, before: int = 1) -> CheckRow:
+    application = catalogue.load("hotel-reservation").application
+    summary = {"operations": [{"name": "reservations", "all": {"sent": sent, "completed": completed}}]}
+    (row,) = check(application, {KEY: before}, {KEY: before + grew}, summary)
+    return row
+
+
+@pytest.mark.parametrize("grew", [10, 11, 12])
+def test_between_completed_and_sent_is_right(grew: int) -> None:
+    row = after(grew, completed=10, sent=12)
+    assert row.ok
+    assert (row.grew, row.completed, row.sent) == (grew, 10, 12)
+
+
+def test_lost_writes_are_found() -> None:
+    row = after(9, completed=10, sent=12)
+    assert not row.ok
+    grew = "documents-reservation/reservation grew by 9; reservations: 10 completed, 12 sent"
+    assert row.message == f"{grew}: 1 answered writes are not there"
+
+
+def test_writes_that_nobody_sent_are_found() -> None:
+    row = after(13, completed=10, sent=12)
+    assert not row.ok
+    assert row.message.endswith(": 1 more than were sent")
+
+
+def test_what_was_not_part_of_the_load_must_not_have_grown() -> None:
+    application = catalogue.load("hotel-reservation").application
+    (same,) = check(application, {KEY: 1}, {KEY: 1}, {"operations": []})
+    (more,) = check(application, {KEY: 1}, {KEY: 2}, {"operations": []})
+    assert same.ok and not more.ok
+
+
+def test_where_no_room_may_be_left_only_the_upper_bound_counts() -> None:
+    full = after(3, completed=10, sent=12, before=60_000)
+    assert full.ok and "it may be full" in full.message
+    assert not after(13, completed=10, sent=12, before=60_000).ok
+
+
+def test_a_collection_that_cannot_be_counted_fails() -> None:
+    application = catalogue.load("hotel-reservation").application
+    (row,) = check(application, {}, {}, {"operations": []})
+    assert not row.ok and "there is no such collection" in row.message

@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from loadstone.infrastructure import cgroup
+from loadstone.infrastructure.local import Local, by_neighbourhood
+from loadstone.model.cluster import Cluster
+from loadstone.model.errors import InputError
+
+
+def levels(local: Local) -> dict[str, str]:
+    return {finding.what: finding.level for finding in local.preflight()}
+
+
+def with_cores(monkeypatch: pytest.MonkeyPatch, cores: set[int], own: cgroup.Limits | None = None) -> Local:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: cores)
+    monkeypatch.setattr(Local, "_own_limits", staticmethod(lambda: own or cgroup.Limits()))
+    return Local(Cluster())
+
+
+def test_this_machine() -> None:
+    local = Local(Cluster())
+    client, worker = local.nodes()
+    assert (client.role, worker.role) == ("client", "worker")
+    assert set(client.cpus) | set(worker.cpus) == os.sched_getaffinity(0)
+    assert worker.memory >= 2**28
+    assert not worker.emulated
+    assert "error" not in levels(local).values()
+    local.release()
+    local.release()
+
+
+def test_one_core_is_shared_and_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    local = with_cores(monkeypatch, {3})
+    client, worker = local.nodes()
+    assert client.cpus == worker.cpus == (3,)
+    assert client.shared and worker.shared
+    assert levels(local)["cores"] == "warning"
+
+
+def test_the_cpuset_of_the_session_is_respected(monkeypatch: pytest.MonkeyPatch) -> None:
+    local = with_cores(monkeypatch, {0, 1, 2, 3}, cgroup.Limits(cores=(2, 3)))
+    client, worker = local.nodes()
+    assert (client.cpus, worker.cpus) == ((2,), (3,))
+    assert not worker.shared
+
+
+def test_the_limits_of_the_session_are_respected(monkeypatch: pytest.MonkeyPatch) -> None:
+    local = with_cores(monkeypatch, {0, 1, 2, 3}, cgroup.Limits(cpu=1.5, memory=100 * 2**20 + 5))
+    assert [node.memory for node in local.nodes()] == [100 * 2**20] * 2
+    assert levels(local)["cpu quota"] == "warning"
+    assert levels(local)["memory"] == "warning"
+
+
+def test_several_workers_name_the_infrastructure_that_will_have_them() -> None:
+    local = Local(Cluster(workers=3))
+    assert [f.message for f in local.preflight() if f.level == "error"] == [
+        "infrastructure 'local' has 1 worker, not 3"
+    ]
+    with pytest.raises(InputError, match=r"1 worker, not 3; set cluster.workers: 1.*'namespaces'"):
+        local.nodes()
+
+
+def test_managers_are_refused() -> None:
+    with pytest.raises(InputError, match=r"no managers, 3 were asked for; set cluster.managers: 0"):
+        Local(Cluster(managers=3)).nodes()
+
+
+def test_hardware_threads_of_one_core_come_together(tmp_path: Path) -> None:
+    for core, physical in enumerate([0, 1, 0, 1]):  # threads 0 and 2 are one core, 1 and 3 the other
+        topology = tmp_path / f"cpu{core}" / "topology"
+        topology.mkdir(parents=True)
+        (topology / "physical_package_id").write_text("0\n")
+        (topology / "core_id").write_text(f"{physical}\n")
+    assert by_neighbourhood((0, 1, 2, 3), tmp_path) == (0, 2, 1, 3)
+    assert by_neighbourhood((1, 0), tmp_path / "absent") == (0, 1)

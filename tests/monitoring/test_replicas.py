@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from loadstone.infrastructure.cgroup import Usage
+from loadstone.model.deployment import Deployment
+from loadstone.monitoring.replicas import Window
+from tests.experiments.fakes import FakeOrchestrator
+from tests.orchestration.conftest import SERVICES, deployed, parse, two_nodes
+
+
+class Counting(FakeOrchestrator):
+    """An orchestrator whose replicas use more each time one asks."""
+
+    readings = 0
+    peaks = True
+
+    def usage(self) -> dict[str, Usage]:
+        self.readings += 1
+        n = self.readings
+        return {
+            replica.name: Usage(1.5 * n, 10 * n, 4 * n, 0.25 * n, 1000 * n, 2000 * n, n - 1, 3)
+            for replica in self.deployment.replicas
+            if n == 1 or replica.service != "frontend"
+        }
+
+    def new_peaks(self) -> bool:
+        return self.peaks
+
+
+@pytest.fixture
+def deployment() -> Deployment:
+    return deployed(parse(SERVICES), two_nodes())
+
+
+def test_a_row_is_the_difference_of_two_readings(deployment: Deployment, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = iter([100.0, 102.0])
+    monkeypatch.setattr("time.monotonic", lambda: next(now))
+    window = Window(Counting(deployment, Path()))
+    window.start()
+    window.stop()
+    rows = {row["replica"]: row for row in window.rows()}
+    assert set(rows) == {"memcached-geo-1", "documents-geo-1", "geo-1"}  # the front end was gone at the end
+    assert rows["geo-1"] == {
+        "replica": "geo-1", "service": "geo", "tier": "logic", "node": "worker-1", "window_s": 2.0,
+        "cpu_s": 1.5, "cpu": 0.75, "cpu_limit": 0.25, "periods": 10, "throttled_periods": 4, "throttled_s": 0.25,
+        "memory": 2000, "memory_peak": 4000, "memory_peak_of": "window", "memory_limit": 32 * 2**20,
+        "oom_kills": 1, "processes": 3,
+    }  # fmt: skip
+
+
+def test_it_follows_the_driver_s_phases(deployment: Deployment) -> None:
+    orchestrator = Counting(deployment, Path())
+    window = Window(orchestrator)
+    for phase in ("warmup", "warmup", "measure", "measure", "drain", "drain"):
+        window.follow(phase)
+    assert orchestrator.readings == 2
+    assert len(window.rows()) == 3
+    assert orchestrator.readings == 2
+
+
+def test_a_window_that_never_began_has_no_rows_and_one_that_was_cut_short_has(deployment: Deployment) -> None:
+    window = Window(Counting(deployment, Path()))
+    assert window.rows() == []
+    window.follow("measure")
+    assert len(window.rows()) == 3
+
+
+def test_what_is_not_counted_stays_unknown(deployment: Deployment) -> None:
+    class Blind(Counting):
+        peaks = False
+
+        def usage(self) -> dict[str, Usage]:
+            return {"geo-1": Usage(1.0, None, None, None, 5, None, None, 1)}
+
+    window = Window(Blind(deployment, Path()))
+    window.start()
+    (row,) = window.rows()
+    assert row["throttled_s"] is None and row["oom_kills"] is None and row["memory_peak"] is None
+    assert row["memory_peak_of"] == "life"
+    assert row["cpu_s"] == 0
