@@ -199,9 +199,9 @@ def _search_doubts(searched: Searched | None, precision: float | None) -> Iterat
     if precision is not None and error > precision:
         yield f"the interval is within {error:.1%}, not {precision:.1%}: the search was cut short or ran out of trials"
     if searched.confirmed is None:
-        yield "not confirmed: the two confirming trials at 0.95 and 1.05 of it were not both run"
+        yield "not confirmed: the two confirming trials, at 0.95 and 1.05 of it, were not both run"
     elif not searched.confirmed:
-        yield "the confirmation contradicted: the trial at 0.95 of it should have held, the one at 1.05 not"
+        yield "the confirmation contradicted: at 0.95 of the breaking point it should have held, at 1.05 not"
     yield from searched.result.warnings
 
 

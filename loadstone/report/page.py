@@ -174,7 +174,7 @@ def _render(content: Content, figures: list[Shown], files: dict[str, str]) -> st
         deployments=_deployments(content),
         facts=list(_facts(content)),
         origin=list(_origin(content)),
-        repeat=_repeat(content),
+        repeat=repeat(content),
     )
 
 
@@ -264,7 +264,7 @@ def _value(key: str, value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _repeat(content: Content) -> dict[str, str]:
+def repeat(content: Content) -> dict[str, str]:
     """The command that was given, and the one that repeats it from this folder's own files."""
     given = content.run.provenance.get("command")
     overrides = [part for text in content.run.plan.get("overrides") or [] for part in ("--set", str(text))]

@@ -23,7 +23,7 @@ def answer(content: Content) -> str:
     shown = [treatment for treatment in content.treatments if len(treatment.trials)]
     if all(treatment.count("invalid") == len(treatment.trials) for treatment in shown):
         count = len(content.run.trials)
-        subject = "The only trial is" if count == 1 else f"All {format.count(count)} trials are"
+        subject = {1: "The only trial is", 2: "Both trials are"}.get(count, f"All {format.count(count)} trials are")
         return f"**{subject} invalid**: nothing can be said about {content.application}."
     if len(shown) == 1:
         return f"{content.application} {finding(content, shown[0])}"
@@ -70,10 +70,11 @@ def _found_by_search(content: Content, searched: Searched) -> str:
 
 
 def _found_at_rates(content: Content, treatment: Treatment) -> str:
-    trials = format.plural(treatment.count("held") + treatment.count("not held"), "trial")
+    valid = treatment.count("held") + treatment.count("not held")
+    trials = "its only valid trial" if valid == 1 else f"all of {format.plural(valid, 'trial')}"
     up_to, from_ = treatment.held_up_to, treatment.breaks_from
     if from_ is None:
-        return f"held {slo(content)} in all of {trials}, up to **{format.rate(up_to)}**, the highest rate tried."
+        return f"held {slo(content)} in {trials}, up to **{format.rate(up_to)}**, the highest rate tried."
     there = [row for row in treatment.rows() if row["rate"] == from_ and row["verdict"] != "invalid"]
     broke = sum(row["verdict"] == "not held" for row in there)
     failed = f"at {format.rate(from_)} {broke} of {format.plural(len(there), 'trial')} did not hold"

@@ -36,8 +36,8 @@ def operations(content: Content) -> Figure | None:
         axes.set_ylim(-0.6, len(names) - 0.4)
         axes.grid(axis="y", visible=False)
         style.plain_scale(axes, "x", [row[name] for row in everything for name in ("p50_ms", "p99_ms")])
-        loads = [f"{v} at {format.number(r)}" for v, r in {row["verdict"]: row["rate"] for row in rows}.items()]
-        axes.set_xlabel(f"latency (ms)\n{', '.join(loads)} req/s")
+        loads = {row["verdict"]: format.number(row["rate"]) for row in rows}
+        axes.set_xlabel(f"latency (ms) at {' and '.join(loads.values())} req/s")
     style.legend(figure, [_handle(verdict) for verdict in _PLACE if any(r["verdict"] == verdict for r in everything)])
     return figure
 
@@ -49,6 +49,6 @@ def _names(rows: list[dict[str, Any]]) -> list[str]:
 
 
 def _handle(verdict: str) -> Line2D:
-    what = "highest load that held" if verdict == "held" else "lowest above it that did not hold"
+    what = "highest load held" if verdict == "held" else "lowest above it not held"
     marker = style.VERDICTS[verdict]["marker"]
     return Line2D([], [], color=_PLACE[verdict][1], marker=marker, markersize=5, label=f"{what}: median to P99")

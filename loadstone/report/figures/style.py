@@ -60,7 +60,7 @@ _RC: dict[Any, Any] = {
     "svg.hashsalt": "loadstone",
     "pdf.fonttype": 42,
 }
-WIDTH, HEIGHT = 6.6, 3.7
+WIDTH, HEIGHT = 5.8, 3.5
 """Inches: a text column, so that labels keep their size in a paper."""
 
 

@@ -1,0 +1,105 @@
+"""A run on the terminal: the answer, what is doubtful, breaking points or rates, the last trials."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from loadstone.report import content as contents
+from loadstone.report import format, words
+from loadstone.report.content import Content
+
+LAST_TRIALS = 8
+_MARK = {"held": ("● held", "green"), "not held": ("✕ not held", "yellow"), "invalid": ("△ invalid", "dim")}
+
+
+def render(run_folder: Path) -> RenderableType:
+    """What ``loadstone status`` and ``loadstone report`` print. Raises InputError where there is no run."""
+    content = contents.gather(run_folder)
+    parts: list[RenderableType] = [_bold(words.answer(content))]
+    parts += [Text.assemble("! ", text, style="yellow") for text in words.warnings(content)]
+    if content.rows("breaking_points") and len(content.run.trials):
+        parts.append(_breaking_points(content))
+    if content.rows("rates"):
+        parts.append(_rates(content))
+    if len(content.run.trials):
+        parts.append(_trials(content))
+    return Group(*parts)
+
+
+def _bold(text: str) -> Text:
+    result = Text()
+    for index, part in enumerate(re.split(r"\*\*", text)):
+        result.append(part, style="bold" if index % 2 else "")
+    return result
+
+
+def _table(title: str, columns: list[tuple[str, bool]]) -> Table:
+    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+    for name, number in columns:
+        table.add_column(name, justify="right" if number else "left", no_wrap=number)
+    return table
+
+
+def _breaking_points(content: Content) -> Table:
+    columns = [("treatment", False), ("req/s", True), ("95 % interval", True), ("capacity", True), ("trials", True)]
+    table = _table("Breaking points", columns)
+    for row in content.rows("breaking_points"):
+        name = row["treatment"] if row["search"] is None else f"  search {row['search']}"
+        trials = f"{row['full_trials']} + {row['bracket_trials']}"
+        if row["breaking_point"] is None:
+            bounds = {
+                "above": f"> {format.number(row['low'])}",
+                "below": f"< {format.number(row['high'])}",
+                "bracketed": f"{format.number(row['low'])} to {format.number(row['high'])}",
+            }
+            table.add_row(Text(name), bounds.get(row["known"], format.NOTHING), "", "", trials)
+            continue
+        interval = format.interval(row["breaking_point_low"], row["breaking_point_high"])
+        point, capacity = format.number(row["breaking_point"]), format.number(row["capacity"])
+        table.add_row(Text(name), Text(point, "bold"), Text(interval), capacity, trials)
+    return table
+
+
+def _rates(content: Content) -> Table:
+    columns = [
+        ("treatment", False),
+        ("offered", True),
+        ("held", True),
+        ("completed", True),
+        ("P50", True),
+        ("P99", True),
+    ]
+    table = _table("At fixed rates (medians)", columns)
+    for row in content.rows("rates"):
+        table.add_row(
+            Text(row["treatment"]),
+            format.number(row["rate"]),
+            f"{row['held']} of {row['held'] + row['not_held']}",
+            format.number(row["throughput"]),
+            format.milliseconds(row["p50_ms"]),
+            format.milliseconds(row["p99_ms"]),
+        )
+    return table
+
+
+def _trials(content: Content) -> Table:
+    column, name, _ = content.percentile
+    columns = [("#", True), ("treatment", False), ("phase", False), ("offered", True), (name, True), ("verdict", False)]
+    trials: list[dict[str, Any]] = content.rows("trials")
+    several = len(content.treatments) > 1
+    shown = [column for column in columns if several or column[0] != "treatment"]
+    table = _table("Last trials", [*shown, ("why", False)])
+    for row in trials[-LAST_TRIALS:]:
+        cells: list[Text] = [Text(str(row["order"]))]
+        cells += [Text(row["treatment"])] if several else []
+        cells += [Text(row["phase"]), Text(format.number(row["rate"])), Text(format.milliseconds(row[column]))]
+        cells += [Text(*_MARK[row["verdict"]]), Text("; ".join(row["reasons"]))]
+        table.add_row(*cells)
+    return table
