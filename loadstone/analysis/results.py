@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ import pyarrow.parquet
 import yaml
 from pydantic import ValidationError
 
+from loadstone.analysis import trial_files
 from loadstone.analysis.schema import factors_of, schema
 from loadstone.model.errors import InputError
 from loadstone.model.slo import Slo
@@ -59,8 +60,8 @@ class Run:
         return bool((self.study.get("load") or {}).get("capacity"))
 
     def of_trial(self, trial_id: str, file: str) -> Any:
-        """A JSON file of one trial (``summary.json``, ``usage.json`` ...); None where it is missing or damaged."""
-        return _json(self.folder / "trials" / trial_id / file)[0]
+        """``summary.json``, ``audit.json``, ``checks.json`` or ``usage.json``; None where it is missing or damaged."""
+        return trial_files.read(self.folder / "trials" / trial_id, file)[0]
 
 
 def find(path: Path) -> Path:
@@ -140,7 +141,21 @@ def _trials(folder: Path, warnings: list[str]) -> pa.Table:
     unfinished = [path.name for path in sorted(folder.glob("trials/*/")) if not (path / "trial.json").exists()]
     if unfinished:
         warnings.append(f"no verdict yet, or interrupted: {_listed('trial', unfinished)}")
+    warnings.extend(_damaged(folder, table))
     return table.sort_by([("order", "ascending"), ("started", "ascending")])
+
+
+def _damaged(folder: Path, table: pa.Table) -> Iterator[str]:
+    """Trials whose own files cannot be used: their row counts, their details are not shown."""
+    if table.num_rows and not (folder / "trials").is_dir():
+        yield "there is no folder trials: spectrum, operations, CPU and audits cannot be shown"
+        return
+    found = []
+    for row in table.select(["trial_id", "offered"]).to_pylist():
+        wrong = trial_files.problems(folder / "trials" / row["trial_id"], row["offered"] is not None)
+        found += [f"{row['trial_id']} {problem}" for problem in wrong]
+    if found:
+        yield f"not shown, as files are damaged: {_listed('file', found)}"
 
 
 def _parquet(file: Path) -> tuple[pa.Table | None, str]:

@@ -14,7 +14,7 @@ from loadstone.analysis import results
 from loadstone.model.columns import markdown
 from loadstone.model.errors import InputError
 from loadstone.report import content as contents
-from loadstone.report import page, words
+from loadstone.report import facts, page, words
 
 _README = """\
 # {name}: a run of Loadstone
@@ -43,8 +43,9 @@ To repeat it, in this folder: `{again}`. To make the report anew: `loadstone rep
 def export(run_folder: Path, target: Path) -> Path:
     """Pack the run and a fresh report into ``target`` (``.zip`` or ``.tar.gz``) and return it.
 
-    A README that says what is what is written into the run first. The same run gives the same bytes: names are sorted, dates and owners are left out. Hidden files and links stay
-    behind. Raises InputError for another kind of archive, a folder that is not there, or where there is no run.
+    A README that says what is what is written into the run first. The same run gives the same bytes: names are
+    sorted, dates and owners are left out. Hidden files and links stay behind. Raises InputError for another kind of
+    archive, a folder that is not there, or where there is no run.
     """
     pack = {".zip": _zip, ".tar.gz": _tar}.get(_suffix(target))
     if pack is None:
@@ -72,7 +73,7 @@ def _suffix(target: Path) -> str:
 
 def _readme(folder: Path) -> str:
     content = contents.gather(folder)
-    again = page.repeat(content)["again"]
+    again = facts.repeat(content)["again"]
     return _README.format(name=content.run.name, answer=words.answer(content), again=again, columns=markdown())
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import re
-import shlex
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from matplotlib.figure import Figure
 
 from loadstone.analysis import latency, summary
 from loadstone.report import content as contents
-from loadstone.report import format, tables, words
+from loadstone.report import facts, format, tables, words
 from loadstone.report.content import Content
 from loadstone.report.figures import cpu, load, operations, spectrum, style
 from loadstone.report.inline import inline
@@ -171,10 +170,10 @@ def _render(content: Content, figures: list[Shown], files: dict[str, str]) -> st
         verdicts={v: sum(t.count(v) for t in content.treatments) for v in ("held", "not held", "invalid")},
         common=set(summary.trial_warnings(content.run.trials)),
         evidence=content.evidence,
-        deployments=_deployments(content),
-        facts=list(_facts(content)),
-        origin=list(_origin(content)),
-        repeat=repeat(content),
+        deployments=facts.deployments(content),
+        facts=list(facts.study(content)),
+        origin=list(facts.origin(content)),
+        repeat=facts.repeat(content),
     )
 
 
@@ -192,83 +191,3 @@ def _forest(rows: list[dict[str, Any]]) -> dict[str, float]:
     """The common axis of the intervals in the table of breaking points, in requests/s."""
     ends = [row[name] for row in rows for name in ("breaking_point_low", "breaking_point_high") if row[name]]
     return {"low": 0.95 * min(ends), "high": 1.05 * max(ends)} if ends else {}
-
-
-def _deployments(content: Content) -> list[dict[str, Any]]:
-    """By treatment: the replicas of its last audit, each with what the kernel said was in force."""
-    found = []
-    for treatment in content.treatments:
-        rows = content.rows("audit", treatment=treatment.label)
-        if not rows:
-            continue
-        last = rows[-1]["trial_id"]
-        replicas: dict[str, dict[str, Any]] = {}
-        for row in rows:
-            if row["trial_id"] == last:
-                replicas.setdefault(row["replica"], {"on": row["node"]})[row["what"]] = row
-        what = list(dict.fromkeys(row["what"] for row in rows if row["trial_id"] == last))
-        found.append({"treatment": treatment.label, "trial": last, "what": what, "replicas": replicas})
-    return found
-
-
-def _facts(content: Content) -> Iterator[tuple[str, str]]:
-    """What the page says of the study in one line under its name."""
-    study, trials = content.run.study, content.run.trials
-    load_, trial = study.get("load") or {}, study.get("trial") or {}
-    yield "Application", content.application
-    if workload := study.get("workload"):
-        yield "Workload", str(workload)
-    yield "SLO", words.slo(content)
-    if arrival := load_.get("arrival"):
-        yield "Arrivals", f"{arrival}, open loop"
-    if window := trial.get("duration"):
-        yield "Window", f"{window} after {trial.get('warmup', '0s')} of warm-up"
-    documents = sorted(set(trials["documents"].to_pylist()))
-    if documents:
-        yield "Documents", ", ".join(documents)
-    if len(trials):
-        yield "Started", str(min(trials["started"].to_pylist()))[:16].replace("T", " ")
-
-
-def _origin(content: Content) -> Iterator[tuple[str, str]]:
-    """Provenance as names and values, nested ones with their path."""
-    order = ("loadstone", "stone", "python", "time")
-    provenance = content.run.provenance
-    first = {name: provenance[name] for name in order if name in provenance}
-    yield from _flat({**first, **{k: v for k, v in provenance.items() if k not in ("warnings", "command")}})
-    load_ = content.run.study.get("load") or {}
-    if "seed" in load_:
-        yield "seed", f"{load_['seed']} (each trial's own stands in its trial.json)"
-    for name in ("application_digest", "source"):
-        if value := content.run.plan.get(name):
-            yield name.replace("_", " "), str(value)
-
-
-def _flat(value: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
-    for key, inner in value.items():
-        name = f"{prefix}{key}".replace("_", " ")
-        if isinstance(inner, dict):
-            yield from _flat(inner, f"{prefix}{key}: ")
-        elif isinstance(inner, list) and inner and all(isinstance(item, dict) for item in inner):
-            for item in inner:
-                label = str(item.get("name", ""))
-                rest = ", ".join(f"{k} {_value(k, v)}" for k, v in item.items() if k != "name")
-                yield f"{name.rstrip('s')} {label}", rest
-        else:
-            yield name.removesuffix(" bytes"), _value(key, inner)
-
-
-def _value(key: str, value: Any) -> str:
-    if key.startswith("memory") and isinstance(value, int):
-        return format.size(value)
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-
-
-def repeat(content: Content) -> dict[str, str]:
-    """The command that was given, and the one that repeats it from this folder's own files."""
-    given = content.run.provenance.get("command")
-    overrides = [part for text in content.run.plan.get("overrides") or [] for part in ("--set", str(text))]
-    return {
-        "given": shlex.join(map(str, given)) if isinstance(given, list) else str(given or ""),
-        "again": shlex.join(["loadstone", "run", "study.yaml", *overrides]),
-    }
