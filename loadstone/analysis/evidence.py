@@ -60,7 +60,7 @@ def gather(run: Run, treatments: list[Treatment]) -> Evidence:
 def _rows(run: Run, trial: Row, file: str) -> list[dict[str, Any]]:
     content = run.of_trial(trial["trial_id"], file)
     place = {"trial_id": trial["trial_id"], "treatment": trial["treatment"]}
-    return [place | row for row in content] if isinstance(content, list) else []
+    return [place | row for row in content or []]
 
 
 _AUDIT = pa.schema(

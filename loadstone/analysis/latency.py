@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -106,13 +105,10 @@ def spectrum(run: Run, treatment: Treatment) -> pa.Table:
     """Latency in ms by percentile of the trials of ``near_shares``, from their summaries."""
     rows = []
     for portion, row in near_shares(treatment):
-        summary = _mapping(run.of_trial(row["trial_id"], "summary.json"))
-        for point in summary.get("spectrum") or []:
-            percentile, intended, service = point
-            rows.append(
-                _trial(row)
-                | {"share": portion, "percentile": percentile, "latency_ms": intended, "service_ms": service}
-            )
+        summary = run.of_trial(row["trial_id"], "summary.json") or {}
+        for percentile, intended, service in summary.get("spectrum", []):
+            point = {"share": portion, "percentile": percentile, "latency_ms": intended, "service_ms": service}
+            rows.append(_trial(row) | point)
     return pa.Table.from_pylist(rows, schema=_SPECTRUM)
 
 
@@ -120,8 +116,8 @@ def operations(run: Run, treatment: Treatment) -> pa.Table:
     """Counts and latency by operation of the trials of ``beside_breaking_point``, from their summaries."""
     rows = []
     for row in beside_breaking_point(treatment):
-        summary = _mapping(run.of_trial(row["trial_id"], "summary.json"))
-        for operation in summary.get("operations") or []:
+        summary = run.of_trial(row["trial_id"], "summary.json") or {}
+        for operation in summary.get("operations", []):
             counts, latency = operation["counts"], operation["latency_ms"]
             offered, completed = counts["offered"], counts["completed"]
             intended = latency["intended"]
@@ -130,18 +126,14 @@ def operations(run: Run, treatment: Treatment) -> pa.Table:
                 | {"operation": operation["name"], "offered": offered, "completed": completed}
                 | {"dropped_share": 1 - completed / offered if offered else None}
                 | {"violations": operation.get("violations")}
-                | {f"{name}_ms": intended.get(name) for name in ("p50", "p95", "p99", "p999", "max")}
-                | {"service_p99_ms": (latency.get("service") or {}).get("p99")}
+                | {f"{name}_ms": intended[name] for name in ("p50", "p95", "p99", "p999", "max")}
+                | {"service_p99_ms": latency["service"]["p99"]}
             )
     return pa.Table.from_pylist(rows, schema=_OPERATIONS)
 
 
 def _trial(row: Row) -> Row:
     return {name: row[name] for name in ("trial_id", "treatment", "phase", "rate", "verdict")}
-
-
-def _mapping(content: Any) -> dict[str, Any]:
-    return content if isinstance(content, dict) else {}
 
 
 _TRIAL = [
