@@ -79,7 +79,7 @@ def _node(deployment: Deployment, wanted: str, cores: tuple[int, ...]) -> str:
 def usage_from_proc(pid: int) -> Usage:
     """What a process and its children have used, where no control group counts: no throttling, no kills.
 
-    The processor time of children counts once they have ended and their parent has taken note.
+    Memory is the sum of what each process has resident, so pages that they share count more than once.
     """
     cpu_s, memory, peak, pids = 0.0, 0, 0, 0
     with contextlib.suppress(psutil.NoSuchProcess):

@@ -12,12 +12,7 @@ from loadstone.infrastructure.cores import format_cores
 from loadstone.model.deployment import Deployment, Replica
 from loadstone.model.software import AsProcess, Software
 from loadstone.model.units import format_memory
-
-BASE_PORT = 20_000
-"""Below the range that Linux hands out to outgoing connections (32768 and up)."""
-
-Ports = dict[str, dict[str, int]]
-"""Port numbers by replica and by the port's name."""
+from loadstone.orchestration.ports import Ports, preferred_ports
 
 
 @dataclass(frozen=True)
@@ -72,22 +67,6 @@ class Command:
             "stop_signal": self.stop_signal,
         }
         return {key: value for key, value in shown.items() if value}
-
-
-def preferred_ports(deployment: Deployment) -> Ports:
-    """The ports of a deployment while none is taken: the entry keeps its own, the others count up from the base."""
-    ports: Ports = {}
-    number = BASE_PORT
-    for replica in deployment.replicas:
-        ports[replica.name] = {}
-        for name, declared in replica.ports.items():
-            entry = replica.service == deployment.entry_service and name == deployment.entry_port
-            if entry and replica.index == 1:
-                ports[replica.name][name] = declared
-            else:
-                ports[replica.name][name] = number
-                number += 1
-    return ports
 
 
 def symbolic_site(deployment: Deployment) -> Site:

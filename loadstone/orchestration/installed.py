@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
+import pwd
 import re
 import shutil
 import subprocess
 from pathlib import Path
 
+from loadstone.infrastructure.base import Finding
 from loadstone.model.errors import DeploymentError
-from loadstone.model.software import AsProcess
+from loadstone.model.software import AsProcess, Software
 from loadstone.orchestration.running import run_as
 
 
@@ -27,7 +30,35 @@ def data_root() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "loadstone"
 
 
-def find_program(process: AsProcess) -> str | None:
+def inspect(name: str, software: Software) -> Finding:
+    """Whether software can run as a process here."""
+    process = software.process
+    if process is None:
+        return Finding(name, "error", f"{name} cannot run as a process", "choose another orchestrator")
+    found = _find(process)
+    if found is None:
+        places = " or ".join(process.program)
+        remedy = f"install {process.package}" + (", or set documents: postgres" if name == "mongodb" else "")
+        return Finding(name, "error", f"{name} is not installed: no {places}", remedy)
+    if process.user is not None and os.geteuid() == 0:
+        try:
+            pwd.getpwnam(process.user)
+        except KeyError:
+            message = f"{name} must not run as root, and there is no user {process.user!r}"
+            return Finding(name, "error", message, f"make that user, or install {process.package}")
+    return Finding(name, "ok", f"{found} {version(found)}")
+
+
+def program(name: str, software: Software) -> str:
+    """The path of the program; raises DeploymentError with the remedy where there is none."""
+    finding = inspect(name, software)
+    found = _find(software.process) if software.process else None
+    if finding.level == "error" or found is None:
+        raise DeploymentError(finding.message, finding.remedy)
+    return found
+
+
+def _find(process: AsProcess) -> str | None:
     """The first of the places where the program is; of several versions that a glob finds, the newest."""
     for place in process.program:
         if "/" not in place:
@@ -45,6 +76,7 @@ def _by_numbers(path: Path) -> list[int]:
     return [int(number) for number in re.findall(r"\d+", str(path))]
 
 
+@functools.cache
 def version(program: str) -> str:
     """The version number that a program says of itself."""
     result = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)

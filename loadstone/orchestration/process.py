@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-import os
-import pwd
 import shutil
 import signal
-import socket
 import time
 from pathlib import Path
 from typing import ClassVar
@@ -22,17 +19,9 @@ from loadstone.model.errors import DeploymentError, PreflightError
 from loadstone.orchestration import running, state
 from loadstone.orchestration.auditing import audit_process, usage_from_proc
 from loadstone.orchestration.base import Orchestrator
-from loadstone.orchestration.commands import (
-    Command,
-    Ports,
-    Site,
-    address,
-    commands,
-    preferred_ports,
-    processes_yaml,
-    symbolic_site,
-)
-from loadstone.orchestration.installed import data_root, find_program, prepare_data, version
+from loadstone.orchestration.commands import Command, Site, address, commands, processes_yaml, symbolic_site
+from loadstone.orchestration.installed import data_root, inspect, prepare_data, program, version
+from loadstone.orchestration.ports import Ports, free_ports
 from loadstone.orchestration.probing import why_not_ready
 
 _GRACE_S = 5.0
@@ -58,14 +47,13 @@ class Process(Orchestrator):
         super().__init__(deployment.model_copy(update={"warnings": tuple(warnings)}), folder)
         self._entry: state.Entry | None = None
         self._commands: dict[str, Command] = {}
+        self._spawned: dict[str, int] = {}
         self._exit_codes: dict[str, int] = {}
 
     # What will be started
 
     def preflight(self) -> list[Finding]:
-        findings = [
-            Finding("limits", "warning", warning) for warning in _own_warnings(self.deployment, self._unlimited)
-        ]
+        findings = [Finding("deployment", "warning", warning) for warning in self.deployment.warnings]
         if self._unlimited is None:
             message = f"CPU, memory and cores by control groups (version {self._groups.version})"
             findings.append(Finding("limits", "ok", message))
@@ -74,38 +62,13 @@ class Process(Orchestrator):
                 findings.append(Finding("stone", "ok", str(stone_binary())))
             except PreflightError as error:
                 findings.append(Finding("stone", "error", str(error)))
-        return findings + [self._software_finding(name) for name in self.deployment.software]
-
-    def _software_finding(self, name: str) -> Finding:
-        process = self.deployment.software[name].process
-        if process is None:
-            return Finding(name, "error", f"{name} cannot run as a process", "choose another orchestrator")
-        program = find_program(process)
-        if program is None:
-            other = ", or set documents: postgres" if name == "mongodb" else ""
-            remedy = f"install {process.package}{other}"
-            return Finding(name, "error", f"{name} is not installed: no {' or '.join(process.program)}", remedy)
-        if process.user is not None and os.geteuid() == 0:
-            try:
-                pwd.getpwnam(process.user)
-            except KeyError:
-                return Finding(name, "error", f"{name} must not run as root, and there is no user {process.user!r}",
-                               f"make that user, or install {process.package}")  # fmt: skip
-        return Finding(name, "ok", f"{program} {version(program)}")
+        return findings + [inspect(name, software) for name, software in self.deployment.software.items()]
 
     def render(self) -> dict[str, str]:
         return {"processes.yaml": processes_yaml(self.deployment, symbolic_site(self.deployment))}
 
     def versions(self) -> dict[str, str]:
-        return {name: version(self._program(name)) for name in self.deployment.software}
-
-    def _program(self, name: str) -> str:
-        finding = self._software_finding(name)
-        process = self.deployment.software[name].process
-        program = find_program(process) if process else None
-        if finding.level == "error" or program is None:
-            raise DeploymentError(finding.message, finding.remedy)
-        return program
+        return {name: version(program(name, software)) for name, software in self.deployment.software.items()}
 
     # Starting
 
@@ -119,7 +82,7 @@ class Process(Orchestrator):
     def _begin(self) -> state.Entry:
         """This deployment's journal entry; written now if nothing of it was started yet."""
         if self._entry is None and state.load(self.deployment.name) is None:
-            ports = _free(preferred_ports(self.deployment))
+            ports = free_ports(self.deployment)
             place = self._unused_place()
             entry = state.Entry(
                 name=self.deployment.name,
@@ -175,7 +138,7 @@ class Process(Orchestrator):
         )
 
     def _site(self, entry: state.Entry) -> Site:
-        programs = {name: self._program(name) for name in self.deployment.software}
+        programs = {name: program(name, software) for name, software in self.deployment.software.items()}
         if any(replica.stone for replica in self.deployment.replicas):
             programs["stone"] = str(stone_binary())
         return Site({replica.name: replica.ports for replica in entry.replicas}, programs, entry.data)
@@ -184,13 +147,14 @@ class Process(Orchestrator):
         name, user = command.replica.name, command.user
         try:
             if command.data is not None:
-                software = command.replica.software or ""
-                prepare_data(software, self._program(software), command.initialise, user, Path(command.data))
+                name_of = command.replica.software or ""
+                found = program(name_of, self.deployment.software[name_of])
+                prepare_data(name_of, found, command.initialise, user, Path(command.data))
             groups = []
             if entry.group is not None:
                 self._groups.make(f"{entry.group}/{name}", command.limits)
                 groups = self._groups.joining(f"{entry.group}/{name}")
-            running.spawn(
+            self._spawned[name] = running.spawn(
                 command.argv,
                 command.environment,
                 log=Path(entry.folder, "logs", f"{name}.log"),
@@ -233,18 +197,21 @@ class Process(Orchestrator):
     def _death(self, name: str) -> str | None:
         """A sentence if the replica was started and does not run any more."""
         identity = self._identity(name)
-        if identity is None or running.is_alive(identity):
+        pid = identity.pid if identity is not None else self._spawned.get(name)
+        if pid is None or (identity is not None and running.is_alive(identity)):
             return None
-        if (code := running.exit_code(identity.pid)) is not None:
+        if (code := running.exit_code(pid)) is not None:
             self._exit_codes[name] = code
+        if identity is None and name not in self._exit_codes:  # about to write its record
+            return None
         code = self._exit_codes.get(name)
         if code is None:
             how = "ended"
         elif code < 0:
-            how = f"was killed by SIG{signal.Signals(-code).name.removeprefix('SIG')}"
+            how = f"was killed by signal {-code} ({signal.strsignal(-code)})"
         else:
             how = f"ended with exit code {code}"
-        return f"{name} (pid {identity.pid}) {how}"
+        return f"{name} (pid {pid}) {how}"
 
     def _last_words(self, name: str) -> str:
         lines = self._tail(name, _LAST_LINES).splitlines()
@@ -253,8 +220,9 @@ class Process(Orchestrator):
         return "\n  its last log lines:\n" + "\n".join(f"    {line}" for line in lines)
 
     def events(self) -> list[str]:
-        if self._entry is None:
+        if self._entry is None and state.load(self.deployment.name) is None:
             return []
+        self._attach()
         sentences = []
         for name, command in self._commands.items():
             if (death := self._death(name)) is not None:
@@ -262,8 +230,8 @@ class Process(Orchestrator):
             used = self._usage(name, command)
             if used is not None and used.oom_kills:
                 limit = command.as_data()["limits"]["memory"]
-                sentences.append(f"{name} ran out of memory: the kernel killed {used.oom_kills} of its processes"
-                                 f" (limit {limit})")  # fmt: skip
+                killed = f"the kernel killed {used.oom_kills} of its processes"
+                sentences.append(f"{name} ran out of memory: {killed} (limit {limit})")
         return sentences
 
     def logs(self, service: str | None = None, lines: int = 50) -> dict[str, str]:
@@ -272,7 +240,8 @@ class Process(Orchestrator):
 
     def _tail(self, name: str, lines: int) -> str:
         try:
-            text = (self.folder / "logs" / f"{name}.log").read_text(encoding="utf-8", errors="replace")
+            folder = Path(self._entry.folder) if self._entry else self.folder
+            text = (folder / "logs" / f"{name}.log").read_text(encoding="utf-8", errors="replace")
         except OSError:
             return ""
         return "\n".join(text.splitlines()[-lines:])
@@ -334,7 +303,11 @@ class Process(Orchestrator):
         if entry.group is not None:
             groups.kill(entry.group)
             groups.remove(entry.group)
-        shutil.rmtree(entry.data, ignore_errors=True)
+        if Path(entry.data).exists():
+            try:
+                shutil.rmtree(entry.data)
+            except OSError as error:
+                raise DeploymentError(f"cannot remove {entry.data}: {error.strerror}", "remove it by hand") from None
         state.forget(entry.name)
         return [f"{entry.name} ({len(ended)} of its {len(entry.replicas)} processes were running)"]
 
@@ -350,23 +323,3 @@ def _own_warnings(deployment: Deployment, unlimited: str | None) -> list[str]:
             " before them: only the first is reached by requests"
         )
     return warnings
-
-
-def _free(preferred: Ports) -> Ports:
-    """The preferred ports, those that are taken replaced by the next free ones above all of them."""
-    numbers = {number for ports in preferred.values() for number in ports.values()}
-    spare = iter(number for number in range(max(numbers, default=0) + 1, 65_536) if _is_free(number))
-    return {
-        replica: {name: number if _is_free(number) else next(spare) for name, number in ports.items()}
-        for replica, ports in preferred.items()
-    }
-
-
-def _is_free(port: int) -> bool:
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind(("127.0.0.1", port))
-        except OSError:
-            return False
-        return True

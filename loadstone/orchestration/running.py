@@ -138,7 +138,8 @@ def stop(processes: Sequence[tuple[Identity, str]], grace_s: float) -> None:
 def _kill_family(pid: int) -> None:
     with contextlib.suppress(psutil.NoSuchProcess):
         parent = psutil.Process(pid)
-        for process in [*parent.children(recursive=True), parent]:
+        family = [*parent.children(recursive=True), parent]
+        for process in family:
             with contextlib.suppress(psutil.NoSuchProcess):
                 process.kill()
-        psutil.wait_procs([parent], timeout=10)
+        psutil.wait_procs(family, timeout=10)

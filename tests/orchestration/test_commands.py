@@ -4,14 +4,13 @@ import yaml
 
 from loadstone.applications import catalogue
 from loadstone.orchestration.commands import (
-    BASE_PORT,
     Command,
     Site,
     commands,
-    preferred_ports,
     processes_yaml,
     symbolic_site,
 )
+from loadstone.orchestration.ports import BASE_PORT, preferred_ports
 from tests.orchestration.conftest import SERVICES, deployed, parse, two_nodes
 
 

@@ -117,10 +117,10 @@ def test_a_death_is_an_event_and_fails_the_audit(stores: Process) -> None:
     end = time.monotonic() + 30
     while not stores.events() and time.monotonic() < end:
         time.sleep(0.02)
-    assert stores.events() == [f"cache-1 (pid {pid}) was killed by SIGKILL"]
-    assert stores.events() == [f"cache-1 (pid {pid}) was killed by SIGKILL"]  # and stays one
+    assert stores.events() == [f"cache-1 (pid {pid}) was killed by signal 9 (Killed)"]
+    assert stores.events() == [f"cache-1 (pid {pid}) was killed by signal 9 (Killed)"]  # and stays one
     assert [(row.replica, row.effective) for row in stores.audit() if not row.ok] == [("cache-1", "not running")]
-    with pytest.raises(DeploymentError, match=r"cache-1 .* was killed by SIGKILL before it was ready"):
+    with pytest.raises(DeploymentError, match=r"cache-1 .* was killed by signal 9 \(Killed\) before it was ready"):
         stores.ready()
 
 

@@ -1,0 +1,51 @@
+"""The ports of a deployment whose replicas share one address."""
+
+from __future__ import annotations
+
+import socket
+
+from loadstone.model.deployment import Deployment
+
+BASE_PORT = 20_000
+"""Below the range that Linux hands out to outgoing connections (32768 and up)."""
+
+Ports = dict[str, dict[str, int]]
+"""Port numbers by replica and by the port's name."""
+
+
+def preferred_ports(deployment: Deployment) -> Ports:
+    """The ports of a deployment while none is taken: the entry keeps its own, the others count up from the base."""
+    ports: Ports = {}
+    number = BASE_PORT
+    for replica in deployment.replicas:
+        ports[replica.name] = {}
+        for name, declared in replica.ports.items():
+            entry = replica.service == deployment.entry_service and name == deployment.entry_port
+            if entry and replica.index == 1:
+                ports[replica.name][name] = declared
+            else:
+                ports[replica.name][name] = number
+                number += 1
+    return ports
+
+
+def free_ports(deployment: Deployment) -> Ports:
+    """The preferred ports, those that are taken now replaced by the next free ones above all of them."""
+    preferred = preferred_ports(deployment)
+    highest = max((number for ports in preferred.values() for number in ports.values()), default=BASE_PORT)
+    spare = iter(number for number in range(highest + 1, 65_536) if _is_free(number))
+    return {
+        replica: {name: number if _is_free(number) else next(spare) for name, number in ports.items()}
+        for replica, ports in preferred.items()
+    }
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        # As servers do: a port whose old connections are only being wound up is free.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+        return True
