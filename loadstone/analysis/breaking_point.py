@@ -38,6 +38,8 @@ _SLOPES = np.linspace(np.log(0.003), np.log(0.3), 47)
 _SLOPE_MEDIAN, _SLOPE_SPREAD = 0.035, 0.6
 """Prior of the slope: log-normal, 95 % between 1.1 % and 11 %. A wider one costs trials; one that expects less noise
 makes the search stop too early on a noisy system (simulated with ``bench/search.py``)."""
+PRIOR_SQUARE = float(_SLOPE_MEDIAN**2 * np.exp(2 * _SLOPE_SPREAD**2))
+"""Prior mean of the slope's square: what a trial's information is inverse to."""
 NOISY = 0.08
 """Above this slope, 95 % intervals at the end of a search cover less than they say."""
 _COARSE, _FINE_POINTS = 0.01, 400
@@ -145,6 +147,11 @@ def breaking_point(belief: Posterior) -> Estimate:
 def slope_median(belief: Posterior) -> float:
     """The posterior median of the slope."""
     return _quantiles(np.log(belief.slope), belief.weight.sum(axis=0)).value
+
+
+def mean_square_slope(belief: Posterior) -> float:
+    """The posterior mean of the slope's square."""
+    return float(belief.weight.sum(axis=0) @ belief.slope**2)
 
 
 def hold_band(belief: Posterior, loads: Iterable[float]) -> Band:

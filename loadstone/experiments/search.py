@@ -185,8 +185,8 @@ def _conclude(search: Search, seen: _Seen) -> Found:
 def expected_trials(search: Search, history: Sequence[Outcome]) -> float:
     """How many more trials are to be expected, for a display of the time left; 0 when the search is over.
 
-    A wide posterior halves with every trial; once it is as narrow as the slope s, trials add up: beside the median
-    each brings Fisher information 0.53 / s^2 (probit, 0.7 slopes off), and the precision asks for (1.96 / p)^2.
+    A wide posterior halves with every trial. Once it is as narrow as the slope s, trials add up: each brings Fisher
+    information 0.53 / s^2 (probit, 0.7 slopes off the median), and the precision p asks for (1.96 / p)^2 of it.
     """
     step = next_probe(search, history)
     if not isinstance(step, Probe):
@@ -194,16 +194,17 @@ def expected_trials(search: Search, history: Sequence[Outcome]) -> float:
     seen = _sort(history)
     if len(seen.confirm) == 1:
         return 1.0
-    bracketed = step.phase != "bracket"
-    half, slope = math.log(2) / 2, 0.03
-    if bracketed:
-        belief = bp.posterior(seen.full, seen.short)
-        half, slope = bp.breaking_point(belief).precision, bp.slope_median(belief)
-    narrow = max(2 * slope, search.precision)
-    halvings = max(0.0, math.log2(half / narrow))
-    missing = (1.96 / search.precision) ** 2 - (1.96 / min(half, narrow)) ** 2
-    fine = halvings + max(0.0, missing) * slope**2 / 0.53
+    if step.phase == "bracket":
+        return max(1, 5 - len(seen.short)) + _fine_trials(search, math.log(CLOSE) / 2, bp.PRIOR_SQUARE) + len(CONFIRM)
+    belief = bp.posterior(seen.full, seen.short)
+    fine = _fine_trials(search, bp.breaking_point(belief).precision, bp.mean_square_slope(belief))
     least = seen.before_confirm + AFTER_CONTRADICTION if seen.contradicted else FINE_LEAST
     fine = min(max(fine, least - len(seen.fine)), FINE_MOST - len(seen.fine))
-    confirm = 2 - len(seen.confirm)
-    return (0 if bracketed else max(1, 4 - len(seen.short))) + fine + confirm
+    return fine + len(CONFIRM) - len(seen.confirm)
+
+
+def _fine_trials(search: Search, half: float, square: float) -> float:
+    narrow = max(2 * math.sqrt(square), search.precision)
+    known = (1.96 / half) ** 2 if half < narrow else 0.0
+    missing = max(0.0, (1.96 / search.precision) ** 2 - known)
+    return max(0.0, math.log2(half / narrow)) + missing * square / 0.53

@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+import itertools
+import math
+from statistics import NormalDist
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from loadstone.analysis import breaking_point as bp
+
+LOADS = st.floats(1.0, 1e5).map(lambda x: float(f"{x:.3g}"))
+TRIALS = st.lists(st.tuples(LOADS, st.booleans()), min_size=1, max_size=25)
+
+
+def experiment(true: float, slope: float, count: int, seed: int, offset: float = 0.7) -> list[tuple[float, bool]]:
+    """Trials ``offset`` slopes beside the truth, held as the model says (without lapses)."""
+    rng = np.random.default_rng(seed)
+    loads = [true * math.exp((offset if i % 2 else -offset) * slope) for i in range(count)]
+    return [(load, bool(math.log(true) + slope * rng.normal() > math.log(load))) for load in loads]
+
+
+def test_a_clean_step_is_found_between_its_loads() -> None:
+    trials = [(load, load < 500) for load in (300.0, 400.0, 450.0, 480.0, 490.0, 510.0, 520.0, 550.0, 600.0, 700.0)]
+    result = bp.estimate(trials)
+    assert 485 < result.breaking_point.value < 515
+    assert 440 < result.breaking_point.low < result.breaking_point.value < result.breaking_point.high < 560
+    assert result.warnings == ()
+    assert result.trials == 10
+
+
+def test_the_posterior_is_what_brute_force_says() -> None:
+    """Against the formula, evaluated point by point with the standard library."""
+    trials = [(90.0, True), (100.0, True), (105.0, False), (100.0, False), (95.0, True), (110.0, False)]
+    phi = NormalDist().cdf
+    weights: dict[float, float] = {}
+    for b, s in itertools.product(np.linspace(math.log(25), math.log(400), 1500), bp._SLOPES):
+        weight = math.exp(-0.5 * ((s - math.log(bp._SLOPE_MEDIAN)) / bp._SLOPE_SPREAD) ** 2)
+        for load, held in trials:
+            z = (b - math.log(load)) / math.exp(s)
+            weight *= bp.LAPSE / 2 + (1 - bp.LAPSE) * phi(z if held else -z)
+        weights[b] = weights.get(b, 0.0) + weight
+    points, mass = np.array(list(weights)), np.cumsum(list(weights.values()))
+    expected = [math.exp(np.interp(q, mass / mass[-1], points)) for q in (0.025, 0.5, 0.975)]
+    result = bp.estimate(trials).breaking_point
+    assert [result.low, result.value, result.high] == pytest.approx(expected, rel=0.002)
+
+
+def test_intervals_cover_the_truth_as_often_as_they_say() -> None:
+    points, capacities = 0, 0
+    for seed in range(100):
+        result = bp.estimate(experiment(1000, 0.04, 16, seed))
+        points += result.breaking_point.low <= 1000 <= result.breaking_point.high
+        capacity = 1000 * math.exp(-1.6449 * 0.04)
+        capacities += result.capacity.low <= capacity <= result.capacity.high
+    assert points >= 90  # the seeds are fixed, so this cannot flicker
+    assert capacities >= 90
+
+
+def test_a_noisy_system_has_a_wide_slope_and_says_so() -> None:
+    loads = [1000 * math.exp(step / 20) for step in range(-6, 7)]
+    quiet = bp.estimate([(load, load < 1000) for load in loads])
+    noisy = bp.estimate([(load, (index + turn) % 3 > 0) for index, load in enumerate(loads) for turn in range(3)])
+    assert quiet.slope.value < 0.04 < bp.NOISY < noisy.slope.value
+    assert not any("run to run" in warning for warning in quiet.warnings)
+    assert any("run to run" in warning for warning in noisy.warnings)
+
+
+@given(TRIALS)
+@settings(max_examples=60, deadline=None)
+def test_estimates_are_ordered_and_finite_whatever_the_trials(trials: list[tuple[float, bool]]) -> None:
+    result = bp.estimate(trials)
+    for e in (result.breaking_point, result.capacity, result.slope):
+        assert 0 < e.low <= e.value <= e.high < math.inf
+    assert result.capacity.value < result.breaking_point.value
+    belief = bp.posterior(trials)
+    assert belief.weight.sum() == pytest.approx(1)
+    assert (belief.weight >= 0).all()
+
+
+@given(TRIALS, st.randoms())
+@settings(max_examples=30, deadline=None)
+def test_the_order_of_trials_does_not_matter(trials: list[tuple[float, bool]], random: object) -> None:
+    shuffled = list(trials)
+    random.shuffle(shuffled)  # type: ignore[attr-defined]
+    assert bp.estimate(shuffled) == bp.estimate(trials)
+
+
+@given(st.lists(st.tuples(LOADS, st.booleans()), min_size=1, max_size=8), st.floats(0.01, 100))
+@settings(max_examples=30, deadline=None)
+def test_the_unit_of_load_does_not_matter(trials: list[tuple[float, bool]], factor: float) -> None:
+    result = bp.estimate(trials).breaking_point
+    scaled = bp.estimate([(load * factor, held) for load, held in trials]).breaking_point
+    assert scaled.value == pytest.approx(result.value * factor, rel=0.01)
+
+
+def test_one_lie_among_many_trials_moves_little_and_is_named() -> None:
+    trials = [(load, load < 500) for load in np.linspace(400, 600, 20)]
+    honest, fooled = bp.estimate(trials), bp.estimate([*trials, (900.0, True)])
+    assert fooled.breaking_point.value == pytest.approx(honest.breaking_point.value, rel=0.02)
+    assert any("900/s held" in warning for warning in fooled.warnings)
+
+
+def test_short_trials_shape_only_the_prior() -> None:
+    short = [(400.0, True), (800.0, False)]
+    trials = [(load, load < 1000) for load in np.linspace(850, 1150, 14)]  # the bracket lied
+    assert bp.estimate(trials, short).breaking_point.value == pytest.approx(1000, rel=0.03)
+    alone = bp.breaking_point(bp.posterior([], short))
+    assert 300 < alone.low < 450 < alone.value < 700 < alone.high < 1050
+
+
+def test_a_short_trial_at_the_edge_says_less_than_a_full_one() -> None:
+    trials = [(480.0, True), (520.0, False)]
+    full = bp.estimate([*trials, (500.0, True)]).breaking_point
+    short = bp.estimate(trials, [(500.0, True)]).breaking_point
+    neither = bp.estimate(trials).breaking_point
+    assert neither.value < short.value < full.value
+
+
+@pytest.mark.parametrize("held", [True, False])
+def test_outcomes_of_one_kind_give_a_bound_and_a_warning(held: bool) -> None:
+    result = bp.estimate([(100.0, held), (200.0, held)])
+    assert ("above 200/s" if held else "below 100/s") in result.warnings[0]
+    assert (result.breaking_point.high > 400) if held else (result.breaking_point.low < 50)
+
+
+def test_the_band_falls_with_load_and_holds_its_median() -> None:
+    belief = bp.posterior(experiment(1000, 0.04, 20, 3))
+    band = bp.hold_band(belief, np.linspace(800, 1200, 21))
+    assert all(a >= b for a, b in itertools.pairwise(band.median))
+    assert all(low <= mid <= high for low, mid, high in zip(band.low, band.median, band.high, strict=True))
+    assert band.median[0] > 0.95 and band.median[-1] < 0.05
+    at_point = bp.hold_band(belief, [bp.breaking_point(belief).value])
+    assert at_point.median[0] == pytest.approx(0.5, abs=0.02)
+    assert bp.hold_band(belief, []) == bp.Band((), (), (), ())
+
+
+@pytest.mark.parametrize("load", [0.0, -1.0, math.nan, math.inf])
+def test_a_load_that_is_none_is_refused(load: float) -> None:
+    with pytest.raises(ValueError, match="not a positive number"):
+        bp.estimate([(load, True)])
+
+
+def test_no_trial_is_refused() -> None:
+    with pytest.raises(ValueError, match="no trial"):
+        bp.estimate([])

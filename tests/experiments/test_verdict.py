@@ -1,0 +1,199 @@
+"""Every way in which a trial can fail to hold, or to say anything."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from loadstone.experiments.verdict import Verdict, invalid, judge, lateness_budget_ms
+from loadstone.model.slo import Slo
+
+SLO = Slo.model_validate({"p99": "200ms", "completed": "99%"})
+Change = Callable[[dict[str, Any]], None]
+
+
+def summary() -> dict[str, Any]:
+    """A trial of 1000 requests/s for 10 s that held easily."""
+    latency = {"count": 10_000, "mean": 20.0, "p50": 15.0, "p75": 25.0, "p90": 40.0, "p95": 60.0, "p99": 110.0}
+    latency |= {"p999": 180.0, "max": 260.0}
+    counts = {"offered": 10_000, "sent": 10_000, "completed": 9990, "late": 2, "errors": 3, "timeouts": 5}
+    return {
+        "plan": {"connections": 64},
+        "planned": 10_000,
+        "window_s": 10.0,
+        "counts": counts | {"unsent": 0, "in_flight": 0},
+        "violations": 12,
+        "latency_ms": {"intended": latency, "service": dict(latency), "lateness": {"p99": 0.2, "max": 3.0}},
+        "spectrum": [[50.0, 15.0, 15.0], [97.5, 80.0, 80.0], [98.5, 95.0, 95.0], [99.9, 180.0, 180.0]],
+        "batches": [{"start_s": float(i), "offered": 1000, "completed": 999, "backlog": 20 + i % 3} for i in range(10)],
+        "generator": {"cpu_share": 0.31, "script_starved": 0},
+        "aborted": None,
+    }
+
+
+def changed(**changes: Any) -> dict[str, Any]:
+    """The summary with keys replaced; ``counts__sent=5`` reaches into a part."""
+    result = copy.deepcopy(summary())
+    for path, value in changes.items():
+        *way, last = path.split("__")
+        place = result
+        for key in way:
+            place = place[key]
+        place[last] = value
+    return result
+
+
+def backlog(values: list[float]) -> list[dict[str, Any]]:
+    each = 10.0 / len(values)
+    return [{"start_s": i * each, "offered": 1, "completed": 1, "backlog": v} for i, v in enumerate(values)]
+
+
+ABORTED = {"at_s": 3.24, "reason": "violations 101 of 10000 planned exceed 1 %"}
+QUEUE = backlog([50 + 100 * i for i in range(10)])
+
+CASES: list[tuple[str, dict[str, Any], str, list[str]]] = [
+    ("all is well", {}, "held", []),
+    ("exactly the share", {"violations": 100}, "held", []),
+    ("one violation more", {"violations": 101}, "not held", ["1.01% of scheduled requests (101 of 10000)", "1 % are"]),
+    (
+        "too few completed",
+        {"counts__completed": 9890, "counts__errors": 103},
+        "not held",
+        ["98.90% of requests completed, less than 99 % (103 errors, 5 timeouts, 2 late)"],
+    ),
+    (
+        "a backlog that grows by 2 %",
+        {"batches": backlog([20 * i for i in range(10)])},
+        "not held",
+        ["the backlog grows"],
+    ),
+    ("a backlog that grows by 0.5 %", {"batches": backlog([5 * i for i in range(10)])}, "held", []),
+    ("a backlog that shrinks", {"batches": backlog([60 - 5 * i for i in range(10)])}, "held", []),
+    ("a backlog that jumps about", {"batches": backlog([0, 60, 5, 50, 20, 40, 60, 10, 55, 60])}, "held", []),
+    ("no batches to see a trend in", {"batches": backlog([0, 60])}, "held", []),
+    ("aborted", {"aborted": ABORTED, "violations": 101}, "not held", ["stopped after 3.2 s: violations 101"]),
+    (
+        "aborted with little done: its fragment is not judged further",
+        {"aborted": ABORTED, "counts__sent": 700, "counts__offered": 1000, "counts__completed": 400, "batches": []},
+        "not held",
+        ["stopped after 3.2 s"],
+    ),
+    ("saturated", {"generator__cpu_share": 0.95}, "invalid", ["saturated", "95% of a CPU"]),
+    ("nearly saturated", {"generator__cpu_share": 0.94}, "held", []),
+    ("aborted and saturated", {"aborted": ABORTED, "generator__cpu_share": 0.99}, "invalid", ["saturated"]),
+    ("late, connections free", {"latency_ms__lateness__p99": 11.0}, "invalid", ["sent late: P99 11.00 ms", "10 ms"]),
+    ("within the lateness budget", {"latency_ms__lateness__p99": 9.9}, "held", []),
+    (
+        "late because connections were busy",
+        {"latency_ms__lateness__p99": 900.0, "batches": QUEUE, "violations": 4000},
+        "not held",
+        ["40.00% of scheduled", "the backlog grows"],
+    ),
+    (
+        "a short stall of the system, seen by the generator: not its own lateness",
+        {"latency_ms__lateness__p99": 150.0, "generator__own_lateness_p99_ms": 0.3},
+        "held",
+        [],
+    ),
+    (
+        "own lateness while connections were busy as well",
+        {"generator__own_lateness_p99_ms": 30.0, "batches": QUEUE},
+        "invalid",
+        ["P99 30.00 ms"],
+    ),
+    ("unsent, connections free", {"counts__sent": 9949}, "invalid", ["sent 99.49% of its schedule", "to spare"]),
+    ("just enough sent", {"counts__sent": 9950}, "held", []),
+    (
+        "unsent, because the system kept every connection busy",
+        {"counts__sent": 9000, "counts__unsent": 1000, "counts__completed": 8990, "violations": 1012, "batches": QUEUE},
+        "not held",
+        ["10.12% of scheduled", "1000 unsent", "the backlog grows"],
+    ),
+    ("nothing sent at all", {"counts__sent": 0, "latency_ms__lateness__p99": None}, "invalid", ["sent 0.00%"]),
+    ("nothing scheduled", {"counts__offered": 0, "counts__sent": 0}, "invalid", ["no request was scheduled"]),
+    ("a plan that does not tell its connections", {"plan": {}}, "held", []),
+]
+
+
+@pytest.mark.parametrize(("changes", "verdict", "said"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
+def test_the_table_of_cases(changes: dict[str, Any], verdict: str, said: list[str]) -> None:
+    result = judge(changed(**changes), SLO)
+    assert result.verdict == verdict, result.reasons
+    assert bool(result.reasons) == (verdict != "held")
+    for words in said:
+        assert words in " | ".join(result.reasons)
+
+
+def test_several_percentiles_each_have_a_say() -> None:
+    slo = Slo.model_validate({"p50": "10ms", "p90": "50ms", "p99": "200ms"})
+    result = judge(summary(), slo)
+    assert result == Verdict("not held", ("P50 is 15.0 ms, above 10 ms",))
+
+
+@pytest.mark.parametrize(("limit", "held"), [("96ms", True), ("94ms", False)])
+def test_a_percentile_without_a_key_comes_from_the_spectrum_rounded_up(limit: str, held: bool) -> None:
+    slo = Slo.model_validate({"p98": limit, "p99": "200ms"})
+    result = judge(summary(), slo)
+    assert (result.verdict == "held") is held
+    assert held or "P98 is 95.0 ms" in result.reasons[0]
+
+
+def test_a_percentile_beyond_the_spectrum_is_the_maximum() -> None:
+    slo = Slo.model_validate({"p9999": "10s", "p9995": "255ms"})
+    assert judge(changed(violations=0), slo).reasons == ("P99.95 is 260.0 ms, above 255 ms",)
+
+
+def test_the_violations_count_against_the_share_of_the_strictest_percentile() -> None:
+    slo = Slo.model_validate({"p95": "200ms"})
+    assert judge(changed(violations=500), slo).verdict == "held"
+    assert judge(changed(violations=501), slo).verdict == "not held"
+
+
+def test_the_completed_share_is_the_slos_own() -> None:
+    few = changed(counts__completed=9600, counts__errors=393, violations=400)
+    assert judge(few, Slo.model_validate({"p95": "200ms", "completed": "95%"})).verdict == "held"
+    strict = judge(summary(), Slo.model_validate({"p99": "200ms", "completed": "99.95%"}))
+    assert strict.verdict == "not held" and "less than 99.95 %" in strict.reasons[0]
+
+
+def test_what_the_deployment_did_wrong_makes_it_invalid_with_every_reason() -> None:
+    result = judge(changed(violations=5000), SLO, audit=["audit: web-1 has 2 CPUs, wanted 1"], events=["web-1 died"])
+    assert result == invalid("audit: web-1 has 2 CPUs, wanted 1", "web-1 died")
+
+
+def test_a_crashed_generator_is_invalid() -> None:
+    result = judge(None, SLO, events=["search-1 restarted"])
+    assert result == invalid("search-1 restarted", "the load generator ended without a summary")
+
+
+def test_a_starved_script_is_a_warning() -> None:
+    result = judge(changed(generator__script_starved=7), SLO)
+    assert result.verdict == "held"
+    assert "7 times" in result.warnings[0]
+
+
+def test_the_lateness_budget_follows_the_slo() -> None:
+    assert lateness_budget_ms(SLO) == 10
+    assert lateness_budget_ms(Slo.model_validate({"p50": "40ms", "p99": "1s"})) == 2
+    assert lateness_budget_ms(Slo.model_validate({"p99": "5ms"})) == 1
+
+
+@given(st.lists(st.integers(0, 1), min_size=3, max_size=10))
+def test_a_single_request_in_flight_is_no_trend(values: list[int]) -> None:
+    slow = changed(counts__offered=50, counts__sent=50, counts__completed=50, planned=50, violations=0)
+    slow["batches"] = backlog([float(value) for value in values])
+    assert judge(slow, SLO).verdict == "held"
+
+
+@given(st.lists(st.integers(0, 10**6), max_size=10))
+def test_any_fragment_of_batches_gets_a_verdict(values: list[int]) -> None:
+    partial = changed(aborted=ABORTED)
+    partial["batches"] = backlog([float(value) for value in values]) if values else []
+    assert judge(partial, SLO).verdict == "not held"
+    partial["aborted"] = None
+    assert judge(partial, SLO).verdict in ("held", "not held")
