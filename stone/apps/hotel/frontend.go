@@ -134,7 +134,7 @@ func (f *frontend) reserve(ctx context.Context, query url.Values) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	hotelID, err := textParam(query, "hotelId", "Please specify hotelId params")
+	hotelID, err := hotelParam(query)
 	if err != nil {
 		return nil, err
 	}
@@ -196,7 +196,7 @@ func (f *frontend) aboutHotel(ctx context.Context, query url.Values, kind, title
 	if err != nil {
 		return nil, err
 	}
-	hotelID, err := textParam(query, "hotelId", "Please specify hotelId params")
+	hotelID, err := hotelParam(query)
 	if err != nil {
 		return nil, err
 	}

@@ -5,13 +5,14 @@ import (
 	"math"
 	"net/url"
 	"strconv"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	hotelpb "loadstone.dev/stone/apps/hotel/proto"
 )
 
-// maxText bounds a parameter in bytes: hotel ids become keys of memcached, which allows 250.
+// maxText bounds a parameter in bytes; keys of memcached, which hotel ids become, may have 250.
 const maxText = 200
 
 // badRequest is an error of the caller; its text is the body of a 400.
@@ -59,6 +60,15 @@ func textParam(query url.Values, name, complaint string) (string, error) {
 		return "", badRequest(complaint)
 	}
 	return text, nil
+}
+
+// hotelParam refuses spaces besides: the id becomes a key of memcached.
+func hotelParam(query url.Values) (string, error) {
+	id, err := textParam(query, "hotelId", "Please specify hotelId params")
+	if strings.Contains(id, " ") {
+		err = badRequest("Please specify hotelId params")
+	}
+	return id, err
 }
 
 func localeParam(query url.Values) string {
