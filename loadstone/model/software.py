@@ -12,8 +12,8 @@ from loadstone.model.base import Model
 class AsProcess(Model):
     """How the software starts as a process of this machine.
 
-    Words in braces are replaced: ``{host}``, ``{port}``, ``{data}`` (the replica's own folder), ``{program}`` (the found
-    executable) and ``{folder}`` (where it lies, for tools beside it).
+    Words in braces are replaced: ``{host}``, ``{port}``, ``{data}`` (the replica's own folder), ``{program}`` (the
+    found executable) and ``{folder}`` (where it lies, for tools beside it).
     """
 
     package: str
