@@ -165,7 +165,7 @@ class Study(Settings):
     load: Annotated[Load, Field(examples=[{"rates": [100], "slo": {"p99": "200ms"}}])]
     """What is offered, and what counts as good enough."""
     trial: TrialSettings = TrialSettings()
-    """How one trial is run and how often."""
+    """Warm-up, window, repetitions, order."""
 
     @field_validator(*Settings.model_fields, mode="before")
     @classmethod

@@ -1,0 +1,189 @@
+"""Writes docs/reference from the models, so that neither can say what the other does not.
+
+``generate_docs.py`` writes the files; ``--check`` changes nothing and exits 1 if one is not current.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from loadstone.model import columns, errors
+from loadstone.model.application import Application
+from loadstone.model.document import schema
+from loadstone.model.errors import LoadstoneError
+from loadstone.model.study import Study
+
+FOLDER = Path(__file__).parents[1] / "docs" / "reference"
+NOTE = "<!-- Written by scripts/generate_docs.py (`make docs`); change the model instead. -->\n\n"
+SUCCESS = "Done: the study is complete, or what was asked for was shown."
+
+
+def pages() -> dict[str, str]:
+    """The text of every generated file, by name."""
+    return {
+        "study.md": model_page("Study file", Study, "study.schema.json"),
+        "application.md": model_page("Application file", Application, "application.schema.json"),
+        "columns.md": columns_page(),
+        "exit-codes.md": exit_codes_page(),
+        "study.schema.json": json.dumps(schema(Study), indent=2) + "\n",
+        "application.schema.json": json.dumps(schema(Application), indent=2) + "\n",
+    }
+
+
+def model_page(title: str, model: type[BaseModel], schema_file: str) -> str:
+    """A section for each object of a file, with its keys."""
+    whole = schema(model)
+    name = whole["title"]
+    parts = [
+        f"# {title}\n\n{NOTE}",
+        f"For completion and checks in an editor, put this in the first line of the file:\n"
+        f"`# yaml-language-server: $schema=PATH/{schema_file}`. Keys without a default must be given.\n\n",
+        section(name, {**whole, "properties": own_keys_first(model, whole["properties"])}),
+    ]
+    parts += [section(name, whole["$defs"][name]) for name in in_order(whole)]
+    return "".join(parts).rstrip() + "\n"
+
+
+def own_keys_first(model: type[BaseModel], properties: dict[str, Any]) -> dict[str, Any]:
+    """A study's own keys before the settings that it inherits."""
+    inherited = {key for base in model.__bases__ for key in getattr(base, "model_fields", {})}
+    return dict(sorted(properties.items(), key=lambda item: item[0] in inherited))
+
+
+def in_order(whole: dict[str, Any]) -> list[str]:
+    """The names of all objects, in the order in which a reader meets them."""
+    found: list[str] = []
+    queue = [whole]
+    while queue:
+        for name in re.findall(r'"#/\$defs/(\w+)"', json.dumps(queue.pop(0)["properties"])):
+            if name not in found:
+                found.append(name)
+                queue.append(whole["$defs"][name])
+    return found
+
+
+def section(name: str, part: dict[str, Any]) -> str:
+    """One object's heading, description and table of keys."""
+    lines = [f"## {name}", "", prose(part.get("description", "")), "", "| key | value | default | meaning |"]
+    lines.append("|---|---|---|---|")
+    required = part.get("required", [])
+    for key, field in part["properties"].items():
+        meaning = prose(field.get("description", "")).replace("\n", " ")
+        lines.append(f"| `{key}` | {value(field)} | {default(key, field, required)} | {meaning} |")
+    for pattern, field in part.get("patternProperties", {}).items():
+        lines.append(f"| `{pattern}` | {value(field)} | | |".replace("^p([1-9]\\d?|99\\d{1,3})$", "p50, p99, p999 ..."))
+    return "\n".join(lines) + "\n\n"
+
+
+def prose(text: str) -> str:
+    """A docstring as Markdown."""
+    return text.replace("``", "`").replace("|", "or")
+
+
+def default(key: str, field: dict[str, Any], required: list[str]) -> str:
+    """What holds where a key is left out."""
+    if key in required or "default" not in field:
+        return ""
+    match field["default"]:
+        case {} if "$ref" in field:
+            return "as below"
+        case None | "" | [] | {}:
+            return "none"
+        case float() as number:
+            return f"`{number:.12g}`"
+        case other:
+            return f"`{other}`"
+
+
+def value(field: dict[str, Any]) -> str:
+    """What may be written, in words."""
+    if "$ref" in field:
+        name = field["$ref"].rsplit("/", 1)[-1]
+        return f"[{name}](#{name.lower()})"
+    if options := field.get("anyOf") or field.get("oneOf"):
+        return " or ".join(value(option) for option in options if option.get("type") != "null")
+    if "const" in field:
+        return f"`{json.dumps(field['const'])}`"
+    if "enum" in field:
+        return ", ".join(f"`{option}`" for option in field["enum"])
+    if "quantity" in field:
+        return f"{field['quantity']} like `{field['examples'][-1]}`"
+    match field.get("type"):
+        case "array":
+            return f"list of: {value(field['items'])}"
+        case "object":
+            inner = [*field.get("patternProperties", {}).values(), field.get("additionalProperties")]
+            described = [value(one) for one in inner if isinstance(one, dict)]
+            return f"by name: {described[0]}" if described else "keys and values"
+        case "string":
+            if "pattern" not in field:
+                return "text"
+            return (
+                "duration like `200ms`"
+                if "ms|s" in field["pattern"]
+                else f"text: `{field['pattern']}`".replace("|", "\\|")
+            )
+        case "integer":
+            return "whole number" + bounds(field)
+        case "number":
+            return "number" + bounds(field)
+        case "boolean":
+            return "`true`, `false`"
+    return "any"
+
+
+def bounds(field: dict[str, Any]) -> str:
+    """``, 1 to 64``"""
+    low, above, high = field.get("minimum"), field.get("exclusiveMinimum"), field.get("maximum")
+    said = [f" from {low:,g}"] if low is not None else [f" above {above:,g}"] if above is not None else []
+    return "".join([*said, f" to {high:,.12g}" if high is not None else ""])
+
+
+def columns_page() -> str:
+    """The columns of ``trials.parquet``."""
+    intro = (
+        "One row a trial, finished or invalid. Every figure and table of the report reads this file alone or with the\n"
+    )
+    intro += "trial's `summary.json`. How each figure is defined: [metrics](../explanation/metrics.md).\n\n"
+    return f"# Columns of trials.parquet\n\n{NOTE}{intro}{columns.markdown()}"
+
+
+def exit_codes_page() -> str:
+    """Exit codes of ``loadstone``, with the errors that have them."""
+    lines = [f"# Exit codes\n\n{NOTE}| code | meaning |", "|---|---|", f"| 0 | {SUCCESS} |"]
+    lines += [f"| {code} | {' '.join(meanings)} |" for code, meanings in sorted(exit_codes().items())]
+    return "\n".join(lines) + "\n"
+
+
+def exit_codes() -> dict[int, list[str]]:
+    """The meanings of each code; 1 is what no other kind of error says."""
+    found = {1: ["Something unexpected: a defect of Loadstone. The message names a file with the details."]}
+    for _, kind in inspect.getmembers(errors, inspect.isclass):
+        if issubclass(kind, LoadstoneError) and kind is not LoadstoneError:
+            found.setdefault(kind.exit_code, []).append((inspect.getdoc(kind) or "").replace("\n", " "))
+    return found
+
+
+def stale() -> list[str]:
+    """The generated files that are missing or not what they would be now."""
+    return [
+        name
+        for name, text in pages().items()
+        if not (FOLDER / name).is_file() or (FOLDER / name).read_text(encoding="utf-8") != text
+    ]
+
+
+if __name__ == "__main__":
+    old = stale()
+    if sys.argv[1:] == ["--check"]:
+        sys.exit(f"not current, run `make docs`: {', '.join(old)}" if old else 0)
+    for name in old:
+        (FOLDER / name).write_text(pages()[name], encoding="utf-8")
+    print(f"written: {', '.join(old)}" if old else "all current")

@@ -1,0 +1,146 @@
+"""The documentation is checked like code: generated pages are current, links lead somewhere, examples are valid."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import tomllib
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import loadstone
+from loadstone.cli.main import VERBS
+from loadstone.experiments.plan import make_plan
+from loadstone.model.application import Application
+from loadstone.model.document import Document
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+
+
+def name(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def blocks(language: str) -> list[tuple[str, str]]:
+    """Page and text of every fenced block in this language."""
+    fence = re.compile(rf"^```{language}\n(.*?)^```", re.MULTILINE | re.DOTALL)
+    return [(name(page), text) for page in PAGES for text in fence.findall(page.read_text(encoding="utf-8"))]
+
+
+@pytest.fixture
+def generator() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("generate_docs", ROOT / "scripts" / "generate_docs.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_generated_pages_are_current(generator: ModuleType) -> None:
+    assert generator.stale() == [], "run `make docs`"
+
+
+def test_a_stale_page_is_noticed(generator: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(generator, "FOLDER", tmp_path)
+    for file, text in generator.pages().items():
+        (tmp_path / file).write_text(text)
+    assert generator.stale() == []
+    (tmp_path / "study.md").write_text("old")
+    (tmp_path / "columns.md").unlink()
+    assert generator.stale() == ["study.md", "columns.md"]
+
+
+def test_every_key_of_the_study_file_says_what_it_means(generator: ModuleType) -> None:
+    page = generator.pages()["study.md"].split("## Resources")[0]
+    keys = [line for line in page.splitlines() if line.startswith("| `")]
+    assert len(keys) > 15
+    assert [line for line in keys if line.endswith("|  |")] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_links_lead_to_files_that_exist(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text):
+        if not target.startswith(("http://", "https://")):
+            assert (page.parent / target).exists(), f"{name(page)} links to {target}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_anchors_are_headings(page: Path) -> None:
+    for file, anchor in re.findall(r"\]\(([^)#\s]*)#([^)]+)\)", page.read_text(encoding="utf-8")):
+        if file.startswith("http"):
+            continue
+        target = (page.parent / file) if file else page
+        headings = re.findall(r"^#+ (.*)$", target.read_text(encoding="utf-8"), re.MULTILINE)
+        slugs = {re.sub(r"[^a-z0-9 _-]", "", heading.lower()).replace(" ", "-") for heading in headings}
+        assert anchor in slugs, f"{name(page)} links to #{anchor} of {target.name}"
+
+
+@pytest.mark.parametrize(("page", "text"), blocks("yaml"), ids=lambda value: value[:40].splitlines()[0])
+def test_examples_are_valid(page: str, text: str) -> None:
+    document = Document(text, page)
+    if "version" in document.data:
+        assert make_plan(document).treatments
+    else:
+        document.parse(Application)
+
+
+def test_there_are_examples() -> None:
+    assert len(blocks("yaml")) >= 5
+
+
+def test_every_verb_that_is_named_exists() -> None:
+    verbs = {verb.__name__.rpartition(".")[2] for verb in VERBS}
+    shell = "\n".join(text for _, text in blocks("sh"))
+    inline = "\n".join(re.findall(r"`(loadstone [^`]+)`", "\n".join(p.read_text(encoding="utf-8") for p in PAGES)))
+    named = set(re.findall(r"^(?:\.venv/bin/)?loadstone ([a-z]+)", f"{shell}\n{inline}", re.MULTILINE))
+    assert {"run", "validate"} <= named
+    assert named <= verbs
+
+
+def test_every_make_target_that_is_named_exists() -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    named = {t for page in PAGES for t in re.findall(r"(?:`|^)make ([a-z-]+)", page.read_text(), re.MULTILINE)}
+    assert {"test", "docs"} <= named
+    assert named <= targets
+
+
+def test_every_direct_dependency_is_explained() -> None:
+    page = (ROOT / "docs/explanation/dependencies.md").read_text(encoding="utf-8")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    wanted = [
+        *project["project"]["dependencies"],
+        *project["dependency-groups"]["dev"],
+        *project["build-system"]["requires"],
+    ]
+    names = [re.match(r"[A-Za-z0-9_.-]+", requirement).group() for requirement in wanted]  # type: ignore[union-attr]
+    required = re.findall(r"^\t(\S+) v\S+$", (ROOT / "stone/go.mod").read_text(), re.MULTILINE)
+    assert len(required) >= 5
+    assert [dependency for dependency in [*names, *required] if f"`{dependency}`" not in page] == []
+
+
+def test_no_dependency_is_explained_that_is_gone() -> None:
+    page = (ROOT / "docs/explanation/dependencies.md").read_text(encoding="utf-8")
+    project = (ROOT / "pyproject.toml").read_text() + (ROOT / "stone/go.mod").read_text()
+    named = re.findall(r"^\| `([^`]+)` \|", page, re.MULTILINE)
+    assert [dependency for dependency in named if dependency not in project] == []
+
+
+def test_every_requirement_is_pinned() -> None:
+    lock = (ROOT / "requirements.lock").read_text()
+    pinned = set(re.findall(r"^([a-z0-9-]+)==\S+$", lock, re.MULTILINE))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    wanted = [*project["project"]["dependencies"], *project["dependency-groups"]["dev"]]
+    assert {re.split(r"[>=<]", requirement)[0] for requirement in wanted} <= pinned
+    assert len(pinned) == len(lock.split())
+
+
+def test_the_version_is_said_once() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    citation = (ROOT / "CITATION.cff").read_text()
+    assert project["project"]["version"] == loadstone.__version__
+    assert f"\nversion: {loadstone.__version__}\n" in citation
