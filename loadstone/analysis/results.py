@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from pydantic import ValidationError
 
 from loadstone.analysis import trial_files
 from loadstone.analysis.schema import factors_of, schema
+from loadstone.model.columns import columns
 from loadstone.model.errors import InputError
 from loadstone.model.slo import Slo
 
@@ -188,17 +189,22 @@ def _from_files(files: Iterable[Path], warnings: list[str]) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=schema(factors))
 
 
+_FITS: dict[str, Callable[[Any], bool]] = {
+    "text": lambda value: isinstance(value, str),
+    "integer": lambda value: isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63,
+    "number": lambda value: isinstance(value, float) or _FITS["integer"](value),
+    "boolean": lambda value: isinstance(value, bool),
+    "list of texts": lambda value: isinstance(value, list) and all(isinstance(item, str) for item in value),
+}
+
+
 def _row_problem(row: dict[str, Any]) -> str:
-    for field in schema(factors_of(row)):
-        value = row.get(field.name)
-        if value is None:
-            if not field.nullable:
-                return f"no {field.name}"
-            continue
-        try:
-            pa.scalar(value, field.type)
-        except (pa.ArrowException, TypeError, OverflowError):
-            return f"{field.name} is {value!r}"
+    for column in columns(factors_of(row)):
+        value = row.get(column.name)
+        if value is None and not column.optional:
+            return f"no {column.name}"
+        if value is not None and not _FITS[column.type](value):
+            return f"{column.name} is {value!r:.40}"
     if row["verdict"] not in VERDICTS:
         return f"verdict is {row['verdict']!r}"
     if not (math.isfinite(row["rate"]) and row["rate"] > 0):

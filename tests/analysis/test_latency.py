@@ -1,0 +1,88 @@
+"""Latency and throughput tables against the trials that they are made from."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from statistics import median
+
+import pytest
+
+from loadstone.analysis import latency, results, summary
+from loadstone.model.slo import Slo
+
+
+def test_rates_are_medians_over_valid_trials(rated: Path):
+    run = results.read(rated)
+    rows = {row["rate"]: row for row in latency.by_rate(run.trials).to_pylist()}
+    assert list(rows) == [200, 500, 2000]
+    for rate, row in rows.items():
+        mine = [t for t in run.trials.to_pylist() if t["rate"] == rate]
+        valid = [t for t in mine if t["verdict"] != "invalid"]
+        assert row["trials"] == 3 and row["invalid"] == len(mine) - len(valid)
+        assert row["p99_ms"] == median(t["p99_ms"] for t in valid)
+        assert row["p99_lowest_ms"] == min(t["p99_ms"] for t in valid)
+        assert row["throughput"] == median(t["throughput"] for t in valid)
+        dropped = sum(t["offered"] - t["completed"] for t in valid) / sum(t["offered"] for t in valid)
+        assert row["dropped_share"] == pytest.approx(dropped)
+    assert rows[500]["invalid"] == 1
+    assert (rows[500]["held"], rows[2000]["not_held"]) == (2, 3)
+
+
+def test_a_search_has_no_table_of_rates(searched: Path):
+    assert latency.by_rate(results.read(searched).trials).num_rows == 0
+
+
+def test_points_are_all_trials_that_measured_something(searched: Path):
+    run = results.read(searched)
+    points = latency.load_points(run.trials).to_pylist()
+    assert {p["trial_id"] for p in points} == set(run.trials["trial_id"].to_pylist())
+    for point in points:
+        row = next(t for t in run.trials.to_pylist() if t["trial_id"] == point["trial_id"])
+        assert point["p99_ms"] == row["p99_ms"] and point["verdict"] == row["verdict"]
+        assert point["offered_per_s"] == pytest.approx(row["offered"] / row["window_s"])
+
+
+def test_the_spectrum_is_that_of_the_trials_nearest_to_the_shares(searched: Path):
+    run = results.read(searched)
+    for treatment in summary.treatments(run):
+        near = latency.near_shares(treatment)
+        assert near[-1][0] == pytest.approx(0.95, abs=0.05)
+        assert [share for share, _ in near] == sorted(share for share, _ in near)
+        assert all(row["verdict"] != "invalid" and row["aborted_at_s"] is None for _, row in near)
+        table = latency.spectrum(run, treatment).to_pylist()
+        for _, row in near:
+            summary_file = searched / "trials" / row["trial_id"] / "summary.json"
+            written = json.loads(summary_file.read_text())["spectrum"]
+            mine = [
+                [r["percentile"], r["latency_ms"], r["service_ms"]] for r in table if r["trial_id"] == row["trial_id"]
+            ]
+            assert mine == written
+
+
+def test_operations_are_those_of_the_trials_beside_the_breaking_point(searched: Path):
+    run = results.read(searched)
+    for treatment in summary.treatments(run):
+        held, broke = latency.beside_breaking_point(treatment)
+        assert held["rate"] == max(row["rate"] for row in treatment.rows("held"))
+        assert broke["rate"] >= held["rate"] and broke["verdict"] == "not held"
+        rows = latency.operations(run, treatment).to_pylist()
+        assert {row["trial_id"] for row in rows} == {held["trial_id"], broke["trial_id"]}
+        for trial in (held, broke):
+            mine = [row for row in rows if row["trial_id"] == trial["trial_id"]]
+            assert sum(row["offered"] for row in mine) == trial["offered"]
+            assert sum(row["violations"] for row in mine) == trial["violations"]
+
+
+@pytest.mark.parametrize(
+    ("slo", "expected"),
+    [
+        ({"p99": "200ms"}, ("p99_ms", "P99", 200.0)),
+        ({"p50": "10ms", "p999": "1s"}, ("p999_ms", "P99.9", 1000.0)),
+        ({"p90": "10ms", "p97": "1s"}, ("p90_ms", "P90", 10.0)),
+        ({"p97": "1s"}, ("p99_ms", "P99", None)),
+        (None, ("p99_ms", "P99", None)),
+    ],
+)
+def test_the_strictest_percentile_that_trials_have_is_shown(slo, expected):
+    assert latency.percentile_column(Slo.model_validate(slo) if slo else None) == expected

@@ -1,0 +1,188 @@
+"""Opening run folders, whole and damaged."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from loadstone.analysis import results
+from loadstone.analysis.schema import schema
+from loadstone.model.errors import InputError
+from tests.synthetic import Synthetic
+
+
+@pytest.fixture
+def run(rated: Path, tmp_path: Path) -> Path:
+    """A copy that a test may damage."""
+    return Path(shutil.copytree(rated, tmp_path / "rated" / rated.name))
+
+
+def trial_files(folder: Path) -> list[Path]:
+    return sorted(folder.glob("trials/*/trial.json"))
+
+
+def test_a_whole_run_has_no_warning(rated: Path):
+    run = results.read(rated)
+    assert run.warnings == ()
+    assert run.name == "rated"
+    assert run.trials.schema.equals(schema([]))
+    assert run.trials["order"].to_pylist() == list(range(1, 10))
+    assert run.objective is not None and run.objective.limits == {99.0: 200.0}
+    assert not run.searches
+    assert run.provenance["loadstone"] == "0.1.0"
+
+
+def test_without_the_parquet_file_the_trials_say_the_same(run: Path):
+    expected = results.read(run).trials
+    (run / "trials.parquet").unlink()
+    again = results.read(run)
+    assert again.trials.equals(expected)
+    assert again.warnings == ()
+
+
+def test_an_older_parquet_file_is_not_believed(run: Path):
+    file = trial_files(run)[0]
+    content = json.loads(file.read_text())
+    content["row"]["p99_ms"] = 12345.0
+    file.write_text(json.dumps(content))
+    newer = (run / "trials.parquet").stat().st_mtime + 10
+    os.utime(file, (newer, newer))
+    read = results.read(run)
+    assert 12345.0 in read.trials["p99_ms"].to_pylist()
+    assert any("older than some trial" in text for text in read.warnings)
+
+
+def test_a_parquet_file_that_lacks_trials_is_not_believed(run: Path):
+    table = pq.read_table(run / "trials.parquet")
+    pq.write_table(table.slice(0, 4), run / "trials.parquet")
+    read = results.read(run)
+    assert len(read.trials) == 9
+    assert any("does not have the trials of the folder" in text for text in read.warnings)
+
+
+@pytest.mark.parametrize("damage", ["not parquet", "", "missing column"])
+def test_a_damaged_parquet_file_is_a_warning(run: Path, damage: str):
+    file = run / "trials.parquet"
+    if damage == "missing column":
+        pq.write_table(pq.read_table(file).drop_columns(["p99_ms"]), file)
+    else:
+        file.write_text(damage)
+    read = results.read(run)
+    assert len(read.trials) == 9
+    (warning,) = read.warnings
+    assert warning.startswith("trials.parquet ") and "own files were read" in warning
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("rate", "fast"),
+        ("rate", -1),
+        ("verdict", "maybe"),
+        ("trial_id", None),
+        ("offered", 1.5),
+        ("offered", True),
+        ("reasons", 3),
+        ("rate", 10**30),
+    ],
+)
+def test_a_damaged_trial_is_named_and_left_out(run: Path, field: str, value: object):
+    (run / "trials.parquet").unlink()
+    file = trial_files(run)[2]
+    content = json.loads(file.read_text())
+    content["row"][field] = value
+    file.write_text(json.dumps(content))
+    read = results.read(run)
+    assert len(read.trials) == 8
+    (warning,) = read.warnings
+    assert file.parent.name in warning and field in warning
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"row": 1}', '{"trial": {}}', "\x00\xff"])
+def test_a_trial_file_that_is_not_one_is_a_warning(run: Path, text: str):
+    (run / "trials.parquet").unlink()
+    trial_files(run)[0].write_bytes(text.encode("latin-1"))
+    read = results.read(run)
+    assert len(read.trials) == 8
+    assert len(read.warnings) == 1
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{}", '{"spectrum": 1, "operations": []}', '{"spectrum": [], "operations": [{}]}']
+)
+def test_a_damaged_summary_is_a_warning_and_reads_as_none(run: Path, text: str):
+    folder = trial_files(run)[0].parent
+    (folder / "summary.json").write_text(text)
+    read = results.read(run)
+    assert len(read.trials) == 9
+    assert read.of_trial(folder.name, "summary.json") is None
+    (warning,) = read.warnings
+    assert f"{folder.name} summary.json" in warning
+
+
+def test_a_measured_trial_without_its_summary_is_a_warning(run: Path):
+    folder = trial_files(run)[0].parent
+    (folder / "summary.json").unlink()
+    (warning,) = results.read(run).warnings
+    assert f"{folder.name} summary.json is missing" in warning
+
+
+def test_an_interrupted_trial_is_a_warning(run: Path):
+    (run / "trials" / "half").mkdir()
+    (warning,) = results.read(run).warnings
+    assert "half" in warning and "no verdict" in warning
+
+
+def test_only_the_table_is_enough(run: Path):
+    shutil.rmtree(run / "trials")
+    read = results.read(run)
+    assert len(read.trials) == 9
+    assert any("no folder trials" in text for text in read.warnings)
+
+
+def test_only_the_trials_are_enough(run: Path):
+    for name in ("trials.parquet", "plan.json", "study.yaml", "provenance.json"):
+        (run / name).unlink()
+    read = results.read(run)
+    assert len(read.trials) == 9
+    assert read.name == "rated"  # from the folder
+    assert read.objective is None
+    assert {"plan.json is missing", "study.yaml is missing", "provenance.json is missing"} <= set(read.warnings)
+
+
+def test_a_damaged_plan_falls_back_to_the_study_file(run: Path):
+    (run / "plan.json").write_text("{")
+    read = results.read(run)
+    assert read.study["name"] == "rated"
+    assert read.objective is not None
+    assert any(text.startswith("plan.json cannot be read") for text in read.warnings)
+
+
+def test_a_study_names_its_newest_run(run: Path):
+    newer = run.with_name("20260102-030406")
+    shutil.copytree(run, newer)
+    assert results.find(run.parent) == newer
+    assert results.find(run) == run
+
+
+def test_where_there_is_no_run_the_error_says_what_to_give(tmp_path: Path):
+    with pytest.raises(InputError, match="no such folder"):
+        results.find(tmp_path / "missing")
+    with pytest.raises(InputError, match="holds no run"):
+        results.find(tmp_path)
+    Synthetic(name="a", stop_after=0).write(tmp_path)
+    Synthetic(name="b", stop_after=0).write(tmp_path)
+    with pytest.raises(InputError, match="a, b"):
+        results.find(tmp_path)
+
+
+def test_the_schema_carries_units_and_meanings():
+    field = schema(["scaling"]).field("p99_ms")
+    assert field.metadata[b"unit"] == b"ms" and field.nullable
+    assert schema(["scaling"]).field("factor_scaling").type == pa.string()

@@ -1,0 +1,121 @@
+"""What treatments came to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from loadstone.analysis import results, summary
+from loadstone.analysis.summary import Treatment
+from tests.synthetic import Synthetic
+
+
+def treatments(folder: Path) -> list[Treatment]:
+    return summary.treatments(results.read(folder))
+
+
+def test_a_finished_search_finds_the_breaking_point_of_each_treatment(searched: Path):
+    for treatment, capacity in zip(treatments(searched), (700, 1250), strict=True):
+        assert treatment.searched is not None and treatment.searched.result is not None
+        point = treatment.searched.result.breaking_point
+        # A queue of this capacity breaks a little above it in so short a window.
+        assert 0.95 * capacity < point.value < 1.15 * capacity
+        assert point.low < point.value < point.high
+        assert treatment.searched.known == "estimated"
+        assert treatment.planned is None
+
+
+def test_the_evidence_is_every_valid_trial_of_the_treatment(searched: Path):
+    for treatment in treatments(searched):
+        assert treatment.searched is not None
+        named = {*treatment.searched.evidence, *treatment.searched.bracket}
+        valid = {row["trial_id"] for row in treatment.rows() if row["verdict"] != "invalid"}
+        assert named == valid
+        assert treatment.count("held") + treatment.count("not held") == len(valid)
+    assert sum(treatment.count("invalid") for treatment in treatments(searched)) == 1
+
+
+def test_the_table_repeats_the_estimates(searched: Path):
+    found = treatments(searched)
+    rows = summary.breaking_points(found).to_pylist()
+    assert [row["treatment"] for row in rows] == ["scaling=baseline", "scaling=vertical"]
+    for row, treatment in zip(rows, found, strict=True):
+        assert treatment.searched is not None and treatment.searched.result is not None
+        assert row["breaking_point"] == treatment.searched.result.breaking_point.value
+        assert row["capacity_low"] == treatment.searched.result.capacity.low
+        assert row["full_trials"] == len(row["evidence"].split())
+
+
+def test_several_searches_are_given_each_and_together(tmp_path: Path):
+    (treatment,) = treatments(Synthetic(repetitions=2).write(tmp_path))
+    assert treatment.searched is not None
+    assert [search.repetition for search in treatment.searches] == [1, 2]
+    together = {id for search in treatment.searches for id in search.evidence}
+    assert together == set(treatment.searched.evidence)
+    assert [row["search"] for row in summary.breaking_points([treatment]).to_pylist()] == [None, 1, 2]
+
+
+def test_fixed_rates_hold_up_to_the_rate_below_the_first_that_broke(rated: Path):
+    (treatment,) = treatments(rated)
+    assert treatment.searched is None
+    assert (treatment.held_up_to, treatment.breaks_from) == (500, 2000)
+    assert treatment.reference == 500
+    assert treatment.planned == 9
+
+
+def test_a_held_trial_above_a_broken_one_is_no_limit():
+    """One rate that broke is enough: what held above it was luck, or an error."""
+    rows = [(100, "held"), (200, "not held"), (300, "held"), (400, "invalid")]
+    assert _treatment(rows).held_up_to == 100
+    assert _treatment(rows).breaks_from == 200
+    assert _treatment([(100, "not held"), (200, "held")]).held_up_to is None
+    assert _treatment([(100, "invalid")]).reference is None
+
+
+def _treatment(rows: list[tuple[float, str]]) -> Treatment:
+    import pyarrow as pa
+
+    table = pa.Table.from_pylist([{"rate": float(rate), "verdict": verdict} for rate, verdict in rows])
+    return Treatment("id", "label", {}, table, None, None, (), ())
+
+
+@pytest.mark.parametrize(
+    ("synthetic", "known", "low", "high"),
+    [
+        (Synthetic(stop_after=0), "nothing", None, None),
+        (Synthetic(highest=400), "above", 400, None),
+        (Synthetic(start=3000, stop_after=1), "below", None, 3000),
+        (Synthetic(stop_after=5), "bracketed", 800, 1600),
+        (Synthetic(stop_after=1, invalid=(1,)), "nothing", None, None),
+    ],
+)
+def test_what_an_unfinished_or_failed_search_knows(
+    synthetic: Synthetic, known: str, low: float | None, high: float | None, tmp_path: Path
+):
+    (treatment,) = treatments(synthetic.write(tmp_path))
+    assert treatment.searched is not None
+    assert (treatment.searched.known, treatment.searched.low, treatment.searched.high) == (known, low, high)
+    assert treatment.searched.result is None
+    (row,) = summary.breaking_points([treatment]).to_pylist()
+    assert row["known"] == known and row["breaking_point"] is None
+
+
+def test_doubts_about_a_search_are_warnings(tmp_path: Path):
+    (treatment,) = treatments(Synthetic(stop_after=8).write(tmp_path))
+    assert treatment.searched is not None and treatment.searched.confirmed is None
+    assert any("not confirmed" in text for text in treatment.warnings)
+    assert any("the interval is within" in text for text in treatment.warnings)
+
+
+def test_a_planned_treatment_without_trials_is_there(tmp_path: Path):
+    synthetic = Synthetic(capacities={"baseline": 700.0, "vertical": 900.0}, rates=[100], stop_after=1)
+    first, second = treatments(synthetic.write(tmp_path))
+    assert (first.label, second.label) == ("scaling=baseline", "scaling=vertical")
+    assert len(second.trials) == 0
+    assert second.warnings == ("no trial yet",)
+
+
+def test_warnings_of_trials_are_counted_once(rated: Path):
+    trials = results.read(rated).trials
+    assert summary.trial_warnings(trials) == {"the load generator shares its cores with the application": 9}
