@@ -65,7 +65,7 @@ func (l *list) remove(c *connection) {
 
 // pool is the fixed set of connections of one thread.
 type pool struct {
-	target      address
+	targets     []address
 	poller      *poller
 	connections []connection
 	idle        []*connection // a queue in a circle: all connections take turns, as behind a balancer they should
@@ -73,12 +73,12 @@ type pool struct {
 	closed      []*connection
 }
 
-func newPool(target address, size int) (*pool, error) {
+func newPool(targets []address, size int) (*pool, error) {
 	poller, err := newPoller(size)
 	if err != nil {
 		return nil, err
 	}
-	p := &pool{target: target, poller: poller, connections: make([]connection, size), idle: make([]*connection, size)}
+	p := &pool{targets: targets, poller: poller, connections: make([]connection, size), idle: make([]*connection, size)}
 	for i := range p.connections {
 		p.connections[i].index, p.connections[i].fd = i, -1
 	}
@@ -88,7 +88,7 @@ func newPool(target address, size int) (*pool, error) {
 // open begins to connect, without waiting. The error is that of an attempt that failed at once.
 func (p *pool) open(c *connection) error {
 	c.generation++
-	fd, err := p.target.dial()
+	fd, err := p.targets[c.index%len(p.targets)].dial()
 	if err == nil {
 		if err = p.poller.add(fd, c.index, c.generation); err != nil {
 			_ = unix.Close(fd)

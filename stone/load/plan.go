@@ -23,6 +23,7 @@ import (
 // Plan says what to send where, when and for how long; CONTRACT `stone load` describes each key.
 type Plan struct {
 	Target      string          `json:"target"`
+	Replicas    []string        `json:"replicas"` // further host:port; connections are spread over all
 	Connections int             `json:"connections"`
 	Threads     int             `json:"threads"`
 	Arrival     Arrival         `json:"arrival"`

@@ -69,6 +69,7 @@ func (t *tally) add(o tally) {
 
 const (
 	batches     = 10
+	slices      = 100
 	failureBins = 1000
 )
 
@@ -95,6 +96,9 @@ func (c connectError) Error() string { return "connect: " + c.cause.Error() }
 
 var errTimeout = errors.New("timeout")
 
+// slice is a hundredth of the window.
+type slice struct{ answers, latency int64 }
+
 // recorder keeps what became of the requests of one thread. Only its thread writes to it.
 type recorder struct {
 	schedule  schedule
@@ -106,6 +110,8 @@ type recorder struct {
 	unheard   [][failureBins]int64      // by operation and intended time: requests without a good answer
 	answered  [batches]int64            // by the time of answering: requests that are settled, in whatever way
 	completed [batches]int64            // ... and well
+	series    [slices]slice             // by intended time: good answers, for a look at how the latency went
+	own       *hdr.Histogram            // lateness that no busy connection explains
 	failures  map[failure]*failureCount // errors by kind
 	past      int64                     // violations that are certain so far
 	free      chan *interval            // emptied intervals come back here
@@ -117,7 +123,7 @@ func newRecorder(plan *Plan, s schedule) *recorder {
 	r := &recorder{
 		schedule: s, timeout: int64(seconds(plan.TimeoutS)), tallies: make([]tally, operations),
 		unheard: make([][failureBins]int64, operations), failures: map[failure]*failureCount{},
-		now: newInterval(operations), free: make(chan *interval, 2), full: make(chan *interval, 16),
+		own: newHistogram(), now: newInterval(operations), free: make(chan *interval, 2), full: make(chan *interval, 16),
 	}
 	r.limit = r.timeout
 	if plan.SLO != nil {
@@ -127,8 +133,8 @@ func newRecorder(plan *Plan, s schedule) *recorder {
 	return r
 }
 
-// started notes that a request has gone out.
-func (r *recorder) started(c *connection) {
+// started notes that a request has gone out, which could have gone at the time `possible`.
+func (r *recorder) started(c *connection, possible int64) {
 	r.now.sent++
 	r.tallies[c.op].all.Sent++
 	if !c.measured {
@@ -136,6 +142,7 @@ func (r *recorder) started(c *connection) {
 	}
 	r.tallies[c.op].sent++
 	record(r.now.lateness, c.sentAt-c.at, 1)
+	record(r.own, c.sentAt-possible, 1)
 	if c.overdue = c.sentAt-c.at > r.limit; c.overdue {
 		r.past++
 	}
@@ -160,6 +167,9 @@ func (r *recorder) answeredWell(c *connection, at int64) {
 	r.slowest = max(r.slowest, latency)
 	record(r.now.intended[c.op], latency, 1)
 	record(r.now.service[c.op], at-c.sentAt, 1)
+	part := &r.series[(c.at-r.schedule.from)*slices/(r.schedule.to-r.schedule.from)]
+	part.answers++
+	part.latency += latency
 	good := latency <= r.limit
 	if good {
 		t.good++

@@ -39,9 +39,13 @@ func Run(ctx context.Context, plan *Plan, out string, progress io.Writer) (*Summ
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return nil, err
 	}
-	target, err := reach(plan.host, min(seconds(plan.TimeoutS), 5*time.Second))
-	if err != nil {
-		return nil, fmt.Errorf("%w: %s: %w", ErrUnreachable, plan.Target, err)
+	var targets []address
+	for _, host := range append([]string{plan.host}, plan.Replicas...) {
+		target, err := reach(host, min(seconds(plan.TimeoutS), 5*time.Second))
+		if err != nil {
+			return nil, fmt.Errorf("%w: %s: %w", ErrUnreachable, host, err)
+		}
+		targets = append(targets, target)
 	}
 	r := &run{plan: plan, schedule: newSchedule(plan), control: &control{allowed: -1}}
 	if r.planned = r.schedule.planned(); r.planned == 0 {
@@ -53,7 +57,7 @@ func Run(ctx context.Context, plan *Plan, out string, progress io.Writer) (*Summ
 	}
 	r.control.certain = make([]counter, plan.Threads)
 	for thread := range plan.Threads {
-		w, err := newWorker(r, target, thread)
+		w, err := newWorker(r, targets, thread)
 		if err != nil {
 			return nil, err
 		}
@@ -63,13 +67,13 @@ func Run(ctx context.Context, plan *Plan, out string, progress io.Writer) (*Summ
 	return r.execute(ctx, out, progress)
 }
 
-func newWorker(r *run, target address, thread int) (*worker, error) {
+func newWorker(r *run, targets []address, thread int) (*worker, error) {
 	plan := r.plan
 	connections := plan.Connections / plan.Threads
 	if thread < plan.Connections%plan.Threads {
 		connections++
 	}
-	pool, err := newPool(target, connections)
+	pool, err := newPool(targets, connections)
 	if err != nil {
 		return nil, err
 	}

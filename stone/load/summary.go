@@ -29,6 +29,7 @@ type Summary struct {
 	Operations        []OperationSummary `json:"operations"`
 	Errors            []ErrorSummary     `json:"errors"`
 	Batches           []Batch            `json:"batches"`
+	Series            Series             `json:"series"`
 	Generator         Generator          `json:"generator"`
 	Aborted           *Aborted           `json:"aborted"`
 }
@@ -90,6 +91,13 @@ type Batch struct {
 	Backlog   int64   `json:"backlog"`
 }
 
+// Series is how the latency went: the mean, from the intended time, of the good answers to what was scheduled in
+// each step of the window, null where there were none.
+type Series struct {
+	StepS  float64    `json:"step_s"`
+	MeanMs []*float64 `json:"mean_ms"`
+}
+
 // Generator is what the generator itself used: CPU of the process from the first to the last request, and the
 // share of its time in the window that the busiest load thread was busy.
 type Generator struct {
@@ -99,6 +107,7 @@ type Generator struct {
 	CPUShare        float64 `json:"cpu_share"`
 	Wait            string  `json:"wait"`
 	Threads         int     `json:"threads"`
+	OwnLatenessP99  float64 `json:"own_lateness_p99_ms"` // after a connection was free, too
 	ScriptStarved   int64   `json:"script_starved"`
 }
 
@@ -205,6 +214,7 @@ func (r *run) summary(o offers, total *interval) (*Summary, error) {
 	s.Spectrum = spectrum(intended, service)
 	s.Batches, s.CompletedInWindow = r.batches(o)
 	s.Throughput = float64(s.CompletedInWindow) / s.WindowS
+	s.Series = r.series()
 	s.Errors = r.errors()
 	s.Generator = r.generator()
 	s.Aborted = r.aborted()
@@ -238,6 +248,21 @@ func (r *run) batches(o offers) (list []Batch, completed int64) {
 	return list, completed
 }
 
+func (r *run) series() Series {
+	s := Series{r.plan.DurationS / slices, make([]*float64, slices)}
+	for i := range slices {
+		var sum slice
+		for _, w := range r.workers {
+			sum.answers += w.recorder.series[i].answers
+			sum.latency += w.recorder.series[i].latency
+		}
+		if sum.answers > 0 {
+			s.MeanMs[i] = new(float64(sum.latency) / float64(sum.answers) / 1e6)
+		}
+	}
+	return s
+}
+
 func (r *run) errors() []ErrorSummary {
 	kinds := map[[2]string]*ErrorSummary{}
 	for _, w := range r.workers {
@@ -264,12 +289,14 @@ func (r *run) generator() Generator {
 	g := Generator{
 		CPUS: float64(r.cpu) / 1e9, WallS: float64(r.end) / 1e9, Wait: string(r.workers[0].policy), Threads: r.plan.Threads,
 	}
-	sent := int64(0)
+	sent, own := int64(0), newHistogram()
 	for _, w := range r.workers {
+		own.Merge(w.recorder.own)
 		sent += w.recorder.now.sent
 		g.CPUShare = max(g.CPUShare, w.usage.share())
 		g.ScriptStarved += w.starved
 	}
+	g.OwnLatenessP99 = float64(own.ValueAtPercentile(99)) / 1e6
 	if sent > 0 {
 		g.CPUUsPerRequest = float64(r.cpu) / 1e3 / float64(sent)
 	}

@@ -45,6 +45,7 @@ type worker struct {
 	sent     uint64 // requests taken from the ring
 	taken    int64  // those of them that are measured
 	blocked  bool   // a request is due and no connection is free
+	freed    int64  // when a connection became free the last time
 	starved  int64  // times that a request may have been due and was not rendered yet
 	hungry   bool
 	idleSpin int64 // ns polled for nothing
@@ -150,7 +151,11 @@ func (w *worker) start(c *connection, r *request, now int64) {
 	if r.measured {
 		w.taken++
 	}
-	w.recorder.started(c)
+	possible := r.at
+	if w.blocked {
+		possible = max(possible, min(w.freed, now))
+	}
+	w.recorder.started(c, possible)
 	w.inFlight.add(c)
 	if w.young == nil && !c.overdue {
 		w.young = c
@@ -187,6 +192,7 @@ func (w *worker) handle(c *connection, events uint32) {
 		if c.loaded {
 			c.state = busy
 		} else {
+			w.freed = w.clock.now()
 			w.pool.release(c)
 		}
 	}
@@ -301,13 +307,15 @@ func (w *worker) conclude(c *connection, at int64) {
 		return
 	}
 	w.unload(c)
+	w.freed = at
 	w.recorder.answeredWell(c, at)
 }
 
 // fail notes that a request will have no good answer.
 func (w *worker) fail(c *connection, cause error, example []byte) {
 	w.unload(c)
-	w.recorder.failed(c, w.clock.now(), cause, example)
+	w.freed = w.clock.now()
+	w.recorder.failed(c, w.freed, cause, example)
 }
 
 func (w *worker) unload(c *connection) {
