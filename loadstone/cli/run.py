@@ -47,7 +47,8 @@ def command(
             raise InputError("which study? for example: loadstone run studies/first-light.yaml")
         document, plan = read_plan(study, overrides)
         warnings = preflight.require(plan)
-        facts = runs.provenance({"stone": driver.version()}, preflight.nodes_as_data(plan), warnings)
+        versions, nodes = preflight.surroundings(plan)
+        facts = runs.provenance({"stone": driver.version(), **versions}, nodes, warnings)
         folder = runs.create(results, document, plan, overrides or [], facts)
         ledger = runs.open_ledger(folder, plan)
     with ledger.locked():

@@ -39,11 +39,12 @@ def command(
     deployed = Deployed(plan, plan.treatments[0], nodes, name, state.state_folder() / f"{name}.files")
     with interruptible(), Display() as display:
         deployed.start(display)
+    url = f"http://{deployed.targets()[0]}"
     wrong = [row for row in deployed.orchestrator.audit() if not row.ok]
     for row in wrong:
         err.print(f"[yellow]warning:[/] {row.replica} has {row.what} {row.effective}, wanted {row.wanted}")
     if json:
-        print_json({"name": name, "url": deployed.url(), "replicas": len(deployed.deployment.replicas)})
+        print_json({"name": name, "url": url, "replicas": len(deployed.deployment.replicas)})
         return
-    out.print(f"{plan.application.name} is up: {len(deployed.deployment.replicas)} replicas, {deployed.url()}")
+    out.print(f"{plan.application.name} is up: {len(deployed.deployment.replicas)} replicas, {url}")
     out.print(f"remove it with: loadstone down {name}")

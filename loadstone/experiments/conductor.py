@@ -122,7 +122,7 @@ class Conductor:
                 trial,
                 self._plan.workload(trial.treatment),
                 self._plan.study.load,
-                deployed.url(),
+                deployed.targets(),
                 self._client_cpus(),
                 folder,
                 progress,

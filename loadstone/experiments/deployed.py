@@ -69,10 +69,9 @@ class Deployed:
             self.remove()
             raise
 
-    def url(self) -> str:
-        """Where requests enter."""
-        address = self.orchestrator.addresses(self.deployment.entry_service, self.deployment.entry_port)[0]
-        return f"http://{address}"
+    def targets(self) -> list[str]:
+        """Where requests enter: ``host:port`` of each front end."""
+        return self.orchestrator.addresses(self.deployment.entry_service, self.deployment.entry_port)
 
     def remove(self) -> None:
         """Stop and remove all of it."""

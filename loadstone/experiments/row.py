@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
+from loadstone.analysis.steady_state import SteadyState, steady_state
 from loadstone.experiments.verdict import Verdict
 from loadstone.model.columns import FACTOR_PREFIX
 from loadstone.model.trial import Trial
@@ -43,6 +44,7 @@ def make_row(
 
 def _measured(summary: dict[str, Any]) -> dict[str, Any]:
     intended = summary["latency_ms"]["intended"]
+    steady = _steady(summary)
     service = summary["latency_ms"]["service"]
     aborted = summary["aborted"]
     return {
@@ -56,5 +58,13 @@ def _measured(summary: dict[str, Any]) -> dict[str, Any]:
         "lateness_p99_ms": summary["latency_ms"]["lateness"]["p99"],
         "generator_cpu_share": summary["generator"]["cpu_share"],
         "generator_us_per_request": summary["generator"]["cpu_us_per_request"],
+        "steady": steady.stationary if steady else None,
+        "warmup_cut_s": steady.cut * summary["series"]["step_s"] if steady else None,
         "aborted_at_s": aborted["at_s"] if aborted else None,
     }
+
+
+def _steady(summary: dict[str, Any]) -> SteadyState | None:
+    """The steady state of the latency's course; None for a trial cut short, whose fragment says nothing of it."""
+    series = [mean for mean in summary["series"]["mean_ms"] if mean is not None]
+    return steady_state(series) if series and not summary["aborted"] else None

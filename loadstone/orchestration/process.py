@@ -317,9 +317,4 @@ def _own_warnings(deployment: Deployment, unlimited: str | None) -> list[str]:
     limited = any(r.resources.cpu is not None or r.resources.memory is not None for r in deployment.replicas)
     if unlimited is not None and limited:
         warnings.append(f"CPU and memory limits are not applied: {unlimited}")
-    if len(deployment.of(deployment.entry_service)) > 1:
-        warnings.append(
-            f"{deployment.entry_service} has several replicas, but orchestrator process puts no load balancer"
-            " before them: only the first is reached by requests"
-        )
     return warnings

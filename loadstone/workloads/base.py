@@ -34,12 +34,12 @@ class Driver(ABC):
         trial: Trial,
         workload: Workload,
         load: Load,
-        target: str,
+        targets: list[str],
         cpus: tuple[int, ...],
         folder: Path,
         progress: Progress,
     ) -> dict[str, Any]:
-        """Run one trial against ``target`` from the cores ``cpus``; files go to ``folder``.
+        """Run one trial against the front ends ``targets`` (host:port) from the cores ``cpus``; files go to ``folder``.
 
         Raises DriverError when the generator failed. Never leaves a process behind.
         """

@@ -19,10 +19,13 @@ from loadstone.workloads.base import Driver, DriverError, Progress
 _STOP_GRACE_S = 3.0
 
 
-def load_plan(trial: Trial, workload: Workload, load: Load, target: str, cpus: tuple[int, ...]) -> dict[str, Any]:
+def load_plan(
+    trial: Trial, workload: Workload, load: Load, targets: list[str], cpus: tuple[int, ...]
+) -> dict[str, Any]:
     """The plan file of ``stone load`` for one trial; pure."""
     plan: dict[str, Any] = {
-        "target": target,
+        "target": f"http://{targets[0]}",
+        "replicas": targets[1:],
         "connections": load.connections,
         "threads": load.threads,
         "arrival": {"process": load.arrival, "rate": trial.rate},
@@ -59,13 +62,13 @@ class Stone(Driver):
         trial: Trial,
         workload: Workload,
         load: Load,
-        target: str,
+        targets: list[str],
         cpus: tuple[int, ...],
         folder: Path,
         progress: Progress,
     ) -> dict[str, Any]:
         plan_file = folder / "load.json"
-        plan_file.write_text(json.dumps(load_plan(trial, workload, load, target, cpus), indent=1))
+        plan_file.write_text(json.dumps(load_plan(trial, workload, load, targets, cpus), indent=1))
         command = [str(stone_binary()), "load", "--plan", str(plan_file), "--out", str(folder), "--progress"]
         if setpriv := shutil.which("setpriv"):
             command = [setpriv, "--pdeathsig", "KILL", "--", *command]

@@ -134,7 +134,7 @@ class FakeDriver(Driver):
         trial: Trial,
         workload: Workload,
         load: Load,
-        target: str,
+        targets: list[str],
         cpus: tuple[int, ...],
         folder: Path,
         progress: Progress,
@@ -157,7 +157,7 @@ def summary(rate: float, window: float, held: bool) -> dict[str, Any]:
     each = window / 10
     return {
         "schema": 1,
-        "plan": {"arrival": {"rate": rate}, "duration_s": window, "slo": {"percentile": 99.0, "latency_ms": 50.0}},
+        "plan": {"connections": 64, "slo": {"percentile": 99.0, "latency_ms": 50.0}},
         "planned": offered,
         "window_s": window,
         "counts": counts,
@@ -172,6 +172,7 @@ def summary(rate: float, window: float, held: bool) -> dict[str, Any]:
         "batches": [
             {"start_s": i * each, "offered": offered // 10, "completed": offered // 10, "backlog": 0} for i in range(10)
         ],
+        "series": {"step_s": window / 100, "mean_ms": [5.0 + 0.01 * (i % 7) for i in range(100)]},
         "generator": {"cpu_s": 0.1, "wall_s": window, "cpu_us_per_request": 20.0, "cpu_share": 0.1},
         "aborted": None,
     }

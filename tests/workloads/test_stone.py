@@ -1,0 +1,107 @@
+"""The driver against the real generator: plans that it accepts, words of its failures, no process left."""
+
+from __future__ import annotations
+
+import http.server
+import json
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from loadstone.applications import catalogue
+from loadstone.experiments import schedule
+from loadstone.experiments.plan import Plan, read_plan
+from loadstone.model.errors import Interrupted
+from loadstone.model.trial import Trial
+from loadstone.workloads.base import DriverError
+from loadstone.workloads.stone import Stone, load_plan
+from tests.experiments.fakes import STUDY, write_study
+
+
+class Answer(http.server.BaseHTTPRequestHandler):
+    """Says yes to everything, on a connection that stays."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", "2")
+        self.end_headers()
+        self.wfile.write(b"ok")
+
+    def log_message(self, format: str, *arguments: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def server() -> Iterator[str]:
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answer) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Plan:
+    text = STUDY.replace("rates: [100, 200, 300]", "connections: 4, rates: [20]")
+    return read_plan(write_study(tmp_path, text))[1]
+
+
+def drive(plan: Plan, trial: Trial, targets: list[str], folder: Path, progress: Any = lambda said: None) -> Any:
+    folder.mkdir(exist_ok=True)
+    workload = plan.workload(trial.treatment)
+    return Stone().run(trial, workload, plan.study.load, targets, (), folder, progress)
+
+
+def test_a_trial_is_driven_and_every_request_accounted_for(plan: Plan, server: str, tmp_path: Path) -> None:
+    trial = next(schedule.fixed_trials(plan))
+    said: list[dict[str, Any]] = []
+    summary = drive(plan, trial, [server, server], tmp_path / "out", said.append)
+    counts = summary["counts"]
+    assert counts["offered"] == summary["planned"] > 0
+    assert counts["offered"] == sum(counts[k] for k in counts if k not in ("offered", "sent"))
+    assert summary["operations"][0]["all"]["sent"] >= counts["sent"]
+    assert len(summary["series"]["mean_ms"]) == 100
+    assert said and said[-1]["of"] > 0
+    assert json.loads((tmp_path / "out" / "load.json").read_text())["replicas"] == [server]
+
+
+def test_an_unreachable_target_is_a_driver_error_with_the_address(plan: Plan, tmp_path: Path) -> None:
+    trial = next(schedule.fixed_trials(plan))
+    with pytest.raises(DriverError, match=r"exited with 3.*127\.0\.0\.1:9"):
+        drive(plan, trial, ["127.0.0.1:9"], tmp_path / "out")
+
+
+def test_an_interruption_ends_the_generator(plan: Plan, server: str, tmp_path: Path) -> None:
+    def interrupt(said: dict[str, Any]) -> None:
+        raise Interrupted("by a test")
+
+    trial = next(schedule.fixed_trials(plan)).model_copy(update={"duration_s": 30.0})
+    with pytest.raises(Interrupted):
+        drive(plan, trial, [server], tmp_path / "out", interrupt)
+    children = psutil.Process(os.getpid()).children(recursive=True)
+    assert [child for child in children if child.name() == "stone"] == []
+    assert not (tmp_path / "out" / "summary.json").exists()
+
+
+def test_every_built_in_workload_is_one_that_the_generator_accepts(plan: Plan, server: str, tmp_path: Path) -> None:
+    trial = next(schedule.fixed_trials(plan)).model_copy(update={"duration_s": 0.5})
+    for name in catalogue.names():
+        for workload_name, workload in catalogue.load(name).application.workloads.items():
+            folder = tmp_path / workload_name
+            folder.mkdir()
+            summary = Stone().run(trial, workload, plan.study.load, [server], (), folder, lambda said: None)
+            assert {op["name"] for op in summary["operations"]} == set(workload.operations)
+
+
+def test_only_a_search_cuts_a_lost_trial_short(plan: Plan) -> None:
+    trial = next(schedule.fixed_trials(plan))
+    workload = plan.workload(trial.treatment)
+    assert load_plan(trial, workload, plan.study.load, ["a:1"], (0,))["abort"] is False
+    fine = trial.model_copy(update={"phase": "fine"})
+    assert load_plan(fine, workload, plan.study.load, ["a:1"], (0,))["abort"] is True
