@@ -111,7 +111,7 @@ type Generator struct {
 	ScriptStarved   int64   `json:"script_starved"`
 }
 
-// Aborted says when and why a run was stopped early.
+// Aborted says when, in seconds from the start of the window, and why a run was stopped early.
 type Aborted struct {
 	AtS    float64 `json:"at_s"`
 	Reason string  `json:"reason"`
@@ -308,7 +308,7 @@ func (r *run) aborted() *Aborted {
 	if at == 0 {
 		return nil
 	}
-	return &Aborted{float64(at) / 1e9, fmt.Sprintf("violations %d of %d planned exceed %.4g %%",
+	return &Aborted{float64(at-r.schedule.from) / 1e9, fmt.Sprintf("violations %d of %d planned exceed %.4g %%",
 		r.control.violation.Load(), r.planned, 100-r.plan.SLO.Percentile)}
 }
 
