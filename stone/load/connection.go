@@ -79,8 +79,10 @@ func newPool(targets []address, size int) (*pool, error) {
 		return nil, err
 	}
 	p := &pool{targets: targets, poller: poller, connections: make([]connection, size), idle: make([]*connection, size)}
+	last := &lastHead{}
 	for i := range p.connections {
-		p.connections[i].index, p.connections[i].fd = i, -1
+		c := &p.connections[i]
+		c.index, c.fd, c.response.last = i, -1, last
 	}
 	return p, nil
 }

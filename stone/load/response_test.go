@@ -18,7 +18,12 @@ type outcome struct {
 
 // parseIn feeds an answer in pieces of the given size.
 func parseIn(text string, size int, headOnly bool) (o outcome) {
-	var r response
+	return parseAfter(nil, text, size, headOnly)
+}
+
+// parseAfter does so knowing an earlier answer's head.
+func parseAfter(last *lastHead, text string, size int, headOnly bool) (o outcome) {
+	r := response{last: last}
 	r.reset(headOnly)
 	for o.used < len(text) && !o.done && o.err == nil {
 		piece := text[o.used:min(o.used+size, len(text))]
@@ -63,8 +68,11 @@ func TestAnswers(t *testing.T) {
 			want: outcome{status: 200, used: 57, done: true, keepAlive: true}},
 	} {
 		for size := 1; size <= len(c.text)+1; size++ {
-			if have := parseIn(c.text, size, c.head); have != c.want {
-				t.Fatalf("%s in pieces of %d: %+v, want %+v", name, size, have, c.want)
+			last := &lastHead{}
+			for _, head := range []bool{c.head, !c.head, c.head, c.head} {
+				if have := parseAfter(last, c.text, size, head); head == c.head && have != c.want {
+					t.Fatalf("%s in pieces of %d: %+v, want %+v", name, size, have, c.want)
+				}
 			}
 		}
 	}
@@ -127,6 +135,11 @@ func FuzzResponse(f *testing.F) {
 		}
 		if at.err == errHeadTooLong || in.err == errHeadTooLong {
 			return // where exactly that is noticed depends on the cuts
+		}
+		last := &lastHead{}
+		parseAfter(last, string(text), len(text)+1, headOnly)
+		if again := parseAfter(last, string(text), int(size)+1, headOnly); again != in {
+			t.Fatalf("remembered: %+v\nafresh: %+v", again, in)
 		}
 		if at != in {
 			t.Fatalf("whole: %+v\nin pieces of %d: %+v", at, int(size)+1, in)

@@ -13,6 +13,7 @@ import (
 )
 
 func TestEveryRequestIsSentAndAnswered(t *testing.T) {
+	t.Parallel()
 	for _, wait := range []string{"precise", "tick", "spin", "auto"} {
 		for _, threads := range []int{1, 3} {
 			s := serve(t, ok)
@@ -37,6 +38,7 @@ const numbered = `[{"name":"a","weight":2,"path":"/a/{n}","fields":{"n":{"kind":
 
 // The same seed gives the same requests, whatever the number of threads; another seed gives others.
 func TestSeedDecidesTheRequests(t *testing.T) {
+	t.Parallel()
 	requests := func(seed, threads, connections int) string {
 		s := serve(t, ok)
 		summary, _ := drive(t, s.plan(t, map[string]any{"seed": seed, "threads": threads, "connections": connections,
@@ -64,6 +66,7 @@ func TestSeedDecidesTheRequests(t *testing.T) {
 }
 
 func TestProgressAndWarmup(t *testing.T) {
+	t.Parallel()
 	s := serve(t, ok)
 	var lines strings.Builder
 	_, err := Run(context.Background(), s.plan(t, map[string]any{"warmup_s": 1, "duration_s": 1.5}), t.TempDir(), &lines)
@@ -96,6 +99,7 @@ func TestProgressAndWarmup(t *testing.T) {
 }
 
 func TestUnreachableTarget(t *testing.T) {
+	t.Parallel()
 	s := serve(t, ok)
 	plan := s.plan(t, nil)
 	s.stop()
@@ -107,6 +111,7 @@ func TestUnreachableTarget(t *testing.T) {
 }
 
 func TestInterruptLeavesNothing(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	s := serve(t, func(conn net.Conn, path string, n int) bool {
@@ -131,6 +136,7 @@ func expectEmpty(t *testing.T, dir string) {
 }
 
 func TestAbortWhenTheSLOCannotHold(t *testing.T) {
+	t.Parallel()
 	slo := map[string]any{"percentile": 90, "latency_ms": 50}
 	for name, answer := range map[string]func(net.Conn, string, int) bool{
 		"errors": raw("HTTP/1.1 500 E\r\nContent-Length: 3\r\n\r\nbad", true),
@@ -151,6 +157,7 @@ func TestAbortWhenTheSLOCannotHold(t *testing.T) {
 }
 
 func TestNoAbortWhileTheSLOHolds(t *testing.T) {
+	t.Parallel()
 	// Every 20th request fails: 5 %, and 10 % may.
 	s := serve(t, func(conn net.Conn, path string, n int) bool {
 		if n%20 == 7 {
@@ -175,8 +182,14 @@ func TestKernelWithoutPreciseTimeout(t *testing.T) {
 	}
 	defer p.close()
 	p.millis = true
-	begin := time.Now()
-	if events := p.wait(3_900_000); len(events) != 0 || time.Since(begin) < 3*time.Millisecond {
-		t.Errorf("%d events after %s", len(events), time.Since(begin))
+	for range 100 { // the runtime's signals may end a wait early, but not every one
+		begin := time.Now()
+		if events := p.wait(3_900_000); len(events) != 0 {
+			t.Fatalf("%d events", len(events))
+		}
+		if time.Since(begin) >= 3*time.Millisecond {
+			return
+		}
 	}
+	t.Error("it does not wait for the whole milliseconds")
 }

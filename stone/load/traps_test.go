@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 
 // A timer that is overdue at the start must not cost a silent first second: everything is due at once here.
 func TestNoHoleAtTheStart(t *testing.T) {
+	t.Parallel()
 	s := serve(t, ok)
 	summary, dir := drive(t, s.plan(t, map[string]any{"arrival": rate("constant", 50_000), "duration_s": 0.02, "drain_s": 60}))
 	if summary.Counts.Completed != 1000 {
@@ -37,6 +39,7 @@ func TestNoHoleAtTheStart(t *testing.T) {
 
 // A rate below the number of threads must not flood: the schedule is divided, not the rate rounded up.
 func TestFewerRequestsThanThreads(t *testing.T) {
+	t.Parallel()
 	s := serve(t, ok)
 	summary, _ := drive(t, s.plan(t, map[string]any{"threads": 8, "arrival": rate("constant", 2), "duration_s": 1.9}))
 	if summary.Planned != 4 || summary.Counts.Completed != 4 || len(s.seen()) != 4 {
@@ -46,6 +49,7 @@ func TestFewerRequestsThanThreads(t *testing.T) {
 
 // Connections that have nothing to do are no timeouts, though they wait longer than the timeout.
 func TestIdleConnectionsAreNoTimeouts(t *testing.T) {
+	t.Parallel()
 	s := serve(t, ok)
 	summary, _ := drive(t, s.plan(t, map[string]any{"connections": 60, "arrival": rate("constant", 4), "duration_s": 4, "timeout_s": 1.5}))
 	if summary.Counts.Timeouts != 0 || summary.Counts.Offered != 16 {
@@ -60,6 +64,7 @@ func TestIdleConnectionsAreNoTimeouts(t *testing.T) {
 
 // What is due and cannot be sent is counted and has a latency: an overloaded tail must not look half as long.
 func TestUnsentBacklogIsReported(t *testing.T) {
+	t.Parallel()
 	s := serve(t, silent)
 	summary, _ := drive(t, s.plan(t, map[string]any{"connections": 3, "arrival": rate("constant", 200), "duration_s": 0.5,
 		"timeout_s": 30, "drain_s": 0.3, "slo": map[string]any{"percentile": 99, "latency_ms": 100}}))
@@ -77,6 +82,7 @@ func TestUnsentBacklogIsReported(t *testing.T) {
 
 // An answer in the drain counts as completed, but not as throughput of the window.
 func TestThroughputExcludesTheDrain(t *testing.T) {
+	t.Parallel()
 	var once sync.Once
 	release := make(chan struct{})
 	s := serve(t, func(conn net.Conn, path string, n int) bool {
@@ -100,6 +106,7 @@ func TestThroughputExcludesTheDrain(t *testing.T) {
 
 // A run without a single answer has numbers in its summary, and no NaN (JSON has none: reading it back failed).
 func TestNoAnswersAtAll(t *testing.T) {
+	t.Parallel()
 	s := serve(t, raw("", false))
 	summary, _ := drive(t, s.plan(t, map[string]any{"arrival": rate("constant", 100)}))
 	if c := summary.Counts; c.Errors != 50 || summary.LatencyMs["service"].Count != 0 || summary.LatencyMs["intended"].P50 < 20_000 {
@@ -114,6 +121,7 @@ func TestNoAnswersAtAll(t *testing.T) {
 
 // A request that times out loses its connection, and a new one carries the next.
 func TestTimeouts(t *testing.T) {
+	t.Parallel()
 	s := serve(t, func(conn net.Conn, path string, n int) bool { return n%5 == 0 || ok(conn, path, n) })
 	summary, _ := drive(t, s.plan(t, map[string]any{"connections": 50, "arrival": rate("constant", 50), "duration_s": 1,
 		"timeout_s": 1, "drain_s": 30}))
@@ -127,6 +135,7 @@ func TestTimeouts(t *testing.T) {
 }
 
 func TestLateAnswers(t *testing.T) {
+	t.Parallel()
 	// One connection, so the second request waits for the first: its answer is good, but later than the timeout.
 	s := serve(t, func(conn net.Conn, path string, n int) bool {
 		time.Sleep(600 * time.Millisecond)
@@ -141,6 +150,7 @@ func TestLateAnswers(t *testing.T) {
 
 // Whatever a server does at the end of an answer, each request has one outcome and the next one is sent.
 func TestConnectionsThatEnd(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		answer func(net.Conn, string, int) bool
 		errors string // kind of all errors; none if empty
@@ -160,24 +170,27 @@ func TestConnectionsThatEnd(t *testing.T) {
 		"answers twice":     {raw("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\n", true), ""},
 		"in small portions": {portions, ""},
 	} {
-		s := serve(t, c.answer)
-		// Requests are far apart and connections many, so that none is used in the moment it is being closed.
-		summary, _ := drive(t, s.plan(t, map[string]any{"connections": 30, "arrival": rate("constant", 50)}))
-		counts := summary.Counts
-		if c.errors == "" && counts.Completed != 25 || c.errors != "" && counts.Errors != 25 {
-			t.Errorf("%s: %+v %+v", name, counts, summary.Errors)
-		}
-		for _, e := range summary.Errors {
-			if e.Kind != c.errors {
-				t.Errorf("%s: error %q", name, e.Kind)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := serve(t, c.answer)
+			// Requests are far apart and connections many, so that none is used in the moment it is being closed.
+			summary, _ := drive(t, s.plan(t, map[string]any{"connections": 30, "arrival": rate("constant", 50)}))
+			counts := summary.Counts
+			if c.errors == "" && counts.Completed != 25 || c.errors != "" && counts.Errors != 25 {
+				t.Errorf("%s: %+v %+v", name, counts, summary.Errors)
 			}
-		}
-		if name == "status 404" && summary.Errors[0].Example != "nope" {
-			t.Errorf("example %q", summary.Errors[0].Example)
-		}
-		if seen := len(s.seen()); seen != 25 {
-			t.Errorf("%s: the server saw %d requests", name, seen)
-		}
+			for _, e := range summary.Errors {
+				if e.Kind != c.errors {
+					t.Errorf("%s: error %q", name, e.Kind)
+				}
+			}
+			if name == "status 404" && summary.Errors[0].Example != "nope" {
+				t.Errorf("example %q", summary.Errors[0].Example)
+			}
+			if seen := len(s.seen()); seen != 25 {
+				t.Errorf("%s: the server saw %d requests", name, seen)
+			}
+		})
 	}
 }
 
@@ -197,6 +210,7 @@ func portions(conn net.Conn, _ string, _ int) bool {
 
 // A request and an answer larger than any socket buffer get through whole.
 func TestLargeBodies(t *testing.T) {
+	t.Parallel()
 	const size = 3 << 20
 	large := "HTTP/1.1 200 OK\r\nContent-Length: 3145728\r\n\r\n" + strings.Repeat("x", size)
 	s := serve(t, raw(large, true))
@@ -212,13 +226,15 @@ func TestLargeBodies(t *testing.T) {
 
 // A server that goes away is the server's failure: each request tries to connect, and fails as an error.
 func TestServerThatGoesAway(t *testing.T) {
-	var s *server
-	s = serve(t, func(conn net.Conn, path string, n int) bool {
+	t.Parallel()
+	var listening atomic.Pointer[server]
+	s := serve(t, func(conn net.Conn, path string, n int) bool {
 		if n == 10 {
-			_ = s.listener.Close()
+			_ = listening.Load().listener.Close()
 		}
 		return n < 10 && ok(conn, path, n)
 	})
+	listening.Store(s)
 	summary, _ := drive(t, s.plan(t, map[string]any{"connections": 2, "arrival": rate("constant", 100)}))
 	if c := summary.Counts; c.Completed != 10 || c.Errors != 40 || c.Unsent != 0 {
 		t.Errorf("%+v %+v", c, summary.Errors)
