@@ -40,11 +40,11 @@ A plan (optional keys are marked with their default):
    "operations": [
      {"name": "hotels", "weight": 60, "method": "GET", "path": "/hotels?inDate={inDate}&lat={lat}",
       "headers": {"X": "y"}, "body": "",
-      "fields": {"lat":    {"kind": "decimal", "min": 37.783, "max": 38.264, "step": 0.001},
-                 "user":   {"kind": "integer", "min": 0, "max": 500},
-                 "sort":   {"kind": "choice", "values": ["dis", "rate"], "weights": [1, 2]},
+      "fields": {"lat": {"kind": "decimal", "min": 37.783, "max": 38.264, "step": 0.001},
+                 "user": {"kind": "integer", "min": 0, "max": 500},
+                 "sort": {"kind": "choice", "values": ["dis", "rate"], "weights": [1, 2]},
                  "inDate": {"kind": "date", "from": "2015-04-09", "to": "2015-04-23"},
-                 "out":    {"kind": "date", "after": "inDate", "min_days": 1, "to": "2015-04-24"}}}]}
+                 "out": {"kind": "date", "after": "inDate", "min_days": 1, "to": "2015-04-24"}}}]}
 
 Examples:
   echo '{"target":"http://127.0.0.1:8080","arrival":{"process":"constant","rate":100},"duration_s":5,
