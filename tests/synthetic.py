@@ -88,7 +88,7 @@ class Synthetic:
             level: Treatment(
                 application="hotel-reservation",
                 application_digest="c0ffee123456",
-                settings=settings.model_copy(update={"workload": "mixed"}),
+                settings=settings.model_copy(update={"workload": settings.workload or "mixed"}),
                 factors=tuple(study.factors),
             )
             for level, settings in zip(self.capacities, study.treatments(), strict=True)
@@ -129,8 +129,7 @@ class Synthetic:
             "version": 1,
             "name": self.name,
             "application": "hotel-reservation",
-            "workload": "mixed",
-            **({"factors": {self.factor: levels}} if varied else {}),
+            **({"factors": {self.factor: levels}} if varied else {"workload": "mixed"}),
             "load": load,
             "trial": {"warmup": "1s", "duration": f"{self.duration_s:g}s", "repetitions": self.repetitions},
         }

@@ -30,6 +30,7 @@ _RC: dict[Any, Any] = {
     "font.family": "DejaVu Sans",
     "font.size": 9,
     "text.color": INK,
+    "text.parse_math": False,  # a name with a dollar sign is a name
     "axes.labelcolor": INK,
     "axes.edgecolor": QUIET,
     "axes.linewidth": 0.7,

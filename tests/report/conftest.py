@@ -1,0 +1,27 @@
+"""Synthetic runs with their reports, built once for all tests that only read them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from loadstone.report import page
+from tests.synthetic import Synthetic
+
+
+@pytest.fixture(scope="session")
+def searched(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished search for two treatments, one trial invalid."""
+    synthetic = Synthetic(name="searched", capacities={"baseline": 700.0, "vertical": 1250.0}, invalid=(3,))
+    folder = synthetic.write(tmp_path_factory.mktemp("results"))
+    page.build(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def rated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Fixed rates, two repetitions."""
+    folder = Synthetic(name="rated", rates=[200, 500, 2000], repetitions=2).write(tmp_path_factory.mktemp("results"))
+    page.build(folder)
+    return folder

@@ -1,0 +1,56 @@
+"""The page in a real browser: no error, no request, columns sort, nothing is wider than a narrow window."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+CHROMIUM = shutil.which("chromium")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
+
+PROBE = """
+<script>
+const said = {wide: document.documentElement.scrollWidth, window: document.documentElement.clientWidth};
+said.resources = performance.getEntriesByType("resource").map(entry => entry.name);
+const table = document.querySelector("#trials table");
+const button = [...table.querySelectorAll("th button")].find(one => one.textContent === "P99");
+const column = [...button.closest("tr").children].indexOf(button.parentElement);
+const values = () => [...table.tBodies[0].rows].map(row => row.cells[column].dataset.v);
+said.before = values(); button.click(); said.up = values(); button.click(); said.down = values();
+said.sort = button.parentElement.getAttribute("aria-sort");
+const out = document.createElement("pre"); out.id = "said"; out.textContent = JSON.stringify(said);
+document.body.append(out);
+</script>
+"""
+
+
+def browse(page: Path, folder: Path, width: int) -> tuple[dict, str]:
+    """What the probe found, and what the browser logged."""
+    copy = folder / "index.html"
+    copy.write_text(page.read_text(encoding="utf-8").replace("</body>", PROBE + "</body>"), encoding="utf-8")
+    quiet = ["--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-quic"]
+    command = [str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", *quiet]
+    command += [f"--user-data-dir={folder / 'profile'}", f"--window-size={width},1000", "--enable-logging=stderr"]
+    done = subprocess.run(
+        [*command, "--dump-dom", copy.as_uri()], capture_output=True, text=True, timeout=300, check=True
+    )
+    said = re.search(r'<pre id="said">(.*?)</pre>', done.stdout, re.DOTALL)
+    assert said, done.stderr[-2000:]
+    return json.loads(said[1]), done.stderr
+
+
+@pytest.mark.parametrize("width", [1280, 500])
+def test_in_a_browser(searched: Path, tmp_path: Path, width: int):
+    said, log = browse(searched / "report" / "index.html", tmp_path, width)
+    assert "CONSOLE" not in log
+    assert said["resources"] == []
+    assert said["wide"] <= said["window"]
+    numbers = sorted(float(value) for value in said["before"])
+    assert [float(value) for value in said["up"]] == numbers
+    assert [float(value) for value in said["down"]] == numbers[::-1]
+    assert said["sort"] == "descending"

@@ -1,0 +1,106 @@
+"""Figures: they parse, they are the same every time, and they show what the tables say."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from loadstone.report import page
+from loadstone.report.content import gather
+from loadstone.report.figures import names, style
+from loadstone.report.inline import inline
+from tests.synthetic import Synthetic
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.mark.parametrize("run", ["searched", "rated"])
+def test_every_figure_is_there_as_svg_and_pdf(run: str, request: pytest.FixtureRequest):
+    folder: Path = request.getfixturevalue(run)
+    names_ = {path.stem for path in (folder / "report" / "figures").glob("*.svg")}
+    assert names_ == {kind.name for kind in page.KINDS} - ({"hold"} if run == "rated" else set())
+    for name in names_:
+        root = ElementTree.parse(folder / "report" / "figures" / f"{name}.svg").getroot()
+        assert root.tag == f"{SVG}svg"
+        assert list(root.iter(f"{SVG}path"))
+        assert (folder / "report" / "figures" / f"{name}.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_a_report_made_twice_has_the_same_bytes(searched: Path):
+    report = searched / "report"
+    before = {path: path.read_bytes() for path in report.rglob("*") if path.is_file()}
+    page.build(searched)
+    assert {path: path.read_bytes() for path in report.rglob("*") if path.is_file()} == before
+
+
+def test_no_dates_and_no_machine_in_the_files(searched: Path):
+    for path in (searched / "report" / "figures").iterdir():
+        text = path.read_bytes()
+        assert b"CreationDate" not in text and b"dc:date" not in text and b"/home/" not in text
+
+
+def test_the_latency_figure_has_a_marker_for_every_trial(searched: Path):
+    content = gather(searched)
+    with style.styled():
+        figure = page.KINDS[0].draw(content)
+        assert figure is not None
+        (axes,) = figure.axes
+        drawn = [tuple(point) for collection in axes.collections for point in collection.get_offsets().tolist()]
+    column, _, limit = content.percentile
+    assert sorted(drawn) == sorted((row["rate"], row[column]) for row in content.rows("load"))
+    assert any(limit in line.get_ydata() for line in axes.lines)
+    assert axes.get_yscale() == "log"
+    for treatment in content.treatments:
+        assert treatment.searched is not None and treatment.searched.result is not None
+        point = treatment.searched.result.breaking_point.value
+        assert any(point in line.get_xdata() for line in axes.lines)
+
+
+def test_the_ideal_line_of_throughput_is_the_diagonal(searched: Path):
+    with style.styled():
+        figure = next(kind for kind in page.KINDS if kind.name == "throughput").draw(gather(searched))
+        assert figure is not None
+        line = figure.axes[0].lines[0]
+    assert list(line.get_xdata()) == list(line.get_ydata())
+
+
+def test_verdicts_differ_by_shape_and_treatments_by_line():
+    assert len({look["marker"] for look in style.VERDICTS.values()}) == 3
+    assert len(set(names.LINES)) == len(names.LINES) >= names.ON_ONE_PANEL
+    assert len(set(style.COLOURS)) == len(style.COLOURS)
+
+
+def test_many_treatments_get_a_panel_for_each_level_of_the_first_factor(searched: Path):
+    from dataclasses import replace
+
+    (one, _) = gather(searched).treatments
+    levels = [{"orchestrator": o, "scaling": s} for o in ("swarm", "nomad") for s in ("a", "b", "c", "d")]
+    many = [replace(one, label=" ".join(level.values()), levels=level) for level in levels]
+    panels = names.panelled(many)
+    assert [title for title, _ in panels] == ["orchestrator: swarm", "orchestrator: nomad"]
+    for _, series in panels:
+        assert [one.name for one in series] == ["a", "b", "c", "d"]
+        assert len({one.colour for one in series}) == 4
+
+
+def test_an_inline_figure_follows_the_theme_and_has_ids_of_its_own(searched: Path):
+    svg = (searched / "report" / "figures" / "latency.svg").read_bytes()
+    a, b = inline(svg, "a", "first"), inline(svg, "b", "second")
+    ids = [set(re.findall(r'\bid="([^"]+)"', text)) for text in (a, b)]
+    assert ids[0] and not ids[0] & ids[1]
+    references = set(re.findall(r"url\(#([^)]+)\)", a)) | set(re.findall(r'href="#([^"]+)"', a))
+    assert references and references <= ids[0]
+    assert "var(--ink" in a and "var(--c0" in a
+    assert 'aria-label="first"' in a
+    assert "<metadata" not in a and "<style" not in a and "xmlns" not in a
+
+
+def test_names_from_a_study_cannot_break_a_figure(tmp_path: Path):
+    folder = Synthetic(rates=[200], factor="workload", capacities={"<b>&$x_1$": 700.0, "plain": 900.0}).write(tmp_path)
+    page.build(folder)
+    text = (folder / "report" / "figures" / "latency.svg").read_text()
+    ElementTree.fromstring(text)
+    assert "&lt;b&gt;&amp;" in text

@@ -1,0 +1,195 @@
+"""The page says what the tables say, works alone, and copes with every state of a run."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import io
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from loadstone.model.errors import InputError
+from loadstone.report import format, page
+from loadstone.report.content import gather
+from tests.report.reading import Page
+from tests.synthetic import Synthetic
+
+
+def read(folder: Path) -> tuple[str, Page]:
+    text = (folder / "report" / "index.html").read_text(encoding="utf-8")
+    return text, Page(text)
+
+
+@pytest.mark.parametrize("run", ["searched", "rated"])
+def test_the_page_is_well_formed_and_needs_nothing_from_outside(run: str, request: pytest.FixtureRequest):
+    folder: Path = request.getfixturevalue(run)
+    text, parsed = read(folder)
+    assert len(parsed.ids) == len(set(parsed.ids))
+    for link in parsed.links:
+        assert link.startswith(("#", "data:", "figures/")), link
+        if link.startswith("#"):
+            assert link[1:] in parsed.ids
+        if link.startswith("figures/"):
+            assert (folder / "report" / link).exists()
+    assert not re.findall(r"(?:https?:)?//[a-z]", re.sub(r"base64,[\w+/=]+", "", text))
+    assert "@import" not in text and "url(http" not in text
+
+
+def test_the_answer_comes_first_with_its_numbers(searched: Path):
+    _, parsed = read(searched)
+    words = " ".join(" ".join(parsed.words).split())
+    first, second = (t.searched.result.breaking_point for t in gather(searched).treatments)  # type: ignore[union-attr]
+    assert f"up to {format.rate(first.value)} (scaling=baseline) to {format.rate(second.value)}" in words
+    trials = sum(t.count("held") + t.count("not held") for t in gather(searched).treatments[1:])
+    interval = format.interval(second.low, second.high)
+    assert (
+        f"held P99 ≤ 200 ms up to {format.rate(second.value)} {interval} (95 % interval; from {trials} trials)" in words
+    )
+    assert words.index("(95 % interval") < words.index("Read this first") < words.index("Provenance")
+
+
+def test_the_table_of_breaking_points_repeats_the_csv(searched: Path):
+    _, parsed = read(searched)
+    content = gather(searched)
+    shown = parsed.rows("breaking-points")
+    with (searched / "report" / "tables" / "breaking_points.csv").open() as file:
+        written = list(csv.DictReader(file))
+    assert len(shown) == len(written) == 2
+    for row, data in zip(shown, written, strict=True):
+        assert row["Treatment"] == data["treatment"]
+        assert row["Breaking point req/s"] == format.number(float(data["breaking_point"]))
+        assert row["95 % interval"] == format.interval(
+            *(float(data[f"breaking_point_{end}"]) for end in ("low", "high"))
+        )
+        ends = (float(data[f"capacity_{end}"]) for end in ("low", "high"))
+        assert row["95 % interval of capacity"] == format.interval(*ends)
+        assert row["Capacity req/s"] == format.number(float(data["capacity"]))
+        assert row["Trials full + short"] == f"{data['full_trials']} + {data['bracket_trials']}"
+    for treatment in content.treatments:
+        assert treatment.searched is not None
+        assert all(f"#t-{trial}" in parsed.links for trial in treatment.searched.evidence)
+
+
+def test_the_table_of_trials_has_them_all_with_verdict_and_reason(searched: Path):
+    _, parsed = read(searched)
+    rows = {row["Trial"]: row for row in parsed.rows("trials")}
+    trials = gather(searched).rows("trials")
+    assert set(rows) == {trial["trial_id"] for trial in trials}
+    for trial in trials:
+        row = rows[trial["trial_id"]]
+        assert row["Verdict"].endswith(trial["verdict"])
+        assert row["P99"] == format.milliseconds(trial["p99_ms"])
+        assert row["Offered req/s"] == format.number(trial["rate"])
+        why = row["Why, and what is doubtful"]
+        assert all(reason in why for reason in trial["reasons"])
+        assert ("stopped early" in why) == (trial["aborted_at_s"] is not None)
+
+
+def test_rates_operations_and_cpu_repeat_their_tables(rated: Path):
+    _, parsed = read(rated)
+    content = gather(rated)
+    for shown, row in zip(parsed.rows("rates"), content.rows("rates"), strict=True):
+        assert shown["P99"] == format.milliseconds(row["p99_ms"])
+        assert shown["Held"] == f"{row['held']} of {row['held'] + row['not_held']}"
+    for shown, row in zip(parsed.rows("operations"), content.rows("operations"), strict=True):
+        assert (shown["Operation"], shown["P50"]) == (row["operation"], format.milliseconds(row["p50_ms"]))
+        assert shown["Requests"] == format.count(row["offered"])
+    for shown, row in zip(parsed.rows("cpu"), content.rows("cpu"), strict=True):
+        assert (shown["Service"], shown["Cores"]) == (row["service"], format.number(row["cores"]))
+
+
+def test_downloads_are_the_csv_files(searched: Path):
+    text, _ = read(searched)
+    links = dict(re.findall(r'download="(\w+)\.csv" href="data:text/csv;base64,([^"]+)"', text))
+    assert {"breaking_points", "load", "hold", "spectrum", "operations", "cpu", "trials", "audit"} == set(links)
+    for name, data in links.items():
+        assert base64.b64decode(data) == (searched / "report" / "tables" / f"{name}.csv").read_bytes()
+    rows = list(csv.DictReader(io.StringIO(base64.b64decode(links["trials"]).decode())))
+    assert [row["trial_id"] for row in rows] == gather(searched).run.trials["trial_id"].to_pylist()
+
+
+def test_provenance_and_the_command_to_repeat(searched: Path):
+    _, parsed = read(searched)
+    words = " ".join(parsed.words)
+    assert "loadstone run study.yaml" in words
+    assert "loadstone run studies/synthetic.yaml" in words
+    table = {row[0]: row[1] for row in parsed.tables["provenance"]}
+    assert table["host: cpu"] == "Synthetic Xeon 8-core <2.4 GHz>"
+    assert table["host: memory"] == "31.1 GiB"
+    assert table["software: postgres"] == "15.9"
+    assert table["node local"].startswith("role worker")
+
+
+STATES = {
+    "no trial": (Synthetic(stop_after=0), "No trial has finished yet."),
+    "one trial": (Synthetic(rates=[200, 500], stop_after=1), "Not finished: 1 of 2 planned trials."),
+    "one trial of a search": (Synthetic(stop_after=1), "in every trial: the breaking point lies above"),
+    "only invalid": (Synthetic(rates=[200, 500, 800], invalid=(1, 2, 3)), "All 3 trials are invalid"),
+    "only one, invalid": (Synthetic(stop_after=1, invalid=(1,)), "The only trial is invalid"),
+    "none held": (Synthetic(start=3000, stop_after=1), "did not hold P99 ≤ 200 ms in any trial"),
+    "none held at rates": (Synthetic(rates=[3000]), "even at the lowest rate"),
+    "all held": (Synthetic(highest=400), "the breaking point lies above"),
+    "all held at rates": (Synthetic(rates=[100, 200]), "the highest rate tried"),
+    "bracketed": (Synthetic(stop_after=5), "short trials only so far"),
+    "stopped in the search": (Synthetic(stop_after=9), "not confirmed"),
+    "a treatment still to come": (
+        Synthetic(capacities={"baseline": 700.0, "vertical": 900.0}, rates=[100, 200], stop_after=2),
+        "scaling=vertical: no trial yet",
+    ),
+}
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_every_state_of_a_run_gives_a_page_that_says_so(state: str, tmp_path: Path):
+    synthetic, said = STATES[state]
+    folder = synthetic.write(tmp_path)
+    assert page.build(folder) == folder / "report" / "index.html"
+    _, parsed = read(folder)
+    assert said in " ".join(" ".join(parsed.words).split())
+
+
+def test_a_damaged_run_gives_a_page_that_says_what_is_missing(rated: Path, tmp_path: Path):
+    folder = Path(shutil.copytree(rated, tmp_path / "run"))
+    trials = sorted((folder / "trials").iterdir())
+    (trials[0] / "summary.json").write_text("{")
+    (trials[1] / "usage.json").write_text('[{"service": 1}]')
+    (trials[2] / "audit.json").unlink()
+    (trials[3] / "trial.json").write_text("")
+    (folder / "trials.parquet").unlink()
+    (folder / "provenance.json").unlink()
+    page.build(folder)
+    _, parsed = read(folder)
+    words = " ".join(parsed.words)
+    assert f"{trials[0].name} summary.json" in words
+    assert f"{trials[1].name} usage.json" in words
+    assert f"{trials[3].name} (cannot be read" in words
+    assert "provenance.json is missing" in words
+
+
+def test_names_from_a_study_are_text_in_the_page(tmp_path: Path):
+    folder = Synthetic(rates=[200], stop_after=1).write(tmp_path)
+    plan = json.loads((folder / "plan.json").read_text())
+    plan["study"]["description"] = "<script>alert(1)</script> & 'more'"
+    plan["application"]["name"] = "<img src=x> **bold**"
+    (folder / "plan.json").write_text(json.dumps(plan))
+    page.build(folder)
+    text, parsed = read(folder)
+    assert "<script>alert" not in text and "<img" not in text
+    assert "<script>alert(1)</script> & 'more'" in " ".join(parsed.words)
+
+
+def test_an_earlier_report_leaves_nothing_behind(tmp_path: Path):
+    folder = Synthetic(rates=[200], stop_after=1).write(tmp_path)
+    page.build(folder)
+    (folder / "report" / "figures" / "old.svg").write_text("x")
+    page.build(folder)
+    assert not (folder / "report" / "figures" / "old.svg").exists()
+
+
+def test_where_there_is_no_run_it_says_so(tmp_path: Path):
+    with pytest.raises(InputError, match="holds no run"):
+        page.build(tmp_path)

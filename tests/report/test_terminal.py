@@ -1,0 +1,54 @@
+"""What the terminal shows of a run, and the LaTeX table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rich.console import Console
+
+from loadstone.report import format, tables, terminal
+from loadstone.report.content import gather
+from tests.synthetic import Synthetic
+
+
+def printed(folder: Path, width: int = 120) -> str:
+    console = Console(width=width, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
+    console.print(terminal.render(folder))
+    return console.export_text()
+
+
+def test_a_search_shows_breaking_points_and_the_last_trials(searched: Path):
+    text = printed(searched)
+    content = gather(searched)
+    for row in content.rows("breaking_points"):
+        (line,) = [line for line in text.splitlines() if line.strip().startswith(row["treatment"] + " ")]
+        assert format.interval(row["breaking_point_low"], row["breaking_point_high"]) in line
+        assert format.number(row["capacity"]) in line
+    last = text[text.index("Last trials") :]
+    trials = content.rows("trials")
+    assert f" {trials[-1]['order']} " in last
+    assert f" {trials[-terminal.LAST_TRIALS]['order']} " in last
+    assert f" {trials[-terminal.LAST_TRIALS - 1]['order']} " not in last
+    assert "! 1 trial is invalid" in text
+
+
+def test_fixed_rates_show_medians(rated: Path):
+    text = printed(rated)
+    assert "Breaking points" not in text
+    for row in gather(rated).rows("rates"):
+        assert format.milliseconds(row["p99_ms"]) in text
+
+
+def test_a_run_without_trials_and_one_with_odd_names(tmp_path: Path):
+    assert "No trial has finished yet." in printed(Synthetic(stop_after=0).write(tmp_path / "a"))
+    odd = Synthetic(rates=[200], factor="workload", capacities={"[red]x[/]": 700.0, "plain": 900.0})
+    assert "workload=[red]x[/]" in printed(odd.write(tmp_path / "b"))
+
+
+def test_the_latex_table_has_the_numbers_and_escapes_names(searched: Path):
+    rows = gather(searched).rows("breaking_points")
+    text = tables.breaking_points_latex([{**rows[0], "treatment": "a_b & 50 %"}, rows[1]])
+    assert r"a\_b \& 50 \%" in text
+    assert format.number(rows[1]["breaking_point"]) in text
+    assert text.count(r"\\") == 3
+    assert (searched / "report" / "tables" / "breaking_points.tex").exists()
