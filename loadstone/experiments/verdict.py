@@ -141,8 +141,8 @@ def _growing_backlog(summary: Mapping[str, Any]) -> Iterator[str]:
     """The one-sided 99 % lower bound of the backlog's slope, against 1 % of the offered rate.
 
     Ordinary least squares over the ends of the batches. A backlog is a count: at rest it scatters like a Poisson
-    number, so the residual variance is taken as at least its mean, and at least 1. Without this floor a single request
-    that is in flight at the right moments would look like a trend at low rates.
+    number, so the residual variance is taken as at least its mean. Without this floor a single request that is in
+    flight at the right moments would look like a trend at low rates.
     """
     batches = summary["batches"]
     if len(batches) < 3:
@@ -155,7 +155,7 @@ def _growing_backlog(summary: Mapping[str, Any]) -> Iterator[str]:
     slope = float(np.sum(centred * backlog)) / scatter
     residual = backlog - backlog.mean() - slope * centred
     freedom = len(batches) - 2
-    variance = max(float(np.sum(residual**2)) / freedom, float(backlog.mean()), 1.0)
+    variance = max(float(np.sum(residual**2)) / freedom, float(backlog.mean()))
     bound = slope - float(stats.t.ppf(CONFIDENCE, freedom)) * float(np.sqrt(variance / scatter))
     rate = summary["counts"]["offered"] / summary["window_s"]
     if bound > GROWTH * rate:
