@@ -21,11 +21,12 @@ lint: .venv/.ready ## formatting and static checks of Python and Go (part of `ma
 bench: setup ## benchmarks, all or one: make bench BENCH=load
 	@scripts/bench.sh $(BENCH)
 
-setup: .venv/.ready .build/stone ## install stores, the Python environment and the stone binary; nothing is done twice
-	@scripts/setup-system.sh run
+setup: system-run .build/stone .venv/.ready ## install stores, the stone binary and the Python environment; nothing is done twice
 
-setup-test: .venv/.ready .build/stone
-	@scripts/setup-system.sh test
+setup-test: system-test .build/stone .venv/.ready
+
+system-%:
+	@scripts/setup-system.sh $*
 
 generate: .venv/.ready ## write generated code (protobuf; needs protoc) and the reference pages
 	@stone/generate.sh

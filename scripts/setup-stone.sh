@@ -5,7 +5,7 @@ source "$(dirname "$0")/common.sh"
 needed=1.26
 case $(uname -m) in aarch64) machine=arm64 ;; *) machine=amd64 ;; esac
 remedy="  curl -fsSL https://go.dev/dl/go$needed.0.linux-$machine.tar.gz | sudo tar -C /usr/local -xz
-  /usr/local/go is then found without more ado"
+  export PATH=/usr/local/go/bin:\$PATH"
 command -v go >/dev/null || fail "Go $needed or newer is needed and no 'go' is installed.
 $remedy"
 # Asked inside the module, Go 1.21 and later fetch the toolchain that go.mod names by themselves.

@@ -43,7 +43,7 @@ if [ ! -e $policy ]; then
     "${as_root[@]}" chmod 755 $policy
 fi
 
-say "from Debian or Ubuntu: ${missing[*]} (installed, not started)"
+say "apt-get install ${missing[*]} (services are neither started nor enabled)"
 install=("${as_root[@]}" apt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends "${missing[@]}")
 if ! logged "${install[@]}" 2>/dev/null; then # old package lists are the usual reason
     logged "${as_root[@]}" apt-get -o DPkg::Lock::Timeout=300 update || fail "the package lists could not be fetched"
@@ -54,6 +54,6 @@ fi
 for package in "${missing[@]}"; do
     case $package in
         memcached | redis-server | postgresql | nginx)
-            if command -v systemctl >/dev/null; then logged "${as_root[@]}" systemctl disable "$package" || true; fi ;;
+            logged "${as_root[@]}" update-rc.d "$package" disable || say "$package may start at the next boot" ;;
     esac
 done
