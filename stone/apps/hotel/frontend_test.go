@@ -57,6 +57,7 @@ func TestConformance(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a := startApp(t, "", store)
 			t.Run("hotels", func(t *testing.T) { testHotels(t, a) })
+			t.Run("search", func(t *testing.T) { testSearch(t, a) })
 			t.Run("recommendations", func(t *testing.T) { testRecommendations(t, a) })
 			t.Run("messages", func(t *testing.T) { testMessages(t, a) })
 			t.Run("bad input", func(t *testing.T) { testBadInput(t, a) })

@@ -46,8 +46,8 @@ func plansOf(t *testing.T, a *app) (plans []*hotelpb.RatePlan, ids []string) {
 	return rates.RatePlans, found.HotelIds
 }
 
-func TestDefaultFindsEachHotelOnce(t *testing.T) {
-	a := startApp(t, "", servertest.Postgres)
+// testSearch: by default each hotel comes with its own plans, and once.
+func testSearch(t *testing.T, a *app) {
 	plans, ids := plansOf(t, a)
 	if len(plans) != 1 || !slices.Equal(ids, []string{"27"}) {
 		t.Errorf("%d plans, search finds %v", len(plans), ids)

@@ -37,6 +37,8 @@ func Dial(addresses ...string) (*grpc.ClientConn, error) {
 			MinConnectTimeout: time.Second,
 		}),
 		grpc.WithIdleTimeout(0),
+		grpc.WithStaticStreamWindowSize(window),
+		grpc.WithStaticConnWindowSize(window),
 	)
 	connection, err := grpc.NewClient(target, options...)
 	if err != nil {
