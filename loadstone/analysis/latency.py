@@ -120,16 +120,20 @@ def operations(run: Run, treatment: Treatment) -> pa.Table:
         for operation in summary.get("operations", []):
             counts, latency = operation["counts"], operation["latency_ms"]
             offered, completed = counts["offered"], counts["completed"]
-            intended = latency["intended"]
             rows.append(
                 _trial(row)
                 | {"operation": operation["name"], "offered": offered, "completed": completed}
                 | {"dropped_share": 1 - completed / offered if offered else None}
                 | {"violations": operation.get("violations")}
-                | {f"{name}_ms": intended[name] for name in ("p50", "p95", "p99", "p999", "max")}
-                | {"service_p99_ms": latency["service"]["p99"]}
+                | {f"{name}_ms": _of_some(latency["intended"], name) for name in ("p50", "p95", "p99", "p999", "max")}
+                | {"service_p99_ms": _of_some(latency["service"], "p99")}
             )
     return pa.Table.from_pylist(rows, schema=_OPERATIONS)
+
+
+def _of_some(latency: Row, name: str) -> float | None:
+    """A percentile of no request at all is not 0 ms."""
+    return latency[name] if latency["count"] else None
 
 
 def _trial(row: Row) -> Row:

@@ -18,8 +18,9 @@ class Counts(TypedDict):
 
 
 class Latency(TypedDict):
-    """Milliseconds; null where there was no request."""
+    """Milliseconds; they mean nothing where ``count`` is 0."""
 
+    count: int
     p50: float | None
     p95: float | None
     p99: float | None

@@ -77,6 +77,10 @@ def _flat(value: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
 def _value(key: str, value: Any) -> str:
     if key.startswith("memory") and isinstance(value, int):
         return format.size(value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return format.number(value)
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 

@@ -87,7 +87,8 @@ KINDS = (
         cpu.cpu,
         "Where the CPU time goes",
         "Cores used by each service, all replicas together, at the highest load that held; what the kernel's cgroup "
-        "counters say.",
+        "counters say. A limit is drawn where it is within twice the busiest; what uses less than 1 % of the busiest "
+        "stands in the table only.",
         "cpu",
     ),
 )

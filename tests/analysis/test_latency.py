@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from statistics import median
 
@@ -72,6 +73,23 @@ def test_operations_are_those_of_the_trials_beside_the_breaking_point(searched: 
             mine = [row for row in rows if row["trial_id"] == trial["trial_id"]]
             assert sum(row["offered"] for row in mine) == trial["offered"]
             assert sum(row["violations"] for row in mine) == trial["violations"]
+
+
+def test_an_operation_without_a_request_has_no_latency(rated: Path, tmp_path: Path):
+    folder = Path(shutil.copytree(rated, tmp_path / "run"))
+    (treatment,) = summary.treatments(results.read(folder))
+    held = latency.beside_breaking_point(treatment)[0]
+    file = folder / "trials" / held["trial_id"] / "summary.json"
+    written = json.loads(file.read_text())
+    nothing = {"count": 0, **dict.fromkeys(("mean", "p50", "p75", "p90", "p95", "p99", "p999", "max"), 0)}
+    counts = dict.fromkeys(written["operations"][0]["counts"], 0)
+    never = {"name": "never", "counts": counts, "violations": 0}
+    written["operations"].append({**never, "latency_ms": {"intended": nothing, "service": nothing}})
+    file.write_text(json.dumps(written))
+    rows = latency.operations(results.read(folder), treatment).to_pylist()
+    (row,) = [row for row in rows if row["operation"] == "never"]
+    assert row["offered"] == 0
+    assert all(row[name] is None for name in ("p50_ms", "p99_ms", "service_p99_ms", "dropped_share"))
 
 
 @pytest.mark.parametrize(

@@ -14,16 +14,20 @@ from loadstone.report.figures import style
 from loadstone.report.figures.names import short
 
 _TIERS = {"frontend": 0, "logic": 2, "caching": 4, "storage": 3, "tracing": 5}
-_MOST = 20
+_MOST, _LEAST = 20, 0.01
+"""At most so many services, and none that uses less than this share of the busiest one's CPU."""
 
 
 def cpu(content: Content) -> Figure | None:
-    """CPU by service at the highest held load, against its limit; at most the 20 busiest."""
+    """CPU by service at the highest held load; limits are drawn where they are anywhere near."""
     everything = content.rows("cpu")
     shown = [t for t in content.treatments if any(row["treatment"] == t.label for row in everything)]
     if not shown:
         return None
     services = _busiest(everything)
+    highest = max(row["cores"] for row in everything)
+    decimals = 2 if highest >= 0.1 else 3
+    near = [row for row in everything if row["limit_cores"] is not None and row["limit_cores"] <= 2 * highest]
     figure, panels = style.panels([short(t) for t in shown], 2, 1.0 + 0.24 * len(services), sharex=True, sharey=True)
     for axes, treatment in zip(panels, shown, strict=True):
         rows = [row for row in everything if row["treatment"] == treatment.label and row["service"] in services]
@@ -31,13 +35,13 @@ def cpu(content: Content) -> Figure | None:
             y = services.index(row["service"])
             axes.barh(y, row["cores"], color=_colour(row["tier"]), height=0.68)
             axes.annotate(
-                f"{row['cores']:.2f}",
+                f"{row['cores']:.{decimals}f}",
                 (1.01, y),
                 xycoords=("axes fraction", "data"),
                 va="center",
                 fontsize=8,
             )
-            if row["limit_cores"] is not None:
+            if row in near:
                 axes.plot([row["limit_cores"]] * 2, [y - 0.4, y + 0.4], color=style.INK, linewidth=1.6)
         axes.set_yticks(range(len(services)), services)
         axes.grid(axis="y", visible=False)
@@ -45,7 +49,7 @@ def cpu(content: Content) -> Figure | None:
         axes.set_xlabel(f"cores used at {format.rate(rows[0]['rate'])}")
     present = {row["tier"] for row in everything}
     handles: list[Any] = [Patch(color=_colour(tier), label=tier) for tier in _TIERS if tier in present]
-    if any(row["limit_cores"] is not None for row in everything):
+    if near:
         look: dict[str, Any] = {"linestyle": "", "marker": "|", "markersize": 9, "markeredgewidth": 1.6}
         handles.append(Line2D([], [], color=style.INK, label="limit", **look))
     style.legend(figure, handles)
@@ -57,7 +61,8 @@ def _busiest(rows: list[dict[str, Any]]) -> list[str]:
     most: dict[str, float] = {}
     for row in rows:
         most[row["service"]] = max(row["cores"], most.get(row["service"], 0.0))
-    return sorted(most, key=lambda service: most[service])[-_MOST:]
+    enough = [service for service in most if most[service] >= _LEAST * max(most.values())]
+    return sorted(enough, key=lambda service: most[service])[-_MOST:]
 
 
 def _colour(tier: str | None) -> str:

@@ -13,8 +13,6 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
-from loadstone.report import format
-
 INK, QUIET, GRID = "#1f2933", "#66727f", "#dfe3e8"
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 """Okabe and Ito, "Color universal design" (2008), without black and yellow, which vanish on one background or other."""
@@ -102,7 +100,7 @@ def plain_scale(axes: Axes, which: str, values: Iterable[float | None], log: boo
         axis.set_minor_locator(NullLocator())
     else:
         axis.set_major_locator(MaxNLocator(6))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: format.number(float(f"{value:.6g}"))))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))
 
 
 def legend(figure: Figure, handles: Sequence[Any]) -> None:
