@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 )
@@ -71,6 +72,7 @@ func (c *collector) collect(parts []*interval, start, end int64) error {
 		sum.completed += part.completed
 		sum.errors += part.errors
 		sum.lateness.Merge(part.lateness)
+		sum.warm.Merge(part.warm)
 		for op := range sum.intended {
 			sum.intended[op].Merge(part.intended[op])
 			sum.service[op].Merge(part.service[op])
@@ -84,10 +86,10 @@ func (c *collector) collect(parts []*interval, start, end int64) error {
 		c.service.Merge(sum.service[op])
 	}
 	if c.progress != nil {
-		c.report(sum, end)
+		c.report(sum, start, end)
 	}
-	if end <= c.schedule.from {
-		return nil // warm-up: nothing was recorded
+	if end <= c.schedule.from && sum.lateness.TotalCount() == 0 {
+		return nil // warm-up
 	}
 	return c.write(sum, max(start, c.schedule.from), end)
 }
@@ -112,12 +114,14 @@ func (c *collector) write(sum *interval, start, end int64) error {
 	return nil
 }
 
-// report prints one JSON line: counts since the start, warm-up included, and the last interval's latencies.
-func (c *collector) report(sum *interval, end int64) {
+// report prints one JSON line: counts since the start and the last interval's latencies, warm-up included; null
+// where the interval had none.
+func (c *collector) report(sum *interval, start, end int64) {
+	sum.warm.Merge(c.intended)
 	phase := "measure"
-	if end <= c.schedule.from {
+	if start < c.schedule.from {
 		phase = "warmup"
-	} else if end > c.schedule.to {
+	} else if start >= c.schedule.to {
 		phase = "drain"
 	}
 	line, err := json.Marshal(struct {
@@ -132,8 +136,8 @@ func (c *collector) report(sum *interval, end int64) {
 		P99         *float64 `json:"p99_ms"`
 		LatenessP99 *float64 `json:"lateness_p99_ms"`
 	}{
-		float64(end) / 1e9, float64(c.schedule.to) / 1e9, phase, c.offered.until(end), sum.sent, sum.completed, sum.errors,
-		percentile(c.intended, 50), percentile(c.intended, 99), percentile(sum.lateness, 99),
+		math.Round(float64(end)/1e6) / 1e3, float64(c.schedule.to) / 1e9, phase, c.offered.until(end), sum.sent, sum.completed, sum.errors,
+		percentile(sum.warm, 50), percentile(sum.warm, 99), percentile(sum.lateness, 99),
 	})
 	if err == nil {
 		_, _ = c.progress.Write(append(line, '\n'))

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"net"
 	"net/url"
 	"os"
 	"regexp"
@@ -152,6 +153,11 @@ func (p *Plan) check() error {
 	}
 	if p.host = target.Host; target.Port() == "" {
 		p.host += ":80"
+	}
+	for i, replica := range p.Replicas {
+		if host, port, err := net.SplitHostPort(replica); err != nil || host == "" || port == "" {
+			return bad(fmt.Sprintf("replicas[%d]", i), "%q is not host:port", replica)
+		}
 	}
 	within := []struct {
 		key              string

@@ -52,6 +52,7 @@ func TestMistakesNameTheKey(t *testing.T) {
 		{change(`"duration_s":1`, `"duration_s":1,"connections":2,"threads":3`), "connections", "threads"},
 		{change(`"duration_s":1`, `"duration_s":1,"wait":"doze"`), "wait", "precise"},
 		{change(`"duration_s":1`, `"duration_s":1,"cpus":[-1]`), "cpus[0]", "CPU"},
+		{change(`"duration_s":1`, `"duration_s":1,"replicas":["http://a:1"]`), "replicas[0]", "host:port"},
 		{change(`"duration_s":1`, `"duration_s":1,"seed":-1`), "seed", "uint64"},
 		{change(`"duration_s":1`, `"duration_s":1,"abort":true`), "abort", "slo"},
 		{change(`"duration_s":1`, `"duration_s":1,"slo":{"percentile":100,"latency_ms":1}`), "slo.percentile", "less than 100"},

@@ -27,13 +27,14 @@ type interval struct {
 	intended   []*hdr.Histogram // one for each operation
 	service    []*hdr.Histogram
 	lateness   *hdr.Histogram
-	sent       int64 // since the start, warm-up included, for those who watch
+	warm       *hdr.Histogram // latencies of warm-up requests, only for those who watch
+	sent       int64          // since the start, warm-up included, for those who watch
 	completed  int64
 	errors     int64
 }
 
 func newInterval(operations int) *interval {
-	i := &interval{lateness: newHistogram()}
+	i := &interval{lateness: newHistogram(), warm: newHistogram()}
 	for range operations {
 		i.intended, i.service = append(i.intended, newHistogram()), append(i.service, newHistogram())
 	}
@@ -42,6 +43,7 @@ func newInterval(operations int) *interval {
 
 func (i *interval) reset() {
 	i.lateness.Reset()
+	i.warm.Reset()
 	for op := range i.intended {
 		i.intended[op].Reset()
 		i.service[op].Reset()
@@ -156,6 +158,7 @@ func (r *recorder) answeredWell(c *connection, at int64) {
 	}
 	r.tallies[c.op].all.Completed++ // a late answer is an answer: what it wrote is there
 	if !c.measured {
+		record(r.now.warm, latency, 1)
 		return
 	}
 	t := &r.tallies[c.op]

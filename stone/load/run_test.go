@@ -85,7 +85,7 @@ func TestProgressAndWarmup(t *testing.T) {
 		if err := json.Unmarshal([]byte(line), &p); err != nil {
 			t.Fatalf("%v: %s", err, line)
 		}
-		if p.Of != 2.5 || p.Sent < last || p.Sent > p.Offered || p.Phase == "warmup" && p.P50 != nil {
+		if p.Of != 2.5 || p.Sent < last || p.Sent > p.Offered || p.Phase != "drain" && p.P50 == nil {
 			t.Errorf("after %d sent: %s", last, line)
 		}
 		last = p.Sent
@@ -95,6 +95,30 @@ func TestProgressAndWarmup(t *testing.T) {
 	}
 	if have := strings.Join(phases, " "); !strings.HasPrefix(have, "warmup measure") {
 		t.Errorf("phases %q in\n%s", have, lines.String())
+	}
+}
+
+// With several replicas, connections are spread over all of them; each must be there at the start.
+func TestReplicas(t *testing.T) {
+	t.Parallel()
+	servers := []*server{serve(t, ok), serve(t, ok), serve(t, ok)}
+	replicas := []string{servers[1].listener.Addr().String(), servers[2].listener.Addr().String()}
+	plan := servers[0].plan(t, map[string]any{"replicas": replicas, "connections": 6})
+	summary, _ := drive(t, plan)
+	seen := 0
+	for i, s := range servers {
+		if n := len(s.seen()); n < int(summary.Planned)/6 {
+			t.Errorf("replica %d got %d of %d requests", i, n, summary.Planned)
+		} else {
+			seen += n
+		}
+	}
+	if seen != int(summary.Counts.Completed) {
+		t.Errorf("%d completed, %d seen", summary.Counts.Completed, seen)
+	}
+	servers[2].stop()
+	if _, err := Run(context.Background(), plan, t.TempDir(), nil); !errors.Is(err, ErrUnreachable) || !strings.Contains(err.Error(), replicas[1]) {
+		t.Errorf("got %v", err)
 	}
 }
 

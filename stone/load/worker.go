@@ -376,7 +376,7 @@ func (w *worker) check(now int64) {
 		for w.boundary <= now {
 			w.boundary += intervalLength
 		}
-		w.recorder.turn(w.boundary - intervalLength)
+		w.recorder.turn(now)
 	}
 }
 

@@ -25,6 +25,7 @@ answered, and latency counts from that time. Writes DIR/summary.json and DIR/lat
 A plan (optional keys are marked with their default):
 
   {"target": "http://127.0.0.1:5000",
+   "replicas": ["127.0.0.1:5001"],             none; further host:port, the connections are spread over all
    "connections": 64,                          64; a fixed pool, one request at a time on each
    "threads": 1,                               1; load threads, each with its share of connections and schedule
    "arrival": {"process": "poisson", "rate": 1000},   or constant; rate in requests/s
