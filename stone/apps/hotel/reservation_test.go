@@ -60,6 +60,27 @@ func TestNoNightIsOverbooked(t *testing.T) {
 	}
 }
 
+func TestOneOfManyGetsTheWholeHotel(t *testing.T) {
+	a := startApp(t, "", servertest.Postgres)
+	for day := 1; day <= 29; day++ {
+		var successes atomic.Int64
+		var group sync.WaitGroup
+		for range 8 { // four for each replica
+			group.Go(func() {
+				if got := a.book(30, day, day+1, 200); got.body == booked {
+					successes.Add(1)
+				} else if got.body != full {
+					t.Errorf("%d %s", got.status, got.body)
+				}
+			})
+		}
+		group.Wait()
+		if successes.Load() != 1 {
+			t.Errorf("night %d: all 200 rooms were booked %d times", day, successes.Load())
+		}
+	}
+}
+
 // taken counts the rooms of a hotel that the store says are taken at night.
 func (a *app) taken(t *testing.T, hotel, night string) (rooms int) {
 	t.Helper()
