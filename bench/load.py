@@ -33,7 +33,7 @@ from bench.common import ROOT, Row, build_stone, free_port, median_row, report
 
 ROUNDS, SECONDS, CONNECTIONS = 7, 2, 64
 RATES = (5_000, 20_000)
-FAR_ABOVE = 400_000
+FAR_ABOVE = 250_000
 STALL_S, STALL_RATE, STALL_WINDOW_S = 0.5, 1_000, 10
 CAPACITY, OVERLOAD_S = 500, 5
 PEERS = ROOT / ".build" / "peers"

@@ -45,8 +45,12 @@ func newRing(longest int) *ring {
 // the ring is full or everything is in it.
 func (r *ring) fill(ctx context.Context, requests share, m *mix, ready func()) {
 	defer func() { r.closed.Store(true); ready() }()
+	freed := uint64(0) // the head as seen last: looking takes its cache line away from the consumer
 	for tail := uint64(0); requests.next(); tail++ {
-		for tail-r.head.Load() == uint64(len(r.slots)) {
+		for tail-freed == uint64(len(r.slots)) {
+			if freed = r.head.Load(); tail-freed < uint64(len(r.slots)) {
+				break
+			}
 			ready()
 			select {
 			case <-r.wake:

@@ -1,0 +1,75 @@
+package load
+
+import "sync/atomic"
+
+// control is what the threads of a run have in common.
+type control struct {
+	stop      atomic.Bool  // interrupted: leave at once
+	aborted   atomic.Int64 // when a thread found that the SLO cannot be held, 0 if none did
+	allowed   int64        // violations that the SLO allows, -1: no early abort
+	certain   []counter    // violations so far, by thread
+	violation atomic.Int64 // their sum at the abort
+}
+
+// counter is on a cache line of its own: each thread writes one.
+type counter struct {
+	atomic.Int64
+	_ [56]byte
+}
+
+// deadline is when something must be looked at even if nothing happens.
+func (w *worker) deadline() int64 {
+	next := min(w.boundary, w.drained)
+	if first := w.inFlight.first; first != nil {
+		next = min(next, first.sentAt+w.timeout)
+	}
+	if w.control.allowed >= 0 {
+		next = min(next, w.checked+checkEvery)
+	}
+	return next
+}
+
+// check looks at all limits. Everything that had arrived by `now` has been read.
+func (w *worker) check(now int64) {
+	w.checked = now
+	w.wall = w.clock.wall()
+	w.usage.watch(now, w.schedule, w.idleSpin)
+	w.expire(now)
+	if w.control.allowed >= 0 {
+		w.checkSLO(now)
+	}
+	if now >= w.boundary {
+		for w.boundary <= now {
+			w.boundary += intervalLength
+		}
+		w.recorder.turn(now)
+	}
+}
+
+// expire gives up on requests that were sent a timeout ago.
+func (w *worker) expire(now int64) {
+	for c := w.inFlight.first; c != nil && now-c.sentAt >= w.timeout; c = w.inFlight.first {
+		w.fail(c, errTimeout, nil)
+		w.reopen(c)
+	}
+}
+
+// checkSLO counts what can no longer be good, and stops the run once that is more than the SLO allows.
+func (w *worker) checkSLO(now int64) {
+	r := w.recorder
+	for ; w.young != nil && now-w.young.at > r.limit; w.young = w.young.later {
+		if w.young.measured && !w.young.overdue {
+			w.young.overdue = true
+			r.past++
+		}
+	}
+	unsent := max(w.overdue.until(now-r.limit)-w.taken, 0)
+	w.control.certain[w.thread].Store(r.past + unsent)
+	total := int64(0)
+	for i := range w.control.certain {
+		total += w.control.certain[i].Load()
+	}
+	if total > w.control.allowed && w.control.aborted.CompareAndSwap(0, now) {
+		w.control.violation.Store(total)
+	}
+}
