@@ -6,7 +6,7 @@ it looks. It is invalid if the audit failed, a replica restarted or died, the ge
 The generator was the limit if
 - its busiest thread used 95 % of a CPU or more (polling for nothing not counted), or
 - it sent late although it could have sent: the 99th percentile of its *own* lateness, from the intended time or the
-  moment a connection became free, whichever is later, exceeds 5 % of the strictest latency limit (at least 1 ms), or
+  moment a connection became free, whichever is later, exceeds 10 % of the strictest latency limit (at least 1 ms), or
 - less than 99.5 % of the schedule was sent and nothing shows that the connections were busy.
 
 A request that waits because all connections are busy waits for the system: that delay is part of its latency, and if
@@ -33,7 +33,9 @@ from loadstone.model.slo import Slo
 
 SENT = 0.995
 SATURATED = 0.95
-LATENESS_SHARE, LATENESS_LEAST_MS = 0.05, 1.0
+LATENESS_SHARE, LATENESS_LEAST_MS = 0.10, 1.0
+"""A limit that is 10 % stricter moves the breaking point by 0.5 % (simulated with ``bench/queueing.py``): a tenth of
+the default precision, so lateness within this budget cannot mislead a search."""
 GROWTH = 0.01
 """A backlog that grows by more than this share of the offered rate is one that the system cannot work off."""
 CONFIDENCE = 0.99

@@ -86,8 +86,8 @@ CASES: list[tuple[str, dict[str, Any], str, list[str]]] = [
     ("saturated", {"generator__cpu_share": 0.95}, "invalid", ["saturated", "95% of a CPU"]),
     ("nearly saturated", {"generator__cpu_share": 0.94}, "held", []),
     ("aborted and saturated", {"aborted": ABORTED, "generator__cpu_share": 0.99}, "invalid", ["saturated"]),
-    ("late, connections free", {"latency_ms__lateness__p99": 11.0}, "invalid", ["sent late: P99 11.00 ms", "10 ms"]),
-    ("within the lateness budget", {"latency_ms__lateness__p99": 9.9}, "held", []),
+    ("late, connections free", {"latency_ms__lateness__p99": 21.0}, "invalid", ["sent late: P99 21.00 ms", "20 ms"]),
+    ("within the lateness budget", {"latency_ms__lateness__p99": 19.9}, "held", []),
     (
         "late because connections were busy",
         {"latency_ms__lateness__p99": 900.0, "batches": QUEUE, "violations": 4000},
@@ -185,8 +185,8 @@ def test_a_starved_script_is_a_warning() -> None:
 
 
 def test_the_lateness_budget_follows_the_slo() -> None:
-    assert lateness_budget_ms(SLO) == 10
-    assert lateness_budget_ms(Slo.model_validate({"p50": "40ms", "p99": "1s"})) == 2
+    assert lateness_budget_ms(SLO) == 20
+    assert lateness_budget_ms(Slo.model_validate({"p50": "40ms", "p99": "1s"})) == 4
     assert lateness_budget_ms(Slo.model_validate({"p99": "5ms"})) == 1
 
 
