@@ -1,0 +1,155 @@
+"""The command line by what it prints and by its exit codes."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from loadstone.cli import main
+from loadstone.cli.main import VERBS, run_command
+from loadstone.cli.progress import Display
+from loadstone.cli.words import clock, plural
+from loadstone.experiments.ledger import Record
+from loadstone.experiments.plan import read_plan
+from loadstone.experiments.probe import Outcome
+from loadstone.experiments.schedule import next_trial
+from loadstone.model.errors import Interrupted, PreflightError
+from tests.experiments.fakes import SEARCH, write_study
+
+STUDY = str(Path(__file__).parents[2] / "studies" / "first-light.yaml")
+
+
+class Said:
+    """Exit code and words of a command."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+        self._capsys = capsys
+
+    def __call__(self, *arguments: str) -> tuple[int, str, str]:
+        code = run_command(list(arguments))
+        said = self._capsys.readouterr()
+        return code, said.out, said.err
+
+
+@pytest.fixture
+def say(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Said:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LOADSTONE_STATE", str(tmp_path / "state"))
+    return Said(capsys)
+
+
+def test_help_lists_every_verb_and_each_has_an_example(say: Said) -> None:
+    code, overview, _ = say("--help")
+    assert code == 0
+    for verb in VERBS:
+        name = verb.__name__.rpartition(".")[2]
+        assert re.search(rf"\b{name}\b", overview)
+        code, text, _ = say(name, "--help")
+        assert code == 0 and f"loadstone {name}" in text and "Example" in text
+
+
+def test_a_wrong_verb_or_option_is_bad_input(say: Said) -> None:
+    assert say("frobnicate")[0] == 2
+    code, _, complaint = say("validate", STUDY, "--sett", "a=b")
+    assert code == 2 and "--sett" in complaint
+
+
+def test_validate_says_what_the_study_is(say: Said) -> None:
+    code, text, _ = say("validate", STUDY)
+    assert code == 0
+    assert "is valid: hotel-reservation, 22 services, 1 treatment; searches the breaking point" in text
+    assert json.loads(say("validate", STUDY, "--json")[1]) == {"valid": True, "study": "first-light", "treatments": 1}
+
+
+def test_an_override_that_is_wrong_names_itself(say: Said) -> None:
+    code, _, complaint = say("validate", STUDY, "--set", "trial.duration=-3s")
+    assert code == 2
+    assert "trial.duration" in complaint and "-3s" in complaint and "Traceback" not in complaint
+
+
+def test_plan_counts_trials_and_time(say: Said) -> None:
+    code, text, _ = say("plan", STUDY, "--set", "load.capacity.precision=10%")
+    assert code == 0 and re.search(r"about \d+ trials in \d+:\d\d", text)
+    data = json.loads(say("plan", STUDY, "--json")[1])
+    assert data["expected_trials"] > 5 and data["treatments"][0]["settings"]["orchestrator"] == "process"
+
+
+def test_render_writes_the_same_files_each_time(say: Said, tmp_path: Path) -> None:
+    for folder in ("one", "two"):
+        code, _, complaint = say("render", "hotel-reservation", "--scaling", "horizontal", "-o", folder)
+        assert code == 0, complaint
+    one, two = (sorted((tmp_path / name).iterdir()) for name in ("one", "two"))
+    assert [file.name for file in one] == ["processes.yaml"]
+    assert one[0].read_text() == two[0].read_text()
+    assert "frontend-2" in one[0].read_text() and "documents-geo-2" not in one[0].read_text()
+
+
+def test_without_runs_status_and_report_say_what_to_do(say: Said) -> None:
+    code, text, _ = say("status")
+    assert code == 0 and "deployments: none" in text and "loadstone run STUDY" in text
+    code, _, complaint = say("report", "nothing")
+    assert code == 2 and "no run 'nothing'" in complaint
+    assert say("down")[:2] == (0, "nothing is running\n")
+    assert say("down", "nothing")[0] == 2
+
+
+def test_run_without_a_study_and_resume_without_a_run(say: Said) -> None:
+    code, _, complaint = say("run")
+    assert code == 2 and "which study?" in complaint
+    assert say("run", "--resume")[0] == 2
+    code, _, complaint = say("run", "no-such-file.yaml")
+    assert code == 2 and "no-such-file.yaml" in complaint
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "words"),
+    [
+        (PreflightError("memcached is missing", "install it"), 3, "memcached is missing"),
+        (Interrupted("stopped", "go on with --resume"), 130, "--resume"),
+        (ZeroDivisionError("oh"), 1, "unexpected error: ZeroDivisionError: oh"),
+    ],
+)
+def test_every_error_has_its_code_and_no_traceback(
+    say: Said, monkeypatch: pytest.MonkeyPatch, error: Exception, code: int, words: str
+) -> None:
+    def fail(*given: Any, **named: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(main.typer.main, "get_command", lambda app: type("Broken", (), {"main": fail})())
+    got, text, complaint = say("status")
+    assert got == code
+    assert words in complaint and "Traceback" not in complaint + text
+    if code == 1:
+        details = re.search(r"details are in (\S+)", complaint)
+        assert details is not None and "ZeroDivisionError" in Path(details.group(1)).read_text()
+        Path(details.group(1)).unlink()
+
+
+def test_progress_without_a_terminal_is_plain_lines(tmp_path: Path) -> None:
+    _, plan = read_plan(write_study(tmp_path, SEARCH))
+    trial = next_trial(plan, [])
+    assert trial is not None
+    out = io.StringIO()
+    with Display(10.0, Console(file=out, width=200)) as display:
+        display.trial_started(trial, 3)
+        display.step("starting stores")
+        display.step("loading")
+        display.progress({"t": 1.0, "of": 2.0, "sent": 10, "p99_ms": 1.0, "lateness_p99_ms": 0.1, "errors": 0})
+        row = {"order": 1, "treatment": "scaling=baseline", "rate": 100.0, "offered": 100, "completed": 99}
+        row |= {"p99_ms": 12.3, "aborted_at_s": None, "reasons": []}
+        display.trial_finished(Record(trial.id, trial.treatment.id, 1, Outcome(100.0, "bracket", "held"), row))
+    text = out.getvalue()
+    assert "\x1b" not in text
+    assert "trial   1  scaling=baseline  bracket      100 req/s  held" in text
+    assert "P99    12.3 ms  completed  99.0 %" in text and "left" in text
+
+
+def test_words() -> None:
+    assert [clock(s) for s in (0, 59.6, 61, 3723)] == ["0:00", "1:00", "1:01", "1:02:03"]
+    assert [plural(n, "trial") for n in (0, 1, 1200)] == ["0 trials", "1 trial", "1,200 trials"]
