@@ -31,7 +31,7 @@ import numpy as np
 
 from bench.common import ROOT, Row, build_stone, free_port, median_row, report
 
-ROUNDS, SECONDS, CONNECTIONS = 7, 2, 64
+ROUNDS, SECONDS, CONNECTIONS = 7, 3, 64
 RATES = (5_000, 20_000)
 FAR_ABOVE = 250_000
 STALL_S, STALL_RATE, STALL_WINDOW_S = 0.5, 1_000, 10
@@ -179,6 +179,7 @@ def cost(bench: Bench, port: int, others: dict[str, Peer]) -> list[Row]:
             else:
                 for name in ("p50", "p99"):
                     late[rate, name].append(summary["latency_ms"]["lateness"][name])
+                late[rate, "own"].append(summary["generator"]["own_lateness_p99_ms"])
             for name, peer in others.items():
                 if rate is None or name != "wrk":  # wrk has no rate
                     cpu[name, rate].append(peer(bench, port, rate))
@@ -202,6 +203,8 @@ def cost(bench: Bench, port: int, others: dict[str, Peer]) -> list[Row]:
                 if (rate, name) == (20_000, "p99"):
                     row = replace(row, target="under 0.4 ms", holds=row.value < 0.4)
                 rows.append(row)
+        if rate is not None:
+            rows.append(median_row(f"its own part of that P99, {at}", "ms", late[rate, "own"]))
     rows.append(median_row("throughput, saturated", "req/s", throughput))
     return rows
 
@@ -264,6 +267,7 @@ def main() -> None:
         f"{ROUNDS} rounds of {SECONDS} s, alternately; median, lowest, highest; {CONNECTIONS} connections, server and "
         "generator on one core each of a machine that others may use too",
         f"saturated: stone load with threads 1 and {FAR_ABOVE}/s offered; wrk, hey and oha in a closed loop",
+        "its own part: from the intended time or the moment a connection was free, whichever is later",
         "hey -q and oha -q --latency-correction at a rate; wrk has no rate; none of them reports its lateness",
     ]
     with tempfile.TemporaryDirectory() as folder:

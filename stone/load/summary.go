@@ -128,21 +128,28 @@ func (c Counts) check() error {
 }
 
 func summarize(h *hdr.Histogram) Latency {
-	ms := func(p float64) float64 { return float64(h.ValueAtPercentile(p)) / 1e6 }
-	return Latency{
-		h.TotalCount(), h.Mean() / 1e6, ms(50), ms(75), ms(90), ms(95), ms(99), ms(99.9), float64(h.Max()) / 1e6,
+	at := inMs(h, 50, 75, 90, 95, 99, 99.9)
+	return Latency{h.TotalCount(), h.Mean() / 1e6, at[0], at[1], at[2], at[3], at[4], at[5], float64(h.Max()) / 1e6}
+}
+
+// inMs returns values at percentiles, in one pass.
+func inMs(h *hdr.Histogram, percentiles ...float64) []float64 {
+	values := make([]float64, len(percentiles))
+	for i, ns := range h.ValueAtPercentilesSlice(percentiles) {
+		values[i] = float64(ns) / 1e6
 	}
+	return values
 }
 
 // spectrum is the distribution at 101 percentiles, evenly spaced in the number of nines, from 0 to 99.999.
 func spectrum(intended, service *hdr.Histogram) [][3]float64 {
-	points := make([][3]float64, 0, 101)
-	for i := range 101 {
-		p := 100 * (1 - math.Pow(10, -5*float64(i)/100))
-		points = append(points, [3]float64{
-			math.Round(p*1e6) / 1e6,
-			float64(intended.ValueAtPercentile(p)) / 1e6, float64(service.ValueAtPercentile(p)) / 1e6,
-		})
+	percentiles, points := make([]float64, 101), make([][3]float64, 101)
+	for i := range percentiles {
+		percentiles[i] = 100 * (1 - math.Pow(10, -5*float64(i)/100))
+	}
+	ofIntended, ofService := inMs(intended, percentiles...), inMs(service, percentiles...)
+	for i, p := range percentiles {
+		points[i] = [3]float64{math.Round(p*1e6) / 1e6, ofIntended[i], ofService[i]}
 	}
 	return points
 }
