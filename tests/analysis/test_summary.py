@@ -69,6 +69,7 @@ def test_a_held_trial_above_a_broken_one_is_no_limit():
     rows = [(100, "held"), (200, "not held"), (300, "held"), (400, "invalid")]
     assert _treatment(rows).held_up_to == 100
     assert _treatment(rows).breaks_from == 200
+    assert _treatment([(100, "held"), (200, "held"), (200, "not held")]).held_up_to == 100
     assert _treatment([(100, "not held"), (200, "held")]).held_up_to is None
     assert _treatment([(100, "invalid")]).reference is None
 
