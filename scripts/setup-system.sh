@@ -50,6 +50,10 @@ if ! logged "${install[@]}" 2>/dev/null; then # old package lists are the usual 
     logged "${install[@]}" || fail "could not install; to see why, run:
   $line"
 fi
+for package in "${missing[@]}"; do
+    has "$package" || fail "$package is installed, but what is needed of it is not there. Try:
+  sudo apt-get install -y --reinstall $package"
+done
 # Nor are they to start at the next boot; what was there before keeps its setting.
 for package in "${missing[@]}"; do
     case $package in
