@@ -52,16 +52,22 @@ def _measured(summary: dict[str, Any]) -> dict[str, Any]:
         **{name: summary["counts"][name] for name in _COUNTS},
         "violations": summary["violations"],
         "throughput": summary["throughput"],
-        **{f"{name}_ms": intended[name] for name in _LATENCIES},
-        "service_p50_ms": service["p50"],
-        "service_p99_ms": service["p99"],
-        "lateness_p99_ms": summary["latency_ms"]["lateness"]["p99"],
+        **{f"{name}_ms": _of(intended, name) for name in _LATENCIES},
+        "service_p50_ms": _of(service, "p50"),
+        "service_p99_ms": _of(service, "p99"),
+        "lateness_p99_ms": _of(summary["latency_ms"]["lateness"], "p99"),
         "generator_cpu_share": summary["generator"]["cpu_share"],
         "generator_us_per_request": summary["generator"]["cpu_us_per_request"],
         "steady": steady.stationary if steady else None,
         "warmup_cut_s": steady.cut * summary["series"]["step_s"] if steady else None,
         "aborted_at_s": aborted["at_s"] if aborted else None,
     }
+
+
+def _of(latency: dict[str, Any], statistic: str) -> float | None:
+    """A statistic of a distribution; None where nothing was counted, which is not a latency of zero."""
+    value: float = latency[statistic]
+    return value if latency["count"] else None
 
 
 def _steady(summary: dict[str, Any]) -> SteadyState | None:

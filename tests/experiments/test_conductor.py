@@ -23,6 +23,7 @@ from loadstone.experiments.plan import Plan, read_plan
 from loadstone.experiments.resume import reopen
 from loadstone.model.deployment import AuditRow
 from loadstone.model.errors import DeploymentError, InputError, Interrupted, TrialsInvalid
+from loadstone.report import page
 from loadstone.workloads.base import DriverError
 from tests.experiments.fakes import SEARCH, FakeDriver, FakeInfrastructure, FakeOrchestrator, Recorder, write_study
 
@@ -160,6 +161,7 @@ def test_on_invalid_stop_ends_the_study_with_the_trials_so_far(begin: Begin) -> 
         conduct(plan, ledger, driver)
     assert [record.outcome.verdict for record in ledger.records][-1] == "invalid"
     assert len(ledger.records) == 3
+    assert "out of files" in page.build(ledger.folder).read_text()  # a trial without measurements is in the report
 
 
 def test_a_first_deployment_that_fails_is_told_at_once_and_a_later_one_is_an_invalid_trial(begin: Begin) -> None:

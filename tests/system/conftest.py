@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -81,35 +82,42 @@ def wait(condition: Callable[[], bool], seconds: float = 120) -> None:
         time.sleep(0.1)
 
 
-def ours() -> list[str]:
-    """Command lines of all processes that Loadstone may have started, by program and by parentless data folders."""
-    names = {"stone", "memcached", "postgres"}
+def ours(home: Path) -> list[str]:
+    """Command lines of all processes that name a file below ``home`` or have one open, a log for instance."""
     found = []
-    for process in psutil.process_iter(["name", "cmdline"]):
-        if process.info["name"] in names:
-            found.append(" ".join(process.info["cmdline"] or [process.info["name"]]))
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.NoSuchProcess, psutil.AccessDenied):
+            command = process.cmdline()
+            files = [word for word in command if str(home) in word] or process.open_files()
+            if any(str(home) in str(file) for file in files) and process.pid != os.getpid():
+                found.append(" ".join(command))
     return sorted(found)
 
 
-def cgroups() -> list[str]:
-    """Control groups below ``loadstone`` that exist now."""
+def empty_cgroups() -> list[str]:
+    """Control groups below ``loadstone`` in which nothing runs: someone forgot to remove them."""
     root = Path("/sys/fs/cgroup")
     bases = [*root.glob("*/loadstone"), root / "loadstone"]
-    return sorted(str(path) for base in bases if base.is_dir() for path in base.iterdir() if path.is_dir())
+    groups = [path for base in bases if base.is_dir() for path in base.iterdir() if path.is_dir()]
+    return sorted(
+        str(group)
+        for group in groups
+        if not any(file.read_text().strip() for file in [*group.rglob("cgroup.procs")] if file.exists())
+    )
 
 
 @pytest.fixture
 def user(tmp_path: Path) -> Iterator[User]:
     """A user; whatever they start must be gone when they go."""
-    processes, groups = ours(), cgroups()
+    groups = empty_cgroups()
     tmp_path.chmod(0o755)
     user = User(tmp_path)
     yield user
-    left = [line for line in ours() if line not in processes]
+    left = ours(tmp_path)
     user.runs("down")
-    wait(lambda: [line for line in ours() if line not in processes] == [])
+    wait(lambda: ours(tmp_path) == [])
     assert left == [], "left running"
-    assert [group for group in cgroups() if group not in groups] == []
+    assert [group for group in empty_cgroups() if group not in groups] == []
 
 
 def end(process: subprocess.Popen[str], number: signal.Signals) -> tuple[int, str]:

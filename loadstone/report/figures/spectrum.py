@@ -21,7 +21,7 @@ def spectrum(content: Content) -> Figure | None:
         return None
     height = style.HEIGHT if len(shown) == 1 else 2.9
     figure, panels = style.panels([short(t) for t in shown], 2, height, sharex=True, sharey=True)
-    offered = {row["trial_id"]: row["rate"] * row["window_s"] for row in content.run.trials.to_pylist()}
+    offered = {row["trial_id"]: row["offered"] or 0 for row in content.run.trials.to_pylist()}
     # Above one request in all that were offered there is only the maximum, again and again.
     everything = [r for r in content.rows("spectrum") if (100 - r["percentile"]) / 100 * offered[r["trial_id"]] >= 1]
     for axes, treatment in zip(panels, shown, strict=True):
