@@ -62,7 +62,8 @@ class Display(Listener):
         if self._status:
             self._show(
                 f" [dim]{said['t']:.0f}/{said['of']:.0f} s[/]  sent {said['sent']:,}  "
-                f"P99 {said['p99_ms']:,.1f} ms  late sends {said['lateness_p99_ms']:.2f} ms  errors {said['errors']:,}"
+                f"P99 {_milliseconds(said['p99_ms'])}  late sends {_milliseconds(said['lateness_p99_ms'])}  "
+                f"errors {said['errors']:,}"
             )
 
     def trial_finished(self, record: Record) -> None:
