@@ -130,7 +130,7 @@ class TrialSettings(Model):
     """How one trial is run and how often."""
 
     warmup: Pause = 5.0
-    """Load before the measured window; nothing of it is counted."""
+    """Load before the measured window: the rate grows evenly to the whole one, and nothing is counted."""
     duration: Duration = 30.0
     """The measured window."""
     repetitions: Annotated[int, Field(ge=1, le=1000)] = 1

@@ -46,6 +46,18 @@ func newSchedule(plan *Plan) schedule {
 	return s
 }
 
+// ramped is when a request goes out that an even schedule would send at `even`. The rate grows linearly over the
+// warm-up and is the whole one from then on: at full rate the first, slow answers of cold caches would leave a
+// backlog, and near its capacity a system needs far longer than a warm-up to work one off. The even schedule is
+// stretched by the inverse of the rate's integral, which keeps a Poisson process Poisson (Lewis and Shedler 1979).
+func (s *schedule) ramped(even float64) float64 {
+	warmup := float64(s.from)
+	if even < warmup/2 {
+		return math.Sqrt(2 * warmup * even)
+	}
+	return even + warmup/2
+}
+
 // measured says whether a request due at this time counts: warm-up requests are sent but not counted.
 func (s *schedule) measured(at int64) bool { return at >= s.from && at < s.to }
 
@@ -69,7 +81,7 @@ func (s *schedule) walk() cursor {
 type cursor struct {
 	schedule *schedule
 	random   rand.PCG
-	exact    float64 // due time of the request, ns
+	exact    float64 // due time of the request without the ramp, ns
 	count    uint64  // requests passed
 	n        uint64  // the request's number
 	at       int64   // its due time, whole ns
@@ -78,7 +90,7 @@ type cursor struct {
 // next steps to the next request; false when the schedule has ended.
 func (c *cursor) next() bool {
 	c.exact = c.schedule.pacer.due(c.count, c.exact, &c.random)
-	c.n, c.at = c.count, int64(c.exact)
+	c.n, c.at = c.count, int64(c.schedule.ramped(c.exact))
 	c.count++
 	return c.at < c.schedule.to
 }

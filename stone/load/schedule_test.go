@@ -115,3 +115,19 @@ func TestArrivalsCountByTime(t *testing.T) {
 		t.Errorf("at the end %d, planned %d", have, s.planned())
 	}
 }
+
+func TestTheWarmupGrowsEvenlyToTheWholeRate(t *testing.T) {
+	for _, process := range []string{"constant", "poisson"} {
+		s := makeSchedule(process, 10000, 4, 4, 7)
+		var seconds [8]int
+		for c := s.walk(); c.next(); {
+			seconds[c.at/1e9]++
+		}
+		for i, want := range [8]float64{1250, 3750, 6250, 8750, 10000, 10000, 10000, 10000} {
+			// Five standard deviations of a Poisson count.
+			if math.Abs(float64(seconds[i])-want) > 5*math.Sqrt(want) {
+				t.Errorf("%s: %d requests in second %d, want about %.0f", process, seconds[i], i, want)
+			}
+		}
+	}
+}

@@ -29,7 +29,7 @@ A plan (optional keys are marked with their default):
    "connections": 64,                          64; a fixed pool, one request at a time on each
    "threads": 1,                               1; load threads, each with its share of connections and schedule
    "arrival": {"process": "poisson", "rate": 1000},   or constant; rate in requests/s
-   "warmup_s": 2,                              0; sent, not counted
+   "warmup_s": 2,                              0; the rate grows to the whole one; not counted
    "duration_s": 10,                           the measured window
    "timeout_s": 5,                             5; from the actual send
    "drain_s": 5,                               timeout_s; how long to wait for answers after the window
