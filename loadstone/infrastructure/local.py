@@ -16,6 +16,9 @@ from loadstone.model.units import format_memory
 
 _ADDRESS = "127.0.0.1"
 _LITTLE_MEMORY = 2 * 2**30
+_LOOK_S = 0.3
+_BUSY = 0.1
+"""Share of all processors that others may use before it is worth a warning."""
 
 
 def split_cores(cores: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -108,11 +111,12 @@ class Local(Infrastructure):
         return wrong
 
     def _busy(self) -> Finding:
-        load = os.getloadavg()[0]
-        if load > 0.5 * len(os.sched_getaffinity(0)):
-            message = f"the load average is {load:.1f}: other programs disturb what is measured"
+        # Not the load average: it remembers the run before this one.
+        busy = psutil.cpu_percent(interval=_LOOK_S) / 100
+        if busy > _BUSY:
+            message = f"{busy:.0%} of the processors are busy: other programs disturb what is measured"
             return Finding("other load", "warning", message, "stop them, or take the machine's noise into account")
-        return Finding("other load", "ok", f"load average {load:.1f}")
+        return Finding("other load", "ok", f"{busy:.0%} of the processors are busy")
 
     def nodes(self) -> list[Node]:
         for message, remedy in self._not_possible():

@@ -312,8 +312,3 @@ def test_preflight_names_what_is_missing(tmp_path: Path, monkeypatch: pytest.Mon
     assert "set documents: postgres" in errors["mongodb"].remedy
     with pytest.raises(DeploymentError, match="memcached is not installed"):
         process.apply()
-
-
-def test_several_entries_without_a_load_balancer_are_warned_of(tmp_path: Path) -> None:
-    process = Process(services("x", scaling="horizontal"), tmp_path)
-    assert any("frontend has several replicas" in warning for warning in process.deployment.warnings)
