@@ -95,6 +95,9 @@ def read(path: Path) -> Run:
     study = plan.get("study")
     if not isinstance(study, dict):
         study = _mapping(*_yaml(folder / "study.yaml"), "study.yaml", warnings)
+    outcome, _ = _json(folder / "outcome.json")  # there is none before a run has ended
+    if isinstance(outcome, dict):
+        warnings.extend(map(str, outcome.get("failures") or []))
     trials = _trials(folder, warnings)
     return Run(folder, study, plan, provenance, trials, tuple(warnings))
 

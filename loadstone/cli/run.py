@@ -93,8 +93,8 @@ def _conduct(plan: Plan, ledger: Ledger, driver: Driver, warnings: list[str]) ->
 
 
 def _tell(plan: Plan, ledger: Ledger, json: bool) -> None:
+    failures = runs.conclude(plan, ledger)
     index = page.build(ledger.folder)
-    failures = schedule.failures(plan, ledger.records)
     if json:
         print_json({"run": str(ledger.folder), "report": str(index), "trials": len(ledger.records), "failed": failures})
     else:

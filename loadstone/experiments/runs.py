@@ -81,6 +81,13 @@ def open_ledger(folder: Path, plan: Plan) -> Ledger:
     return Ledger(folder, list(plan.study.factors))
 
 
+def conclude(plan: Plan, ledger: Ledger) -> list[str]:
+    """Write down how a run ended that has nothing left to do; returns why searches found no breaking point."""
+    failures = schedule.failures(plan, ledger.records)
+    write_json(ledger.folder / "outcome.json", {"trials": len(ledger.records), "failures": failures})
+    return failures
+
+
 def complete(plan: Plan, ledger: Ledger) -> bool:
     """Whether nothing is left to run."""
     return schedule.next_trial(plan, ledger.records) is None

@@ -131,6 +131,7 @@ def test_a_limit_that_is_not_applied_makes_the_trial_invalid_and_is_not_loaded(b
     driver = conduct(plan, ledger)
     assert driver.ran == []
     assert {record.outcome.verdict for record in ledger.records} == {"invalid"}
+    assert runs.conclude(plan, ledger) == []  # fixed rates have no search that could fail
     assert ledger.records[0].row["reasons"] == ["audit: web-1 on worker has cpu unlimited, wanted 1"]
     assert ledger.records[0].row.get("p99_ms") is None
 
@@ -248,3 +249,12 @@ def test_json_is_whole_or_absent(tmp_path: Path) -> None:
         write_json(file, {"a": object()})
     assert json.loads(file.read_text()) == {"a": 1}
     assert list(file.parent.iterdir()) == [file]
+
+
+def test_why_a_search_failed_is_in_the_report(begin: Begin) -> None:
+    plan, ledger = begin(SEARCH)
+    FakeOrchestrator.wrong.append(AuditRow(replica="web-1", node="worker", what="cpu", wanted="1", effective="2"))
+    conduct(plan, ledger)
+    failures = runs.conclude(plan, ledger)
+    assert len(failures) == 2 and "3 trials in a row were invalid" in failures[0]
+    assert "3 trials in a row were invalid" in page.build(ledger.folder).read_text()
