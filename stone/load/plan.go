@@ -21,7 +21,7 @@ import (
 	"time"
 )
 
-// Plan says what to send where, when and for how long; CONTRACT `stone load` describes each key.
+// Plan says what to send where, when and for how long; docs/reference/summary.md describes each key.
 type Plan struct {
 	Target      string          `json:"target"`
 	Replicas    []string        `json:"replicas"` // further host:port; connections are spread over all

@@ -10,7 +10,7 @@ import (
 // A million requests pass through in order and whole, in memory that does not depend on their number.
 func TestMillionRequestsInFlatMemory(t *testing.T) {
 	plan := parse(t, `{"target":"http://127.0.0.1:1","arrival":{"process":"poisson","rate":1000000},"warmup_s":0.25,
-		"duration_s":0.75,"operations":[{"name":"a","path":"/{n}","fields":{"n":{"kind":"integer","min":0,"max":1000000}}}]}`)
+		"duration_s":0.875,"operations":[{"name":"a","path":"/{n}","fields":{"n":{"kind":"integer","min":0,"max":1000000}}}]}`)
 	s, m := newSchedule(plan), newMix(plan)
 	r := newRing(m.longest())
 	var ready sync.WaitGroup
