@@ -6,6 +6,7 @@ from pathlib import Path
 
 from loadstone.cli.app import Json, Results, Run, out, print_json
 from loadstone.experiments import runs
+from loadstone.experiments.ledger import writing
 from loadstone.report import page, terminal
 
 EPILOG = "Examples: [bold]loadstone report[/], [bold]loadstone report first-light[/]"
@@ -14,7 +15,8 @@ EPILOG = "Examples: [bold]loadstone report[/], [bold]loadstone report first-ligh
 def command(run: Run = None, results: Results = Path("results"), json: Json = False) -> None:
     """Draw a run's report again from its results; also of a run that is not finished."""
     folder = runs.locate(results, run)
-    index = page.build(folder)
+    with writing(folder):
+        index = page.build(folder)
     if json:
         print_json({"run": str(folder), "report": str(index)})
         return

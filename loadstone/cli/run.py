@@ -14,7 +14,7 @@ from loadstone.cli.words import load_in_words, plural
 from loadstone.experiments import preflight, runs, schedule
 from loadstone.experiments.conductor import Conductor
 from loadstone.experiments.interruption import interruptible
-from loadstone.experiments.ledger import Ledger
+from loadstone.experiments.ledger import Ledger, writing
 from loadstone.experiments.plan import Plan, read_plan
 from loadstone.experiments.resume import reopen
 from loadstone.model.errors import InputError, Interrupted, LoadstoneError, TrialsInvalid
@@ -94,7 +94,8 @@ def _conduct(plan: Plan, ledger: Ledger, driver: Driver, warnings: list[str]) ->
 
 def _tell(plan: Plan, ledger: Ledger, json: bool) -> None:
     failures = runs.conclude(plan, ledger)
-    index = page.build(ledger.folder)
+    with writing(ledger.folder):
+        index = page.build(ledger.folder)
     if json:
         print_json({"run": str(ledger.folder), "report": str(index), "trials": len(ledger.records), "failed": failures})
     else:
