@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.server
 import json
-import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -84,8 +83,8 @@ def test_an_interruption_ends_the_generator(plan: Plan, server: str, tmp_path: P
     trial = next(schedule.fixed_trials(plan)).model_copy(update={"duration_s": 30.0})
     with pytest.raises(Interrupted):
         drive(plan, trial, [server], tmp_path / "out", interrupt)
-    children = psutil.Process(os.getpid()).children(recursive=True)
-    assert [child for child in children if child.name() == "stone"] == []
+    running = [p.info["cmdline"] for p in psutil.process_iter(["cmdline"])]
+    assert [line for line in running if str(tmp_path) in " ".join(line or [])] == []
     assert not (tmp_path / "out" / "summary.json").exists()
 
 
