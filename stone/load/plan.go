@@ -42,12 +42,6 @@ type Plan struct {
 	host        string          // host:port of the target
 }
 
-// Arrival is the process that the intended send times follow: "constant" or "poisson", rate in requests/s.
-type Arrival struct {
-	Process string  `json:"process"`
-	Rate    float64 `json:"rate"`
-}
-
 // SLO is the objective that violations are counted against.
 type SLO struct {
 	Percentile float64 `json:"percentile"`
@@ -128,10 +122,7 @@ func explain(err error, text []byte) error {
 	return bad("", "not a plan: %v", err)
 }
 
-const (
-	maxSeconds = 24 * 3600
-	maxRate    = 10e6
-)
+const maxSeconds = 24 * 3600
 
 var (
 	nameForm   = regexp.MustCompile(`^[A-Za-z0-9._:/-]+$`) // a tag of the interval log: no comma, no space
@@ -164,7 +155,6 @@ func (p *Plan) check() error {
 		value, low, high float64
 		openLow          bool
 	}{
-		{"arrival.rate", p.Arrival.Rate, 0, maxRate, true},
 		{"duration_s", p.DurationS, 0, maxSeconds, true},
 		{"timeout_s", p.TimeoutS, 0, 3600, true},
 		{"warmup_s", p.WarmupS, 0, maxSeconds, false},
@@ -184,8 +174,8 @@ func (p *Plan) check() error {
 	if p.Connections < p.Threads {
 		return bad("connections", "%d is less than threads (%d); each thread needs one", p.Connections, p.Threads)
 	}
-	if p.Arrival.Process != "constant" && p.Arrival.Process != "poisson" {
-		return bad("arrival.process", "%q is not known; give constant or poisson", p.Arrival.Process)
+	if err := p.Arrival.check(p.DurationS); err != nil {
+		return err
 	}
 	if _, err := parseWait(p.Wait); err != nil {
 		return err

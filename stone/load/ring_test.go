@@ -11,7 +11,7 @@ import (
 func TestMillionRequestsInFlatMemory(t *testing.T) {
 	plan := parse(t, `{"target":"http://127.0.0.1:1","arrival":{"process":"poisson","rate":1000000},"warmup_s":0.25,
 		"duration_s":0.875,"operations":[{"name":"a","path":"/{n}","fields":{"n":{"kind":"integer","min":0,"max":1000000}}}]}`)
-	s, m := newSchedule(plan), newMix(plan)
+	s, m := scheduleOf(plan), newMix(plan)
 	r := newRing(m.longest())
 	var ready sync.WaitGroup
 	ready.Add(1)
@@ -62,7 +62,7 @@ func TestRingIsBoundedByBytes(t *testing.T) {
 func TestRenderingStopsWithItsContext(t *testing.T) {
 	plan := parse(t, minimal)
 	plan.Arrival.Rate = 1e6
-	s := newSchedule(plan)
+	s := scheduleOf(plan)
 	r := newRing(1 << 20)
 	ctx, cancel := context.WithCancel(context.Background())
 	full, done := make(chan bool, 1), make(chan bool)

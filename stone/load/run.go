@@ -47,7 +47,11 @@ func Run(ctx context.Context, plan *Plan, out string, progress io.Writer) (*Summ
 		}
 		targets = append(targets, target)
 	}
-	r := &run{plan: plan, schedule: newSchedule(plan), control: &control{allowed: -1}}
+	times, err := newSchedule(plan)
+	if err != nil {
+		return nil, err
+	}
+	r := &run{plan: plan, schedule: times, control: &control{allowed: -1}}
 	if r.planned = r.schedule.planned(); r.planned == 0 {
 		return nil, bad("duration_s", "%g s at %g/s: no request falls into the window; make it longer",
 			plan.DurationS, plan.Arrival.Rate)

@@ -36,14 +36,15 @@ type schedule struct {
 	from, to int64 // the measured window, ns from the start; nothing is scheduled at or after its end
 }
 
-func newSchedule(plan *Plan) schedule {
+// newSchedule makes the recipe; a *PlanError says what of the plan cannot be carried out.
+func newSchedule(plan *Plan) (schedule, error) {
 	gap := 1e9 / plan.Arrival.Rate
 	s := schedule{pacer: constant{gap}, seed: plan.Seed, from: int64(seconds(plan.WarmupS))}
 	if plan.Arrival.Process == "poisson" {
 		s.pacer = poisson{gap}
 	}
 	s.to = s.from + int64(seconds(plan.DurationS))
-	return s
+	return s, nil
 }
 
 // ramped is when a request goes out that an even schedule would send at `even`. The rate grows linearly over the

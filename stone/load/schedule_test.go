@@ -7,7 +7,16 @@ import (
 )
 
 func makeSchedule(process string, rate, warmup, duration float64, seed uint64) schedule {
-	return newSchedule(&Plan{Arrival: Arrival{process, rate}, WarmupS: warmup, DurationS: duration, Seed: seed})
+	return scheduleOf(&Plan{Arrival: Arrival{process, rate}, WarmupS: warmup, DurationS: duration, Seed: seed})
+}
+
+// scheduleOf is the schedule of a plan that is right.
+func scheduleOf(plan *Plan) schedule {
+	s, err := newSchedule(plan)
+	if err != nil {
+		panic(err)
+	}
+	return s
 }
 
 func times(s schedule) (at []int64) {
