@@ -1,90 +1,84 @@
 package load
 
-import "golang.org/x/sys/unix"
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+)
 
 type connectionState uint8
 
 const (
-	closed     connectionState = iota // the last attempt to connect failed
+	closed     connectionState = iota // not connected; the next request that takes it connects
 	connecting                        // maybe with a request that goes out as soon as it is connected
-	idle
-	busy
+	open
 )
 
-// connection is one of the fixed pool; it carries one request at a time.
+// connection is one of a thread's. It carries one exchange at a time, or up to the pool's depth when pipelined.
 type connection struct {
 	fd, index  int
 	generation int32 // counts its sockets, so that an event of an earlier one is known as such
 	state      connectionState
-	queued     bool   // it stands in the queue of idle connections
-	loaded     bool   // it has a request to answer for, and stands in the list
-	pending    []byte // what the socket has not taken yet of the request
-	response   response
-
-	// The request: when it was meant to go and when it went, ns from the start.
-	at, sentAt int64
-	op         int32
-	measured   bool
-	overdue    bool // it is past the SLO's limit, and counted as such
-	earlier    *connection
-	later      *connection
+	queued     bool        // it stands in the queue of those with room
+	under      []*exchange // under way, oldest first
+	pending    []byte      // what the socket has not taken yet of the requests
+	response   response    // to the oldest exchange
+	call       *call       // instead of a socket, for what goes through a library
 }
 
-// list holds the connections with a request, in the order of sending. So the oldest is first, for timeouts as
-// for the SLO: requests go out in the order of their intended times.
-type list struct {
-	first, last *connection
-	count       int
-}
+// Policies of a pool.
+const (
+	fixedPolicy   = "fixed"   // so many connections from beginning to end
+	growingPolicy = "growing" // more are opened when none has room
+	newPolicy     = "new"     // one for each request
+)
 
-func (l *list) add(c *connection) {
-	c.earlier, c.later = l.last, nil
-	if l.last != nil {
-		l.last.later = c
-	} else {
-		l.first = c
-	}
-	l.last = c
-	l.count++
-}
-
-func (l *list) remove(c *connection) {
-	if c.earlier != nil {
-		c.earlier.later = c.later
-	} else {
-		l.first = c.later
-	}
-	if c.later != nil {
-		c.later.earlier = c.earlier
-	} else {
-		l.last = c.earlier
-	}
-	c.earlier, c.later = nil, nil
-	l.count--
-}
-
-// pool is the fixed set of connections of one thread.
+// pool is the connections of one thread.
 type pool struct {
 	targets     []address
 	poller      *poller
 	connections []connection
-	idle        []*connection // a queue in a circle: all connections take turns, as behind a balancer they should
-	head, count int
+	depth       int  // exchanges at a time on one connection
+	single      bool // a connection is used once
+	initial     int  // how many are opened before the start
+	room        []*connection
+	head, count int // of the circle `room`: all connections take turns, as behind a balancer they should
 	closed      []*connection
 }
 
-func newPool(targets []address, size int) (*pool, error) {
-	poller, err := newPoller(size)
-	if err != nil {
+// newPool makes the part of the plan's connections that falls to one of its threads.
+func newPool(plan *Plan, targets []address, thread int) (*pool, error) {
+	size := portion(plan.Connections, plan.Threads, thread)
+	p := &pool{targets: targets, depth: plan.Pipelining, single: plan.Policy == newPolicy, initial: size}
+	switch plan.Policy {
+	case growingPolicy:
+		size = max(size, portion(plan.MostConnections, plan.Threads, thread))
+	case newPolicy:
+		p.initial = 0
+	}
+	var err error
+	if p.poller, err = newPoller(size); err != nil {
 		return nil, err
 	}
-	p := &pool{targets: targets, poller: poller, connections: make([]connection, size), idle: make([]*connection, size)}
+	p.connections, p.room = make([]connection, size), make([]*connection, size)
 	last := &lastHead{}
 	for i := range p.connections {
 		c := &p.connections[i]
 		c.index, c.fd, c.response.last = i, -1, last
 	}
+	for i := size - 1; i >= p.initial; i-- { // the last of `closed` is taken first
+		p.closed = append(p.closed, &p.connections[i])
+	}
 	return p, nil
+}
+
+// portion is the share of a whole number that falls to one of several threads.
+func portion(whole, threads, thread int) int {
+	part := whole / threads
+	if thread < whole%threads {
+		part++
+	}
+	return part
 }
 
 // open begins to connect, without waiting. The error is that of an attempt that failed at once.
@@ -97,8 +91,8 @@ func (p *pool) open(c *connection) error {
 		}
 	}
 	if err != nil {
-		c.fd, c.state = -1, closed
-		p.closed = append(p.closed, c)
+		c.fd = -1
+		p.shut(c)
 		return err
 	}
 	c.fd, c.state = fd, connecting
@@ -107,30 +101,40 @@ func (p *pool) open(c *connection) error {
 
 // drop closes the socket; the caller opens a new one.
 func (p *pool) drop(c *connection) {
+	if p.single && len(c.under) == 0 {
+		// The answer is here: leave no socket in TIME_WAIT, or the local ports run out after seconds.
+		_ = unix.SetsockoptLinger(c.fd, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1})
+	}
 	_ = unix.Close(c.fd)
 	c.fd, c.pending = -1, c.pending[:0]
 }
 
-// release makes a connection ready for the next request.
+// shut lets the next request that finds no other connection open this one.
+func (p *pool) shut(c *connection) {
+	c.state = closed
+	p.closed = append(p.closed, c)
+}
+
+// release lets a connection take the next request, if it has room.
 func (p *pool) release(c *connection) {
-	c.state = idle
-	if !c.queued {
+	c.state = open
+	if !c.queued && len(c.under) < p.depth {
 		c.queued = true
-		p.idle[(p.head+p.count)%len(p.idle)] = c
+		p.room[(p.head+p.count)%len(p.room)] = c
 		p.count++
 	}
 }
 
-// take returns a connection for a request: an idle one, or one to be connected for it; nil if all are in use.
+// take returns a connection for a request: one with room, or one to be connected for it; nil if all are in use.
 func (p *pool) take() *connection {
 	for p.count > 0 {
-		c := p.idle[p.head]
-		if p.head++; p.head == len(p.idle) {
+		c := p.room[p.head]
+		if p.head++; p.head == len(p.room) {
 			p.head = 0
 		}
 		p.count--
 		c.queued = false
-		if c.state == idle { // else it broke while it stood in the queue
+		if c.state == open { // else it broke while it stood in the queue
 			return c
 		}
 	}
@@ -157,4 +161,30 @@ func (p *pool) close() {
 		}
 	}
 	p.poller.close()
+}
+
+// connect opens the first connections and waits until the last of them is made or refused; some have to be made.
+func (w *worker) connect(deadline time.Time) error {
+	p := w.pool
+	var last error
+	for i := range p.initial {
+		if err := p.open(&p.connections[i]); err != nil {
+			last = err
+		}
+	}
+	given := len(p.connections) - p.initial
+	for p.count+len(p.closed)-given < p.initial && time.Now().Before(deadline) {
+		for _, event := range p.poller.wait(10e6) {
+			if c := p.event(event); c != nil {
+				if err := connected(c.fd); err != nil {
+					last = err
+				}
+				w.handle(c, event.Events)
+			}
+		}
+	}
+	if p.count == 0 && p.initial > 0 {
+		return unconnected(last)
+	}
+	return nil
 }

@@ -7,54 +7,15 @@ import (
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Histograms hold ns at 3 significant digits, from 1 us to 2 h.
-const (
-	lowest  = 1000
-	highest = int64(2 * 3600 * 1e9)
-)
-
-func newHistogram() *hdr.Histogram { return hdr.New(lowest, highest, 3) }
-
-func record(h *hdr.Histogram, ns, times int64) {
-	if h.RecordValues(min(max(ns, 0), highest), times) != nil {
-		panic("a latency outside of the histogram's range") // cannot be: it is clamped to it
-	}
-}
-
-// interval holds what was recorded in about a second: latencies by operation, and the totals so far.
-type interval struct {
-	start, end int64
-	intended   []*hdr.Histogram // one for each operation
-	service    []*hdr.Histogram
-	lateness   *hdr.Histogram
-	warm       *hdr.Histogram // latencies of warm-up requests, only for those who watch
-	sent       int64          // since the start, warm-up included, for those who watch
-	completed  int64
-	errors     int64
-}
-
-func newInterval(operations int) *interval {
-	i := &interval{lateness: newHistogram(), warm: newHistogram()}
-	for range operations {
-		i.intended, i.service = append(i.intended, newHistogram()), append(i.service, newHistogram())
-	}
-	return i
-}
-
-func (i *interval) reset() {
-	i.lateness.Reset()
-	i.warm.Reset()
-	for op := range i.intended {
-		i.intended[op].Reset()
-		i.service[op].Reset()
-	}
-}
-
-// tally counts the measured requests of one operation. good is those completed within the SLO; all are those of
-// the warm-up too, for whoever compares them with what the stores hold.
+// tally counts the measured requests of one kind. good is those completed within the SLO; all are those of the
+// warm-up too, for whoever compares them with what the stores hold.
 type tally struct {
 	sent, completed, late, errors, timeouts, inFlight, good int64
-	all                                                     All
+
+	offered int64 // what no schedule knows beforehand: the later steps of sessions, the requests of clients
+	skipped int64 // errors that were never sent: an earlier step of their session failed
+	unsent  int64 // due or soon due when the run ended
+	all     All
 }
 
 func (t *tally) add(o tally) {
@@ -65,6 +26,9 @@ func (t *tally) add(o tally) {
 	t.timeouts += o.timeouts
 	t.inFlight += o.inFlight
 	t.good += o.good
+	t.offered += o.offered
+	t.skipped += o.skipped
+	t.unsent += o.unsent
 	t.all.Sent += o.all.Sent
 	t.all.Completed += o.all.Completed
 }
@@ -75,7 +39,7 @@ const (
 	failureBins = 1000
 )
 
-// failure is a kind of error, by operation.
+// failure is a kind of error, by kind of request.
 type failure struct {
 	cause error
 	op    int32
@@ -96,7 +60,15 @@ type connectError struct{ cause error }
 
 func (c connectError) Error() string { return "connect: " + c.cause.Error() }
 
-var errTimeout = errors.New("timeout")
+// skippedError is a step that was never sent, since an earlier one of its session failed.
+type skippedError struct{ cause error }
+
+func (s skippedError) Error() string { return "an earlier step failed: " + s.cause.Error() }
+
+var (
+	errTimeout    = errors.New("timeout")
+	errCollateral = errors.New("connection given up: an earlier request on it timed out")
+)
 
 // slice is a hundredth of the window.
 type slice struct{ answers, latency int64 }
@@ -109,75 +81,96 @@ type recorder struct {
 	now       *interval
 	tallies   []tally
 	slowest   int64                     // the longest latency of an answer, from the intended time
-	unheard   [][failureBins]int64      // by operation and intended time: requests without a good answer
+	unheard   []*[failureBins]int64     // by kind and intended time: requests without a good answer
+	offered   [batches]int64            // by intended time: see tally.offered
 	answered  [batches]int64            // by the time of answering: requests that are settled, in whatever way
 	completed [batches]int64            // ... and well
 	series    [slices]slice             // by intended time: good answers, for a look at how the latency went
 	own       *hdr.Histogram            // lateness that no busy connection explains
 	failures  map[failure]*failureCount // errors by kind
 	past      int64                     // violations that are certain so far
+	bytes     int64                     // received, of everything
 	free      chan *interval            // emptied intervals come back here
 	full      chan *interval            // and go out here
 }
 
-func newRecorder(plan *Plan, s schedule) *recorder {
-	operations := len(plan.Operations)
+func newRecorder(plan *Plan, s schedule, kinds int) *recorder {
 	r := &recorder{
-		schedule: s, timeout: int64(seconds(plan.TimeoutS)), tallies: make([]tally, operations),
-		unheard: make([][failureBins]int64, operations), failures: map[failure]*failureCount{},
-		own: newHistogram(), now: newInterval(operations), free: make(chan *interval, 2), full: make(chan *interval, 16),
+		schedule: s, timeout: int64(seconds(plan.TimeoutS)), failures: map[failure]*failureCount{},
+		own: newHistogram(), now: newInterval(kinds), free: make(chan *interval, 2), full: make(chan *interval, 16),
 	}
 	r.limit = r.timeout
 	if plan.SLO != nil {
 		r.limit = int64(plan.SLO.LatencyMs * 1e6)
 	}
-	r.free <- newInterval(operations)
+	r.grow(kinds)
+	r.free <- newInterval(kinds)
 	return r
 }
 
-// started notes that a request has gone out, which could have gone at the time `possible`.
-func (r *recorder) started(c *connection, possible int64) {
-	r.now.sent++
-	r.tallies[c.op].all.Sent++
-	if !c.measured {
+// grow makes room for that many kinds of requests.
+func (r *recorder) grow(kinds int) {
+	for len(r.tallies) < kinds {
+		r.tallies, r.unheard = append(r.tallies, tally{}), append(r.unheard, new([failureBins]int64))
+	}
+}
+
+// due notes a request that no schedule knew beforehand.
+func (r *recorder) due(op int32, at int64, measured bool) {
+	r.now.sofar.offered++
+	if !measured {
 		return
 	}
-	r.tallies[c.op].sent++
-	record(r.now.lateness, c.sentAt-c.at, 1)
-	record(r.own, c.sentAt-possible, 1)
-	if c.overdue = c.sentAt-c.at > r.limit; c.overdue {
+	r.grow(int(op) + 1)
+	r.tallies[op].offered++
+	r.offered[min(r.batch(at), batches-1)]++
+}
+
+// started notes that a request has gone out, which could have gone at the time `possible`.
+func (r *recorder) started(x *exchange, possible int64) {
+	r.grow(int(x.op) + 1)
+	r.now.sofar.sent++
+	r.tallies[x.op].all.Sent++
+	if !x.measured {
+		return
+	}
+	r.tallies[x.op].sent++
+	record(r.now.lateness, x.sentAt-x.at, 1)
+	record(r.own, x.sentAt-possible, 1)
+	if x.overdue = x.sentAt-x.at > r.limit; x.overdue {
 		r.past++
 	}
 }
 
 // answeredWell notes a whole, good answer.
-func (r *recorder) answeredWell(c *connection, at int64) {
-	latency := at - c.at
+func (r *recorder) answeredWell(x *exchange, at int64) {
+	latency := at - x.at
 	if latency <= r.timeout {
-		r.now.completed++
+		r.now.sofar.completed++
 	}
-	r.tallies[c.op].all.Completed++ // a late answer is an answer: what it wrote is there
-	if !c.measured {
+	r.tallies[x.op].all.Completed++ // a late answer is an answer: what it wrote is there
+	if !x.measured {
 		record(r.now.warm, latency, 1)
 		return
 	}
-	t := &r.tallies[c.op]
+	t := &r.tallies[x.op]
 	if latency <= r.timeout {
 		t.completed++
 	} else {
 		t.late++
 	}
 	r.slowest = max(r.slowest, latency)
-	record(r.now.intended[c.op], latency, 1)
-	record(r.now.service[c.op], at-c.sentAt, 1)
-	part := &r.series[(c.at-r.schedule.from)*slices/(r.schedule.to-r.schedule.from)]
+	kind := r.now.of(x.op)
+	record(kind.intended, latency, 1)
+	record(kind.service, at-x.sentAt, 1)
+	part := &r.series[r.part(x.at, slices)]
 	part.answers++
 	part.latency += latency
 	good := latency <= r.limit
 	if good {
 		t.good++
 	}
-	r.settle(c, good)
+	r.settle(x, good)
 	if batch := r.batch(at); batch < batches {
 		r.answered[batch]++
 		if latency <= r.timeout {
@@ -187,37 +180,56 @@ func (r *recorder) answeredWell(c *connection, at int64) {
 }
 
 // failed notes a request that got no good answer, and why.
-func (r *recorder) failed(c *connection, at int64, cause error, example []byte) {
-	r.now.errors++
-	if !c.measured {
+func (r *recorder) failed(x *exchange, at int64, cause error, example []byte) {
+	r.now.sofar.errors++
+	if !x.measured {
 		return
 	}
 	if cause == errTimeout {
-		r.tallies[c.op].timeouts++
+		r.tallies[x.op].timeouts++
 	} else {
-		r.tallies[c.op].errors++
-		kind := failure{cause, c.op}
-		if r.failures[kind] == nil {
-			r.failures[kind] = &failureCount{example: string(example)}
-		}
-		r.failures[kind].count++
+		r.tallies[x.op].errors++
+		r.blame(cause, x.op, example)
 	}
-	r.unanswered(int(c.op), c.at)
-	r.settle(c, false)
+	r.unanswered(int(x.op), x.at)
+	r.settle(x, false)
 	if batch := r.batch(at); batch < batches {
 		r.answered[batch]++
 	}
 }
 
+// skipped notes a step that will never be sent, since one before it failed.
+func (r *recorder) skipped(op int32, at int64, cause error) {
+	r.grow(int(op) + 1)
+	r.tallies[op].errors++
+	r.tallies[op].skipped++
+	r.blame(skippedError{cause}, op, nil)
+	r.unanswered(int(op), at)
+	r.past++
+}
+
+func (r *recorder) blame(cause error, op int32, example []byte) {
+	kind := failure{cause, op}
+	if r.failures[kind] == nil {
+		r.failures[kind] = &failureCount{example: string(example)}
+	}
+	r.failures[kind].count++
+}
+
 // settle counts a violation that was not counted as overdue before, or takes back one that was not one: the
 // answer had come in time but was read late.
-func (r *recorder) settle(c *connection, good bool) {
+func (r *recorder) settle(x *exchange, good bool) {
 	switch {
-	case good && c.overdue:
+	case good && x.overdue:
 		r.past--
-	case !good && !c.overdue:
+	case !good && !x.overdue:
 		r.past++
 	}
+}
+
+// part is which of n equal parts of the window a time lies in; the last one for what comes after it.
+func (r *recorder) part(at, n int64) int64 {
+	return min(max(at-r.schedule.from, 0)*n/(r.schedule.to-r.schedule.from), n-1)
 }
 
 // batch is the tenth of the window that a time lies in; batches or more after its end.
@@ -227,18 +239,19 @@ func (r *recorder) batch(at int64) int64 {
 
 // unanswered notes a request whose latency has only a lower bound, known when the run has ended.
 func (r *recorder) unanswered(op int, at int64) {
-	r.unheard[op][(at-r.schedule.from)*failureBins/(r.schedule.to-r.schedule.from)]++
+	r.grow(op + 1)
+	r.unheard[op][r.part(at, failureBins)]++
 }
 
 // bound records every request without a good answer as slower than any answer: at least the time from when it
 // was meant to go to the end of the run, never less than the timeout.
 func (r *recorder) bound(end, slowest int64) {
 	width := (r.schedule.to - r.schedule.from) / failureBins
-	for op := range r.unheard {
-		for bin, count := range r.unheard[op] {
+	for op, bins := range r.unheard {
+		for bin, count := range bins {
 			if count > 0 {
 				least := end - r.schedule.from - int64(bin)*width
-				record(r.now.intended[op], max(least, r.timeout, slowest), count)
+				record(r.now.of(int32(op)).intended, max(least, r.timeout, slowest), count)
 			}
 		}
 	}
@@ -253,6 +266,6 @@ func (r *recorder) turn(end int64) {
 	default:
 		r.now = newInterval(len(r.tallies)) // the collector is slow: better an allocation than a wait
 	}
-	r.now.start, r.now.sent, r.now.completed, r.now.errors = end, full.sent, full.completed, full.errors
+	r.now.start, r.now.sofar = end, full.sofar
 	r.full <- full
 }

@@ -1,0 +1,89 @@
+package load
+
+import (
+	"context"
+	"time"
+)
+
+// A source makes the requests of one thread, in the order of their numbers. Only one goroutine uses it.
+type source interface {
+	// make fills in the data, the kind and the delay of request r.n.
+	make(r *request) error
+	// ahead is how many requests may be made before the first of them is due.
+	ahead() int
+	// answers is where the source wants to see the answers, nil if it does not.
+	answers() <-chan *answer
+	// see takes one of them.
+	see(*answer) error
+	close()
+}
+
+// answer is a copy of what came back, for a script's response().
+type answer struct {
+	status     int
+	head, body []byte
+}
+
+// numbering gives a thread's requests their numbers and times; false when there are no more.
+type numbering func() (n uint64, at int64, measured, more bool)
+
+// scheduled numbers the requests as the schedule says.
+func scheduled(s share) numbering {
+	return func() (uint64, int64, bool, bool) {
+		if !s.next() {
+			return 0, 0, false, false
+		}
+		return s.n, s.at, s.schedule.measured(s.at), true
+	}
+}
+
+// unscheduled numbers the requests of closed-loop clients, which go out whenever one of them is free.
+func unscheduled(thread, threads uint64) numbering {
+	n := thread
+	return func() (uint64, int64, bool, bool) {
+		defer func() { n += threads }()
+		return n, 0, false, true
+	}
+}
+
+// fill makes requests into the ring until there are no more or ctx ends, and calls ready once: when the ring is
+// full or everything is in it. A request that cannot be made ends it; the ring keeps the error.
+func (r *ring) fill(ctx context.Context, next numbering, requests source, ready func()) {
+	defer func() { r.closed.Store(true); ready() }()
+	freed := uint64(0) // the head as seen last: looking takes its cache line away from the consumer
+	for tail := uint64(0); ; tail++ {
+		n, at, measured, more := next()
+		if !more {
+			return
+		}
+		for tail-freed == uint64(len(r.slots)) {
+			if freed = r.head.Load(); tail-freed < uint64(len(r.slots)) {
+				break
+			}
+			ready()
+			select {
+			case <-r.wake:
+			case a := <-requests.answers():
+				if err := requests.see(a); err != nil {
+					r.fail(err)
+					return
+				}
+			case <-ctx.Done():
+				return
+			}
+		}
+		slot := &r.slots[tail&r.mask]
+		*slot = request{n: n, at: at, measured: measured, data: slot.data[:0]}
+		if err := requests.make(slot); err != nil {
+			r.fail(err)
+			return
+		}
+		r.tail.Store(tail + 1)
+	}
+}
+
+// script is the source for one thread of a load script: requests as the script makes them.
+const answersAhead = 1024
+
+// thinking is a uniform pause in ns.
+type thinking struct{ least, most time.Duration }
