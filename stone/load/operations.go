@@ -1,7 +1,6 @@
 package load
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"regexp"
 	"sort"
@@ -16,7 +15,7 @@ type operation struct {
 	body     []part
 	length   bool // the request says its Content-Length
 	static   []byte
-	fields   []drawer
+	fields   *fieldSet
 	maximum  int // the longest request's length
 }
 
@@ -32,10 +31,11 @@ var placeholder = regexp.MustCompile(`\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 // compile checks one operation of the plan; host is what the Host header says, key the operation's place.
 func compile(op *Operation, host, key string) (*operation, error) {
 	o := &operation{name: op.Name, headOnly: op.Method == "HEAD"}
-	slots, err := o.compileFields(op, key)
-	if err != nil {
+	var err error
+	if o.fields, err = compileFields(op.Fields, key); err != nil {
 		return nil, err
 	}
+	slots := o.fields.slots
 	add := func(text, what string, query bool) error {
 		parts, err := split(text, key+"."+what, slots, query)
 		o.head = append(o.head, parts...)
@@ -70,44 +70,6 @@ func compile(op *Operation, host, key string) (*operation, error) {
 	o.length = op.Body != "" || op.Method == "POST" || op.Method == "PUT" || op.Method == "PATCH"
 	o.finish()
 	return o, nil
-}
-
-// compileFields puts the fields into an order in which every date comes after the one it refers to.
-// The order is by name otherwise, so that a seed means the same requests whatever the file's order.
-func (o *operation) compileFields(op *Operation, key string) (slots map[string]int, err error) {
-	names := make([]string, 0, len(op.Fields))
-	for name := range op.Fields {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	slots, latest := map[string]int{}, map[string]int{}
-	for progress := true; progress; {
-		progress = false
-		for _, name := range names {
-			field := op.Fields[name]
-			_, done := slots[name]
-			_, ready := slots[field.After]
-			if done || field.After != "" && !ready {
-				continue
-			}
-			d, err := compileField(field, key+".fields."+name, slots, latest)
-			if err != nil {
-				return nil, err
-			}
-			if d, isDate := d.(date); isDate {
-				latest[name] = d.latestDay(latest[field.After])
-			}
-			slots[name], progress = len(o.fields), true
-			o.fields = append(o.fields, d)
-		}
-	}
-	for _, name := range names {
-		if _, done := slots[name]; !done {
-			_, err := compileField(op.Fields[name], key+".fields."+name, slots, latest)
-			return nil, err
-		}
-	}
-	return slots, nil
 }
 
 // split cuts a template at its {name} placeholders.
@@ -149,41 +111,21 @@ func (o *operation) finish() {
 		o.maximum += len(p.text)
 		if p.field >= 0 {
 			varies = true
-			o.maximum += 3 * o.fields[p.field].width()
+			o.maximum += 3 * o.fields.drawers[p.field].width()
 		}
 	}
 	if !varies {
-		o.static = o.render(nil, nil, &values{})
+		o.static = o.render(nil, &values{})
 	}
-}
-
-// values is scratch space for the field values of one request.
-type values struct {
-	text []byte
-	ends []int
-	days []int
-}
-
-// of returns the value in a field's slot.
-func (v *values) of(field int) []byte {
-	from := 0
-	if field > 0 {
-		from = v.ends[field-1]
-	}
-	return v.text[from:v.ends[field]]
 }
 
 // render appends the whole request; each field is drawn once, in slot order.
-func (o *operation) render(to []byte, random *rand.Rand, v *values) []byte {
+func (o *operation) render(to []byte, v *values) []byte {
 	if o.static != nil {
 		return append(to, o.static...)
 	}
-	v.text, v.ends, v.days = v.text[:0], v.ends[:0], v.days[:0]
-	if random != nil {
-		for _, field := range o.fields {
-			text, day := field.draw(v.text, random, v.days)
-			v.text, v.ends, v.days = text, append(v.ends, len(text)), append(v.days, day)
-		}
+	if v.random != nil {
+		o.fields.draw(v)
 	}
 	to = appendParts(to, o.head, v)
 	if o.length {
@@ -240,16 +182,12 @@ type mix struct {
 
 // newMix returns a fresh mix of a checked plan; one goroutine may use it at a time.
 func newMix(plan *Plan) *mix {
-	m := &mix{seed: plan.Seed, source: rand.NewPCG(0, 0)}
+	m := &mix{operations: plan.compiled, seed: plan.Seed, source: rand.NewPCG(0, 0)}
 	m.random = rand.New(m.source)
 	total := 0.0
 	for i := range plan.Operations {
-		o, err := compile(&plan.Operations[i], plan.host, fmt.Sprintf("operations[%d]", i))
-		if err != nil {
-			panic("an unchecked plan: " + err.Error())
-		}
 		total += *plan.Operations[i].Weight
-		m.operations, m.cumulative = append(m.operations, o), append(m.cumulative, total)
+		m.cumulative = append(m.cumulative, total)
 	}
 	return m
 }
@@ -270,7 +208,8 @@ func (m *mix) operation(n uint64) int {
 // render appends request n and returns its operation.
 func (m *mix) render(to []byte, n uint64) ([]byte, int) {
 	op := m.operation(n)
-	return m.operations[op].render(to, m.random, &m.scratch), op
+	m.scratch.n, m.scratch.random = n, m.random
+	return m.operations[op].render(to, &m.scratch), op
 }
 
 // longest is the length of the longest request of the mix.

@@ -40,6 +40,7 @@ type Plan struct {
 	Operations  []Operation     `json:"operations"`
 	given       json.RawMessage // the file's own text, for the summary
 	host        string          // host:port of the target
+	compiled    []*operation    // Operations, ready to render; shared by all mixes
 }
 
 // SLO is the objective that violations are counted against.
@@ -243,9 +244,11 @@ func (p *Plan) checkOperations() error {
 		}
 		seen[op.Name] = true
 		total += *op.Weight
-		if _, err := compile(op, p.host, key); err != nil {
+		compiled, err := compile(op, p.host, key)
+		if err != nil {
 			return err
 		}
+		p.compiled = append(p.compiled, compiled)
 	}
 	if total <= 0 {
 		return bad("operations", "all weights are 0; give one that is not")
