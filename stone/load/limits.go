@@ -48,9 +48,10 @@ func (w *worker) check(now int64) {
 
 // expire gives up on requests that were sent a timeout ago.
 func (w *worker) expire(now int64) {
-	for c := w.inFlight.first; c != nil && now-c.sentAt >= w.timeout; c = w.inFlight.first {
-		w.fail(c, errTimeout, nil)
-		w.reopen(c)
+	for x := w.inFlight.first; x != nil && now-x.sentAt >= w.timeout; x = w.inFlight.first {
+		c := x.on
+		w.failAll(c, errTimeout, errCollateral)
+		w.renew(c)
 	}
 }
 

@@ -1,172 +1,124 @@
 package load
 
 import (
+	"fmt"
 	"math/rand/v2"
-	"regexp"
+	"slices"
 	"sort"
-	"strconv"
 )
 
-// operation is a compiled Operation: it appends whole HTTP/1.1 requests to a buffer, without allocating.
+// operation is a compiled Operation: one step, or those of a session.
 type operation struct {
-	name     string
-	headOnly bool // HEAD: the answer has no body
-	head     []part
-	body     []part
-	length   bool // the request says its Content-Length
-	static   []byte
-	fields   *fieldSet
-	maximum  int // the longest request's length
+	name  string
+	first int32 // the kind of its first step; those of the others follow
+	steps []*step
 }
 
-// part is literal text, or the value of a field when field >= 0.
-type part struct {
-	text  []byte
-	field int
-	query bool // percent-encode the value
+// step is one request of an operation, what its answer leaves for later ones, and the pause before it.
+type step struct {
+	*template
+	kind    *kind
+	extract []extraction
+	think   *Think
 }
 
-var placeholder = regexp.MustCompile(`\{([A-Za-z_][A-Za-z0-9_]*)\}`)
+// extraction is a value that a step's answer leaves for later steps, in the order of their names.
+type extraction struct {
+	name string
+	slot int // in the session's values
+	extractor
+}
 
-// compile checks one operation of the plan; host is what the Host header says, key the operation's place.
-func compile(op *Operation, host, key string) (*operation, error) {
-	o := &operation{name: op.Name, headOnly: op.Method == "HEAD"}
-	var err error
-	if o.fields, err = compileFields(op.Fields, key); err != nil {
-		return nil, err
-	}
-	slots := o.fields.slots
-	add := func(text, what string, query bool) error {
-		parts, err := split(text, key+"."+what, slots, query)
-		o.head = append(o.head, parts...)
-		return err
-	}
-	literal := func(text string) { o.head = append(o.head, part{text: []byte(text), field: -1}) }
+// bodyKept is how much of a body is looked at.
+const bodyKept = 1 << 20
 
-	literal(op.Method + " ")
-	if err := add(op.Path, "path", true); err != nil {
-		return nil, err
+// compile checks one operation of the plan; key is its place.
+func (p *Plan) compile(op *Operation, key string) (*operation, error) {
+	o := &operation{name: op.Name}
+	if len(op.Steps) == 0 {
+		if op.Path == "" {
+			return nil, bad(key, "give a path, or steps")
+		}
+		s, err := p.compileStep(op.Name, &op.Request, nil, key)
+		o.steps = []*step{s}
+		return o, err
 	}
-	literal(" HTTP/1.1\r\n")
-	names, hasHost := make([]string, 0, len(op.Headers)), false
-	for name := range op.Headers {
-		names = append(names, name)
-		hasHost = hasHost || len(name) == 4 && foldEqual([]byte(name), "host")
+	if op.given() {
+		return nil, bad(key, "has steps: method, path, headers, body, fields and expect belong to them")
 	}
-	sort.Strings(names)
-	if !hasHost {
-		literal("Host: " + host + "\r\n")
-	}
-	for _, name := range names {
-		literal(name + ": ")
-		if err := add(op.Headers[name], "headers."+name, false); err != nil {
+	var extracted []string
+	seen := map[string]bool{}
+	for i := range op.Steps {
+		given, key := &op.Steps[i], fmt.Sprintf("%s.steps[%d]", key, i)
+		switch {
+		case !nameForm.MatchString(given.Name):
+			return nil, bad(key+".name", "%q: give letters, digits and . _ : / - only", given.Name)
+		case seen[given.Name]:
+			return nil, bad(key+".name", "%q is there twice", given.Name)
+		}
+		seen[given.Name] = true
+		s, err := p.compileStep(op.Name+"."+given.Name, &given.Request, extracted, key)
+		if err != nil {
 			return nil, err
 		}
-		literal("\r\n")
+		if s.think = given.Think; s.think != nil {
+			if err := s.think.check(key); err != nil {
+				return nil, err
+			}
+		}
+		if extracted, err = s.compileExtract(given.Extract, extracted, key); err != nil {
+			return nil, err
+		}
+		o.steps = append(o.steps, s)
 	}
-	if o.body, err = split(op.Body, key+".body", slots, false); err != nil {
-		return nil, err
-	}
-	o.length = op.Body != "" || op.Method == "POST" || op.Method == "PUT" || op.Method == "PATCH"
-	o.finish()
 	return o, nil
 }
 
-// split cuts a template at its {name} placeholders.
-func split(text, key string, slots map[string]int, query bool) ([]part, error) {
-	var parts []part
-	end := 0
-	for _, at := range placeholder.FindAllStringSubmatchIndex(text, -1) {
-		name := text[at[2]:at[3]]
-		slot, known := slots[name]
-		if !known {
-			return nil, bad(key, "{%s} is not one of the operation's fields", name)
-		}
-		if at[0] > end {
-			parts = append(parts, part{text: []byte(text[end:at[0]]), field: -1})
-		}
-		parts = append(parts, part{field: slot, query: query})
-		end = at[1]
+func (p *Plan) compileStep(name string, given *Request, extracted []string, key string) (*step, error) {
+	if err := given.check(key, p.Protocol); err != nil {
+		return nil, err
 	}
-	if end < len(text) {
-		parts = append(parts, part{text: []byte(text[end:]), field: -1})
+	s := &step{kind: &kind{name: name, headOnly: given.Method == "HEAD"}}
+	var err error
+	if s.template, err = compileTemplate(given, p.host, key, extracted, p.Policy == newPolicy); err != nil {
+		return nil, err
 	}
-	return parts, nil
+	if given.Expect != nil {
+		if s.kind.expect, err = compileExpect(given.Expect, key+".expect"); err != nil {
+			return nil, err
+		}
+		if s.kind.expect.needsBody() {
+			s.kind.keep = bodyKept
+		}
+	}
+	return s, nil
 }
 
-// finish joins neighbouring literals and, where nothing varies, the whole request.
-func (o *operation) finish() {
-	joined := o.head[:0:0]
-	for _, p := range o.head {
-		if last := len(joined) - 1; p.field < 0 && last >= 0 && joined[last].field < 0 {
-			joined[last].text = append(joined[last].text, p.text...)
-		} else {
-			joined = append(joined, p)
+// compileExtract adds what the step leaves to the names that later steps may use.
+func (s *step) compileExtract(given map[string]string, names []string, key string) ([]string, error) {
+	wanted := make([]string, 0, len(given))
+	for name := range given {
+		wanted = append(wanted, name)
+	}
+	sort.Strings(wanted)
+	names = slices.Clone(names)
+	for _, name := range wanted {
+		key := key + ".extract." + name
+		e, err := compileExtractor(given[name], key)
+		if err != nil {
+			return nil, err
+		}
+		slot := slices.Index(names, name)
+		if slot < 0 {
+			slot, names = len(names), append(names, name)
+		}
+		s.extract = append(s.extract, extraction{name, slot, e})
+		s.kind.keepHead = s.kind.keepHead || !e.needsBody()
+		if e.needsBody() {
+			s.kind.keep = bodyKept
 		}
 	}
-	o.head = joined
-	varies := false
-	o.maximum = len("Content-Length: 4294967295\r\n\r\n")
-	for _, p := range append(append([]part{}, o.head...), o.body...) {
-		o.maximum += len(p.text)
-		if p.field >= 0 {
-			varies = true
-			o.maximum += 3 * o.fields.drawers[p.field].width()
-		}
-	}
-	if !varies {
-		o.static = o.render(nil, &values{})
-	}
-}
-
-// render appends the whole request; each field is drawn once, in slot order.
-func (o *operation) render(to []byte, v *values) []byte {
-	if o.static != nil {
-		return append(to, o.static...)
-	}
-	if v.random != nil {
-		o.fields.draw(v)
-	}
-	to = appendParts(to, o.head, v)
-	if o.length {
-		length := 0
-		for _, p := range o.body {
-			if length += len(p.text); p.field >= 0 {
-				length += len(v.of(p.field))
-			}
-		}
-		to = strconv.AppendInt(append(to, "Content-Length: "...), int64(length), 10)
-		to = append(to, "\r\n"...)
-	}
-	return appendParts(append(to, "\r\n"...), o.body, v)
-}
-
-func appendParts(to []byte, parts []part, v *values) []byte {
-	for _, p := range parts {
-		switch {
-		case p.field < 0:
-			to = append(to, p.text...)
-		case p.query:
-			to = appendEncoded(to, v.of(p.field))
-		default:
-			to = append(to, v.of(p.field)...)
-		}
-	}
-	return to
-}
-
-// appendEncoded percent-encodes all but the unreserved characters (RFC 3986, 2.3).
-func appendEncoded(to, value []byte) []byte {
-	const hex = "0123456789ABCDEF"
-	for _, b := range value {
-		switch {
-		case 'a' <= b && b <= 'z', 'A' <= b && b <= 'Z', '0' <= b && b <= '9', b == '-', b == '.', b == '_', b == '~':
-			to = append(to, b)
-		default:
-			to = append(to, '%', hex[b>>4], hex[b&15])
-		}
-	}
-	return to
+	return names, nil
 }
 
 // mix draws which operation request n is, and its fields: a pure function of the seed and n, so requests are
@@ -192,31 +144,64 @@ func newMix(plan *Plan) *mix {
 	return m
 }
 
-// operation draws the operation of request n and leaves the random numbers ready for its fields.
-func (m *mix) operation(n uint64) int {
+// at makes the random numbers those of a step of request n.
+func (m *mix) at(n uint64, step int) {
 	// Spread consecutive numbers over the whole state space (the finaliser of SplitMix64).
 	z := (n + 1) * 0x9e3779b97f4a7c15
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
 	z = (z ^ z>>27) * 0x94d049bb133111eb
-	m.source.Seed(m.seed, z^z>>31)
+	m.source.Seed(m.seed+uint64(step)*0xd6e8feb86659fd93, z^z>>31)
+}
+
+// operation draws the operation of request n and leaves the random numbers ready for its fields.
+func (m *mix) operation(n uint64) *operation {
+	m.at(n, 0)
 	if len(m.operations) == 1 {
-		return 0
+		return m.operations[0]
 	}
-	return pick(m.cumulative, m.random)
+	return m.operations[pick(m.cumulative, m.random)]
 }
 
-// render appends request n and returns its operation.
-func (m *mix) render(to []byte, n uint64) ([]byte, int) {
-	op := m.operation(n)
-	m.scratch.n, m.scratch.random = n, m.random
-	return m.operations[op].render(to, &m.scratch), op
+// make renders the first step of request r.n.
+func (m *mix) make(r *request) error {
+	o := m.operation(r.n)
+	m.scratch.n, m.scratch.random = r.n, m.random
+	r.data, r.op = o.steps[0].render(r.data[:0], &m.scratch, nil), o.first
+	if len(o.steps) > 1 {
+		r.begins = o
+	}
+	return nil
 }
 
-// longest is the length of the longest request of the mix.
+// later renders a later step of a session, and draws the pause before it, in ns.
+func (m *mix) later(to []byte, s *session) (data []byte, think int64) {
+	m.at(s.n, s.step)
+	m.scratch.n, m.scratch.random = s.n, m.random
+	step := s.operation.steps[s.step]
+	think = step.think.draw(m.random)
+	return step.render(to, &m.scratch, s.values), think
+}
+
+func (m *mix) ahead() int              { return max(ringBytes/max(m.longest(), 1), leastAhead) }
+func (m *mix) answers() <-chan *answer { return nil }
+func (m *mix) see(*answer) error       { return nil }
+func (m *mix) close()                  {}
+
+// longest is the length of the longest first request of the mix.
 func (m *mix) longest() int {
 	longest := 0
 	for _, o := range m.operations {
-		longest = max(longest, o.maximum)
+		longest = max(longest, o.steps[0].maximum)
 	}
 	return longest
+}
+
+// stepsPerArrival is how many requests an arrival means on average.
+func (m *mix) stepsPerArrival() float64 {
+	mean, before := 0.0, 0.0
+	for i, o := range m.operations {
+		mean += (m.cumulative[i] - before) * float64(len(o.steps))
+		before = m.cumulative[i]
+	}
+	return mean / before
 }

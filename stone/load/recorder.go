@@ -206,6 +206,9 @@ func (r *recorder) skipped(op int32, at int64, cause error) {
 	r.blame(skippedError{cause}, op, nil)
 	r.unanswered(int(op), at)
 	r.past++
+	if batch := r.batch(at); batch < batches {
+		r.answered[batch]++
+	}
 }
 
 func (r *recorder) blame(cause error, op int32, example []byte) {

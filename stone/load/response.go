@@ -36,8 +36,8 @@ const (
 	exampleMax = 200
 )
 
-// response parses one HTTP/1.x answer (RFC 9112) incrementally, from pieces cut anywhere. It keeps no body
-// but the first bytes of an error's, as an example.
+// response parses one HTTP/1.x answer (RFC 9112) incrementally, from pieces cut anywhere. Of the body it keeps no more
+// than somebody wants to look at, and the first bytes of an error's as an example.
 type response struct {
 	state     parserState
 	headOnly  bool // the request was HEAD
@@ -52,6 +52,11 @@ type response struct {
 	partial   []byte // the beginning of a line whose end is not here yet
 	example   []byte
 	last      *lastHead
+	size      int64 // of the body so far
+	most      int64 // how much of the body is kept
+	keepHead  bool
+	body      []byte // its first bytes
+	head      []byte // the header lines, each with its line end
 }
 
 // lastHead remembers the head of an answer and what it meant. Answers of one server mostly begin with the very
@@ -65,7 +70,7 @@ const lastHeadMost = 1024
 
 // recall takes the head in one piece if it is the remembered one.
 func (r *response) recall(p []byte) (used int) {
-	if r.last == nil || len(r.last.text) == 0 || !bytes.HasPrefix(p, r.last.text) || r.headOnly != r.last.meaning.headOnly {
+	if r.last == nil || len(r.last.text) == 0 || r.keepHead || !bytes.HasPrefix(p, r.last.text) || r.headOnly != r.last.meaning.headOnly {
 		return 0
 	}
 	m := &r.last.meaning
@@ -82,9 +87,10 @@ func (r *response) remember(head []byte) {
 	}
 }
 
-// reset prepares for the next answer; headOnly says that the request was HEAD.
+// reset prepares for the next answer; headOnly says that the request was HEAD. Nothing is kept unless asked for.
 func (r *response) reset(headOnly bool) {
-	*r = response{headOnly: headOnly, length: -1, partial: r.partial[:0], example: r.example[:0], last: r.last}
+	*r = response{headOnly: headOnly, length: -1, partial: r.partial[:0], example: r.example[:0], last: r.last,
+		body: r.body[:0], head: r.head[:0]}
 }
 
 // feed takes the next bytes; it returns how many belong to this answer and whether it is whole now.
@@ -164,6 +170,9 @@ func (r *response) line(line []byte) error {
 	case atStatusLine:
 		return r.statusLine(line)
 	case atHeader:
+		if r.keepHead && len(line) > 0 {
+			r.head = append(append(r.head, line...), "\r\n"...)
+		}
 		if len(line) > 0 {
 			return r.header(line)
 		}
@@ -258,9 +267,9 @@ func (r *response) endOfHead() error {
 	case r.status == 101:
 		return errUpgrade
 	case r.status < 200: // interim: the real answer follows
-		headOnly := r.headOnly
-		r.reset(headOnly)
-		r.begun = true
+		most, keepHead := r.most, r.keepHead
+		r.reset(r.headOnly)
+		r.begun, r.most, r.keepHead = true, most, keepHead
 	case r.headOnly || r.status == 204 || r.status == 304:
 		r.state = whole
 	case r.encoded && r.chunked:
@@ -305,8 +314,12 @@ func (r *response) chunkSize(line []byte) error {
 	return nil
 }
 
-// keep remembers the beginning of an error's body.
+// keep counts the body, and remembers the beginning that is wanted, and that of an error's.
 func (r *response) keep(body []byte) {
+	r.size += int64(len(body))
+	if room := r.most - int64(len(r.body)); room > 0 {
+		r.body = append(r.body, body[:min(room, int64(len(body)))]...)
+	}
 	if room := exampleMax - len(r.example); r.status >= 400 && room > 0 {
 		r.example = append(r.example, body[:min(room, len(body))]...)
 	}

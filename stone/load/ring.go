@@ -1,16 +1,19 @@
 package load
 
 import (
-	"context"
+	"math/bits"
 	"sync/atomic"
 )
 
-// request is one rendered request of the schedule.
+// request is one rendered request.
 type request struct {
 	n        uint64
 	at       int64 // intended send time, ns from the start
-	op       int32
+	op       int32 // its kind
 	measured bool
+	begins   *operation // a session, of which it is the first step
+	session  *session   // the one that it is a later step of
+	delay    int64      // ns that a script puts before it
 	data     []byte
 }
 
@@ -20,6 +23,7 @@ type ring struct {
 	slots []request
 	mask  uint64
 	wake  chan struct{} // the consumer says: half of the ring is free again
+	err   error         // why no more requests could be made; for after the end
 
 	_      [64]byte // head and tail are written by different threads: keep them on lines of their own
 	head   atomic.Uint64
@@ -32,37 +36,12 @@ type ring struct {
 
 const ringBytes = 8 << 20
 
-// newRing sizes a ring for requests of up to `longest` bytes: 8 MB in all, but 16 to 8192 requests.
-func newRing(longest int) *ring {
-	size := 8192
-	for size > 16 && size*longest > ringBytes {
-		size /= 2
-	}
-	return &ring{slots: make([]request, size), mask: uint64(size - 1), wake: make(chan struct{}, 1)}
-}
+const ringMost = 8192
 
-// fill renders a share of the schedule into the ring until it ends or ctx does, and calls ready once: when
-// the ring is full or everything is in it.
-func (r *ring) fill(ctx context.Context, requests share, m *mix, ready func()) {
-	defer func() { r.closed.Store(true); ready() }()
-	freed := uint64(0) // the head as seen last: looking takes its cache line away from the consumer
-	for tail := uint64(0); requests.next(); tail++ {
-		for tail-freed == uint64(len(r.slots)) {
-			if freed = r.head.Load(); tail-freed < uint64(len(r.slots)) {
-				break
-			}
-			ready()
-			select {
-			case <-r.wake:
-			case <-ctx.Done():
-				return
-			}
-		}
-		slot := &r.slots[tail&r.mask]
-		data, op := m.render(slot.data[:0], requests.n)
-		*slot = request{requests.n, requests.at, int32(op), requests.schedule.measured(requests.at), data}
-		r.tail.Store(tail + 1)
-	}
+// newRing makes a ring that holds so many requests, rounded down to a power of two, at least 1.
+func newRing(ahead int) *ring {
+	size := 1 << (bits.Len(uint(min(max(ahead, 1), ringMost))) - 1)
+	return &ring{slots: make([]request, size), mask: uint64(size - 1), wake: make(chan struct{}, 1)}
 }
 
 // peek returns the oldest request, or nil if there is none (yet: see exhausted).
@@ -86,6 +65,14 @@ func (r *ring) pop() {
 		default:
 		}
 	}
+}
+
+// failure is why no more requests could be made, nil if there was no such reason.
+func (r *ring) failure() error {
+	if !r.closed.Load() {
+		return nil
+	}
+	return r.err
 }
 
 // exhausted says that the whole share has been taken. Closed is read first: what was put in before is seen.

@@ -1,9 +1,6 @@
 package load
 
-import (
-	"context"
-	"time"
-)
+import "context"
 
 // A source makes the requests of one thread, in the order of their numbers. Only one goroutine uses it.
 type source interface {
@@ -49,7 +46,7 @@ func unscheduled(thread, threads uint64) numbering {
 // fill makes requests into the ring until there are no more or ctx ends, and calls ready once: when the ring is
 // full or everything is in it. A request that cannot be made ends it; the ring keeps the error.
 func (r *ring) fill(ctx context.Context, next numbering, requests source, ready func()) {
-	defer func() { r.closed.Store(true); ready() }()
+	defer func() { r.closed.Store(true); ready(); requests.close() }()
 	freed := uint64(0) // the head as seen last: looking takes its cache line away from the consumer
 	for tail := uint64(0); ; tail++ {
 		n, at, measured, more := next()
@@ -65,7 +62,7 @@ func (r *ring) fill(ctx context.Context, next numbering, requests source, ready 
 			case <-r.wake:
 			case a := <-requests.answers():
 				if err := requests.see(a); err != nil {
-					r.fail(err)
+					r.err = err
 					return
 				}
 			case <-ctx.Done():
@@ -75,15 +72,9 @@ func (r *ring) fill(ctx context.Context, next numbering, requests source, ready 
 		slot := &r.slots[tail&r.mask]
 		*slot = request{n: n, at: at, measured: measured, data: slot.data[:0]}
 		if err := requests.make(slot); err != nil {
-			r.fail(err)
+			r.err = err
 			return
 		}
 		r.tail.Store(tail + 1)
 	}
 }
-
-// script is the source for one thread of a load script: requests as the script makes them.
-const answersAhead = 1024
-
-// thinking is a uniform pause in ns.
-type thinking struct{ least, most time.Duration }

@@ -10,7 +10,6 @@ const (
 	intervalLength = int64(1e9)
 	checkEvery     = int64(10e6)  // how often a busy loop looks at limits that have passed
 	sleepMost      = int64(100e6) // no sleep is longer, so that a stop is noticed
-	plausible      = int64(1e6)   // a batch of answers is handled within that
 	starveNap      = int64(50e3)
 	bufferSize     = 64 << 10
 )
@@ -18,23 +17,29 @@ const (
 // worker is one load thread with its share of the schedule and of the connections; it shares nothing with the
 // others but the common control.
 type worker struct {
-	thread   int
-	cpus     []int
-	clock    clock
-	schedule schedule
-	ring     *ring
-	pool     *pool
-	inFlight list
-	young    *connection // the oldest request in flight that is not overdue
-	receiver *receiver
-	recorder *recorder
-	control  *control
-	overdue  arrivals // counts what was due an SLO's latency ago
-	policy   waitPolicy
-	tick     int64
-	timeout  int64
-	drained  int64 // when the drain ends
-	headOnly []bool
+	thread    int
+	cpus      []int
+	clock     clock
+	schedule  schedule
+	ring      *ring
+	turns     turns // what goes out besides the ring's
+	clients   int64 // closed loop: how many clients this thread plays; 0: open loop
+	think     int64 // their pause, ns
+	pool      *pool
+	inFlight  list
+	young     *exchange // the oldest request in flight that is not overdue
+	receiver  *receiver
+	recorder  *recorder
+	control   *control
+	catalogue *catalogue
+	kinds     []*kind        // as far as this thread has seen them
+	mix       *mix           // renders the later steps of sessions; nil for a script
+	told      chan<- *answer // answers that a script wants to see
+	overdue   arrivals       // counts what was due an SLO's latency ago
+	policy    waitPolicy
+	tick      int64
+	timeout   int64
+	drained   int64 // when the drain ends
 
 	wall     int64 // subtract from a kernel's time stamp to get the run's time
 	woken    int64 // when the last wait ended
@@ -45,11 +50,15 @@ type worker struct {
 	taken    int64  // those of them that are measured
 	blocked  bool   // a request is due and no connection is free
 	freed    int64  // when a connection became free the last time
-	starved  int64  // times that a request may have been due and was not rendered yet
+	starved  int64  // times that a request may have been due and was not made yet
+	untold   int64  // answers that a script could not be told in time
 	hungry   bool
 	idleSpin int64 // ns polled for nothing
 	usage    usage
 	end      int64
+
+	spareExchanges []*exchange // used again, so that a request costs no allocation
+	spareRequests  []*request
 }
 
 // run drives the load until the window is over and everything is answered, or the drain has ended.
@@ -59,13 +68,14 @@ func (w *worker) run() error {
 		return err
 	}
 	w.wall = w.clock.wall()
+	w.enter()
 	for {
 		now := w.clock.now()
 		w.sendDue(now)
 		if w.finished(now) {
 			w.expire(now)
 			w.end = w.clock.now()
-			return nil
+			return w.ring.failure()
 		}
 		w.looked = now
 		events := w.wait(now)
@@ -102,23 +112,26 @@ func (w *worker) finished(now int64) bool {
 	if w.control.stop.Load() || w.control.aborted.Load() > 0 || now >= w.drained {
 		return true
 	}
-	return now >= w.schedule.to && w.inFlight.count == 0 && w.ring.exhausted()
+	if now < w.schedule.to || w.inFlight.count > 0 {
+		return w.ring.failure() != nil
+	}
+	return w.clients > 0 || w.ring.exhausted() && len(w.turns) == 0
+}
+
+// enter gives every closed-loop client its first turn: one after the other over the warm-up.
+func (w *worker) enter() {
+	for i := range w.clients {
+		first := w.request()
+		*first = request{at: w.schedule.from * i / w.clients, data: first.data}
+		w.turns.add(first)
+	}
 }
 
 // sendDue sends every request that is due, as long as there are connections for them.
 func (w *worker) sendDue(now int64) {
 	for {
-		r := w.ring.peek()
+		r, turn := w.due(now)
 		if r == nil {
-			w.blocked = false
-			hungry := !w.ring.exhausted()
-			if hungry && !w.hungry {
-				w.starved++
-			}
-			w.hungry = hungry
-			return
-		}
-		if w.hungry = false; r.at > now {
 			w.blocked = false
 			return
 		}
@@ -127,204 +140,159 @@ func (w *worker) sendDue(now int64) {
 			w.blocked = true
 			return
 		}
+		if turn != nil {
+			w.turns.pop()
+		}
 		now = w.clock.now()
 		w.start(c, r, now)
-		w.ring.pop()
+		if turn != nil {
+			w.spareRequests = append(w.spareRequests, turn)
+		}
+		if turn != r {
+			w.took(r)
+		}
 	}
 }
 
-// start sends a request, or connects for it first.
-func (w *worker) start(c *connection, r *request, now int64) {
-	c.at, c.sentAt, c.op, c.measured, c.loaded = r.at, now, r.op, r.measured, true
-	c.response.reset(w.headOnly[r.op])
+// due returns the request that is to go now, nil if there is none; and the turn that it uses up, if it does: itself,
+// or that of a client.
+func (w *worker) due(now int64) (r, turn *request) {
+	for {
+		if turn = w.turns.first(); turn != nil && (turn.at > now || w.clients > 0 && turn.at >= w.schedule.to) {
+			turn = nil
+		}
+		if w.clients > 0 && turn == nil || turn != nil && turn.session != nil && w.clients > 0 {
+			return turn, turn
+		}
+		switch r = w.supply(); {
+		case w.clients > 0:
+			if r == nil {
+				return nil, nil
+			}
+			r.at, r.measured = turn.at, w.schedule.measured(turn.at)
+			if r.delay == 0 {
+				return r, turn
+			}
+			w.turns.pop() // the client waits, and takes the next request then
+			turn.at += r.delay
+			r.delay = 0
+			w.turns.add(turn)
+		case r == nil || r.at > now || turn != nil && turn.at < r.at:
+			return turn, turn
+		case r.delay == 0:
+			return r, nil
+		default:
+			later := w.request()
+			data := append(later.data[:0], r.data...)
+			*later = *r
+			later.at, later.delay, later.data = r.at+r.delay, 0, data
+			w.turns.add(later)
+			w.took(r)
+		}
+	}
+}
+
+// supply is the ring's next request, nil if it is not made yet, or never will be.
+func (w *worker) supply() *request {
+	r := w.ring.peek()
+	hungry := r == nil && !w.ring.exhausted()
+	if hungry && !w.hungry {
+		w.starved++
+	}
+	w.hungry = hungry
+	return r
+}
+
+// took lets go of a request of the ring, that has gone out or waits elsewhere now.
+func (w *worker) took(r *request) {
 	w.sent++
 	if r.measured {
 		w.taken++
 	}
+	w.ring.pop()
+}
+
+// request returns a request to be filled in, whose data may be written over.
+func (w *worker) request() *request {
+	last := len(w.spareRequests) - 1
+	if last < 0 {
+		return &request{}
+	}
+	r := w.spareRequests[last]
+	w.spareRequests = w.spareRequests[:last]
+	return r
+}
+
+// start sends a request, or connects for it first.
+func (w *worker) start(c *connection, r *request, now int64) {
+	x := w.exchange()
+	*x = exchange{n: r.n, at: r.at, sentAt: now, op: r.op, measured: r.measured, session: w.begin(r), on: c}
 	possible := r.at
 	if w.blocked {
 		possible = max(possible, min(w.freed, now))
 	}
-	w.recorder.started(c, possible)
-	w.inFlight.add(c)
-	if w.young == nil && !c.overdue {
-		w.young = c
+	if w.clients > 0 && r.session == nil {
+		w.recorder.due(r.op, r.at, r.measured)
 	}
-	if c.state == closed {
+	w.recorder.started(x, possible)
+	w.inFlight.add(x)
+	if w.young == nil && !x.overdue {
+		w.young = x
+	}
+	if c.under = append(c.under, x); len(c.under) == 1 {
+		w.expect(c)
+	}
+	switch {
+	case c.state == closed:
 		c.pending = append(c.pending[:0], r.data...)
 		if err := w.pool.open(c); err != nil {
-			w.fail(c, connectError{err}, nil)
+			w.failAll(c, connectError{err}, connectError{err})
 		}
 		return
-	}
-	c.state = busy
-	sent, errno := send(c.fd, r.data)
-	switch {
-	case errno == 0 && sent == len(r.data):
-	case errno == 0 || errno == unix.EAGAIN:
-		c.pending = append(c.pending[:0], r.data[max(sent, 0):]...)
+	case len(c.pending) > 0: // pipelined behind what the socket has not taken yet
+		c.pending = append(c.pending, r.data...)
 	default:
-		w.fail(c, errno, nil)
-		w.reopen(c)
-	}
-}
-
-// handle acts on what epoll says about a connection.
-func (w *worker) handle(c *connection, events uint32) {
-	if c.state == connecting {
-		if err := connected(c.fd); err != nil {
-			w.refused(c, err)
-			return
-		}
-		if events&unix.EPOLLOUT == 0 {
-			return
-		}
-		if c.loaded {
-			c.state = busy
-		} else {
-			w.freed = w.clock.now()
-			w.pool.release(c)
-		}
-	}
-	if len(c.pending) > 0 && events&unix.EPOLLOUT != 0 && !w.flush(c) {
-		return
-	}
-	hangup := events&(unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0
-	if hangup || events&unix.EPOLLIN != 0 {
-		w.receive(c, hangup)
-	}
-	if w.blocked {
-		w.sendDue(w.looked)
-	}
-}
-
-// flush sends more of a request that the socket did not take at once; false if the connection is gone.
-func (w *worker) flush(c *connection) bool {
-	sent, errno := send(c.fd, c.pending)
-	if errno == unix.EAGAIN {
-		return true
-	}
-	if errno != 0 {
-		w.fail(c, errno, nil)
-		w.reopen(c)
-		return false
-	}
-	c.pending = c.pending[:copy(c.pending, c.pending[sent:])]
-	return true
-}
-
-// receive reads until the socket is empty (the events are edge-triggered).
-func (w *worker) receive(c *connection, hangup bool) {
-	for {
-		n, arrived, errno := w.receiver.receive(c.fd)
+		sent, errno := send(c.fd, r.data)
 		switch {
-		case errno == unix.EAGAIN:
-			return
-		case errno == unix.EINTR:
-			continue
-		case errno != 0:
-			w.lost(c, errno)
-			return
-		case n == 0:
-			w.lost(c, c.response.end())
-			return
-		case !c.loaded: // bytes that nobody asked for
-			w.reopen(c)
-			return
-		}
-		used, whole, err := c.response.feed(w.receiver.data[:n])
-		if err != nil {
-			w.fail(c, err, nil)
-			w.reopen(c)
-			return
-		}
-		if whole {
-			again := c.response.keepAlive && used == n && len(c.pending) == 0
-			w.conclude(c, w.time(c, arrived))
-			if !again {
-				w.reopen(c)
-				return
-			}
-			w.pool.release(c)
-		}
-		if n < len(w.receiver.data) && !hangup {
+		case errno == 0 && sent == len(r.data):
+		case errno == 0 || errno == unix.EAGAIN:
+			c.pending = append(c.pending[:0], r.data[max(sent, 0):]...)
+		default:
+			w.broke(c, errno)
 			return
 		}
 	}
-}
-
-// time is when the last byte of an answer arrived: by the kernel's stamp, unless that cannot be.
-func (w *worker) time(c *connection, arrived int64) int64 {
-	if at := arrived - w.wall; arrived > 0 && at >= c.sentAt && at <= w.woken+plausible {
-		return at
-	}
-	return w.clock.now()
-}
-
-// lost is for a connection that the other side has ended; without an error that was the end of the answer.
-func (w *worker) lost(c *connection, err error) {
-	if c.loaded {
-		if err == nil {
-			w.conclude(c, w.clock.now())
-		} else {
-			w.fail(c, err, nil)
-		}
-	}
-	w.reopen(c)
-}
-
-// refused is for a connection that could not be made. Its request, if any, has failed; a request that comes
-// next makes the next attempt.
-func (w *worker) refused(c *connection, err error) {
-	w.pool.drop(c)
-	c.state = closed
-	w.pool.closed = append(w.pool.closed, c)
-	if c.loaded {
-		w.fail(c, connectError{err}, nil)
+	if w.pool.depth > 1 {
+		w.pool.release(c)
 	}
 }
 
-// reopen replaces the connection's socket.
-func (w *worker) reopen(c *connection) {
-	w.pool.drop(c)
-	_ = w.pool.open(c) // a failure leaves it closed: the next request that takes it tries again, and reports
-}
-
-// conclude notes a whole answer.
-func (w *worker) conclude(c *connection, at int64) {
-	if c.response.status >= 400 {
-		w.fail(c, statusError(c.response.status), c.response.example)
-		return
+// exchange returns one to be filled in.
+func (w *worker) exchange() *exchange {
+	last := len(w.spareExchanges) - 1
+	if last < 0 {
+		return &exchange{}
 	}
-	w.unload(c)
-	w.freed = at
-	w.recorder.answeredWell(c, at)
-}
-
-// fail notes that a request will have no good answer.
-func (w *worker) fail(c *connection, cause error, example []byte) {
-	w.unload(c)
-	w.freed = w.clock.now()
-	w.recorder.failed(c, w.freed, cause, example)
-}
-
-func (w *worker) unload(c *connection) {
-	if w.young == c {
-		w.young = c.later
-	}
-	w.inFlight.remove(c)
-	c.loaded = false
+	x := w.spareExchanges[last]
+	w.spareExchanges = w.spareExchanges[:last]
+	return x
 }
 
 // wait sleeps as the policy says, and returns the events there are then.
 func (w *worker) wait(now int64) []unix.EpollEvent {
 	until := min(now+sleepMost, w.deadline())
+	if now < w.schedule.to {
+		until = min(until, w.schedule.to)
+	}
 	if w.hungry {
 		until = min(until, now+starveNap)
-	} else if r := w.ring.peek(); r != nil && !w.blocked {
-		until = min(until, r.at)
-	} else if now < w.schedule.to {
-		until = min(until, w.schedule.to)
+	} else if !w.blocked {
+		if r := w.ring.peek(); r != nil && w.clients == 0 {
+			until = min(until, r.at)
+		}
+		if turn := w.turns.first(); turn != nil && (w.clients == 0 || turn.at < w.schedule.to) {
+			until = min(until, turn.at)
+		}
 	}
 	switch {
 	case w.policy == spin:

@@ -1,0 +1,250 @@
+package load
+
+import (
+	"golang.org/x/sys/unix"
+)
+
+const (
+	plausible = int64(1e6)  // a batch of answers is handled within that
+	respite   = int64(10e6) // a closed-loop client that failed tries again after that, or a dead server is flooded
+)
+
+// handle acts on what epoll says about a connection.
+func (w *worker) handle(c *connection, events uint32) {
+	if c.state == connecting {
+		if err := connected(c.fd); err != nil {
+			w.refused(c, err)
+			return
+		}
+		if events&unix.EPOLLOUT == 0 {
+			return
+		}
+		if len(c.under) == 0 {
+			w.freed = w.clock.now()
+		}
+		w.pool.release(c)
+	}
+	if len(c.pending) > 0 && events&unix.EPOLLOUT != 0 && !w.flush(c) {
+		return
+	}
+	hangup := events&(unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0
+	if hangup || events&unix.EPOLLIN != 0 {
+		w.receive(c, hangup)
+	}
+	if w.blocked {
+		w.sendDue(w.looked)
+	}
+}
+
+// flush sends more of what the socket did not take at once; false if the connection is gone.
+func (w *worker) flush(c *connection) bool {
+	sent, errno := send(c.fd, c.pending)
+	if errno == unix.EAGAIN {
+		return true
+	}
+	if errno != 0 {
+		w.broke(c, errno)
+		return false
+	}
+	c.pending = c.pending[:copy(c.pending, c.pending[sent:])]
+	return true
+}
+
+// receive reads until the socket is empty (the events are edge-triggered).
+func (w *worker) receive(c *connection, hangup bool) {
+	for {
+		n, arrived, errno := w.receiver.receive(c.fd)
+		switch {
+		case errno == unix.EAGAIN:
+			return
+		case errno == unix.EINTR:
+			continue
+		case errno != 0:
+			w.broke(c, errno)
+			return
+		case n == 0:
+			w.ended(c)
+			return
+		}
+		w.recorder.bytes += int64(n)
+		if !w.parse(c, w.receiver.data[:n], arrived) {
+			return
+		}
+		if n < len(w.receiver.data) && !hangup {
+			return
+		}
+	}
+}
+
+// parse takes what a connection has received; false if the connection is not the same any more.
+func (w *worker) parse(c *connection, data []byte, arrived int64) bool {
+	for len(data) > 0 {
+		if len(c.under) == 0 { // bytes that nobody asked for
+			w.renew(c)
+			return false
+		}
+		used, whole, err := c.response.feed(data)
+		if err != nil {
+			w.broke(c, err)
+			return false
+		}
+		if data = data[used:]; !whole {
+			break
+		}
+		again := c.response.keepAlive && !w.pool.single
+		w.conclude(c, w.time(c.under[0], arrived))
+		switch {
+		case !again || len(c.under) == 0 && (len(data) > 0 || len(c.pending) > 0):
+			w.broke(c, errNoAnswer)
+			return false
+		case len(c.under) > 0:
+			w.expect(c)
+		}
+		w.pool.release(c)
+	}
+	return true
+}
+
+// time is when the last byte of an answer arrived: by the kernel's stamp, unless that cannot be.
+func (w *worker) time(x *exchange, arrived int64) int64 {
+	if at := arrived - w.wall; arrived > 0 && at >= x.sentAt && at <= w.woken+plausible {
+		return at
+	}
+	return w.clock.now()
+}
+
+// ended is for a connection that the other side has closed, which may be the end of an answer.
+func (w *worker) ended(c *connection) {
+	if len(c.under) > 0 {
+		if err := c.response.end(); err != nil {
+			w.broke(c, err)
+			return
+		}
+		w.conclude(c, w.clock.now())
+	}
+	w.broke(c, errNoAnswer)
+}
+
+// refused is for a connection that could not be made. Its request, if any, has failed; a request that comes
+// next makes the next attempt.
+func (w *worker) refused(c *connection, err error) {
+	w.pool.drop(c)
+	w.pool.shut(c)
+	w.failAll(c, connectError{err}, connectError{err})
+}
+
+// broke fails everything under way on a connection, and replaces it.
+func (w *worker) broke(c *connection, cause error) {
+	w.failAll(c, cause, errNoAnswer)
+	w.renew(c)
+}
+
+// renew replaces the connection's socket.
+func (w *worker) renew(c *connection) {
+	w.pool.drop(c)
+	if w.pool.single {
+		w.pool.shut(c)
+		return
+	}
+	_ = w.pool.open(c) // a failure leaves it closed: the next request that takes it tries again, and reports
+}
+
+// failAll fails the oldest exchange of a connection for one cause, and the others for another.
+func (w *worker) failAll(c *connection, oldest, others error) {
+	cause := oldest
+	for len(c.under) > 0 {
+		w.fail(c, cause, nil)
+		cause = others
+	}
+}
+
+// expect prepares for the answer to the oldest exchange of a connection.
+func (w *worker) expect(c *connection) {
+	k := w.kind(c.under[0].op)
+	c.response.reset(k.headOnly)
+	c.response.most, c.response.keepHead = k.keep, k.keepHead
+}
+
+// kind returns what is known of a kind of request; those of a script are met on the way.
+func (w *worker) kind(op int32) *kind {
+	if int(op) >= len(w.kinds) {
+		w.kinds = w.catalogue.list()
+	}
+	return w.kinds[op]
+}
+
+// conclude judges a whole answer to the oldest exchange of a connection.
+func (w *worker) conclude(c *connection, at int64) {
+	r := &c.response
+	x := c.under[0]
+	x.status, x.size = int16(r.status), r.size
+	if w.told != nil {
+		w.tell(r)
+	}
+	err := w.kind(x.op).judge(r)
+	if err == nil && x.session != nil {
+		err = w.advance(x, r, at)
+	}
+	if err != nil {
+		w.fail(c, err, r.example)
+		return
+	}
+	w.unload(c)
+	w.freed = at
+	w.recorder.answeredWell(x, at)
+	w.over(x, at)
+}
+
+// judge says what is wrong with a whole answer.
+func (k *kind) judge(r *response) error {
+	if k.expect != nil {
+		return k.expect.check(r.status, r.body, r.size)
+	}
+	if r.status >= 400 {
+		return statusError(r.status)
+	}
+	return nil
+}
+
+// tell copies an answer for the script, unless that is too far behind.
+func (w *worker) tell(r *response) {
+	select {
+	case w.told <- &answer{r.status, append([]byte(nil), r.head...), append([]byte(nil), r.body...)}:
+	default:
+		w.untold++
+	}
+}
+
+// fail notes that the oldest exchange of a connection will have no good answer.
+func (w *worker) fail(c *connection, cause error, example []byte) {
+	x := c.under[0]
+	w.unload(c)
+	w.freed = w.clock.now()
+	w.recorder.failed(x, w.freed, cause, example)
+	if x.session != nil {
+		w.abandon(x.session, cause, w.freed)
+		x.session = nil
+	}
+	w.over(x, w.freed+respite)
+}
+
+// unload takes the oldest exchange off its connection.
+func (w *worker) unload(c *connection) {
+	x := c.under[0]
+	if w.young == x {
+		w.young = x.later
+	}
+	w.inFlight.remove(x)
+	c.under = c.under[:copy(c.under, c.under[1:])]
+}
+
+// over gives the client of a closed loop its next turn, and the exchange back for use.
+func (w *worker) over(x *exchange, at int64) {
+	goesOn := x.session != nil && x.session.step < len(x.session.operation.steps)
+	if w.clients > 0 && !goesOn {
+		turn := w.request()
+		*turn = request{at: at + w.think, data: turn.data}
+		w.turns.add(turn)
+	}
+	w.spareExchanges = append(w.spareExchanges, x)
+}

@@ -1,0 +1,233 @@
+package load
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+const maxSeconds = 24 * 3600
+
+var (
+	nameForm   = regexp.MustCompile(`^[A-Za-z0-9._:/-]+$`) // a tag of the interval log: no comma, no space
+	methodForm = regexp.MustCompile(`^[A-Z]+$`)
+	headerForm = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$") // RFC 9110, token
+)
+
+// Protocols that a plan may name.
+const (
+	http1 = "http/1.1"
+	http2 = "http/2"
+	grpc  = "grpc"
+)
+
+// check looks at everything in turn; the first mistake is returned.
+func (p *Plan) check() error {
+	for _, check := range []func() error{
+		p.checkTarget, p.checkNumbers, p.checkTransport, p.checkLoop, p.checkPart, p.checkSLO, p.checkRequests,
+	} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *Plan) checkTarget() error {
+	target, err := url.Parse(p.Target)
+	switch {
+	case p.Target == "":
+		return bad("target", "missing; give the address to load, such as http://127.0.0.1:5000")
+	case err != nil:
+		return bad("target", "%q is not a URL: %v", p.Target, err)
+	case target.Scheme != "http" && target.Scheme != "https":
+		return bad("target", "%q: only http:// and https:// are driven", p.Target)
+	case target.Hostname() == "" || strings.Trim(target.Path, "/") != "" || target.RawQuery != "":
+		return bad("target", "%q: give scheme, host and port alone; paths belong to operations", p.Target)
+	}
+	p.scheme = target.Scheme
+	if p.host = target.Host; target.Port() == "" {
+		p.host += map[string]string{"http": ":80", "https": ":443"}[p.scheme]
+	}
+	for i, replica := range p.Replicas {
+		if host, port, err := net.SplitHostPort(replica); err != nil || host == "" || port == "" {
+			return bad(fmt.Sprintf("replicas[%d]", i), "%q is not host:port", replica)
+		}
+	}
+	return nil
+}
+
+func (p *Plan) checkNumbers() error {
+	within := []struct {
+		key              string
+		value, low, high float64
+		openLow          bool
+	}{
+		{"duration_s", p.DurationS, 0, maxSeconds, true},
+		{"timeout_s", p.TimeoutS, 0, 3600, true},
+		{"warmup_s", p.WarmupS, 0, maxSeconds, false},
+		{"drain_s", p.DrainS, 0, maxSeconds, false},
+		{"connections", float64(p.Connections), 1, 60000, false},
+		{"most_connections", float64(p.MostConnections), float64(p.Connections), 60000, false},
+		{"pipelining", float64(p.Pipelining), 1, 10000, false},
+		{"streams", float64(p.Streams), 1, 10000, false},
+		{"threads", float64(p.Threads), 1, 256, false},
+	}
+	for _, w := range within {
+		if w.value < w.low || w.value > w.high || w.openLow && w.value == w.low {
+			than := "at least"
+			if w.openLow {
+				than = "more than"
+			}
+			return bad(w.key, "%g is out of range; give %s %g and at most %g", w.value, than, w.low, w.high)
+		}
+	}
+	if p.Connections < p.Threads {
+		return bad("connections", "%d is less than threads (%d); each thread needs one", p.Connections, p.Threads)
+	}
+	for i, cpu := range p.CPUs {
+		if cpu < 0 || cpu >= 1024 {
+			return bad(fmt.Sprintf("cpus[%d]", i), "%d is not a CPU number", cpu)
+		}
+	}
+	_, err := parseWait(p.Wait)
+	return err
+}
+
+// checkTransport sees what goes together.
+func (p *Plan) checkTransport() error {
+	switch {
+	case !slices.Contains([]string{http1, http2, grpc}, p.Protocol):
+		return bad("protocol", "%q is not known; give %s, %s or %s", p.Protocol, http1, http2, grpc)
+	case !slices.Contains([]string{fixedPolicy, growingPolicy, newPolicy}, p.Policy):
+		return bad("policy", "%q is not known; give %s, %s or %s", p.Policy, fixedPolicy, growingPolicy, newPolicy)
+	case p.Protocol != http1 && p.Policy != fixedPolicy:
+		return bad("policy", "%q: a connection of %s carries many requests at a time; give %s", p.Policy, p.Protocol, fixedPolicy)
+	case p.Pipelining > 1 && (p.Protocol != http1 || p.scheme != "http" || p.Policy == newPolicy):
+		return bad("pipelining", "%d: only plain %s on lasting connections is pipelined", p.Pipelining, http1)
+	case p.TLS != nil && p.scheme != "https":
+		return bad("tls", "the target is %s:// ; make it https://", p.scheme)
+	case p.Descriptors != "" && p.Protocol != grpc:
+		return bad("descriptors", "only protocol %s has them", grpc)
+	}
+	return nil
+}
+
+// checkLoop sees that there is one: open, with arrivals, or closed, with clients.
+func (p *Plan) checkLoop() error {
+	switch {
+	case p.Closed == nil:
+		return p.Arrival.check(p.DurationS)
+	case p.Arrival.Process != "":
+		return bad("closed", "excludes arrival: clients send when they are answered, not when it is time")
+	case p.Closed.Clients < p.Threads || p.Closed.Clients > 60000:
+		return bad("closed.clients", "%d is out of range; give at least as many as threads (%d) and at most 60000", p.Closed.Clients, p.Threads)
+	case p.Closed.ThinkS < 0 || p.Closed.ThinkS > maxSeconds:
+		return bad("closed.think_s", "%g is out of range; give 0 to %d", p.Closed.ThinkS, maxSeconds)
+	case p.Abort:
+		return bad("abort", "a closed loop has no planned number of requests to count violations against; leave it out")
+	}
+	return nil
+}
+
+func (p *Plan) checkPart() error {
+	if p.Part != nil && (p.Part.Of < 1 || p.Part.Of > 1000 || p.Part.Number < 0 || p.Part.Number >= p.Part.Of) {
+		return bad("part", "number %d of %d: want 0 <= number < of <= 1000", p.Part.Number, p.Part.Of)
+	}
+	return nil
+}
+
+func (p *Plan) checkSLO() error {
+	switch {
+	case p.SLO == nil && p.Abort:
+		return bad("abort", "needs slo: it stops a run that can no longer hold it")
+	case p.SLO == nil:
+		return nil
+	case p.SLO.Percentile <= 0 || p.SLO.Percentile >= 100:
+		return bad("slo.percentile", "%g is out of range; give more than 0 and less than 100", p.SLO.Percentile)
+	case p.SLO.LatencyMs <= 0:
+		return bad("slo.latency_ms", "%g is not above 0", p.SLO.LatencyMs)
+	case p.SLO.LatencyMs > p.TimeoutS*1000:
+		return bad("slo.latency_ms", "%g is longer than timeout_s (%g s); raise the timeout", p.SLO.LatencyMs, p.TimeoutS)
+	}
+	return nil
+}
+
+// checkRequests sees that something makes them: a script, or operations, which are compiled.
+func (p *Plan) checkRequests() error {
+	switch {
+	case p.Script != nil && len(p.Operations) > 0:
+		return bad("script", "excludes operations; leave one out")
+	case p.Script != nil && !filepath.IsAbs(p.Script.Path):
+		return bad("script.path", "%q is not an absolute path", p.Script.Path)
+	case p.Script != nil:
+		return nil
+	case len(p.Operations) == 0:
+		return bad("operations", "missing; give at least one")
+	}
+	seen, total, kinds := map[string]bool{}, 0.0, int32(0)
+	for i := range p.Operations {
+		op, key := &p.Operations[i], fmt.Sprintf("operations[%d]", i)
+		if op.Weight == nil {
+			op.Weight = new(1.0)
+		}
+		switch {
+		case !nameForm.MatchString(op.Name):
+			return bad(key+".name", "%q: give letters, digits and . _ : / - only", op.Name)
+		case seen[op.Name]:
+			return bad(key+".name", "%q is there twice", op.Name)
+		case *op.Weight < 0 || *op.Weight > 1e12:
+			return bad(key+".weight", "%g is out of range; give 0 to 1e12", *op.Weight)
+		}
+		seen[op.Name] = true
+		total += *op.Weight
+		compiled, err := p.compile(op, key)
+		if err != nil {
+			return err
+		}
+		compiled.first = kinds
+		kinds += int32(len(compiled.steps))
+		p.compiled = append(p.compiled, compiled)
+	}
+	if total <= 0 {
+		return bad("operations", "all weights are 0; give one that is not")
+	}
+	return nil
+}
+
+// check completes one request and sees that it can be written down.
+func (r *Request) check(key, protocol string) error {
+	if r.Method == "" {
+		if r.Method = "GET"; protocol == grpc {
+			r.Method = "POST"
+		}
+	}
+	switch {
+	case !methodForm.MatchString(r.Method) || r.Method == "CONNECT":
+		return bad(key+".method", "%q is not an HTTP method; give GET, POST ...", r.Method)
+	case !strings.HasPrefix(r.Path, "/") || strings.ContainsAny(r.Path, " \t\r\n"):
+		return bad(key+".path", "%q: must begin with / and hold no white space", r.Path)
+	}
+	for name, value := range r.Headers {
+		lower := strings.ToLower(name)
+		if !headerForm.MatchString(name) || strings.ContainsAny(value, "\r\n\x00") {
+			return bad(key+".headers", "%q: %q is not a header line", name, value)
+		}
+		if lower == "content-length" || lower == "transfer-encoding" {
+			return bad(key+".headers", "%q is made from the body; leave it out", name)
+		}
+	}
+	return nil
+}
+
+// given says whether any key of the request is.
+func (r *Request) given() bool {
+	return r.Method != "" || r.Path != "" || r.Headers != nil || r.Body != "" || r.Fields != nil || r.Expect != nil
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
