@@ -11,7 +11,9 @@ type kind struct {
 	expect   *expectation // nil: any status below 400
 }
 
-// kinds numbers them. Those of a plan's operations are known beforehand, a script's are met on the way.
+func newKind(name string) *kind { return &kind{name: name} }
+
+// catalogue numbers them. Those of a plan's operations are known beforehand, a script's are met on the way.
 type catalogue struct {
 	mutex   sync.Mutex
 	all     []*kind
@@ -24,13 +26,12 @@ const (
 	otherKinds = "other"
 )
 
-func newCatalogue(known ...*kind) *catalogue {
-	c := &catalogue{numbers: map[string]int32{}}
-	for _, known := range known {
-		c.numbers[known.name] = int32(len(c.all))
-		c.all = append(c.all, known)
-	}
-	return c
+func newCatalogue() *catalogue { return &catalogue{numbers: map[string]int32{}} }
+
+// add numbers a kind that is known beforehand.
+func (c *catalogue) add(k *kind) {
+	c.numbers[k.name] = int32(len(c.all))
+	c.all = append(c.all, k)
 }
 
 // number returns the number of a kind met on the way; make describes a new one.

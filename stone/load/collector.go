@@ -11,23 +11,28 @@ import (
 
 // collector gathers the intervals of all threads: into the interval log, the totals and the progress lines.
 type collector struct {
-	plan      *Plan
+	catalogue *catalogue
 	schedule  schedule
 	recorders []*recorder
 	log       *intervalLog
-	progress  io.Writer // nil: nobody watches
-	offered   arrivals  // for the progress lines
-	total     *interval // of all intervals so far, threads together
+	progress  io.Writer  // nil: nobody watches
+	offered   []arrivals // for the progress lines, by thread; none for a closed loop
+	total     *interval  // of all intervals so far, threads together
 	intended  *hdr.Histogram
 	service   *hdr.Histogram
 }
 
-func newCollector(plan *Plan, s schedule, recorders []*recorder, log *intervalLog, progress io.Writer) *collector {
+func newCollector(r *run, log *intervalLog, progress io.Writer) *collector {
 	c := &collector{
-		plan: plan, schedule: s, recorders: recorders, log: log, progress: progress,
-		total: newInterval(len(plan.Operations)), intended: newHistogram(), service: newHistogram(),
+		catalogue: r.catalogue, schedule: r.schedule, log: log, progress: progress,
+		total: newInterval(0), intended: newHistogram(), service: newHistogram(),
 	}
-	c.offered = arrivals{share: share{cursor: c.schedule.walk(), threads: 1}}
+	for _, w := range r.workers {
+		c.recorders = append(c.recorders, w.recorder)
+		if r.plan.Closed == nil {
+			c.offered = append(c.offered, arrivals{share: w.share()})
+		}
+	}
 	return c
 }
 
@@ -68,22 +73,12 @@ func (c *collector) collect(parts []*interval, start, end int64) error {
 	c.intended.Reset()
 	c.service.Reset()
 	for _, part := range parts[1:] {
-		sum.sent += part.sent
-		sum.completed += part.completed
-		sum.errors += part.errors
-		sum.lateness.Merge(part.lateness)
-		sum.warm.Merge(part.warm)
-		for op := range sum.intended {
-			sum.intended[op].Merge(part.intended[op])
-			sum.service[op].Merge(part.service[op])
-		}
+		sum.merge(part)
 	}
-	c.total.lateness.Merge(sum.lateness)
-	for op := range sum.intended {
-		c.total.intended[op].Merge(sum.intended[op])
-		c.total.service[op].Merge(sum.service[op])
-		c.intended.Merge(sum.intended[op])
-		c.service.Merge(sum.service[op])
+	c.total.merge(sum)
+	for _, kind := range sum.kinds {
+		c.intended.Merge(kind.intended)
+		c.service.Merge(kind.service)
 	}
 	if c.progress != nil {
 		c.report(sum, start, end)
@@ -103,11 +98,11 @@ func (c *collector) write(sum *interval, start, end int64) error {
 			return fmt.Errorf("interval log: %w", err)
 		}
 	}
-	for op, histogram := range sum.intended {
-		if histogram.TotalCount() == 0 {
+	for op, kind := range c.catalogue.list()[:len(sum.kinds)] {
+		if sum.kinds[op].intended.TotalCount() == 0 {
 			continue
 		}
-		if err := c.log.write(histogram, "intended:"+c.plan.Operations[op].Name, start, end); err != nil {
+		if err := c.log.write(sum.kinds[op].intended, "intended:"+kind.name, start, end); err != nil {
 			return fmt.Errorf("interval log: %w", err)
 		}
 	}
@@ -124,6 +119,10 @@ func (c *collector) report(sum *interval, start, end int64) {
 	} else if start >= c.schedule.to {
 		phase = "drain"
 	}
+	offered := sum.sofar.offered
+	for i := range c.offered {
+		offered += c.offered[i].until(end)
+	}
 	line, err := json.Marshal(struct {
 		T           float64  `json:"t"`
 		Of          float64  `json:"of"`
@@ -136,7 +135,7 @@ func (c *collector) report(sum *interval, start, end int64) {
 		P99         *float64 `json:"p99_ms"`
 		LatenessP99 *float64 `json:"lateness_p99_ms"`
 	}{
-		math.Round(float64(end)/1e6) / 1e3, float64(c.schedule.to) / 1e9, phase, c.offered.until(end), sum.sent, sum.completed, sum.errors,
+		math.Round(float64(end)/1e6) / 1e3, float64(c.schedule.to) / 1e9, phase, offered, sum.sofar.sent, sum.sofar.completed, sum.sofar.errors,
 		percentile(sum.warm, 50), percentile(sum.warm, 99), percentile(sum.lateness, 99),
 	})
 	if err == nil {

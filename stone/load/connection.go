@@ -1,6 +1,7 @@
 package load
 
 import (
+	"errors"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -23,7 +24,6 @@ type connection struct {
 	under      []*exchange // under way, oldest first
 	pending    []byte      // what the socket has not taken yet of the requests
 	response   response    // to the oldest exchange
-	call       *call       // instead of a socket, for what goes through a library
 }
 
 // Policies of a pool.
@@ -184,7 +184,7 @@ func (w *worker) connect(deadline time.Time) error {
 		}
 	}
 	if p.count == 0 && p.initial > 0 {
-		return unconnected(last)
+		return errors.Join(errors.New("no connection was accepted"), last)
 	}
 	return nil
 }

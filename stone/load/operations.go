@@ -121,6 +121,9 @@ func (s *step) compileExtract(given map[string]string, names []string, key strin
 	return names, nil
 }
 
+// leastAhead is how many requests are made ahead however long they are.
+const leastAhead = 16
+
 // mix draws which operation request n is, and its fields: a pure function of the seed and n, so requests are
 // the same whatever the number of threads, and a request that was never rendered still has its operation.
 type mix struct {
@@ -182,10 +185,10 @@ func (m *mix) later(to []byte, s *session) (data []byte, think int64) {
 	return step.render(to, &m.scratch, s.values), think
 }
 
-func (m *mix) ahead() int              { return max(ringBytes/max(m.longest(), 1), leastAhead) }
-func (m *mix) answers() <-chan *answer { return nil }
-func (m *mix) see(*answer) error       { return nil }
-func (m *mix) close()                  {}
+func (m *mix) ahead() int         { return max(ringBytes/m.longest(), leastAhead) }
+func (m *mix) told() chan *answer { return nil }
+func (m *mix) see(*answer) error  { return nil }
+func (m *mix) close()             {}
 
 // longest is the length of the longest first request of the mix.
 func (m *mix) longest() int {

@@ -13,12 +13,8 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"net"
-	"net/url"
 	"os"
-	"regexp"
 	"strings"
-	"time"
 )
 
 // Plan says what to send where, when and for how long; docs/reference/summary.md describes each key.
@@ -82,6 +78,14 @@ type Script struct {
 type Part struct {
 	Number int `json:"number"`
 	Of     int `json:"of"`
+}
+
+// loop is which of the two the plan asks for.
+func (p *Plan) loop() string {
+	if p.Closed != nil {
+		return "closed"
+	}
+	return "open"
 }
 
 // SLO is the objective that violations are counted against.

@@ -35,7 +35,7 @@ func (t *tally) add(o tally) {
 
 const (
 	batches     = 10
-	slices      = 100
+	steps       = 100
 	failureBins = 1000
 )
 
@@ -85,7 +85,7 @@ type recorder struct {
 	offered   [batches]int64            // by intended time: see tally.offered
 	answered  [batches]int64            // by the time of answering: requests that are settled, in whatever way
 	completed [batches]int64            // ... and well
-	series    [slices]slice             // by intended time: good answers, for a look at how the latency went
+	series    [steps]slice              // by intended time: good answers, for a look at how the latency went
 	own       *hdr.Histogram            // lateness that no busy connection explains
 	failures  map[failure]*failureCount // errors by kind
 	past      int64                     // violations that are certain so far
@@ -163,7 +163,7 @@ func (r *recorder) answeredWell(x *exchange, at int64) {
 	kind := r.now.of(x.op)
 	record(kind.intended, latency, 1)
 	record(kind.service, at-x.sentAt, 1)
-	part := &r.series[r.part(x.at, slices)]
+	part := &r.series[r.part(x.at, steps)]
 	part.answers++
 	part.latency += latency
 	good := latency <= r.limit
@@ -191,7 +191,7 @@ func (r *recorder) failed(x *exchange, at int64, cause error, example []byte) {
 		r.tallies[x.op].errors++
 		r.blame(cause, x.op, example)
 	}
-	r.unanswered(int(x.op), x.at)
+	r.unanswered(x.op, x.at)
 	r.settle(x, false)
 	if batch := r.batch(at); batch < batches {
 		r.answered[batch]++
@@ -204,7 +204,7 @@ func (r *recorder) skipped(op int32, at int64, cause error) {
 	r.tallies[op].errors++
 	r.tallies[op].skipped++
 	r.blame(skippedError{cause}, op, nil)
-	r.unanswered(int(op), at)
+	r.unanswered(op, at)
 	r.past++
 	if batch := r.batch(at); batch < batches {
 		r.answered[batch]++
@@ -240,9 +240,15 @@ func (r *recorder) batch(at int64) int64 {
 	return max(at-r.schedule.from, 0) * batches / (r.schedule.to - r.schedule.from)
 }
 
+// unsent notes a request that was due, or would have been soon, when the run ended.
+func (r *recorder) unsent(op int32, at int64) {
+	r.grow(int(op) + 1)
+	r.tallies[op].unsent++
+	r.unanswered(op, at)
+}
+
 // unanswered notes a request whose latency has only a lower bound, known when the run has ended.
-func (r *recorder) unanswered(op int, at int64) {
-	r.grow(op + 1)
+func (r *recorder) unanswered(op int32, at int64) {
 	r.unheard[op][r.part(at, failureBins)]++
 }
 

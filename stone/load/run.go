@@ -21,20 +21,22 @@ var ErrUnreachable = errors.New("target not reachable")
 
 // run is one execution of a plan.
 type run struct {
-	plan     *Plan
-	schedule schedule
-	planned  int64
-	clock    clock
-	workers  []*worker
-	control  *control
-	cpu      int64 // ns used by the process from the start to the end
-	end      int64 // when the last thread ended, ns from the start
+	plan      *Plan
+	schedule  schedule
+	catalogue *catalogue
+	planned   int64 // requests of the window, 0 for a closed loop
+	clock     clock
+	workers   []*worker
+	control   *control
+	cpu       int64 // ns used by the process from the start to the end
+	throttled throttling
+	end       int64 // when the last thread ended, ns from the start
 }
 
 // Run drives the load of a plan and writes latency.hlog and summary.json into the folder out, which it makes
 // if need be. With progress, it writes a JSON line a second there. It returns an error that wraps
-// ErrUnreachable if nothing answers at the target, a *PlanError if the plan cannot be carried out here, or
-// ctx's error if ctx ends first; then it leaves no files.
+// ErrUnreachable if nothing answers at the target, a *PlanError if the plan cannot be carried out here, a
+// *script.Error if a load script fails, or ctx's error if ctx ends first; then it leaves no files.
 func Run(ctx context.Context, plan *Plan, out string, progress io.Writer) (*Summary, error) {
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return nil, err
@@ -47,19 +49,10 @@ func Run(ctx context.Context, plan *Plan, out string, progress io.Writer) (*Summ
 		}
 		targets = append(targets, target)
 	}
-	times, err := newSchedule(plan)
+	r, err := newRun(plan)
 	if err != nil {
 		return nil, err
 	}
-	r := &run{plan: plan, schedule: times, control: &control{allowed: -1}}
-	if r.planned = r.schedule.planned(); r.planned == 0 {
-		return nil, bad("duration_s", "%g s at %g/s: no request falls into the window; make it longer",
-			plan.DurationS, plan.Arrival.Rate)
-	}
-	if plan.Abort {
-		r.control.allowed = int64(math.Floor(float64(r.planned)*(100-plan.SLO.Percentile)/100 + 1e-9))
-	}
-	r.control.certain = make([]counter, plan.Threads)
 	for thread := range plan.Threads {
 		w, err := newWorker(r, targets, thread)
 		if err != nil {
@@ -71,45 +64,100 @@ func Run(ctx context.Context, plan *Plan, out string, progress io.Writer) (*Summ
 	return r.execute(ctx, out, progress)
 }
 
+func newRun(plan *Plan) (*run, error) {
+	r := &run{plan: plan, catalogue: newCatalogue(), control: &control{allowed: -1, certain: make([]counter, plan.Threads)}}
+	for _, o := range plan.compiled {
+		for _, s := range o.steps {
+			r.catalogue.add(s.kind)
+		}
+	}
+	var err error
+	if r.schedule, err = plan.schedule(); err != nil || plan.Closed != nil {
+		return r, err
+	}
+	if r.planned = r.plannedRequests(); r.planned == 0 {
+		return nil, bad("duration_s", "%g s at %g/s: no request falls into the window; make it longer",
+			plan.DurationS, plan.Arrival.Rate)
+	}
+	if plan.Abort {
+		r.control.allowed = int64(math.Floor(float64(r.planned)*(100-plan.SLO.Percentile)/100 + 1e-9))
+	}
+	return r, nil
+}
+
+// schedule is when the plan's arrivals are. An arrival of a session is several requests, and the rate is that of
+// requests; a closed loop has the window alone.
+func (p *Plan) schedule() (schedule, error) {
+	if p.Closed != nil {
+		from := int64(seconds(p.WarmupS))
+		return schedule{from: from, to: from + int64(seconds(p.DurationS))}, nil
+	}
+	paced := *p
+	if len(p.compiled) > 0 {
+		paced.Arrival.Rate /= newMix(p).stepsPerArrival()
+	}
+	return newSchedule(&paced)
+}
+
+// threads is the number of load threads of all workers together, number that of one of ours among them.
+func (p *Plan) threads() int { return p.part().Of * p.Threads }
+
+func (p *Plan) number(thread int) int { return p.part().Number*p.Threads + thread }
+
+func (p *Plan) part() Part {
+	if p.Part == nil {
+		return Part{0, 1}
+	}
+	return *p.Part
+}
+
 func newWorker(r *run, targets []address, thread int) (*worker, error) {
 	plan := r.plan
-	connections := plan.Connections / plan.Threads
-	if thread < plan.Connections%plan.Threads {
-		connections++
-	}
-	pool, err := newPool(targets, connections)
+	pool, err := newPool(plan, targets, thread)
 	if err != nil {
 		return nil, err
 	}
-	policy, tick := waitPolicy(plan.Wait).choose(plan.Arrival.Rate / float64(plan.Threads))
-	m := newMix(plan)
+	requests, err := plan.source(r, thread)
+	if err != nil {
+		return nil, err
+	}
+	policy, tick := waitPolicy(plan.Wait).choose(r.schedule.highest / float64(plan.threads()))
+	kinds := r.catalogue.list()
 	w := &worker{
-		thread: thread, cpus: plan.CPUs, schedule: r.schedule, control: r.control, pool: pool,
-		ring: newRing(m.longest()), receiver: newReceiver(bufferSize), recorder: newRecorder(plan, r.schedule),
-		policy: policy, tick: tick, timeout: int64(seconds(plan.TimeoutS)),
+		thread: thread, cpus: plan.CPUs, schedule: r.schedule, control: r.control, pool: pool, catalogue: r.catalogue, kinds: kinds,
+		ring: newRing(requests.ahead()), source: requests, told: requests.told(), receiver: newReceiver(bufferSize),
+		recorder: newRecorder(plan, r.schedule, len(kinds)),
+		policy:   policy, tick: tick, timeout: int64(seconds(plan.TimeoutS)),
 		drained: r.schedule.to + int64(seconds(plan.DrainS)), boundary: r.schedule.from % intervalLength,
+		number: uint64(plan.number(thread)), total: uint64(plan.threads()),
 	}
 	if w.boundary == 0 {
 		w.boundary = intervalLength
 	}
-	for _, o := range m.operations {
-		w.headOnly = append(w.headOnly, o.headOnly)
+	if len(plan.compiled) > 0 {
+		w.mix = newMix(plan)
 	}
-	w.overdue = arrivals{share: w.share(), from: r.schedule.from}
+	if plan.Closed != nil {
+		w.clients, w.think = int64(portion(plan.Closed.Clients, plan.Threads, thread)), int64(seconds(plan.Closed.ThinkS))
+		w.numbers = unscheduled(w.number, w.total)
+	} else {
+		w.numbers = scheduled(w.share())
+		w.overdue = arrivals{share: w.share(), from: r.schedule.from}
+	}
 	return w, nil
 }
 
 // share walks the requests of this thread.
 func (w *worker) share() share {
-	return share{cursor: w.schedule.walk(), thread: uint64(w.thread), threads: uint64(len(w.control.certain))}
+	return share{cursor: w.schedule.walk(), thread: w.number, threads: w.total}
 }
 
-// execute starts the threads once all is connected and rendered ahead, waits for them and adds up.
+// execute starts the threads once all is connected and made ahead, waits for them and adds up.
 func (r *run) execute(ctx context.Context, out string, progress io.Writer) (*Summary, error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), len(r.workers)+2)))
-	rendering, stop := context.WithCancel(ctx)
+	making, stop := context.WithCancel(ctx)
 	defer stop()
-	if err := r.prepare(rendering); err != nil {
+	if err := r.prepare(making); err != nil {
 		return nil, err
 	}
 	// Collections disturb the threads: let there be 32 MB of garbage before one, which is minutes.
@@ -118,16 +166,14 @@ func (r *run) execute(ctx context.Context, out string, progress io.Writer) (*Sum
 	runtime.ReadMemStats(&memory)
 	defer debug.SetGCPercent(debug.SetGCPercent(100 + int(32<<20*100/memory.HeapAlloc)))
 
-	r.clock = clock{time.Now().Add(2 * time.Millisecond)}
+	if err := r.begin(); err != nil {
+		return nil, err
+	}
 	log, err := newIntervalLog(filepath.Join(out, "latency.hlog"), r.clock.start)
 	if err != nil {
 		return nil, err
 	}
-	recorders := make([]*recorder, len(r.workers))
-	for i, w := range r.workers {
-		recorders[i] = w.recorder
-	}
-	collector := newCollector(r.plan, r.schedule, recorders, log, progress)
+	collector := newCollector(r, log, progress)
 	collected := make(chan error, 1)
 	go func() { collected <- collector.run() }()
 
@@ -159,43 +205,38 @@ func (r *run) execute(ctx context.Context, out string, progress io.Writer) (*Sum
 	return summary, summary.write(out)
 }
 
+// begin sets the clock: at once, or when all workers begin.
+func (r *run) begin() error {
+	now := time.Now()
+	start := now.Add(2 * time.Millisecond)
+	if r.plan.StartUnixNs != 0 {
+		start = now.Add(time.Duration(r.plan.StartUnixNs - now.UnixNano()))
+		if start.Before(now) {
+			return bad("start_unix_ns", "was %s ago when all was connected; start later", now.Sub(start))
+		}
+	}
+	r.clock = clock{start}
+	return nil
+}
+
 // prepare connects all connections and fills the rings, so that nothing of it falls into the run.
 func (r *run) prepare(ctx context.Context) error {
 	var ready sync.WaitGroup
 	for _, w := range r.workers {
 		ready.Add(1)
 		var once sync.Once
-		go w.ring.fill(ctx, w.share(), newMix(r.plan), func() { once.Do(ready.Done) })
+		go w.ring.fill(ctx, w.numbers, w.source, func() { once.Do(ready.Done) })
 		if err := w.connect(time.Now().Add(min(seconds(r.plan.TimeoutS), 5*time.Second))); err != nil {
 			return fmt.Errorf("%w: %s: %w", ErrUnreachable, r.plan.Target, err)
 		}
 	}
 	ready.Wait()
+	for _, w := range r.workers {
+		if err := w.ring.failure(); err != nil {
+			return err
+		}
+	}
 	return ctx.Err()
-}
-
-// connect opens all connections and waits until the last is made or refused; some have to be made.
-func (w *worker) connect(deadline time.Time) error {
-	var last error
-	for i := range w.pool.connections {
-		if err := w.pool.open(&w.pool.connections[i]); err != nil {
-			last = err
-		}
-	}
-	for w.pool.count+len(w.pool.closed) < len(w.pool.connections) && time.Now().Before(deadline) {
-		for _, event := range w.pool.poller.wait(10e6) {
-			if c := w.pool.event(event); c != nil {
-				if err := connected(c.fd); err != nil {
-					last = err
-				}
-				w.handle(c, event.Events)
-			}
-		}
-	}
-	if w.pool.count == 0 {
-		return errors.Join(errors.New("no connection was accepted"), last)
-	}
-	return nil
 }
 
 // drive runs the threads to their end.
@@ -204,6 +245,7 @@ func (r *run) drive(ctx context.Context) error {
 	defer interrupted()
 	failed := make(chan error, len(r.workers))
 	used := cpu(unix.RUSAGE_SELF)
+	r.throttled = throttledNow()
 	for _, w := range r.workers {
 		w.clock = r.clock
 		go func() {
@@ -221,32 +263,9 @@ func (r *run) drive(ctx context.Context) error {
 		}
 	}
 	r.cpu = cpu(unix.RUSAGE_SELF) - used
+	r.throttled = throttledNow().since(r.throttled)
 	return first
 }
 
-// settle closes the books: what is in flight, what was never sent, and the bounds of what was never answered.
-func (r *run) settle() offers {
-	slowest := int64(0)
-	for _, w := range r.workers {
-		r.end = max(r.end, w.end)
-		slowest = max(slowest, w.recorder.slowest)
-		for c := w.inFlight.first; c != nil; c = c.later {
-			if c.measured {
-				w.recorder.tallies[c.op].inFlight++
-				w.recorder.unanswered(int(c.op), c.at)
-			}
-		}
-	}
-	offers := count(r.schedule, newMix(r.plan), r.end, r.workers)
-	for _, w := range r.workers {
-		w.recorder.bound(r.end, slowest)
-		w.recorder.turn(r.end)
-		close(w.recorder.full)
-	}
-	return offers
-}
-
 // firstUnsent is the number of the first request of its share that this thread has not taken.
-func (w *worker) firstUnsent() uint64 {
-	return uint64(w.thread) + w.sent*uint64(len(w.control.certain))
-}
+func (w *worker) firstUnsent() uint64 { return w.number + w.sent*w.total }

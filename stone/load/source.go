@@ -8,10 +8,11 @@ type source interface {
 	make(r *request) error
 	// ahead is how many requests may be made before the first of them is due.
 	ahead() int
-	// answers is where the source wants to see the answers, nil if it does not.
-	answers() <-chan *answer
+	// told is where answers go that the source wants to see, nil if it wants none.
+	told() chan *answer
 	// see takes one of them.
 	see(*answer) error
+	// close is called once, after the last request.
 	close()
 }
 
@@ -43,6 +44,11 @@ func unscheduled(thread, threads uint64) numbering {
 	}
 }
 
+// source returns what makes the requests of a thread.
+func (p *Plan) source(r *run, thread int) (source, error) {
+	return newMix(p), nil
+}
+
 // fill makes requests into the ring until there are no more or ctx ends, and calls ready once: when the ring is
 // full or everything is in it. A request that cannot be made ends it; the ring keeps the error.
 func (r *ring) fill(ctx context.Context, next numbering, requests source, ready func()) {
@@ -60,7 +66,7 @@ func (r *ring) fill(ctx context.Context, next numbering, requests source, ready 
 			ready()
 			select {
 			case <-r.wake:
-			case a := <-requests.answers():
+			case a := <-requests.told():
 				if err := requests.see(a); err != nil {
 					r.err = err
 					return

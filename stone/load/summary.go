@@ -18,11 +18,13 @@ type Summary struct {
 	Schema            int                `json:"schema"`
 	Started           string             `json:"started"`
 	Plan              json.RawMessage    `json:"plan"`
-	Planned           int64              `json:"planned"`
+	Loop              string             `json:"loop"`    // open, or closed
+	Planned           int64              `json:"planned"` // requests of the window; 0 for a closed loop
 	WindowS           float64            `json:"window_s"`
 	Counts            Counts             `json:"counts"`
 	Violations        *int64             `json:"violations,omitempty"` // with an SLO only
 	CompletedInWindow int64              `json:"completed_in_window"`
+	OfferedRate       float64            `json:"offered_rate"`
 	Throughput        float64            `json:"throughput"`
 	LatencyMs         map[string]Latency `json:"latency_ms"`
 	Spectrum          [][3]float64       `json:"spectrum"`
@@ -34,7 +36,7 @@ type Summary struct {
 	Aborted           *Aborted           `json:"aborted"`
 }
 
-// Counts obeys offered = completed + late + errors + timeouts + unsent + in_flight.
+// Counts obeys offered = completed + late + errors + timeouts + unsent + in_flight = sent + unsent + skipped.
 type Counts struct {
 	Offered   int64 `json:"offered"`
 	Sent      int64 `json:"sent"`
@@ -44,6 +46,7 @@ type Counts struct {
 	Timeouts  int64 `json:"timeouts"`
 	Unsent    int64 `json:"unsent"`
 	InFlight  int64 `json:"in_flight"`
+	Skipped   int64 `json:"skipped"` // errors that were never sent: an earlier step of the session failed
 }
 
 // Latency of one kind, in ms.
@@ -101,30 +104,22 @@ type Series struct {
 // Generator is what the generator itself used: CPU of the process from the first to the last request, and the
 // share of its time in the window that the busiest load thread was busy.
 type Generator struct {
-	CPUS            float64 `json:"cpu_s"`
-	WallS           float64 `json:"wall_s"`
-	CPUUsPerRequest float64 `json:"cpu_us_per_request"`
-	CPUShare        float64 `json:"cpu_share"`
-	Wait            string  `json:"wait"`
-	Threads         int     `json:"threads"`
-	OwnLatenessP99  float64 `json:"own_lateness_p99_ms"` // after a connection was free, too
-	ScriptStarved   int64   `json:"script_starved"`
+	CPUS            float64  `json:"cpu_s"`
+	WallS           float64  `json:"wall_s"`
+	CPUUsPerRequest float64  `json:"cpu_us_per_request"`
+	CPUShare        float64  `json:"cpu_share"`
+	Wait            string   `json:"wait"`
+	Threads         int      `json:"threads"`
+	OwnLatenessP99  float64  `json:"own_lateness_p99_ms"` // after a connection was free, too
+	ScriptStarved   int64    `json:"script_starved"`      // times that a request may have been due before it was made
+	ScriptLost      int64    `json:"script_lost"`         // answers that a script's response() never saw
+	Throttled       *float64 `json:"throttled_s"`         // by the own cgroup's CPU limit, of all its threads together; absent where it cannot be known
 }
 
 // Aborted says when, in seconds from the start of the window, and why a run was stopped early.
 type Aborted struct {
 	AtS    float64 `json:"at_s"`
 	Reason string  `json:"reason"`
-}
-
-// check verifies the accounting identity.
-func (c Counts) check() error {
-	sum := c.Completed + c.Late + c.Errors + c.Timeouts + c.Unsent + c.InFlight
-	if c.Offered != sum || c.Sent+c.Unsent != c.Offered {
-		return fmt.Errorf("accounting: offered %d, sent %d, unsent %d, outcomes %d: requests were lost or counted twice; "+
-			"this is a defect of stone", c.Offered, c.Sent, c.Unsent, sum)
-	}
-	return nil
 }
 
 func summarize(h *hdr.Histogram) Latency {
@@ -154,50 +149,30 @@ func spectrum(intended, service *hdr.Histogram) [][3]float64 {
 	return points
 }
 
-// offers is what the schedule itself says about the measured window, walked again after the run.
-type offers struct {
-	offered, unsent []int64 // by operation
-	batches         [batches]int64
-}
-
-// count walks the schedule up to `until`. A request that its thread never took from its ring is unsent.
-func count(s schedule, m *mix, until int64, workers []*worker) offers {
-	o := offers{offered: make([]int64, len(m.operations)), unsent: make([]int64, len(m.operations))}
-	c := s.walk()
-	for c.next() && c.at <= until {
-		if !s.measured(c.at) {
-			continue
-		}
-		op := m.operation(c.n)
-		o.offered[op]++
-		o.batches[workers[0].recorder.batch(c.at)]++
-		if w := workers[c.n%uint64(len(workers))]; c.n >= w.firstUnsent() {
-			o.unsent[op]++
-			w.recorder.unanswered(op, c.at)
-		}
-	}
-	return o
-}
-
 // summary adds everything up; it fails if the accounting identity does not hold.
 func (r *run) summary(o offers, total *interval) (*Summary, error) {
 	s := &Summary{
-		Schema: 1, Started: r.clock.start.Format(time.RFC3339Nano), Plan: r.plan.given, Planned: r.planned,
-		WindowS: r.plan.DurationS, Errors: []ErrorSummary{},
+		Schema: 1, Started: r.clock.start.Format(time.RFC3339Nano), Plan: r.plan.given, Loop: r.plan.loop(), Planned: r.planned,
+		WindowS: r.plan.DurationS, Errors: []ErrorSummary{}, Operations: []OperationSummary{},
 	}
 	intended, service := newHistogram(), newHistogram()
-	good := int64(0)
-	for op := range r.plan.Operations {
+	good, offered := int64(0), o.total
+	for op, kind := range r.catalogue.list() {
 		var t tally
 		for _, w := range r.workers {
-			t.add(w.recorder.tallies[op])
+			if op < len(w.recorder.tallies) {
+				t.add(w.recorder.tallies[op])
+			}
 		}
-		counts := Counts{o.offered[op], t.sent, t.completed, t.late, t.errors, t.timeouts, o.unsent[op], t.inFlight}
-		if err := counts.check(); err != nil {
-			return nil, err
+		counts := t.counts()
+		offered += t.offered
+		if op < len(o.byKind) && counts.Offered != o.byKind[op]+t.offered {
+			return nil, fmt.Errorf("accounting: %s: the schedule has %d, %d are accounted for; this is a defect of stone",
+				kind.name, o.byKind[op]+t.offered, counts.Offered)
 		}
-		part := OperationSummary{Name: r.plan.Operations[op].Name, Counts: counts, All: t.all, LatencyMs: map[string]Latency{
-			"intended": summarize(total.intended[op]), "service": summarize(total.service[op]),
+		latencies := total.of(int32(op))
+		part := OperationSummary{Name: kind.name, Counts: counts, All: t.all, LatencyMs: map[string]Latency{
+			"intended": summarize(latencies.intended), "service": summarize(latencies.service),
 		}}
 		if r.plan.SLO != nil {
 			part.Violations = new(counts.Offered - t.good)
@@ -205,12 +180,11 @@ func (r *run) summary(o offers, total *interval) (*Summary, error) {
 		s.Operations = append(s.Operations, part)
 		s.Counts.add(counts)
 		good += t.good
-		intended.Merge(total.intended[op])
-		service.Merge(total.service[op])
+		intended.Merge(latencies.intended)
+		service.Merge(latencies.service)
 	}
-	if intended.TotalCount() != s.Counts.Offered {
-		return nil, fmt.Errorf("accounting: %d latencies for %d offered requests; this is a defect of stone",
-			intended.TotalCount(), s.Counts.Offered)
+	if err := s.Counts.check(offered, intended.TotalCount()); err != nil {
+		return nil, err
 	}
 	if r.plan.SLO != nil {
 		s.Violations = new(s.Counts.Offered - good)
@@ -220,12 +194,31 @@ func (r *run) summary(o offers, total *interval) (*Summary, error) {
 	}
 	s.Spectrum = spectrum(intended, service)
 	s.Batches, s.CompletedInWindow = r.batches(o)
+	s.OfferedRate = float64(s.Counts.Offered) / s.WindowS
 	s.Throughput = float64(s.CompletedInWindow) / s.WindowS
 	s.Series = r.series()
 	s.Errors = r.errors()
 	s.Generator = r.generator()
 	s.Aborted = r.aborted()
 	return s, nil
+}
+
+// counts is the outcome of every request of a kind.
+func (t *tally) counts() Counts {
+	return Counts{
+		Offered: t.completed + t.late + t.errors + t.timeouts + t.unsent + t.inFlight,
+		Sent:    t.sent, Completed: t.completed, Late: t.late, Errors: t.errors, Timeouts: t.timeouts, Unsent: t.unsent,
+		InFlight: t.inFlight, Skipped: t.skipped,
+	}
+}
+
+// check verifies the accounting identity: every request that was offered has one outcome and one latency.
+func (c *Counts) check(offered, latencies int64) error {
+	if c.Offered != offered || c.Sent+c.Unsent+c.Skipped != offered || latencies != offered {
+		return fmt.Errorf("accounting: offered %d, sent %d, unsent %d, skipped %d, outcomes %d, latencies %d: requests were lost or "+
+			"counted twice; this is a defect of stone", offered, c.Sent, c.Unsent, c.Skipped, c.Offered, latencies)
+	}
+	return nil
 }
 
 func (c *Counts) add(o Counts) {
@@ -237,17 +230,19 @@ func (c *Counts) add(o Counts) {
 	c.Timeouts += o.Timeouts
 	c.Unsent += o.Unsent
 	c.InFlight += o.InFlight
+	c.Skipped += o.Skipped
 }
 
 func (r *run) batches(o offers) (list []Batch, completed int64) {
 	backlog := int64(0)
 	for i := range batches {
 		b := Batch{StartS: float64(i) * r.plan.DurationS / batches, Offered: o.batches[i]}
-		backlog += b.Offered
 		for _, w := range r.workers {
+			b.Offered += w.recorder.offered[i]
 			b.Completed += w.recorder.completed[i]
 			backlog -= w.recorder.answered[i]
 		}
+		backlog += b.Offered
 		b.Backlog = backlog
 		completed += b.Completed
 		list = append(list, b)
@@ -256,8 +251,8 @@ func (r *run) batches(o offers) (list []Batch, completed int64) {
 }
 
 func (r *run) series() Series {
-	s := Series{r.plan.DurationS / slices, make([]*float64, slices)}
-	for i := range slices {
+	s := Series{r.plan.DurationS / steps, make([]*float64, steps)}
+	for i := range steps {
 		var sum slice
 		for _, w := range r.workers {
 			sum.answers += w.recorder.series[i].answers
@@ -271,18 +266,18 @@ func (r *run) series() Series {
 }
 
 func (r *run) errors() []ErrorSummary {
-	kinds := map[[2]string]*ErrorSummary{}
+	found, kinds := map[[2]string]*ErrorSummary{}, r.catalogue.list()
 	for _, w := range r.workers {
-		for f, found := range w.recorder.failures {
-			key := [2]string{f.cause.Error(), r.plan.Operations[f.op].Name}
-			if kinds[key] == nil {
-				kinds[key] = &ErrorSummary{Kind: key[0], Operation: key[1], Example: strings.ToValidUTF8(found.example, "\uFFFD")}
+		for f, failure := range w.recorder.failures {
+			key := [2]string{f.cause.Error(), kinds[f.op].name}
+			if found[key] == nil {
+				found[key] = &ErrorSummary{Kind: key[0], Operation: key[1], Example: strings.ToValidUTF8(failure.example, "\uFFFD")}
 			}
-			kinds[key].Count += found.count
+			found[key].Count += failure.count
 		}
 	}
 	list := []ErrorSummary{}
-	for _, kind := range kinds {
+	for _, kind := range found {
 		list = append(list, *kind)
 	}
 	sort.Slice(list, func(i, j int) bool {
@@ -299,11 +294,13 @@ func (r *run) generator() Generator {
 	sent, own := int64(0), newHistogram()
 	for _, w := range r.workers {
 		own.Merge(w.recorder.own)
-		sent += w.recorder.now.sent
+		sent += w.recorder.now.sofar.sent
 		g.CPUShare = max(g.CPUShare, w.usage.share())
 		g.ScriptStarved += w.starved
+		g.ScriptLost += w.untold
 	}
 	g.OwnLatenessP99 = float64(own.ValueAtPercentile(99)) / 1e6
+	g.Throttled = r.throttled.seconds()
 	if sent > 0 {
 		g.CPUUsPerRequest = float64(r.cpu) / 1e3 / float64(sent)
 	}

@@ -1,6 +1,11 @@
 package load
 
 import (
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -38,4 +43,66 @@ func (u *usage) share() float64 {
 		return 0
 	}
 	return min(max(float64(u.busyTo-u.busyFrom)/float64(u.to-u.from), 0), 1)
+}
+
+// throttling is how long the threads of our cgroup have been kept from running by its CPU limit, ns.
+type throttling struct {
+	ns    int64
+	known bool
+}
+
+// throttledNow reads the counter of cgroup v2, or of v1's cpu controller.
+func throttledNow() throttling {
+	lines, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil {
+		return throttling{}
+	}
+	for line := range strings.Lines(string(lines)) { // hierarchy:controllers:path
+		fields := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		if len(fields) < 3 {
+			continue
+		}
+		switch {
+		case fields[1] == "":
+			if t := throttledIn("/sys/fs/cgroup"+fields[2], "throttled_usec", 1000); t.known {
+				return t
+			}
+		case slices.Contains(strings.Split(fields[1], ","), "cpu"):
+			for _, mount := range []string{fields[1], "cpu"} {
+				// In a container the path is the host's, and our own cgroup is at the mount's root.
+				for _, path := range []string{fields[2], ""} {
+					if t := throttledIn("/sys/fs/cgroup/"+mount+path, "throttled_time", 1); t.known {
+						return t
+					}
+				}
+			}
+		}
+	}
+	return throttling{}
+}
+
+func throttledIn(folder, key string, unit int64) throttling {
+	text, err := os.ReadFile(folder + "/cpu.stat")
+	if err != nil {
+		return throttling{}
+	}
+	for line := range strings.Lines(string(text)) {
+		if value, found := strings.CutPrefix(line, key+" "); found {
+			count, err := strconv.ParseInt(strings.TrimSpace(value), 10, 64)
+			return throttling{count * unit, err == nil}
+		}
+	}
+	return throttling{}
+}
+
+func (t throttling) since(earlier throttling) throttling {
+	return throttling{t.ns - earlier.ns, t.known && earlier.known}
+}
+
+// seconds is nil where nothing is known.
+func (t throttling) seconds() *float64 {
+	if !t.known {
+		return nil
+	}
+	return new(float64(t.ns) / 1e9)
 }

@@ -18,9 +18,13 @@ const (
 // others but the common control.
 type worker struct {
 	thread    int
+	number    uint64 // of this thread among the `total` of all workers
+	total     uint64
 	cpus      []int
 	clock     clock
 	schedule  schedule
+	source    source
+	numbers   numbering // of its requests
 	ring      *ring
 	turns     turns // what goes out besides the ring's
 	clients   int64 // closed loop: how many clients this thread plays; 0: open loop

@@ -1,0 +1,129 @@
+package load
+
+// offers is what the schedule itself says about the measured window: arrivals by their first kind, and by tenths of
+// the window.
+type offers struct {
+	byKind  []int64
+	batches [batches]int64
+	total   int64
+}
+
+// unmade is the kind of a script's requests that were never made, so that nobody knows what they would have been.
+const unmade = "unmade"
+
+// walk visits our part of the window's arrivals, up to a time; op is nil for a script's.
+func (r *run) walk(until int64, visit func(n uint64, at int64, op *operation)) {
+	if r.plan.Closed != nil {
+		return
+	}
+	var m *mix
+	if len(r.plan.compiled) > 0 {
+		m = newMix(r.plan)
+	}
+	first, threads, total := uint64(r.plan.number(0)), uint64(r.plan.Threads), uint64(r.plan.threads())
+	for c := r.schedule.walk(); c.next() && c.at <= until; {
+		if !r.schedule.measured(c.at) || c.n%total-first >= threads {
+			continue
+		}
+		var op *operation
+		if m != nil {
+			op = m.operation(c.n)
+		}
+		visit(c.n, c.at, op)
+	}
+}
+
+// plannedRequests counts the requests of the window: as many for each arrival as its operation has steps.
+func (r *run) plannedRequests() int64 {
+	count := int64(0)
+	r.walk(r.schedule.to, func(_ uint64, _ int64, op *operation) {
+		if count++; op != nil {
+			count += int64(len(op.steps) - 1)
+		}
+	})
+	return count
+}
+
+// settle closes the books: what is in flight, what was never sent, and the bounds of what was never answered.
+func (r *run) settle() offers {
+	slowest := int64(0)
+	for _, w := range r.workers {
+		r.end = max(r.end, w.end)
+		slowest = max(slowest, w.recorder.slowest)
+	}
+	for _, w := range r.workers {
+		w.leave(r.end)
+	}
+	offers := r.count()
+	for _, w := range r.workers {
+		w.recorder.bound(r.end, slowest)
+		w.recorder.turn(r.end)
+		close(w.recorder.full)
+	}
+	return offers
+}
+
+// leave notes what is under way or waiting for its turn at the end.
+func (w *worker) leave(end int64) {
+	for x := w.inFlight.first; x != nil; x = x.later {
+		if x.measured {
+			w.recorder.tallies[x.op].inFlight++
+			w.recorder.unanswered(x.op, x.at)
+		}
+		w.leaveSession(x.session, end)
+	}
+	for _, turn := range w.turns {
+		if turn.measured && (w.clients == 0 || turn.session != nil) {
+			w.recorder.unsent(turn.op, turn.at)
+		}
+		w.leaveSession(turn.session, end)
+	}
+}
+
+// leaveSession notes that the steps after the present one were never sent.
+func (w *worker) leaveSession(s *session, end int64) {
+	if s == nil || !s.measured {
+		return
+	}
+	for i := s.step + 1; i < len(s.operation.steps); i++ {
+		op := s.operation.first + int32(i)
+		w.recorder.due(op, end, true)
+		w.recorder.unsent(op, end)
+	}
+}
+
+// count walks the schedule up to the end. An arrival that its thread never took from its ring is unsent, with all of
+// its steps.
+func (r *run) count() offers {
+	o := offers{}
+	nobody := int32(-1)
+	r.walk(r.end, func(n uint64, at int64, op *operation) {
+		w := r.workers[n%uint64(r.plan.threads())-uint64(r.plan.number(0))]
+		never := n >= w.firstUnsent()
+		o.batches[w.recorder.batch(at)]++
+		o.total++
+		if op == nil {
+			if never {
+				if nobody < 0 {
+					nobody = r.catalogue.number(unmade, newKind)
+				}
+				w.recorder.unsent(nobody, at)
+			}
+			return
+		}
+		for len(o.byKind) <= int(op.first) {
+			o.byKind = append(o.byKind, 0)
+		}
+		o.byKind[op.first]++
+		for i := range op.steps {
+			kind := op.first + int32(i)
+			if never && i > 0 {
+				w.recorder.due(kind, at, true)
+			}
+			if never {
+				w.recorder.unsent(kind, at)
+			}
+		}
+	})
+	return o
+}
