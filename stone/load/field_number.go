@@ -11,9 +11,10 @@ import (
 type number struct {
 	min, step, steps int64
 	places           int
+	not              int // slot of the whole number that this one must differ from, -1 for none
 }
 
-func compileNumber(f *Field, key string, _ *fieldSet) (drawer, error) {
+func compileNumber(f *Field, key string, fields *fieldSet) (drawer, error) {
 	step := f.Step
 	if f.Kind == "integer" {
 		step = "1"
@@ -45,13 +46,44 @@ func compileNumber(f *Field, key string, _ *fieldSet) (drawer, error) {
 	case values[1] < values[0]:
 		return nil, bad(key+".max", "%s is less than min (%s)", f.Max, f.Min)
 	}
-	n := number{min: int64(math.Round(values[0] * scale)), step: int64(math.Round(values[2] * scale)), places: places}
+	n := number{min: int64(math.Round(values[0] * scale)), step: int64(math.Round(values[2] * scale)), places: places, not: -1}
 	n.steps = int64(math.Floor((values[1]-values[0])/values[2] + 1e-9))
+	if f.Not == "" {
+		return n, nil
+	}
+	other, slot := fields.find(f.Not)
+	switch n.not = slot; {
+	case !isWhole(other):
+		return nil, bad(key+".not", "%q is not an integer, a sequence or a zipf with n of this operation (or they wait for each other)", f.Not)
+	case n.steps == 0:
+		return nil, bad(key+".not", "min %s = max leaves no value when it must differ from %s", f.Min, f.Not)
+	}
 	return n, nil
 }
 
+// isWhole tells whether what the drawer returns is its value.
+func isWhole(d drawer) bool {
+	switch d := d.(type) {
+	case number:
+		return d.places == 0
+	case zipf:
+		return d.values == nil
+	case sequence:
+		return true
+	}
+	return false
+}
+
 func (n number) draw(v *values) int64 {
-	value := n.min + n.step*v.random.Int64N(n.steps+1)
+	count, other := n.steps+1, int64(math.MaxInt64)
+	if n.not >= 0 && v.numbers[n.not] >= n.min && v.numbers[n.not] <= n.min+n.steps {
+		// One value less: those from the other's on move up by one, so that nothing is drawn twice.
+		count, other = n.steps, v.numbers[n.not]
+	}
+	value := n.min + n.step*v.random.Int64N(count)
+	if value >= other {
+		value++
+	}
 	v.text = n.append(v.text, value)
 	return value
 }

@@ -10,23 +10,43 @@ import (
 
 // Field says how one value of a request is drawn. Which keys it may have depends on its kind:
 //
-//	decimal  min, max, step          min, min+step ... up to max
-//	integer  min, max                both included
-//	choice   values, weights         weights may be left out
-//	date     from, to                both included, YYYY-MM-DD
-//	date     after, min_days, to and/or max_days   at least min_days (1) after the date field `after`
+//	integer   min, max               both included; not: a whole-number field that it differs from
+//	decimal   min, max, step         min, min+step ... up to max
+//	choice    values, weights        weights may be left out; not: a choice of the same values that it differs from
+//	zipf      n or values, alpha     rank 1..n, or the value of that rank, as k^-alpha
+//	text      length, or min and max; alphabet   alnum (default), lower, digits, hex, words
+//	sequence  start (0), step (1)    start + step*n, n the request's number
+//	file      path, column, order    a line, or a value of a CSV file's column; random (default) or sequence
+//	repeat    of, min and max, separator, prefix, suffix   so many draws of another field, joined
+//	repeat    of, as_many_as, ...    as many as that other repeat has
+//	date      from, to               both included, YYYY-MM-DD
+//	date      after, min_days, to and/or max_days   at least min_days (1) after the date field `after`
 type Field struct {
-	Kind    string      `json:"kind"`
-	Min     json.Number `json:"min"`
-	Max     json.Number `json:"max"`
-	Step    json.Number `json:"step"`
-	Values  []string    `json:"values"`
-	Weights []float64   `json:"weights"`
-	From    string      `json:"from"`
-	To      string      `json:"to"`
-	After   string      `json:"after"`
-	MinDays *int        `json:"min_days"`
-	MaxDays *int        `json:"max_days"`
+	Kind      string      `json:"kind"`
+	Min       json.Number `json:"min"`
+	Max       json.Number `json:"max"`
+	Step      json.Number `json:"step"`
+	Start     json.Number `json:"start"`
+	Not       string      `json:"not"`
+	Values    []string    `json:"values"`
+	Weights   []float64   `json:"weights"`
+	N         int64       `json:"n"`
+	Alpha     float64     `json:"alpha"`
+	Length    int64       `json:"length"`
+	Alphabet  string      `json:"alphabet"`
+	Path      string      `json:"path"`
+	Column    string      `json:"column"`
+	Order     string      `json:"order"`
+	Of        string      `json:"of"`
+	AsManyAs  string      `json:"as_many_as"`
+	Separator string      `json:"separator"`
+	Prefix    string      `json:"prefix"`
+	Suffix    string      `json:"suffix"`
+	From      string      `json:"from"`
+	To        string      `json:"to"`
+	After     string      `json:"after"`
+	MinDays   *int        `json:"min_days"`
+	MaxDays   *int        `json:"max_days"`
 }
 
 // kinds has the keys of each kind of field, and what compiles it.
@@ -34,16 +54,22 @@ var kinds = map[string]struct {
 	keys    string
 	compile func(f *Field, key string, fields *fieldSet) (drawer, error)
 }{
-	"decimal": {"min max step", compileNumber},
-	"integer": {"min max", compileNumber},
-	"choice":  {"values weights", compileChoice},
-	"date":    {"from to after min_days max_days", compileDate},
+	"integer":  {"min max not", compileNumber},
+	"decimal":  {"min max step", compileNumber},
+	"choice":   {"values weights not", compileChoice},
+	"zipf":     {"n values alpha", compileZipf},
+	"text":     {"length min max alphabet", compileText},
+	"sequence": {"start step", compileSequence},
+	"file":     {"path column order", compileFile},
+	"repeat":   {"of min max as_many_as separator prefix suffix", compileRepeat},
+	"date":     {"from to after min_days max_days", compileDate},
 }
 
-const kindNames = "decimal, integer, choice or date"
+const kindNames = "integer, decimal, choice, zipf, text, sequence, file, repeat or date"
 
 // A drawer appends a random value of its field to v.text. It returns the value as a number that fields which
-// refer to it need: a date's day since 1970, a choice's index. It holds no state: mixes share it.
+// refer to it need: a date's day since 1970, a choice's index, how often a repeat did. It holds no state: mixes
+// share it.
 type drawer interface {
 	draw(v *values) int64
 	width() int // the longest value's length
@@ -124,7 +150,7 @@ func compileFields(given map[string]Field, key string) (*fieldSet, error) {
 
 // ready tells whether all fields that f refers to are compiled.
 func (s *fieldSet) ready(f Field) bool {
-	for _, name := range []string{f.After} {
+	for _, name := range []string{f.After, f.Not, f.Of, f.AsManyAs} {
 		if _, slot := s.find(name); name != "" && slot < 0 {
 			return false
 		}

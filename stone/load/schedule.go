@@ -1,62 +1,31 @@
 package load
 
-import (
-	"math"
-	"math/rand/v2"
-)
-
-// A pacer says when request n is due, in ns from the start, given when request n-1 was due and the random
-// numbers of the schedule. Times are float64: at 3 hours they still resolve 2 ps, so no rate is rounded.
-type pacer interface {
-	due(n uint64, previous float64, random *rand.PCG) float64
-}
-
-// constant pacing: request n is due at n periods, multiplied and not summed, so it cannot drift.
-type constant struct{ period float64 }
-
-func (c constant) due(n uint64, _ float64, _ *rand.PCG) float64 { return float64(n) * c.period }
-
-// poisson pacing: independent exponential gaps of the given mean.
-type poisson struct{ mean float64 }
-
-func (p poisson) due(_ uint64, previous float64, random *rand.PCG) float64 {
-	uniform := float64(random.Uint64()>>11) / (1 << 53) // in [0, 1)
-	return previous - math.Log1p(-uniform)*p.mean
-}
-
-var (
-	_ pacer = constant{}
-	_ pacer = poisson{}
-)
+import "math/rand/v2"
 
 // schedule is every intended send time of a run, as a recipe: walk it with a cursor, as often as needed.
 type schedule struct {
-	pacer    pacer
+	process  process
+	course   course
 	seed     uint64
-	from, to int64 // the measured window, ns from the start; nothing is scheduled at or after its end
+	from, to int64   // the measured window, ns from the start; nothing is scheduled at or after its end
+	highest  float64 // requests/s that the rate rises to; a mean, where chance spaces them
 }
 
 // newSchedule makes the recipe; a *PlanError says what of the plan cannot be carried out.
 func newSchedule(plan *Plan) (schedule, error) {
-	gap := 1e9 / plan.Arrival.Rate
-	s := schedule{pacer: constant{gap}, seed: plan.Seed, from: int64(seconds(plan.WarmupS))}
-	if plan.Arrival.Process == "poisson" {
-		s.pacer = poisson{gap}
-	}
+	s := schedule{seed: plan.Seed, from: int64(seconds(plan.WarmupS))}
 	s.to = s.from + int64(seconds(plan.DurationS))
-	return s, nil
-}
-
-// ramped is when a request goes out that an even schedule would send at `even`. The rate grows linearly over the
-// warm-up and is the whole one from then on: at full rate the first, slow answers of cold caches would leave a
-// backlog, and near its capacity a system needs far longer than a warm-up to work one off. The even schedule is
-// stretched by the inverse of the rate's integral, which keeps a Poisson process Poisson (Lewis and Shedler 1979).
-func (s *schedule) ramped(even float64) float64 {
-	warmup := float64(s.from)
-	if even < warmup/2 {
-		return math.Sqrt(2 * warmup * even)
+	s.course = newCourse(plan.Arrival.Shape, float64(s.from), float64(s.to))
+	if plan.Arrival.Process == "replay" {
+		var err error
+		s.process, s.highest, err = newReplay(&plan.Arrival, &s)
+		return s, err
 	}
-	return even + warmup/2
+	s.process = newProcess(&plan.Arrival)
+	for _, phase := range s.course {
+		s.highest = max(s.highest, plan.Arrival.Rate*phase.highest())
+	}
+	return s, nil
 }
 
 // measured says whether a request due at this time counts: warm-up requests are sent but not counted.
@@ -82,7 +51,9 @@ func (s *schedule) walk() cursor {
 type cursor struct {
 	schedule *schedule
 	random   rand.PCG
-	exact    float64 // due time of the request without the ramp, ns
+	memory   memory
+	exact    float64 // due time of the request on the even scale, ns
+	phase    int     // of the course, that the request falls into
 	count    uint64  // requests passed
 	n        uint64  // the request's number
 	at       int64   // its due time, whole ns
@@ -90,8 +61,8 @@ type cursor struct {
 
 // next steps to the next request; false when the schedule has ended.
 func (c *cursor) next() bool {
-	c.exact = c.schedule.pacer.due(c.count, c.exact, &c.random)
-	c.n, c.at = c.count, int64(c.schedule.ramped(c.exact))
+	c.exact = c.schedule.process.due(c)
+	c.n, c.at = c.count, max(c.at, int64(c.schedule.course.when(c.exact, &c.phase)))
 	c.count++
 	return c.at < c.schedule.to
 }

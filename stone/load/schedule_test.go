@@ -7,7 +7,7 @@ import (
 )
 
 func makeSchedule(process string, rate, warmup, duration float64, seed uint64) schedule {
-	return scheduleOf(&Plan{Arrival: Arrival{process, rate}, WarmupS: warmup, DurationS: duration, Seed: seed})
+	return scheduleOf(&Plan{Arrival: Arrival{Process: process, Rate: rate}, WarmupS: warmup, DurationS: duration, Seed: seed})
 }
 
 // scheduleOf is the schedule of a plan that is right.

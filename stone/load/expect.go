@@ -1,0 +1,269 @@
+package load
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+	"unsafe"
+
+	"github.com/tidwall/gjson"
+)
+
+// bodyLimit is how much of a body is kept where something looks into it.
+const bodyLimit = 1 << 20
+
+// Expect says which answers are good ones; any other is an error of its own kind, not a completed request.
+type Expect struct {
+	Status   []int       `json:"status"` // any below 400 if absent
+	JSON     *ExpectJSON `json:"json"`
+	MinBytes *int64      `json:"min_bytes"` // of the body
+	MaxBytes *int64      `json:"max_bytes"`
+}
+
+// ExpectJSON is a value in the body: a path of keys and array indexes, `a.0.b`. Without equals it must be there.
+type ExpectJSON struct {
+	Path   string          `json:"path"`
+	Equals json.RawMessage `json:"equals"` // a text, a number, true, false or null
+}
+
+// expectError is an answer that is not what the plan expects. There are few different ones, made beforehand.
+type expectError string
+
+func (e expectError) Error() string { return string(e) }
+
+// expectation is a compiled Expect. A nil one expects any status below 400.
+type expectation struct {
+	statuses   []int
+	unexpected map[int]error
+	min, max   int64
+	size       [2]error // fewer than min, more than max
+	path       []string // nil: nothing of the body
+	equals     *gjson.Result
+	json       struct{ long, malformed, missing, twice, other error }
+}
+
+func compileExpect(e *Expect, key string) (*expectation, error) {
+	if e == nil {
+		return nil, nil
+	}
+	if e.Status == nil && e.JSON == nil && e.MinBytes == nil && e.MaxBytes == nil {
+		return nil, bad(key, "empty; give status, json, min_bytes or max_bytes")
+	}
+	c := &expectation{max: -1}
+	if err := c.compileStatus(e, key); err != nil {
+		return nil, err
+	}
+	if err := c.compileSize(e, key); err != nil {
+		return nil, err
+	}
+	return c, c.compileJSON(e, key)
+}
+
+func (c *expectation) compileStatus(e *Expect, key string) error {
+	if e.Status != nil && len(e.Status) == 0 {
+		return bad(key+".status", "empty; give at least one")
+	}
+	var names []string
+	for i, status := range e.Status {
+		if status < 200 || status > 599 {
+			return bad(fmt.Sprintf("%s.status[%d]", key, i), "%d is not a status of an answer; give 200 to 599", status)
+		}
+		names = append(names, strconv.Itoa(status))
+	}
+	if c.statuses = e.Status; c.statuses != nil {
+		c.unexpected = map[int]error{}
+		for status := 100; status < 1000; status++ {
+			c.unexpected[status] = expectError(fmt.Sprintf("expected status %s, got %d", strings.Join(names, " or "), status))
+		}
+	}
+	return nil
+}
+
+func (c *expectation) compileSize(e *Expect, key string) error {
+	if e.MinBytes != nil {
+		c.min = *e.MinBytes
+	}
+	if e.MaxBytes != nil {
+		c.max = *e.MaxBytes
+	}
+	switch {
+	case c.min < 0:
+		return bad(key+".min_bytes", "%d is negative", c.min)
+	case e.MaxBytes != nil && c.max < c.min:
+		return bad(key+".max_bytes", "%d is less than min_bytes (%d)", c.max, c.min)
+	}
+	c.size = [2]error{
+		expectError(fmt.Sprintf("expected at least %d bytes, got fewer", c.min)),
+		expectError(fmt.Sprintf("expected at most %d bytes, got more", c.max)),
+	}
+	return nil
+}
+
+func (c *expectation) compileJSON(e *Expect, key string) (err error) {
+	if e.JSON == nil {
+		return nil
+	}
+	if c.path, err = jsonPath(e.JSON.Path, key+".json.path"); err != nil {
+		return err
+	}
+	what := "json " + e.JSON.Path
+	c.json.long = expectError("body longer than 1 MiB, cannot check " + what)
+	if e.JSON.Equals != nil {
+		equals := gjson.ParseBytes(e.JSON.Equals)
+		if equals.Type == gjson.JSON {
+			return bad(key+".json.equals", "%s: give a text, a number, true, false or null", e.JSON.Equals)
+		}
+		c.equals = &equals
+		what += " = " + equals.String()
+		if equals.Type == gjson.Null {
+			what += "null"
+		}
+	}
+	c.json.malformed = expectError("expected " + what + ", body is not JSON")
+	c.json.missing = expectError("expected " + what + ", it is not there")
+	c.json.twice = expectError("expected " + what + ", its key is there twice")
+	c.json.other = expectError("expected " + what)
+	return nil
+}
+
+// jsonPath cuts a path at its dots.
+func jsonPath(path, key string) ([]string, error) {
+	parts := strings.Split(path, ".")
+	for _, part := range parts {
+		if part == "" {
+			return nil, bad(key, "%q: give keys and array indexes with a dot between each, such as items.0.id", path)
+		}
+	}
+	return parts, nil
+}
+
+// needsBody tells whether check looks at the body: keep its first bodyLimit bytes.
+func (e *expectation) needsBody() bool { return e != nil && e.path != nil }
+
+// check returns what is wrong with an answer: a value that compares equal to that of other answers with the
+// same mistake. size is the whole body's length, of which body is the first bodyLimit bytes if needsBody.
+func (e *expectation) check(status int, body []byte, size int64) error {
+	switch {
+	case (e == nil || e.statuses == nil) && status >= 400:
+		return statusError(status)
+	case e == nil:
+		return nil
+	case e.statuses != nil && !e.hasStatus(status):
+		return e.unexpected[status]
+	case size < e.min:
+		return e.size[0]
+	case e.max >= 0 && size > e.max:
+		return e.size[1]
+	case e.path == nil:
+		return nil
+	case size > int64(len(body)):
+		return e.json.long
+	}
+	return e.checkJSON(body)
+}
+
+func (e *expectation) hasStatus(status int) bool {
+	for _, good := range e.statuses {
+		if status == good {
+			return true
+		}
+	}
+	return false
+}
+
+func (e *expectation) checkJSON(body []byte) error {
+	if !isJSON(body) {
+		return e.json.malformed
+	}
+	value, count := lookUp(body, e.path)
+	switch {
+	case count == 0:
+		return e.json.missing
+	case count > 1:
+		return e.json.twice
+	case e.equals != nil && !sameScalar(*e.equals, value):
+		return e.json.other
+	}
+	return nil
+}
+
+const deepest = 1000 // levels of JSON: gjson follows them by recursion
+
+func isJSON(body []byte) bool {
+	return !nested(body, deepest) && gjson.ValidBytes(body) && utf8.Valid(body)
+}
+
+// nested tells whether JSON text opens more than so many brackets inside each other.
+func nested(body []byte, most int) bool {
+	if bytes.Count(body, []byte("["))+bytes.Count(body, []byte("{")) <= most {
+		return false
+	}
+	depth, quoted := 0, false
+	for i := 0; i < len(body); i++ {
+		switch b := body[i]; {
+		case quoted && b == '\\':
+			i++
+		case b == '"':
+			quoted = !quoted
+		case quoted:
+		case b == '[' || b == '{':
+			if depth++; depth > most {
+				return true
+			}
+		case b == ']' || b == '}':
+			depth--
+		}
+	}
+	return false
+}
+
+// lookUp follows a path through a JSON text. count is how often it is there: more than once if a key on its way
+// is given twice, so that readers of the body would disagree. The value points into the body.
+func lookUp(body []byte, path []string) (value gjson.Result, count int) {
+	value = gjson.Parse(unsafe.String(unsafe.SliceData(body), len(body))) // a view: parsing keeps no copy
+	for _, part := range path {
+		var found gjson.Result
+		index, inList := 0, value.IsArray()
+		count = 0
+		if value.IsObject() || inList {
+			value.ForEach(func(key, item gjson.Result) bool {
+				if inList && isIndex(part, index) || !inList && key.Str == part {
+					found = item
+					count++
+				}
+				index++
+				return true
+			})
+		}
+		if count != 1 {
+			return found, count
+		}
+		value = found
+	}
+	return value, count
+}
+
+// isIndex tells whether text is the number as it is written: 0, 1, 17, never 017.
+func isIndex(text string, number int) bool {
+	var digits [20]byte
+	return string(strconv.AppendInt(digits[:0], int64(number), 10)) == text
+}
+
+// sameScalar compares two scalars by type and value. Whole numbers beyond 2^53, which a float cannot tell apart,
+// are compared as they are written.
+func sameScalar(a, b gjson.Result) bool {
+	switch {
+	case a.Type != b.Type:
+		return false
+	case a.Type == gjson.String:
+		return a.Str == b.Str
+	case a.Type == gjson.Number && (a.Num >= 1<<53 || a.Num <= -(1<<53)):
+		return a.Raw == b.Raw
+	case a.Type == gjson.Number:
+		return a.Num == b.Num
+	}
+	return true // null, true and false are types of their own
+}
