@@ -181,7 +181,7 @@ func (w *worker) conclude(c *connection, at int64) {
 	if w.told != nil {
 		w.tell(r)
 	}
-	err := w.kind(x.op).judge(r)
+	err := w.kind(x.op).expect.check(r.status, r.body, r.size)
 	if err == nil && x.session != nil {
 		err = w.advance(x, r, at)
 	}
@@ -193,17 +193,6 @@ func (w *worker) conclude(c *connection, at int64) {
 	w.freed = at
 	w.recorder.answeredWell(x, at)
 	w.over(x, at)
-}
-
-// judge says what is wrong with a whole answer.
-func (k *kind) judge(r *response) error {
-	if k.expect != nil {
-		return k.expect.check(r.status, r.body, r.size)
-	}
-	if r.status >= 400 {
-		return statusError(r.status)
-	}
-	return nil
 }
 
 // tell copies an answer for the script, unless that is too far behind.

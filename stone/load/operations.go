@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"sort"
 )
 
 // operation is a compiled Operation: one step, or those of a session.
@@ -22,15 +21,11 @@ type step struct {
 	think   *Think
 }
 
-// extraction is a value that a step's answer leaves for later steps, in the order of their names.
+// extraction is a value that a step's answer leaves for later steps.
 type extraction struct {
-	name string
 	slot int // in the session's values
 	extractor
 }
-
-// bodyKept is how much of a body is looked at.
-const bodyKept = 1 << 20
 
 // compile checks one operation of the plan; key is its place.
 func (p *Plan) compile(op *Operation, key string) (*operation, error) {
@@ -83,39 +78,32 @@ func (p *Plan) compileStep(name string, given *Request, extracted []string, key 
 	if s.template, err = compileTemplate(given, p.host, key, extracted, p.Policy == newPolicy); err != nil {
 		return nil, err
 	}
-	if given.Expect != nil {
-		if s.kind.expect, err = compileExpect(given.Expect, key+".expect"); err != nil {
-			return nil, err
-		}
-		if s.kind.expect.needsBody() {
-			s.kind.keep = bodyKept
-		}
+	if s.kind.expect, err = compileExpect(given.Expect, key+".expect"); err != nil {
+		return nil, err
+	}
+	if s.kind.expect.needsBody() {
+		s.kind.keep = bodyLimit
 	}
 	return s, nil
 }
 
 // compileExtract adds what the step leaves to the names that later steps may use.
 func (s *step) compileExtract(given map[string]string, names []string, key string) ([]string, error) {
-	wanted := make([]string, 0, len(given))
-	for name := range given {
-		wanted = append(wanted, name)
+	extractors, err := compileExtract(given, key+".extract")
+	if err != nil {
+		return nil, err
 	}
-	sort.Strings(wanted)
 	names = slices.Clone(names)
-	for _, name := range wanted {
-		key := key + ".extract." + name
-		e, err := compileExtractor(given[name], key)
-		if err != nil {
-			return nil, err
-		}
-		slot := slices.Index(names, name)
+	for _, e := range extractors {
+		slot := slices.Index(names, e.name)
 		if slot < 0 {
-			slot, names = len(names), append(names, name)
+			slot, names = len(names), append(names, e.name)
 		}
-		s.extract = append(s.extract, extraction{name, slot, e})
-		s.kind.keepHead = s.kind.keepHead || !e.needsBody()
+		s.extract = append(s.extract, extraction{slot, e})
 		if e.needsBody() {
-			s.kind.keep = bodyKept
+			s.kind.keep = bodyLimit
+		} else {
+			s.kind.keepHead = true
 		}
 	}
 	return names, nil

@@ -24,13 +24,23 @@ const hotels = `{"target":"http://127.0.0.1:5000","arrival":{"process":"constant
    "fields":{"user":{"kind":"integer","min":0,"max":100000}}},
   {"name":"never","weight":0,"path":"/never"}]}`
 
+// rendered appends request n and returns its kind.
+func rendered(t *testing.T, m *mix, to []byte, n uint64) ([]byte, int32) {
+	t.Helper()
+	r := request{n: n, data: to}
+	if err := m.make(&r); err != nil {
+		t.Fatal(err)
+	}
+	return r.data, r.op
+}
+
 func TestRequestsAreWhatThePlanSays(t *testing.T) {
 	plan := parse(t, hotels)
 	m := newMix(plan)
 	counts, lats, users := map[string]int{}, map[string]int{}, map[string]int{}
 	const n = 20000
 	for i := range uint64(n) {
-		text, op := m.render(nil, i)
+		text, op := rendered(t, m, nil, i)
 		if len(text) > m.longest() {
 			t.Fatalf("%d bytes, at most %d expected", len(text), m.longest())
 		}
@@ -85,13 +95,13 @@ func TestRequestsAreWhatThePlanSays(t *testing.T) {
 func TestSameSeedSameRequests(t *testing.T) {
 	a, b := newMix(parse(t, hotels)), newMix(parse(t, hotels))
 	for i := range uint64(100) {
-		one, op := a.render(nil, i)
-		other, _ := b.render(nil, 99-i) // in another order, as another thread would
-		again, _ := b.render(nil, i)
+		one, op := rendered(t, a, nil, i)
+		other, _ := rendered(t, b, nil, 99-i) // in another order, as another thread would
+		again, _ := rendered(t, b, nil, i)
 		if !bytes.Equal(one, again) || bytes.Equal(one, other) && i != 99-i {
 			t.Fatalf("request %d: %q and %q", i, one, again)
 		}
-		if a.operation(i) != op {
+		if a.operation(i).first != op {
 			t.Fatalf("request %d changes its operation", i)
 		}
 	}
@@ -106,8 +116,8 @@ func TestPercentEncoding(t *testing.T) {
 
 func TestRenderingDoesNotAllocate(t *testing.T) {
 	m, buffer, n := newMix(parse(t, hotels)), make([]byte, 0, 4096), uint64(0)
-	m.render(buffer, 0)
-	if allocations := testing.AllocsPerRun(1000, func() { m.render(buffer, n); n++ }); allocations > 0 {
+	r := request{data: buffer}
+	if allocations := testing.AllocsPerRun(1000, func() { r.n = n; _ = m.make(&r); n++ }); allocations > 0 {
 		t.Errorf("%.2f allocations a request", allocations)
 	}
 }

@@ -3,6 +3,7 @@ package load
 import (
 	"context"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 )
@@ -12,11 +13,11 @@ func TestMillionRequestsInFlatMemory(t *testing.T) {
 	plan := parse(t, `{"target":"http://127.0.0.1:1","arrival":{"process":"poisson","rate":1000000},"warmup_s":0.25,
 		"duration_s":0.875,"operations":[{"name":"a","path":"/{n}","fields":{"n":{"kind":"integer","min":0,"max":1000000}}}]}`)
 	s, m := scheduleOf(plan), newMix(plan)
-	r := newRing(m.longest())
+	r := newRing(m.ahead())
 	var ready sync.WaitGroup
 	ready.Add(1)
 	var once sync.Once
-	go r.fill(context.Background(), share{cursor: s.walk(), threads: 1}, newMix(plan), func() { once.Do(ready.Done) })
+	go r.fill(context.Background(), scheduled(share{cursor: s.walk(), threads: 1}), newMix(plan), func() { once.Do(ready.Done) })
 	ready.Wait()
 	want, measured := s.walk(), int64(0)
 	var expected []byte
@@ -29,7 +30,7 @@ func TestMillionRequestsInFlatMemory(t *testing.T) {
 		if !want.next() || request.n != want.n || request.at != want.at {
 			t.Fatalf("request %d at %d, want %d at %d", request.n, request.at, want.n, want.at)
 		}
-		expected, _ = m.render(expected[:0], request.n)
+		expected, _ = rendered(t, m, expected[:0], request.n)
 		if string(request.data) != string(expected) {
 			t.Fatalf("request %d is %q, want %q", request.n, request.data, expected)
 		}
@@ -51,11 +52,18 @@ func TestMillionRequestsInFlatMemory(t *testing.T) {
 }
 
 func TestRingIsBoundedByBytes(t *testing.T) {
-	if n := len(newRing(100).slots); n != 8192 {
+	slots := func(body int) int {
+		plan := parse(t, strings.Replace(minimal, `"path"`, `"body":"`+strings.Repeat("x", body)+`","path"`, 1))
+		return len(newRing(newMix(plan).ahead()).slots)
+	}
+	if n := slots(100); n != ringMost {
 		t.Errorf("%d slots for small requests", n)
 	}
-	if n := len(newRing(100_000).slots); n*100_000 > ringBytes || n < 16 {
+	if n := slots(100_000); n*100_000 > ringBytes || n < leastAhead {
 		t.Errorf("%d slots for requests of 100 kB", n)
+	}
+	if n := slots(2 * ringBytes); n != leastAhead {
+		t.Errorf("%d slots for huge requests", n)
 	}
 }
 
@@ -63,11 +71,11 @@ func TestRenderingStopsWithItsContext(t *testing.T) {
 	plan := parse(t, minimal)
 	plan.Arrival.Rate = 1e6
 	s := scheduleOf(plan)
-	r := newRing(1 << 20)
+	r := newRing(leastAhead)
 	ctx, cancel := context.WithCancel(context.Background())
 	full, done := make(chan bool, 1), make(chan bool)
 	go func() {
-		r.fill(ctx, share{cursor: s.walk(), threads: 1}, newMix(plan), func() {
+		r.fill(ctx, scheduled(share{cursor: s.walk(), threads: 1}), newMix(plan), func() {
 			select {
 			case full <- true:
 			default:
