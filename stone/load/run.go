@@ -81,7 +81,7 @@ func newWorker(r *run, targets []address, thread int) (*worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	policy, tick := waitPolicy(plan.Wait).choose(plan.Arrival.Rate / float64(plan.Threads))
+	policy, tick := waitPolicy(plan.Wait).choose(r.schedule.highest / float64(plan.Threads))
 	m := newMix(plan)
 	w := &worker{
 		thread: thread, cpus: plan.CPUs, schedule: r.schedule, control: r.control, pool: pool,
