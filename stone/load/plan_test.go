@@ -57,7 +57,7 @@ func TestMistakesNameTheKey(t *testing.T) {
 		{change(`"duration_s":1`, `"duration_s":1,"abort":true`), "abort", "slo"},
 		{change(`"duration_s":1`, `"duration_s":1,"slo":{"percentile":100,"latency_ms":1}`), "slo.percentile", "less than 100"},
 		{change(`"duration_s":1`, `"duration_s":1,"slo":{"percentile":99,"latency_ms":6000}`), "slo.latency_ms", "timeout"},
-		{change(`http://`, `https://`), "target", "http://"},
+		{change(`http://`, `ftp://`), "target", "http://"},
 		{change(`127.0.0.1:1`, `127.0.0.1:1/path`), "target", "operations"},
 		{change(`[{"name":"home","path":"/"}]`, `[]`), "operations", "at least one"},
 		{change(`"home"`, `"a,b"`), "operations[0].name", "letters"},

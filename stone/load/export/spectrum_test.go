@@ -32,7 +32,7 @@ func sample(count int) (*hdr.Histogram, []int64) {
 }
 
 // A row of a spectrum, as a reader of the format finds it.
-type row struct {
+type point struct {
 	value, percentile float64
 	count             int64
 	inverse           float64
@@ -52,7 +52,7 @@ var (
 )
 
 // readSpectrum reads the format line by line; a line that is none of it fails the test.
-func readSpectrum(t *testing.T, text string) (rows []row, end trailer) {
+func readSpectrum(t *testing.T, text string) (rows []point, end trailer) {
 	t.Helper()
 	lines := bufio.NewScanner(strings.NewReader(text))
 	lines.Scan()
@@ -69,7 +69,7 @@ func readSpectrum(t *testing.T, text string) (rows []row, end trailer) {
 	for lines.Scan() {
 		line := lines.Text()
 		if m := rowForm.FindStringSubmatch(line); m != nil {
-			rows = append(rows, row{number(m[1]), number(m[2]), int64(number(m[3])), number(m[4])})
+			rows = append(rows, point{number(m[1]), number(m[2]), int64(number(m[3])), number(m[4])})
 		} else if m := meanForm.FindStringSubmatch(line); m != nil {
 			end.mean, end.deviation, end.meanLine = number(m[1]), number(m[2]), true
 		} else if m := maxForm.FindStringSubmatch(line); m != nil {
