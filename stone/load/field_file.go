@@ -55,7 +55,7 @@ func readValues(path string) ([]byte, error) {
 	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("%s is not a regular file", path)
 	case info.Size() > largestFile:
-		return nil, fmt.Errorf("%s has %d MB; at most %d", path, info.Size()/1e6, largestFile/1_000_000)
+		return nil, fmt.Errorf("%s has %d bytes; at most %d are read", path, info.Size(), largestFile)
 	}
 	content, err := os.ReadFile(path)
 	return bytes.TrimPrefix(content, []byte("\xef\xbb\xbf")), err

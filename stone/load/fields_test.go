@@ -1,0 +1,328 @@
+package load
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// drawn draws the fields of one operation, request after request.
+type drawn struct {
+	set    *fieldSet
+	values values
+	source *rand.PCG
+}
+
+func draws(t testing.TB, fields string) *drawn {
+	t.Helper()
+	var given map[string]Field
+	if err := json.Unmarshal([]byte(fields), &given); err != nil {
+		t.Fatalf("%v in %s", err, fields)
+	}
+	set, err := compileFields(given, "op")
+	if err != nil {
+		t.Fatalf("%v in %s", err, fields)
+	}
+	source := rand.NewPCG(0, 0)
+	return &drawn{set: set, source: source, values: values{random: rand.New(source)}}
+}
+
+// request draws all fields of request n.
+func (d *drawn) request(n uint64) {
+	d.source.Seed(7, n*0x9e3779b97f4a7c15)
+	d.values.n = n
+	d.set.draw(&d.values)
+}
+
+func (d *drawn) text(name string) string { return string(d.values.of(d.set.slots[name])) }
+
+// counts draws n requests and counts what `of` says of each.
+func (d *drawn) counts(n int, of func() string) map[string]int {
+	counts := map[string]int{}
+	for i := range n {
+		d.request(uint64(i))
+		counts[of()]++
+	}
+	return counts
+}
+
+// fits is the chi-square test: it fails if counts like these, or worse ones, come from the probabilities less
+// than once in a million times. The seeds are fixed, so the answer is too. What has no probability may not be there.
+func fits(t *testing.T, counts map[string]int, probability map[string]float64) {
+	t.Helper()
+	n, total := 0, 0.0
+	for value, count := range counts {
+		if probability[value] == 0 {
+			t.Errorf("%q was drawn", value)
+		}
+		n += count
+	}
+	statistic := 0.0
+	for value, p := range probability {
+		total += p
+		expected := p * float64(n)
+		if expected < 5 {
+			t.Fatalf("%q is expected %.1f times of %d: too few for the test", value, expected, n)
+		}
+		statistic += (float64(counts[value]) - expected) * (float64(counts[value]) - expected) / expected
+	}
+	if math.Abs(total-1) > 1e-9 {
+		t.Fatalf("the probabilities add up to %g", total)
+	}
+	// Wilson and Hilferty: the cube root of chi-square/df is nearly normal; 4.75 sd is 1e-6.
+	df := float64(len(probability) - 1)
+	if limit := df * math.Pow(1-2/(9*df)+4.75*math.Sqrt(2/(9*df)), 3); statistic > limit {
+		t.Errorf("chi-square %.1f for %d values, at most %.1f", statistic, len(probability), limit)
+	}
+}
+
+func evenly(values []string) map[string]float64 {
+	probability := map[string]float64{}
+	for _, value := range values {
+		probability[value] = 1 / float64(len(values))
+	}
+	return probability
+}
+
+func numbers(from, to int) []string {
+	var values []string
+	for i := from; i <= to; i++ {
+		values = append(values, fmt.Sprint(i))
+	}
+	return values
+}
+
+// writeFile writes a file for a test.
+func writeFile(t testing.TB, name, content string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// everyKind is a plan with a field of every kind in it.
+func everyKind(t testing.TB) string {
+	path, _ := json.Marshal(writeFile(t, "titles.csv", "id,title\n1,Ponyo\n2,\"Up, up\"\n3,Ran\n"))
+	return strings.ReplaceAll(`{"target":"http://127.0.0.1:1","arrival":{"process":"constant","rate":1},"duration_s":1,"operations":[
+	 {"name":"all","method":"POST","path":"/{integer}/{decimal}?d={date}&e={end}&c={choice}&o={other}&z={zipf}&big={big}&f={file}&g={ordered}",
+	  "headers":{"X-Id":"{sequence}"},"body":"{\"t\":\"{text}\",\"w\":\"{words}\",\"r\":[{repeat}],\"s\":[{same}],\"m\":\"{mentions}\"}","fields":{
+	  "integer":{"kind":"integer","min":0,"max":9},
+	  "decimal":{"kind":"decimal","min":-1,"max":1,"step":0.25},
+	  "date":{"kind":"date","from":"2020-02-27","to":"2020-03-02"},
+	  "end":{"kind":"date","after":"date","min_days":1,"max_days":3},
+	  "choice":{"kind":"choice","values":["a","b","c"],"weights":[1,2,3]},
+	  "other":{"kind":"choice","values":["a","b","c"],"weights":[1,2,3],"not":"choice"},
+	  "zipf":{"kind":"zipf","n":50,"alpha":0.9},
+	  "big":{"kind":"zipf","n":1000000000,"alpha":0.9},
+	  "text":{"kind":"text","length":256},
+	  "words":{"kind":"text","min":10,"max":40,"alphabet":"words"},
+	  "sequence":{"kind":"sequence","start":10,"step":2},
+	  "file":{"kind":"file","path":PATH,"column":"title"},
+	  "ordered":{"kind":"file","path":PATH,"column":"id","order":"sequence"},
+	  "id":{"kind":"text","length":18,"alphabet":"digits"},
+	  "png":{"kind":"choice","values":["png"]},
+	  "user":{"kind":"integer","min":0,"max":9,"not":"integer"},
+	  "repeat":{"kind":"repeat","of":"id","min":1,"max":5,"separator":",","prefix":"\"","suffix":"\""},
+	  "same":{"kind":"repeat","of":"png","as_many_as":"repeat","separator":",","prefix":"\"","suffix":"\""},
+	  "mentions":{"kind":"repeat","of":"user","min":0,"max":6,"prefix":" @username_"}}}]}`, "PATH", string(path))
+}
+
+func TestEveryKindIsTheSameForTheSameNumber(t *testing.T) {
+	plan := parse(t, everyKind(t))
+	a, b := newMix(plan), newMix(plan)
+	seen := map[string]bool{}
+	for n := range uint64(200) {
+		one, _ := a.render(nil, n)
+		b.render(nil, 199-n) // in another order, as another thread would
+		other, _ := b.render(nil, n)
+		if string(one) != string(other) {
+			t.Fatalf("request %d: %q and %q", n, one, other)
+		}
+		if len(one) > a.longest() {
+			t.Fatalf("%d bytes, at most %d expected", len(one), a.longest())
+		}
+		seen[string(one)] = true
+	}
+	if len(seen) != 200 {
+		t.Errorf("%d different requests of 200", len(seen))
+	}
+}
+
+func TestEveryKindLooksAsDescribed(t *testing.T) {
+	form := regexp.MustCompile(`^POST /\d/-?[01]\.\d\d\?d=2020-0[23]-\d\d&e=2020-0[23]-\d\d&c=[abc]&o=[abc]&z=[1-5]?\d&big=\d{1,10}` +
+		`&f=(Ponyo|Up%2C%20up|Ran)&g=[123] HTTP/1.1\r\nHost: 127.0.0.1:1\r\nX-Id: \d+\r\nContent-Length: \d+\r\n\r\n` +
+		`\{"t":"[a-zA-Z0-9]{256}","w":"[a-z ]{10,40}","r":\[("\d{18}",?){1,5}\],"s":\[("png",?){1,5}\],"m":"( @username_\d){0,6}"\}$`)
+	m := newMix(parse(t, everyKind(t)))
+	for n := range uint64(500) {
+		if text, _ := m.render(nil, n); !form.Match(text) {
+			t.Fatalf("request %d: %q", n, text)
+		}
+	}
+}
+
+func TestNoKindAllocates(t *testing.T) {
+	m, buffer, n := newMix(parse(t, everyKind(t))), make([]byte, 0, 8192), uint64(0)
+	for range 100 {
+		m.render(buffer, n)
+		n++
+	}
+	if allocations := testing.AllocsPerRun(1000, func() { m.render(buffer, n); n++ }); allocations > 0 {
+		t.Errorf("%.2f allocations a request", allocations)
+	}
+}
+
+func BenchmarkEveryKind(b *testing.B) {
+	plan, err := ParsePlan([]byte(everyKind(b)))
+	if err != nil {
+		b.Fatal(err)
+	}
+	m, buffer, n := newMix(plan), make([]byte, 0, 8192), uint64(0)
+	b.ReportAllocs()
+	for b.Loop() {
+		m.render(buffer, n)
+		n++
+	}
+}
+
+// A published compose-post request: everything in it can be said, each number as often as it should be.
+func TestRepeatsOfAPublishedPost(t *testing.T) {
+	d := draws(t, `{"user":{"kind":"integer","min":0,"max":961},"mentioned":{"kind":"integer","min":0,"max":961,"not":"user"},
+	 "mentions":{"kind":"repeat","of":"mentioned","min":1,"max":6,"prefix":" @username_"},
+	 "letters":{"kind":"text","length":64},"urls":{"kind":"repeat","of":"letters","min":1,"max":6,"prefix":" http://"},
+	 "id":{"kind":"text","length":18,"alphabet":"digits"},"png":{"kind":"choice","values":["png"]},
+	 "ids":{"kind":"repeat","of":"id","min":1,"max":5,"separator":",","prefix":"\"","suffix":"\""},
+	 "types":{"kind":"repeat","of":"png","as_many_as":"ids","separator":",","prefix":"\"","suffix":"\""}}`)
+	url := regexp.MustCompile(`^( http://[a-zA-Z0-9]{64})+$`)
+	mentions, urls, media := map[string]int{}, map[string]int{}, map[string]int{}
+	for n := range uint64(6000) {
+		d.request(n)
+		if strings.Contains(d.text("mentions")+" ", " @username_"+d.text("user")+" ") {
+			t.Fatalf("%s mentions %s", d.text("user"), d.text("mentions"))
+		}
+		if !url.MatchString(d.text("urls")) {
+			t.Fatalf("urls %q", d.text("urls"))
+		}
+		ids := strings.Split(d.text("ids"), ",")
+		if have := strings.Repeat(`"png",`, len(ids)); d.text("types")+"," != have || len(ids[0]) != 20 {
+			t.Fatalf("ids %s, types %s", ids, d.text("types"))
+		}
+		mentions[fmt.Sprint(strings.Count(d.text("mentions"), "@"))]++
+		urls[fmt.Sprint(strings.Count(d.text("urls"), "http"))]++
+		media[fmt.Sprint(len(ids))]++
+	}
+	fits(t, mentions, evenly(numbers(1, 6)))
+	fits(t, urls, evenly(numbers(1, 6)))
+	fits(t, media, evenly(numbers(1, 5)))
+}
+
+func TestSequencesArePureFunctionsOfTheNumber(t *testing.T) {
+	d := draws(t, `{"a":{"kind":"sequence"},"b":{"kind":"sequence","start":-5,"step":-3}}`)
+	for _, n := range []uint64{0, 1, 2, 1000000, 864_000_000_000, 1} {
+		d.request(n)
+		if d.text("a") != fmt.Sprint(n) || d.text("b") != fmt.Sprint(-5-3*int64(n)) {
+			t.Errorf("request %d: %s, %s", n, d.text("a"), d.text("b"))
+		}
+	}
+}
+
+func TestMistakesInFieldsNameTheKey(t *testing.T) {
+	for _, c := range []struct{ field, key, says string }{
+		{`{"kind":"float"}`, "f.kind", `"float" is not known; give integer, decimal, choice, zipf, text, sequence, file, repeat or date`},
+		{`{"kind":"zipf","n":5,"alpha":1,"min":2}`, "f.min", "not a key of kind zipf (it has: n values alpha)"},
+		{`{"kind":"integer","min":1,"max":2,"not":"x"}`, "f.not", `"x" is not an integer, a sequence or a zipf with n of this operation (or they wait for each other)`},
+		{`{"kind":"integer","min":1,"max":2,"not":"f"}`, "f.not", `"f" is not an integer, a sequence or a zipf with n of this operation (or they wait for each other)`},
+		{`{"kind":"integer","min":1,"max":2,"not":"c"}`, "f.not", `"c" is not an integer, a sequence or a zipf with n of this operation (or they wait for each other)`},
+		{`{"kind":"integer","min":1,"max":1,"not":"i"}`, "f.not", "min 1 = max leaves no value when it must differ from i"},
+		{`{"kind":"choice","values":["a","b"],"not":"i"}`, "f.not", `"i" is not a choice of this operation (or they wait for each other)`},
+		{`{"kind":"choice","values":["a","c"],"not":"c"}`, "f.not", `"c" has other values; give both fields the same, in the same order`},
+		{`{"kind":"choice","values":["a"],"not":"one"}`, "f.not", `"one" has one value, which leaves none that differs`},
+		{`{"kind":"choice","values":["a","a"],"not":"twice"}`, "f.not", `"twice" has a value twice; give each once, and weights`},
+		{`{"kind":"choice","values":["a","b"],"weights":[0,2],"not":"c"}`, "f.weights", "only one is not 0, which leaves no value when it must differ from c"},
+		{`{"kind":"choice","values":["a","b"],"weights":[0,0]}`, "f.weights", "all are 0; give one that is not"},
+		{`{"kind":"zipf","alpha":1}`, "f", "give either n (ranks 1 to n) or values (the most frequent first)"},
+		{`{"kind":"zipf","n":3,"values":["a"],"alpha":1}`, "f", "give either n (ranks 1 to n) or values (the most frequent first)"},
+		{`{"kind":"zipf","values":[],"alpha":1}`, "f.values", "missing; give at least one"},
+		{`{"kind":"zipf","n":-3,"alpha":1}`, "f.n", "-3 is out of range; give 1 to 1000000000000"},
+		{`{"kind":"zipf","n":3}`, "f.alpha", "0 is out of range; give more than 0 and at most 20"},
+		{`{"kind":"zipf","n":3,"alpha":-1}`, "f.alpha", "-1 is out of range; give more than 0 and at most 20"},
+		{`{"kind":"text"}`, "f.min", `"": give a whole number from 0 to 1048576`},
+		{`{"kind":"text","length":3,"min":2}`, "f.length", "give length, or min and max, not both"},
+		{`{"kind":"text","length":-3}`, "f.length", "-3 is out of range; give 1 to 1048576"},
+		{`{"kind":"text","min":3,"max":2}`, "f.max", "2 is less than min (3)"},
+		{`{"kind":"text","min":3,"max":2e9}`, "f.max", `"2e9": give a whole number from 0 to 1048576`},
+		{`{"kind":"text","length":3,"alphabet":"greek"}`, "f.alphabet", `"greek" is not known; give alnum, lower, digits, hex or words`},
+		{`{"kind":"sequence","step":0}`, "f.step", "0 gives every request the same; use kind choice with one value"},
+		{`{"kind":"sequence","start":1.5}`, "f.start", `"1.5": give a whole number from -1000000000000000 to 1000000000000000`},
+		{`{"kind":"repeat","of":"x","min":1,"max":2}`, "f.of", `"x" is not a field of this operation (or they wait for each other)`},
+		{`{"kind":"repeat","of":"f","min":1,"max":2}`, "f.of", `"f" is not a field of this operation (or they wait for each other)`},
+		{`{"kind":"repeat","of":"s","min":1,"max":2}`, "f.of", `"s" is a sequence: it is the same all through a request`},
+		{`{"kind":"repeat","of":"i","min":3,"max":2}`, "f.max", "2 is less than min (3)"},
+		{`{"kind":"repeat","of":"i","min":1,"max":20000}`, "f.max", `"20000": give a whole number from 0 to 10000`},
+		{`{"kind":"repeat","of":"i","as_many_as":"i"}`, "f.as_many_as", `"i" is not a repeat of this operation (or they wait for each other)`},
+		{`{"kind":"repeat","of":"i","as_many_as":"r","min":1}`, "f.as_many_as", "give min and max, or as_many_as, not both"},
+		{`{"kind":"repeat","of":"long","min":1,"max":100}`, "f", "can be 104857600 bytes long; at most 16777216"},
+	} {
+		var given map[string]Field
+		if err := json.Unmarshal([]byte(`{"f":`+c.field+`,"i":{"kind":"integer","min":1,"max":9},"s":{"kind":"sequence"},
+		 "c":{"kind":"choice","values":["a","b"]},"one":{"kind":"choice","values":["a"]},"twice":{"kind":"choice","values":["a","a"]},
+		 "r":{"kind":"repeat","of":"i","min":1,"max":2},"long":{"kind":"text","length":1048576}}`), &given); err != nil {
+			t.Fatalf("%v in %s", err, c.field)
+		}
+		_, err := compileFields(given, "op")
+		var mistake *PlanError
+		if !errors.As(err, &mistake) || mistake.Key != "op.fields."+c.key || mistake.Problem != c.says {
+			t.Errorf("got %q\nwant op.fields.%s: %s\nfor %s", err, c.key, c.says, c.field)
+		}
+	}
+}
+
+// FuzzFields: whatever fields are given, they are refused or can be drawn, none longer than it says.
+func FuzzFields(f *testing.F) {
+	f.Add([]byte(`{"a":{"kind":"integer","min":-3,"max":7},"b":{"kind":"integer","min":0,"max":9,"not":"a"}}`))
+	f.Add([]byte(`{"a":{"kind":"decimal","min":0.001,"max":7.5,"step":0.25},"b":{"kind":"zipf","n":100000,"alpha":1.2}}`))
+	f.Add([]byte(`{"a":{"kind":"choice","values":["x","yy"],"weights":[1,0]},"b":{"kind":"text","min":0,"max":20,"alphabet":"words"}}`))
+	f.Add([]byte(`{"a":{"kind":"sequence","start":-4,"step":-9},"b":{"kind":"zipf","values":["x","y"],"alpha":2},
+	 "c":{"kind":"repeat","of":"b","min":0,"max":3,"separator":"+"},"d":{"kind":"repeat","of":"b","as_many_as":"c"}}`))
+	f.Add([]byte(`{"a":{"kind":"date","from":"2020-01-01","to":"2020-12-31"},"b":{"kind":"date","after":"a","min_days":0,"max_days":3,"to":"2020-12-31"}}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var given map[string]Field
+		if json.Unmarshal(text, &given) != nil {
+			return
+		}
+		for name, field := range given {
+			if field.Kind == "file" {
+				delete(given, name) // reads what is on the disk
+			}
+		}
+		set, err := compileFields(given, "op")
+		if err != nil {
+			return
+		}
+		total := 0
+		for _, field := range set.drawers {
+			total += field.width()
+		}
+		if total > 1<<20 {
+			return // allowed, and slow
+		}
+		d := &drawn{set: set, source: rand.NewPCG(0, 0)}
+		d.values.random = rand.New(d.source)
+		for n := range uint64(10) {
+			d.request(n)
+			for slot, field := range set.drawers {
+				if value := d.values.of(slot); len(value) > field.width() {
+					t.Fatalf("%q has %d bytes, at most %d expected", value, len(value), field.width())
+				}
+			}
+		}
+	})
+}
