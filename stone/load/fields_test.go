@@ -141,9 +141,9 @@ func TestEveryKindIsTheSameForTheSameNumber(t *testing.T) {
 	a, b := newMix(plan), newMix(plan)
 	seen := map[string]bool{}
 	for n := range uint64(200) {
-		one, _ := a.render(nil, n)
-		b.render(nil, 199-n) // in another order, as another thread would
-		other, _ := b.render(nil, n)
+		one, _ := rendered(t, a, nil, n)
+		rendered(t, b, nil, 199-n) // in another order, as another thread would
+		other, _ := rendered(t, b, nil, n)
 		if string(one) != string(other) {
 			t.Fatalf("request %d: %q and %q", n, one, other)
 		}
@@ -163,19 +163,24 @@ func TestEveryKindLooksAsDescribed(t *testing.T) {
 		`\{"t":"[a-zA-Z0-9]{256}","w":"[a-z ]{10,40}","r":\[("\d{18}",?){1,5}\],"s":\[("png",?){1,5}\],"m":"( @username_\d){0,6}"\}$`)
 	m := newMix(parse(t, everyKind(t)))
 	for n := range uint64(500) {
-		if text, _ := m.render(nil, n); !form.Match(text) {
+		if text, _ := rendered(t, m, nil, n); !form.Match(text) {
 			t.Fatalf("request %d: %q", n, text)
 		}
 	}
 }
 
 func TestNoKindAllocates(t *testing.T) {
-	m, buffer, n := newMix(parse(t, everyKind(t))), make([]byte, 0, 8192), uint64(0)
-	for range 100 {
-		m.render(buffer, n)
-		n++
+	m, r := newMix(parse(t, everyKind(t))), request{data: make([]byte, 0, 8192)}
+	next := func() {
+		r.n++
+		if err := m.make(&r); err != nil {
+			t.Error(err)
+		}
 	}
-	if allocations := testing.AllocsPerRun(1000, func() { m.render(buffer, n); n++ }); allocations > 0 {
+	for range 100 {
+		next()
+	}
+	if allocations := testing.AllocsPerRun(1000, next); allocations > 0 {
 		t.Errorf("%.2f allocations a request", allocations)
 	}
 }
@@ -185,11 +190,13 @@ func BenchmarkEveryKind(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	m, buffer, n := newMix(plan), make([]byte, 0, 8192), uint64(0)
+	m, r := newMix(plan), request{data: make([]byte, 0, 8192)}
 	b.ReportAllocs()
 	for b.Loop() {
-		m.render(buffer, n)
-		n++
+		r.n++
+		if err := m.make(&r); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
 
