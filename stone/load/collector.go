@@ -17,7 +17,9 @@ type collector struct {
 	log       *intervalLog
 	progress  io.Writer  // nil: nobody watches
 	offered   []arrivals // for the progress lines, by thread; none for a closed loop
-	total     *interval  // of all intervals so far, threads together
+	start     int64      // of the last interval
+	end       int64
+	total     *interval // of all intervals so far, threads together
 	intended  *hdr.Histogram
 	service   *hdr.Histogram
 }
@@ -39,7 +41,6 @@ func newCollector(r *run, log *intervalLog, progress io.Writer) *collector {
 // run takes an interval from every thread at a time until all have ended.
 func (c *collector) run() error {
 	parts := make([]*interval, 0, len(c.recorders))
-	start := int64(0)
 	for {
 		parts = parts[:0]
 		for _, r := range c.recorders {
@@ -50,14 +51,13 @@ func (c *collector) run() error {
 		if len(parts) == 0 {
 			return nil
 		}
-		end := parts[0].end
+		c.start = c.end
 		for _, part := range parts {
-			end = max(end, part.end)
+			c.end = max(c.end, part.end)
 		}
-		if err := c.collect(parts, start, end); err != nil {
+		if err := c.collect(parts, c.start, c.end); err != nil {
 			return err
 		}
-		start = end
 		for i, part := range parts {
 			part.reset()
 			select {
@@ -102,7 +102,7 @@ func (c *collector) write(sum *interval, start, end int64) error {
 		if sum.kinds[op].intended.TotalCount() == 0 {
 			continue
 		}
-		if err := c.log.write(sum.kinds[op].intended, "intended:"+kind.name, start, end); err != nil {
+		if err := c.log.write(sum.kinds[op].intended, intendedTag(kind.name), start, end); err != nil {
 			return fmt.Errorf("interval log: %w", err)
 		}
 	}

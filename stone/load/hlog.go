@@ -41,6 +41,28 @@ func (l *intervalLog) write(h *hdr.Histogram, tag string, start, end int64) erro
 	return l.writer.OutputIntervalHistogram(h)
 }
 
+// writeUnheard adds the requests without a good answer, whose latencies are known when the run has ended.
+func (l *intervalLog) writeUnheard(f *findings, start, end int64) error {
+	all := newHistogram()
+	for i := range f.Kinds {
+		h := f.unheard(&f.Kinds[i])
+		if h.TotalCount() == 0 {
+			continue
+		}
+		all.Merge(h)
+		if err := l.write(h, intendedTag(f.Kinds[i].Name), start, end); err != nil {
+			return err
+		}
+	}
+	if all.TotalCount() == 0 {
+		return nil
+	}
+	return l.write(all, "intended", start, end)
+}
+
+// intendedTag is the tag of one kind's latencies from the intended time.
+func intendedTag(kind string) string { return "intended:" + kind }
+
 func (l *intervalLog) finish() error {
 	if err := l.buffer.Flush(); err != nil {
 		return err

@@ -71,7 +71,15 @@ var (
 )
 
 // slice is a hundredth of the window.
-type slice struct{ answers, latency int64 }
+type slice struct {
+	Answers   int64 `json:"answers"`
+	LatencyNs int64 `json:"latency_ns"`
+}
+
+func (s *slice) add(o slice) {
+	s.Answers += o.Answers
+	s.LatencyNs += o.LatencyNs
+}
 
 // recorder keeps what became of the requests of one thread. Only its thread writes to it.
 type recorder struct {
@@ -163,9 +171,7 @@ func (r *recorder) answeredWell(x *exchange, at int64) {
 	kind := r.now.of(x.op)
 	record(kind.intended, latency, 1)
 	record(kind.service, at-x.sentAt, 1)
-	part := &r.series[r.part(x.at, steps)]
-	part.answers++
-	part.latency += latency
+	r.series[r.part(x.at, steps)].add(slice{1, latency})
 	good := latency <= r.limit
 	if good {
 		t.good++
@@ -250,20 +256,6 @@ func (r *recorder) unsent(op int32, at int64) {
 // unanswered notes a request whose latency has only a lower bound, known when the run has ended.
 func (r *recorder) unanswered(op int32, at int64) {
 	r.unheard[op][r.part(at, failureBins)]++
-}
-
-// bound records every request without a good answer as slower than any answer: at least the time from when it
-// was meant to go to the end of the run, never less than the timeout.
-func (r *recorder) bound(end, slowest int64) {
-	width := (r.schedule.to - r.schedule.from) / failureBins
-	for op, bins := range r.unheard {
-		for bin, count := range bins {
-			if count > 0 {
-				least := end - r.schedule.from - int64(bin)*width
-				record(r.now.of(int32(op)).intended, max(least, r.timeout, slowest), count)
-			}
-		}
-	}
 }
 
 // turn sends the interval off and begins the next one.

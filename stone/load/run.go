@@ -194,15 +194,11 @@ func (r *run) execute(ctx context.Context, out string, progress io.Writer) (*Sum
 		log.discard()
 		return nil, err
 	}
-	summary, err := r.summary(offers, collector.total)
+	summary, err := r.conclude(offers, collector, out)
 	if err != nil {
 		log.discard()
-		return nil, err
 	}
-	if err := log.finish(); err != nil {
-		return nil, err
-	}
-	return summary, summary.write(out)
+	return summary, err
 }
 
 // begin sets the clock: at once, or when all workers begin.

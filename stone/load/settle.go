@@ -44,19 +44,16 @@ func (r *run) plannedRequests() int64 {
 	return count
 }
 
-// settle closes the books: what is in flight, what was never sent, and the bounds of what was never answered.
+// settle closes the books: what is in flight, and what was never sent.
 func (r *run) settle() offers {
-	slowest := int64(0)
 	for _, w := range r.workers {
 		r.end = max(r.end, w.end)
-		slowest = max(slowest, w.recorder.slowest)
 	}
 	for _, w := range r.workers {
 		w.leave(r.end)
 	}
 	offers := r.count()
 	for _, w := range r.workers {
-		w.recorder.bound(r.end, slowest)
 		w.recorder.turn(r.end)
 		close(w.recorder.full)
 	}

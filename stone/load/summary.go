@@ -4,10 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
-	"sort"
-	"strings"
 	"time"
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
@@ -149,67 +145,46 @@ func spectrum(intended, service *hdr.Histogram) [][3]float64 {
 	return points
 }
 
-// summary adds everything up; it fails if the accounting identity does not hold.
-func (r *run) summary(o offers, total *interval) (*Summary, error) {
+// summary computes what follows from a part; it fails if the accounting identity does not hold.
+func (f *findings) summary() (*Summary, error) {
 	s := &Summary{
-		Schema: 1, Started: r.clock.start.Format(time.RFC3339Nano), Plan: r.plan.given, Loop: r.plan.loop(), Planned: r.planned,
-		WindowS: r.plan.DurationS, Errors: []ErrorSummary{}, Operations: []OperationSummary{},
+		Schema: 1, Started: f.Started.Format(time.RFC3339Nano), Plan: f.Plan, Loop: f.Loop, Planned: f.Planned,
+		WindowS: f.WindowS, Errors: f.Errors, Operations: []OperationSummary{}, Generator: f.Generator.summary(f.EndNs),
 	}
 	intended, service := newHistogram(), newHistogram()
-	good, offered := int64(0), o.total
-	for op, kind := range r.catalogue.list() {
-		var t tally
-		for _, w := range r.workers {
-			if op < len(w.recorder.tallies) {
-				t.add(w.recorder.tallies[op])
-			}
-		}
-		counts := t.counts()
-		offered += t.offered
-		if op < len(o.byKind) && counts.Offered != o.byKind[op]+t.offered {
-			return nil, fmt.Errorf("accounting: %s: the schedule has %d, %d are accounted for; this is a defect of stone",
-				kind.name, o.byKind[op]+t.offered, counts.Offered)
-		}
-		latencies := total.of(int32(op))
-		part := OperationSummary{Name: kind.name, Counts: counts, All: t.all, LatencyMs: map[string]Latency{
-			"intended": summarize(latencies.intended), "service": summarize(latencies.service),
+	good := int64(0)
+	for i := range f.Kinds {
+		k := &f.Kinds[i]
+		latencies := f.unheard(k)
+		latencies.Merge(k.Intended.Histogram)
+		operation := OperationSummary{Name: k.Name, Counts: k.Counts, All: k.All, LatencyMs: map[string]Latency{
+			"intended": summarize(latencies), "service": summarize(k.Service.Histogram),
 		}}
-		if r.plan.SLO != nil {
-			part.Violations = new(counts.Offered - t.good)
+		if f.SLO != nil {
+			operation.Violations = new(k.Counts.Offered - k.Good)
 		}
-		s.Operations = append(s.Operations, part)
-		s.Counts.add(counts)
-		good += t.good
-		intended.Merge(latencies.intended)
-		service.Merge(latencies.service)
+		s.Operations = append(s.Operations, operation)
+		s.Counts.add(k.Counts)
+		good += k.Good
+		intended.Merge(latencies)
+		service.Merge(k.Service.Histogram)
 	}
-	if err := s.Counts.check(offered, intended.TotalCount()); err != nil {
+	if err := s.Counts.check(f.Offered, intended.TotalCount()); err != nil {
 		return nil, err
 	}
-	if r.plan.SLO != nil {
+	if f.SLO != nil {
 		s.Violations = new(s.Counts.Offered - good)
 	}
 	s.LatencyMs = map[string]Latency{
-		"intended": summarize(intended), "service": summarize(service), "lateness": summarize(total.lateness),
+		"intended": summarize(intended), "service": summarize(service), "lateness": summarize(f.Lateness.Histogram),
 	}
 	s.Spectrum = spectrum(intended, service)
-	s.Batches, s.CompletedInWindow = r.batches(o)
+	s.Batches, s.CompletedInWindow = f.batches()
 	s.OfferedRate = float64(s.Counts.Offered) / s.WindowS
 	s.Throughput = float64(s.CompletedInWindow) / s.WindowS
-	s.Series = r.series()
-	s.Errors = r.errors()
-	s.Generator = r.generator()
-	s.Aborted = r.aborted()
+	s.Series = f.series()
+	s.Aborted = f.aborted()
 	return s, nil
-}
-
-// counts is the outcome of every request of a kind.
-func (t *tally) counts() Counts {
-	return Counts{
-		Offered: t.completed + t.late + t.errors + t.timeouts + t.unsent + t.inFlight,
-		Sent:    t.sent, Completed: t.completed, Late: t.late, Errors: t.errors, Timeouts: t.timeouts, Unsent: t.unsent,
-		InFlight: t.inFlight, Skipped: t.skipped,
-	}
 }
 
 // check verifies the accounting identity: every request that was offered has one outcome and one latency.
@@ -233,98 +208,42 @@ func (c *Counts) add(o Counts) {
 	c.Skipped += o.Skipped
 }
 
-func (r *run) batches(o offers) (list []Batch, completed int64) {
+func (f *findings) batches() (list []Batch, completed int64) {
 	backlog := int64(0)
-	for i := range batches {
-		b := Batch{StartS: float64(i) * r.plan.DurationS / batches, Offered: o.batches[i]}
-		for _, w := range r.workers {
-			b.Offered += w.recorder.offered[i]
-			b.Completed += w.recorder.completed[i]
-			backlog -= w.recorder.answered[i]
-		}
-		backlog += b.Offered
-		b.Backlog = backlog
+	for i, b := range f.Batches {
+		backlog += b.Offered - b.Answered
 		completed += b.Completed
-		list = append(list, b)
+		list = append(list, Batch{float64(i) * f.WindowS / batches, b.Offered, b.Completed, backlog})
 	}
 	return list, completed
 }
 
-func (r *run) series() Series {
-	s := Series{r.plan.DurationS / steps, make([]*float64, steps)}
-	for i := range steps {
-		var sum slice
-		for _, w := range r.workers {
-			sum.answers += w.recorder.series[i].answers
-			sum.latency += w.recorder.series[i].latency
-		}
-		if sum.answers > 0 {
-			s.MeanMs[i] = new(float64(sum.latency) / float64(sum.answers) / 1e6)
+func (f *findings) series() Series {
+	s := Series{f.WindowS / steps, make([]*float64, steps)}
+	for i, sum := range f.Series {
+		if sum.Answers > 0 {
+			s.MeanMs[i] = new(float64(sum.LatencyNs) / float64(sum.Answers) / 1e6)
 		}
 	}
 	return s
 }
 
-func (r *run) errors() []ErrorSummary {
-	found, kinds := map[[2]string]*ErrorSummary{}, r.catalogue.list()
-	for _, w := range r.workers {
-		for f, failure := range w.recorder.failures {
-			key := [2]string{f.cause.Error(), kinds[f.op].name}
-			if found[key] == nil {
-				found[key] = &ErrorSummary{Kind: key[0], Operation: key[1], Example: strings.ToValidUTF8(failure.example, "\uFFFD")}
-			}
-			found[key].Count += failure.count
-		}
-	}
-	list := []ErrorSummary{}
-	for _, kind := range found {
-		list = append(list, *kind)
-	}
-	sort.Slice(list, func(i, j int) bool {
-		a, b := list[i], list[j]
-		return a.Count > b.Count || a.Count == b.Count && a.Kind+a.Operation < b.Kind+b.Operation
-	})
-	return list
-}
-
-func (r *run) generator() Generator {
+func (e *effort) summary(end int64) Generator {
 	g := Generator{
-		CPUS: float64(r.cpu) / 1e9, WallS: float64(r.end) / 1e9, Wait: string(r.workers[0].policy), Threads: r.plan.Threads,
+		CPUS: float64(e.CPUNs) / 1e9, WallS: float64(end) / 1e9, CPUShare: e.CPUShare, Wait: e.Wait, Threads: e.Threads,
+		OwnLatenessP99: float64(e.OwnLateness.ValueAtPercentile(99)) / 1e6, ScriptStarved: e.ScriptStarved, ScriptLost: e.ScriptLost,
+		Throttled: e.ThrottledS,
 	}
-	sent, own := int64(0), newHistogram()
-	for _, w := range r.workers {
-		own.Merge(w.recorder.own)
-		sent += w.recorder.now.sofar.sent
-		g.CPUShare = max(g.CPUShare, w.usage.share())
-		g.ScriptStarved += w.starved
-		g.ScriptLost += w.untold
-	}
-	g.OwnLatenessP99 = float64(own.ValueAtPercentile(99)) / 1e6
-	g.Throttled = r.throttled.seconds()
-	if sent > 0 {
-		g.CPUUsPerRequest = float64(r.cpu) / 1e3 / float64(sent)
+	if e.Sent > 0 {
+		g.CPUUsPerRequest = float64(e.CPUNs) / 1e3 / float64(e.Sent)
 	}
 	return g
 }
 
-func (r *run) aborted() *Aborted {
-	at := r.control.aborted.Load()
-	if at == 0 {
+func (f *findings) aborted() *Aborted {
+	if f.Aborted == nil {
 		return nil
 	}
-	return &Aborted{float64(at-r.schedule.from) / 1e9, fmt.Sprintf("violations %d of %d planned exceed %.4g %%",
-		r.control.violation.Load(), r.planned, 100-r.plan.SLO.Percentile)}
-}
-
-// write puts summary.json into place, whole or not at all.
-func (s *Summary) write(dir string) error {
-	text, err := json.MarshalIndent(s, "", " ")
-	if err != nil {
-		return err
-	}
-	path := filepath.Join(dir, "summary.json")
-	if err := os.WriteFile(path+".part", append(text, '\n'), 0o644); err != nil {
-		return err
-	}
-	return os.Rename(path+".part", path)
+	return &Aborted{float64(f.Aborted.AtNs-f.FromNs) / 1e9, fmt.Sprintf("violations %d of %d planned exceed %.4g %%",
+		f.Aborted.Violations, f.Planned, 100-f.SLO.Percentile)}
 }
