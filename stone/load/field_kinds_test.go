@@ -229,7 +229,7 @@ func TestMistakesInFilesNameTheLine(t *testing.T) {
 		{"id,title\n1,a\"b\n", "title", ":2: not CSV: bare \" in non-quoted-field"},
 	} {
 		path := writeFile(t, "x.csv", c.content)
-		_, err := compileFields(map[string]Field{"f": {Kind: "file", Path: path, Column: c.column}}, "op")
+		_, err := compileFields(map[string]Field{"f": {Kind: "file", Path: path, Column: c.column}}, nil, "op")
 		if want := "op.fields.f.path: " + path + c.says; err == nil || err.Error() != want {
 			t.Errorf("got %v\nwant %s", err, want)
 		}
@@ -252,7 +252,7 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 		{Field{Path: large, Kind: "file"}, "op.fields.f.path: " + large + " has 100000001 bytes; at most 100000000 are read"},
 		{Field{Path: large, Kind: "file", Order: "any"}, `op.fields.f.order: "any" is not known; give random or sequence`},
 	} {
-		if _, err := compileFields(map[string]Field{"f": c.field}, "op"); err == nil || err.Error() != c.says {
+		if _, err := compileFields(map[string]Field{"f": c.field}, nil, "op"); err == nil || err.Error() != c.says {
 			t.Errorf("got %v\nwant %s", err, c.says)
 		}
 	}
@@ -261,7 +261,7 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 		"lines": {Kind: "file", Path: writeFile(t, "a.txt", "a\n"), Order: "sequence"},
 	}
 	want := `op.fields.f.of: "lines" takes its file in order: it is the same all through a request`
-	if _, err := compileFields(ordered, "op"); err == nil || err.Error() != want {
+	if _, err := compileFields(ordered, nil, "op"); err == nil || err.Error() != want {
 		t.Errorf("got %v\nwant %s", err, want)
 	}
 }

@@ -2,8 +2,10 @@ package load
 
 import (
 	"encoding/json"
+	"maps"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"sort"
 	"strings"
 )
@@ -97,6 +99,7 @@ func (v *values) of(field int) []byte {
 type fieldSet struct {
 	slots   map[string]int // the place of each field in drawers
 	drawers []drawer
+	shared  int // so many, the first, are the session's: the same in all its steps
 }
 
 // find returns a field that is compiled already; the drawer is nil if there is none of this name.
@@ -108,33 +111,39 @@ func (s *fieldSet) find(name string) (drawer, int) {
 	return s.drawers[slot], slot
 }
 
-// draw draws each field once.
-func (s *fieldSet) draw(v *values) {
+// begin makes the values those of request n: none yet.
+func (v *values) begin(n uint64, random *rand.Rand) {
+	v.n, v.random = n, random
 	v.text, v.ends, v.numbers = v.text[:0], v.ends[:0], v.numbers[:0]
-	for _, field := range s.drawers {
+}
+
+// draw draws each of the fields once, after those drawn before.
+func (v *values) draw(fields []drawer) {
+	for _, field := range fields {
 		number := field.draw(v)
 		v.ends, v.numbers = append(v.ends, len(v.text)), append(v.numbers, number)
 	}
 }
 
 // compileFields puts the fields into an order in which each comes after those it refers to. The order is by
-// name otherwise, so that a seed means the same requests whatever the file's order.
-func compileFields(given map[string]Field, key string) (*fieldSet, error) {
+// name otherwise, so that a seed means the same requests whatever the file's order. session has the fields that
+// come before all of them, nil for none.
+func compileFields(given map[string]Field, session *fieldSet, key string) (*fieldSet, error) {
+	s := &fieldSet{slots: map[string]int{}}
+	if session != nil {
+		s.drawers, s.slots, s.shared = slices.Clone(session.drawers), maps.Clone(session.slots), len(session.drawers)
+	}
 	waiting := make([]string, 0, len(given))
 	for name := range given {
+		if _, taken := s.slots[name]; taken {
+			return nil, bad(key+".fields."+name, "is the name of a field of the session; give it another")
+		}
 		waiting = append(waiting, name)
 	}
 	sort.Strings(waiting)
-	s := &fieldSet{slots: map[string]int{}}
 	for len(waiting) > 0 {
 		// The first that can be compiled; if they all wait for each other, the first says so.
-		next := 0
-		for i, name := range waiting {
-			if s.ready(given[name]) {
-				next = i
-				break
-			}
-		}
+		next := max(0, slices.IndexFunc(waiting, func(name string) bool { return s.ready(given[name]) }))
 		name := waiting[next]
 		field := given[name]
 		d, err := compileField(&field, key+".fields."+name, s)
@@ -143,7 +152,7 @@ func compileFields(given map[string]Field, key string) (*fieldSet, error) {
 		}
 		s.slots[name] = len(s.drawers)
 		s.drawers = append(s.drawers, d)
-		waiting = append(waiting[:next], waiting[next+1:]...)
+		waiting = slices.Delete(waiting, next, next+1)
 	}
 	return s, nil
 }

@@ -26,7 +26,7 @@ func draws(t testing.TB, fields string) *drawn {
 	if err := json.Unmarshal([]byte(fields), &given); err != nil {
 		t.Fatalf("%v in %s", err, fields)
 	}
-	set, err := compileFields(given, "op")
+	set, err := compileFields(given, nil, "op")
 	if err != nil {
 		t.Fatalf("%v in %s", err, fields)
 	}
@@ -37,8 +37,8 @@ func draws(t testing.TB, fields string) *drawn {
 // request draws all fields of request n.
 func (d *drawn) request(n uint64) {
 	d.source.Seed(7, n*0x9e3779b97f4a7c15)
-	d.values.n = n
-	d.set.draw(&d.values)
+	d.values.begin(n, d.values.random)
+	d.values.draw(d.set.drawers)
 }
 
 func (d *drawn) text(name string) string { return string(d.values.of(d.set.slots[name])) }
@@ -241,6 +241,50 @@ func TestSequencesArePureFunctionsOfTheNumber(t *testing.T) {
 	}
 }
 
+func TestAllStepsOfASessionHaveItsFields(t *testing.T) {
+	plan := parse(t, `{"target":"http://127.0.0.1:1","arrival":{"process":"constant","rate":1},"duration_s":1,"operations":[{"name":"other","path":"/"},
+	 {"name":"visit","fields":{"user":{"kind":"integer","min":0,"max":99}},"steps":[{"name":"login","path":"/{user}"},
+	 {"name":"book","path":"/{user}/{friend}/{hotel}","think":{"min_s":0,"max_s":1},
+	  "fields":{"friend":{"kind":"integer","min":0,"max":99,"not":"user"},"hotel":{"kind":"integer","min":1,"max":4}}}]}]}`)
+	m, hotels, sessions := newMix(plan), map[string]int{}, 0
+	for n := range uint64(4000) {
+		r := request{n: n}
+		if err := m.make(&r); err != nil {
+			t.Fatal(err)
+		}
+		if r.begins == nil {
+			continue
+		}
+		s := &session{operation: r.begins, n: n, step: 1}
+		m.make(&request{n: n + 1}) // other requests come between
+		data, think := m.later(nil, s)
+		again, _ := newMix(plan).later(nil, s) // on another thread
+		var user, same, friend, hotel int
+		if _, err := fmt.Sscanf(string(r.data)+string(data[4:]), "GET /%d HTTP/1.1\r\nHost: 127.0.0.1:1\r\n\r\n/%d/%d/%d ", &user, &same, &friend, &hotel); err != nil {
+			t.Fatalf("%v in %q and %q", err, r.data, data)
+		}
+		if same != user || friend == user || string(again) != string(data) || think < 0 || think > 1e9 {
+			t.Fatalf("%q, %q, again %q, think %d", r.data, data, again, think)
+		}
+		hotels[fmt.Sprint(hotel)]++
+		sessions++
+	}
+	fits(t, hotels, evenly(numbers(1, 4)))
+	fits(t, map[string]int{"visit": sessions, "other": 4000 - sessions}, evenly([]string{"visit", "other"}))
+}
+
+func TestAStepMayNotHideAFieldOfItsSession(t *testing.T) {
+	user := map[string]Field{"user": {Kind: "sequence"}}
+	session, err := compileFields(user, nil, "op")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "op.steps[0].fields.user: is the name of a field of the session; give it another"
+	if _, err := compileFields(user, session, "op.steps[0]"); err == nil || err.Error() != want {
+		t.Errorf("got %v\nwant %s", err, want)
+	}
+}
+
 func TestMistakesInFieldsNameTheKey(t *testing.T) {
 	for _, c := range []struct{ field, key, says string }{
 		{`{"kind":"float"}`, "f.kind", `"float" is not known; give integer, decimal, choice, zipf, text, sequence, file, repeat or date`},
@@ -284,7 +328,7 @@ func TestMistakesInFieldsNameTheKey(t *testing.T) {
 		 "r":{"kind":"repeat","of":"i","min":1,"max":2},"long":{"kind":"text","length":1048576}}`), &given); err != nil {
 			t.Fatalf("%v in %s", err, c.field)
 		}
-		_, err := compileFields(given, "op")
+		_, err := compileFields(given, nil, "op")
 		var mistake *PlanError
 		if !errors.As(err, &mistake) || mistake.Key != "op.fields."+c.key || mistake.Problem != c.says {
 			t.Errorf("got %q\nwant op.fields.%s: %s\nfor %s", err, c.key, c.says, c.field)
@@ -310,7 +354,7 @@ func FuzzFields(f *testing.F) {
 				delete(given, name) // reads what is on the disk
 			}
 		}
-		set, err := compileFields(given, "op")
+		set, err := compileFields(given, nil, "op")
 		if err != nil {
 			return
 		}

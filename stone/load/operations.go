@@ -34,12 +34,16 @@ func (p *Plan) compile(op *Operation, key string) (*operation, error) {
 		if op.Path == "" {
 			return nil, bad(key, "give a path, or steps")
 		}
-		s, err := p.compileStep(op.Name, &op.Request, nil, key)
+		s, err := p.compileStep(op.Name, &op.Request, nil, nil, key)
 		o.steps = []*step{s}
 		return o, err
 	}
 	if op.given() {
-		return nil, bad(key, "has steps: method, path, headers, body, fields and expect belong to them")
+		return nil, bad(key, "has steps: method, path, headers, body and expect belong to them")
+	}
+	shared, err := compileFields(op.Fields, nil, key)
+	if err != nil {
+		return nil, err
 	}
 	var extracted []string
 	seen := map[string]bool{}
@@ -52,7 +56,7 @@ func (p *Plan) compile(op *Operation, key string) (*operation, error) {
 			return nil, bad(key+".name", "%q is there twice", given.Name)
 		}
 		seen[given.Name] = true
-		s, err := p.compileStep(op.Name+"."+given.Name, &given.Request, extracted, key)
+		s, err := p.compileStep(op.Name+"."+given.Name, &given.Request, shared, extracted, key)
 		if err != nil {
 			return nil, err
 		}
@@ -69,13 +73,13 @@ func (p *Plan) compile(op *Operation, key string) (*operation, error) {
 	return o, nil
 }
 
-func (p *Plan) compileStep(name string, given *Request, extracted []string, key string) (*step, error) {
+func (p *Plan) compileStep(name string, given *Request, session *fieldSet, extracted []string, key string) (*step, error) {
 	if err := given.check(key, p.Protocol); err != nil {
 		return nil, err
 	}
 	s := &step{kind: &kind{name: name, headOnly: given.Method == "HEAD"}}
 	var err error
-	if s.template, err = compileTemplate(given, p.host, key, extracted, p.Policy == newPolicy); err != nil {
+	if s.template, err = compileTemplate(given, p.host, key, session, extracted, p.Policy == newPolicy); err != nil {
 		return nil, err
 	}
 	if s.kind.expect, err = compileExpect(given.Expect, key+".expect"); err != nil {
@@ -156,7 +160,8 @@ func (m *mix) operation(n uint64) *operation {
 // make renders the first step of request r.n.
 func (m *mix) make(r *request) error {
 	o := m.operation(r.n)
-	m.scratch.n, m.scratch.random = r.n, m.random
+	m.scratch.begin(r.n, m.random)
+	m.scratch.draw(o.steps[0].fields.drawers)
 	r.data, r.op = o.steps[0].render(r.data[:0], &m.scratch, nil), o.first
 	if len(o.steps) > 1 {
 		r.begins = o
@@ -164,12 +169,17 @@ func (m *mix) make(r *request) error {
 	return nil
 }
 
-// later renders a later step of a session, and draws the pause before it, in ns.
+// later renders a later step of a session, and draws the pause before it, in ns. The session's own fields are
+// drawn again, from the random numbers of the first step, and so come out the same.
 func (m *mix) later(to []byte, s *session) (data []byte, think int64) {
-	m.at(s.n, s.step)
-	m.scratch.n, m.scratch.random = s.n, m.random
 	step := s.operation.steps[s.step]
+	fields, shared := step.fields.drawers, step.fields.shared
+	m.operation(s.n)
+	m.scratch.begin(s.n, m.random)
+	m.scratch.draw(fields[:shared])
+	m.at(s.n, s.step)
 	think = step.think.draw(m.random)
+	m.scratch.draw(fields[shared:])
 	return step.render(to, &m.scratch, s.values), think
 }
 

@@ -225,9 +225,9 @@ func (r *Request) check(key, protocol string) error {
 	return nil
 }
 
-// given says whether any key of the request is.
+// given says whether any key of the request is, except fields, which the steps of a session may share.
 func (r *Request) given() bool {
-	return r.Method != "" || r.Path != "" || r.Headers != nil || r.Body != "" || r.Fields != nil || r.Expect != nil
+	return r.Method != "" || r.Path != "" || r.Headers != nil || r.Body != "" || r.Expect != nil
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

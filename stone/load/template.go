@@ -30,12 +30,13 @@ var placeholder = regexp.MustCompile(`\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 // extractedLength is what the longest extracted value is taken to be, where memory is planned.
 const extractedLength = 512
 
-// compileTemplate checks one request of the plan; key is its place, extracted the values that earlier steps leave,
-// and with `closing` every request says that it is its connection's last.
-func compileTemplate(op *Request, host, key string, extracted []string, closing bool) (*template, error) {
+// compileTemplate checks one request of the plan; key is its place, session the fields that all its steps share,
+// extracted the values that earlier steps leave, and with `closing` every request says that it is its connection's
+// last.
+func compileTemplate(op *Request, host, key string, session *fieldSet, extracted []string, closing bool) (*template, error) {
 	t := &template{}
 	var err error
-	if t.fields, err = compileFields(op.Fields, key); err != nil {
+	if t.fields, err = compileFields(op.Fields, session, key); err != nil {
 		return nil, err
 	}
 	slots := maps.Clone(t.fields.slots)
@@ -133,14 +134,10 @@ func (t *template) finish() {
 	}
 }
 
-// render appends the whole request; each field is drawn once, in slot order. extracted has the values that earlier
-// steps left.
+// render appends the whole request, whose fields are drawn. extracted has the values that earlier steps left.
 func (t *template) render(to []byte, v *values, extracted [][]byte) []byte {
 	if t.static != nil {
 		return append(to, t.static...)
-	}
-	if v.random != nil {
-		t.fields.draw(v)
 	}
 	for _, value := range extracted {
 		v.text = append(v.text, value...)

@@ -1,0 +1,89 @@
+package transport
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"net"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// tlsConfig is the TLS of all connections; for HTTP/2 and gRPC it asks for h2 in the handshake (ALPN).
+func tlsConfig(given TLS, host, protocol string) (*tls.Config, error) {
+	config := &tls.Config{ServerName: given.ServerName, InsecureSkipVerify: given.Insecure, NextProtos: []string{"h2"}}
+	if config.ServerName == "" {
+		config.ServerName = host
+	}
+	if protocol == HTTP1 {
+		config.NextProtos = []string{"http/1.1"}
+	}
+	if given.CA != "" {
+		text, err := os.ReadFile(given.CA)
+		if err != nil {
+			return nil, fmt.Errorf("tls.ca: cannot read the authorities' certificates: %w", err)
+		}
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(text) {
+			return nil, fmt.Errorf("tls.ca: %s holds no certificate; give a PEM file", given.CA)
+		}
+	}
+	return config, nil
+}
+
+// connector makes the connections of one Caller, one after another.
+type connector struct {
+	dialer  net.Dialer
+	address string
+	config  *tls.Config // nil without TLS
+}
+
+// connector's sessions are resumed when a lost connection is made again, as any client does; but with a
+// connection for each call every call is to be a stranger's.
+func (d *Dialer) connector(address string) *connector {
+	c := &connector{address: address, config: d.config, dialer: net.Dialer{KeepAlive: -1}}
+	c.dialer.Control = func(_, _ string, raw syscall.RawConn) error {
+		return giveUpAfter(raw, d.settings.Timeout.Milliseconds())
+	}
+	if d.config != nil && !d.settings.NewPerRequest {
+		c.config = d.config.Clone()
+		c.config.ClientSessionCache = tls.NewLRUClientSessionCache(1)
+	}
+	return c
+}
+
+// giveUpAfter has the kernel break a connection whose bytes nobody acknowledges for so long: streams of HTTP/2 and
+// gRPC would else time out one after another on a connection whose other end is gone.
+func giveUpAfter(raw syscall.RawConn, ms int64) (err error) {
+	failed := raw.Control(func(fd uintptr) {
+		err = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(max(ms, 1)))
+	})
+	if failed != nil {
+		return failed
+	}
+	return err
+}
+
+// connect makes a TCP connection and, if asked for, TLS on it. Every error is an Error or a failure.
+func (c *connector) connect(ctx context.Context) (net.Conn, error) {
+	plain, err := c.dialer.DialContext(ctx, "tcp", c.address)
+	if err != nil {
+		return nil, &failure{kindOf(err, connectKind), err}
+	}
+	if c.config == nil {
+		return plain, nil
+	}
+	conn := tls.Client(plain, c.config)
+	if err = conn.HandshakeContext(ctx); err != nil {
+		_ = plain.Close()
+		return nil, &failure{kindOf(err, handshakeKind), err}
+	}
+	if c.config.NextProtos[0] == "h2" && conn.ConnectionState().NegotiatedProtocol != "h2" {
+		_ = plain.Close()
+		return nil, noHTTP2
+	}
+	return conn, nil
+}

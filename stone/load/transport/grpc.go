@@ -1,0 +1,162 @@
+package transport
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+)
+
+// window is the flow-control window of connections and streams. A fixed one spares the pings with which gRPC else
+// estimates the bandwidth: two more packets for most calls.
+const window = 1 << 20
+
+// rpc carries gRPC calls over one connection, which grpc-go makes anew when it is lost.
+type rpc struct {
+	dialer *Dialer
+	link   *link
+	conn   *grpc.ClientConn // nil with a connection for each call
+	ended  context.Context  // done once the caller is closed
+	end    context.CancelFunc
+}
+
+func dialGRPC(ctx context.Context, d *Dialer, address string) (Caller, error) {
+	c := &rpc{dialer: d, link: &link{connector: d.connector(address)}}
+	c.ended, c.end = context.WithCancel(context.Background())
+	conn, err := c.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err = d.schema.learn(ctx, reflect(conn)); err != nil {
+		_ = conn.Close()
+		return nil, grpcFailure(err)
+	}
+	if d.settings.NewPerRequest {
+		return c, conn.Close() // it was to see whether one can be made
+	}
+	c.conn = conn
+	return c, nil
+}
+
+// connect makes a connection and waits until it is there.
+func (c *rpc) connect(ctx context.Context) (*grpc.ClientConn, error) {
+	conn, err := grpc.NewClient("passthrough:///"+c.link.connector.address,
+		grpc.WithContextDialer(c.link.connect), grpc.WithTransportCredentials(c.link), grpc.WithAuthority(c.dialer.host),
+		grpc.WithNoProxy(), grpc.WithDisableServiceConfig(), grpc.WithDisableHealthCheck(), grpc.WithDisableRetry(),
+		grpc.WithIdleTimeout(0), grpc.WithStaticStreamWindowSize(window), grpc.WithStaticConnWindowSize(window),
+		// While it cannot connect calls fail at once; a server that is back is to be noticed soon.
+		grpc.WithConnectParams(grpc.ConnectParams{MinConnectTimeout: c.dialer.settings.Timeout,
+			Backoff: backoff.Config{BaseDelay: 10 * time.Millisecond, Multiplier: 2, Jitter: 0.2, MaxDelay: 100 * time.Millisecond}}),
+	)
+	if err != nil {
+		return nil, because(err)
+	}
+	conn.Connect()
+	for state := conn.GetState(); state != connectivity.Ready; state = conn.GetState() {
+		switch {
+		case state == connectivity.TransientFailure:
+			err = c.link.reason()
+		case !conn.WaitForStateChange(ctx, state):
+			err = because(ctx.Err())
+		}
+		if err != nil {
+			_ = conn.Close()
+			return nil, err
+		}
+	}
+	return conn, nil
+}
+
+// Call sends the message that the request's body describes to the method that its path names.
+func (c *rpc) Call(ctx context.Context, request []byte) (answer Answer, err error) {
+	ready, err := c.dialer.schema.prepare(request)
+	if err != nil {
+		return Answer{Detail: err.Error()}, noMessage
+	}
+	if conn := c.conn; conn != nil {
+		answer, err = c.invoke(ctx, conn, ready)
+	} else {
+		answer, err = c.callAlone(ctx, ready)
+	}
+	if err != nil {
+		answer.Detail, err = err.Error(), KindOf(err)
+	}
+	return answer, err
+}
+
+// callAlone makes a connection for one call.
+func (c *rpc) callAlone(ctx context.Context, ready prepared) (Answer, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(c.ended, cancel)()
+	alone := &rpc{dialer: c.dialer, link: &link{connector: c.link.connector}}
+	conn, err := alone.connect(ctx)
+	if err != nil {
+		return Answer{}, err
+	}
+	defer conn.Close()
+	return alone.invoke(ctx, conn, ready)
+}
+
+func (c *rpc) invoke(ctx context.Context, conn *grpc.ClientConn, ready prepared) (answer Answer, err error) {
+	got := reply{whole: c.dialer.settings.Limit > 0}
+	var header, trailer metadata.MD
+	options := []grpc.CallOption{grpc.ForceCodecV2(wire{})}
+	if got.whole {
+		options = append(options, grpc.Header(&header), grpc.Trailer(&trailer))
+	}
+	if len(ready.metadata) > 0 {
+		ctx = metadata.NewOutgoingContext(ctx, ready.metadata)
+	}
+	err = conn.Invoke(ctx, ready.method.path, ready.message, &got, options...)
+	answer.Header, answer.Size = headerLines(http.Header(metadata.Join(header, trailer))), int64(got.size)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return answer, &failure{KindOf(ctx.Err()), err}
+	case status.Code(err) == codes.Unavailable && c.link.last() != nil:
+		return answer, c.link.last()
+	case err != nil:
+		return answer, grpcFailure(err)
+	}
+	answer.Status = http.StatusOK
+	if got.whole {
+		if answer.Body, err = ready.method.decode(got.data); err != nil {
+			return answer, &failure{badMessage, err}
+		}
+		answer.Body = answer.Body[:min(int64(len(answer.Body)), c.dialer.settings.Limit)]
+	}
+	return answer, nil
+}
+
+func (c *rpc) Close() error {
+	if c.end(); c.conn != nil {
+		return c.conn.Close()
+	}
+	return nil
+}
+
+// statusNames are the codes of gRPC as kinds of failure.
+var statusNames = func() (names [17]Error) {
+	for code := range names {
+		names[code] = Error("grpc " + codes.Code(code).String())
+	}
+	return names
+}()
+
+// grpcFailure makes of a gRPC status a kind of its code, with its message besides.
+func grpcFailure(err error) error {
+	said, is := status.FromError(err)
+	if !is {
+		return because(err)
+	}
+	if code := int(said.Code()); code < len(statusNames) {
+		return &failure{statusNames[code], err}
+	}
+	return &failure{statusNames[codes.Unknown], err}
+}

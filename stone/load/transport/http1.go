@@ -1,0 +1,123 @@
+package transport
+
+import (
+	"context"
+	"net"
+	"sync"
+	"time"
+)
+
+// http1 carries one call at a time; the bytes of a request go out as they are.
+type http1 struct {
+	connector *connector
+	settings  *Settings
+	turn      chan struct{} // holds a token while a call is under way
+
+	mutex  sync.Mutex // guards what Close looks at
+	line   *line      // nil if there is no connection
+	closed bool
+}
+
+func dialHTTP1(ctx context.Context, d *Dialer, address string) (Caller, error) {
+	c := &http1{connector: d.connector(address), settings: &d.settings, turn: make(chan struct{}, 1)}
+	if _, err := c.connect(ctx); err != nil {
+		return nil, err
+	}
+	if d.settings.NewPerRequest {
+		c.drop() // it was to see whether one can be made
+	}
+	return c, nil
+}
+
+// Call sends the request over the connection there is, or over a new one if that has been closed meanwhile.
+func (c *http1) Call(ctx context.Context, request []byte) (Answer, error) {
+	select {
+	case c.turn <- struct{}{}:
+		defer func() { <-c.turn }()
+	case <-ctx.Done():
+		return Answer{}, KindOf(ctx.Err())
+	}
+	l, err := c.usable(ctx)
+	if err != nil {
+		return Answer{Detail: err.Error()}, KindOf(err)
+	}
+	stop := context.AfterFunc(ctx, l.interrupt)
+	answer, again, err := l.exchange(request, c.settings.Limit)
+	if !stop() || !again || c.settings.NewPerRequest {
+		c.drop()
+	}
+	if err == nil {
+		return answer, nil
+	}
+	kind := KindOf(err)
+	if kind == Timeout && ctx.Err() != nil {
+		kind = KindOf(ctx.Err())
+	}
+	answer.Detail = err.Error()
+	return answer, kind
+}
+
+// usable returns the connection, or a new one if it is gone.
+func (c *http1) usable(ctx context.Context) (*line, error) {
+	if l := c.line; l != nil {
+		if l.quiet() {
+			return l, nil
+		}
+		c.drop()
+	}
+	return c.connect(ctx)
+}
+
+func (c *http1) connect(ctx context.Context) (*line, error) {
+	conn, err := c.connector.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	l, err := newLine(conn)
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	switch {
+	case err != nil:
+		_ = conn.Close()
+		return nil, err
+	case c.closed:
+		l.close()
+		return nil, Closed
+	}
+	c.line = l
+	return l, nil
+}
+
+// drop ends the connection; the next call makes a new one.
+func (c *http1) drop() {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if c.line != nil {
+		c.line.close()
+		c.line = nil
+	}
+}
+
+func (c *http1) Close() error {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if c.closed = true; c.line != nil {
+		c.line.close()
+	}
+	return nil
+}
+
+// longAgo, as a deadline, ends reads and writes that wait.
+var longAgo = time.Unix(1, 0)
+
+func (l *line) interrupt() { _ = l.conn.SetDeadline(longAgo) }
+
+// close ends the connection without waiting for the other side, which TLS would else tell first.
+func (l *line) close() {
+	l.interrupt()
+	if layered, ok := l.conn.(interface{ NetConn() net.Conn }); ok {
+		_ = layered.NetConn().Close()
+		return
+	}
+	_ = l.conn.Close()
+}

@@ -1,0 +1,199 @@
+package transport
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+)
+
+// http2 carries many calls at a time over one connection, by net/http's client of a single connection. Calls
+// beyond the server's limit of streams wait there for their turn.
+type http2 struct {
+	dialer    *Dialer
+	address   string
+	transport *http.Transport
+	ended     context.Context // done once the caller is closed
+	end       context.CancelFunc
+
+	mutex   sync.Mutex
+	live    *http.ClientConn // nil if there is none that takes calls
+	attempt *attempt         // nil if none is under way
+}
+
+// attempt is the making of a connection. It is no single call's: it goes on when the call that began it gives up,
+// else calls near their deadlines would break off one attempt after another.
+type attempt struct {
+	done chan struct{}
+	conn *http.ClientConn
+	err  error
+}
+
+func dialHTTP2(ctx context.Context, d *Dialer, address string) (Caller, error) {
+	connector := d.connector(address)
+	connect := func(ctx context.Context, _, _ string) (net.Conn, error) { return connector.connect(ctx) }
+	c := &http2{dialer: d, address: address, transport: &http.Transport{
+		DialContext: connect, DialTLSContext: connect, Protocols: new(http.Protocols),
+		DisableCompression: true, MaxResponseHeaderBytes: headMost,
+	}}
+	c.transport.Protocols.SetHTTP2(true)
+	c.transport.Protocols.SetUnencryptedHTTP2(true)
+	c.ended, c.end = context.WithCancel(context.Background())
+	conn, err := c.dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if d.settings.NewPerRequest {
+		return c, conn.Close() // it was to see whether one can be made
+	}
+	c.live = conn
+	return c, nil
+}
+
+func (c *http2) dial(ctx context.Context) (*http.ClientConn, error) {
+	conn, err := c.transport.NewClientConn(ctx, c.dialer.scheme, c.address)
+	if err != nil {
+		return nil, because(err)
+	}
+	return conn, nil
+}
+
+// Call sends the request on a stream of its own. If the server says that it has not taken it (it is about to close the
+// connection, or has told its limit of streams too late) the call goes once more, over a new connection if need be.
+func (c *http2) Call(ctx context.Context, request []byte) (answer Answer, err error) {
+	parsed, body, err := c.dialer.parse(request)
+	if err != nil {
+		return answer, KindOf(err)
+	}
+	parsed = parsed.WithContext(ctx)
+	if c.dialer.settings.NewPerRequest {
+		answer, err = c.callAlone(parsed, body)
+	} else if answer, err = c.callShared(parsed, body); err != nil && notTaken(err) {
+		answer, err = c.callShared(parsed, body)
+	}
+	if err != nil {
+		answer.Detail, err = err.Error(), KindOf(err)
+	}
+	return answer, err
+}
+
+// callShared uses the caller's connection.
+func (c *http2) callShared(request *http.Request, body []byte) (Answer, error) {
+	conn, err := c.connection(request.Context())
+	if err != nil {
+		return Answer{}, err
+	}
+	answer, err := c.exchange(conn, request, body)
+	if err != nil && notTaken(err) && !refused(err) {
+		c.retire(conn)
+	}
+	return answer, err
+}
+
+// callAlone makes a connection for one call.
+func (c *http2) callAlone(request *http.Request, body []byte) (Answer, error) {
+	ctx, cancel := context.WithCancel(request.Context())
+	defer cancel()
+	defer context.AfterFunc(c.ended, cancel)()
+	conn, err := c.dial(ctx)
+	if err != nil {
+		return Answer{}, err
+	}
+	defer conn.Close()
+	return c.exchange(conn, request.WithContext(ctx), body)
+}
+
+func (c *http2) exchange(conn *http.ClientConn, request *http.Request, body []byte) (answer Answer, err error) {
+	if len(body) > 0 {
+		request.Body, request.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	}
+	response, err := conn.RoundTrip(request)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return answer, noAnswer
+	}
+	if err != nil {
+		return answer, err
+	}
+	defer response.Body.Close()
+	answer.Status = response.StatusCode
+	limit := c.dialer.settings.Limit
+	if limit > 0 {
+		answer.Header = headerLines(response.Header)
+	}
+	answer.Body, answer.Size, err = readBody(response.Body, limit)
+	return answer, err
+}
+
+// notTaken says whether the server has promised that it did nothing about a request: net/http's words for a
+// connection that was closed or told to go away before it, and a refused stream (RFC 9113, section 8.7).
+func notTaken(err error) bool {
+	text := err.Error()
+	return refused(err) || strings.HasSuffix(text, "client conn not usable") || strings.HasSuffix(text, "client conn could not be established") ||
+		strings.HasSuffix(text, "received Server's graceful shutdown GOAWAY")
+}
+
+func refused(err error) bool {
+	var stream streamError
+	return errors.As(err, &stream) && resetKind(stream.Code) == refusedStream
+}
+
+// connection returns the one there is, or makes one.
+func (c *http2) connection(ctx context.Context) (*http.ClientConn, error) {
+	c.mutex.Lock()
+	if c.live != nil && c.live.Err() == nil {
+		defer c.mutex.Unlock()
+		return c.live, nil
+	}
+	if c.attempt == nil {
+		c.attempt = &attempt{done: make(chan struct{})}
+		go c.connect(c.attempt)
+	}
+	current := c.attempt
+	c.mutex.Unlock()
+	select {
+	case <-current.done:
+		return current.conn, current.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (c *http2) connect(current *attempt) {
+	ctx, cancel := context.WithTimeout(c.ended, c.dialer.settings.Timeout)
+	defer cancel()
+	conn, err := c.dial(ctx)
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if err == nil && c.ended.Err() != nil {
+		_ = conn.Close()
+		conn, err = nil, Closed
+	}
+	c.live, c.attempt = conn, nil
+	current.conn, current.err = conn, err
+	close(current.done)
+}
+
+// retire has the next call make a new connection. What is under way on the old one goes on, and it is closed after.
+func (c *http2) retire(conn *http.ClientConn) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if c.live == conn {
+		c.live = nil
+	}
+	if conn.InFlight() == 0 {
+		_ = conn.Close()
+	}
+}
+
+func (c *http2) Close() error {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if c.end(); c.live != nil {
+		return c.live.Close()
+	}
+	return nil
+}

@@ -1,0 +1,111 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	reflection "google.golang.org/grpc/reflection/grpc_reflection_v1"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/descriptorpb"
+)
+
+// versions of the reflection service, the newer first; their messages are the same.
+var versions = []string{
+	reflection.ServerReflection_ServerReflectionInfo_FullMethodName,
+	strings.Replace(reflection.ServerReflection_ServerReflectionInfo_FullMethodName, ".v1.", ".v1alpha.", 1),
+}
+
+// reflect asks a server what it serves (gRPC server reflection, v1 or v1alpha).
+func reflect(conn grpc.ClientConnInterface) func(context.Context) (*descriptorpb.FileDescriptorSet, error) {
+	return func(ctx context.Context) (*descriptorpb.FileDescriptorSet, error) {
+		var failed error
+		for _, version := range versions {
+			set, err := reflectBy(ctx, conn, version)
+			if status.Code(err) != codes.Unimplemented {
+				return set, err
+			}
+			failed = err
+		}
+		return nil, &failure{noReflection, failed}
+	}
+}
+
+func reflectBy(ctx context.Context, conn grpc.ClientConnInterface, version string) (*descriptorpb.FileDescriptorSet, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stream, err := conn.NewStream(ctx, &reflection.ServerReflection_ServiceDesc.Streams[0], version)
+	if err != nil {
+		return nil, err
+	}
+	asked := &inquiry{stream: stream, files: map[string]*descriptorpb.FileDescriptorProto{}}
+	list := &reflection.ServerReflectionRequest{MessageRequest: &reflection.ServerReflectionRequest_ListServices{}}
+	answer, err := asked.ask(list)
+	if err != nil {
+		return nil, err
+	}
+	for _, service := range answer.GetListServicesResponse().GetService() {
+		symbol := &reflection.ServerReflectionRequest_FileContainingSymbol{FileContainingSymbol: service.GetName()}
+		if err := asked.fetch(&reflection.ServerReflectionRequest{MessageRequest: symbol}); err != nil {
+			return nil, &failure{noReflection, fmt.Errorf("service %s: %w", service.GetName(), err)}
+		}
+	}
+	set := &descriptorpb.FileDescriptorSet{}
+	for _, file := range asked.files {
+		set.File = append(set.File, file)
+	}
+	return set, nil
+}
+
+// inquiry is one conversation with a reflection service, and the files it has given.
+type inquiry struct {
+	stream grpc.ClientStream
+	files  map[string]*descriptorpb.FileDescriptorProto
+}
+
+func (i *inquiry) ask(request *reflection.ServerReflectionRequest) (*reflection.ServerReflectionResponse, error) {
+	answer := &reflection.ServerReflectionResponse{}
+	if err := i.stream.SendMsg(request); err != nil && status.Code(err) != codes.Unknown { // io.EOF: the answer says why
+		return nil, err
+	}
+	if err := i.stream.RecvMsg(answer); err != nil {
+		return nil, err
+	}
+	if said := answer.GetErrorResponse(); said != nil {
+		return nil, errors.New(said.GetErrorMessage())
+	}
+	return answer, nil
+}
+
+// fetch takes the files of an answer, and then those that they import.
+func (i *inquiry) fetch(request *reflection.ServerReflectionRequest) error {
+	answer, err := i.ask(request)
+	if err != nil {
+		return err
+	}
+	var imports []string
+	for _, wire := range answer.GetFileDescriptorResponse().GetFileDescriptorProto() {
+		file := &descriptorpb.FileDescriptorProto{}
+		if err := proto.Unmarshal(wire, file); err != nil {
+			return err
+		}
+		if i.files[file.GetName()] == nil {
+			i.files[file.GetName()] = file
+			imports = append(imports, file.GetDependency()...)
+		}
+	}
+	for _, name := range imports {
+		if i.files[name] != nil {
+			continue
+		}
+		byName := &reflection.ServerReflectionRequest_FileByFilename{FileByFilename: name}
+		if err := i.fetch(&reflection.ServerReflectionRequest{MessageRequest: byName}); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}

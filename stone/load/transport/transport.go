@@ -1,0 +1,130 @@
+// Package transport carries requests over everything but plain HTTP/1.1, which the load generator's own epoll
+// loop drives: HTTP/1.1 over TLS, HTTP/2 (TLS and prior knowledge) and gRPC.
+//
+// A Dialer is made once for a run. Each Caller from it is one connection to one address. Whatever the
+// protocol, a request comes as the bytes of one HTTP/1.1 request, so that workloads and scripts need not know
+// how they travel. Requests are never repeated, unless the server has said that it did not take them.
+package transport
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/url"
+	"time"
+)
+
+// Protocols that a Dialer speaks.
+const (
+	HTTP1 = "http/1.1"
+	HTTP2 = "http/2"
+	GRPC  = "grpc"
+)
+
+// Settings say what to speak, with whom and how; they are the same for all connections of a run.
+type Settings struct {
+	Protocol      string        // HTTP1, HTTP2 or GRPC
+	Target        string        // scheme://host[:port]; https is TLS, and its host is what a certificate must be for
+	TLS           TLS           // with https only
+	Descriptors   string        // gRPC: path of a FileDescriptorSet; empty: ask the server (reflection)
+	Timeout       time.Duration // for making a connection, more than 0; a call's own is its context's deadline
+	NewPerRequest bool          // a connection for each call, which counts its set-up
+	Limit         int64         // bytes of a body to keep, the rest is counted; 0: keep neither body nor header
+}
+
+// TLS says whom to trust. Certificates are checked unless Insecure is set.
+type TLS struct {
+	CA         string `json:"ca"`          // path of the authorities' certificates (PEM); empty: the system's
+	ServerName string `json:"server_name"` // the name that the certificate must be for; empty: the target's host
+	Insecure   bool   `json:"insecure"`    // accept any certificate
+}
+
+// Answer is what came back, whole.
+type Answer struct {
+	Status int    // of HTTP; 200 for a gRPC call that went well
+	Header []byte // "Name: value\r\n" lines; empty if Settings.Limit is 0
+	Body   []byte // its first Settings.Limit bytes; of gRPC the message as JSON
+	Size   int64  // bytes of the body, kept or not; of gRPC those of the message as it travelled
+	Detail string // with an error only: what is known of it in full, to show as an example
+}
+
+// Caller is one connection. If it is lost, the next call makes it anew.
+type Caller interface {
+	// Call sends one request and waits for the whole answer, until the context's deadline. HTTP/2 and gRPC take
+	// many calls at a time, HTTP/1.1 one after another. Its error is an Error, which can be compared and counted;
+	// any status is an answer, not an error.
+	Call(ctx context.Context, request []byte) (Answer, error)
+	// Close ends the connection and the calls under way. No call may follow.
+	Close() error
+}
+
+// Dialer makes the connections of a run.
+type Dialer struct {
+	settings Settings
+	scheme   string
+	host     string      // host[:port] of the target, the :authority of requests
+	config   *tls.Config // nil without TLS
+	schema   *schema     // of gRPC only
+}
+
+// New checks the settings and reads the files they name. Its errors are for whoever wrote the settings.
+func New(settings Settings) (*Dialer, error) {
+	target, err := url.Parse(settings.Target)
+	if err != nil || target.Scheme != "http" && target.Scheme != "https" || target.Hostname() == "" {
+		return nil, fmt.Errorf("target: %q is no address; give one such as https://127.0.0.1:8443", settings.Target)
+	}
+	if settings.Timeout <= 0 {
+		return nil, fmt.Errorf("timeout: %v is not above 0", settings.Timeout)
+	}
+	d := &Dialer{settings: settings, scheme: target.Scheme, host: target.Host}
+	switch settings.Protocol {
+	case HTTP1, HTTP2:
+	case GRPC:
+		if d.schema, err = newSchema(settings.Descriptors); err != nil {
+			return nil, err
+		}
+	default:
+		return nil, fmt.Errorf("protocol: %q is not known; give %s, %s or %s", settings.Protocol, HTTP1, HTTP2, GRPC)
+	}
+	switch {
+	case settings.Protocol != GRPC && settings.Descriptors != "":
+		return nil, fmt.Errorf("descriptors: %s has none; leave them out, or give protocol %s", settings.Protocol, GRPC)
+	case target.Scheme == "https":
+		d.config, err = tlsConfig(settings.TLS, target.Hostname(), settings.Protocol)
+	case settings.TLS != TLS{}:
+		err = errors.New("tls: the target is http://; leave tls out, or give an https:// target")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// Dial connects to one address (host:port), and for gRPC learns the server's methods the first time. Its error
+// tells all in words; KindOf is what to count it as.
+func (d *Dialer) Dial(ctx context.Context, address string) (Caller, error) {
+	ctx, cancel := context.WithTimeout(ctx, d.settings.Timeout)
+	defer cancel()
+	switch d.settings.Protocol {
+	case HTTP1:
+		return dialHTTP1(ctx, d, address)
+	case HTTP2:
+		return dialHTTP2(ctx, d, address)
+	}
+	return dialGRPC(ctx, d, address)
+}
+
+// Check says whether a request can be sent at all: for gRPC that its method is known, takes one message and
+// gives one, and that its body is that message. Without a descriptor file it needs a Dial before it.
+func (d *Dialer) Check(request []byte) error {
+	switch d.settings.Protocol {
+	case HTTP1:
+		return nil // sent as it is
+	case HTTP2:
+		_, _, err := d.parse(request)
+		return err
+	}
+	_, err := d.schema.prepare(request)
+	return err
+}
