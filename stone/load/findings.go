@@ -16,29 +16,28 @@ import (
 // findings are everything that one worker found of its share of a plan. A summary is computed from one part; those of
 // several workers are merged into one before (merge.go). part.json holds it.
 type findings struct {
-	Schema    int               `json:"schema"`
-	Part      Part              `json:"part"`
-	Plan      json.RawMessage   `json:"plan"`     // as given
-	Files     map[string]string `json:"files"`    // SHA-256 of the files that the plan names
-	Arrivals  string            `json:"arrivals"` // digest of the whole schedule
-	Loop      string            `json:"loop"`
-	SLO       *SLO              `json:"slo"`
-	WindowS   float64           `json:"window_s"`
-	FromNs    int64             `json:"from_ns"` // the window, from the start
-	ToNs      int64             `json:"to_ns"`
-	TimeoutNs int64             `json:"timeout_ns"`
-	Started   time.Time         `json:"started"`
-	EndNs     int64             `json:"end_ns"`     // when the last thread ended
-	SlowestNs int64             `json:"slowest_ns"` // the longest latency of an answer
-	Planned   int64             `json:"planned"`
-	Offered   int64             `json:"offered"`
-	Kinds     []kindFindings    `json:"kinds"`
-	Lateness  histogram         `json:"lateness"`
-	Batches   [batches]tenth    `json:"batches"`
-	Series    [steps]slice      `json:"series"`
-	Errors    []ErrorSummary    `json:"errors"`
-	Aborted   *abort            `json:"aborted"`
-	Generator effort            `json:"generator"`
+	Schema int  `json:"schema"`
+	Part   Part `json:"part"`
+	identity
+	Loop      string         `json:"loop"`
+	SLO       *SLO           `json:"slo"`
+	WindowS   float64        `json:"window_s"`
+	FromNs    int64          `json:"from_ns"` // the window, from the start
+	ToNs      int64          `json:"to_ns"`
+	TimeoutNs int64          `json:"timeout_ns"`
+	Started   time.Time      `json:"started"`
+	EndNs     int64          `json:"end_ns"`     // when the last thread ended
+	SlowestNs int64          `json:"slowest_ns"` // the longest latency of an answer
+	Planned   int64          `json:"planned"`
+	Offered   int64          `json:"offered"`
+	Kinds     []kindFindings `json:"kinds"`
+	Lateness  histogram      `json:"lateness"`
+	Batches   [batches]tenth `json:"batches"`
+	Series    [steps]slice   `json:"series"`
+	Errors    []ErrorSummary `json:"errors"`
+	Aborted   *abort         `json:"aborted"`
+	Generator effort         `json:"generator"`
+	ahead     time.Duration  // what the worker's clock is known to be ahead
 }
 
 // kindFindings are what became of the requests of one kind.
@@ -93,7 +92,7 @@ func (h *histogram) UnmarshalText(text []byte) (err error) {
 // findings gathers what the threads found; it fails if a request of the schedule is not accounted for.
 func (r *run) findings(o offers, total *interval) (*findings, error) {
 	f := &findings{
-		Schema: 1, Part: r.plan.part(), Plan: r.plan.given, Loop: r.plan.loop(), SLO: r.plan.SLO,
+		Schema: partSchema, Part: r.plan.part(), identity: r.identity, Loop: r.plan.loop(), SLO: r.plan.SLO,
 		WindowS: r.plan.DurationS, FromNs: r.schedule.from, ToNs: r.schedule.to, TimeoutNs: int64(seconds(r.plan.TimeoutS)),
 		Started: r.clock.start, EndNs: r.end, Planned: r.planned, Offered: o.total, Lateness: histogram{total.lateness},
 		Generator: r.effort(),
@@ -243,8 +242,10 @@ func (r *run) conclude(o offers, c *collector, out string) (*Summary, error) {
 }
 
 const (
+	partSchema  = 1
 	partFile    = "part.json"
 	summaryFile = "summary.json"
+	logFile     = "latency.hlog"
 )
 
 // writeJSON puts a file into place, whole or not at all.

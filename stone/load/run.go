@@ -24,6 +24,7 @@ type run struct {
 	plan      *Plan
 	schedule  schedule
 	catalogue *catalogue
+	identity  identity
 	planned   int64 // requests of the window, 0 for a closed loop
 	clock     clock
 	workers   []*worker
@@ -72,8 +73,14 @@ func newRun(plan *Plan) (*run, error) {
 		}
 	}
 	var err error
-	if r.schedule, err = plan.schedule(); err != nil || plan.Closed != nil {
-		return r, err
+	if r.schedule, err = plan.schedule(); err != nil {
+		return nil, err
+	}
+	if r.identity, err = r.identify(); err != nil {
+		return nil, err
+	}
+	if plan.Closed != nil {
+		return r, nil
 	}
 	if r.planned = r.plannedRequests(); r.planned == 0 {
 		return nil, bad("duration_s", "%g s at %g/s: no request falls into the window; make it longer",
@@ -169,7 +176,7 @@ func (r *run) execute(ctx context.Context, out string, progress io.Writer) (*Sum
 	if err := r.begin(); err != nil {
 		return nil, err
 	}
-	log, err := newIntervalLog(filepath.Join(out, "latency.hlog"), r.clock.start)
+	log, err := newIntervalLog(filepath.Join(out, logFile), r.clock.start)
 	if err != nil {
 		return nil, err
 	}

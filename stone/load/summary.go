@@ -100,16 +100,17 @@ type Series struct {
 // Generator is what the generator itself used: CPU of the process from the first to the last request, and the
 // share of its time in the window that the busiest load thread was busy.
 type Generator struct {
-	CPUS            float64  `json:"cpu_s"`
-	WallS           float64  `json:"wall_s"`
-	CPUUsPerRequest float64  `json:"cpu_us_per_request"`
-	CPUShare        float64  `json:"cpu_share"`
-	Wait            string   `json:"wait"`
-	Threads         int      `json:"threads"`
-	OwnLatenessP99  float64  `json:"own_lateness_p99_ms"` // after a connection was free, too
-	ScriptStarved   int64    `json:"script_starved"`      // times that a request may have been due before it was made
-	ScriptLost      int64    `json:"script_lost"`         // answers that a script's response() never saw
-	Throttled       *float64 `json:"throttled_s"`         // by the own cgroup's CPU limit, of all its threads together; absent where it cannot be known
+	CPUS            float64         `json:"cpu_s"`
+	WallS           float64         `json:"wall_s"`
+	CPUUsPerRequest float64         `json:"cpu_us_per_request"`
+	CPUShare        float64         `json:"cpu_share"`
+	Wait            string          `json:"wait"`
+	Threads         int             `json:"threads"`
+	OwnLatenessP99  float64         `json:"own_lateness_p99_ms"` // after a connection was free, too
+	ScriptStarved   int64           `json:"script_starved"`      // times that a request may have been due before it was made
+	ScriptLost      int64           `json:"script_lost"`         // answers that a script's response() never saw
+	Throttled       *float64        `json:"throttled_s"`         // by the own cgroup's CPU limit, of all its threads together; absent where it cannot be known
+	Workers         []WorkerSummary `json:"workers,omitempty"`   // if there were several
 }
 
 // Aborted says when, in seconds from the start of the window, and why a run was stopped early.

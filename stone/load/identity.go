@@ -1,0 +1,156 @@
+package load
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+)
+
+// identity is what the parts of one run have in common: the plan, the contents of the files that it names, and the
+// schedule that this stone makes of it.
+type identity struct {
+	Plan     json.RawMessage   `json:"plan"`     // as given
+	Files    map[string]string `json:"files"`    // SHA-256 by path
+	Arrivals arrivalSpan       `json:"arrivals"` // of all parts together
+}
+
+// arrivalSpan says how many arrivals a schedule has and when the first and the last are due, ns from the start.
+type arrivalSpan struct {
+	Count   int64 `json:"count"`
+	FirstNs int64 `json:"first_ns"`
+	LastNs  int64 `json:"last_ns"`
+}
+
+// identify reads the plan's files and walks its whole schedule, if other workers will have to agree.
+func (r *run) identify() (identity, error) {
+	id := identity{Plan: r.plan.given, Files: map[string]string{}}
+	if r.plan.Part == nil {
+		return id, nil
+	}
+	for _, path := range r.plan.files() {
+		digest, err := digestFile(path)
+		if err != nil {
+			return id, err
+		}
+		id.Files[path] = digest
+	}
+	if r.plan.Closed != nil {
+		return id, nil
+	}
+	for c := r.schedule.walk(); c.next(); id.Arrivals.Count++ {
+		if id.Arrivals.Count == 0 {
+			id.Arrivals.FirstNs = c.at
+		}
+		id.Arrivals.LastNs = c.at
+	}
+	return id, nil
+}
+
+// files are those that decide what is sent; a worker has its own copy of each.
+func (p *Plan) files() []string {
+	found := map[string]bool{p.Arrival.File: true, p.Descriptors: true}
+	if p.Script != nil {
+		found[p.Script.Path] = true
+	}
+	for _, o := range p.Operations {
+		for _, fields := range append([]Step{{Request: o.Request}}, o.Steps...) {
+			for _, f := range fields.Fields {
+				found[f.Path] = true
+			}
+		}
+	}
+	delete(found, "")
+	return slices.Sorted(maps.Keys(found))
+}
+
+func digestFile(path string) (string, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	digest := sha256.New()
+	if _, err := io.Copy(digest, file); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(digest.Sum(nil)), nil
+}
+
+// ownKeys are the keys of a plan that each worker may have its own value of.
+var ownKeys = []string{"part", "start_unix_ns", "cpus", "metrics", "wait"}
+
+// differs says what is not the same in the identity of another worker; "" if all is.
+func (id *identity) differs(other *identity) (string, error) {
+	keys, err := differentKeys(id.Plan, other.Plan)
+	if err != nil || len(keys) > 0 {
+		return fmt.Sprintf("their plans differ in %s", strings.Join(keys, ", ")), err
+	}
+	for path, digest := range id.Files {
+		if other.Files[path] != digest {
+			return fmt.Sprintf("%s is not the same file for both; copy it", path), nil
+		}
+	}
+	a, b := id.Arrivals, other.Arrivals
+	const rounding = 1000 // ns: processors of different kinds round differently
+	if a.Count != b.Count || max(a.FirstNs-b.FirstNs, b.FirstNs-a.FirstNs, a.LastNs-b.LastNs, b.LastNs-a.LastNs) > rounding {
+		return fmt.Sprintf("their schedules differ (%d arrivals and %d) though their plans are equal; use one version of stone",
+			a.Count, b.Count), nil
+	}
+	return "", nil
+}
+
+// differentKeys are the keys of two plans with different values, apart from each worker's own.
+func differentKeys(a, b json.RawMessage) ([]string, error) {
+	var first, second map[string]json.RawMessage
+	if err := json.Unmarshal(a, &first); err != nil {
+		return nil, fmt.Errorf("the plan: %w", err)
+	}
+	if err := json.Unmarshal(b, &second); err != nil {
+		return nil, fmt.Errorf("the plan: %w", err)
+	}
+	different := map[string]bool{}
+	for key := range first {
+		different[key] = !equalJSON(first[key], second[key])
+	}
+	for key := range second {
+		different[key] = !equalJSON(first[key], second[key])
+	}
+	for _, key := range ownKeys {
+		delete(different, key)
+	}
+	maps.DeleteFunc(different, func(_ string, differs bool) bool { return !differs })
+	return slices.Sorted(maps.Keys(different)), nil
+}
+
+// equalJSON says whether two texts hold the same value, in whatever spelling.
+func equalJSON(a, b json.RawMessage) bool {
+	normal := func(text json.RawMessage) []byte {
+		decoder := json.NewDecoder(bytes.NewReader(text))
+		decoder.UseNumber() // seeds do not fit a float
+		var value any
+		if decoder.Decode(&value) != nil {
+			return nil
+		}
+		out, _ := json.Marshal(value)
+		return out
+	}
+	return bytes.Equal(normal(a), normal(b))
+}
+
+// common is the plan without what is each worker's own.
+func common(plan json.RawMessage) (json.RawMessage, error) {
+	var keys map[string]json.RawMessage
+	if err := json.Unmarshal(plan, &keys); err != nil {
+		return nil, fmt.Errorf("the plan: %w", err)
+	}
+	delete(keys, "part")
+	delete(keys, "start_unix_ns")
+	return json.Marshal(keys)
+}

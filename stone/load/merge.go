@@ -1,0 +1,250 @@
+package load
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// WorkerSummary is what one of several workers did, and how its clock stood against the coordinator's.
+type WorkerSummary struct {
+	Number        int      `json:"number"`
+	Address       string   `json:"address,omitempty"`
+	Sent          int64    `json:"sent"` // warm-up included
+	CPUShare      float64  `json:"cpu_share"`
+	ClockOffsetUs *float64 `json:"clock_offset_us"` // what its clock is ahead; null: nobody measured it
+	ClockErrorUs  *float64 `json:"clock_error_us"`  // the offset is right to within that, either way
+}
+
+// Merge adds up the parts of all workers of a run, each in a folder of its own, and writes summary.json and
+// latency.hlog into the folder out, as one worker would have. It refuses what is not exactly one whole run. What a
+// coordinator knows of the workers comes in `known`, by their numbers; without one it is nil.
+func Merge(out string, folders []string, known []WorkerSummary) (*Summary, error) {
+	for _, folder := range folders {
+		if sameFolder(folder, out) {
+			return nil, fmt.Errorf("%s is the folder of a part; its files would be overwritten; give another folder for the result", out)
+		}
+	}
+	parts, folders, err := readParts(folders)
+	if err != nil {
+		return nil, err
+	}
+	for i, w := range known {
+		if w.ClockOffsetUs != nil {
+			parts[i].ahead = time.Duration(*w.ClockOffsetUs * 1e3)
+		}
+	}
+	if err := agree(parts, folders); err != nil {
+		return nil, err
+	}
+	whole, err := merge(parts)
+	if err != nil {
+		return nil, err
+	}
+	summary, err := whole.summary()
+	if err != nil {
+		return nil, err
+	}
+	summary.Generator.Workers = workerSummaries(parts, known)
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return nil, err
+	}
+	if err := mergeLogs(filepath.Join(out, logFile), whole, parts, folders); err != nil {
+		return nil, err
+	}
+	return summary, writeJSON(filepath.Join(out, summaryFile), summary)
+}
+
+func sameFolder(a, b string) bool {
+	first, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	second, err := os.Stat(b)
+	return err == nil && os.SameFile(first, second)
+}
+
+// readParts reads the parts, and returns them and their folders in the order of their numbers.
+func readParts(folders []string) (parts []*findings, sorted []string, err error) {
+	found := map[int]string{}
+	byNumber := map[int]*findings{}
+	of := 0
+	for _, folder := range folders {
+		part, err := readPart(folder)
+		if err != nil {
+			return nil, nil, err
+		}
+		if first, twice := found[part.Part.Number]; twice {
+			return nil, nil, fmt.Errorf("%s and %s are both part %d; give each part once", first, folder, part.Part.Number)
+		}
+		if of > 0 && part.Part.Of != of {
+			return nil, nil, fmt.Errorf("%s is one of %d parts, %s one of %d; they are of different runs", folders[0], of, folder, part.Part.Of)
+		}
+		of = part.Part.Of
+		found[part.Part.Number], byNumber[part.Part.Number] = folder, part
+	}
+	var missing []string
+	for number := range of {
+		if byNumber[number] == nil {
+			missing = append(missing, fmt.Sprint(number))
+			continue
+		}
+		parts, sorted = append(parts, byNumber[number]), append(sorted, found[number])
+	}
+	if len(parts) == 0 || len(missing) > 0 {
+		return nil, nil, fmt.Errorf("%d of %d parts: %s missing; give the folders of all", len(parts), of, strings.Join(missing, ", "))
+	}
+	return parts, sorted, nil
+}
+
+func readPart(folder string) (*findings, error) {
+	path := filepath.Join(folder, partFile)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("%w; a worker's folder has one if its plan has the key part", err)
+	}
+	f := &findings{}
+	if err := json.Unmarshal(text, f); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if f.Schema != partSchema {
+		return nil, fmt.Errorf("%s: schema %d, this stone reads %d; use one version of stone", path, f.Schema, partSchema)
+	}
+	return f, f.whole(path)
+}
+
+// began is the start, by the coordinator's clock if there was one.
+func (f *findings) began() time.Time { return f.Started.Add(-f.ahead) }
+
+// whole verifies that nothing is missing that all else relies on.
+func (f *findings) whole(path string) error {
+	missing := f.Lateness.Histogram == nil || f.Generator.OwnLateness.Histogram == nil || f.ToNs-f.FromNs < failureBins ||
+		f.Part.Number < 0 || f.Part.Number >= f.Part.Of
+	for _, k := range f.Kinds {
+		missing = missing || k.Intended.Histogram == nil || k.Service.Histogram == nil
+		for bin, count := range k.Unheard {
+			missing = missing || bin < 0 || bin >= failureBins || count < 0
+		}
+	}
+	if missing {
+		return fmt.Errorf("%s is not a whole part; run it again", path)
+	}
+	return nil
+}
+
+// agree verifies that the parts are those of one run.
+func agree(parts []*findings, folders []string) error {
+	const together = time.Second
+	for i, p := range parts[1:] {
+		difference, err := parts[0].differs(&p.identity)
+		if err != nil {
+			return err
+		}
+		if difference != "" {
+			return fmt.Errorf("%s and %s do not belong together: %s", folders[0], folders[i+1], difference)
+		}
+		if apart := p.began().Sub(parts[0].began()).Abs(); apart > together {
+			return fmt.Errorf("%s and %s do not belong together: they began %s apart; give both plans the same start_unix_ns",
+				folders[0], folders[i+1], apart.Round(time.Millisecond))
+		}
+	}
+	return nil
+}
+
+// merge adds up the parts of one run.
+func merge(parts []*findings) (*findings, error) {
+	first := parts[0]
+	plan, err := common(first.Plan)
+	if err != nil {
+		return nil, err
+	}
+	whole := &findings{
+		Schema: first.Schema, Part: Part{0, 1}, identity: identity{Plan: plan}, Loop: first.Loop, SLO: first.SLO,
+		WindowS: first.WindowS, FromNs: first.FromNs, ToNs: first.ToNs, TimeoutNs: first.TimeoutNs, Started: first.began(),
+		Lateness:  histogram{newHistogram()},
+		Generator: effort{Wait: first.Generator.Wait, OwnLateness: histogram{newHistogram()}, ThrottledS: new(0.0)},
+	}
+	for _, p := range parts {
+		whole.EndNs = max(whole.EndNs, p.EndNs)
+		whole.SlowestNs = max(whole.SlowestNs, p.SlowestNs)
+		whole.Planned += p.Planned
+		whole.Offered += p.Offered
+		whole.Lateness.Merge(p.Lateness.Histogram)
+		for i := range whole.Batches {
+			whole.Batches[i].add(p.Batches[i])
+		}
+		for i := range whole.Series {
+			whole.Series[i].add(p.Series[i])
+		}
+		whole.Errors = append(whole.Errors, p.Errors...)
+		if p.Aborted != nil && (whole.Aborted == nil || p.Aborted.AtNs < whole.Aborted.AtNs) {
+			whole.Aborted = p.Aborted
+		}
+		whole.Generator.add(&p.Generator)
+		for i := range p.Kinds {
+			whole.kind(p.Kinds[i].Name).add(&p.Kinds[i])
+		}
+	}
+	whole.Errors = gather(whole.Errors)
+	return whole, nil
+}
+
+// kind returns what was found of a kind of requests, which may be new: each worker of a script meets them in an order
+// of its own.
+func (f *findings) kind(name string) *kindFindings {
+	at := slices.IndexFunc(f.Kinds, func(k kindFindings) bool { return k.Name == name })
+	if at < 0 {
+		at = len(f.Kinds)
+		f.Kinds = append(f.Kinds, kindFindings{
+			Name: name, Intended: histogram{newHistogram()}, Service: histogram{newHistogram()}, Unheard: map[int]int64{},
+		})
+	}
+	return &f.Kinds[at]
+}
+
+func (k *kindFindings) add(o *kindFindings) {
+	k.Counts.add(o.Counts)
+	k.Good += o.Good
+	k.All.Sent += o.All.Sent
+	k.All.Completed += o.All.Completed
+	k.Intended.Merge(o.Intended.Histogram)
+	k.Service.Merge(o.Service.Histogram)
+	for bin, count := range o.Unheard {
+		k.Unheard[bin] += count
+	}
+}
+
+func (e *effort) add(o *effort) {
+	e.CPUNs += o.CPUNs
+	e.CPUShare = max(e.CPUShare, o.CPUShare)
+	e.Sent += o.Sent
+	e.Threads += o.Threads
+	e.OwnLateness.Merge(o.OwnLateness.Histogram)
+	e.ScriptStarved += o.ScriptStarved
+	e.ScriptLost += o.ScriptLost
+	if !slices.Contains(strings.Split(e.Wait, ","), o.Wait) {
+		e.Wait += "," + o.Wait
+	}
+	if e.ThrottledS == nil || o.ThrottledS == nil {
+		e.ThrottledS = nil // one that is not known makes the sum unknown
+	} else {
+		e.ThrottledS = new(*e.ThrottledS + *o.ThrottledS)
+	}
+}
+
+func workerSummaries(parts []*findings, known []WorkerSummary) []WorkerSummary {
+	var list []WorkerSummary
+	for i, p := range parts {
+		w := WorkerSummary{}
+		if known != nil {
+			w = known[i]
+		}
+		w.Number, w.Sent, w.CPUShare = i, p.Generator.Sent, p.Generator.CPUShare
+		list = append(list, w)
+	}
+	return list
+}
