@@ -106,10 +106,11 @@ type Generator struct {
 	CPUShare        float64  `json:"cpu_share"`
 	Wait            string   `json:"wait"`
 	Threads         int      `json:"threads"`
-	OwnLatenessP99  float64  `json:"own_lateness_p99_ms"` // after a connection was free, too
-	ScriptStarved   int64    `json:"script_starved"`      // times that a request may have been due before it was made
-	ScriptLost      int64    `json:"script_lost"`         // answers that a script's response() never saw
-	Throttled       *float64 `json:"throttled_s"`         // by the own cgroup's CPU limit, of all its threads together; absent where it cannot be known
+	OwnLatenessP99  float64  `json:"own_lateness_p99_ms"`     // after a connection was free, too
+	ScriptStarved   int64    `json:"script_starved"`          // times that a request may have been due before it was made
+	ScriptLost      int64    `json:"script_lost"`             // answers that a script's response() never saw
+	RequestsLost    *int64   `json:"requests_lost,omitempty"` // records that requests.parquet lacks, where there is one
+	Throttled       *float64 `json:"throttled_s"`             // by the own cgroup's CPU limit, of all its threads together; absent where it cannot be known
 }
 
 // Aborted says when, in seconds from the start of the window, and why a run was stopped early.
