@@ -139,8 +139,11 @@ func (w *worker) broke(c *connection, cause error) {
 	w.renew(c)
 }
 
-// renew replaces the connection's socket.
+// renew replaces the connection's socket. A slot for calls is free again when its call has ended.
 func (w *worker) renew(c *connection) {
+	if w.pool.calls != nil {
+		return
+	}
 	w.pool.drop(c)
 	if w.pool.single {
 		w.pool.shut(c)

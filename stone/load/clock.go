@@ -13,3 +13,6 @@ func (c clock) wall() int64 {
 	now := time.Now()
 	return now.UnixNano() - int64(now.Sub(c.start))
 }
+
+// at is the time of the run at which that was.
+func (c clock) at(t time.Time) int64 { return int64(t.Sub(c.start)) }

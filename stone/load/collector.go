@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"sync"
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
+
+	"loadstone.dev/stone/load/export"
 )
 
 // collector gathers the intervals of all threads: into the interval log, the totals and the progress lines.
@@ -22,12 +25,16 @@ type collector struct {
 	total     *interval // of all intervals so far, threads together
 	intended  *hdr.Histogram
 	service   *hdr.Histogram
+	before    []int64        // good answers so far, by thread, at the end of the last interval
+	rates     *hdr.Histogram // good answers/s of each thread in each second of the window
+	mutex     sync.Mutex     // of total, for whoever wants a snapshot
 }
 
 func newCollector(r *run, log *intervalLog, progress io.Writer) *collector {
 	c := &collector{
 		catalogue: r.catalogue, schedule: r.schedule, log: log, progress: progress,
 		total: newInterval(0), intended: newHistogram(), service: newHistogram(),
+		before: make([]int64, len(r.workers)), rates: newRates(),
 	}
 	for _, w := range r.workers {
 		c.recorders = append(c.recorders, w.recorder)
@@ -70,12 +77,19 @@ func (c *collector) run() error {
 
 func (c *collector) collect(parts []*interval, start, end int64) error {
 	sum := parts[0]
+	c.rate(parts, start, end)
 	c.intended.Reset()
 	c.service.Reset()
 	for _, part := range parts[1:] {
 		sum.merge(part)
 	}
+	for i := range c.offered {
+		sum.sofar.offered += c.offered[i].until(end)
+	}
+	c.mutex.Lock()
 	c.total.merge(sum)
+	c.total.sofar, c.total.busy = sum.sofar, sum.busy
+	c.mutex.Unlock()
 	for _, kind := range sum.kinds {
 		c.intended.Merge(kind.intended)
 		c.service.Merge(kind.service)
@@ -87,6 +101,35 @@ func (c *collector) collect(parts []*interval, start, end int64) error {
 		return nil // warm-up
 	}
 	return c.write(sum, max(start, c.schedule.from), end)
+}
+
+// rate notes how many good answers a thread had in a second, for whole seconds of the window.
+func (c *collector) rate(parts []*interval, start, end int64) {
+	for i, part := range parts {
+		if start >= c.schedule.from && end <= c.schedule.to+checkEvery && end > start && i < len(c.before) {
+			perSecond := float64(part.sofar.completed-c.before[i]) * 1e9 / float64(end-start)
+			_ = c.rates.RecordValue(min(max(int64(perSecond), 0), maxRate))
+		}
+		c.before[i] = part.sofar.completed
+	}
+}
+
+// snapshot is what Prometheus is told.
+func (c *collector) snapshot() export.Snapshot {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	now := c.total.sofar
+	s := export.Snapshot{
+		Offered: now.offered, Sent: now.sent, Completed: now.completed, InFlight: now.sent - now.answered,
+		CPUShare: c.total.busy, Lateness: export.Distribute(c.total.lateness),
+	}
+	for op, kind := range c.catalogue.list()[:len(c.total.kinds)] {
+		part := c.total.kinds[op]
+		s.Operations = append(s.Operations, export.OperationSnapshot{
+			Name: kind.name, Errors: part.failed, Latency: export.Distribute(part.intended),
+		})
+	}
+	return s
 }
 
 func (c *collector) write(sum *interval, start, end int64) error {
@@ -119,10 +162,6 @@ func (c *collector) report(sum *interval, start, end int64) {
 	} else if start >= c.schedule.to {
 		phase = "drain"
 	}
-	offered := sum.sofar.offered
-	for i := range c.offered {
-		offered += c.offered[i].until(end)
-	}
 	line, err := json.Marshal(struct {
 		T           float64  `json:"t"`
 		Of          float64  `json:"of"`
@@ -134,9 +173,12 @@ func (c *collector) report(sum *interval, start, end int64) {
 		P50         *float64 `json:"p50_ms"`
 		P99         *float64 `json:"p99_ms"`
 		LatenessP99 *float64 `json:"lateness_p99_ms"`
+		InFlight    int64    `json:"in_flight"`
+		CPUShare    float64  `json:"cpu_share"`
 	}{
-		math.Round(float64(end)/1e6) / 1e3, float64(c.schedule.to) / 1e9, phase, offered, sum.sofar.sent, sum.sofar.completed, sum.sofar.errors,
+		math.Round(float64(end)/1e6) / 1e3, float64(c.schedule.to) / 1e9, phase, sum.sofar.offered, sum.sofar.sent, sum.sofar.completed, sum.sofar.errors,
 		percentile(sum.warm, 50), percentile(sum.warm, 99), percentile(sum.lateness, 99),
+		sum.sofar.sent - sum.sofar.answered, math.Round(sum.busy*1e3) / 1e3,
 	})
 	if err == nil {
 		_, _ = c.progress.Write(append(line, '\n'))

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"loadstone.dev/stone/load/transport"
 )
 
 type connectionState uint8
@@ -37,6 +39,7 @@ const (
 type pool struct {
 	targets     []address
 	poller      *poller
+	calls       *calls // instead of sockets; nil for plain HTTP/1.1
 	connections []connection
 	depth       int  // exchanges at a time on one connection
 	single      bool // a connection is used once
@@ -48,8 +51,9 @@ type pool struct {
 
 // newPool makes the part of the plan's connections that falls to one of its threads.
 func newPool(plan *Plan, targets []address, thread int) (*pool, error) {
-	size := portion(plan.Connections, plan.Threads, thread)
-	p := &pool{targets: targets, depth: plan.Pipelining, single: plan.Policy == newPolicy, initial: size}
+	p := &pool{targets: targets, depth: plan.Pipelining, single: plan.Policy == newPolicy}
+	size := portion(plan.Connections, plan.Threads, thread) * plan.slots()
+	p.initial = size
 	switch plan.Policy {
 	case growingPolicy:
 		size = max(size, portion(plan.MostConnections, plan.Threads, thread))
@@ -70,6 +74,14 @@ func newPool(plan *Plan, targets []address, thread int) (*pool, error) {
 		p.closed = append(p.closed, &p.connections[i])
 	}
 	return p, nil
+}
+
+// slots is how many requests one connection carries at a time besides pipelining.
+func (p *Plan) slots() int {
+	if p.Protocol == transport.HTTP1 {
+		return 1
+	}
+	return p.Streams
 }
 
 // portion is the share of a whole number that falls to one of several threads.
@@ -148,6 +160,9 @@ func (p *pool) take() *connection {
 
 // event returns the connection an event is about, nil if it is about a socket that is gone.
 func (p *pool) event(e unix.EpollEvent) *connection {
+	if p.calls != nil { // the only event then: calls have ended
+		return nil
+	}
 	if c := &p.connections[e.Fd]; c.generation == e.Pad && c.fd >= 0 {
 		return c
 	}
@@ -155,6 +170,9 @@ func (p *pool) event(e unix.EpollEvent) *connection {
 }
 
 func (p *pool) close() {
+	if p.calls != nil {
+		p.calls.close()
+	}
 	for i := range p.connections {
 		if c := &p.connections[i]; c.fd >= 0 {
 			p.drop(c)
@@ -166,6 +184,9 @@ func (p *pool) close() {
 // connect opens the first connections and waits until the last of them is made or refused; some have to be made.
 func (w *worker) connect(deadline time.Time) error {
 	p := w.pool
+	if p.calls != nil {
+		return p.calls.connect(p, time.Until(deadline))
+	}
 	var last error
 	for i := range p.initial {
 		if err := p.open(&p.connections[i]); err != nil {

@@ -32,6 +32,7 @@ type findings struct {
 	Offered   int64          `json:"offered"`
 	Kinds     []kindFindings `json:"kinds"`
 	Lateness  histogram      `json:"lateness"`
+	Rates     histogram      `json:"rates"` // good answers/s of each thread in each second of the window
 	Batches   [batches]tenth `json:"batches"`
 	Series    [steps]slice   `json:"series"`
 	Errors    []ErrorSummary `json:"errors"`
@@ -74,7 +75,9 @@ type effort struct {
 	OwnLateness   histogram `json:"own_lateness"`
 	ScriptStarved int64     `json:"script_starved"`
 	ScriptLost    int64     `json:"script_lost"`
+	Bytes         int64     `json:"bytes"` // received in the window
 	ThrottledS    *float64  `json:"throttled_s"`
+	RequestsLost  *int64    `json:"requests_lost"`
 }
 
 // histogram is written as in an interval log: V2, compressed, base64.
@@ -90,11 +93,12 @@ func (h *histogram) UnmarshalText(text []byte) (err error) {
 }
 
 // findings gathers what the threads found; it fails if a request of the schedule is not accounted for.
-func (r *run) findings(o offers, total *interval) (*findings, error) {
+func (r *run) findings(o offers, c *collector) (*findings, error) {
+	total := c.total
 	f := &findings{
 		Schema: partSchema, Part: r.plan.part(), identity: r.identity, Loop: r.plan.loop(), SLO: r.plan.SLO,
 		WindowS: r.plan.DurationS, FromNs: r.schedule.from, ToNs: r.schedule.to, TimeoutNs: int64(seconds(r.plan.TimeoutS)),
-		Started: r.clock.start, EndNs: r.end, Planned: r.planned, Offered: o.total, Lateness: histogram{total.lateness},
+		Started: r.clock.start, EndNs: r.end, Planned: r.planned, Offered: o.total, Lateness: histogram{total.lateness}, Rates: histogram{c.rates},
 		Generator: r.effort(),
 	}
 	for op, kind := range r.catalogue.list() {
@@ -202,6 +206,7 @@ func (r *run) effort() effort {
 		e.CPUShare = max(e.CPUShare, w.usage.share())
 		e.ScriptStarved += w.starved
 		e.ScriptLost += w.untold
+		e.Bytes += w.usage.bytesTo - w.usage.bytesFrom
 	}
 	return e
 }
@@ -218,9 +223,12 @@ func (f *findings) unheard(k *kindFindings) *hdr.Histogram {
 }
 
 // conclude writes the results: the end of the log, the summary and, for one of several workers, its part.
-func (r *run) conclude(o offers, c *collector, out string) (*Summary, error) {
-	found, err := r.findings(o, c.total)
+func (r *run) conclude(o offers, c *collector, files *outputs) (*Summary, error) {
+	found, err := r.findings(o, c)
 	if err != nil {
+		return nil, err
+	}
+	if found.Generator.RequestsLost, err = files.closeRequests(); err != nil {
 		return nil, err
 	}
 	summary, err := found.summary()
@@ -228,24 +236,22 @@ func (r *run) conclude(o offers, c *collector, out string) (*Summary, error) {
 		return nil, err
 	}
 	if r.plan.Part != nil { // how slow the slowest answer was, only all workers know together
-		err = writeJSON(filepath.Join(out, partFile), found)
+		err = writeJSON(filepath.Join(files.dir, partFile), found)
 	} else {
 		err = c.log.writeUnheard(found, max(c.start, found.FromNs), c.end)
 	}
 	if err == nil {
-		err = c.log.finish()
-	}
-	if err == nil {
-		err = writeJSON(filepath.Join(out, summaryFile), summary)
+		err = files.finish(found, summary)
 	}
 	return summary, err
 }
 
 const (
-	partSchema  = 1
-	partFile    = "part.json"
-	summaryFile = "summary.json"
-	logFile     = "latency.hlog"
+	partSchema   = 1
+	partFile     = "part.json"
+	summaryFile  = "summary.json"
+	logFile      = "latency.hlog"
+	requestsFile = "requests.parquet"
 )
 
 // writeJSON puts a file into place, whole or not at all.

@@ -33,7 +33,7 @@ func (w *worker) deadline() int64 {
 func (w *worker) check(now int64) {
 	w.checked = now
 	w.wall = w.clock.wall()
-	w.usage.watch(now, w.schedule, w.idleSpin)
+	w.usage.watch(now, w.schedule, w.idleSpin, w.recorder.bytes)
 	w.expire(now)
 	if w.control.allowed >= 0 {
 		w.checkSLO(now)
@@ -42,7 +42,7 @@ func (w *worker) check(now int64) {
 		for w.boundary <= now {
 			w.boundary += intervalLength
 		}
-		w.recorder.turn(now)
+		w.recorder.turn(now, w.usage.since(now, w.idleSpin))
 	}
 }
 

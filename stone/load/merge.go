@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -56,7 +57,7 @@ func Merge(out string, folders []string, known []WorkerSummary) (*Summary, error
 	if err := mergeLogs(filepath.Join(out, logFile), whole, parts, folders); err != nil {
 		return nil, err
 	}
-	return summary, writeJSON(filepath.Join(out, summaryFile), summary)
+	return summary, whole.write(out, summary)
 }
 
 func sameFolder(a, b string) bool {
@@ -122,7 +123,7 @@ func (f *findings) began() time.Time { return f.Started.Add(-f.ahead) }
 
 // whole verifies that nothing is missing that all else relies on.
 func (f *findings) whole(path string) error {
-	missing := f.Lateness.Histogram == nil || f.Generator.OwnLateness.Histogram == nil || f.ToNs-f.FromNs < failureBins ||
+	missing := f.Lateness.Histogram == nil || f.Rates.Histogram == nil || f.Generator.OwnLateness.Histogram == nil || f.ToNs-f.FromNs < failureBins ||
 		f.Part.Number < 0 || f.Part.Number >= f.Part.Of
 	for _, k := range f.Kinds {
 		missing = missing || k.Intended.Histogram == nil || k.Service.Histogram == nil
@@ -174,6 +175,7 @@ func merge(parts []*findings) (*findings, error) {
 		whole.Planned += p.Planned
 		whole.Offered += p.Offered
 		whole.Lateness.Merge(p.Lateness.Histogram)
+		whole.Rates.Merge(p.Rates.Histogram)
 		for i := range whole.Batches {
 			whole.Batches[i].add(p.Batches[i])
 		}
@@ -226,6 +228,10 @@ func (e *effort) add(o *effort) {
 	e.OwnLateness.Merge(o.OwnLateness.Histogram)
 	e.ScriptStarved += o.ScriptStarved
 	e.ScriptLost += o.ScriptLost
+	e.Bytes += o.Bytes
+	if o.RequestsLost != nil {
+		e.RequestsLost = new(*o.RequestsLost + *cmp.Or(e.RequestsLost, new(int64)))
+	}
 	if !slices.Contains(strings.Split(e.Wait, ","), o.Wait) {
 		e.Wait += "," + o.Wait
 	}

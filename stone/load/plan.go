@@ -15,6 +15,8 @@ import (
 	"math"
 	"os"
 	"strings"
+
+	"loadstone.dev/stone/load/transport"
 )
 
 // Plan says what to send where, when and for how long; docs/reference/summary.md describes each key.
@@ -26,7 +28,7 @@ type Plan struct {
 	Arrival         Arrival         `json:"arrival"`
 	Closed          *Closed         `json:"closed"`
 	Protocol        string          `json:"protocol"`
-	TLS             *TLS            `json:"tls"`
+	TLS             *transport.TLS  `json:"tls"` // whom to trust, for an https target
 	Descriptors     string          `json:"descriptors"`
 	Policy          string          `json:"policy"`
 	MostConnections int             `json:"most_connections"`
@@ -58,13 +60,6 @@ type Plan struct {
 type Closed struct {
 	Clients int     `json:"clients"`
 	ThinkS  float64 `json:"think_s"`
-}
-
-// TLS says whom to trust for an https target.
-type TLS struct {
-	CA         string `json:"ca"`          // a PEM file instead of the system's
-	ServerName string `json:"server_name"` // instead of the target's host
-	Insecure   bool   `json:"insecure"`    // trust anybody
 }
 
 // Script is a wrk or wrk2 load script that makes the requests.
@@ -143,14 +138,19 @@ func ReadPlan(path string) (*Plan, error) {
 	return ParsePlan(text)
 }
 
+// defaults is a plan with what may be left out.
+func defaults() *Plan {
+	return &Plan{
+		Connections: 64, Threads: 1, TimeoutS: 5, DrainS: math.NaN(), Wait: "auto", Protocol: transport.HTTP1, Policy: fixedPolicy,
+		Pipelining: 1, Streams: 100,
+	}
+}
+
 // ParsePlan checks the text of a plan and fills in what may be left out: 64 connections, 1 thread,
 // timeout 5 s, drain as long as the timeout, wait "auto", plain HTTP/1.1 without pipelining over a fixed pool, method
 // GET, weight 1.
 func ParsePlan(text []byte) (*Plan, error) {
-	plan := &Plan{
-		Connections: 64, Threads: 1, TimeoutS: 5, DrainS: math.NaN(), Wait: "auto", Protocol: http1, Policy: fixedPolicy,
-		Pipelining: 1, Streams: 100,
-	}
+	plan := defaults()
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(plan); err != nil {

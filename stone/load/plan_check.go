@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"loadstone.dev/stone/load/transport"
 )
 
 const maxSeconds = 24 * 3600
@@ -17,13 +19,6 @@ var (
 	nameForm   = regexp.MustCompile(`^[A-Za-z0-9._:/-]+$`) // a tag of the interval log: no comma, no space
 	methodForm = regexp.MustCompile(`^[A-Z]+$`)
 	headerForm = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$") // RFC 9110, token
-)
-
-// Protocols that a plan may name.
-const (
-	http1 = "http/1.1"
-	http2 = "http/2"
-	grpc  = "grpc"
 )
 
 // check looks at everything in turn; the first mistake is returned.
@@ -102,18 +97,18 @@ func (p *Plan) checkNumbers() error {
 // checkTransport sees what goes together.
 func (p *Plan) checkTransport() error {
 	switch {
-	case !slices.Contains([]string{http1, http2, grpc}, p.Protocol):
-		return bad("protocol", "%q is not known; give %s, %s or %s", p.Protocol, http1, http2, grpc)
+	case !slices.Contains([]string{transport.HTTP1, transport.HTTP2, transport.GRPC}, p.Protocol):
+		return bad("protocol", "%q is not known; give %s, %s or %s", p.Protocol, transport.HTTP1, transport.HTTP2, transport.GRPC)
 	case !slices.Contains([]string{fixedPolicy, growingPolicy, newPolicy}, p.Policy):
 		return bad("policy", "%q is not known; give %s, %s or %s", p.Policy, fixedPolicy, growingPolicy, newPolicy)
-	case p.Protocol != http1 && p.Policy != fixedPolicy:
+	case p.Protocol != transport.HTTP1 && p.Policy != fixedPolicy:
 		return bad("policy", "%q: a connection of %s carries many requests at a time; give %s", p.Policy, p.Protocol, fixedPolicy)
-	case p.Pipelining > 1 && (p.Protocol != http1 || p.scheme != "http" || p.Policy == newPolicy):
-		return bad("pipelining", "%d: only plain %s on lasting connections is pipelined", p.Pipelining, http1)
+	case p.Pipelining > 1 && (p.Protocol != transport.HTTP1 || p.scheme != "http" || p.Policy == newPolicy):
+		return bad("pipelining", "%d: only plain %s on lasting connections is pipelined", p.Pipelining, transport.HTTP1)
 	case p.TLS != nil && p.scheme != "https":
 		return bad("tls", "the target is %s:// ; make it https://", p.scheme)
-	case p.Descriptors != "" && p.Protocol != grpc:
-		return bad("descriptors", "only protocol %s has them", grpc)
+	case p.Descriptors != "" && p.Protocol != transport.GRPC:
+		return bad("descriptors", "only protocol %s has them", transport.GRPC)
 	}
 	return nil
 }
@@ -203,7 +198,7 @@ func (p *Plan) checkRequests() error {
 // check completes one request and sees that it can be written down.
 func (r *Request) check(key, protocol string) error {
 	if r.Method == "" {
-		if r.Method = "GET"; protocol == grpc {
+		if r.Method = "GET"; protocol == transport.GRPC {
 			r.Method = "POST"
 		}
 	}

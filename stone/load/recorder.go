@@ -2,7 +2,7 @@ package load
 
 import (
 	"errors"
-	"fmt"
+	"strconv"
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 )
@@ -50,20 +50,27 @@ type failureCount struct {
 	example string
 }
 
+// How the kinds of errors begin that are told apart by class.
+const (
+	statusPrefix  = "status "
+	connectPrefix = "connect: "
+	skippedPrefix = "an earlier step failed: "
+)
+
 // statusError is a whole answer that says that the request failed.
 type statusError int
 
-func (s statusError) Error() string { return fmt.Sprintf("status %d", int(s)) }
+func (s statusError) Error() string { return statusPrefix + strconv.Itoa(int(s)) }
 
 // connectError is a failed attempt to connect for a request.
 type connectError struct{ cause error }
 
-func (c connectError) Error() string { return "connect: " + c.cause.Error() }
+func (c connectError) Error() string { return connectPrefix + c.cause.Error() }
 
 // skippedError is a step that was never sent, since an earlier one of its session failed.
 type skippedError struct{ cause error }
 
-func (s skippedError) Error() string { return "an earlier step failed: " + s.cause.Error() }
+func (s skippedError) Error() string { return skippedPrefix + s.cause.Error() }
 
 var (
 	errTimeout    = errors.New("timeout")
@@ -98,6 +105,7 @@ type recorder struct {
 	failures  map[failure]*failureCount // errors by kind
 	past      int64                     // violations that are certain so far
 	bytes     int64                     // received, of everything
+	log       *requestLog               // a record of each request, nil: none
 	free      chan *interval            // emptied intervals come back here
 	full      chan *interval            // and go out here
 }
@@ -153,6 +161,7 @@ func (r *recorder) started(x *exchange, possible int64) {
 // answeredWell notes a whole, good answer.
 func (r *recorder) answeredWell(x *exchange, at int64) {
 	latency := at - x.at
+	r.now.sofar.answered++
 	if latency <= r.timeout {
 		r.now.sofar.completed++
 	}
@@ -177,6 +186,7 @@ func (r *recorder) answeredWell(x *exchange, at int64) {
 		t.good++
 	}
 	r.settle(x, good)
+	r.log.add(x, at, outcomeOf(latency <= r.timeout))
 	if batch := r.batch(at); batch < batches {
 		r.answered[batch]++
 		if latency <= r.timeout {
@@ -187,16 +197,21 @@ func (r *recorder) answeredWell(x *exchange, at int64) {
 
 // failed notes a request that got no good answer, and why.
 func (r *recorder) failed(x *exchange, at int64, cause error, example []byte) {
+	r.now.sofar.answered++
 	r.now.sofar.errors++
+	r.now.of(x.op).failed++
 	if !x.measured {
 		return
 	}
+	outcome := "error"
 	if cause == errTimeout {
+		outcome = "timeout"
 		r.tallies[x.op].timeouts++
 	} else {
 		r.tallies[x.op].errors++
 		r.blame(cause, x.op, example)
 	}
+	r.log.add(x, at, outcome)
 	r.unanswered(x.op, x.at)
 	r.settle(x, false)
 	if batch := r.batch(at); batch < batches {
@@ -205,8 +220,9 @@ func (r *recorder) failed(x *exchange, at int64, cause error, example []byte) {
 }
 
 // skipped notes a step that will never be sent, since one before it failed.
-func (r *recorder) skipped(op int32, at int64, cause error) {
+func (r *recorder) skipped(n uint64, op int32, at int64, cause error) {
 	r.grow(int(op) + 1)
+	r.log.never(n, op, at, "skipped")
 	r.tallies[op].errors++
 	r.tallies[op].skipped++
 	r.blame(skippedError{cause}, op, nil)
@@ -246,9 +262,17 @@ func (r *recorder) batch(at int64) int64 {
 	return max(at-r.schedule.from, 0) * batches / (r.schedule.to - r.schedule.from)
 }
 
+// underWay notes a request that was sent and not answered when the run ended.
+func (r *recorder) underWay(x *exchange) {
+	r.tallies[x.op].inFlight++
+	r.unanswered(x.op, x.at)
+	r.log.add(x, never, "in flight")
+}
+
 // unsent notes a request that was due, or would have been soon, when the run ended.
-func (r *recorder) unsent(op int32, at int64) {
+func (r *recorder) unsent(n uint64, op int32, at int64) {
 	r.grow(int(op) + 1)
+	r.log.never(n, op, at, "unsent")
 	r.tallies[op].unsent++
 	r.unanswered(op, at)
 }
@@ -258,10 +282,10 @@ func (r *recorder) unanswered(op int32, at int64) {
 	r.unheard[op][r.part(at, failureBins)]++
 }
 
-// turn sends the interval off and begins the next one.
-func (r *recorder) turn(end int64) {
+// turn sends the interval off, with the share of it that the thread was busy, and begins the next one.
+func (r *recorder) turn(end int64, busy float64) {
 	full := r.now
-	full.end = end
+	full.end, full.busy = end, busy
 	select {
 	case r.now = <-r.free:
 	default:

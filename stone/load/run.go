@@ -7,13 +7,15 @@ import (
 	"io"
 	"math"
 	"os"
-	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"loadstone.dev/stone/load/export"
+	"loadstone.dev/stone/load/transport"
 )
 
 // ErrUnreachable says that the target accepted no connection before the start.
@@ -25,7 +27,8 @@ type run struct {
 	schedule  schedule
 	catalogue *catalogue
 	identity  identity
-	planned   int64 // requests of the window, 0 for a closed loop
+	dialer    *transport.Dialer // for what raw sockets do not serve
+	planned   int64             // requests of the window, 0 for a closed loop
 	clock     clock
 	workers   []*worker
 	control   *control
@@ -73,6 +76,9 @@ func newRun(plan *Plan) (*run, error) {
 		}
 	}
 	var err error
+	if r.dialer, err = plan.dialer(r.catalogue); err != nil {
+		return nil, err
+	}
 	if r.schedule, err = plan.schedule(); err != nil {
 		return nil, err
 	}
@@ -121,6 +127,9 @@ func (p *Plan) part() Part {
 func newWorker(r *run, targets []address, thread int) (*worker, error) {
 	plan := r.plan
 	pool, err := newPool(plan, targets, thread)
+	if err == nil && r.dialer != nil {
+		pool.calls, err = newCalls(pool, r.dialer, append([]string{plan.host}, plan.Replicas...), len(pool.connections)/plan.slots())
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -176,11 +185,19 @@ func (r *run) execute(ctx context.Context, out string, progress io.Writer) (*Sum
 	if err := r.begin(); err != nil {
 		return nil, err
 	}
-	log, err := newIntervalLog(filepath.Join(out, logFile), r.clock.start)
+	outputs, err := newOutputs(r, out)
 	if err != nil {
 		return nil, err
 	}
-	collector := newCollector(r, log, progress)
+	collector := newCollector(r, outputs.log, progress)
+	if r.plan.Metrics != "" {
+		stop, err := export.Metrics(r.plan.Metrics, collector.snapshot)
+		if err != nil {
+			outputs.discard(false)
+			return nil, bad("", "%v", err)
+		}
+		defer stop()
+	}
 	collected := make(chan error, 1)
 	go func() { collected <- collector.run() }()
 
@@ -193,19 +210,20 @@ func (r *run) execute(ctx context.Context, out string, progress io.Writer) (*Sum
 			close(w.recorder.full)
 		}
 		<-collected
-		log.discard()
+		outputs.discard(false)
 		return nil, err
 	}
 	offers := r.settle()
-	if err := <-collected; err != nil {
-		log.discard()
+	err = <-collected
+	var summary *Summary
+	if err == nil {
+		summary, err = r.conclude(offers, collector, outputs)
+	}
+	if err != nil {
+		outputs.discard(true)
 		return nil, err
 	}
-	summary, err := r.conclude(offers, collector, out)
-	if err != nil {
-		log.discard()
-	}
-	return summary, err
+	return summary, nil
 }
 
 // begin sets the clock: at once, or when all workers begin.
@@ -236,6 +254,11 @@ func (r *run) prepare(ctx context.Context) error {
 	ready.Wait()
 	for _, w := range r.workers {
 		if err := w.ring.failure(); err != nil {
+			return err
+		}
+	}
+	if r.dialer != nil {
+		if err := r.checkCalls(); err != nil {
 			return err
 		}
 	}

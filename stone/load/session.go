@@ -78,6 +78,6 @@ func (w *worker) abandon(s *session, cause error, at int64) {
 	for s.step++; s.step < len(s.operation.steps); s.step++ {
 		op := s.operation.first + int32(s.step)
 		w.recorder.due(op, at, true)
-		w.recorder.skipped(op, at, cause)
+		w.recorder.skipped(s.n, op, at, cause)
 	}
 }

@@ -54,7 +54,8 @@ func (r *run) settle() offers {
 	}
 	offers := r.count()
 	for _, w := range r.workers {
-		w.recorder.turn(r.end)
+		w.recorder.log.close()
+		w.recorder.turn(r.end, w.usage.latest)
 		close(w.recorder.full)
 	}
 	return offers
@@ -64,14 +65,13 @@ func (r *run) settle() offers {
 func (w *worker) leave(end int64) {
 	for x := w.inFlight.first; x != nil; x = x.later {
 		if x.measured {
-			w.recorder.tallies[x.op].inFlight++
-			w.recorder.unanswered(x.op, x.at)
+			w.recorder.underWay(x)
 		}
 		w.leaveSession(x.session, end)
 	}
 	for _, turn := range w.turns {
 		if turn.measured && (w.clients == 0 || turn.session != nil) {
-			w.recorder.unsent(turn.op, turn.at)
+			w.recorder.unsent(turn.n, turn.op, turn.at)
 		}
 		w.leaveSession(turn.session, end)
 	}
@@ -85,7 +85,7 @@ func (w *worker) leaveSession(s *session, end int64) {
 	for i := s.step + 1; i < len(s.operation.steps); i++ {
 		op := s.operation.first + int32(i)
 		w.recorder.due(op, end, true)
-		w.recorder.unsent(op, end)
+		w.recorder.unsent(s.n, op, end)
 	}
 }
 
@@ -104,7 +104,7 @@ func (r *run) count() offers {
 				if nobody < 0 {
 					nobody = r.catalogue.number(unmade, newKind)
 				}
-				w.recorder.unsent(nobody, at)
+				w.recorder.unsent(n, nobody, at)
 			}
 			return
 		}
@@ -118,7 +118,7 @@ func (r *run) count() offers {
 				w.recorder.due(kind, at, true)
 			}
 			if never {
-				w.recorder.unsent(kind, at)
+				w.recorder.unsent(n, kind, at)
 			}
 		}
 	})

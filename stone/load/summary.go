@@ -106,11 +106,12 @@ type Generator struct {
 	CPUShare        float64         `json:"cpu_share"`
 	Wait            string          `json:"wait"`
 	Threads         int             `json:"threads"`
-	OwnLatenessP99  float64         `json:"own_lateness_p99_ms"` // after a connection was free, too
-	ScriptStarved   int64           `json:"script_starved"`      // times that a request may have been due before it was made
-	ScriptLost      int64           `json:"script_lost"`         // answers that a script's response() never saw
-	Throttled       *float64        `json:"throttled_s"`         // by the own cgroup's CPU limit, of all its threads together; absent where it cannot be known
-	Workers         []WorkerSummary `json:"workers,omitempty"`   // if there were several
+	OwnLatenessP99  float64         `json:"own_lateness_p99_ms"`     // after a connection was free, too
+	ScriptStarved   int64           `json:"script_starved"`          // times that a request may have been due before it was made
+	ScriptLost      int64           `json:"script_lost"`             // answers that a script's response() never saw
+	RequestsLost    *int64          `json:"requests_lost,omitempty"` // records that requests.parquet lacks, where there is one
+	Throttled       *float64        `json:"throttled_s"`             // by the own cgroup's CPU limit, of all its threads together; absent where it cannot be known
+	Workers         []WorkerSummary `json:"workers,omitempty"`       // if there were several
 }
 
 // Aborted says when, in seconds from the start of the window, and why a run was stopped early.
@@ -233,7 +234,7 @@ func (e *effort) summary(end int64) Generator {
 	g := Generator{
 		CPUS: float64(e.CPUNs) / 1e9, WallS: float64(end) / 1e9, CPUShare: e.CPUShare, Wait: e.Wait, Threads: e.Threads,
 		OwnLatenessP99: float64(e.OwnLateness.ValueAtPercentile(99)) / 1e6, ScriptStarved: e.ScriptStarved, ScriptLost: e.ScriptLost,
-		Throttled: e.ThrottledS,
+		Throttled: e.ThrottledS, RequestsLost: e.RequestsLost,
 	}
 	if e.Sent > 0 {
 		g.CPUUsPerRequest = float64(e.CPUNs) / 1e3 / float64(e.Sent)

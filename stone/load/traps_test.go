@@ -143,7 +143,7 @@ func TestLateAnswers(t *testing.T) {
 	})
 	summary, _ := drive(t, s.plan(t, map[string]any{"connections": 1, "arrival": rate("constant", 100), "duration_s": 0.1,
 		"timeout_s": 2, "drain_s": 60}))
-	if c := summary.Counts; c.Completed+c.Late != 10 || c.Late < 7 || summary.LatencyMs["intended"].Max < 5000 {
+	if c := summary.Counts; c.Completed+c.Late+c.Timeouts != 10 || c.Late+c.Timeouts < 7 || summary.LatencyMs["intended"].Max < 5000 {
 		t.Errorf("%+v", c)
 	}
 }

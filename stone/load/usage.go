@@ -21,20 +21,33 @@ func cpu(who int) int64 {
 // usage measures how busy a load thread is within the measured window: the share that says whether the
 // generator itself was the limit. Time spent polling for nothing (spin) is not busy.
 type usage struct {
-	from, to         int64 // the times measured between
-	busyFrom, busyTo int64
-	started, ended   bool
+	from, to           int64 // the times measured between
+	busyFrom, busyTo   int64
+	bytesFrom, bytesTo int64 // received
+	started, ended     bool
+	looked, busyThen   int64   // at the end of the last interval
+	latest             float64 // the busy share of that
 }
 
 // watch is called now and then by the thread itself.
-func (u *usage) watch(now int64, s schedule, idle int64) {
+func (u *usage) watch(now int64, s schedule, idle, bytes int64) {
 	if !u.started && now >= s.from {
-		u.from, u.busyFrom, u.started = now, cpu(unix.RUSAGE_THREAD)-idle, true
+		u.from, u.busyFrom, u.bytesFrom, u.started = now, cpu(unix.RUSAGE_THREAD)-idle, bytes, true
 	}
 	if u.started && !u.ended {
-		u.to, u.busyTo = now, cpu(unix.RUSAGE_THREAD)-idle
+		u.to, u.busyTo, u.bytesTo = now, cpu(unix.RUSAGE_THREAD)-idle, bytes
 		u.ended = now >= s.to
 	}
+}
+
+// since is the busy share of the time from the last call to this one, by the thread itself.
+func (u *usage) since(now, idle int64) float64 {
+	busy := cpu(unix.RUSAGE_THREAD) - idle
+	if now > u.looked {
+		u.latest = min(max(float64(busy-u.busyThen)/float64(now-u.looked), 0), 1)
+	}
+	u.looked, u.busyThen = now, busy
+	return u.latest
 }
 
 // share is the busy part of the time, 0 to 1.

@@ -2,6 +2,7 @@ package load
 
 import (
 	"runtime"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -84,6 +85,9 @@ func (w *worker) run() error {
 		w.looked = now
 		events := w.wait(now)
 		w.woken = w.clock.now()
+		if w.pool.calls != nil && len(events) > 0 {
+			w.called()
+		}
 		for _, event := range events {
 			if c := w.pool.event(event); c != nil {
 				w.handle(c, event.Events)
@@ -247,6 +251,9 @@ func (w *worker) start(c *connection, r *request, now int64) {
 		w.expect(c)
 	}
 	switch {
+	case w.pool.calls != nil:
+		w.pool.calls.begin(c, r.data, w.clock.start.Add(time.Duration(now+w.timeout)))
+		return
 	case c.state == closed:
 		c.pending = append(c.pending[:0], r.data...)
 		if err := w.pool.open(c); err != nil {

@@ -1,0 +1,254 @@
+package load
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
+
+	"loadstone.dev/stone/load/transport"
+)
+
+// calls carries the requests of one thread through a library (package transport): everything but plain HTTP/1.1.
+// Each connection of the pool is then a slot for one call, with a goroutine that makes it; several slots share a line,
+// which is the real connection. The load thread hands requests out and learns of answers through an eventfd,
+// so that its loop, its schedule and its accounting are the same as for raw sockets.
+type calls struct {
+	wake    int // an eventfd, watched by the thread's poller under the index callsIndex
+	lines   []*line
+	work    []chan outgoing // by slot
+	mutex   sync.Mutex
+	results []result // since the thread looked last
+	looked  []result
+	ctx     context.Context
+	cancel  context.CancelFunc
+	group   sync.WaitGroup
+}
+
+const callsIndex = -1
+
+// outgoing is a request for a slot's goroutine.
+type outgoing struct {
+	data     []byte
+	deadline time.Time
+}
+
+// result is what became of it.
+type result struct {
+	slot   int
+	at     time.Time
+	answer transport.Answer
+	err    error
+}
+
+// line is one connection, made when it is needed first.
+type line struct {
+	dialer  *transport.Dialer
+	address string
+	mutex   sync.Mutex
+	caller  transport.Caller
+}
+
+func (l *line) get(ctx context.Context) (transport.Caller, error) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if l.caller == nil {
+		var err error
+		if l.caller, err = l.dialer.Dial(ctx, l.address); err != nil {
+			l.caller = nil
+			return nil, err
+		}
+	}
+	return l.caller, nil
+}
+
+// dialer returns what makes the connections of a plan that raw sockets do not serve; nil if they do.
+func (p *Plan) dialer(k *catalogue) (*transport.Dialer, error) {
+	if p.Protocol == transport.HTTP1 && p.scheme == "http" {
+		return nil, nil
+	}
+	settings := transport.Settings{
+		Protocol: p.Protocol, Target: p.Target, Descriptors: p.Descriptors, Timeout: seconds(p.TimeoutS),
+		NewPerRequest: p.Policy == newPolicy,
+	}
+	if p.Protocol != transport.GRPC { // turning a message into JSON has its price: only if somebody looks at it
+		settings.Limit = exampleMax
+	}
+	for _, kind := range k.list() {
+		settings.Limit = max(settings.Limit, kind.keep)
+	}
+	if p.Script != nil {
+		settings.Limit = bodyLimit
+	}
+	if p.TLS != nil {
+		settings.TLS = *p.TLS
+	}
+	dialer, err := transport.New(settings)
+	if err != nil {
+		return nil, bad("", "%v", err)
+	}
+	return dialer, nil
+}
+
+// newCalls makes the slots of a pool. Neighbouring slots use different lines, so that these take turns as the slots do.
+func newCalls(p *pool, dialer *transport.Dialer, addresses []string, lines int) (*calls, error) {
+	wake, err := unix.Eventfd(0, unix.EFD_NONBLOCK|unix.EFD_CLOEXEC)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.poller.add(wake, callsIndex, 0); err != nil {
+		_ = unix.Close(wake)
+		return nil, err
+	}
+	k := &calls{wake: wake}
+	k.ctx, k.cancel = context.WithCancel(context.Background())
+	for i := range lines {
+		k.lines = append(k.lines, &line{dialer: dialer, address: addresses[i%len(addresses)]})
+	}
+	for slot := range p.connections {
+		work := make(chan outgoing, 1)
+		k.work = append(k.work, work)
+		k.group.Add(1)
+		go k.serve(slot, k.lines[slot%lines], work)
+	}
+	return k, nil
+}
+
+// connect makes the first connections, some of which have to be made.
+func (k *calls) connect(p *pool, timeout time.Duration) error {
+	ctx, cancel := context.WithTimeout(k.ctx, timeout)
+	defer cancel()
+	initial := min(p.initial, len(k.lines))
+	made, last := make([]bool, initial), make([]error, initial)
+	var group errgroup.Group
+	group.SetLimit(32)
+	for i := range initial {
+		group.Go(func() error {
+			_, last[i] = k.lines[i].get(ctx)
+			made[i] = last[i] == nil
+			return nil
+		})
+	}
+	_ = group.Wait()
+	for slot := range p.initial {
+		if made[slot%len(k.lines)] {
+			p.release(&p.connections[slot])
+		} else {
+			p.shut(&p.connections[slot])
+		}
+	}
+	if p.count == 0 && p.initial > 0 {
+		return errors.Join(errors.New("no connection was made"), errors.Join(last...))
+	}
+	return nil
+}
+
+// serve makes the calls of one slot.
+func (k *calls) serve(slot int, l *line, work <-chan outgoing) {
+	defer k.group.Done()
+	for out := range work {
+		ctx, cancel := context.WithDeadline(k.ctx, out.deadline)
+		r := result{slot: slot}
+		caller, err := l.get(ctx)
+		if err == nil {
+			r.answer, err = caller.Call(ctx, out.data)
+		}
+		r.at, r.err = time.Now(), err
+		cancel()
+		k.mutex.Lock()
+		k.results = append(k.results, r)
+		first := len(k.results) == 1
+		k.mutex.Unlock()
+		if first {
+			var one [8]byte
+			binary.NativeEndian.PutUint64(one[:], 1)
+			_, _ = unix.Write(k.wake, one[:])
+		}
+	}
+}
+
+// begin hands a request to the slot of a connection.
+func (k *calls) begin(c *connection, data []byte, deadline time.Time) {
+	c.state = open
+	k.work[c.index] <- outgoing{append([]byte(nil), data...), deadline} // never waits: the slot is free
+}
+
+// take returns what has come since it was called last.
+func (k *calls) take() []result {
+	var counter [8]byte
+	_, _ = unix.Read(k.wake, counter[:])
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	clear(k.looked)
+	k.results, k.looked = k.looked[:0], k.results
+	return k.looked
+}
+
+func (k *calls) close() {
+	k.cancel()
+	for _, work := range k.work {
+		close(work)
+	}
+	for _, l := range k.lines {
+		if l.mutex.Lock(); l.caller != nil {
+			_ = l.caller.Close()
+		}
+		l.mutex.Unlock()
+	}
+	k.group.Wait()
+	_ = unix.Close(k.wake)
+}
+
+// called settles the calls that have ended.
+func (w *worker) called() {
+	for _, r := range w.pool.calls.take() {
+		c := &w.pool.connections[r.slot]
+		w.recorder.bytes += int64(len(r.answer.Header)) + r.answer.Size
+		if len(c.under) > 0 { // else it has been given up as timed out
+			w.settleCall(c, r)
+		}
+		w.pool.release(c)
+	}
+	if w.blocked {
+		w.sendDue(w.looked)
+	}
+}
+
+func (w *worker) settleCall(c *connection, r result) {
+	if r.err != nil {
+		var cause error = transport.KindOf(r.err)
+		if cause == transport.Timeout {
+			cause = errTimeout
+		}
+		w.fail(c, cause, []byte(r.answer.Detail))
+		return
+	}
+	c.response.status, c.response.size = r.answer.Status, r.answer.Size
+	c.response.body, c.response.head = r.answer.Body, r.answer.Header
+	if r.answer.Status >= 400 {
+		c.response.example = r.answer.Body[:min(len(r.answer.Body), exampleMax)]
+	}
+	w.conclude(c, w.clock.at(r.at))
+}
+
+// checkCalls sees that what the sources have made can be sent at all: each kind of request once.
+func (r *run) checkCalls() error {
+	seen := map[int32]bool{}
+	for _, w := range r.workers {
+		for i := w.ring.head.Load(); i < w.ring.tail.Load(); i++ {
+			made := &w.ring.slots[i&w.ring.mask]
+			if seen[made.op] {
+				continue
+			}
+			seen[made.op] = true
+			if err := r.dialer.Check(made.data); err != nil {
+				return bad("", "%s: %v", w.kind(made.op).name, err)
+			}
+		}
+	}
+	return nil
+}
