@@ -52,11 +52,11 @@ type pool struct {
 // newPool makes the part of the plan's connections that falls to one of its threads.
 func newPool(plan *Plan, targets []address, thread int) (*pool, error) {
 	p := &pool{targets: targets, depth: plan.Pipelining, single: plan.Policy == newPolicy}
-	size := portion(plan.Connections, plan.Threads, thread) * plan.slots()
+	size := portion(plan.Connections, plan.threads(), plan.number(thread)) * plan.slots()
 	p.initial = size
 	switch plan.Policy {
 	case growingPolicy:
-		size = max(size, portion(plan.MostConnections, plan.Threads, thread))
+		size = max(size, portion(plan.MostConnections, plan.threads(), plan.number(thread)))
 	case newPolicy:
 		p.initial = 0
 	}

@@ -18,7 +18,7 @@ import (
 type findings struct {
 	Schema int  `json:"schema"`
 	Part   Part `json:"part"`
-	identity
+	Identity
 	Loop      string         `json:"loop"`
 	SLO       *SLO           `json:"slo"`
 	WindowS   float64        `json:"window_s"`
@@ -96,7 +96,7 @@ func (h *histogram) UnmarshalText(text []byte) (err error) {
 func (r *run) findings(o offers, c *collector) (*findings, error) {
 	total := c.total
 	f := &findings{
-		Schema: partSchema, Part: r.plan.part(), identity: r.identity, Loop: r.plan.loop(), SLO: r.plan.SLO,
+		Schema: partSchema, Part: r.plan.part(), Identity: r.identity, Loop: r.plan.loop(), SLO: r.plan.SLO,
 		WindowS: r.plan.DurationS, FromNs: r.schedule.from, ToNs: r.schedule.to, TimeoutNs: int64(seconds(r.plan.TimeoutS)),
 		Started: r.clock.start, EndNs: r.end, Planned: r.planned, Offered: o.total, Lateness: histogram{total.lateness}, Rates: histogram{c.rates},
 		Generator: r.effort(),

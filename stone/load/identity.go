@@ -13,12 +13,12 @@ import (
 	"strings"
 )
 
-// identity is what the parts of one run have in common: the plan, the contents of the files that it names, and the
+// Identity is what the workers of one run have in common: the plan, the contents of the files that it names, and the
 // schedule that this stone makes of it.
-type identity struct {
+type Identity struct {
 	Plan     json.RawMessage   `json:"plan"`     // as given
 	Files    map[string]string `json:"files"`    // SHA-256 by path
-	Arrivals arrivalSpan       `json:"arrivals"` // of all parts together
+	Arrivals arrivalSpan       `json:"arrivals"` // of all workers together
 }
 
 // arrivalSpan says how many arrivals a schedule has and when the first and the last are due, ns from the start.
@@ -28,23 +28,34 @@ type arrivalSpan struct {
 	LastNs  int64 `json:"last_ns"`
 }
 
-// identify reads the plan's files and walks its whole schedule, if other workers will have to agree.
-func (r *run) identify() (identity, error) {
-	id := identity{Plan: r.plan.given, Files: map[string]string{}}
-	if r.plan.Part == nil {
+// Identity reads the plan's files and walks its whole schedule.
+func (p *Plan) Identity() (Identity, error) {
+	s, err := p.schedule()
+	if err != nil {
+		return Identity{}, err
+	}
+	one := *p
+	one.Part = &Part{0, 1}
+	return one.identity(s)
+}
+
+// identity does so only if other workers have to agree.
+func (p *Plan) identity(s schedule) (Identity, error) {
+	id := Identity{Plan: p.given, Files: map[string]string{}}
+	if p.Part == nil {
 		return id, nil
 	}
-	for _, path := range r.plan.files() {
+	for _, path := range p.files() {
 		digest, err := digestFile(path)
 		if err != nil {
 			return id, err
 		}
 		id.Files[path] = digest
 	}
-	if r.plan.Closed != nil {
+	if p.Closed != nil {
 		return id, nil
 	}
-	for c := r.schedule.walk(); c.next(); id.Arrivals.Count++ {
+	for c := s.walk(); c.next(); id.Arrivals.Count++ {
 		if id.Arrivals.Count == 0 {
 			id.Arrivals.FirstNs = c.at
 		}
@@ -86,15 +97,17 @@ func digestFile(path string) (string, error) {
 // ownKeys are the keys of a plan that each worker may have its own value of.
 var ownKeys = []string{"part", "start_unix_ns", "cpus", "metrics", "wait"}
 
-// differs says what is not the same in the identity of another worker; "" if all is.
-func (id *identity) differs(other *identity) (string, error) {
+// Differs says what is not the same in the identity of another worker; "" if all is.
+func (id *Identity) Differs(other *Identity) (string, error) {
 	keys, err := differentKeys(id.Plan, other.Plan)
 	if err != nil || len(keys) > 0 {
 		return fmt.Sprintf("their plans differ in %s", strings.Join(keys, ", ")), err
 	}
-	for path, digest := range id.Files {
-		if other.Files[path] != digest {
-			return fmt.Sprintf("%s is not the same file for both; copy it", path), nil
+	for _, files := range []map[string]string{id.Files, other.Files} {
+		for _, path := range slices.Sorted(maps.Keys(files)) {
+			if id.Files[path] != other.Files[path] {
+				return fmt.Sprintf("%s is not the same file for both; copy it", path), nil
+			}
 		}
 	}
 	a, b := id.Arrivals, other.Arrivals

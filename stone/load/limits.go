@@ -66,11 +66,7 @@ func (w *worker) checkSLO(now int64) {
 	}
 	unsent := max(w.overdue.until(now-r.limit)-w.taken, 0)
 	w.control.certain[w.thread].Store(r.past + unsent)
-	total := int64(0)
-	for i := range w.control.certain {
-		total += w.control.certain[i].Load()
-	}
-	if total > w.control.allowed && w.control.aborted.CompareAndSwap(0, now) {
-		w.control.violation.Store(total)
+	if total := w.control.sum(); total > w.control.allowed {
+		w.control.abort(now, total)
 	}
 }

@@ -3,6 +3,7 @@ package load
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -71,6 +72,9 @@ func sameFolder(a, b string) bool {
 
 // readParts reads the parts, and returns them and their folders in the order of their numbers.
 func readParts(folders []string) (parts []*findings, sorted []string, err error) {
+	if len(folders) == 0 {
+		return nil, nil, errors.New("no folder of a part is named")
+	}
 	found := map[int]string{}
 	byNumber := map[int]*findings{}
 	of := 0
@@ -83,7 +87,7 @@ func readParts(folders []string) (parts []*findings, sorted []string, err error)
 			return nil, nil, fmt.Errorf("%s and %s are both part %d; give each part once", first, folder, part.Part.Number)
 		}
 		if of > 0 && part.Part.Of != of {
-			return nil, nil, fmt.Errorf("%s is one of %d parts, %s one of %d; they are of different runs", folders[0], of, folder, part.Part.Of)
+			return nil, nil, fmt.Errorf("%s is one of %d parts, %s is one of %d; they are of different runs", folders[0], of, folder, part.Part.Of)
 		}
 		of = part.Part.Of
 		found[part.Part.Number], byNumber[part.Part.Number] = folder, part
@@ -96,7 +100,7 @@ func readParts(folders []string) (parts []*findings, sorted []string, err error)
 		}
 		parts, sorted = append(parts, byNumber[number]), append(sorted, found[number])
 	}
-	if len(parts) == 0 || len(missing) > 0 {
+	if len(missing) > 0 {
 		return nil, nil, fmt.Errorf("%d of %d parts: %s missing; give the folders of all", len(parts), of, strings.Join(missing, ", "))
 	}
 	return parts, sorted, nil
@@ -141,7 +145,7 @@ func (f *findings) whole(path string) error {
 func agree(parts []*findings, folders []string) error {
 	const together = time.Second
 	for i, p := range parts[1:] {
-		difference, err := parts[0].differs(&p.identity)
+		difference, err := parts[0].Differs(&p.Identity)
 		if err != nil {
 			return err
 		}
@@ -164,9 +168,9 @@ func merge(parts []*findings) (*findings, error) {
 		return nil, err
 	}
 	whole := &findings{
-		Schema: first.Schema, Part: Part{0, 1}, identity: identity{Plan: plan}, Loop: first.Loop, SLO: first.SLO,
+		Schema: first.Schema, Part: Part{0, 1}, Identity: Identity{Plan: plan}, Loop: first.Loop, SLO: first.SLO,
 		WindowS: first.WindowS, FromNs: first.FromNs, ToNs: first.ToNs, TimeoutNs: first.TimeoutNs, Started: first.began(),
-		Lateness:  histogram{newHistogram()},
+		Lateness: histogram{newHistogram()}, Rates: histogram{newRates()},
 		Generator: effort{Wait: first.Generator.Wait, OwnLateness: histogram{newHistogram()}, ThrottledS: new(0.0)},
 	}
 	for _, p := range parts {

@@ -82,8 +82,8 @@ func (p *Plan) checkNumbers() error {
 			return bad(w.key, "%g is out of range; give %s %g and at most %g", w.value, than, w.low, w.high)
 		}
 	}
-	if p.Connections < p.Threads {
-		return bad("connections", "%d is less than threads (%d); each thread needs one", p.Connections, p.Threads)
+	if p.Connections < p.threads() {
+		return bad("connections", "%d is less than threads (%d); each thread needs one", p.Connections, p.threads())
 	}
 	for i, cpu := range p.CPUs {
 		if cpu < 0 || cpu >= 1024 {
@@ -120,8 +120,8 @@ func (p *Plan) checkLoop() error {
 		return p.Arrival.check(p.DurationS)
 	case p.Arrival.Process != "":
 		return bad("closed", "excludes arrival: clients send when they are answered, not when it is time")
-	case p.Closed.Clients < p.Threads || p.Closed.Clients > 60000:
-		return bad("closed.clients", "%d is out of range; give at least as many as threads (%d) and at most 60000", p.Closed.Clients, p.Threads)
+	case p.Closed.Clients < p.threads() || p.Closed.Clients > 60000:
+		return bad("closed.clients", "%d is out of range; give at least as many as threads (%d) and at most 60000", p.Closed.Clients, p.threads())
 	case p.Closed.ThinkS < 0 || p.Closed.ThinkS > maxSeconds:
 		return bad("closed.think_s", "%g is out of range; give 0 to %d", p.Closed.ThinkS, maxSeconds)
 	case p.Abort:

@@ -26,13 +26,14 @@ type run struct {
 	plan      *Plan
 	schedule  schedule
 	catalogue *catalogue
-	identity  identity
+	identity  Identity
 	dialer    *transport.Dialer // for what raw sockets do not serve
 	planned   int64             // requests of the window, 0 for a closed loop
 	clock     clock
 	workers   []*worker
 	control   *control
-	cpu       int64 // ns used by the process from the start to the end
+	conductor *Conductor // nil: there is none
+	cpu       int64      // ns used by the process from the start to the end
 	throttled throttling
 	end       int64 // when the last thread ended, ns from the start
 }
@@ -42,6 +43,12 @@ type run struct {
 // ErrUnreachable if nothing answers at the target, a *PlanError if the plan cannot be carried out here, a
 // *script.Error if a load script fails, or ctx's error if ctx ends first; then it leaves no files.
 func Run(ctx context.Context, plan *Plan, out string, progress io.Writer) (*Summary, error) {
+	return RunPart(ctx, plan, out, progress, nil)
+}
+
+// RunPart is Run for one of several workers under a coordinator, or for a lone one if there is no conductor. It writes
+// part.json too.
+func RunPart(ctx context.Context, plan *Plan, out string, progress io.Writer, conductor *Conductor) (*Summary, error) {
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return nil, err
 	}
@@ -55,6 +62,9 @@ func Run(ctx context.Context, plan *Plan, out string, progress io.Writer) (*Summ
 	}
 	r, err := newRun(plan)
 	if err != nil {
+		return nil, err
+	}
+	if err := r.heed(conductor); err != nil {
 		return nil, err
 	}
 	for thread := range plan.Threads {
@@ -82,7 +92,7 @@ func newRun(plan *Plan) (*run, error) {
 	if r.schedule, err = plan.schedule(); err != nil {
 		return nil, err
 	}
-	if r.identity, err = r.identify(); err != nil {
+	if r.identity, err = plan.identity(r.schedule); err != nil {
 		return nil, err
 	}
 	if plan.Closed != nil {
@@ -154,7 +164,7 @@ func newWorker(r *run, targets []address, thread int) (*worker, error) {
 		w.mix = newMix(plan)
 	}
 	if plan.Closed != nil {
-		w.clients, w.think = int64(portion(plan.Closed.Clients, plan.Threads, thread)), int64(seconds(plan.Closed.ThinkS))
+		w.clients, w.think = int64(portion(plan.Closed.Clients, plan.threads(), plan.number(thread))), int64(seconds(plan.Closed.ThinkS))
 		w.numbers = unscheduled(w.number, w.total)
 	} else {
 		w.numbers = scheduled(w.share())
@@ -228,6 +238,11 @@ func (r *run) execute(ctx context.Context, out string, progress io.Writer) (*Sum
 
 // begin sets the clock: at once, or when all workers begin.
 func (r *run) begin() error {
+	if r.conductor != nil {
+		start, err := r.conductor.Ready(r.identity, r.planned)
+		r.clock = clock{start}
+		return err
+	}
 	now := time.Now()
 	start := now.Add(2 * time.Millisecond)
 	if r.plan.StartUnixNs != 0 {
@@ -269,6 +284,11 @@ func (r *run) prepare(ctx context.Context) error {
 func (r *run) drive(ctx context.Context) error {
 	interrupted := context.AfterFunc(ctx, func() { r.control.stop.Store(true) })
 	defer interrupted()
+	conducting, over := context.WithCancel(ctx)
+	defer over()
+	if r.conductor != nil {
+		go r.conduct(conducting)
+	}
 	failed := make(chan error, len(r.workers))
 	used := cpu(unix.RUSAGE_SELF)
 	r.throttled = throttledNow()

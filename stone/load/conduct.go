@@ -1,0 +1,72 @@
+package load
+
+import (
+	"context"
+	"math"
+	"time"
+)
+
+// Conductor is how a coordinator takes part in the run of one of several workers.
+type Conductor struct {
+	// Ready is told what the worker is about to do once all is connected and made ahead, and how many requests of the
+	// window fall to it. It returns when to begin, by this host's clock. A start that is past when it returns is kept:
+	// what was due by then goes out late, and is measured so.
+	Ready func(id Identity, planned int64) (start time.Time, err error)
+	// Certain is told several times a second how many requests can no longer hold the SLO, if the plan has abort.
+	Certain func(violations int64)
+	// Abort brings the violations of all workers together, once they are too many.
+	Abort <-chan int64
+}
+
+// certainEvery is how often Certain is told.
+const certainEvery = 100 * time.Millisecond
+
+// heed puts a conductor in charge of when to begin and when to stop.
+func (r *run) heed(c *Conductor) error {
+	switch {
+	case c != nil:
+		r.conductor = c
+		if r.plan.Abort {
+			r.control.allowed = math.MaxInt64 // the threads count, and do not decide
+		}
+	case r.plan.Abort && r.plan.part().Of > 1:
+		return bad("abort", "one of several workers does not know the violations of the others; leave it out, or let a "+
+			"coordinator run them all (stone load --workers)")
+	}
+	return nil
+}
+
+// conduct lets the coordinator see what the threads count, and stop them, until ctx ends.
+func (r *run) conduct(ctx context.Context) {
+	tick := time.NewTicker(certainEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case violations := <-r.conductor.Abort:
+			r.control.abort(r.clock.now(), violations)
+			return
+		case <-tick.C:
+			if r.plan.Abort {
+				r.conductor.Certain(r.control.sum())
+			}
+		}
+	}
+}
+
+// sum is how many violations are certain so far.
+func (c *control) sum() int64 {
+	total := int64(0)
+	for i := range c.certain {
+		total += c.certain[i].Load()
+	}
+	return total
+}
+
+// abort stops all threads; the first call decides.
+func (c *control) abort(now, violations int64) {
+	if c.aborted.CompareAndSwap(0, max(now, 1)) {
+		c.violation.Store(violations)
+	}
+}
