@@ -9,14 +9,15 @@ import duckdb
 import pyarrow as pa
 
 from loadstone.analysis.results import Run
-from loadstone.analysis.summary import Row, Treatment
+from loadstone.analysis.summary import VALID, Row, Treatment, load_of
 from loadstone.model.slo import Slo
 
 SHARES = (0.5, 0.8, 0.95)
 """Of the breaking point: where the percentile spectrum is shown."""
 
 _POINTS = """
-    trial_id, treatment, phase, rate, offered / window_s as offered_per_s, throughput,
+    trial_id, treatment, phase, rate, clients, coalesce(clients, rate) as load, loop,
+    offered / window_s as offered_per_s, throughput,
     p50_ms, p75_ms, p90_ms, p95_ms, p99_ms, p999_ms, max_ms, service_p99_ms,
     1 - completed / nullif(offered, 0) as dropped_share, verdict, aborted_at_s
 """
@@ -35,20 +36,22 @@ def percentile_column(slo: Slo | None) -> tuple[str, str, float | None]:
 
 
 def load_points(trials: pa.Table) -> pa.Table:
-    """One row per trial that measured something: latency, throughput and dropped share against the offered load."""
-    return _sql(f"select {_POINTS} from trials where offered > 0 order by treatment, rate, trial_id", trials)
+    """One row per trial that measured something: latency, throughput and dropped share against its load."""
+    query = f"select {_POINTS} from trials where offered > 0 or completed > 0 order by treatment, load, trial_id"
+    return _sql(query, trials)
 
 
 def by_rate(trials: pa.Table) -> pa.Table:
-    """One row per treatment and fixed rate: verdicts, and the median with the range over repetitions.
+    """One row per treatment and fixed load: verdicts, and the median with the range over repetitions.
 
     Invalid trials are counted and left out of the rest.
     """
     return _sql(
         """
-        select treatment, rate, count(*) as trials,
+        select treatment, rate, clients, count(*) as trials,
           count(*) filter (verdict = 'held') as held,
           count(*) filter (verdict = 'not held') as not_held,
+          count(*) filter (verdict = 'measured') as measured,
           count(*) filter (verdict = 'invalid') as invalid,
           median(throughput) filter (verdict != 'invalid') as throughput,
           median(p50_ms) filter (verdict != 'invalid') as p50_ms,
@@ -58,7 +61,8 @@ def by_rate(trials: pa.Table) -> pa.Table:
           median(p999_ms) filter (verdict != 'invalid') as p999_ms,
           sum(offered - completed) filter (verdict != 'invalid')
             / nullif(sum(offered) filter (verdict != 'invalid'), 0) as dropped_share
-        from trials where phase = 'fixed' group by treatment, rate order by min("order"), rate
+        from trials where phase in ('fixed', 'closed') group by treatment, rate, clients
+        order by min(min("order")) over (partition by treatment), rate, clients
         """,
         trials,
     )
@@ -81,23 +85,24 @@ def near_shares(treatment: Treatment, shares: Iterable[float] = SHARES) -> list[
         return []
 
     def distance(row: Row, wanted: float) -> float:
-        return abs(math.log(row["rate"] / (wanted * reference))) + (0.05 if row["phase"] == "bracket" else 0)
+        return abs(math.log(load_of(row) / (wanted * reference))) + (0.05 if row["phase"] == "bracket" else 0)
 
     chosen = {}
     for wanted in shares:
         row = min(ran, key=lambda row: distance(row, wanted))
-        chosen[row["trial_id"]] = (row["rate"] / reference, row)
+        chosen[row["trial_id"]] = (load_of(row) / reference, row)
     return sorted(chosen.values(), key=lambda pair: pair[0])
 
 
 def beside_breaking_point(treatment: Treatment) -> list[Row]:
-    """The held trial of the highest load, and the trial of the lowest load above it that did not hold.
+    """The valid trial of the highest load that held (or had no SLO), and that of the lowest above it that did not.
 
     Trials that ran to their end are preferred, as the latency of one that was stopped early is of its first part only.
     """
-    held = max(treatment.rows("held"), key=lambda row: (row["rate"], row["repetition"]), default=None)
-    above = [row for row in treatment.rows("not held") if held is None or row["rate"] >= held["rate"]]
-    broke = min(above, key=lambda row: (row["aborted_at_s"] is not None, row["rate"]), default=None)
+    good = [row for row in treatment.rows() if row["verdict"] in VALID and row["verdict"] != "not held"]
+    held = max(good, key=lambda row: (load_of(row), row["repetition"]), default=None)
+    above = [row for row in treatment.rows("not held") if held is None or load_of(row) >= load_of(held)]
+    broke = min(above, key=lambda row: (row["aborted_at_s"] is not None, load_of(row)), default=None)
     return [row for row in (held, broke) if row is not None]
 
 
@@ -119,25 +124,27 @@ def operations(run: Run, treatment: Treatment) -> pa.Table:
         summary = run.of_trial(row["trial_id"], "summary.json") or {}
         for operation in summary.get("operations", []):
             counts, latency = operation["counts"], operation["latency_ms"]
+            # Where clients wait for answers there is no intended send time.
+            counted = latency["service"] if latency["intended"] is None and row["clients"] else latency["intended"]
             offered, completed = counts["offered"], counts["completed"]
             rows.append(
                 _trial(row)
                 | {"operation": operation["name"], "offered": offered, "completed": completed}
-                | {"dropped_share": 1 - completed / offered if offered else None}
+                | {"dropped_share": 1 - completed / offered if offered and completed is not None else None}
                 | {"violations": operation.get("violations")}
-                | {f"{name}_ms": _of_some(latency["intended"], name) for name in ("p50", "p95", "p99", "p999", "max")}
+                | {f"{name}_ms": _of_some(counted, name) for name in ("p50", "p95", "p99", "p999", "max")}
                 | {"service_p99_ms": _of_some(latency["service"], "p99")}
             )
     return pa.Table.from_pylist(rows, schema=_OPERATIONS)
 
 
-def _of_some(latency: Row, name: str) -> float | None:
-    """A percentile of no request at all is not 0 ms."""
-    return latency[name] if latency["count"] else None
+def _of_some(latency: Row | None, name: str) -> float | None:
+    """A percentile of no request at all is not 0 ms; None is what the driver does not tell."""
+    return latency[name] if latency is not None and latency["count"] else None
 
 
 def _trial(row: Row) -> Row:
-    return {name: row[name] for name in ("trial_id", "treatment", "phase", "rate", "verdict")}
+    return {name: row[name] for name in ("trial_id", "treatment", "phase", "rate", "clients", "verdict")}
 
 
 _TRIAL = [
@@ -145,6 +152,7 @@ _TRIAL = [
     ("treatment", pa.string()),
     ("phase", pa.string()),
     ("rate", pa.float64()),
+    ("clients", pa.int64()),
     ("verdict", pa.string()),
 ]
 _SPECTRUM = pa.schema(

@@ -24,7 +24,7 @@ from loadstone.model.columns import columns
 from loadstone.model.errors import InputError
 from loadstone.model.slo import Slo
 
-VERDICTS = ("held", "not held", "invalid")
+VERDICTS = ("held", "not held", "measured", "invalid")
 _RUN_FILES = ("plan.json", "study.yaml", "trials.parquet", "trials")
 
 
@@ -59,6 +59,11 @@ class Run:
     def searches(self) -> bool:
         """Whether the study asks for the breaking point rather than for fixed rates."""
         return bool((self.study.get("load") or {}).get("capacity"))
+
+    @property
+    def closed(self) -> bool:
+        """Whether clients waited for answers before they sent again: there was no offered load then."""
+        return bool((self.study.get("load") or {}).get("closed"))
 
     def of_trial(self, trial_id: str, file: str) -> Any:
         """``summary.json``, ``audit.json``, ``checks.json`` or ``usage.json``; None where it is missing or damaged."""
@@ -210,7 +215,7 @@ def _row_problem(row: dict[str, Any]) -> str:
             return f"{column.name} is {value!r:.40}"
     if row["verdict"] not in VERDICTS:
         return f"verdict is {row['verdict']!r}"
-    if not (math.isfinite(row["rate"]) and row["rate"] > 0):
+    if not math.isfinite(row["rate"]) or (row["rate"] <= 0 and row["phase"] != "closed"):
         return f"rate is {row['rate']!r}"
     return ""
 

@@ -16,8 +16,15 @@ from loadstone.analysis.schema import factors_of
 from loadstone.model.columns import FACTOR_PREFIX
 from loadstone.model.units import share
 
+VALID = ("held", "not held", "measured")
+"""The verdicts of trials that say something about the system."""
 Known = Literal["estimated", "bracketed", "above", "below", "nothing"]
 Row = dict[str, Any]
+
+
+def load_of(row: Row) -> float:
+    """The load of a trial: requests/s offered; in a closed loop, which offers none, its clients."""
+    return float(row["rate"] if row["clients"] is None else row["clients"])
 
 
 @dataclass(frozen=True)
@@ -52,7 +59,7 @@ class Treatment:
     levels: dict[str, str]
     trials: pa.Table
     planned: int | None
-    """Trials that the plan has for fixed rates; a search decides as it goes."""
+    """Trials that the plan has for fixed loads; a search decides as it goes."""
     searched: Searched | None
     """All trials of the treatment's searches together; None for fixed rates."""
     searches: tuple[Searched, ...]
@@ -67,21 +74,21 @@ class Treatment:
     def held_up_to(self) -> float | None:
         """The highest load below which, itself included, every valid trial held; None where there is none."""
         broke = self.breaks_from
-        held = [row["rate"] for row in self.rows("held") if broke is None or row["rate"] < broke]
+        held = [load_of(row) for row in self.rows("held") if broke is None or load_of(row) < broke]
         return max(held, default=None)
 
     @property
     def breaks_from(self) -> float | None:
         """The lowest load at which some trial did not hold."""
-        return min((row["rate"] for row in self.rows("not held")), default=None)
+        return min((load_of(row) for row in self.rows("not held")), default=None)
 
     @property
     def reference(self) -> float | None:
         """The load that others are given as a share of: the breaking point, else the highest held, else the lowest."""
         if self.searched is not None and self.searched.result is not None:
             return self.searched.result.breaking_point.value
-        valid = [row["rate"] for verdict in ("held", "not held") for row in self.rows(verdict)]
-        return self.held_up_to or min(valid, default=None)
+        measured = max(map(load_of, self.rows("measured")), default=None)
+        return self.held_up_to or measured or min(map(load_of, self.rows("not held")), default=None)
 
     def rows(self, verdict: str | None = None) -> list[Row]:
         """The trials as mappings, in the order they were run."""
@@ -105,7 +112,7 @@ def _treatment(run: Run, treatment_id: str, plan: dict[str, Any]) -> Treatment:
         levels = {name: rows[0][FACTOR_PREFIX + name] for name in factors_of(trials.column_names)}
     searched: Searched | None = None
     searches: tuple[Searched, ...] = ()
-    if run.searches or any(row["phase"] != "fixed" for row in rows):
+    if run.searches or any(row["phase"] not in ("fixed", "closed") for row in rows):
         searched, searches = _search(rows), _each_search(rows)
     doubts = [*_search_doubts(searched, _precision(run)), *_disagreement(searches)]
     warnings = doubts if rows else ["no trial yet"]
@@ -122,9 +129,10 @@ def _treatment(run: Run, treatment_id: str, plan: dict[str, Any]) -> Treatment:
 
 
 def _planned(run: Run) -> int | None:
-    rates = (run.study.get("load") or {}).get("rates")
+    load = run.study.get("load") or {}
+    loads = load.get("rates") or (load.get("closed") or {}).get("clients")
     repetitions = (run.study.get("trial") or {}).get("repetitions", 1)
-    return len(rates) * repetitions if isinstance(rates, list) and isinstance(repetitions, int) else None
+    return len(loads) * repetitions if isinstance(loads, list) and isinstance(repetitions, int) else None
 
 
 def _precision(run: Run) -> float | None:

@@ -11,10 +11,10 @@ from typing_extensions import TypedDict
 
 
 class Counts(TypedDict):
-    """Of an operation, in the measured window."""
+    """Of an operation, in the measured window; null is what the driver does not tell."""
 
-    offered: int
-    completed: int
+    offered: int | None
+    completed: int | None
 
 
 class Latency(TypedDict):
@@ -29,10 +29,10 @@ class Latency(TypedDict):
 
 
 class Latencies(TypedDict):
-    """From the intended and from the actual send time."""
+    """From the intended and from the actual send time; null is what the driver does not tell."""
 
-    intended: Latency
-    service: Latency
+    intended: Latency | None
+    service: Latency | None
 
 
 class Operation(TypedDict):
@@ -47,7 +47,7 @@ class Operation(TypedDict):
 class Summary(TypedDict):
     """``summary.json``. ``spectrum``: percentile, latency, service time."""
 
-    spectrum: list[tuple[float, float, float]]
+    spectrum: list[tuple[float, float | None, float | None]]
     operations: list[Operation]
 
 

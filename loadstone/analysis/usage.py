@@ -9,12 +9,13 @@ from typing import Any
 import pyarrow as pa
 
 from loadstone.analysis.results import Run
-from loadstone.analysis.summary import Row, Treatment
+from loadstone.analysis.summary import Row, Treatment, load_of
 
 
 def highest_held(treatment: Treatment) -> Row | None:
-    """The held trial of the highest load, of full duration where there is one; None where none held."""
-    return max(treatment.rows("held"), key=lambda row: (row["phase"] != "bracket", row["rate"]), default=None)
+    """The trial of the highest load that held (or had no SLO), of full duration where there is one; else None."""
+    good = [*treatment.rows("held"), *treatment.rows("measured")]
+    return max(good, key=lambda row: (row["phase"] != "bracket", load_of(row)), default=None)
 
 
 def cpu_by_service(run: Run, treatment: Treatment) -> pa.Table:
@@ -38,7 +39,7 @@ def _row(trial: Row, service: str, replicas: list[dict[str, Any]]) -> Row:
     window = replicas[0]["window_s"] or math.nan
     throttled = _sum(replica.get("throttled_s") for replica in replicas)
     return {
-        **{name: trial[name] for name in ("trial_id", "treatment", "rate")},
+        **{name: trial[name] for name in ("trial_id", "treatment", "rate", "clients")},
         "service": service,
         "tier": replicas[0].get("tier"),
         "replicas": len(replicas),
@@ -63,6 +64,7 @@ _SCHEMA = pa.schema(
         ("trial_id", pa.string()),
         ("treatment", pa.string()),
         ("rate", pa.float64()),
+        ("clients", pa.int64()),
         ("service", pa.string()),
         ("tier", pa.string()),
         ("replicas", pa.int64()),

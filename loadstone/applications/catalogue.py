@@ -8,6 +8,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from loadstone.applications import workload_files
 from loadstone.model.application import Application
 from loadstone.model.base import did_you_mean
 from loadstone.model.document import Document
@@ -41,8 +42,10 @@ def load(name_or_path: str) -> Loaded:
     document = Document.read(file)
     application = document.parse(Application)
     document.check(_unknown_software(application))
+    document.check(workload_files.findings(application))
     canonical = json.dumps(application.model_dump(mode="json", by_alias=True), sort_keys=True)
-    return Loaded(application, document, hashlib.sha256(canonical.encode()).hexdigest()[:12])
+    said = workload_files.anywhere(canonical, application)
+    return Loaded(application, document, hashlib.sha256(said.encode()).hexdigest()[:12])
 
 
 @functools.cache

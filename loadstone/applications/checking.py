@@ -27,17 +27,17 @@ def check(application: Application, before: Counts, after: Counts, summary: dict
     """Each collection that writes go to must have grown by at least the completed and at most the sent ones.
 
     A write that was answered is there; one that was sent and not answered may be. All requests of the run count,
-    those of the warm-up too. An operation that was not part of the load must have added nothing.
+    those of the warm-up and of sessions' steps too. An operation that was not part of the load must have added nothing.
     """
-    done = {operation["name"]: operation["all"] for operation in summary["operations"]}
-    return [_check(rule, before, after, done.get(rule.operation, {"sent": 0, "completed": 0}))
-            for rule in application.checks]  # fmt: skip
+    return [_check(rule, before, after, summary["operations"]) for rule in application.checks]
 
 
-def _check(rule: Growth, before: Counts, after: Counts, done: dict[str, int]) -> CheckRow:
+def _check(rule: Growth, before: Counts, after: Counts, operations: list[dict[str, Any]]) -> CheckRow:
     key = (rule.store, rule.collection)
     name = f"{rule.store}/{rule.collection}"
-    completed, sent = done["completed"], done["sent"]
+    # A step of a session is called `operation.step`.
+    done = [one["all"] for one in operations if one["name"].rpartition(".")[2] == rule.operation]
+    completed, sent = (sum(counts[what] for counts in done) for what in ("completed", "sent"))
     if key not in before or key not in after:
         return _row(rule, 0, completed, sent, False, f"{name} cannot be counted: there is no such collection")
     grew = after[key] - before[key]

@@ -10,12 +10,12 @@ from rich.console import Console
 from rich.status import Status
 
 from loadstone.cli.app import err
-from loadstone.cli.words import clock
+from loadstone.cli.words import clock, load_of
 from loadstone.experiments.ledger import Record
 from loadstone.experiments.listener import Listener
 from loadstone.model.trial import Trial
 
-_STYLES = {"held": "green", "not held": "red", "invalid": "yellow"}
+_STYLES = {"held": "green", "not held": "red", "measured": "green", "invalid": "yellow"}
 
 
 class Display(Listener):
@@ -61,9 +61,11 @@ class Display(Listener):
     def progress(self, said: dict[str, Any]) -> None:
         if self._status:
             self._show(
-                f" [dim]{said['t']:.0f}/{said['of']:.0f} s[/]  sent {said['sent']:,}  "
-                f"P99 {_milliseconds(said['p99_ms'])}  late sends {_milliseconds(said['lateness_p99_ms'])}  "
-                f"errors {said['errors']:,}"
+                f" [dim]{said['t']:.0f}/{said['of']:.0f} s[/]"
+                + (f"  sent {said['sent']:,}" if "sent" in said else "")
+                + (f"  P99 {_milliseconds(said['p99_ms'])}" if "p99_ms" in said else "")
+                + (f"  late sends {_milliseconds(said['lateness_p99_ms'])}" if said.get("lateness_p99_ms") else "")
+                + (f"  errors {said['errors']:,}" if "errors" in said else "")
             )
 
     def trial_finished(self, record: Record) -> None:
@@ -71,7 +73,7 @@ class Display(Listener):
         row = record.row
         style = _STYLES[record.outcome.verdict]
         treatment = f"{row['treatment']}  " if self._trial and self._trial.treatment.factors else ""
-        what = f"{treatment}{record.outcome.phase:<7} {row['rate']:>8,.0f} req/s"
+        what = f"{treatment}{record.outcome.phase:<7} {load_of(row['rate'], row.get('clients')):>14}"
         verdict = f"[{style}]{record.outcome.verdict:<8}[/]"
         self._console.print(
             f"{self._clock()} trial {row['order']:>3}  {what}  {verdict}  {_numbers(row)}{self._time_left()}"
@@ -83,7 +85,7 @@ class Display(Listener):
     def _show(self, detail: str = "") -> None:
         if self._status is None:
             return
-        load = f"{self._trial.phase} {self._trial.rate:,.0f} req/s: " if self._trial else ""
+        load = f"{self._trial.phase} {load_of(self._trial.rate, self._trial.clients)}: " if self._trial else ""
         left = f"  [dim]about {clock(self._seconds_left())} left[/]" if self._trial else ""
         self._status.update(f"{load}{self._step}{detail}{left}")
 
@@ -100,11 +102,12 @@ class Display(Listener):
 
 
 def _numbers(row: dict[str, Any]) -> str:
-    if row.get("offered") is None:
+    if row.get("completed") is None:
         return ""
-    share = 100 * row["completed"] / row["offered"] if row["offered"] else 0.0
+    share = f"{100 * row['completed'] / row['offered']:5.1f} %" if row["offered"] else f"{row['completed']:,}"
     early = f"  stopped at {row['aborted_at_s']:.1f} s" if row.get("aborted_at_s") is not None else ""
-    return f"P99 {_milliseconds(row['p99_ms']):>10}  completed {share:5.1f} %{early}"
+    loop = " (closed loop)" if row.get("clients") is not None else ""
+    return f"P99 {_milliseconds(row['p99_ms']):>10}{loop}  completed {share}{early}"
 
 
 def _milliseconds(value: float | None) -> str:

@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from loadstone import plugins
 from loadstone.cli.app import Json, Overrides, Results, err, out, print_json
 from loadstone.cli.progress import Display
 from loadstone.cli.words import load_in_words, plural
@@ -17,6 +16,7 @@ from loadstone.experiments.interruption import interruptible
 from loadstone.experiments.ledger import Ledger, writing
 from loadstone.experiments.plan import Plan, read_plan
 from loadstone.experiments.resume import reopen
+from loadstone.infrastructure.binary import stone_version
 from loadstone.model.errors import InputError, Interrupted, LoadstoneError, TrialsInvalid
 from loadstone.orchestration import state
 from loadstone.report import page, terminal
@@ -38,7 +38,6 @@ def command(
     json: Json = False,
 ) -> None:
     """Deploy, load, find the breaking point, report. Ctrl-C keeps finished trials; --resume goes on."""
-    driver: Driver = plugins.find("drivers", "stone")()
     if resume:
         folder, plan, ledger = _old_run(results, study, overrides or [])
         warnings = preflight.require(plan)
@@ -48,11 +47,12 @@ def command(
         document, plan = read_plan(study, overrides)
         warnings = preflight.require(plan)
         versions, nodes = preflight.surroundings(plan)
-        facts = runs.provenance({"stone": driver.version(), **versions}, nodes, warnings)
+        driver = preflight.driver_of(plan)
+        facts = runs.provenance({"stone": stone_version(), driver.name: driver.version(), **versions}, nodes, warnings)
         folder = runs.create(results, document, plan, overrides or [], facts)
         ledger = runs.open_ledger(folder, plan)
     with ledger.locked():
-        _conduct(plan, ledger, driver, warnings)
+        _conduct(plan, ledger, preflight.driver_of(plan), warnings)
     _tell(plan, ledger, json)
 
 

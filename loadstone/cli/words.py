@@ -22,6 +22,19 @@ def load_in_words(plan: Plan) -> str:
     load = plan.study.load
     if load.capacity is not None:
         return f"searches the breaking point under {load.capacity.slo} to +-{load.capacity.precision:.0%}"
-    rates = load.rates or []
     repeated = plural(plan.study.trial.repetitions, "repetition")
-    return f"{plural(len(rates), 'fixed rate')} x {repeated} under {load.slo}"
+    if load.closed is not None:
+        judged = f" under {load.slo}" if load.slo is not None else ""
+        return f"closed loop with {_listed(load.closed.clients)} x {repeated}{judged}"
+    return f"{plural(len(load.rates or []), 'fixed rate')} x {repeated} under {load.slo}"
+
+
+def _listed(clients: list[int]) -> str:
+    """``1, 5 and 20 clients``."""
+    *most, last = map(str, clients)
+    return f"{', '.join(most)} and {last} clients" if most else plural(clients[0], "client")
+
+
+def load_of(rate: float, clients: int | None) -> str:
+    """``1,000 req/s``, or ``20 clients`` of a closed loop."""
+    return f"{rate:,.0f} req/s" if clients is None else plural(clients, "client")

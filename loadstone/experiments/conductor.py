@@ -22,7 +22,7 @@ from loadstone.model.deployment import AuditRow
 from loadstone.model.errors import DeploymentError, TrialsInvalid
 from loadstone.model.trial import Trial
 from loadstone.monitoring.replicas import Window
-from loadstone.workloads.base import Driver, DriverError
+from loadstone.workloads.base import Driver, DriverError, Offer
 
 
 class Conductor:
@@ -118,15 +118,7 @@ class Conductor:
             self._listener.progress(said)
 
         try:
-            summary = self._driver.run(
-                trial,
-                self._plan.workload(trial.treatment),
-                self._plan.study.load,
-                deployed.targets(),
-                self._client_cpus(),
-                folder,
-                progress,
-            )
+            summary = self._driver.run(self._offer(trial, deployed, folder), progress)
         except DriverError as error:
             return None, invalid(f"the load generator failed: {error}", *orchestrator.events())
         finally:
@@ -138,9 +130,24 @@ class Conductor:
         checks = checking.check(self._plan.application, before, deployed.seeder.counts(), summary)
         write_json(folder / "checks.json", [asdict(row) for row in checks])
         wrong = [*self._audit(deployed, folder), *(row.message for row in checks if not row.ok)]
-        slo = self._plan.study.load.objective
-        assert slo is not None  # the plan saw to it
-        return summary, judge(summary, slo, wrong)
+        load = self._plan.study.load
+        return summary, judge(summary, load.objective, wrong, lateness_s=load.lateness)
+
+    def _offer(self, trial: Trial, deployed: Deployed, folder: Path) -> Offer:
+        return Offer(
+            targets=tuple(deployed.targets()),
+            workload=self._plan.workload(trial.treatment),
+            load=self._plan.study.load,
+            rate=trial.rate,
+            clients=trial.clients,
+            warmup_s=trial.warmup_s,
+            duration_s=trial.duration_s,
+            seed=trial.seed,
+            # A fixed load is asked for to see what happens there; only a search may cut a lost trial short.
+            may_stop=trial.phase not in ("fixed", "closed"),
+            cpus=next((node.cpus for node in self._nodes if node.role == "client"), ()),
+            folder=folder,
+        )
 
     def _audit(self, deployed: Deployed, folder: Path) -> list[str]:
         """Write what the audit read; return what is not as wanted, as sentences."""
@@ -151,9 +158,6 @@ class Conductor:
             for row in rows
             if not row.ok
         ]
-
-    def _client_cpus(self) -> tuple[int, ...]:
-        return next((node.cpus for node in self._nodes if node.role == "client"), ())
 
     def _write_logs(self, deployed: Deployed, folder: Path) -> None:
         (folder / "logs").mkdir(exist_ok=True)

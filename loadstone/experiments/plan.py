@@ -2,34 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from loadstone import plugins
 from loadstone.applications import catalogue
+from loadstone.experiments import expressible, load_files
 from loadstone.model.application import Application
 from loadstone.model.base import Finding, did_you_mean
 from loadstone.model.document import Document
 from loadstone.model.errors import InputError
-from loadstone.model.study import Settings, Study
+from loadstone.model.load import SCRIPT
+from loadstone.model.study import Study
 from loadstone.model.trial import Treatment
 from loadstone.model.workload import Workload
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A study with its application found and its treatments resolved."""
+    """A study with its application found, its files read and its treatments resolved."""
 
     study: Study
     application: Application
     application_digest: str
     treatments: tuple[Treatment, ...]
+    scripts: Mapping[str, Path] = field(default_factory=dict)
+    """The files of Lua workloads, by the name that the study gives them."""
+    files: Mapping[str, str] = field(default_factory=dict)
+    """Digests of the other files that the load is made from, by path."""
 
-    def workload(self, treatment: Treatment) -> Workload:
-        """The workload that a treatment is loaded with."""
-        return self.application.workloads[treatment.settings.workload or self.application.default_workload]
+    def workload(self, treatment: Treatment) -> Workload | Path:
+        """The workload that a treatment is loaded with: a mix, or the file of a script."""
+        name = treatment.settings.workload or self.application.default_workload
+        return self.scripts[name] if name in self.scripts else self.application.workloads[name]
 
     def as_data(self) -> dict[str, Any]:
         """``plan.json``."""
@@ -37,8 +44,13 @@ class Plan:
             "study": self.study.model_dump(mode="json", by_alias=True),
             "application": self.application.model_dump(mode="json", by_alias=True, exclude_none=True),
             "application_digest": self.application_digest,
+            "files": dict(self.files),
             "treatments": [
-                {"id": t.id, "label": t.label, **t.model_dump(mode="json", include={"settings", "resources"})}
+                {
+                    "id": t.id,
+                    "label": t.label,
+                    **t.model_dump(mode="json", include={"settings", "resources", "script_digest"}),
+                }
                 for t in self.treatments
             ],
         }
@@ -47,13 +59,16 @@ class Plan:
 def make_plan(document: Document) -> Plan:
     """Resolve a study document; raises InputError naming file and line of all that is wrong."""
     study = document.parse(Study)
+    folder = Path(document.file).parent
     try:
-        loaded = catalogue.load(_beside(document, study.application))
+        loaded = catalogue.load(_beside(folder, study.application))
     except InputError as error:
         if any(problem.line for problem in error.problems):  # the application's own file says where it is wrong
             raise
         raise InputError([document.problem(("application",), str(error))]) from None
-    document.check(_findings(study, loaded.application))
+    document.check([*_findings(study, loaded.application), *expressible.findings(study, loaded.application)])
+    study, files = load_files.resolve(document, study, folder)
+    scripts = load_files.scripts(document, study, folder)
     treatments = tuple(
         Treatment(
             application=loaded.application.name,
@@ -61,12 +76,13 @@ def make_plan(document: Document) -> Plan:
             settings=settings.model_copy(update={"workload": settings.workload or loaded.application.default_workload}),
             factors=tuple(study.factors),
             resources=study.resources,
+            script_digest=load_files.digest(scripts[settings.workload]) if settings.workload in scripts else None,
         )
         for settings in study.treatments()
     )
     if not treatments:
         raise InputError([document.problem(("except",), "drops every treatment; nothing is left to run")])
-    return Plan(study, loaded.application, loaded.digest, treatments)
+    return Plan(study, loaded.application, loaded.digest, treatments, scripts, files)
 
 
 def read_plan(file: Path | str, overrides: list[str] | None = None) -> tuple[Document, Plan]:
@@ -77,11 +93,11 @@ def read_plan(file: Path | str, overrides: list[str] | None = None) -> tuple[Doc
     return document, make_plan(document)
 
 
-def _beside(document: Document, application: str) -> str:
+def _beside(folder: Path, application: str) -> str:
     """A path in a study file is relative to that file; a built-in name stays a name."""
     if "/" not in application and not application.endswith((".yaml", ".yml")):
         return application
-    return str((Path(document.file).parent / application).resolve())
+    return str((folder / application).resolve())
 
 
 def _findings(study: Study, application: Application) -> Iterator[Finding]:
@@ -90,38 +106,14 @@ def _findings(study: Study, application: Application) -> Iterator[Finding]:
         if name not in application.services:
             message = f"{application.name} has no service {name!r}" + did_you_mean(name, services)
             yield ("resources", name), message
-    for where, name in _levels(study, "workload"):
-        if name is not None and name not in application.workloads:
+    named = list(expressible.levels(study, "workload"))
+    for where, name in named:
+        if name is not None and name not in application.workloads and not name.endswith(SCRIPT):
             message = f"{application.name} has no workload {name!r}"
             yield where, message + did_you_mean(str(name), list(application.workloads))
+    if study.load.script is not None and not any(str(name).endswith(SCRIPT) for _, name in named):
+        yield ("load", "script"), "no workload of this study is a Lua script; remove it, or write workload: mine.lua"
     infrastructures = plugins.names("infrastructure")
     if study.cluster.infrastructure not in infrastructures:
         message = f"no infrastructure {study.cluster.infrastructure!r}"
         yield ("cluster", "infrastructure"), message + did_you_mean(study.cluster.infrastructure, infrastructures)
-    yield from _not_expressible(study)
-
-
-def _not_expressible(study: Study) -> Iterator[Finding]:
-    known = plugins.names("orchestrators")
-    for where, orchestrator in _levels(study, "orchestrator"):
-        if orchestrator not in known:
-            yield where, f"no orchestrator {orchestrator!r}" + did_you_mean(str(orchestrator), known)
-            continue
-        expresses: dict[str, frozenset[str]] = plugins.find("orchestrators", orchestrator).expresses
-        for factor, levels in expresses.items():
-            for place, level in _levels(study, factor):
-                if level not in levels:
-                    can = ", ".join(sorted(levels))
-                    yield (
-                        place,
-                        f"{factor} {level!r} cannot be expressed by orchestrator {orchestrator!r}; it can: {can}",
-                    )
-
-
-def _levels(study: Study, factor: str) -> Iterator[tuple[tuple[str | int, ...], Any]]:
-    """Each level of a factor with the place in the file that gives it."""
-    if factor not in study.factors:
-        yield (factor,), getattr(study, factor)
-        return
-    for index, level in enumerate(study.factors[factor]):
-        yield ("factors", factor, index), getattr(Settings.model_validate({factor: level}), factor)

@@ -12,6 +12,7 @@ from loadstone.experiments.plan import Plan
 from loadstone.infrastructure.base import Finding, Infrastructure
 from loadstone.infrastructure.binary import stone_version
 from loadstone.model.errors import LoadstoneError, PreflightError
+from loadstone.workloads.base import Driver
 
 
 def infrastructure_of(plan: Plan) -> Infrastructure:
@@ -21,9 +22,15 @@ def infrastructure_of(plan: Plan) -> Infrastructure:
     return infrastructure
 
 
+def driver_of(plan: Plan) -> Driver:
+    """The driver that the study asks for."""
+    driver: Driver = plugins.find("drivers", plan.study.load.driver)()
+    return driver
+
+
 def inspect(plan: Plan) -> list[Finding]:
     """All findings, good and bad, of the driver, the infrastructure and each treatment's orchestrator."""
-    findings = [_stone()]
+    findings = list(dict.fromkeys([_stone(), *driver_of(plan).preflight()]))
     infrastructure = infrastructure_of(plan)
     findings += infrastructure.preflight()
     if any(finding.level == "error" for finding in findings):

@@ -9,7 +9,8 @@ from typing import Literal
 
 from loadstone.model.trial import Phase
 
-Held = Literal["held", "not held", "invalid"]
+Held = Literal["held", "not held", "measured", "invalid"]
+"""``measured``: valid, and there was no SLO to judge it by."""
 
 
 @dataclass(frozen=True)

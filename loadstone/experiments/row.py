@@ -6,11 +6,12 @@ from datetime import datetime
 from typing import Any
 
 from loadstone.analysis.steady_state import SteadyState, steady_state
+from loadstone.experiments.instrument import is_closed
 from loadstone.experiments.verdict import Verdict
 from loadstone.model.columns import FACTOR_PREFIX
 from loadstone.model.trial import Trial
 
-_COUNTS = ("offered", "sent", "completed", "late", "errors", "timeouts", "unsent", "in_flight")
+_COUNTS = ("offered", "sent", "completed", "late", "errors", "timeouts", "unsent", "in_flight", "skipped")
 _LATENCIES = ("p50", "p75", "p90", "p95", "p99", "p999", "max", "mean")
 
 
@@ -32,6 +33,7 @@ def make_row(
         "repetition": trial.repetition,
         "number": trial.number,
         "rate": trial.rate,
+        "clients": trial.clients,
         **(_measured(summary) if summary is not None else {}),
         "verdict": verdict.verdict,
         "reasons": list(verdict.reasons),
@@ -43,34 +45,40 @@ def make_row(
 
 
 def _measured(summary: dict[str, Any]) -> dict[str, Any]:
-    intended = summary["latency_ms"]["intended"]
+    intended, service = summary["latency_ms"].get("intended"), summary["latency_ms"].get("service")
+    # A client of a closed loop has no other intention than to send when it does.
+    latency = service if intended is None and is_closed(summary) else intended
     steady = _steady(summary)
-    service = summary["latency_ms"]["service"]
-    aborted = summary["aborted"]
+    generator, aborted = summary["generator"], summary["aborted"]
     return {
+        "loop": summary.get("loop", "open"),
         "window_s": summary["window_s"],
-        **{name: summary["counts"][name] for name in _COUNTS},
-        "violations": summary["violations"],
+        **{name: summary["counts"].get(name) for name in _COUNTS},
+        "violations": summary.get("violations"),
         "throughput": summary["throughput"],
-        **{f"{name}_ms": _of(intended, name) for name in _LATENCIES},
+        **{f"{name}_ms": _of(latency, name) for name in _LATENCIES},
         "service_p50_ms": _of(service, "p50"),
         "service_p99_ms": _of(service, "p99"),
-        "lateness_p99_ms": _of(summary["latency_ms"]["lateness"], "p99"),
-        "generator_cpu_share": summary["generator"]["cpu_share"],
-        "generator_us_per_request": summary["generator"]["cpu_us_per_request"],
+        "lateness_p99_ms": _of(summary["latency_ms"].get("lateness"), "p99"),
+        "generator_cpu_share": generator["cpu_share"],
+        "generator_us_per_request": generator["cpu_us_per_request"],
         "steady": steady.stationary if steady else None,
         "warmup_cut_s": steady.cut * summary["series"]["step_s"] if steady else None,
         "aborted_at_s": aborted["at_s"] if aborted else None,
     }
 
 
-def _of(latency: dict[str, Any], statistic: str) -> float | None:
-    """A statistic of a distribution; None where nothing was counted, which is not a latency of zero."""
-    value: float = latency[statistic]
-    return value if latency["count"] else None
+def _of(latency: dict[str, Any] | None, statistic: str) -> float | None:
+    """A statistic of a distribution; None where it is not told, or nothing was counted: no latency is not 0 ms."""
+    if latency is None or not latency["count"]:
+        return None
+    value: float | None = latency[statistic]
+    return value
 
 
 def _steady(summary: dict[str, Any]) -> SteadyState | None:
-    """The steady state of the latency's course; None for a trial cut short, whose fragment says nothing of it."""
+    """The steady state of the latency's course; None where it is not told, or of a trial that was cut short."""
+    if summary["series"] is None or summary["aborted"]:
+        return None
     series = [mean for mean in summary["series"]["mean_ms"] if mean is not None]
-    return steady_state(series) if series and not summary["aborted"] else None
+    return steady_state(series) if series else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from datetime import datetime
 from pathlib import Path
@@ -31,10 +32,20 @@ def create(results: Path, document: Document, plan: Plan, overrides: list[str], 
             except PermissionError:
                 raise InputError(f"cannot make {folder}: no permission; choose another place with --results") from None
         (folder / "study.yaml").write_text(Path(document.file).read_text(encoding="utf-8"), encoding="utf-8")
+        for name, script in plan.scripts.items():
+            _copy_script(folder, name, script)
         (folder / "trials").mkdir()
     write_json(folder / "plan.json", {**plan.as_data(), "overrides": overrides, "source": str(document.file)})
     write_json(folder / "provenance.json", provenance)
     return folder
+
+
+def _copy_script(folder: Path, name: str, script: Path) -> None:
+    """Where the study's copy finds it, so that the run's folder repeats the study; else into ``scripts``."""
+    inside = not Path(name).is_absolute() and ".." not in Path(name).parts
+    target = folder / name if inside else folder / "scripts" / script.name
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(script, target)
 
 
 def provenance(versions: dict[str, str], nodes: list[dict[str, Any]], warnings: list[str]) -> dict[str, Any]:

@@ -91,26 +91,28 @@ def records_of(campaign: Campaign, records: Sequence[Record]) -> list[Record]:
 
 
 def fixed_trials(plan: Plan) -> Iterator[Trial]:
-    """All trials of a study with fixed rates, in the order in which they are run.
+    """All trials of a study with fixed rates or numbers of clients, in the order in which they are run.
 
-    Interleaved: one block a repetition, in which treatments and the rates of each come in a shuffled order, so that
+    Interleaved: one block a repetition, in which treatments and the loads of each come in a shuffled order, so that
     drift of the machine meets all alike. Sequential: treatment by treatment.
     """
     study = plan.study
-    rates = study.load.rates or []
+    closed = study.load.closed
+    loads: Sequence[float] = closed.clients if closed is not None else study.load.rates or []
     repetitions = range(1, study.trial.repetitions + 1)
     if study.trial.order == "sequential":
-        order = [(treatment, rate, rep) for treatment in plan.treatments for rate in rates for rep in repetitions]
+        order = [(treatment, load, rep) for treatment in plan.treatments for load in loads for rep in repetitions]
     else:
         shuffle = random.Random(study.load.seed).sample
         order = [
-            (treatment, rate, rep)
+            (treatment, load, rep)
             for rep in repetitions
             for treatment in shuffle(plan.treatments, len(plan.treatments))
-            for rate in shuffle(rates, len(rates))
+            for load in shuffle(loads, len(loads))
         ]
-    for treatment, rate, repetition in order:
-        yield _trial(plan, treatment, "fixed", rate, study.trial.duration, repetition, 1)
+    for treatment, load, repetition in order:
+        phase: Phase = "fixed" if closed is None else "closed"
+        yield _trial(plan, treatment, phase, load, study.trial.duration, repetition, 1)
 
 
 def _in_turn(plan: Plan, records: Sequence[Record]) -> list[Campaign]:
@@ -126,21 +128,25 @@ def _in_turn(plan: Plan, records: Sequence[Record]) -> list[Campaign]:
 
 
 def _trial(
-    plan: Plan, treatment: Treatment, phase: Phase, rate: float, duration_s: float, repetition: int, number: int
+    plan: Plan, treatment: Treatment, phase: Phase, amount: float, duration_s: float, repetition: int, number: int
 ) -> Trial:
+    """``amount`` is the rate, or the number of clients where the phase is ``closed``."""
     load = plan.study.load.model_dump(mode="json", exclude={"rates", "capacity", "seed"})
     load["slo"] = plan.study.load.objective.model_dump(mode="json") if plan.study.load.objective else None
+    if load["closed"] is not None:
+        del load["closed"]["clients"]
     # The seed knows no treatment: equal trials of two treatments send the same requests, which pairs them.
-    seed = _number([plan.study.load.seed, phase, rate, repetition, number])
+    seed = _number([plan.study.load.seed, phase, amount, repetition, number])
     return Trial(
         treatment=treatment,
         phase=phase,
-        rate=rate,
+        rate=0.0 if phase == "closed" else amount,
+        clients=int(amount) if phase == "closed" else None,
         repetition=repetition,
         number=number,
         warmup_s=plan.study.trial.warmup,
         duration_s=duration_s,
-        load_digest=f"{_number(load):016x}",
+        load_digest=f"{_number([load, dict(plan.files)]):016x}",
         seed=seed,
     )
 

@@ -93,6 +93,7 @@ class Growth(Model):
     store: str
     collection: str
     operation: str
+    """An operation, or the step of sessions, of this name."""
     full_at: Annotated[int | None, Field(ge=1)] = None
     """Above this many documents a write may be answered well and yet add nothing (no room is left)."""
 
@@ -152,7 +153,8 @@ class Application(Model):
         for index, check in enumerate(self.checks):
             if check.store not in self.services:
                 yield ("checks", index, "store"), f"no service {check.store!r}" + did_you_mean(check.store, names)
-            operations = sorted({op for workload in self.workloads.values() for op in workload.operations})
+            requests = (name for workload in self.workloads.values() for name in workload.request_names())
+            operations = sorted({name.rpartition(".")[2] for name in requests})
             if check.operation not in operations:
                 message = f"no workload has an operation {check.operation!r}"
                 yield ("checks", index, "operation"), message + did_you_mean(check.operation, operations)

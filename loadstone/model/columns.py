@@ -23,12 +23,13 @@ class Column:
 
 
 def _measured(name: str, type: Type, unit: str, meaning: str) -> Column:
-    """A column that is null where a trial was invalid before anything could be measured."""
+    """A column that is null where a trial was invalid before it measured anything, or its driver does not tell."""
     return Column(name, type, unit, meaning, optional=True)
 
 
 def _latency(name: str, statistic: str) -> Column:
-    return _measured(name, "number", "ms", f"{statistic} of the latency from the intended send time")
+    meaning = f"{statistic} of the latency from the intended send time; in a closed loop from the actual one"
+    return _measured(name, "number", "ms", meaning)
 
 
 _IDENTITY = (
@@ -38,11 +39,13 @@ _IDENTITY = (
 )
 
 _RESULT = (
-    Column("phase", "text", "", "fixed (a given rate), or of the search: bracket (short trials), fine, confirm"),
-    Column("repetition", "integer", "", "numbers equal trials at a fixed rate, or the searches of a treatment"),
-    Column("number", "integer", "", "position of the trial within its search; 1 at a fixed rate"),
+    Column("phase", "text", "", "fixed (a rate), closed (clients), or of a search: bracket (short), fine, confirm"),
+    Column("repetition", "integer", "", "numbers equal trials at a fixed load, or the searches of a treatment"),
+    Column("number", "integer", "", "position of the trial within its search; 1 at a fixed load"),
     Column("order", "integer", "", "position in the order in which the study ran its trials"),
-    Column("rate", "number", "requests/s", "offered load that was asked for"),
+    Column("rate", "number", "requests/s", "offered load that was asked for; 0 in a closed loop, which offers none"),
+    Column("clients", "integer", "", "clients of a closed loop; null where requests were scheduled", optional=True),
+    _measured("loop", "text", "", "open, or closed: who waits for an answer sends later, so latencies look better"),
     _measured("window_s", "number", "s", "measured window; all counts are of requests scheduled in it"),
     _measured("offered", "integer", "requests", "scheduled in the window"),
     _measured("sent", "integer", "requests", "really sent"),
@@ -52,6 +55,7 @@ _RESULT = (
     _measured("timeouts", "integer", "requests", "not answered within the timeout"),
     _measured("unsent", "integer", "requests", "never sent until the drain ended"),
     _measured("in_flight", "integer", "requests", "sent and still unanswered when the drain ended"),
+    _measured("skipped", "integer", "requests", "of the errors: steps not sent, as an earlier one had failed"),
     _measured("violations", "integer", "requests", "not completed within the SLO's latency, failures included"),
     _measured("throughput", "number", "requests/s", "completed within the window, divided by the window"),
     _latency("p50_ms", "median"),
@@ -69,7 +73,7 @@ _RESULT = (
     _measured("generator_us_per_request", "number", "us", "CPU time of the load generator per request"),
     _measured("steady", "boolean", "", "whether the window was stationary; null where this was not tested"),
     _measured("warmup_cut_s", "number", "s", "warm-up found inside the window (MSER-5)"),
-    Column("verdict", "text", "", "held, not held, or invalid: the instrument or the deployment failed"),
+    Column("verdict", "text", "", "held, not held, measured (without an SLO), or invalid: the trial itself failed"),
     Column("reasons", "list of texts", "", "why the trial did not hold or is invalid"),
     Column("warnings", "list of texts", "", "what is doubtful about the trial without making it invalid"),
     Column("started", "text", "", "start of the trial, RFC 3339"),

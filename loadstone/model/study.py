@@ -6,16 +6,15 @@ import itertools
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, ValidationError, field_validator
+from pydantic import Field, ValidationError, field_validator
 
 from loadstone.model.application import Resources
 from loadstone.model.base import Finding, Matches, Model, did_you_mean
 from loadstone.model.cluster import Cluster
+from loadstone.model.load import Load
 from loadstone.model.messages import message, show
-from loadstone.model.slo import Slo, key_of
-from loadstone.model.units import Duration, Pause, Share, format_seconds, format_share
+from loadstone.model.units import Duration, Pause, format_seconds
 
-Rate = Annotated[float, Field(gt=0, le=10_000_000)]
 Scaling = Literal["baseline", "vertical", "horizontal", "unlimited"]
 Profile = Literal["default", "dsb-quirks", "paper"]
 Environment = Literal["bare", "container", "vm", "vm-container"]
@@ -41,89 +40,13 @@ class Settings(Model):
     high_availability: Literal["on", "off"] = "off"
     """Three managers (``on``) or one (``off``)."""
     workload: str | None = None
-    """One of the application's workloads; its default one where left out."""
+    """One of the application's workloads, its default one where left out; or the path of a wrk or wrk2 script
+    (``scripts/mixed.lua``), relative to the study file."""
 
     @field_validator("high_availability", mode="before")
     @classmethod
     def _on_off(cls, value: Any) -> Any:
         return {True: "on", False: "off"}.get(value, value) if isinstance(value, bool) else value
-
-
-def _possible_precision(value: float) -> float:
-    if not 0.01 <= value <= 0.5:
-        raise ValueError(f"{format_share(value)} is not between 1% and 50%; 5% takes some ten minutes")
-    return value
-
-
-class Capacity(Model):
-    """Search for the breaking point under an SLO, to a relative ``precision``."""
-
-    slo: Slo
-    """What a trial is judged by."""
-    precision: Annotated[Share, AfterValidator(_possible_precision)] = 0.05
-    """The search ends when the 95 % interval is within +- this share of the breaking point."""
-    start: Rate = 100.0
-    """The first rate, in requests per second; better too low than too high."""
-    highest: Rate = 100_000.0
-    """No trial offers more requests per second than this."""
-    bracket_duration: Duration = 10.0
-    """The window of the short trials that find the rough range; never longer than ``trial.duration``."""
-
-    def findings(self) -> Iterator[Finding]:
-        if self.start >= self.highest:
-            yield ("start",), f"{self.start:g} is not below 'highest', {self.highest:g}; begin lower"
-
-
-class Load(Model):
-    """How load is offered: fixed ``rates``, or a ``capacity`` search. Rates are requests per second."""
-
-    arrival: Literal["poisson", "constant"] = "poisson"
-    """How intended send times are spaced: exponential gaps, or equal ones."""
-    rates: Annotated[list[Rate], Field(min_length=1)] | None = None
-    """Fixed offered loads, in requests per second."""
-    capacity: Capacity | None = None
-    """A search for the breaking point, instead of ``rates``."""
-    slo: Slo | None = None
-    """What a trial at a fixed rate is judged by."""
-    connections: Annotated[int, Field(ge=1, le=20_000)] = 64
-    """Connections that the load generator keeps open."""
-    threads: Annotated[int, Field(ge=1, le=64)] = 1
-    """Threads of the load generator."""
-    timeout: Duration = 5.0
-    """A request without a whole answer for this long counts as timed out; an answer later than this as late."""
-    drain: Duration | None = None
-    """How long answers are awaited after the window; as long as ``timeout`` where left out."""
-    wait: Literal["auto", "precise", "tick", "spin"] = "auto"
-    """How the generator waits for the next send: exact and costly, in ticks, or without sleeping."""
-    seed: Annotated[int, Field(ge=0)] = 1
-    """Of all random numbers: the same seed offers the same requests at the same times."""
-
-    def findings(self) -> Iterator[Finding]:
-        if self.rates is None and self.capacity is None:
-            yield (), "give 'rates' (a list of requests per second) or 'capacity' (an SLO to search for)"
-        elif self.rates is not None and self.capacity is not None:
-            yield (), "'rates' and 'capacity' exclude each other; remove one"
-        elif self.rates is not None and self.slo is None:
-            yield (), "fixed 'rates' need an 'slo' to be judged by, for example slo: {p99: 200ms}"
-        if self.capacity is not None and self.slo is not None:
-            yield ("slo",), "the SLO of a capacity search stands under 'capacity'"
-        for index, rate in enumerate(self.rates or []):
-            if rate in (self.rates or [])[:index]:
-                yield ("rates", index), f"{rate:g} is given twice; use trial.repetitions to repeat"
-        if self.capacity is not None:
-            for path, text in self.capacity.findings():
-                yield ("capacity", *path), text
-        if (slo := self.objective) is not None:
-            where = ("slo",) if self.capacity is None else ("capacity", "slo")
-            for percentile, limit in slo.limits.items():
-                if limit >= self.timeout * 1000:
-                    text = f"{format_seconds(limit / 1000)} is not below load.timeout, {format_seconds(self.timeout)}"
-                    yield (*where, key_of(percentile)), text + "; raise the timeout"
-
-    @property
-    def objective(self) -> Slo | None:
-        """The SLO, wherever it stands."""
-        return self.capacity.slo if self.capacity is not None else self.slo
 
 
 class TrialSettings(Model):

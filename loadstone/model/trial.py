@@ -10,11 +10,16 @@ from loadstone.model.application import Resources
 from loadstone.model.base import Model
 from loadstone.model.study import Settings
 
-Phase = Literal["fixed", "bracket", "fine", "confirm"]
+Phase = Literal["fixed", "closed", "bracket", "fine", "confirm"]
 
 
 def _digest(value: object) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def _given(fields: dict[str, object]) -> dict[str, object]:
+    """Without what is not there, so that a field which is new changes no id that it has no part in."""
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 class Treatment(Model):
@@ -26,11 +31,13 @@ class Treatment(Model):
     factors: tuple[str, ...]
     """The names of the factors that the study varies."""
     resources: dict[str, Resources] = {}
+    script_digest: str | None = None
+    """Of the text of a Lua workload: another script is another treatment."""
 
     @property
     def id(self) -> str:
         """A hash of everything that is deployed."""
-        return _digest(self.model_dump(mode="json", exclude={"factors"}))
+        return _digest(_given(self.model_dump(mode="json", exclude={"factors"})))
 
     @property
     def levels(self) -> dict[str, str]:
@@ -49,6 +56,9 @@ class Trial(Model):
     treatment: Treatment
     phase: Phase
     rate: float
+    """Requests per second; 0 in a closed loop, which offers none."""
+    clients: int | None = None
+    """Of a closed loop."""
     repetition: int
     """Which of equal trials at a fixed rate, or which search of a capacity study."""
     number: int = 1
@@ -63,4 +73,4 @@ class Trial(Model):
     def id(self) -> str:
         """A hash of the resolved treatment, load and repetition."""
         fields = self.model_dump(mode="json", exclude={"treatment"})
-        return _digest({"treatment": self.treatment.id, **fields})
+        return _digest({"treatment": self.treatment.id, **_given(fields)})

@@ -1,143 +1,187 @@
-"""Workloads: weighted operations whose requests have random, typed fields."""
+"""Workloads: weighted operations, each one request or the steps of a session, with random fields in them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from datetime import date
-from typing import Annotated, Literal
+from collections.abc import Collection, Iterator, Mapping
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, WithJsonSchema
+from pydantic import BeforeValidator, Field
 
+from loadstone.model import references
 from loadstone.model.base import Finding, Matches, Model, did_you_mean
+from loadstone.model.expectation import Expectation, Source
+from loadstone.model.fields import AnyField, FileField, Name, RandomField, Weight
+from loadstone.model.units import Pause, format_seconds
+
+OperationName = Annotated[str, Matches(r"[A-Za-z0-9_:/-]+", "letters, digits and _ : / -")]
+HeaderName = Annotated[str, Matches(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", "a header's name, for example X-Request-Id")]
+RequestPath = Annotated[str, Matches(r"/\S*", "a path that begins with '/' and has no spaces, for example /hotels")]
+_PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_OUR_OWN_HEADERS = ("content-length", "transfer-encoding")
 
 
-def _real_day(value: str) -> str:
-    try:
-        if len(value) == len("2015-04-09"):
-            date.fromisoformat(value)
-            return value
-    except ValueError:
-        pass
-    raise ValueError(f"{value!r} is not a day; write it like 2015-04-09")
+class Request(Model):
+    """One request. ``{name}`` in path, headers and body is replaced by the field of that name."""
 
-
-Day = Annotated[str, AfterValidator(_real_day), WithJsonSchema({"type": "string", "pattern": r"^\d{4}-\d{2}-\d{2}$"})]
-Weight = Annotated[float, Field(gt=0, le=1e9)]
-
-
-class IntegerField(Model):
-    """A whole number, uniform over ``min`` to ``max``, both included."""
-
-    kind: Literal["integer"]
-    min: int
-    max: int
-
-    def findings(self) -> Iterator[Finding]:
-        if self.min > self.max:
-            yield ("min",), f"{self.min} is above max {self.max}"
-
-
-class DecimalField(Model):
-    """A number on the grid ``min``, ``min + step`` ... ``max``, uniform."""
-
-    kind: Literal["decimal"]
-    min: float
-    max: float
-    step: Annotated[float, Field(gt=0)]
-
-    def findings(self) -> Iterator[Finding]:
-        if self.min > self.max:
-            yield ("min",), f"{self.min} is above max {self.max}"
-
-
-class ChoiceField(Model):
-    """One of ``values``, by ``weights`` where given, else uniform."""
-
-    kind: Literal["choice"]
-    values: Annotated[list[str], Field(min_length=1)]
-    weights: list[Weight] | None = None
-
-    def findings(self) -> Iterator[Finding]:
-        if self.weights is not None and len(self.weights) != len(self.values):
-            yield ("weights",), f"{len(self.weights)} weights for {len(self.values)} values"
-
-
-class DateField(Model):
-    """A day: from ``from`` to ``to``, or ``min_days`` to ``max_days`` (and at most ``to``) after another field."""
-
-    kind: Literal["date"]
-    from_: Annotated[Day | None, Field(alias="from")] = None
-    after: str | None = None
-    to: Day | None = None
-    min_days: Annotated[int | None, Field(ge=0)] = None
-    max_days: Annotated[int | None, Field(ge=0)] = None
-
-    def findings(self) -> Iterator[Finding]:
-        if (self.from_ is None) == (self.after is None):
-            yield (), "a date needs either 'from' or 'after'"
-        if self.from_ is not None and self.to is None:
-            yield ("from",), "a date 'from' a day needs 'to'"
-        if self.after is not None and self.to is None and self.max_days is None:
-            yield ("after",), "a date 'after' another needs 'to' or 'max_days'"
-        if self.from_ and self.to and self.from_ > self.to:
-            yield ("from",), f"{self.from_} is after to {self.to}"
-        if self.min_days is not None and self.max_days is not None and self.min_days > self.max_days:
-            yield ("max_days",), f"{self.max_days} is below min_days {self.min_days}"
-
-
-RandomField = Annotated[IntegerField | DecimalField | ChoiceField | DateField, Field(discriminator="kind")]
-
-
-class Operation(Model):
-    """One kind of request. ``{name}`` in path, headers and body is replaced by the field of that name."""
-
-    weight: Weight = 1.0
-    """Its share of the mix, relative to the other operations' weights."""
     method: Literal["GET", "POST", "PUT", "DELETE", "HEAD", "PATCH"] = "GET"
-    path: Annotated[str, Matches(r"/\S*", "a path that begins with '/' and has no spaces, for example /hotels")]
-    headers: dict[str, str] = {}
+    path: RequestPath
+    headers: dict[HeaderName, str] = {}
     body: str = ""
-    fields: dict[str, RandomField] = {}
+    fields: dict[Name, RandomField] = {}
+    expect: Expectation | None = None
+    """What the answer must be; any status below 400 where left out."""
 
-    def findings(self) -> Iterator[Finding]:
+    def wrong(self, session: Mapping[str, AnyField], extracted: Collection[str]) -> Iterator[Finding]:
+        """What is wrong with it as a part of a session that has these fields and values of earlier answers."""
+        yield from references.findings(self.fields, session)
+        known = [*session, *self.fields, *extracted]
+        for name in self.fields:
+            if name in extracted:
+                yield ("fields", name), "is the name of a value that an earlier step extracts; give it another"
         headers = ((("headers", key), text) for key, text in self.headers.items())
         texts: list[tuple[tuple[str, ...], str]] = [(("path",), self.path), (("body",), self.body), *headers]
         for key, text in texts:
-            for name in re.findall(r"\{(\w+)\}", text):
-                if name not in self.fields:
-                    yield key, f"{{{name}}} is not a field" + did_you_mean(name, list(self.fields))
-        for name, field in self.fields.items():
-            for path, message in field.findings():
-                yield ("fields", name, *path), message
-            if isinstance(field, DateField) and field.after:
-                yield from self._wrong_order(name, field.after)
+            for name in _PLACEHOLDER.findall(text):
+                if name not in known:
+                    yield key, f"{{{name}}} is not a field" + did_you_mean(name, known)
+        for name, text in self.headers.items():
+            if name.lower() in _OUR_OWN_HEADERS:
+                yield ("headers", name), "is made from the body; remove it"
+            elif re.search(r"[\r\n\0]", text):
+                yield ("headers", name), "has a line end in it; a header is one line"
+        if self.expect is not None:
+            yield from ((("expect", *path), message) for path, message in self.expect.findings())
+            if self.method == "HEAD" and (self.expect.json_ is not None or self.expect.min_bytes):
+                yield ("expect",), "an answer to HEAD has no body; expect a status"
 
-    def _wrong_order(self, name: str, after: str) -> Iterator[Finding]:
-        where = ("fields", name, "after")
-        seen = {name}
-        while True:
-            other = self.fields.get(after)
-            if not isinstance(other, DateField):
-                dates = [key for key, field in self.fields.items() if isinstance(field, DateField) and key != name]
-                yield where, f"{after!r} is not a date field of this operation" + did_you_mean(after, dates)
-                return
-            if after in seen:
-                yield where, f"{name!r} comes after itself; begin with a date that has 'from'"
-                return
-            if other.after is None:
-                return
-            seen.add(after)
-            after = other.after
+    def plan(self) -> dict[str, Any]:
+        """As the load generator reads it; without what was left out, since it knows the defaults."""
+        plan: dict[str, Any] = {
+            key: getattr(self, key) for key in ("method", "path", "headers", "body") if key in self.model_fields_set
+        }
+        if self.fields:
+            plan["fields"] = _fields_plan(self.fields)
+        if self.expect is not None:
+            plan["expect"] = self.expect.plan()
+        return plan
+
+
+def _fields_plan(fields: Mapping[str, AnyField]) -> dict[str, Any]:
+    return {name: field.model_dump(by_alias=True, exclude_none=True) for name, field in fields.items()}
+
+
+class Think(Model):
+    """A pause of ``min`` to ``max``, uniform. ``1s`` alone is a pause of always one second."""
+
+    min: Pause
+    max: Pause
+
+    def findings(self) -> Iterator[Finding]:
+        if self.min > self.max:
+            yield ("min",), f"{format_seconds(self.min)} is above max {format_seconds(self.max)}"
+
+
+def _always(value: Any) -> Any:
+    return value if isinstance(value, dict | Think) else {"min": value, "max": value}
+
+
+class Step(Request):
+    """One request of a session. It is sent when the step before it was answered well, after ``think``."""
+
+    name: OperationName
+    """What it is called in results: ``operation.name``."""
+    think: Annotated[Think | None, BeforeValidator(_always)] = None
+    """The pause after the answer before it: ``1s``, or ``{min: 1s, max: 3s}``."""
+    extract: dict[Name, Source] = {}
+    """Values of its answer that later steps can use as ``{name}``: ``json:access.token``, ``header:X-Token``,
+    ``cookie:login_token``."""
+
+    def plan(self) -> dict[str, Any]:
+        """As the load generator reads it."""
+        plan = {"name": self.name, **super().plan()}
+        if self.think is not None:
+            plan["think"] = {"min_s": self.think.min, "max_s": self.think.max}
+        return plan | ({"extract": self.extract} if self.extract else {})
+
+
+class Operation(Request):
+    """One kind of request, or a session of several ``steps``, which share its ``fields``."""
+
+    weight: Weight = 1.0
+    """Its share of the mix, relative to the other operations' weights."""
+    path: RequestPath = ""
+    """Not where it has ``steps``."""
+    steps: Annotated[list[Step], Field(min_length=1)] | None = None
+    """A session, begun as often as the operation's share says, whatever its steps take."""
+
+    def findings(self) -> Iterator[Finding]:
+        if self.steps is None:
+            if not self.path:
+                yield (), "give 'path', or 'steps'"
+            yield from self.wrong({}, ())
+            return
+        for key in ("method", "path", "headers", "body", "expect"):
+            if key in self.model_fields_set:
+                yield (key,), "belongs to each step; an operation with 'steps' has none"
+        yield from references.findings(self.fields, {})
+        yield from self._wrong_steps(self.steps)
+
+    def _wrong_steps(self, steps: list[Step]) -> Iterator[Finding]:
+        extracted: list[str] = []
+        names: list[str] = []
+        for index, step in enumerate(steps):
+            at = ("steps", index)
+            if step.name in names:
+                yield (*at, "name"), f"{step.name!r} is given twice; results are told apart by it"
+            if index == 0 and step.think is not None:
+                yield (*at, "think"), "the first step has no answer before it; remove it"
+            yield from (((*at, *path), message) for path, message in step.wrong(self.fields, extracted))
+            if step.think is not None:
+                yield from (((*at, "think", *path), message) for path, message in step.think.findings())
+            for name in step.extract:
+                if name in self.fields:
+                    yield (*at, "extract", name), "is the name of a field of the session; give it another"
+            if step.method == "HEAD" and any(source.startswith("json:") for source in step.extract.values()):
+                yield (*at, "extract"), "an answer to HEAD has no body"
+            names.append(step.name)
+            extracted += step.extract
+
+    def request_names(self, name: str) -> list[str]:
+        """What its requests are called in results, where it is called ``name``."""
+        return [name] if self.steps is None else [f"{name}.{step.name}" for step in self.steps]
+
+    def files(self) -> Iterator[tuple[tuple[str | int, ...], FileField]]:
+        """The fields that read files, each with its key."""
+        requests: list[tuple[tuple[str | int, ...], Request]] = [((), self)]
+        requests += [(("steps", index), step) for index, step in enumerate(self.steps or [])]
+        for at, request in requests:
+            for name, field in request.fields.items():
+                if isinstance(field, FileField):
+                    yield (*at, "fields", name, "path"), field
 
 
 class Workload(Model):
     """A weighted mix of operations."""
 
     description: str = ""
-    operations: Annotated[dict[str, Operation], Field(min_length=1)]
+    operations: Annotated[dict[OperationName, Operation], Field(min_length=1)]
 
     def findings(self) -> Iterator[Finding]:
         for name, operation in self.operations.items():
             for path, message in operation.findings():
                 yield ("operations", name, *path), message
+
+    def request_names(self) -> list[str]:
+        """What its requests are called in results."""
+        return [called for name, operation in self.operations.items() for called in operation.request_names(name)]
+
+
+def operation_plan(name: str, operation: Operation) -> dict[str, Any]:
+    """One entry of ``operations`` in the plan of ``stone load``."""
+    plan: dict[str, Any] = {"name": name, "weight": operation.weight}
+    if operation.steps is None:
+        return plan | operation.plan()
+    if operation.fields:
+        plan["fields"] = _fields_plan(operation.fields)
+    return plan | {"steps": [step.plan() for step in operation.steps]}

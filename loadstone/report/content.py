@@ -34,6 +34,11 @@ class Content:
         return str(name or self.run.study.get("application") or "the application")
 
     @property
+    def closed(self) -> bool:
+        """Whether the load came from a closed loop: every latency shown says so then."""
+        return self.run.closed
+
+    @property
     def percentile(self) -> tuple[str, str, float | None]:
         """Column, name and limit in ms of the latency that is shown against load."""
         return latency.percentile_column(self.slo)

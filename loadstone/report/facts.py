@@ -35,8 +35,12 @@ def study(content: Content) -> Iterator[tuple[str, str]]:
     if workload := given.get("workload"):
         yield "Workload", str(workload)
     yield "SLO", words.slo(content)
-    if arrival := load.get("arrival"):
+    if content.closed:
+        yield "Arrivals", "closed loop: each client waits for its answer"
+    elif arrival := load.get("arrival"):
         yield "Arrivals", f"{arrival}, open loop"
+    if (driver := load.get("driver", "stone")) != "stone":
+        yield "Driver", str(driver)
     if window := trial.get("duration"):
         yield "Window", f"{window} after {trial.get('warmup', '0s')} of warm-up"
     documents = sorted(set(trials["documents"].to_pylist()))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 NOTHING = "–"
 
@@ -32,6 +34,16 @@ def count(value: int | None) -> str:
 def rate(value: float | None) -> str:
     """Requests per second."""
     return NOTHING if value is None else f"{number(value)} req/s"
+
+
+def clients(value: float | None) -> str:
+    """Of a closed loop."""
+    return NOTHING if value is None else plural(round(value), "client")
+
+
+def load(row: Mapping[str, Any]) -> str:
+    """What a trial was loaded with: a rate, or the clients of a closed loop."""
+    return rate(row["rate"]) if row["clients"] is None else clients(row["clients"])
 
 
 def interval(low: float | None, high: float | None) -> str:

@@ -14,7 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 from matplotlib.figure import Figure
 
-from loadstone.analysis import latency, summary
+from loadstone.analysis import latency, results, summary
 from loadstone.report import content as contents
 from loadstone.report import facts, format, tables, words
 from loadstone.report.content import Content
@@ -46,7 +46,7 @@ KINDS = (
     Kind(
         "latency",
         load.latency,
-        "{percentile} against offered load",
+        "{percentile} against {load}",
         "Every trial is one marker. Latency counts from the intended send time, over every scheduled request. "
         "A vertical line with its band is a breaking point with its 95 % interval.",
         "load",
@@ -62,7 +62,7 @@ KINDS = (
     Kind(
         "throughput",
         load.throughput,
-        "Throughput against offered load",
+        "Throughput against {load}",
         "Requests completed within the measured window. What lies below the line was dropped, or is still queued.",
         "load",
     ),
@@ -125,7 +125,7 @@ def _figures(content: Content, folder: Path) -> Iterator[Shown]:
             svg = style.save(figure, "svg")
             (folder / f"{kind.name}.svg").write_bytes(svg)
             (folder / f"{kind.name}.pdf").write_bytes(style.save(figure, "pdf"))
-        title = kind.title.format(percentile=content.percentile[1])
+        title = kind.title.format(percentile=content.percentile[1], load=load.axis(content))
         # The figure comes from our own drawing code, which escapes what users named.
         yield Shown(kind, title, Markup(inline(svg, kind.name, f"{title}. {kind.caption}")))
 
@@ -142,6 +142,7 @@ def _render(content: Content, figures: list[Shown], files: dict[str, str]) -> st
         "number": format.number,
         "count": format.count,
         "rate": format.rate,
+        "load": format.load,
         "ms": format.milliseconds,
         "percent": format.percent,
         "duration": format.duration,
@@ -159,6 +160,7 @@ def _render(content: Content, figures: list[Shown], files: dict[str, str]) -> st
         each=words.each_treatment(content),
         warnings=words.warnings(content),
         slo=words.slo(content),
+        closed=content.closed,
         figures=figures,
         csv={name: _download(text) for name, text in files.items()},
         breaking=content.rows("breaking_points"),
@@ -168,7 +170,7 @@ def _render(content: Content, figures: list[Shown], files: dict[str, str]) -> st
         cpu=content.rows("cpu"),
         trials=content.rows("trials"),
         percentile=latency.percentile_column(content.slo),
-        verdicts={v: sum(t.count(v) for t in content.treatments) for v in ("held", "not held", "invalid")},
+        verdicts={v: sum(t.count(v) for t in content.treatments) for v in results.VERDICTS},
         common=set(summary.trial_warnings(content.run.trials)),
         evidence=content.evidence,
         deployments=facts.deployments(content),

@@ -16,7 +16,12 @@ from loadstone.report import format, words
 from loadstone.report.content import Content
 
 LAST_TRIALS = 8
-_MARK = {"held": ("● held", "green"), "not held": ("✕ not held", "yellow"), "invalid": ("△ invalid", "dim")}
+_MARK = {
+    "held": ("● held", "green"),
+    "not held": ("✕ not held", "yellow"),
+    "measured": ("■ measured", "green"),
+    "invalid": ("△ invalid", "dim"),
+}
 
 
 def render(run_folder: Path) -> RenderableType:
@@ -68,20 +73,16 @@ def _breaking_points(content: Content) -> Table:
 
 
 def _rates(content: Content) -> Table:
-    columns = [
-        ("treatment", False),
-        ("offered", True),
-        ("held", True),
-        ("completed", True),
-        ("P50", True),
-        ("P99", True),
-    ]
-    table = _table("At fixed rates (medians)", columns)
+    load = "clients" if content.closed else "offered"
+    names = ("treatment", load, "held", "completed", "P50", "P99")
+    title = "Closed loop, by number of clients (medians)" if content.closed else "At fixed rates (medians)"
+    table = _table(title, [(name, name != "treatment") for name in names])
     for row in content.rows("rates"):
+        judged = row["held"] + row["not_held"]
         table.add_row(
             Text(row["treatment"]),
-            format.number(row["rate"]),
-            f"{row['held']} of {row['held'] + row['not_held']}",
+            format.number(row["rate"] if row["clients"] is None else row["clients"]),
+            f"{row['held']} of {judged}" if judged else format.NOTHING,
             format.number(row["throughput"]),
             format.milliseconds(row["p50_ms"]),
             format.milliseconds(row["p99_ms"]),
@@ -91,7 +92,8 @@ def _rates(content: Content) -> Table:
 
 def _trials(content: Content) -> Table:
     column, name, _ = content.percentile
-    columns = [("#", True), ("treatment", False), ("phase", False), ("offered", True), (name, True), ("verdict", False)]
+    load, name = ("clients", f"{name}, closed loop") if content.closed else ("offered", name)
+    columns = [("#", True), ("treatment", False), ("phase", False), (load, True), (name, True), ("verdict", False)]
     trials: list[dict[str, Any]] = content.rows("trials")
     several = len(content.treatments) > 1
     shown = [column for column in columns if several or column[0] != "treatment"]
@@ -99,7 +101,8 @@ def _trials(content: Content) -> Table:
     for row in trials[-LAST_TRIALS:]:
         cells: list[Text] = [Text(str(row["order"]))]
         cells += [Text(row["treatment"])] if several else []
-        cells += [Text(row["phase"]), Text(format.number(row["rate"])), Text(format.milliseconds(row[column]))]
+        amount = row["rate"] if row["clients"] is None else row["clients"]
+        cells += [Text(row["phase"]), Text(format.number(amount)), Text(format.milliseconds(row[column]))]
         cells += [Text(*_MARK[row["verdict"]]), Text("; ".join(row["reasons"]))]
         table.add_row(*cells)
     return table

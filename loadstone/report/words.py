@@ -9,11 +9,13 @@ from loadstone.analysis.summary import Searched, Treatment
 from loadstone.report import format
 from loadstone.report.content import Content
 
+NO_SLO = "no SLO"
+
 
 def slo(content: Content) -> str:
     """``P99 ≤ 200 ms``; the share that must complete goes without saying where latency already counts failures."""
     limits = content.slo.limits if content.slo else {}
-    return " and ".join(f"P{p:g} ≤ {format.milliseconds(limit)}" for p, limit in sorted(limits.items())) or "its SLO"
+    return " and ".join(f"P{p:g} ≤ {format.milliseconds(limit)}" for p, limit in sorted(limits.items())) or NO_SLO
 
 
 def answer(content: Content) -> str:
@@ -29,7 +31,9 @@ def answer(content: Content) -> str:
         return f"{content.application} {finding(content, shown[0])}"
     points = [(t.searched.result.breaking_point.value, t) for t in shown if t.searched and t.searched.result]
     if len(points) < 2:
-        return f"{len(shown)} treatments of {content.application} were tried against {slo(content)}."
+        how = " in a closed loop" if content.closed else ""
+        how += f" against {slo(content)}" if content.slo else ""
+        return f"{len(shown)} treatments of {content.application} were tried{how}."
     (low, worst), (high, best) = (f(points, key=lambda pair: pair[0]) for f in (min, max))
     return (
         f"{content.application} held {slo(content)} up to **{format.rate(low)}** ({worst.label}) to "
@@ -52,7 +56,9 @@ def finding(content: Content, treatment: Treatment) -> str:
         return f"has only invalid trials ({len(treatment.trials)})."
     if treatment.searched is not None:
         return _found_by_search(content, treatment.searched)
-    return _found_at_rates(content, treatment)
+    if treatment.count("measured"):
+        return _measured(treatment)
+    return _found_at_loads(content, treatment)
 
 
 def _found_by_search(content: Content, searched: Searched) -> str:
@@ -69,22 +75,31 @@ def _found_by_search(content: Content, searched: Searched) -> str:
     return f"held {slo(content)} at {low} and not at {high} (short trials only so far, {trials})."
 
 
-def _found_at_rates(content: Content, treatment: Treatment) -> str:
+def _measured(treatment: Treatment) -> str:
+    """Of a closed loop without an SLO: what it came to at the least and at the most clients."""
+    rows = sorted(treatment.rows("measured"), key=summary.load_of)
+    ends = [rows[0]] if summary.load_of(rows[0]) == summary.load_of(rows[-1]) else [rows[0], rows[-1]]
+    found = [f"**{format.rate(row['throughput'])}** with {format.load(row)}" for row in ends]
+    return f"completed {' and '.join(found)}, in a closed loop."
+
+
+def _found_at_loads(content: Content, treatment: Treatment) -> str:
     valid = treatment.count("held") + treatment.count("not held")
     trials = "its only valid trial" if valid == 1 else f"all of {format.plural(valid, 'trial')}"
     up_to, from_ = treatment.held_up_to, treatment.breaks_from
+    name, kind, loop = (format.clients, "number", " in a closed loop") if content.closed else (format.rate, "rate", "")
     if from_ is None:
-        return f"held {slo(content)} in {trials}, up to **{format.rate(up_to)}**, the highest rate tried."
-    there = [row for row in treatment.rows() if row["rate"] == from_ and row["verdict"] != "invalid"]
+        return f"held {slo(content)} in {trials}{loop}, up to **{name(up_to)}**, the highest {kind} tried."
+    there = [row for row in treatment.rows() if summary.load_of(row) == from_ and row["verdict"] != "invalid"]
     broke = sum(row["verdict"] == "not held" for row in there)
-    failed = f"at {format.rate(from_)} {broke} of {format.plural(len(there), 'trial')} did not hold"
+    failed = f"at {name(from_)} {broke} of {format.plural(len(there), 'trial')} did not hold"
     if up_to is None:
-        return f"did not hold {slo(content)} even at the lowest rate: {failed}."
-    return f"held {slo(content)} in every trial up to **{format.rate(up_to)}**; {failed}."
+        return f"did not hold {slo(content)}{loop} even at the lowest {kind}: {failed}."
+    return f"held {slo(content)} in every trial{loop} up to **{name(up_to)}**; {failed}."
 
 
 def missing(content: Content) -> str:
-    """How many trials at fixed rates are still to come; of a search, its own doubts say how far it is."""
+    """How many trials at fixed loads are still to come; of a search, its own doubts say how far it is."""
     planned = [treatment for treatment in content.treatments if treatment.planned is not None]
     want = sum(treatment.planned or 0 for treatment in planned)
     have = sum(len(treatment.trials) for treatment in planned)

@@ -1,52 +1,76 @@
-"""The built-in driver: ``stone load``, open loop, latency from the intended send time."""
+"""The built-in driver: ``stone load``, latency from the intended send time."""
 
 from __future__ import annotations
 
 import contextlib
 import json
-import shutil
 import subprocess
 import tempfile
 from pathlib import Path
 from typing import IO, Any
 
+from loadstone.infrastructure.base import Finding as PreflightFinding
 from loadstone.infrastructure.binary import stone_binary, stone_version
-from loadstone.model.study import Load
-from loadstone.model.trial import Trial
-from loadstone.model.workload import Workload
-from loadstone.workloads.base import Driver, DriverError, Progress
+from loadstone.model.errors import InputError, PreflightError
+from loadstone.model.load import Load
+from loadstone.model.workload import operation_plan
+from loadstone.workloads.base import Driver, DriverError, Offer, Progress, Unreachable
+from loadstone.workloads.process import child
 
-_STOP_GRACE_S = 3.0
 
-
-def load_plan(
-    trial: Trial, workload: Workload, load: Load, targets: list[str], cpus: tuple[int, ...]
-) -> dict[str, Any]:
-    """The plan file of ``stone load`` for one trial; pure."""
+def load_plan(offer: Offer) -> dict[str, Any]:
+    """The plan file of ``stone load`` for one run; pure. What has its default is left out where that says the same."""
+    load = offer.load
     plan: dict[str, Any] = {
-        "target": f"http://{targets[0]}",
-        "replicas": targets[1:],
-        "connections": load.connections,
+        "target": f"{'http' if load.tls is None else 'https'}://{offer.targets[0]}",
+        "replicas": list(offer.targets[1:]),
+        **_transport(load),
+        "connections": offer.clients or load.connections,
         "threads": load.threads,
-        "arrival": {"process": load.arrival, "rate": trial.rate},
-        "warmup_s": trial.warmup_s,
-        "duration_s": trial.duration_s,
+        **_arrival(offer),
+        "warmup_s": offer.warmup_s,
+        "duration_s": offer.duration_s,
         "timeout_s": load.timeout,
         "drain_s": load.drain or load.timeout,
-        "seed": trial.seed,
+        "seed": offer.seed,
         "wait": load.wait,
-        "cpus": list(cpus),
-        "operations": [
-            {"name": name, **operation.model_dump(mode="json", by_alias=True, exclude_none=True)}
-            for name, operation in workload.operations.items()
-        ],
+        "cpus": list(offer.cpus),
+        **_requests(offer),
     }
+    if load.record_requests:
+        plan["record_requests"] = True
+    if offer.metrics is not None:
+        plan["metrics"] = offer.metrics
     if load.objective is not None:
         percentile, limit_ms = load.objective.strictest
         plan["slo"] = {"percentile": percentile, "latency_ms": limit_ms}
-        # A fixed rate is asked for to see what happens there; only a search may cut a lost trial short.
-        plan["abort"] = trial.phase != "fixed"
+        plan["abort"] = offer.may_stop
     return plan
+
+
+def _transport(load: Load) -> dict[str, Any]:
+    plan: dict[str, Any] = {}
+    for key in ("protocol", "descriptors", "policy", "most_connections", "pipelining", "streams"):
+        if getattr(load, key) != Load.model_fields[key].default:
+            plan[key] = getattr(load, key)
+    if load.tls is not None:
+        plan["tls"] = load.tls.model_dump(exclude_none=True)
+    return plan
+
+
+def _arrival(offer: Offer) -> dict[str, Any]:
+    if offer.clients is not None:
+        think = offer.load.closed.think if offer.load.closed is not None else 0.0
+        return {"closed": {"clients": offer.clients, "think_s": think}}
+    return {"arrival": {"process": offer.load.arrival, "rate": offer.rate}}
+
+
+def _requests(offer: Offer) -> dict[str, Any]:
+    if isinstance(offer.workload, Path):
+        given = offer.load.script
+        arguments, environment = (given.arguments, given.environment) if given is not None else ([], {})
+        return {"script": {"path": str(offer.workload), "args": arguments, "env": environment}}
+    return {"operations": [operation_plan(name, one) for name, one in offer.workload.operations.items()]}
 
 
 class Stone(Driver):
@@ -54,43 +78,45 @@ class Stone(Driver):
 
     name = "stone"
 
+    def preflight(self) -> list[PreflightFinding]:
+        try:
+            return [PreflightFinding("stone", "ok", stone_version())]
+        except PreflightError as error:
+            return [PreflightFinding("stone", "error", str(error))]
+
     def version(self) -> str:
         return stone_version()
 
-    def run(
-        self,
-        trial: Trial,
-        workload: Workload,
-        load: Load,
-        targets: list[str],
-        cpus: tuple[int, ...],
-        folder: Path,
-        progress: Progress,
-    ) -> dict[str, Any]:
-        plan_file = folder / "load.json"
-        plan_file.write_text(json.dumps(load_plan(trial, workload, load, targets, cpus), indent=1))
-        command = [str(stone_binary()), "load", "--plan", str(plan_file), "--out", str(folder), "--progress"]
-        if setpriv := shutil.which("setpriv"):
-            command = [setpriv, "--pdeathsig", "KILL", "--", *command]
-        with tempfile.TemporaryFile("w+") as said:
-            with subprocess.Popen(
-                command, stdout=said, stderr=subprocess.PIPE, text=True, start_new_session=True
-            ) as process:
-                try:
-                    words = _relay(process.stderr, progress)
-                    code = process.wait()
-                except BaseException:
-                    _stop(process)
-                    raise
+    def run(self, offer: Offer, progress: Progress) -> dict[str, Any]:
+        plan_file = offer.folder / "load.json"
+        plan_file.write_text(json.dumps(load_plan(offer), indent=1))
+        command = [str(stone_binary()), "load", "--plan", str(plan_file), "--out", str(offer.folder), "--progress"]
+        # It binds its own threads to the cores; what it does beside sending may run elsewhere.
+        with (
+            tempfile.TemporaryFile("w+") as said,
+            child(command, stdout=said, stderr=subprocess.PIPE) as process,
+        ):
+            words = _relay(process.stderr, progress)
+            code = process.wait()
             said.seek(0)
             words += said.read()
         if code != 0:
-            raise DriverError(f"stone load exited with {code}: {words.strip()[-500:] or 'it said nothing'}")
+            said_last = words.strip().removeprefix("stone load: ").removeprefix(f"{plan_file}: ")[-500:]
+            raise _error(code, said_last or "it said nothing")
         try:
-            summary: dict[str, Any] = json.loads((folder / "summary.json").read_text())
+            summary: dict[str, Any] = json.loads((offer.folder / "summary.json").read_text())
         except (OSError, ValueError) as error:
             raise DriverError(f"stone load left no readable summary: {error}") from None
         return summary
+
+
+def _error(code: int, words: str) -> Exception:
+    match code:
+        case 2:
+            return InputError(words)
+        case 3:
+            return Unreachable(words)
+    return DriverError(f"stone load exited with {code}: {words}")
 
 
 def _relay(lines: IO[str] | None, progress: Progress) -> str:
@@ -103,12 +129,3 @@ def _relay(lines: IO[str] | None, progress: Progress) -> str:
                 continue
         words.append(line)
     return "".join(words)
-
-
-def _stop(process: subprocess.Popen[str]) -> None:
-    process.terminate()
-    try:
-        process.wait(_STOP_GRACE_S)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()

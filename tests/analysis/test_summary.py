@@ -77,7 +77,7 @@ def test_a_held_trial_above_a_broken_one_is_no_limit():
 def _treatment(rows: list[tuple[float, str]]) -> Treatment:
     import pyarrow as pa
 
-    table = pa.Table.from_pylist([{"rate": float(rate), "verdict": verdict} for rate, verdict in rows])
+    table = pa.Table.from_pylist([{"rate": float(rate), "clients": None, "verdict": verdict} for rate, verdict in rows])
     return Treatment("id", "label", {}, table, None, None, (), ())
 
 

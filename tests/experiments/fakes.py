@@ -11,11 +11,8 @@ from loadstone.infrastructure.base import Finding, Infrastructure
 from loadstone.model.cluster import Node
 from loadstone.model.deployment import AuditRow
 from loadstone.model.errors import DeploymentError
-from loadstone.model.study import Load
-from loadstone.model.trial import Trial
-from loadstone.model.workload import Workload
 from loadstone.orchestration.base import Orchestrator
-from loadstone.workloads.base import Driver, Progress
+from loadstone.workloads.base import Driver, Offer, Progress
 
 APPLICATION = """\
 name: tiny
@@ -129,21 +126,14 @@ class FakeDriver(Driver):
     def version(self) -> str:
         return "fake 1"
 
-    def run(
-        self,
-        trial: Trial,
-        workload: Workload,
-        load: Load,
-        targets: list[str],
-        cpus: tuple[int, ...],
-        folder: Path,
-        progress: Progress,
-    ) -> dict[str, Any]:
-        self.ran.append(trial.id)
+    def run(self, offer: Offer, progress: Progress) -> dict[str, Any]:
+        self.ran.append(offer.folder.name)
         if error := self.raises.get(len(self.ran)):
             raise error
-        noise = random.Random(trial.seed).gauss(1, 0.02)
-        return summary(trial.rate, trial.duration_s, held=trial.rate < self.capacity * noise)
+        if offer.clients is not None:
+            return summary(100.0 * offer.clients, offer.duration_s, held=True) | {"loop": "closed"}
+        noise = random.Random(offer.seed).gauss(1, 0.02)
+        return summary(offer.rate, offer.duration_s, held=offer.rate < self.capacity * noise)
 
 
 def summary(rate: float, window: float, held: bool) -> dict[str, Any]:

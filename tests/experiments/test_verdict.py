@@ -33,6 +33,7 @@ def summary() -> dict[str, Any]:
         "batches": [{"start_s": float(i), "offered": 1000, "completed": 999, "backlog": 20 + i % 3} for i in range(10)],
         "generator": {"cpu_share": 0.31, "script_starved": 0},
         "aborted": None,
+        "offered_rate": 1000.0,
     }
 
 

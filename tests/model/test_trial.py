@@ -44,11 +44,13 @@ OTHER_TREATMENT: dict[str, Any] = {
     "application_digest": "2" * 12,
     "settings": Settings(workload="mixed", scaling="horizontal"),
     "resources": {"geo": Resources(cpu=1)},
+    "script_digest": "5" * 12,
 }
 OTHER_TRIAL: dict[str, Any] = {
     "treatment": TREATMENT.model_copy(update={"application_digest": "3" * 12}),
     "phase": "confirm",
     "rate": 500.5,
+    "clients": 20,
     "repetition": 2,
     "number": 2,
     "warmup_s": 4.0,

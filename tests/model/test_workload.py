@@ -60,7 +60,7 @@ def test_headers_are_templates_too() -> None:
         (
             {"kind": "date", "after": "a", "max_days": 3},
             "after",
-            "'a' comes after itself; begin with a date that has 'from'",
+            "refers to itself: a -> a; begin with a date that has 'from'",
         ),
     ],
 )

@@ -68,7 +68,7 @@ def test_the_ideal_line_of_throughput_is_the_diagonal(searched: Path):
 
 
 def test_verdicts_differ_by_shape_and_treatments_by_line():
-    assert len({look["marker"] for look in style.VERDICTS.values()}) == 3
+    assert len({look["marker"] for look in style.VERDICTS.values()}) == 4
     assert len(set(names.LINES)) == len(names.LINES) >= names.ON_ONE_PANEL
     assert len(set(style.COLOURS)) == len(style.COLOURS)
 

@@ -6,6 +6,7 @@ import http.server
 import json
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from loadstone.experiments import schedule
 from loadstone.experiments.plan import Plan, read_plan
 from loadstone.model.errors import Interrupted
 from loadstone.model.trial import Trial
-from loadstone.workloads.base import DriverError
+from loadstone.workloads.base import Offer, Unreachable
 from loadstone.workloads.stone import Stone, load_plan
 from tests.experiments.fakes import STUDY, write_study
 
@@ -53,8 +54,27 @@ def plan(tmp_path: Path) -> Plan:
 
 def drive(plan: Plan, trial: Trial, targets: list[str], folder: Path, progress: Any = lambda said: None) -> Any:
     folder.mkdir(exist_ok=True)
-    workload = plan.workload(trial.treatment)
-    return Stone().run(trial, workload, plan.study.load, targets, (), folder, progress)
+    return Stone().run(offer(plan, trial, targets, folder), progress)
+
+
+def offer(plan: Plan, trial: Trial, targets: list[str], folder: Path, **changes: Any) -> Offer:
+    """What a conductor would ask of the driver for a trial."""
+    return replace(
+        Offer(
+            targets=tuple(targets),
+            workload=plan.workload(trial.treatment),
+            load=plan.study.load,
+            rate=trial.rate,
+            clients=trial.clients,
+            warmup_s=trial.warmup_s,
+            duration_s=trial.duration_s,
+            seed=trial.seed,
+            may_stop=False,
+            cpus=(),
+            folder=folder,
+        ),
+        **changes,
+    )
 
 
 def test_a_trial_is_driven_and_every_request_accounted_for(plan: Plan, server: str, tmp_path: Path) -> None:
@@ -72,7 +92,7 @@ def test_a_trial_is_driven_and_every_request_accounted_for(plan: Plan, server: s
 
 def test_an_unreachable_target_is_a_driver_error_with_the_address(plan: Plan, tmp_path: Path) -> None:
     trial = next(schedule.fixed_trials(plan))
-    with pytest.raises(DriverError, match=r"exited with 3.*127\.0\.0\.1:9"):
+    with pytest.raises(Unreachable, match=r"127\.0\.0\.1:9.*is the application running"):
         drive(plan, trial, ["127.0.0.1:9"], tmp_path / "out")
 
 
@@ -94,13 +114,12 @@ def test_every_built_in_workload_is_one_that_the_generator_accepts(plan: Plan, s
         for workload_name, workload in catalogue.load(name).application.workloads.items():
             folder = tmp_path / workload_name
             folder.mkdir()
-            summary = Stone().run(trial, workload, plan.study.load, [server], (), folder, lambda said: None)
+            summary = Stone().run(offer(plan, trial, [server], folder, workload=workload), lambda said: None)
             assert {op["name"] for op in summary["operations"]} == set(workload.operations)
 
 
 def test_only_a_search_cuts_a_lost_trial_short(plan: Plan) -> None:
     trial = next(schedule.fixed_trials(plan))
-    workload = plan.workload(trial.treatment)
-    assert load_plan(trial, workload, plan.study.load, ["a:1"], (0,))["abort"] is False
-    fine = trial.model_copy(update={"phase": "fine"})
-    assert load_plan(fine, workload, plan.study.load, ["a:1"], (0,))["abort"] is True
+    asked = offer(plan, trial, ["a:1"], Path())
+    assert load_plan(asked)["abort"] is False
+    assert load_plan(replace(asked, may_stop=True))["abort"] is True

@@ -46,7 +46,7 @@ def cpu(content: Content) -> Figure | None:
         axes.set_yticks(range(len(services)), services)
         axes.grid(axis="y", visible=False)
         axes.margins(y=0.01)
-        axes.set_xlabel(f"cores used at {format.rate(rows[0]['rate'])}")
+        axes.set_xlabel(f"cores used at {format.load(rows[0])}")
     present = {row["tier"] for row in everything}
     handles: list[Any] = [Patch(color=_colour(tier), label=tier) for tier in _TIERS if tier in present]
     if near:

@@ -19,8 +19,13 @@ from loadstone.report.figures.names import Series, panelled, short
 Rows = list[dict[str, Any]]
 
 
+def axis(content: Content) -> str:
+    """What load is, in a title: offered, or clients."""
+    return "clients (closed loop)" if content.closed else "offered load"
+
+
 def latency(content: Content) -> Figure | None:
-    """The SLO's percentile against the offered load, with its limit and each breaking point's interval."""
+    """The SLO's percentile against the load, with its limit and each breaking point's interval."""
     column, name, limit = content.percentile
     rows = [row for row in content.rows("load") if row[column] is not None]
     if not rows:
@@ -37,31 +42,32 @@ def latency(content: Content) -> Figure | None:
             axes.annotate(
                 text, (0, limit), (3, 3), xycoords=("axes fraction", "data"), textcoords="offset points", fontsize=8
             )
-        style.plain_scale(axes, "x", [row["rate"] for row in rows])
+        style.plain_scale(axes, "x", [row["load"] for row in rows])
         style.plain_scale(axes, "y", [row[column] for row in rows] + [limit], log=True)
-        axes.set_xlabel("offered load (requests/s)")
-        axes.set_ylabel(f"{name} latency (ms)")
+        axes.set_xlabel(_load_label(content))
+        axes.set_ylabel(f"{name} latency{', closed loop' if content.closed else ''} (ms)")
     _legend(figure, pairs[0][1], rows)
     return figure
 
 
 def throughput(content: Content) -> Figure | None:
-    """Completed against offered requests/s: what lies below the ideal line was dropped."""
+    """Completed against offered requests/s: what lies below the ideal line was dropped. A closed loop has no ideal."""
     rows = [row for row in content.rows("load") if row["throughput"] is not None]
     if not rows:
         return None
     figure, pairs = _panels(content)
     for axes, series in pairs:
-        loads = [row["rate"] for row in rows]
-        axes.plot([min(loads), max(loads)], [min(loads), max(loads)], color=style.QUIET, linewidth=1, zorder=1)
+        loads = [row["load"] for row in rows]
+        if not content.closed:
+            axes.plot([min(loads), max(loads)], [min(loads), max(loads)], color=style.QUIET, linewidth=1, zorder=1)
         for one in series:
             _trials(axes, one, [row for row in rows if row["treatment"] == one.treatment.label], "throughput")
         style.plain_scale(axes, "x", loads, log=False)
-        style.plain_scale(axes, "y", loads, log=False)
-        axes.set_xlabel("offered load (requests/s)")
+        style.plain_scale(axes, "y", [row["throughput"] for row in rows] if content.closed else loads, log=False)
+        axes.set_xlabel(_load_label(content))
         axes.set_ylabel("completed (requests/s)")
-    ideal = Line2D([], [], color=style.QUIET, linewidth=1, label="all completed")
-    _legend(figure, pairs[0][1], rows, ideal)
+    ideal = [] if content.closed else [Line2D([], [], color=style.QUIET, linewidth=1, label="all completed")]
+    _legend(figure, pairs[0][1], rows, *ideal)
     return figure
 
 
@@ -97,6 +103,10 @@ def holding(content: Content) -> Figure | None:
     return figure
 
 
+def _load_label(content: Content) -> str:
+    return "clients in a closed loop" if content.closed else "offered load (requests/s)"
+
+
 def _panels(content: Content) -> tuple[Figure, list[tuple[Axes, list[Series]]]]:
     groups = panelled(content.treatments)
     height = style.HEIGHT if len(groups) == 1 else 2.9
@@ -105,15 +115,15 @@ def _panels(content: Content) -> tuple[Figure, list[tuple[Axes, list[Series]]]]:
 
 
 def _trials(axes: Axes, series: Series, rows: Rows, column: str) -> None:
-    """Every trial as a marker; at fixed rates a line through the medians of the valid ones."""
+    """Every trial as a marker; at fixed loads a line through the medians of the valid ones."""
     for verdict in style.VERDICTS:
-        points = [(row["rate"], row[column]) for row in rows if row["verdict"] == verdict]
+        points = [(row["load"], row[column]) for row in rows if row["verdict"] == verdict]
         style.scatter(axes, points, verdict, series.colour)
-    by_rate: dict[float, list[float]] = defaultdict(list)
+    by_load: dict[float, list[float]] = defaultdict(list)
     for row in rows:
-        if row["phase"] == "fixed" and row["verdict"] != "invalid":
-            by_rate[row["rate"]].append(row[column])
-    medians = sorted((rate, median(values)) for rate, values in by_rate.items())
+        if row["phase"] in ("fixed", "closed") and row["verdict"] != "invalid":
+            by_load[row["load"]].append(row[column])
+    medians = sorted((load, median(values)) for load, values in by_load.items())
     axes.plot(*zip(*medians, strict=True), color=series.colour, linestyle=series.line, lw=1.2) if medians else None
 
 

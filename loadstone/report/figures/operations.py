@@ -12,7 +12,7 @@ from loadstone.report.content import Content
 from loadstone.report.figures import style
 from loadstone.report.figures.names import short
 
-_PLACE = {"held": (0.16, style.COLOURS[0]), "not held": (-0.16, style.COLOURS[1])}
+_PLACE = dict.fromkeys(("held", "measured"), (0.16, style.COLOURS[0])) | {"not held": (-0.16, style.COLOURS[1])}
 """Where on an operation's row a trial is drawn, and its colour."""
 
 
@@ -36,8 +36,8 @@ def operations(content: Content) -> Figure | None:
         axes.set_ylim(-0.6, len(names) - 0.4)
         axes.grid(axis="y", visible=False)
         style.plain_scale(axes, "x", [row[name] for row in everything for name in ("p50_ms", "p99_ms")])
-        loads = {row["verdict"]: format.number(row["rate"]) for row in rows}
-        axes.set_xlabel(f"latency (ms) at {' and '.join(loads.values())} req/s")
+        loads = {row["verdict"]: format.load(row) for row in rows}
+        axes.set_xlabel(f"latency{', closed loop' if content.closed else ''} (ms) at {' and '.join(loads.values())}")
     style.legend(figure, [_handle(verdict) for verdict in _PLACE if any(r["verdict"] == verdict for r in everything)])
     return figure
 
@@ -49,6 +49,6 @@ def _names(rows: list[dict[str, Any]]) -> list[str]:
 
 
 def _handle(verdict: str) -> Line2D:
-    what = "highest load held" if verdict == "held" else "lowest above it not held"
+    what = {"held": "highest load held", "measured": "most clients"}.get(verdict, "lowest above it not held")
     marker = style.VERDICTS[verdict]["marker"]
     return Line2D([], [], color=_PLACE[verdict][1], marker=marker, markersize=5, label=f"{what}: median to P99")

@@ -16,14 +16,15 @@ _TICKS = (50, 90, 99, 99.9, 99.99, 99.999)
 
 def spectrum(content: Content) -> Figure | None:
     """The percentile spectrum at about 50, 80 and 95 % of each breaking point."""
-    shown = [t for t in content.treatments if content.rows("spectrum", treatment=t.label)]
+    offered = {row["trial_id"]: row["offered"] or 0 for row in content.run.trials.to_pylist()}
+    # Above one request in all that were offered there is only the maximum, again and again.
+    told = [row for row in content.rows("spectrum") if row["latency_ms"] is not None]
+    everything = [row for row in told if (100 - row["percentile"]) / 100 * offered[row["trial_id"]] >= 1]
+    shown = [t for t in content.treatments if any(row["treatment"] == t.label for row in everything)]
     if not shown:
         return None
     height = style.HEIGHT if len(shown) == 1 else 2.9
     figure, panels = style.panels([short(t) for t in shown], 2, height, sharex=True, sharey=True)
-    offered = {row["trial_id"]: row["offered"] or 0 for row in content.run.trials.to_pylist()}
-    # Above one request in all that were offered there is only the maximum, again and again.
-    everything = [r for r in content.rows("spectrum") if (100 - r["percentile"]) / 100 * offered[r["trial_id"]] >= 1]
     for axes, treatment in zip(panels, shown, strict=True):
         rows = [row for row in everything if row["treatment"] == treatment.label]
         for index, trial in enumerate(dict.fromkeys(row["trial_id"] for row in rows)):
@@ -34,7 +35,7 @@ def spectrum(content: Content) -> Figure | None:
                 color=style.COLOURS[index],
                 linestyle=LINES[-index - 4],
                 linewidth=1.6,
-                label=f"{format.rate(mine[0]['rate'])} ({format.percent(round(mine[0]['share'], 2))})",
+                label=f"{format.load(mine[0])} ({format.percent(round(mine[0]['share'], 2))})",
             )
         for percentile, limit in (content.slo.limits if content.slo else {}).items():
             axes.plot([_nines(percentile)], [limit], marker="_", color=style.INK, markersize=16, markeredgewidth=2)
@@ -47,8 +48,8 @@ def spectrum(content: Content) -> Figure | None:
         axes.set_xticks([_nines(tick) for tick in ticks], [f"{tick:g}" for tick in ticks])
         style.plain_scale(axes, "y", [row["latency_ms"] for row in everything], log=True)
         axes.margins(y=0.12)
-        axes.set_xlabel("percentile of the scheduled requests")
-        axes.set_ylabel("latency (ms)")
+        axes.set_xlabel(f"percentile of the {'answers' if content.closed else 'scheduled requests'}")
+        axes.set_ylabel(f"latency{', closed loop' if content.closed else ''} (ms)")
         axes.legend(loc="lower right")
     return figure
 

@@ -20,6 +20,7 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 VERDICTS: dict[str, dict[str, Any]] = {
     "held": {"marker": "o", "s": 26},
     "not held": {"marker": "x", "s": 34, "linewidths": 1.7},
+    "measured": {"marker": "s", "s": 24},
     "invalid": {"marker": "^", "s": 30, "linewidths": 1.0},
 }
 """Shapes tell verdicts apart, so that colour never has to."""

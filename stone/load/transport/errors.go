@@ -46,11 +46,9 @@ const (
 	isHTTP1  Error = "protocol: the server answers in HTTP/1.1; turn HTTP/2 on there, or use http/1.1"
 	noHTTP2  Error = "protocol: the server does not offer HTTP/2 in the TLS handshake (ALPN h2); turn it on there, or use http/1.1"
 	notHTTP2 Error = "protocol: the server does not keep to HTTP/2"
-	notGRPC  Error = "protocol: the server does not begin HTTP/2 as gRPC needs it"
 	goAway   Error = "protocol: the server has sent GOAWAY"
 
-	refusedStream Error = "stream reset: REFUSED_STREAM" // as resetKind says it
-	noReflection  Error = "grpc: the server does not tell its methods (reflection); turn that on there, or give descriptors"
+	noReflection Error = "grpc: the server does not tell its methods (reflection); turn that on there, or give descriptors"
 
 	unknownCA Error = "tls: certificate signed by unknown authority; give the authority's certificate as tls.ca"
 	otherName Error = "tls: certificate is for another name; give a name it is for as tls.server_name"
@@ -182,8 +180,6 @@ func lossKind(err error) Error {
 		return alertKind(said)
 	case errors.Is(err, net.ErrClosed), strings.Contains(text, "force closed via ClientConn.Close"):
 		return Closed
-	case strings.Contains(text, "looked like an HTTP/1.1 header"):
-		return isHTTP1
 	case strings.Contains(text, "GOAWAY"):
 		if code := goAwayCode.FindStringSubmatch(text); code != nil && slices.Contains(h2Codes, code[1]) {
 			return goAway + ": " + Error(code[1])

@@ -61,7 +61,9 @@ func (c *rpc) connect(ctx context.Context) (*grpc.ClientConn, error) {
 	for state := conn.GetState(); state != connectivity.Ready; state = conn.GetState() {
 		switch {
 		case state == connectivity.TransientFailure:
-			err = c.link.reason()
+			if err = c.link.last(); err == nil {
+				err = notHTTP2
+			}
 		case !conn.WaitForStateChange(ctx, state):
 			err = because(ctx.Err())
 		}

@@ -2,7 +2,6 @@ package transport
 
 import (
 	"context"
-	"net"
 	"sync"
 	"time"
 )
@@ -112,12 +111,8 @@ var longAgo = time.Unix(1, 0)
 
 func (l *line) interrupt() { _ = l.conn.SetDeadline(longAgo) }
 
-// close ends the connection without waiting for the other side, which TLS would else tell first.
+// close does not wait until the other side has been told, as TLS would.
 func (l *line) close() {
 	l.interrupt()
-	if layered, ok := l.conn.(interface{ NetConn() net.Conn }); ok {
-		_ = layered.NetConn().Close()
-		return
-	}
-	_ = l.conn.Close()
+	_ = bottom(l.conn).Close()
 }

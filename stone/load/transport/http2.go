@@ -15,8 +15,7 @@ import (
 // beyond the server's limit of streams wait there for their turn.
 type http2 struct {
 	dialer    *Dialer
-	address   string
-	transport *http.Transport
+	connector *connector
 	ended     context.Context // done once the caller is closed
 	end       context.CancelFunc
 
@@ -34,14 +33,7 @@ type attempt struct {
 }
 
 func dialHTTP2(ctx context.Context, d *Dialer, address string) (Caller, error) {
-	connector := d.connector(address)
-	connect := func(ctx context.Context, _, _ string) (net.Conn, error) { return connector.connect(ctx) }
-	c := &http2{dialer: d, address: address, transport: &http.Transport{
-		DialContext: connect, DialTLSContext: connect, Protocols: new(http.Protocols),
-		DisableCompression: true, MaxResponseHeaderBytes: headMost,
-	}}
-	c.transport.Protocols.SetHTTP2(true)
-	c.transport.Protocols.SetUnencryptedHTTP2(true)
+	c := &http2{dialer: d, connector: d.connector(address)}
 	c.ended, c.end = context.WithCancel(context.Background())
 	conn, err := c.dial(ctx)
 	if err != nil {
@@ -54,16 +46,33 @@ func dialHTTP2(ctx context.Context, d *Dialer, address string) (Caller, error) {
 	return c, nil
 }
 
+// dial makes a connection. To net/http all are plain ones, known to speak HTTP/2: TLS, and the agreement in it on the
+// protocol, is there already when it gets them.
 func (c *http2) dial(ctx context.Context) (*http.ClientConn, error) {
-	conn, err := c.transport.NewClientConn(ctx, c.dialer.scheme, c.address)
+	below, err := c.connector.connect(ctx)
 	if err != nil {
+		return nil, err
+	}
+	begun := newPreface(below)
+	transport := &http.Transport{
+		DialContext:        func(context.Context, string, string) (net.Conn, error) { return begun, nil },
+		DisableCompression: true, MaxResponseHeaderBytes: headMost, Protocols: new(http.Protocols),
+	}
+	transport.Protocols.SetUnencryptedHTTP2(true)
+	conn, err := transport.NewClientConn(ctx, "http", c.connector.address)
+	if err != nil {
+		_ = begun.Close()
 		return nil, because(err)
+	}
+	if err := begun.settle(ctx); err != nil {
+		_ = conn.Close()
+		return nil, err
 	}
 	return conn, nil
 }
 
-// Call sends the request on a stream of its own. If the server says that it has not taken it (it is about to close the
-// connection, or has told its limit of streams too late) the call goes once more, over a new connection if need be.
+// Call sends the request on a stream of its own. If the server closes the connection in order,
+// and says that it has not taken this request, the call goes once more, over a new connection.
 func (c *http2) Call(ctx context.Context, request []byte) (answer Answer, err error) {
 	parsed, body, err := c.dialer.parse(request)
 	if err != nil {
@@ -88,7 +97,7 @@ func (c *http2) callShared(request *http.Request, body []byte) (Answer, error) {
 		return Answer{}, err
 	}
 	answer, err := c.exchange(conn, request, body)
-	if err != nil && notTaken(err) && !refused(err) {
+	if err != nil && notTaken(err) {
 		c.retire(conn)
 	}
 	return answer, err
@@ -128,17 +137,12 @@ func (c *http2) exchange(conn *http.ClientConn, request *http.Request, body []by
 	return answer, err
 }
 
-// notTaken says whether the server has promised that it did nothing about a request: net/http's words for a
-// connection that was closed or told to go away before it, and a refused stream (RFC 9113, section 8.7).
+// notTaken says, in net/http's words, that a connection was closed or told to go away before a request: nothing of it
+// has been sent, or the server has promised that it did nothing about it (GOAWAY; RFC 9113, section 6.8).
 func notTaken(err error) bool {
 	text := err.Error()
-	return refused(err) || strings.HasSuffix(text, "client conn not usable") || strings.HasSuffix(text, "client conn could not be established") ||
+	return strings.HasSuffix(text, "client conn not usable") || strings.HasSuffix(text, "client conn could not be established") ||
 		strings.HasSuffix(text, "received Server's graceful shutdown GOAWAY")
-}
-
-func refused(err error) bool {
-	var stream streamError
-	return errors.As(err, &stream) && resetKind(stream.Code) == refusedStream
 }
 
 // connection returns the one there is, or makes one.

@@ -35,15 +35,12 @@ type line struct {
 }
 
 func newLine(conn net.Conn) (*line, error) {
-	l := &line{conn: conn}
-	bottom := conn
-	if upper, ok := conn.(interface{ NetConn() net.Conn }); ok {
-		bottom, l.layered = upper.NetConn(), true
-	}
-	var err error
-	if l.raw, err = bottom.(syscall.Conn).SyscallConn(); err != nil {
+	socket := bottom(conn)
+	raw, err := socket.(syscall.Conn).SyscallConn()
+	if err != nil {
 		return nil, err
 	}
+	l := &line{conn: conn, raw: raw, layered: socket != conn}
 	l.reader = bufio.NewReader(l)
 	l.poll = func(fd uintptr) {
 		look := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN | unix.POLLRDHUP}}

@@ -14,34 +14,44 @@ type link struct {
 	connector *connector
 	mutex     sync.Mutex
 	failed    error
+	begun     *preface // of the last connection
 }
 
 func (l *link) connect(ctx context.Context, _ string) (net.Conn, error) {
 	conn, err := l.connector.connect(ctx)
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	l.failed = err
-	return conn, err
+	if l.failed = err; err != nil {
+		return nil, err
+	}
+	l.begun = newPreface(conn)
+	return l.begun, nil
 }
 
+// last is why the last attempt failed, nil if it did not.
 func (l *link) last() error {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	return l.failed
-}
-
-// reason says why there is no connection; if TCP and TLS were made it was for HTTP/2's beginning.
-func (l *link) reason() error {
-	if err := l.last(); err != nil {
-		return err
+	if l.failed != nil || l.begun == nil {
+		return l.failed
 	}
-	return notGRPC
+	select {
+	case <-l.begun.ready:
+		return nil
+	default:
+	}
+	select {
+	case <-l.begun.lost:
+		return l.begun.why
+	default:
+		return nil
+	}
 }
 
 // What grpc-go wants to know of a connection's security; TLS is there already when it asks.
 
 func (l *link) ClientHandshake(_ context.Context, _ string, conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
-	if layered, ok := conn.(*tls.Conn); ok {
+	if layered, ok := conn.(*preface).Conn.(*tls.Conn); ok {
 		safe := credentials.CommonAuthInfo{SecurityLevel: credentials.PrivacyAndIntegrity}
 		return conn, credentials.TLSInfo{State: layered.ConnectionState(), CommonAuthInfo: safe}, nil
 	}

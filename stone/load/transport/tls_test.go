@@ -17,11 +17,12 @@ import (
 
 var overTLS = []kind{{"http/1.1", HTTP1, "https"}, {"http/2", HTTP2, "https"}, {"grpc", GRPC, "https"}}
 
-// shake listens with TLS of this configuration, and says no more.
+// shake listens with TLS of this configuration, and says no more than how HTTP/2 begins.
 func shake(t testing.TB, config *tls.Config) *counted {
 	return listen(t).each(func(conn net.Conn) {
 		secure := tls.Server(conn, config)
 		if secure.Handshake() == nil {
+			_, _ = secure.Write(frame(settings, 0, 0))
 			_, _ = io.Copy(io.Discard, secure)
 		}
 	})

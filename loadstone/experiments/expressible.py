@@ -1,0 +1,109 @@
+"""What a study asks for that its orchestrators and its load driver cannot do, found before anything is started."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from loadstone import plugins
+from loadstone.model.application import Application
+from loadstone.model.base import Finding, did_you_mean
+from loadstone.model.load import SCRIPT, Load
+from loadstone.model.study import Settings, Study
+from loadstone.model.workload import Workload
+from loadstone.workloads.base import Driver
+
+_COMMON = {"arrival", "rates", "capacity", "closed", "slo", "connections", "driver", "seed"}
+"""Keys of ``load`` that every driver follows, as far as it says that it can."""
+
+
+def findings(study: Study, application: Application) -> Iterator[Finding]:
+    """Everything that cannot be expressed, at its key."""
+    yield from _by_orchestrators(study)
+    yield from _by_driver(study, application)
+
+
+def levels(study: Study, factor: str) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+    """Each level of a factor with the place in the file that gives it."""
+    if factor not in study.factors:
+        yield (factor,), getattr(study, factor)
+        return
+    for index, level in enumerate(study.factors[factor]):
+        yield ("factors", factor, index), getattr(Settings.model_validate({factor: level}), factor)
+
+
+def _by_orchestrators(study: Study) -> Iterator[Finding]:
+    known = plugins.names("orchestrators")
+    for where, orchestrator in levels(study, "orchestrator"):
+        if orchestrator not in known:
+            yield where, f"no orchestrator {orchestrator!r}" + did_you_mean(str(orchestrator), known)
+            continue
+        expresses: dict[str, frozenset[str]] = plugins.find("orchestrators", orchestrator).expresses
+        for factor, possible in expresses.items():
+            for place, level in levels(study, factor):
+                if level not in possible:
+                    yield place, _cannot(f"{factor} {level!r}", f"orchestrator {orchestrator!r}", possible)
+
+
+def _by_driver(study: Study, application: Application) -> Iterator[Finding]:
+    load, name = study.load, study.load.driver
+    known = plugins.names("drivers")
+    if name not in known:
+        yield ("load", "driver"), f"no driver {name!r}" + did_you_mean(name, known)
+        return
+    driver: type[Driver] = plugins.find("drivers", name)
+    for key, possible in driver.expresses.items():
+        for place, level in _driven(study, application, key):
+            if level not in possible:
+                what = (
+                    level
+                    if key == "load"
+                    else f"{_KINDS[level]} as workload"
+                    if key == "workload"
+                    else f"{key} {level!r}"
+                )
+                yield place, _cannot(what, f"driver {name!r}", possible)
+    if driver.honours is not None:
+        for key in _given(load):
+            if key not in _COMMON | driver.honours | set(driver.expresses):
+                where = ("load", "closed", "think") if key == "think" else ("load", key)
+                yield where, f"{key!r} cannot be expressed by driver {name!r}; remove it, or use driver 'stone'"
+    yield from driver.objections(load, study.trial)
+
+
+_KINDS = {"mix": "a mix of operations or random fields", "request": "one request", "script": "a Lua script"}
+
+
+def _driven(study: Study, application: Application, key: str) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """The levels of what a driver may not be able to express, each with its place."""
+    if key == "load":
+        yield from ((("load", kind), kind) for kind in ("rates", "capacity", "closed") if getattr(study.load, kind))
+    elif key == "workload":
+        for place, name in levels(study, "workload"):
+            yield place, _kind(name, application)
+    elif key != "arrival" or study.load.closed is None:
+        yield ("load", key), str(getattr(study.load, key))
+
+
+def _kind(name: str | None, application: Application) -> str:
+    if name is not None and name.endswith(SCRIPT):
+        return "script"
+    workload = application.workloads.get(name or application.default_workload)
+    return "request" if workload is not None and is_one_request(workload) else "mix"
+
+
+def is_one_request(workload: Workload) -> bool:
+    """Whether every request of a workload is the same."""
+    return len(workload.operations) == 1 and not any(operation.fields for operation in workload.operations.values())
+
+
+def _given(load: Load) -> Iterator[str]:
+    """The keys that are not as they are when left out."""
+    fields = type(load).model_fields
+    yield from (key for key in fields if getattr(load, key) != fields[key].get_default(call_default_factory=True))
+    if load.closed is not None and load.closed.think > 0:
+        yield "think"
+
+
+def _cannot(what: str, who: str, possible: frozenset[str]) -> str:
+    return f"{what} cannot be expressed by {who}; it can: {', '.join(sorted(possible))}"

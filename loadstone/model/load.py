@@ -1,0 +1,204 @@
+"""How a study loads its application: at rates, in a search, or by clients in a closed loop; over what, from where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field
+
+from loadstone.model.base import Finding, Matches, Model
+from loadstone.model.slo import Slo, key_of
+from loadstone.model.units import Duration, Pause, Share, format_seconds, format_share
+
+Rate = Annotated[float, Field(gt=0, le=10_000_000)]
+Connections = Annotated[int, Field(ge=1, le=20_000)]
+Address = Annotated[str, Matches(r"[^\s:/]+:\d{1,5}|\[[0-9a-fA-F:]+\]:\d{1,5}", "host:port, for example 10.0.0.2:7100")]
+Protocol = Literal["http/1.1", "http/2", "grpc"]
+Policy = Literal["fixed", "growing", "new"]
+SCRIPT = ".lua"
+"""How the name of a workload ends that is a wrk or wrk2 script."""
+
+
+def _possible_precision(value: float) -> float:
+    if not 0.01 <= value <= 0.5:
+        raise ValueError(f"{format_share(value)} is not between 1% and 50%; 5% takes some ten minutes")
+    return value
+
+
+class Capacity(Model):
+    """Search for the breaking point under an SLO, to a relative ``precision``."""
+
+    slo: Slo
+    """What a trial is judged by."""
+    precision: Annotated[Share, AfterValidator(_possible_precision)] = 0.05
+    """The search ends when the 95 % interval is within +- this share of the breaking point."""
+    start: Rate = 100.0
+    """The first rate, in requests per second; better too low than too high."""
+    highest: Rate = 100_000.0
+    """No trial offers more requests per second than this."""
+    bracket_duration: Duration = 10.0
+    """The window of the short trials that find the rough range; never longer than ``trial.duration``."""
+
+    def findings(self) -> Iterator[Finding]:
+        if self.start >= self.highest:
+            yield ("start",), f"{self.start:g} is not below 'highest', {self.highest:g}; begin lower"
+
+
+class Closed(Model):
+    """A closed loop: clients that each wait for an answer, think, and ask again. It has no offered rate."""
+
+    clients: Annotated[list[Connections], Field(min_length=1, examples=[[1, 5, 10, 20]])]
+    """How many clients at once; one trial for each number."""
+    think: Pause = 0.0
+    """How long a client waits between an answer and its next request."""
+
+    def findings(self) -> Iterator[Finding]:
+        for index, clients in enumerate(self.clients):
+            if clients in self.clients[:index]:
+                yield ("clients", index), f"{clients} is given twice; use trial.repetitions to repeat"
+
+
+class Tls(Model):
+    """Requests go over TLS, and the server's certificate is checked."""
+
+    ca: str | None = None
+    """A file of certificates (PEM) to trust, relative to the study file; those of the system where left out."""
+    server_name: str | None = None
+    """The name that the certificate must have; the target's host where left out."""
+    insecure: bool = False
+    """Accept any certificate: for servers of your own in a laboratory."""
+
+    def findings(self) -> Iterator[Finding]:
+        if self.insecure and self.ca is not None:
+            yield ("insecure",), "accepts any certificate, so 'ca' would not be looked at; keep one of them"
+
+
+class Script(Model):
+    """What a Lua workload is given."""
+
+    arguments: list[str] = []
+    """What ``init(args)`` gets, as after ``--`` on the command line of wrk."""
+    environment: dict[str, str] = {}
+    """Variables that ``os.getenv`` finds in the script."""
+
+
+class Load(Model):
+    """How load is offered: fixed ``rates``, a ``capacity`` search, or ``closed`` loops. Rates are requests/s."""
+
+    arrival: Literal["poisson", "constant"] = "poisson"
+    """How intended send times are spaced: exponential gaps, or equal ones."""
+    rates: Annotated[list[Rate], Field(min_length=1)] | None = None
+    """Fixed offered loads, in requests per second."""
+    capacity: Capacity | None = None
+    """A search for the breaking point, instead of ``rates``."""
+    closed: Closed | None = None
+    """Clients in a closed loop, instead of ``rates``."""
+    slo: Slo | None = None
+    """What a trial at a fixed rate is judged by, and one of a closed loop if given."""
+    protocol: Protocol = "http/1.1"
+    """What requests are sent as."""
+    tls: Tls | None = None
+    """Send over TLS; ``tls: {}`` checks certificates as usual."""
+    descriptors: str | None = None
+    """gRPC: a file descriptor set, relative to the study file; the server is asked (reflection) where left out."""
+    connections: Connections = 64
+    """Connections that the load generator keeps open."""
+    policy: Policy = "fixed"
+    """``fixed`` keeps to ``connections``, ``growing`` opens more when none is free, ``new`` opens one per request."""
+    most_connections: Connections | None = None
+    """Where the policy is ``growing``: no more connections than this, 1024 where left out."""
+    pipelining: Annotated[int, Field(ge=1, le=1000)] = 1
+    """HTTP/1.1: requests under way at most on one connection. More than 1 is for comparison with old results."""
+    streams: Annotated[int, Field(ge=1, le=10_000)] | None = None
+    """HTTP/2 and gRPC: requests under way at most on one connection, 100 where left out."""
+    threads: Annotated[int, Field(ge=1, le=64)] = 1
+    """Threads of the load generator."""
+    timeout: Duration = 5.0
+    """A request without a whole answer for this long counts as timed out; an answer later than this as late."""
+    drain: Duration | None = None
+    """How long answers are awaited after the window; as long as ``timeout`` where left out."""
+    wait: Literal["auto", "precise", "tick", "spin"] = "auto"
+    """How the generator waits for the next send: exact and costly, in ticks, or without sleeping."""
+    lateness: Duration | None = None
+    """How late the generator's own sends may be at P99 before a trial is invalid; where left out, a tenth of the
+    strictest latency limit and at least 1 ms."""
+    seed: Annotated[int, Field(ge=0)] = 1
+    """Of all random numbers: the same seed offers the same requests at the same times."""
+    record_requests: bool = False
+    """Write one record per request into the trial's folder (``requests.parquet``)."""
+    driver: str = "stone"
+    """What generates the load: ``stone``, which is Loadstone's own, or ``wrk``, ``wrk2``, ``k6``, ``hey``, ``oha``."""
+    script: Script | None = None
+    """Arguments and environment of a Lua workload."""
+    workers: list[Address] = []
+    """Further machines that generate a part of the load each (``stone load --worker`` runs there)."""
+
+    def findings(self) -> Iterator[Finding]:
+        yield from self._how_much()
+        yield from self._wrong_connections()
+        for name in ("capacity", "closed", "tls"):
+            if (part := getattr(self, name)) is not None:
+                yield from (((name, *path), text) for path, text in part.findings())
+        for index, worker in enumerate(self.workers):
+            if worker in self.workers[:index]:
+                yield ("workers", index), f"{worker} is given twice"
+        if (slo := self.objective) is not None:
+            where = ("slo",) if self.capacity is None else ("capacity", "slo")
+            for percentile, limit in slo.limits.items():
+                if limit >= self.timeout * 1000:
+                    text = f"{format_seconds(limit / 1000)} is not below load.timeout, {format_seconds(self.timeout)}"
+                    yield (*where, key_of(percentile)), text + "; raise the timeout"
+
+    def _how_much(self) -> Iterator[Finding]:
+        given = [name for name in ("rates", "capacity", "closed") if getattr(self, name) is not None]
+        if not given:
+            yield (), "give 'rates' (requests per second), 'capacity' (an SLO to search for) or 'closed' (clients)"
+        elif len(given) > 1:
+            both = " and ".join(map(repr, given))
+            yield (), f"{both} exclude each other; " + ("remove one" if len(given) == 2 else "keep one")
+        elif self.rates is not None and self.slo is None:
+            yield (), "fixed 'rates' need an 'slo' to be judged by, for example slo: {p99: 200ms}"
+        if self.capacity is not None and self.slo is not None:
+            yield ("slo",), "the SLO of a capacity search stands under 'capacity'"
+        for index, rate in enumerate(self.rates or []):
+            if rate in (self.rates or [])[:index]:
+                yield ("rates", index), f"{rate:g} is given twice; use trial.repetitions to repeat"
+        if self.closed is not None:
+            for name, why in _NOT_IN_A_CLOSED_LOOP.items():
+                if name in self.model_fields_set:
+                    yield (name,), f"does not go with 'closed': {why}; remove it"
+
+    def _wrong_connections(self) -> Iterator[Finding]:
+        fewest = min(self.closed.clients) if self.closed is not None else self.connections
+        if self.threads > fewest:
+            what = "clients" if self.closed is not None else "connections"
+            yield ("threads",), f"{self.threads} is more than {what}, {fewest}; each thread needs one"
+        if self.most_connections is not None:
+            if self.policy != "growing":
+                yield ("most_connections",), f"the policy {self.policy!r} opens no more; write policy: growing"
+            elif self.most_connections < self.connections:
+                yield ("most_connections",), f"{self.most_connections} is below 'connections', {self.connections}"
+        if self.pipelining > 1 and self.protocol != "http/1.1":
+            yield ("pipelining",), f"{self.protocol} has 'streams' instead; remove it"
+        elif self.pipelining > 1 and self.policy == "new":
+            yield ("pipelining",), "the policy 'new' puts one request on a connection; remove it"
+        if self.streams is not None and (self.protocol == "http/1.1" or self.policy == "new"):
+            other = "http/1.1 has one request" if self.protocol == "http/1.1" else "the policy 'new' puts one request"
+            yield ("streams",), f"{other} at a time on a connection; remove it"
+        if self.descriptors is not None and self.protocol != "grpc":
+            yield ("descriptors",), f"{self.protocol} needs none; write protocol: grpc"
+
+    @property
+    def objective(self) -> Slo | None:
+        """The SLO, wherever it stands."""
+        return self.capacity.slo if self.capacity is not None else self.slo
+
+
+_NOT_IN_A_CLOSED_LOOP = {
+    "arrival": "a client sends when it was answered, not by a schedule",
+    "connections": "each client has a connection of its own",
+    "pipelining": "a client waits for its answer",
+    "streams": "a client waits for its answer",
+    "lateness": "without a schedule nothing can be late",
+}

@@ -1,0 +1,110 @@
+"""Fields that refer to other fields: that those are there, of a kind that fits, and do not wait for each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from loadstone.model.base import Finding, did_you_mean
+from loadstone.model.fields import (
+    AnyField,
+    ChoiceField,
+    DateField,
+    FileField,
+    IntegerField,
+    RepeatField,
+    SequenceField,
+    ZipfField,
+)
+
+Fields = Mapping[str, AnyField]
+
+
+@dataclass(frozen=True)
+class _Reference:
+    """The field that a key names, and which would do."""
+
+    key: str
+    name: str
+    what: str
+    fits: Callable[[AnyField], bool]
+
+
+def findings(fields: Fields, session: Fields) -> Iterator[Finding]:
+    """What is wrong with the fields of one request, each for itself and together; ``session`` has its session's."""
+    known = {**session, **fields}
+    for name, field in fields.items():
+        yield from ((("fields", name, *path), message) for path, message in field.findings())
+        if name in session:
+            yield ("fields", name), "is the name of a field of the session; give it another"
+        for reference in _references(field):
+            where = ("fields", name, reference.key)
+            if reference.name not in known or not reference.fits(known[reference.name]):
+                fitting = [other for other in known if other != name and reference.fits(known[other])]
+                message = f"{reference.name!r} is not {reference.what} of this operation"
+                yield where, message + did_you_mean(reference.name, fitting)
+            elif way := _way(known, reference.name, name):
+                remedy = "; begin with a date that has 'from'" if isinstance(field, DateField) else ""
+                yield where, f"refers to itself: {' -> '.join([name, *way])}{remedy}"
+            else:
+                yield from _misfits(where, field, known[reference.name], known)
+
+
+def _references(field: AnyField) -> Iterator[_Reference]:
+    match field:
+        case DateField(after=str(name)):
+            yield _Reference("after", name, "a date field", lambda other: isinstance(other, DateField))
+        case IntegerField(not_=str(name)):
+            yield _Reference("not", name, "an integer, a sequence or a zipf with n", _is_whole)
+        case ChoiceField(not_=str(name)):
+            yield _Reference("not", name, "a choice", lambda other: isinstance(other, ChoiceField))
+        case RepeatField():
+            yield _Reference("of", field.of, "a field", lambda other: True)
+            if field.as_many_as is not None:
+                yield _Reference(
+                    "as_many_as", field.as_many_as, "a repeat", lambda other: isinstance(other, RepeatField)
+                )
+
+
+def _is_whole(field: AnyField) -> bool:
+    return isinstance(field, IntegerField | SequenceField) or (isinstance(field, ZipfField) and field.n is not None)
+
+
+def _way(fields: Fields, begin: str, end: str, seen: frozenset[str] = frozenset()) -> list[str]:
+    """The names by which ``begin`` refers to ``end``; none if it does not."""
+    if begin == end:
+        return [end]
+    if begin in seen or begin not in fields:
+        return []
+    for reference in _references(fields[begin]):
+        if way := _way(fields, reference.name, end, seen | {begin}):
+            return [begin, *way]
+    return []
+
+
+def _misfits(where: tuple[str, ...], field: AnyField, other: AnyField, known: Fields) -> Iterator[Finding]:
+    """A field of the right kind that still does not do."""
+    match field, other:
+        case ChoiceField(), ChoiceField() if field.values != other.values:
+            yield where, f"{field.not_!r} has other values; give both fields the same, in the same order"
+        case RepeatField(), SequenceField() | FileField(order="sequence") if where[-1] == "of":
+            yield where, f"{field.of!r} is the same all through a request; repeat a random field"
+        case DateField(to=str(to)), DateField():
+            latest = _latest(other, known)
+            if latest is not None and date.fromisoformat(to) < latest + timedelta(field.fewest_days):
+                message = f"{to} is less than {field.fewest_days} days after the latest {field.after}, {latest}"
+                yield (*where[:-1], "to"), message
+
+
+def _latest(field: DateField, known: Fields) -> date | None:
+    """The last day that a date can be; None if its own mistakes hide that."""
+    last = date.fromisoformat(field.to) if field.to is not None else None
+    if field.after is None or field.max_days is None:
+        return last
+    before = known.get(field.after)
+    if not isinstance(before, DateField) or _way(known, field.after, field.after):
+        return last
+    latest = _latest(before, known)
+    by_days = latest + timedelta(field.max_days) if latest is not None else None
+    return min((day for day in (last, by_days) if day is not None), default=None)
