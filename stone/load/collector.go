@@ -1,7 +1,6 @@
 package load
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -19,6 +18,7 @@ type collector struct {
 	recorders []*recorder
 	log       *intervalLog
 	progress  io.Writer  // nil: nobody watches
+	conducted bool       // a coordinator watches
 	offered   []arrivals // for the progress lines, by thread; none for a closed loop
 	start     int64      // of the last interval
 	end       int64
@@ -32,7 +32,7 @@ type collector struct {
 
 func newCollector(r *run, log *intervalLog, progress io.Writer) *collector {
 	c := &collector{
-		catalogue: r.catalogue, schedule: r.schedule, log: log, progress: progress,
+		catalogue: r.catalogue, schedule: r.schedule, log: log, progress: progress, conducted: r.conductor != nil,
 		total: newInterval(0), intended: newHistogram(), service: newHistogram(),
 		before: make([]int64, len(r.workers)), rates: newRates(),
 	}
@@ -152,43 +152,22 @@ func (c *collector) write(sum *interval, start, end int64) error {
 	return nil
 }
 
-// report prints one JSON line: counts since the start and the last interval's latencies, warm-up included; null
-// where the interval had none.
+// report prints a line of progress.
 func (c *collector) report(sum *interval, start, end int64) {
 	sum.warm.Merge(c.intended)
-	phase := "measure"
+	p := Progress{
+		T: math.Round(float64(end)/1e6) / 1e3, Of: float64(c.schedule.to) / 1e9, Phase: "measure",
+		Offered: sum.sofar.offered, Sent: sum.sofar.sent, Completed: sum.sofar.completed, Errors: sum.sofar.errors,
+		InFlight: sum.sofar.sent - sum.sofar.answered, CPUShare: math.Round(sum.busy*1e3) / 1e3,
+	}
 	if start < c.schedule.from {
-		phase = "warmup"
+		p.Phase = "warmup"
 	} else if start >= c.schedule.to {
-		phase = "drain"
+		p.Phase = "drain"
 	}
-	line, err := json.Marshal(struct {
-		T           float64  `json:"t"`
-		Of          float64  `json:"of"`
-		Phase       string   `json:"phase"`
-		Offered     int64    `json:"offered"`
-		Sent        int64    `json:"sent"`
-		Completed   int64    `json:"completed"`
-		Errors      int64    `json:"errors"`
-		P50         *float64 `json:"p50_ms"`
-		P99         *float64 `json:"p99_ms"`
-		LatenessP99 *float64 `json:"lateness_p99_ms"`
-		InFlight    int64    `json:"in_flight"`
-		CPUShare    float64  `json:"cpu_share"`
-	}{
-		math.Round(float64(end)/1e6) / 1e3, float64(c.schedule.to) / 1e9, phase, sum.sofar.offered, sum.sofar.sent, sum.sofar.completed, sum.sofar.errors,
-		percentile(sum.warm, 50), percentile(sum.warm, 99), percentile(sum.lateness, 99),
-		sum.sofar.sent - sum.sofar.answered, math.Round(sum.busy*1e3) / 1e3,
-	})
-	if err == nil {
-		_, _ = c.progress.Write(append(line, '\n'))
+	p.quantiles(sum.warm, sum.lateness)
+	if c.conducted {
+		p.Latency, p.Lateness = &histogram{sum.warm}, &histogram{sum.lateness}
 	}
-}
-
-// percentile in ms, nil if nothing was recorded.
-func percentile(h *hdr.Histogram, p float64) *float64 {
-	if h.TotalCount() == 0 {
-		return nil
-	}
-	return new(float64(h.ValueAtPercentile(p)) / 1e6)
+	_ = p.Write(c.progress) // who watches may have gone
 }

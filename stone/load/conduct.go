@@ -36,8 +36,22 @@ func (r *run) heed(c *Conductor) error {
 	return nil
 }
 
-// conduct lets the coordinator see what the threads count, and stop them, until ctx ends.
-func (r *run) conduct(ctx context.Context) {
+// conduct lets the coordinator see what the threads count, and stop them, until the function that it returns has.
+func (r *run) conduct(ctx context.Context) (end func()) {
+	if r.conductor == nil {
+		return func() {}
+	}
+	ctx, stop := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		r.relay(ctx)
+	}()
+	return func() { stop(); <-ended }
+}
+
+// relay goes on until ctx ends or all is to be stopped.
+func (r *run) relay(ctx context.Context) {
 	tick := time.NewTicker(certainEvery)
 	defer tick.Stop()
 	for {

@@ -159,7 +159,7 @@ func TestUnansweredAmongParts(t *testing.T) {
 }
 
 // made writes a part by hand, into a folder of its own: one latency of a millisecond in the first second.
-func made(t *testing.T, change func(*findings)) string {
+func made(t testing.TB, change func(*findings)) string {
 	t.Helper()
 	intended := newHistogram()
 	record(intended, 1e6, 1)
@@ -294,4 +294,21 @@ func TestALonePartDoesNotAbort(t *testing.T) {
 	if _, err := Run(context.Background(), plan, t.TempDir(), nil); err == nil || !strings.HasPrefix(err.Error(), "abort: one of several workers") {
 		t.Errorf("%v", err)
 	}
+}
+
+// Whatever a part.json holds, merging it ends with a summary or an error.
+func FuzzPart(f *testing.F) {
+	f.Add([]byte(`{"schema":1,"part":{"number":0,"of":1}}`))
+	whole, err := os.ReadFile(filepath.Join(made(f, func(f *findings) { f.Part.Of = 1 }), partFile))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(whole)
+	f.Fuzz(func(t *testing.T, text []byte) {
+		folder := t.TempDir()
+		if err := os.WriteFile(filepath.Join(folder, partFile), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, _ = Merge(t.TempDir(), []string{folder}, nil)
+	})
 }

@@ -284,11 +284,7 @@ func (r *run) prepare(ctx context.Context) error {
 func (r *run) drive(ctx context.Context) error {
 	interrupted := context.AfterFunc(ctx, func() { r.control.stop.Store(true) })
 	defer interrupted()
-	conducting, over := context.WithCancel(ctx)
-	defer over()
-	if r.conductor != nil {
-		go r.conduct(conducting)
-	}
+	defer r.conduct(ctx)()
 	failed := make(chan error, len(r.workers))
 	used := cpu(unix.RUSAGE_SELF)
 	r.throttled = throttledNow()

@@ -1,0 +1,74 @@
+package load
+
+import (
+	"encoding/json"
+	"io"
+
+	hdr "github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// Progress is one line of progress: counts since the start, and the latencies of the last interval in ms, the warm-up
+// included; null where the interval had none.
+type Progress struct {
+	T           float64  `json:"t"`  // s from the start
+	Of          float64  `json:"of"` // when the window ends
+	Phase       string   `json:"phase"`
+	Offered     int64    `json:"offered"`
+	Sent        int64    `json:"sent"`
+	Completed   int64    `json:"completed"`
+	Errors      int64    `json:"errors"`
+	P50         *float64 `json:"p50_ms"`
+	P99         *float64 `json:"p99_ms"`
+	LatenessP99 *float64 `json:"lateness_p99_ms"`
+	InFlight    int64    `json:"in_flight"`
+	CPUShare    float64  `json:"cpu_share"`
+
+	Latency  *histogram `json:"latency,omitempty"` // of the interval; for a coordinator, who adds them up
+	Lateness *histogram `json:"lateness,omitempty"`
+}
+
+// quantiles fills in what follows from the distributions.
+func (p *Progress) quantiles(latency, lateness *hdr.Histogram) {
+	p.P50, p.P99, p.LatenessP99 = percentile(latency, 50), percentile(latency, 99), percentile(lateness, 99)
+}
+
+// Write prints the line.
+func (p *Progress) Write(to io.Writer) error {
+	line, err := json.Marshal(p)
+	if err == nil {
+		_, err = to.Write(append(line, '\n'))
+	}
+	return err
+}
+
+// MergeProgress makes one line of those of several workers: their last ones, or only their counts if they have ended.
+func MergeProgress(lines []Progress) Progress {
+	sum, latency, lateness := Progress{}, newHistogram(), newHistogram()
+	for i, p := range lines {
+		if i == 0 || p.T > sum.T {
+			sum.T, sum.Of, sum.Phase = p.T, p.Of, p.Phase
+		}
+		sum.Offered += p.Offered
+		sum.Sent += p.Sent
+		sum.Completed += p.Completed
+		sum.Errors += p.Errors
+		sum.InFlight += p.InFlight
+		sum.CPUShare = max(sum.CPUShare, p.CPUShare)
+		if p.Latency != nil {
+			latency.Merge(p.Latency.Histogram)
+		}
+		if p.Lateness != nil {
+			lateness.Merge(p.Lateness.Histogram)
+		}
+	}
+	sum.quantiles(latency, lateness)
+	return sum
+}
+
+// percentile in ms, nil if nothing was recorded.
+func percentile(h *hdr.Histogram, p float64) *float64 {
+	if h.TotalCount() == 0 {
+		return nil
+	}
+	return new(float64(h.ValueAtPercentile(p)) / 1e6)
+}

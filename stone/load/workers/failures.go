@@ -1,0 +1,46 @@
+package workers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"loadstone.dev/stone/load"
+)
+
+// The classes of failures that a coordinator tells apart.
+const (
+	badPlan     = "plan"
+	unreachable = "unreachable"
+	stopped     = "stopped"
+)
+
+// errBusy is what a second coordinator is told.
+var errBusy = errors.New("busy with the run of another coordinator; wait for its end")
+
+// failure makes the message of an error.
+func failure(err error) message {
+	m := message{Kind: failed, Text: err.Error()}
+	var mistake *load.PlanError
+	switch {
+	case errors.As(err, &mistake):
+		m.Class = badPlan
+	case errors.Is(err, load.ErrUnreachable):
+		m.Class, m.Text = unreachable, strings.TrimPrefix(m.Text, load.ErrUnreachable.Error()+": ")
+	case errors.Is(err, context.Canceled):
+		m.Class, m.Text = stopped, "the worker was stopped"
+	}
+	return m
+}
+
+// failure makes the error of a message.
+func (m message) failure() error {
+	switch m.Class {
+	case badPlan:
+		return &load.PlanError{Problem: m.Text}
+	case unreachable:
+		return fmt.Errorf("%w: %s", load.ErrUnreachable, m.Text)
+	}
+	return errors.New(m.Text)
+}
