@@ -223,17 +223,17 @@ func (f *findings) unheard(k *kindFindings) *hdr.Histogram {
 }
 
 // conclude writes the results: the end of the log, the summary and, for one of several workers, its part.
-func (r *run) conclude(o offers, c *collector, files *outputs) (*Summary, error) {
+func (r *run) conclude(o offers, c *collector, files *outputs) (*findings, *Summary, error) {
 	found, err := r.findings(o, c)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if found.Generator.RequestsLost, err = files.closeRequests(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	summary, err := found.summary()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if r.plan.Part != nil { // how slow the slowest answer was, only all workers know together
 		err = writeJSON(filepath.Join(files.dir, partFile), found)
@@ -243,7 +243,7 @@ func (r *run) conclude(o offers, c *collector, files *outputs) (*Summary, error)
 	if err == nil {
 		err = files.finish(found, summary)
 	}
-	return summary, err
+	return found, summary, err
 }
 
 const (
