@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -19,6 +20,7 @@ from loadstone.model.fields import (
 )
 
 Fields = Mapping[str, AnyField]
+_LINE_END = re.compile(r"[\r\n\0]")
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,19 @@ def findings(fields: Fields, session: Fields) -> Iterator[Finding]:
                 yield where, f"refers to itself: {' -> '.join([name, *way])}{remedy}"
             else:
                 yield from _misfits(where, field, known[reference.name], known)
+
+
+def with_line_end(name: str, fields: Fields, seen: frozenset[str] = frozenset()) -> bool:
+    """Whether the value of a field can have a line end in it."""
+    if name in seen:
+        return False
+    match fields.get(name):
+        case ChoiceField(values=texts) | ZipfField(values=list(texts)):
+            return bool(_LINE_END.search("".join(texts)))
+        case RepeatField() as repeat:
+            texts = [repeat.separator, repeat.prefix, repeat.suffix]
+            return bool(_LINE_END.search("".join(texts))) or with_line_end(repeat.of, fields, seen | {name})
+    return False
 
 
 def _references(field: AnyField) -> Iterator[_Reference]:

@@ -50,6 +50,9 @@ class Request(Model):
                 yield ("headers", name), "is made from the body; remove it"
             elif re.search(r"[\r\n\0]", text):
                 yield ("headers", name), "has a line end in it; a header is one line"
+            for field in _PLACEHOLDER.findall(text):
+                if references.with_line_end(field, {**session, **self.fields}):
+                    yield ("headers", name), f"{{{field}}} can have a line end in it; a header is one line"
         if self.expect is not None:
             yield from ((("expect", *path), message) for path, message in self.expect.findings())
             if self.method == "HEAD" and (self.expect.json_ is not None or self.expect.min_bytes):
