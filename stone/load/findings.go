@@ -69,7 +69,9 @@ type abort struct {
 type effort struct {
 	CPUNs         int64     `json:"cpu_ns"`
 	CPUShare      float64   `json:"cpu_share"`
-	Sent          int64     `json:"sent"` // warm-up included
+	SendingNs     int64     `json:"sending_ns"`   // of the load threads in the window
+	SendingSent   int64     `json:"sending_sent"` // what they sent in it
+	Sent          int64     `json:"sent"`         // warm-up included
 	Wait          string    `json:"wait"`
 	Threads       int       `json:"threads"`
 	OwnLateness   histogram `json:"own_lateness"`
@@ -204,6 +206,8 @@ func (r *run) effort() effort {
 		e.OwnLateness.Merge(w.recorder.own)
 		e.Sent += w.recorder.now.sofar.sent
 		e.CPUShare = max(e.CPUShare, w.usage.share())
+		e.SendingNs += w.usage.busyTo - w.usage.busyFrom
+		e.SendingSent += w.usage.sentTo - w.usage.sentFrom
 		e.ScriptStarved += w.starved
 		e.ScriptLost += w.untold
 		e.Bytes += w.usage.bytesTo - w.usage.bytesFrom
