@@ -224,8 +224,8 @@ func TestLargeTablesFitTheStack(t *testing.T) {
 local t = {} for i = 1, 100000 do t[i] = "x" end
 print(#table.concat(t, ","), select("#", unpack(t)))
 local function deep(n) if n == 0 then return 0 end return 1 + deep(n - 1) end
-print(deep(10000))`)
-	if got != "199999\t100000\n10000\n" {
+print(deep(8000))`)
+	if got != "199999\t100000\n8000\n" {
 		t.Errorf("%q", got)
 	}
 }

@@ -19,7 +19,7 @@ type machine struct {
 }
 
 const (
-	maxCalls  = 16384   // of functions within functions
+	maxCalls  = 8192    // of functions within functions
 	maxValues = 1 << 20 // on the stack: unpack() of a large table needs them
 )
 

@@ -3,6 +3,7 @@ package script
 import (
 	"context"
 	"net"
+	"strings"
 	"time"
 
 	lua "github.com/yuin/gopher-lua"
@@ -82,7 +83,14 @@ func (s *Script) serverAddress() string {
 	case len(o.Addresses) > 0:
 		return o.Addresses[0]
 	}
-	return net.JoinHostPort(o.Host, o.Port)
+	port := o.Port
+	switch {
+	case port == "" && o.Scheme == "https":
+		port = "443"
+	case port == "":
+		port = "80"
+	}
+	return net.JoinHostPort(strings.Trim(o.Host, "[]"), port)
 }
 
 func setThreadField(L *lua.LState) int {
