@@ -17,8 +17,8 @@ MILLION_RATE, MILLION = 50_000, 1_000_000
 MANY, MANY_SECONDS = 10_000, 5
 
 NOTES = [
-    "script and data: the published Hotel mix as a wrk2 script and as data, alternately; CPU of the load threads alone, "
-    "as stone load measures it, in the window",
+    "script and data: the published Hotel mix as a wrk2 script and as data, alternately; CPU of the load threads "
+    "alone, as stone load measures it, in the window",
     "memory: the largest resident size of the whole process, its program included",
 ]
 

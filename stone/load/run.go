@@ -191,11 +191,11 @@ func (r *run) execute(ctx context.Context, out string, progress io.Writer) (*Sum
 	if err := r.prepare(making); err != nil {
 		return nil, err
 	}
-	// Collections disturb the threads: let there be 32 MB of garbage before one, which is minutes.
+	// Collections disturb the threads: let there be 16 MB of garbage before one, which is a minute.
 	runtime.GC()
 	var memory runtime.MemStats
 	runtime.ReadMemStats(&memory)
-	usual := debug.SetGCPercent(100 + int(32<<20*100/memory.HeapAlloc))
+	usual := debug.SetGCPercent(100 + int(16<<20*100/memory.HeapAlloc))
 	defer debug.SetGCPercent(usual)
 
 	if err := r.begin(); err != nil {
