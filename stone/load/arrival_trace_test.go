@@ -149,15 +149,15 @@ func TestADamagedParquetFileIsAnError(t *testing.T) {
 	}
 	failed := 0
 	for i := range whole {
-		for _, flip := range []byte{1, 0x80, 0xff} {
-			damaged := slices.Clone(whole)
-			damaged[i] ^= flip
-			checkTrace(t, traceFile(t, "t.parquet", damaged), "", &failed)
+		damaged := slices.Clone(whole)
+		damaged[i] ^= 0xff
+		checkTrace(t, traceFile(t, "t.parquet", damaged), "", &failed)
+		if i%8 == 0 {
+			checkTrace(t, traceFile(t, "t.parquet", whole[:i]), "", &failed)
 		}
-		checkTrace(t, traceFile(t, "t.parquet", whole[:i]), "", &failed)
 	}
-	if failed < len(whole) {
-		t.Errorf("%d errors of %d damaged files", failed, 4*len(whole))
+	if failed < len(whole)/2 {
+		t.Errorf("%d errors, of %d damaged bytes", failed, len(whole))
 	}
 }
 

@@ -30,6 +30,10 @@ func draws(t testing.TB, fields string) *drawn {
 	if err != nil {
 		t.Fatalf("%v in %s", err, fields)
 	}
+	return drawing(set)
+}
+
+func drawing(set *fieldSet) *drawn {
 	source := rand.NewPCG(0, 0)
 	return &drawn{set: set, source: source, values: values{random: rand.New(source)}}
 }
@@ -379,8 +383,7 @@ func FuzzFields(f *testing.F) {
 		if total > 1<<20 {
 			return // allowed, and slow
 		}
-		d := &drawn{set: set, source: rand.NewPCG(0, 0)}
-		d.values.random = rand.New(d.source)
+		d := drawing(set)
 		for n := range uint64(10) {
 			d.request(n)
 			for slot, field := range set.drawers {

@@ -81,7 +81,7 @@ func TestErrorsNameThePlace(t *testing.T) {
 		"function request() return 'GET /' end":                                            `test.lua:1: request() returned what is no HTTP request: "GET /" is no request line; it should be METHOD PATH HTTP/1.1, with spaces in the path as %20`,
 		"wrk.path = '/a b'":                                                                `test.lua: request() returned what is no HTTP request: "GET /a b HTTP/1.1" is no request line; it should be METHOD PATH HTTP/1.1, with spaces in the path as %20`,
 		"function response(status, headers, body)\n\n  error('bad answer: ' .. body) end":  `test.lua:3: in response(): bad answer: {}`,
-		"function response() wrk.thread.addr = wrk.lookup('127.0.0.1', 1)[1] end":          `test.lua:1: in response(): thread.addr cannot change while the thread runs (from localhost:8080 to 127.0.0.1:1); choose it in setup() or init()`,
+		"function response() wrk.thread.addr = wrk.lookup('127.0.0.1', 1)[1] end":          `test.lua:1: in response(): thread.addr: 127.0.0.1:1 is not loaded (that is localhost:8080); add it to the target's replicas`,
 		"function done(summary, latency, requests)\n  print(summary.errors.nothing.x) end": `test.lua:2: in done(): attempt to index a non-table object(nil) with key 'x'`,
 	} {
 		err := run(Options{}, source)

@@ -91,7 +91,7 @@ var composed = regexp.MustCompile(`^username=username_(\d+)&user_id=(\d+)&text=(
 	`&media_ids=\[((?:"\d{18}",?)*)\]&media_types=\[((?:"png",?)*)\]&post_type=0$`)
 
 func TestComposePost(t *testing.T) {
-	all := drawn(t, 3_000, Options{Path: "social-compose-post.lua", Seed: 2, Env: map[string]string{"max_user_index": "100"}})
+	all := drawn(t, 2_000, Options{Path: "social-compose-post.lua", Seed: 2, Env: map[string]string{"max_user_index": "100"}})
 	shares(t, all, map[string]float64{"POST /wrk2-api/post/compose": 1})
 	var users, mentions, urls, media []string
 	letters := strings.Builder{}
@@ -139,7 +139,7 @@ func TestMixedSocialWorkload(t *testing.T) {
 }
 
 func TestComposeReview(t *testing.T) {
-	all := drawn(t, 3_000, Options{Path: "media-compose-review.lua", Seed: 4, Args: []string{"http://10.0.0.1:8080/wrk2-api/review/compose"}})
+	all := drawn(t, 2_000, Options{Path: "media-compose-review.lua", Seed: 4, Args: []string{"http://10.0.0.1:8080/wrk2-api/review/compose"}})
 	// The published instruction gives a path in the argument, to which the script adds the path once more.
 	shares(t, all, map[string]float64{"POST /wrk2-api/review/compose/wrk2-api/review/compose": 1})
 	form := regexp.MustCompile(`^username=username_(\d+)&password=password_(\d+)&title=([A-Za-z0-9.+%-]+)&rating=(\d+)&text=(\w{256})$`)

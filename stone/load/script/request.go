@@ -12,7 +12,7 @@ type request struct{ text, method, target string }
 // cut takes the first request off a text, and says what is left of it: a script may return several to be pipelined.
 func cut(text string) (first request, rest string, err error) {
 	end := strings.Index(text, "\r\n\r\n")
-	line, head, _ := strings.Cut(text, "\r\n")
+	line, _, _ := strings.Cut(text, "\r\n")
 	first.method, first.target, err = parseRequestLine(line)
 	if err != nil {
 		return first, "", err
@@ -20,8 +20,7 @@ func cut(text string) (first request, rest string, err error) {
 	if end < 0 {
 		return first, "", fmt.Errorf("%q has no end: an empty line (CR LF CR LF) is missing after the headers", shorten(line))
 	}
-	head = text[min(len(line)+2, end):end]
-	length, chunked, err := bodyLength(head)
+	length, chunked, err := bodyLength(text[min(len(line)+2, end):end])
 	if err != nil {
 		return first, "", fmt.Errorf("%q: %w", shorten(line), err)
 	}

@@ -25,7 +25,7 @@ type Options struct {
 	Thread             int               // number of the load thread, 0 for the first; unlike in all other threads of the run
 	Scheme, Host, Port string            // of the URL; Port may be empty
 	URLPath            string            // of the URL: wrk.path ("/" when empty)
-	Addresses          []string          // host:port that the host's name stands for: wrk.addrs
+	Addresses          []string          // host:port of all that is loaded: wrk.addrs; the script cannot choose others
 	Output             io.Writer         // where print and io.write go; os.Stderr when nil
 
 	// First is the script of the first thread, nil for that one itself. All threads share its state for setup() and
@@ -141,9 +141,6 @@ func (s *Script) HasResponse() bool { return s.thread.hook("response") != nil }
 
 // HasDone says whether the script has a done(); one Done for all threads is enough.
 func (s *Script) HasDone() bool { return s.common.main != nil && s.common.main.hook("done") != nil }
-
-// Address is the host:port that setup() or init() chose for this thread (thread.addr), empty if they did not.
-func (s *Script) Address() string { return s.address }
 
 // Close ends the thread's state; closing the first thread's script ends the one that all share.
 func (s *Script) Close() {

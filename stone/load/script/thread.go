@@ -3,6 +3,7 @@ package script
 import (
 	"context"
 	"net"
+	"slices"
 	"strings"
 	"time"
 
@@ -93,17 +94,36 @@ func (s *Script) serverAddress() string {
 	return net.JoinHostPort(strings.Trim(o.Host, "[]"), port)
 }
 
+// setThreadField is thread.addr = address. Connections are spread over all addresses whatever a thread chooses, so it
+// may choose one of them, and no other.
 func setThreadField(L *lua.LState) int {
 	s := checkThread(L)
 	if name := L.CheckString(2); name != "addr" {
 		L.RaiseError("cannot set %q on a thread; use thread:set(%q, ...)", name, name)
 	}
 	address := checkAddress(L, 3)
-	if s.running && address != s.serverAddress() {
-		L.RaiseError("thread.addr cannot change while the thread runs (from %s to %s); choose it in setup() or init()", s.serverAddress(), address)
+	if known := slices.Concat(s.thread.options.Addresses, []string{s.serverAddress()}); !slices.ContainsFunc(known, func(name string) bool {
+		return name == address || slices.Contains(resolved(name), address)
+	}) {
+		L.RaiseError("thread.addr: %s is not loaded (that is %s); add it to the target's replicas", address, strings.Join(known, ", "))
 	}
 	s.address = address
 	return 0
+}
+
+// resolved are the addresses that a host:port stands for.
+func resolved(name string) []string {
+	host, port, err := net.SplitHostPort(name)
+	if err != nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), lookupTime)
+	defer cancel()
+	found, _ := net.DefaultResolver.LookupHost(ctx, host)
+	for i, address := range found {
+		found[i] = net.JoinHostPort(address, port)
+	}
+	return found
 }
 
 func (m *machine) threadGet(L *lua.LState) int {
