@@ -9,7 +9,7 @@ import subprocess
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -19,7 +19,7 @@ from loadstone.model.document import Document
 from loadstone.model.workload import Workload, operation_plan
 
 GUIDE = Path(__file__).parents[2] / "docs/how-to/write-a-workload.md"
-EXAMPLES = re.findall(r"^```yaml\n(.*?)^```", GUIDE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+EXAMPLES: list[str] = re.findall(r"^```yaml\n(.*?)^```", GUIDE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
 TITLES = ["Ponyo", "Up, up and away", 'The "Third" Man']
 ANSWER = {"access": {"token": "t-1"}, "features": [{"type": "Feature"}]}
 
@@ -28,7 +28,7 @@ class Echo(http.server.BaseHTTPRequestHandler):
     """Notes each request, and answers what all examples expect."""
 
     protocol_version = "HTTP/1.1"
-    seen: list[tuple[str, str, str, str]]
+    seen: ClassVar[list[tuple[str, str, str, str]]] = []
 
     def do_GET(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0)).decode()
@@ -47,10 +47,10 @@ class Echo(http.server.BaseHTTPRequestHandler):
 
 @pytest.fixture
 def seen() -> Iterator[tuple[str, list[tuple[str, str, str, str]]]]:
-    handler = type("Handler", (Echo,), {"seen": []})
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+    Echo.seen = []
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Echo) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"127.0.0.1:{server.server_address[1]}", handler.seen
+        yield f"127.0.0.1:{server.server_address[1]}", Echo.seen
         server.shutdown()
 
 
@@ -73,7 +73,7 @@ def send(text: str, target: str, folder: Path) -> dict[str, Any]:
         "operations": operations,
     }
     (folder / "plan.json").write_text(json.dumps(plan))
-    command = [stone_binary(), "load", "--plan", folder / "plan.json", "--out", folder]
+    command = [str(stone_binary()), "load", "--plan", str(folder / "plan.json"), "--out", str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     summary: dict[str, Any] = json.loads((folder / "summary.json").read_text())
