@@ -15,6 +15,7 @@ from loadstone.cli.main import VERBS
 from loadstone.experiments.plan import make_plan
 from loadstone.model.application import Application
 from loadstone.model.document import Document
+from loadstone.model.workload import Workload
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -85,6 +86,8 @@ def test_examples_are_valid(page: str, text: str) -> None:
     document = Document(text, page)
     if "version" in document.data:
         assert make_plan(document).treatments
+    elif "operations" in document.data:
+        document.parse(Workload)
     else:
         document.parse(Application)
 

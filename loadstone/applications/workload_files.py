@@ -46,9 +46,13 @@ def _problem(field: FileField) -> str | None:
         return f"{file}: {what}; paths are relative to the application file"
     if (size := file.stat().st_size) > _LARGEST:
         return f"{file}: has {size:,} bytes; at most {_LARGEST:,} are read"
-    if field.column is not None:
+    try:
         with file.open(encoding="utf-8-sig", errors="replace", newline="") as lines:
-            columns = next(csv.reader(lines), [])
-        if field.column not in columns:
-            return f"{file}:1: no column {field.column!r}" + did_you_mean(field.column, columns)
+            columns = next(csv.reader(lines), []) if field.column is not None else []
+    except OSError as error:
+        return f"{file}: cannot be read: {error.strerror}"
+    except csv.Error as error:
+        return f"{file}:1: not CSV: {error}"
+    if field.column is not None and field.column not in columns:
+        return f"{file}:1: no column {field.column!r}" + did_you_mean(field.column, columns)
     return None

@@ -71,7 +71,11 @@ def _by_driver(study: Study, application: Application) -> Iterator[Finding]:
     yield from driver.objections(load, study.trial)
 
 
-_KINDS = {"mix": "a mix of operations or random fields", "request": "one request", "script": "a Lua script"}
+_KINDS = {
+    "mix": "more than one request (several operations, steps, random fields or expectations)",
+    "request": "a single request",
+    "script": "a Lua script",
+}
 
 
 def _driven(study: Study, application: Application, key: str) -> Iterator[tuple[tuple[str | int, ...], str]]:
@@ -93,8 +97,9 @@ def _kind(name: str | None, application: Application) -> str:
 
 
 def is_one_request(workload: Workload) -> bool:
-    """Whether every request of a workload is the same."""
-    return len(workload.operations) == 1 and not any(operation.fields for operation in workload.operations.values())
+    """Whether every request of a workload is the same, and any status below 400 a good answer."""
+    one, *more = workload.operations.values()
+    return not more and one.steps is None and not one.fields and one.expect is None
 
 
 def _given(load: Load) -> Iterator[str]:

@@ -56,8 +56,11 @@ def lateness_budget_ms(slo: Slo | None, given_s: float | None = None, measured_m
 def faults(summary: Summary, slo: Slo | None, lateness_s: float | None = None) -> Iterator[str]:
     """Why the generator, and not the system, made the result; as sentences."""
     generator, counts = summary["generator"], summary["counts"]
-    if not (counts["offered"] if counts["offered"] is not None else counts["completed"] + counts["errors"]):
+    if counts["offered"] == 0:
         yield "no request was scheduled within the window: the load is too low for its duration"
+        return
+    if counts["offered"] is None and not any(counts[key] for key in ("completed", "errors", "timeouts")):
+        yield f"{summary.get('driver', 'the load generator')} counted no request at all"
         return
     if (generator["cpu_share"] or 0.0) >= SATURATED:
         share = f"{generator['cpu_share']:.0%} of a CPU"
@@ -83,7 +86,8 @@ def _not_as_scheduled(summary: Summary, slo: Slo | None, lateness_s: float | Non
         late = f"P99 {lateness:.2f} ms after it could have sent, budget {budget:.4g} ms"
         because = f"; {starved} times the script had not made the request yet" if scripted and starved else ""
         yield f"the load generator sent late: {late}{because}"
-    if counts["sent"] is not None and not connections_busy(summary) and not summary["aborted"]:
+    # Another tool does not tell whether its connections were busy: what it left unsent counts against the system.
+    if "driver" not in summary and not connections_busy(summary) and not summary["aborted"]:
         sent = (counts["sent"] + (counts.get("skipped") or 0)) / counts["offered"]
         if sent < SENT:
             yield f"the load generator sent {sent:.2%} of its schedule, less than {SENT:.1%}, with connections to spare"
@@ -111,6 +115,8 @@ def doubts(summary: Summary) -> Iterator[str]:
         yield f"{starved} times a request was due before it was made up; its lateness is within the budget"
     if lost := generator.get("script_lost") or 0:
         yield f"{lost} answers were not shown to the script's response(): what it keeps count of is short by them"
+    if unrecorded := generator.get("requests_lost") or 0:
+        yield f"{unrecorded} requests are missing in requests.parquet: they came faster than they could be written"
     if (driver := summary.get("driver")) is not None:
         if missing := list(_not_told(summary)):
             yield f"not told by {driver}: {', '.join(missing)}"
@@ -118,7 +124,7 @@ def doubts(summary: Summary) -> Iterator[str]:
 
 
 def _not_told(summary: Summary) -> Iterator[str]:
-    if is_closed(summary):
+    if not summary["offered_rate"]:  # clients of a closed loop have no schedule to keep
         return
     if summary["latency_ms"].get("intended") is None:
         yield "latency from the intended send time (what is shown counts from the actual one)"

@@ -6,7 +6,6 @@ from datetime import datetime
 from typing import Any
 
 from loadstone.analysis.steady_state import SteadyState, steady_state
-from loadstone.experiments.instrument import is_closed
 from loadstone.experiments.verdict import Verdict
 from loadstone.model.columns import FACTOR_PREFIX
 from loadstone.model.trial import Trial
@@ -34,7 +33,7 @@ def make_row(
         "number": trial.number,
         "rate": trial.rate,
         "clients": trial.clients,
-        **(_measured(summary) if summary is not None else {}),
+        **(_measured(summary, trial.clients is not None) if summary is not None else {}),
         "verdict": verdict.verdict,
         "reasons": list(verdict.reasons),
         "warnings": [*verdict.warnings, *warnings],
@@ -44,10 +43,10 @@ def make_row(
     }
 
 
-def _measured(summary: dict[str, Any]) -> dict[str, Any]:
+def _measured(summary: dict[str, Any], clients: bool) -> dict[str, Any]:
     intended, service = summary["latency_ms"].get("intended"), summary["latency_ms"].get("service")
     # A client of a closed loop has no other intention than to send when it does.
-    latency = service if intended is None and is_closed(summary) else intended
+    latency = service if intended is None and clients else intended
     steady = _steady(summary)
     generator, aborted = summary["generator"], summary["aborted"]
     return {

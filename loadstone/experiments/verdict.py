@@ -114,8 +114,10 @@ def _too_few(summary: Mapping[str, Any], slo: Slo) -> Iterator[str]:
     lost = [f"{counts[key]} {word}" for key, word in _LOST.items() if counts[key]]
     if skipped := counts.get("skipped"):
         lost.append(f"{skipped} of the errors are steps that were not sent, as an earlier one had failed")
-    if counts["unsent"] is None and not instrument.is_closed(summary):
-        lost.append(f"{summary.get('driver', 'the driver')} does not tell whether the others were sent")
+    if counts["offered"] is None and summary["offered_rate"]:
+        who, sent = summary.get("driver", "the driver"), counts["sent"]
+        others = "does not tell whether it sent the others" if sent is None else f"sent {sent} of {_asked(summary):.0f}"
+        lost.append(f"{who} {others}")
     yield f"{completed:.2%} of requests completed, less than {slo.completed * 100:.4g} % ({', '.join(lost)})"
 
 

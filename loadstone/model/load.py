@@ -155,8 +155,9 @@ class Load(Model):
         if not given:
             yield (), "give 'rates' (requests per second), 'capacity' (an SLO to search for) or 'closed' (clients)"
         elif len(given) > 1:
-            both = " and ".join(map(repr, given))
-            yield (), f"{both} exclude each other; " + ("remove one" if len(given) == 2 else "keep one")
+            *most, last = map(repr, given)
+            named = f"{', '.join(most)} and {last}"
+            yield (), f"{named} exclude each other; " + ("remove one" if len(given) == 2 else "keep one")
         elif self.rates is not None and self.slo is None:
             yield (), "fixed 'rates' need an 'slo' to be judged by, for example slo: {p99: 200ms}"
         if self.capacity is not None and self.slo is not None:
@@ -179,13 +180,16 @@ class Load(Model):
                 yield ("most_connections",), f"the policy {self.policy!r} opens no more; write policy: growing"
             elif self.most_connections < self.connections:
                 yield ("most_connections",), f"{self.most_connections} is below 'connections', {self.connections}"
+        if self.protocol != "http/1.1" and self.policy != "fixed":
+            yield ("policy",), f"a connection of {self.protocol} carries many requests at a time; write policy: fixed"
         if self.pipelining > 1 and self.protocol != "http/1.1":
             yield ("pipelining",), f"{self.protocol} has 'streams' instead; remove it"
         elif self.pipelining > 1 and self.policy == "new":
             yield ("pipelining",), "the policy 'new' puts one request on a connection; remove it"
-        if self.streams is not None and (self.protocol == "http/1.1" or self.policy == "new"):
-            other = "http/1.1 has one request" if self.protocol == "http/1.1" else "the policy 'new' puts one request"
-            yield ("streams",), f"{other} at a time on a connection; remove it"
+        elif self.pipelining > 1 and self.tls is not None:
+            yield ("pipelining",), "requests over TLS are not pipelined; remove it"
+        if self.streams is not None and self.protocol == "http/1.1":
+            yield ("streams",), "http/1.1 has one request at a time on a connection; remove it"
         if self.descriptors is not None and self.protocol != "grpc":
             yield ("descriptors",), f"{self.protocol} needs none; write protocol: grpc"
 

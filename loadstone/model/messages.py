@@ -44,11 +44,11 @@ def message(detail: Any, schema: Schema) -> str:
         case "float_type" | "float_parsing":
             return f"expected a number, not {shown}"
         case "greater_than":
-            return f"{shown} is too small; it must be more than {context['gt']:,.12g}"
+            return f"{shown} is too small; it must be more than {_limit(context['gt'])}"
         case "greater_than_equal":
-            return f"{shown} is too small; it must be at least {context['ge']:,.12g}"
+            return f"{shown} is too small; it must be at least {_limit(context['ge'])}"
         case "less_than_equal":
-            return f"{shown} is too large; it must be at most {context['le']:,.12g}"
+            return f"{shown} is too large; it must be at most {_limit(context['le'])}"
         case "too_short":
             return f"is empty; it needs at least {context['min_length']} entry"
         case "union_tag_invalid":
@@ -56,6 +56,10 @@ def message(detail: Any, schema: Schema) -> str:
         case "union_tag_not_found":
             return f"{context['discriminator']} is missing"
     return f"{shown}: {detail['msg'][0].lower()}{detail['msg'][1:]}"
+
+
+def _limit(value: float) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.12g}"
 
 
 def _example(schema: Schema, path: KeyPath) -> str:
@@ -101,7 +105,10 @@ def _at(schema: Schema, path: KeyPath) -> list[Schema]:
     for part in path:
         below = [child for node in nodes for child in _children(node, part)]
         # Pydantic puts the chosen member of a union into the path; the file has no such level.
-        nodes = [found for child in below for found in _alternatives(schema, child)] or nodes
+        chosen = [
+            node for node in nodes if any(one.get("const") == part for one in node.get("properties", {}).values())
+        ]
+        nodes = [found for child in below for found in _alternatives(schema, child)] or chosen or nodes
     return nodes
 
 

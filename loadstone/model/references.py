@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -19,6 +20,7 @@ from loadstone.model.fields import (
 )
 
 Fields = Mapping[str, AnyField]
+_LINE_END = re.compile(r"[\r\n\0]")
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,19 @@ def findings(fields: Fields, session: Fields) -> Iterator[Finding]:
                 yield where, f"refers to itself: {' -> '.join([name, *way])}{remedy}"
             else:
                 yield from _misfits(where, field, known[reference.name], known)
+
+
+def with_line_end(name: str, fields: Fields, seen: frozenset[str] = frozenset()) -> bool:
+    """Whether the value of a field can have a line end in it."""
+    if name in seen:
+        return False
+    match fields.get(name):
+        case ChoiceField(values=texts) | ZipfField(values=list(texts)):
+            return bool(_LINE_END.search("".join(texts)))
+        case RepeatField() as repeat:
+            texts = [repeat.separator, repeat.prefix, repeat.suffix]
+            return bool(_LINE_END.search("".join(texts))) or with_line_end(repeat.of, fields, seen | {name})
+    return False
 
 
 def _references(field: AnyField) -> Iterator[_Reference]:
@@ -86,25 +101,24 @@ def _way(fields: Fields, begin: str, end: str, seen: frozenset[str] = frozenset(
 def _misfits(where: tuple[str, ...], field: AnyField, other: AnyField, known: Fields) -> Iterator[Finding]:
     """A field of the right kind that still does not do."""
     match field, other:
-        case ChoiceField(), ChoiceField() if field.values != other.values:
+        case ChoiceField(), ChoiceField() if field.values != other.values and not list(field.findings()):
             yield where, f"{field.not_!r} has other values; give both fields the same, in the same order"
         case RepeatField(), SequenceField() | FileField(order="sequence") if where[-1] == "of":
             yield where, f"{field.of!r} is the same all through a request; repeat a random field"
-        case DateField(to=str(to)), DateField():
-            latest = _latest(other, known)
+        case DateField(to=str(to), after=str(after)), DateField():
+            latest = _latest(after, known)
             if latest is not None and date.fromisoformat(to) < latest + timedelta(field.fewest_days):
-                message = f"{to} is less than {field.fewest_days} days after the latest {field.after}, {latest}"
+                message = f"{to} leaves no day: the latest {after} is {latest}, and min_days is {field.fewest_days}"
                 yield (*where[:-1], "to"), message
 
 
-def _latest(field: DateField, known: Fields) -> date | None:
+def _latest(name: str, known: Fields, seen: frozenset[str] = frozenset()) -> date | None:
     """The last day that a date can be; None if its own mistakes hide that."""
-    last = date.fromisoformat(field.to) if field.to is not None else None
-    if field.after is None or field.max_days is None:
-        return last
-    before = known.get(field.after)
-    if not isinstance(before, DateField) or _way(known, field.after, field.after):
-        return last
-    latest = _latest(before, known)
-    by_days = latest + timedelta(field.max_days) if latest is not None else None
-    return min((day for day in (last, by_days) if day is not None), default=None)
+    field = known.get(name)
+    if not isinstance(field, DateField) or name in seen:
+        return None
+    days = [date.fromisoformat(field.to)] if field.to is not None else []
+    if field.after is not None and field.max_days is not None:
+        before = _latest(field.after, known, seen | {name})
+        days += [before + timedelta(field.max_days)] if before is not None else []
+    return min(days, default=None)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, model_validator
 
 from loadstone.model import references
 from loadstone.model.base import Finding, Matches, Model, did_you_mean
@@ -31,6 +31,7 @@ class Request(Model):
     fields: dict[Name, RandomField] = {}
     expect: Expectation | None = None
     """What the answer must be; any status below 400 where left out."""
+    _placeholders: ClassVar = "a field"
 
     def wrong(self, session: Mapping[str, AnyField], extracted: Collection[str]) -> Iterator[Finding]:
         """What is wrong with it as a part of a session that has these fields and values of earlier answers."""
@@ -44,12 +45,15 @@ class Request(Model):
         for key, text in texts:
             for name in _PLACEHOLDER.findall(text):
                 if name not in known:
-                    yield key, f"{{{name}}} is not a field" + did_you_mean(name, known)
+                    yield key, f"{{{name}}} is not {self._placeholders}" + did_you_mean(name, known)
         for name, text in self.headers.items():
             if name.lower() in _OUR_OWN_HEADERS:
                 yield ("headers", name), "is made from the body; remove it"
             elif re.search(r"[\r\n\0]", text):
                 yield ("headers", name), "has a line end in it; a header is one line"
+            for field in _PLACEHOLDER.findall(text):
+                if references.with_line_end(field, {**session, **self.fields}):
+                    yield ("headers", name), f"{{{field}}} can have a line end in it; a header is one line"
         if self.expect is not None:
             yield from ((("expect", *path), message) for path, message in self.expect.findings())
             if self.method == "HEAD" and (self.expect.json_ is not None or self.expect.min_bytes):
@@ -96,6 +100,7 @@ class Step(Request):
     extract: dict[Name, Source] = {}
     """Values of its answer that later steps can use as ``{name}``: ``json:access.token``, ``header:X-Token``,
     ``cookie:login_token``."""
+    _placeholders: ClassVar = "a field, nor a value that an earlier step extracts"
 
     def plan(self) -> dict[str, Any]:
         """As the load generator reads it."""
@@ -114,6 +119,14 @@ class Operation(Request):
     """Not where it has ``steps``."""
     steps: Annotated[list[Step], Field(min_length=1)] | None = None
     """A session, begun as often as the operation's share says, whatever its steps take."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_steps_alone(cls, data: Any) -> Any:
+        for key in ("think", "extract"):
+            if isinstance(data, dict) and key in data:
+                raise ValueError(f"{key!r} belongs to a step of a session; give 'steps'")
+        return data
 
     def findings(self) -> Iterator[Finding]:
         if self.steps is None:
@@ -145,7 +158,7 @@ class Operation(Request):
             if step.method == "HEAD" and any(source.startswith("json:") for source in step.extract.values()):
                 yield (*at, "extract"), "an answer to HEAD has no body"
             names.append(step.name)
-            extracted += step.extract
+            extracted += [name for name in step.extract if name not in self.fields]
 
     def request_names(self, name: str) -> list[str]:
         """What its requests are called in results, where it is called ``name``."""

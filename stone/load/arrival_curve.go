@@ -56,14 +56,15 @@ func (s sine) inverse(even float64) float64 {
 	low, high := 0.0, s.period
 	t := min(even/s.mean, high)
 	for range 200 {
-		above := s.integral(t) - even
+		sin, cos := math.Sincos(math.Pi * t / s.period) // both the integral and the rate come of it
+		above := s.mean*t + s.amplitude*s.period/math.Pi*sin*sin - even
 		if above > 0 {
 			high = t
 		} else {
 			low = t
 		}
-		next := t - above/s.rate(t)
-		if !(next > low && next < high) {
+		next := t - above/(s.mean+s.amplitude*2*sin*cos)
+		if !(next >= low && next <= high) { // or not a number
 			next = low + (high-low)/2
 		}
 		moved := math.Abs(next - t)

@@ -101,7 +101,8 @@ func (m modulated) due(c *cursor) float64 {
 	if c.count == 0 {
 		m.begin(c)
 	}
-	for at := c.exact; ; at = c.memory.until {
+	at := c.exact
+	for {
 		next := math.Inf(1)
 		if gap := m.gaps[c.memory.state]; gap > 0 {
 			next = at + exponential(&c.random)*gap
@@ -110,6 +111,7 @@ func (m modulated) due(c *cursor) float64 {
 			return next
 		}
 		// The exponential distribution has no memory: what the gap has left is drawn anew in the next state.
+		at = c.memory.until
 		m.enter(c, (c.memory.state+1)%len(m.gaps))
 	}
 }

@@ -38,12 +38,12 @@ func readTrace(path, column string) ([]int64, error) {
 	}
 	defer file.Close()
 	var t trace
+	read := t.readCSV
 	var magic [4]byte
-	if _, err := file.ReadAt(magic[:], 0); err == nil && string(magic[:]) == "PAR1" {
-		err = t.readParquet(file, column)
-	} else {
-		err = t.readCSV(file, column)
+	if file.ReadAt(magic[:], 0); string(magic[:]) == "PAR1" {
+		read = t.readParquet
 	}
+	err = read(file, column)
 	var mistake *PlanError
 	switch {
 	case errors.As(err, &mistake):
@@ -58,7 +58,7 @@ func readTrace(path, column string) ([]int64, error) {
 
 // readCSV reads seconds, with any number of decimals. A first line that is no number is one of column names; only
 // there can a column other than the first be found.
-func (t *trace) readCSV(file io.Reader, column string) error {
+func (t *trace) readCSV(file *os.File, column string) error {
 	text := bufio.NewReader(file)
 	if mark, _ := text.Peek(3); bytes.Equal(mark, []byte("\xef\xbb\xbf")) { // as spreadsheets write
 		text.Discard(3)
@@ -130,7 +130,7 @@ func nanoseconds(text string) (int64, error) {
 	full, inWhole := strconv.ParseInt(whole, 10, 64)
 	part, inDecimals := strconv.ParseUint((decimals + "000000000")[:9], 10, 32)
 	switch {
-	case inWhole != nil || inDecimals != nil || strings.ContainsAny(text, "eExX"):
+	case inWhole != nil || inDecimals != nil || strings.ContainsAny(text, "eE"):
 		return int64(math.Round(value * 1e9)), nil
 	case strings.HasPrefix(text, "-"):
 		return full*1e9 - int64(part), nil

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 	"math/rand/v2"
@@ -190,4 +191,30 @@ func (f *Field) given() []string {
 		}
 	}
 	return keys
+}
+
+// withLineEnd names a field in a template whose value can have a line end in it; empty if there is none.
+func (s *fieldSet) withLineEnd(template string) string {
+	for _, name := range placeholder.FindAllStringSubmatch(template, -1) {
+		if d, _ := s.find(name[1]); hasLineEnd(d) {
+			return name[1]
+		}
+	}
+	return ""
+}
+
+func hasLineEnd(d drawer) bool {
+	var texts [][]byte
+	switch d := d.(type) {
+	case choice:
+		texts = d.values
+	case zipf:
+		texts = d.values
+	case repeat:
+		if hasLineEnd(d.of) {
+			return true
+		}
+		texts = [][]byte{d.separator, d.prefix, d.suffix}
+	}
+	return slices.ContainsFunc(texts, func(text []byte) bool { return bytes.ContainsAny(text, "\r\n\x00") })
 }

@@ -30,6 +30,10 @@ func draws(t testing.TB, fields string) *drawn {
 	if err != nil {
 		t.Fatalf("%v in %s", err, fields)
 	}
+	return drawing(set)
+}
+
+func drawing(set *fieldSet) *drawn {
 	source := rand.NewPCG(0, 0)
 	return &drawn{set: set, source: source, values: values{random: rand.New(source)}}
 }
@@ -285,6 +289,20 @@ func TestAStepMayNotHideAFieldOfItsSession(t *testing.T) {
 	}
 }
 
+func TestAHeaderIsOneLine(t *testing.T) {
+	for name, says := range map[string]string{"choice": "{choice}", "zipf": "{zipf}", "repeat": "{repeat}", "joined": "{joined}", "fine": ""} {
+		_, err := ParsePlan([]byte(strings.Replace(`{"target":"http://127.0.0.1:1","arrival":{"process":"constant","rate":1},"duration_s":1,
+		 "operations":[{"name":"a","path":"/{choice}","body":"{joined}","headers":{"X":"{NAME}"},"fields":{
+		 "choice":{"kind":"choice","values":["a","b\r\nX: c"]},"zipf":{"kind":"zipf","values":["a\u0000"],"alpha":1},
+		 "repeat":{"kind":"repeat","of":"choice","min":1,"max":2},"fine":{"kind":"choice","values":["a b"]},
+		 "joined":{"kind":"repeat","of":"fine","min":1,"max":2,"separator":"\n"}}}]}`, "NAME", name, 1)))
+		want := "operations[0].headers.X: " + says + " can have a line end in it; a header is one line"
+		if says == "" && err != nil || says != "" && (err == nil || err.Error() != want) {
+			t.Errorf("got %v\nwant %s", err, want)
+		}
+	}
+}
+
 func TestMistakesInFieldsNameTheKey(t *testing.T) {
 	for _, c := range []struct{ field, key, says string }{
 		{`{"kind":"float"}`, "f.kind", `"float" is not known; give integer, decimal, choice, zipf, text, sequence, file, repeat or date`},
@@ -365,8 +383,7 @@ func FuzzFields(f *testing.F) {
 		if total > 1<<20 {
 			return // allowed, and slow
 		}
-		d := &drawn{set: set, source: rand.NewPCG(0, 0)}
-		d.values.random = rand.New(d.source)
+		d := drawing(set)
 		for n := range uint64(10) {
 			d.request(n)
 			for slot, field := range set.drawers {

@@ -69,7 +69,9 @@ type abort struct {
 type effort struct {
 	CPUNs         int64     `json:"cpu_ns"`
 	CPUShare      float64   `json:"cpu_share"`
-	Sent          int64     `json:"sent"` // warm-up included
+	SendingNs     int64     `json:"sending_ns"`   // of the load threads in the window
+	SendingSent   int64     `json:"sending_sent"` // what they sent in it
+	Sent          int64     `json:"sent"`         // warm-up included
 	Wait          string    `json:"wait"`
 	Threads       int       `json:"threads"`
 	OwnLateness   histogram `json:"own_lateness"`
@@ -204,6 +206,8 @@ func (r *run) effort() effort {
 		e.OwnLateness.Merge(w.recorder.own)
 		e.Sent += w.recorder.now.sofar.sent
 		e.CPUShare = max(e.CPUShare, w.usage.share())
+		e.SendingNs += w.usage.busyTo - w.usage.busyFrom
+		e.SendingSent += w.usage.sentTo - w.usage.sentFrom
 		e.ScriptStarved += w.starved
 		e.ScriptLost += w.untold
 		e.Bytes += w.usage.bytesTo - w.usage.bytesFrom
@@ -223,17 +227,17 @@ func (f *findings) unheard(k *kindFindings) *hdr.Histogram {
 }
 
 // conclude writes the results: the end of the log, the summary and, for one of several workers, its part.
-func (r *run) conclude(o offers, c *collector, files *outputs) (*Summary, error) {
+func (r *run) conclude(o offers, c *collector, files *outputs) (*findings, *Summary, error) {
 	found, err := r.findings(o, c)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if found.Generator.RequestsLost, err = files.closeRequests(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	summary, err := found.summary()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if r.plan.Part != nil { // how slow the slowest answer was, only all workers know together
 		err = writeJSON(filepath.Join(files.dir, partFile), found)
@@ -243,7 +247,7 @@ func (r *run) conclude(o offers, c *collector, files *outputs) (*Summary, error)
 	if err == nil {
 		err = files.finish(found, summary)
 	}
-	return summary, err
+	return found, summary, err
 }
 
 const (

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
@@ -60,8 +61,16 @@ func (l *intervalLog) writeUnheard(f *findings, start, end int64) error {
 	return l.write(all, "intended", start, end)
 }
 
-// intendedTag is the tag of one kind's latencies from the intended time.
-func intendedTag(kind string) string { return "intended:" + kind }
+// intendedTag is the tag of one kind's latencies from the intended time. A script's kinds have a space in their names,
+// which no tag may have.
+func intendedTag(kind string) string {
+	return "intended:" + strings.Map(func(c rune) rune {
+		if c <= ' ' || c == ',' || c == 0x7f {
+			return '_'
+		}
+		return c
+	}, kind)
+}
 
 func (l *intervalLog) finish() error {
 	if err := l.buffer.Flush(); err != nil {

@@ -52,7 +52,7 @@ func checkLog(t *testing.T, dir string, s *Summary) {
 		compare(tag, want)
 	}
 	for _, op := range s.Operations {
-		compare("intended:"+op.Name, op.LatencyMs["intended"])
+		compare(intendedTag(op.Name), op.LatencyMs["intended"])
 	}
 	for tag := range sums {
 		if _, known := s.LatencyMs[tag]; !known && !strings.HasPrefix(tag, "intended:") {

@@ -55,7 +55,8 @@ func (p *Plan) identity(s schedule) (Identity, error) {
 	if p.Closed != nil {
 		return id, nil
 	}
-	for c := s.walk(); c.next(); id.Arrivals.Count++ {
+	c := s.walk()
+	for ; c.next(); id.Arrivals.Count++ {
 		if id.Arrivals.Count == 0 {
 			id.Arrivals.FirstNs = c.at
 		}

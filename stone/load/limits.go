@@ -33,7 +33,7 @@ func (w *worker) deadline() int64 {
 func (w *worker) check(now int64) {
 	w.checked = now
 	w.wall = w.clock.wall()
-	w.usage.watch(now, w.schedule, w.idleSpin, w.recorder.bytes)
+	w.usage.watch(now, w.schedule, w.idleSpin, w.recorder)
 	w.expire(now)
 	if w.control.allowed >= 0 {
 		w.checkSLO(now)

@@ -227,6 +227,8 @@ func (k *kindFindings) add(o *kindFindings) {
 func (e *effort) add(o *effort) {
 	e.CPUNs += o.CPUNs
 	e.CPUShare = max(e.CPUShare, o.CPUShare)
+	e.SendingNs += o.SendingNs
+	e.SendingSent += o.SendingSent
 	e.Sent += o.Sent
 	e.Threads += o.Threads
 	e.OwnLateness.Merge(o.OwnLateness.Histogram)

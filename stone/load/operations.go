@@ -186,7 +186,6 @@ func (m *mix) later(to []byte, s *session) (data []byte, think int64) {
 func (m *mix) ahead() int         { return max(ringBytes/m.longest(), leastAhead) }
 func (m *mix) told() chan *answer { return nil }
 func (m *mix) see(*answer) error  { return nil }
-func (m *mix) close()             {}
 
 // longest is the length of the longest first request of the mix.
 func (m *mix) longest() int {

@@ -44,13 +44,13 @@ func TestRequestRecords(t *testing.T) {
 	for _, row := range rows {
 		outcomes[row.Outcome]++
 		last[row.N]++
-		wasSent, ended := row.Outcome != "unsent" && row.Outcome != "skipped", row.Outcome != "unsent" && row.Outcome != "skipped" && row.Outcome != "in flight"
+		wasSent, ended := row.Outcome != "unsent" && row.Outcome != "skipped", row.Outcome != "unsent" && row.Outcome != "skipped" && row.Outcome != "in_flight"
 		if (row.Sent != nil) != wasSent || (row.Ended != nil) != ended || wasSent && *row.Sent < row.Scheduled {
 			t.Fatalf("%+v", row)
 		}
 	}
 	c := summary.Counts
-	want := map[string]int64{"completed": c.Completed, "error": c.Errors - c.Skipped, "skipped": c.Skipped, "in flight": c.InFlight, "unsent": c.Unsent}
+	want := map[string]int64{"completed": c.Completed, "error": c.Errors - c.Skipped, "skipped": c.Skipped, "in_flight": c.InFlight, "unsent": c.Unsent}
 	for outcome, count := range want {
 		if outcomes[outcome] != count || count == 0 {
 			t.Errorf("%s: %d rows, %d counted", outcome, outcomes[outcome], count)

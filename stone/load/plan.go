@@ -64,9 +64,10 @@ type Closed struct {
 
 // Script is a wrk or wrk2 load script that makes the requests.
 type Script struct {
-	Path string            `json:"path"`
-	Args []string          `json:"args"`
-	Env  map[string]string `json:"env"`
+	Path    string            `json:"path"`
+	Args    []string          `json:"args"`
+	Env     map[string]string `json:"env"`      // what os.getenv finds before the environment itself
+	URLPath string            `json:"url_path"` // of the URL that wrk would be given: wrk.path
 }
 
 // Part is one worker's share of a plan that several carry out: every request n with n mod of = number.

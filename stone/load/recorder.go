@@ -266,7 +266,7 @@ func (r *recorder) batch(at int64) int64 {
 func (r *recorder) underWay(x *exchange) {
 	r.tallies[x.op].inFlight++
 	r.unanswered(x.op, x.at)
-	r.log.add(x, never, "in flight")
+	r.log.add(x, never, "in_flight")
 }
 
 // unsent notes a request that was due, or would have been soon, when the run ended.

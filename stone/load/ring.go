@@ -20,10 +20,11 @@ type request struct {
 // ring hands requests from the goroutine that renders them to one load thread: single producer, single
 // consumer, bounded, and its buffers are used again, so memory stays flat however long the schedule is.
 type ring struct {
-	slots []request
-	mask  uint64
-	wake  chan struct{} // the consumer says: half of the ring is free again
-	err   error         // why no more requests could be made; for after the end
+	slots    []request
+	mask     uint64
+	wake     chan struct{} // the consumer says: half of the ring is free again; on demand: it needs a request
+	onDemand bool          // nothing is made ahead
+	err      error         // why no more requests could be made; for after the end
 
 	_      [64]byte // head and tail are written by different threads: keep them on lines of their own
 	head   atomic.Uint64
@@ -38,10 +39,11 @@ const ringBytes = 8 << 20
 
 const ringMost = 8192
 
-// newRing makes a ring that holds so many requests, rounded down to a power of two, at least 1.
+// newRing makes a ring that holds so many requests, rounded down to a power of two; with 0, one that is made when it
+// is needed.
 func newRing(ahead int) *ring {
 	size := 1 << (bits.Len(uint(min(max(ahead, 1), ringMost))) - 1)
-	return &ring{slots: make([]request, size), mask: uint64(size - 1), wake: make(chan struct{}, 1)}
+	return &ring{slots: make([]request, size), mask: uint64(size - 1), wake: make(chan struct{}, 1), onDemand: ahead == 0}
 }
 
 // peek returns the oldest request, or nil if there is none (yet: see exhausted).
@@ -59,11 +61,16 @@ func (r *ring) peek() *request {
 func (r *ring) pop() {
 	head := r.head.Load() + 1
 	r.head.Store(head)
-	if head&(r.mask>>1) == 0 { // every half ring
-		select {
-		case r.wake <- struct{}{}:
-		default:
-		}
+	if head&(r.mask>>1) == 0 && !r.onDemand { // every half ring
+		r.call()
+	}
+}
+
+// call wakes the producer.
+func (r *ring) call() {
+	select {
+	case r.wake <- struct{}{}:
+	default:
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"loadstone.dev/stone/load/export"
+	"loadstone.dev/stone/load/script"
 	"loadstone.dev/stone/load/transport"
 )
 
@@ -28,7 +29,9 @@ type run struct {
 	catalogue *catalogue
 	identity  Identity
 	dialer    *transport.Dialer // for what raw sockets do not serve
-	planned   int64             // requests of the window, 0 for a closed loop
+	scripts   []*script.Script  // one for each thread, where a script makes the requests
+	making    sync.WaitGroup
+	planned   int64 // requests of the window, 0 for a closed loop
 	clock     clock
 	workers   []*worker
 	control   *control
@@ -143,7 +146,7 @@ func newWorker(r *run, targets []address, thread int) (*worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	requests, err := plan.source(r, thread)
+	requests, err := r.source(thread)
 	if err != nil {
 		return nil, err
 	}
@@ -182,15 +185,18 @@ func (w *worker) share() share {
 func (r *run) execute(ctx context.Context, out string, progress io.Writer) (*Summary, error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), len(r.workers)+2)))
 	making, stop := context.WithCancel(ctx)
+	defer r.closeScripts()
+	defer r.making.Wait()
 	defer stop()
 	if err := r.prepare(making); err != nil {
 		return nil, err
 	}
-	// Collections disturb the threads: let there be 32 MB of garbage before one, which is minutes.
+	// Collections disturb the threads: let there be 16 MB of garbage before one, which is a minute.
 	runtime.GC()
 	var memory runtime.MemStats
 	runtime.ReadMemStats(&memory)
-	defer debug.SetGCPercent(debug.SetGCPercent(100 + int(32<<20*100/memory.HeapAlloc)))
+	usual := debug.SetGCPercent(100 + int(16<<20*100/memory.HeapAlloc))
+	defer debug.SetGCPercent(usual)
 
 	if err := r.begin(); err != nil {
 		return nil, err
@@ -223,16 +229,21 @@ func (r *run) execute(ctx context.Context, out string, progress io.Writer) (*Sum
 		outputs.discard(false)
 		return nil, err
 	}
+	debug.SetGCPercent(usual)
 	offers := r.settle()
 	err = <-collected
+	var found *findings
 	var summary *Summary
 	if err == nil {
-		summary, err = r.conclude(offers, collector, outputs)
+		found, summary, err = r.conclude(offers, collector, outputs)
 	}
 	if err != nil {
 		outputs.discard(true)
 		return nil, err
 	}
+	stop()
+	r.making.Wait()
+	r.scriptDone(found, summary)
 	return summary, nil
 }
 
@@ -261,7 +272,7 @@ func (r *run) prepare(ctx context.Context) error {
 	for _, w := range r.workers {
 		ready.Add(1)
 		var once sync.Once
-		go w.ring.fill(ctx, w.numbers, w.source, func() { once.Do(ready.Done) })
+		r.making.Go(func() { w.ring.fill(ctx, w.numbers, w.source, func() { once.Do(ready.Done) }) })
 		if err := w.connect(time.Now().Add(min(seconds(r.plan.TimeoutS), 5*time.Second))); err != nil {
 			return fmt.Errorf("%w: %s: %w", ErrUnreachable, r.plan.Target, err)
 		}

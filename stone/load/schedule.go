@@ -62,6 +62,7 @@ type cursor struct {
 // next steps to the next request; false when the schedule has ended.
 func (c *cursor) next() bool {
 	c.exact = c.schedule.process.due(c)
+	// The time is exact to a thousandth of a ns, which may be the other side of a whole one: never go back.
 	c.n, c.at = c.count, max(c.at, int64(c.schedule.course.when(c.exact, &c.phase)))
 	c.count++
 	return c.at < c.schedule.to

@@ -21,7 +21,8 @@ func (r *run) walk(until int64, visit func(n uint64, at int64, op *operation)) {
 		m = newMix(r.plan)
 	}
 	first, threads, total := uint64(r.plan.number(0)), uint64(r.plan.Threads), uint64(r.plan.threads())
-	for c := r.schedule.walk(); c.next() && c.at <= until; {
+	c := r.schedule.walk() // not in the loop's head: each round would have a cursor of its own, on the heap
+	for c.next() && c.at <= until {
 		if !r.schedule.measured(c.at) || c.n%total-first >= threads {
 			continue
 		}

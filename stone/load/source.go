@@ -1,20 +1,23 @@
 package load
 
-import "context"
+import (
+	"context"
+	"errors"
+)
 
 // A source makes the requests of one thread, in the order of their numbers. Only one goroutine uses it.
 type source interface {
-	// make fills in the data, the kind and the delay of request r.n.
+	// make fills in the data, the kind and the delay of request r.n. After errNoMore no more are asked for.
 	make(r *request) error
-	// ahead is how many requests may be made before the first of them is due.
+	// ahead is how many requests may be made before the first of them is due; 0: each when it is needed.
 	ahead() int
 	// told is where answers go that the source wants to see, nil if it wants none.
 	told() chan *answer
 	// see takes one of them.
 	see(*answer) error
-	// close is called once, after the last request.
-	close()
 }
+
+var errNoMore = errors.New("no more requests")
 
 // answer is a copy of what came back, for a script's response().
 type answer struct {
@@ -45,41 +48,56 @@ func unscheduled(thread, threads uint64) numbering {
 }
 
 // source returns what makes the requests of a thread.
-func (p *Plan) source(r *run, thread int) (source, error) {
-	return newMix(p), nil
+func (r *run) source(thread int) (source, error) {
+	if r.plan.Script == nil {
+		return newMix(r.plan), nil
+	}
+	return r.script(thread)
 }
 
 // fill makes requests into the ring until there are no more or ctx ends, and calls ready once: when the ring is
-// full or everything is in it. A request that cannot be made ends it; the ring keeps the error.
+// full, or everything is in it, or it waits for the first to be needed. A request that cannot be made ends it; the
+// ring keeps the error.
 func (r *ring) fill(ctx context.Context, next numbering, requests source, ready func()) {
-	defer func() { r.closed.Store(true); ready(); requests.close() }()
+	defer func() { r.closed.Store(true); ready() }()
+	if err := r.make(ctx, next, requests, ready); err != errNoMore {
+		r.err = err
+	}
+}
+
+func (r *ring) make(ctx context.Context, next numbering, requests source, ready func()) error {
+	told := requests.told()
 	freed := uint64(0) // the head as seen last: looking takes its cache line away from the consumer
 	for tail := uint64(0); ; tail++ {
 		n, at, measured, more := next()
 		if !more {
-			return
+			return nil
 		}
-		for tail-freed == uint64(len(r.slots)) {
-			if freed = r.head.Load(); tail-freed < uint64(len(r.slots)) {
+		for needed := !r.onDemand; !needed || tail-freed == uint64(len(r.slots)); {
+			if freed = r.head.Load(); needed && tail-freed < uint64(len(r.slots)) {
 				break
 			}
 			ready()
 			select {
 			case <-r.wake:
-			case a := <-requests.told():
+				needed = true
+			case a := <-told:
 				if err := requests.see(a); err != nil {
-					r.err = err
-					return
+					return err
 				}
 			case <-ctx.Done():
-				return
+				return nil
+			}
+		}
+		for len(told) > 0 { // what is known by now
+			if err := requests.see(<-told); err != nil {
+				return err
 			}
 		}
 		slot := &r.slots[tail&r.mask]
 		*slot = request{n: n, at: at, measured: measured, data: slot.data[:0]}
 		if err := requests.make(slot); err != nil {
-			r.err = err
-			return
+			return err
 		}
 		r.tail.Store(tail + 1)
 	}

@@ -103,6 +103,7 @@ type Generator struct {
 	CPUS            float64         `json:"cpu_s"`
 	WallS           float64         `json:"wall_s"`
 	CPUUsPerRequest float64         `json:"cpu_us_per_request"`
+	SendingUs       float64         `json:"sending_us_per_request"` // of CPU, by the load threads alone
 	CPUShare        float64         `json:"cpu_share"`
 	Wait            string          `json:"wait"`
 	Threads         int             `json:"threads"`
@@ -238,6 +239,9 @@ func (e *effort) summary(end int64) Generator {
 	}
 	if e.Sent > 0 {
 		g.CPUUsPerRequest = float64(e.CPUNs) / 1e3 / float64(e.Sent)
+	}
+	if e.SendingSent > 0 {
+		g.SendingUs = float64(e.SendingNs) / 1e3 / float64(e.SendingSent)
 	}
 	return g
 }

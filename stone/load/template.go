@@ -73,6 +73,9 @@ func compileTemplate(op *Request, host, key string, session *fieldSet, extracted
 		if err := add(op.Headers[name], "headers."+name, false); err != nil {
 			return nil, err
 		}
+		if field := t.fields.withLineEnd(op.Headers[name]); field != "" {
+			return nil, bad(key+".headers."+name, "{%s} can have a line end in it; a header is one line", field)
+		}
 		literal("\r\n")
 	}
 	if t.body, err = split(op.Body, key+".body", slots, false); err != nil {

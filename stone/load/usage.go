@@ -24,18 +24,21 @@ type usage struct {
 	from, to           int64 // the times measured between
 	busyFrom, busyTo   int64
 	bytesFrom, bytesTo int64 // received
+	sentFrom, sentTo   int64
 	started, ended     bool
 	looked, busyThen   int64   // at the end of the last interval
 	latest             float64 // the busy share of that
 }
 
 // watch is called now and then by the thread itself.
-func (u *usage) watch(now int64, s schedule, idle, bytes int64) {
+func (u *usage) watch(now int64, s schedule, idle int64, r *recorder) {
 	if !u.started && now >= s.from {
-		u.from, u.busyFrom, u.bytesFrom, u.started = now, cpu(unix.RUSAGE_THREAD)-idle, bytes, true
+		u.from, u.busyFrom, u.started = now, cpu(unix.RUSAGE_THREAD)-idle, true
+		u.bytesFrom, u.sentFrom = r.bytes, r.now.sofar.sent
 	}
 	if u.started && !u.ended {
-		u.to, u.busyTo, u.bytesTo = now, cpu(unix.RUSAGE_THREAD)-idle, bytes
+		u.to, u.busyTo = now, cpu(unix.RUSAGE_THREAD)-idle
+		u.bytesTo, u.sentTo = r.bytes, r.now.sofar.sent
 		u.ended = now >= s.to
 	}
 }

@@ -205,7 +205,11 @@ func (w *worker) supply() *request {
 	r := w.ring.peek()
 	hungry := r == nil && !w.ring.exhausted()
 	if hungry && !w.hungry {
-		w.starved++
+		if w.ring.onDemand {
+			w.ring.call()
+		} else {
+			w.starved++
+		}
 	}
 	w.hungry = hungry
 	return r

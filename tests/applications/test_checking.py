@@ -22,6 +22,14 @@ def test_between_completed_and_sent_is_right(grew: int) -> None:
     assert (row.grew, row.completed, row.sent) == (grew, 10, 12)
 
 
+def test_steps_of_sessions_count_too() -> None:
+    application = catalogue.load("hotel-reservation").application
+    names = {"reservations": 10, "visit.reservations": 5, "visit.login": 7, "other": 3, "reservationsx": 2}
+    operations = [{"name": name, "all": {"sent": count, "completed": count - 1}} for name, count in names.items()]
+    (row,) = check(application, {KEY: 1}, {KEY: 14}, {"operations": operations})
+    assert (row.grew, row.completed, row.sent, row.ok) == (13, 13, 15, True)
+
+
 def test_lost_writes_are_found() -> None:
     row = after(9, completed=10, sent=12)
     assert not row.ok

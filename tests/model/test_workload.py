@@ -6,7 +6,12 @@ from typing import Any
 
 import pytest
 
+from loadstone.model.document import Document
+from loadstone.model.errors import InputError
 from loadstone.model.workload import Operation, Workload
+from tests.model.wrong_files import Case, cases, table
+
+TABLE = cases(table("wrong-workloads.txt"))
 
 GOOD: dict[str, Any] = {
     "path": "/hotels?inDate={inDate}&outDate={outDate}&lat={lat}&by={by}&user={user}",
@@ -19,6 +24,19 @@ GOOD: dict[str, Any] = {
         "user": {"kind": "integer", "min": 0, "max": 500},
     },
 }
+
+
+@pytest.mark.parametrize("case", TABLE, ids=lambda case: case.name.replace(" ", "-"))
+def test_a_wrong_workload_is_answered_with_exactly_these_messages(case: Case) -> None:
+    with pytest.raises(InputError) as caught:
+        Document(case.text, "workload.yaml").parse(Workload)
+    assert str(caught.value).splitlines() == case.messages
+
+
+def test_the_table_has_every_case_once() -> None:
+    names = [case.name for case in TABLE]
+    assert len(names) == len(set(names)) >= 65
+    assert all(case.messages for case in TABLE)
 
 
 def findings(field: dict[str, Any], **others: dict[str, Any]) -> list[tuple[tuple[str | int, ...], str]]:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import http.server
 import json
-import threading
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,29 +18,6 @@ from loadstone.model.trial import Trial
 from loadstone.workloads.base import Offer, Unreachable
 from loadstone.workloads.stone import Stone, load_plan
 from tests.experiments.fakes import STUDY, write_study
-
-
-class Answer(http.server.BaseHTTPRequestHandler):
-    """Says yes to everything, on a connection that stays."""
-
-    protocol_version = "HTTP/1.1"
-
-    def do_GET(self) -> None:
-        self.send_response(200)
-        self.send_header("Content-Length", "2")
-        self.end_headers()
-        self.wfile.write(b"ok")
-
-    def log_message(self, format: str, *arguments: Any) -> None:
-        pass
-
-
-@pytest.fixture
-def server() -> Iterator[str]:
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answer) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"127.0.0.1:{server.server_address[1]}"
-        server.shutdown()
 
 
 @pytest.fixture

@@ -11,24 +11,32 @@ import (
 	"syscall"
 
 	"loadstone.dev/stone/load"
+	"loadstone.dev/stone/load/script"
 )
 
 const loadHelp = `usage: stone load --plan PLAN.json --out DIR [--progress]
 
-Drives open-loop HTTP/1.1 load: every request goes out at its scheduled time, whether or not earlier ones were
-answered, and latency counts from that time. Writes DIR/summary.json and DIR/latency.hlog.
+Drives load over HTTP/1.1, HTTP/2 or gRPC. Open loop: every request goes out at its scheduled time, whether or not
+earlier ones were answered, and latency counts from that time. Writes into DIR: summary.json, latency.hlog (HdrHistogram
+V2), latency.hgrm (percentile spectrum), wrk2.txt (as wrk2 would print it) and, if asked for, requests.parquet.
 
   --plan FILE   what to send where, when and for how long
   --out DIR     where the results go; made if need be
   --progress    a JSON line a second on standard error
 
-A plan (optional keys are marked with their default):
+A plan (optional keys are marked with their default; docs/reference/summary.md has all):
 
-  {"target": "http://127.0.0.1:5000",
+  {"target": "http://127.0.0.1:5000",          or https://
    "replicas": ["127.0.0.1:5001"],             none; further host:port, the connections are spread over all
-   "connections": 64,                          64; a fixed pool, one request at a time on each
+   "protocol": "http/1.1",                     http/1.1; http/2 or grpc
+   "tls": {"ca": "/ca.pem"},                   the system's authorities; also server_name, insecure
+   "connections": 64,                          64
+   "policy": "fixed",                          fixed; growing (up to most_connections) or new (one for each request)
+   "pipelining": 1,                            1; requests at a time on a connection of HTTP/1.1
+   "streams": 100,                             100; requests at a time on a connection of HTTP/2 and gRPC
    "threads": 1,                               1; load threads, each with its share of connections and schedule
-   "arrival": {"process": "poisson", "rate": 1000},   or constant; rate in requests/s
+   "arrival": {"process": "poisson", "rate": 1000},   constant, zipf, on-off, mmpp, replay; rate in requests/s
+   "closed": {"clients": 20, "think_s": 0},    instead of arrival: a closed loop
    "warmup_s": 2,                              0; the rate grows to the whole one; not counted
    "duration_s": 10,                           the measured window
    "timeout_s": 5,                             5; from the actual send
@@ -38,14 +46,17 @@ A plan (optional keys are marked with their default):
    "cpus": [0],                                none; load thread i runs on the i-th of them
    "slo": {"percentile": 99, "latency_ms": 200},      none; violations are counted against it
    "abort": true,                              false; stop once the SLO can no longer be held
+   "record_requests": true,                    false; a row for each request in requests.parquet
+   "metrics": "127.0.0.1:9100",                none; Prometheus metrics while it runs
+   "script": {"path": "/x.lua", "args": [], "env": {}},   instead of operations: a load script of wrk or wrk2
    "operations": [
      {"name": "hotels", "weight": 60, "method": "GET", "path": "/hotels?inDate={inDate}&lat={lat}",
-      "headers": {"X": "y"}, "body": "",
+      "headers": {"X": "y"}, "body": "", "expect": {"status": [200], "json": {"path": "features"}},
       "fields": {"lat": {"kind": "decimal", "min": 37.783, "max": 38.264, "step": 0.001},
-                 "user": {"kind": "integer", "min": 0, "max": 500},
-                 "sort": {"kind": "choice", "values": ["dis", "rate"], "weights": [1, 2]},
-                 "inDate": {"kind": "date", "from": "2015-04-09", "to": "2015-04-23"},
-                 "out": {"kind": "date", "after": "inDate", "min_days": 1, "to": "2015-04-24"}}}]}
+                 "inDate": {"kind": "date", "from": "2015-04-09", "to": "2015-04-23"}}},
+     {"name": "visit", "steps": [
+       {"name": "login", "method": "POST", "path": "/login", "extract": {"token": "json:token"}},
+       {"name": "read", "path": "/read?token={token}", "think": {"min_s": 0.5, "max_s": 1}}]}]}
 
 Examples:
   echo '{"target":"http://127.0.0.1:8080","arrival":{"process":"constant","rate":100},"duration_s":5,
@@ -53,7 +64,8 @@ Examples:
   stone load --plan plan.json --out results
   stone load --plan plan.json --out results --progress
 
-Exit codes: 0 done (also when aborted by the SLO), 1 unexpected, 2 bad plan, 3 target not reachable, 130 interrupted.
+Exit codes: 0 done (also when aborted by the SLO), 1 unexpected, 2 bad plan or script, 3 target not reachable,
+130 interrupted.
 `
 
 func init() {
@@ -88,6 +100,7 @@ func runLoad(args []string) int {
 		progress = os.Stderr
 	}
 	var mistake *load.PlanError
+	var inScript *script.Error
 	switch _, err := load.Run(ctx, plan, *out, progress); {
 	case err == nil:
 		return 0
@@ -95,6 +108,8 @@ func runLoad(args []string) int {
 		return loadFailed(130, "interrupted; no results were written")
 	case errors.As(err, &mistake):
 		return loadFailed(2, "%s: %v", *planPath, err)
+	case errors.As(err, &inScript):
+		return loadFailed(2, "%v", err)
 	case errors.Is(err, load.ErrUnreachable):
 		return loadFailed(3, "%v; is the application running?", err)
 	default:

@@ -24,6 +24,9 @@ type http2 struct {
 	attempt *attempt         // nil if none is under way
 }
 
+// tries is how many connections may be closed in order while one call waits for its turn on them.
+const tries = 10
+
 // attempt is the making of a connection. It is no single call's: it goes on when the call that began it gives up,
 // else calls near their deadlines would break off one attempt after another.
 type attempt struct {
@@ -72,7 +75,7 @@ func (c *http2) dial(ctx context.Context) (*http.ClientConn, error) {
 }
 
 // Call sends the request on a stream of its own. If the server closes the connection in order,
-// and says that it has not taken this request, the call goes once more, over a new connection.
+// and says that it has not taken this request, the call goes over a new connection.
 func (c *http2) Call(ctx context.Context, request []byte) (answer Answer, err error) {
 	parsed, body, err := c.dialer.parse(request)
 	if err != nil {
@@ -81,8 +84,11 @@ func (c *http2) Call(ctx context.Context, request []byte) (answer Answer, err er
 	parsed = parsed.WithContext(ctx)
 	if c.dialer.settings.NewPerRequest {
 		answer, err = c.callAlone(parsed, body)
-	} else if answer, err = c.callShared(parsed, body); err != nil && notTaken(err) {
+	} else {
 		answer, err = c.callShared(parsed, body)
+		for n := 1; n < tries && err != nil && notTaken(err); n++ {
+			answer, err = c.callShared(parsed, body)
+		}
 	}
 	if err != nil {
 		answer.Detail, err = err.Error(), KindOf(err)

@@ -20,14 +20,20 @@ var versions = []string{
 	strings.Replace(reflection.ServerReflection_ServerReflectionInfo_FullMethodName, ".v1.", ".v1alpha.", 1),
 }
 
+// catalogue is what a server tells of itself: its services, and the files that describe them and maybe others.
+type catalogue struct {
+	services []string
+	files    descriptorpb.FileDescriptorSet
+}
+
 // reflect asks a server what it serves (gRPC server reflection, v1 or v1alpha).
-func reflect(conn grpc.ClientConnInterface) func(context.Context) (*descriptorpb.FileDescriptorSet, error) {
-	return func(ctx context.Context) (*descriptorpb.FileDescriptorSet, error) {
+func reflect(conn grpc.ClientConnInterface) func(context.Context) (*catalogue, error) {
+	return func(ctx context.Context) (*catalogue, error) {
 		var failed error
 		for _, version := range versions {
-			set, err := reflectBy(ctx, conn, version)
+			told, err := reflectBy(ctx, conn, version)
 			if status.Code(err) != codes.Unimplemented {
-				return set, err
+				return told, err
 			}
 			failed = err
 		}
@@ -35,7 +41,7 @@ func reflect(conn grpc.ClientConnInterface) func(context.Context) (*descriptorpb
 	}
 }
 
-func reflectBy(ctx context.Context, conn grpc.ClientConnInterface, version string) (*descriptorpb.FileDescriptorSet, error) {
+func reflectBy(ctx context.Context, conn grpc.ClientConnInterface, version string) (*catalogue, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stream, err := conn.NewStream(ctx, &reflection.ServerReflection_ServiceDesc.Streams[0], version)
@@ -48,17 +54,18 @@ func reflectBy(ctx context.Context, conn grpc.ClientConnInterface, version strin
 	if err != nil {
 		return nil, err
 	}
+	told := &catalogue{}
 	for _, service := range answer.GetListServicesResponse().GetService() {
+		told.services = append(told.services, service.GetName())
 		symbol := &reflection.ServerReflectionRequest_FileContainingSymbol{FileContainingSymbol: service.GetName()}
 		if err := asked.fetch(&reflection.ServerReflectionRequest{MessageRequest: symbol}); err != nil {
 			return nil, &failure{noReflection, fmt.Errorf("service %s: %w", service.GetName(), err)}
 		}
 	}
-	set := &descriptorpb.FileDescriptorSet{}
 	for _, file := range asked.files {
-		set.File = append(set.File, file)
+		told.files.File = append(told.files.File, file)
 	}
-	return set, nil
+	return told, nil
 }
 
 // inquiry is one conversation with a reflection service, and the files it has given.

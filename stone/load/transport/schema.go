@@ -45,7 +45,7 @@ func newSchema(path string) (*schema, error) {
 	if err := proto.Unmarshal(text, &set); err != nil || len(set.File) == 0 {
 		return nil, fmt.Errorf("descriptors: %s is no FileDescriptorSet; make one with protoc --include_imports --descriptor_set_out=%s FILE.proto", path, path)
 	}
-	methods, err := methodsOf(&set)
+	methods, err := methodsOf(&set, nil)
 	if err != nil {
 		return nil, fmt.Errorf("descriptors: %s: %w; make it with protoc --include_imports", path, err)
 	}
@@ -53,8 +53,8 @@ func newSchema(path string) (*schema, error) {
 	return s, nil
 }
 
-// methodsOf lists all methods of all services.
-func methodsOf(set *descriptorpb.FileDescriptorSet) (map[string]*method, error) {
+// methodsOf lists all methods of the services that are served; nil: of all.
+func methodsOf(set *descriptorpb.FileDescriptorSet, served []string) (map[string]*method, error) {
 	files, err := protodesc.NewFiles(set)
 	if err != nil {
 		return nil, err
@@ -63,6 +63,9 @@ func methodsOf(set *descriptorpb.FileDescriptorSet) (map[string]*method, error) 
 	files.RangeFiles(func(file protoreflect.FileDescriptor) bool {
 		for i := range file.Services().Len() {
 			service := file.Services().Get(i)
+			if served != nil && !slices.Contains(served, string(service.FullName())) {
+				continue
+			}
 			for j := range service.Methods().Len() {
 				m := newMethod(service.Methods().Get(j), files)
 				methods[m.path] = m
@@ -74,17 +77,17 @@ func methodsOf(set *descriptorpb.FileDescriptorSet) (map[string]*method, error) 
 }
 
 // learn asks the server what it serves, unless that is known.
-func (s *schema) learn(ctx context.Context, ask func(context.Context) (*descriptorpb.FileDescriptorSet, error)) error {
+func (s *schema) learn(ctx context.Context, ask func(context.Context) (*catalogue, error)) error {
 	s.learning.Lock()
 	defer s.learning.Unlock()
 	if s.methods.Load() != nil {
 		return nil
 	}
-	set, err := ask(ctx)
+	told, err := ask(ctx)
 	if err != nil {
 		return err
 	}
-	methods, err := methodsOf(set)
+	methods, err := methodsOf(&told.files, told.services)
 	if err != nil {
 		return &failure{noReflection, err}
 	}

@@ -2,6 +2,7 @@ package transport
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -284,4 +285,18 @@ func expect(t testing.TB, err error, want Error) {
 	if !errors.As(err, &got) || got != want || map[error]int{want: 1}[KindOf(err)] != 1 {
 		t.Errorf("got %v, want %q", err, want)
 	}
+}
+
+// spoken is a connection on which everything has been said already.
+type spoken struct {
+	net.Conn
+	text *bytes.Reader
+}
+
+func (s spoken) Read(p []byte) (int, error) { return s.text.Read(p) }
+
+func overBytes(text []byte) *line {
+	l := &line{conn: spoken{text: bytes.NewReader(text)}}
+	l.reader = bufio.NewReader(l)
+	return l
 }

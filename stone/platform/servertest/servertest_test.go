@@ -17,6 +17,7 @@ func TestServersStartAndStop(t *testing.T) {
 	}{
 		"memcached": {servertest.Memcached, "mn\r\n", "MN\r\n"},
 		"redis":     {servertest.Redis, "PING\r\n", "+PONG\r\n"},
+		"nginx":     {nginx, "GET / HTTP/1.0\r\n\r\n", "HTTP/1.1 200 OK\r\n"},
 		"postgres":  {servertest.Postgres, "", ""},
 		"mongo":     {servertest.Mongo, "", ""},
 	} {
@@ -46,4 +47,8 @@ func TestServersStartAndStop(t *testing.T) {
 			t.Errorf("%s still serves after its test", name)
 		}
 	}
+}
+
+func nginx(t testing.TB) string {
+	return servertest.Nginx(t, "", `location / { return 200 "ok"; }`, nil)
 }

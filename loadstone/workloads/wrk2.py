@@ -1,0 +1,85 @@
+"""``wrk2`` as a driver: a rate over pipelined connections; the original, or the fork of DeathStarBench."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from dataclasses import replace
+
+from loadstone.infrastructure.base import Finding as PreflightFinding
+from loadstone.workloads.base import DriverError, Offer
+from loadstone.workloads.external import Spectrum, Told, statistics, whole
+from loadstone.workloads.wrk import Wrk, counted, milliseconds, row, script_options
+
+_QUANTILE = {"50.000": "p50", "75.000": "p75", "90.000": "p90", "99.000": "p99", "99.900": "p999"}
+_SPACING = {"constant": "fixed", "poisson": "exp", "zipf": "zipf"}
+_CALIBRATION_S = 10.0
+
+
+class Wrk2(Wrk):
+    """github.com/giltene/wrk2, or wrk2 of github.com/delimitrou/DeathStarBench, which spaces requests by ``-D``.
+
+    The original corrects latency for the intended send time; the fork counts from the actual one, and says ``99%``
+    where the original says ``Max``.
+    """
+
+    name = "wrk2"
+    install = "build it from github.com/giltene/wrk2 and put it on the PATH as wrk2"
+    expresses = {
+        **Wrk.expresses,
+        "load": frozenset({"rates", "capacity"}),
+        "arrival": frozenset(_SPACING),
+        "slo": frozenset({"p50", "p75", "p90", "p95", "p99", "p999"}),
+    }
+
+    def is_fork(self) -> bool:
+        """Whether the installed one is the fork: it has an option for the spacing."""
+        program = self.program()
+        usage = subprocess.run([program, "-h"], capture_output=True, text=True, check=False) if program else None
+        return usage is not None and "--dist" in usage.stdout + usage.stderr
+
+    def preflight(self) -> list[PreflightFinding]:
+        found = super().preflight()
+        return [replace(one, message=f"{one.message} ({self._which()})") if one.level == "ok" else one for one in found]
+
+    def _which(self) -> str:
+        return "the DeathStarBench fork" if self.is_fork() else "the original: constant arrivals only"
+
+    def command(self, program: str, offer: Offer, seconds: float) -> list[str]:
+        load, spacing = offer.load, _SPACING[process_of(offer)]
+        if spacing != "fixed" and not self.is_fork():
+            raise DriverError(f"{program} is the original wrk2, which sends at constant gaps; write arrival: constant")
+        return [
+            *[program, "-c", str(load.connections), "-t", str(load.threads), "-d", whole(seconds)],
+            *["-R", f"{offer.rate:g}", *(["-D", spacing] if self.is_fork() else [])],
+            *["--timeout", whole(load.timeout), "--latency"],
+            *script_options(offer),
+        ]
+
+    def read(self, said: str, offer: Offer, seconds: float) -> Told:
+        told = counted(said, self.name)
+        fork = re.search(r"^\s+Thread Stats\s+Avg\s+Stdev\s+99%", said, re.MULTILINE) is not None
+        shares = dict(re.findall(r"^\s*([\d.]+)%\s+(\S+)\s*$", said, re.MULTILINE))
+        latency = {name: milliseconds(shares[share]) for share, name in _QUANTILE.items() if share in shares}
+        rows = [(100 * float(share), float(value)) for value, share in re.findall(_ROW, said, re.MULTILINE)]
+        latency["p95"] = next((value for share, value in rows if share >= 95), None)
+        latency["max"] = milliseconds(shares.get("100.000", ""))
+        latency["mean"] = milliseconds(row(said, "Latency", self.name)[0])
+        remarks = []
+        if told.seconds > _CALIBRATION_S:
+            remarks.append("wrk2 counts the requests of its first 10 s, but not their latencies")
+        if fork:
+            remarks.append("this wrk2 counts latency from the actual send: time that requests waited in it is missing")
+            spectrum: Spectrum = [(share, None, value) for share, value in rows]
+            return replace(told, service=statistics(**latency), spectrum=spectrum, remarks=tuple(remarks))
+        spectrum = [(share, value, None) for share, value in rows]
+        return replace(told, intended=statistics(**latency), spectrum=spectrum, remarks=tuple(remarks))
+
+
+_ROW = r"^\s+([\d.]+)\s+([01]\.\d+)\s+\d+\s+(?:[\d.]+|inf)\s*$"
+"""A row of the detailed spectrum: value in ms, share, count, 1 / (1 - share)."""
+
+
+def process_of(offer: Offer) -> str:
+    """The name of the arrival process."""
+    return str(offer.load.arrival)

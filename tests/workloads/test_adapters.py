@@ -1,0 +1,269 @@
+"""Other load generators: what they are told, what is read from what they print, and what stays empty."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loadstone.experiments.verdict import judge
+from loadstone.model.load import Load
+from loadstone.model.slo import Slo
+from loadstone.model.workload import Workload
+from loadstone.workloads.base import DriverError, Offer, Unreachable
+from loadstone.workloads.external import External, Told, summarize
+from loadstone.workloads.hey import Hey
+from loadstone.workloads.k6 import K6, k6_script
+from loadstone.workloads.oha import Oha
+from loadstone.workloads.wrk import Wrk
+from loadstone.workloads.wrk2 import Wrk2
+
+RECORDED = Path(__file__).parent / "recorded"
+GET = Workload.model_validate({"operations": {"get": {"path": "/a?b=c", "headers": {"X-Token": "t 1"}}}})
+POST = Workload.model_validate({"operations": {"add": {"method": "POST", "path": "/a", "body": 'é"\\\n'}}})
+SLO = Slo.model_validate({"p99": "200ms"})
+TOOLS: list[External] = [Wrk(), Wrk2(), K6(), Hey(), Oha()]
+
+
+def offer(folder: Path = Path(), **changes: Any) -> Offer:
+    """Twenty seconds at 400 requests/s over eight connections."""
+    load = {"arrival": "constant", "connections": 8, "timeout": "2s", "rates": [400], "slo": {"p99": "200ms"}}
+    asked = Offer(
+        targets=("127.0.0.1:8080",),
+        workload=GET,
+        load=Load.model_validate(load),
+        rate=400.0,
+        clients=None,
+        warmup_s=0.0,
+        duration_s=20.0,
+        seed=1,
+        may_stop=False,
+        cpus=(),
+        folder=folder,
+    )
+    return replace(asked, **changes)
+
+
+def closed(folder: Path = Path(), **changes: Any) -> Offer:
+    """Twenty seconds of eight clients."""
+    load = Load.model_validate({"closed": {"clients": [8], "think": "100ms"}, "timeout": "2s"})
+    return replace(offer(folder, load=load, rate=0.0, clients=8), **changes)
+
+
+def told(tool: External, file: str, asked: Offer | None = None, seconds: float = 20.0) -> Told:
+    return tool.read((RECORDED / file).read_text(), asked or offer(), seconds)
+
+
+def test_what_wrk_says() -> None:
+    said = told(Wrk(), "wrk.txt", closed())
+    assert (said.loop, said.seconds, said.completed, said.errors, said.timeouts) == ("closed", 2.03, 19882, 0, 0)
+    assert said.service == {
+        **{"mean": 5.47, "p50": 0.266, "p75": 3.36, "p90": 9.65, "p95": None, "p99": 98.02, "p999": None},
+        "max": 130.69,
+    }
+    assert (said.offered, said.sent, said.unsent, said.in_flight, said.intended) == (None,) * 5
+
+
+def test_what_wrk_counts_as_errors() -> None:
+    said = told(Wrk(), "wrk-errors.txt", closed())
+    assert (said.completed, said.errors, said.timeouts) == (147 - 30, 13 + 30, 15)
+    assert said.kinds == {"read": 13, "status 400 or above": 30}
+
+
+def test_the_original_wrk2_counts_from_the_intended_time() -> None:
+    said = told(Wrk2(), "wrk2.txt")
+    assert said.intended is not None and said.service is None
+    assert [said.intended[name] for name in ("p50", "p95", "p99", "p999", "max")] == [1.58, 4.803, 6.39, 11.02, 14.19]
+    assert said.spectrum[1] == (50.0, 1.581, None) and len(said.spectrum) == 8
+    assert [text for text in said.remarks if "first 10 s" in text]
+
+
+def test_the_fork_of_wrk2_counts_from_the_actual_time() -> None:
+    said = told(Wrk2(), "wrk2-fork.txt")
+    assert said.intended is None and said.service is not None
+    assert (said.service["p99"], said.spectrum[1]) == (6.39, (50.0, None, 1.581))
+    assert (said.completed, said.errors, said.timeouts) == (996, 4, 3)
+    assert said.remarks == (
+        "this wrk2 counts latency from the actual send: time that requests waited in it is missing",
+    )
+
+
+def test_wrk2_of_nothing_is_not_zero_milliseconds() -> None:
+    said = told(Wrk2(), "wrk2-idle.txt")
+    assert said.answered == said.completed == 0
+    assert said.service is not None and said.service["mean"] is None
+    summary = summarize("wrk2", offer(), said) | {"generator": generator()}
+    assert judge(summary, SLO).reasons == ("wrk2 counted no request at all",)
+
+
+def test_what_hey_says() -> None:
+    said = told(Hey(), "hey.txt")
+    assert (said.loop, said.seconds, said.completed, said.sent) == ("closed", 2.0237, 792, 792)
+    assert said.service is not None and said.service["p99"] == 15.1 and said.service["p999"] is None
+    assert [text for text in said.remarks if "bursts of up to 8" in text]
+
+
+def test_what_hey_counts_as_errors_and_timeouts() -> None:
+    said = told(Hey(), "hey-errors.txt", closed())
+    assert (said.completed, said.errors, said.timeouts, said.sent) == (145, 36, 30, 211)
+    nothing = told(Hey(), "hey-nothing-there.txt", closed())
+    assert (nothing.completed, nothing.errors, nothing.answered) == (0, 11173, 0)
+    assert "connection refused" in next(iter(nothing.kinds))
+
+
+def test_what_k6_says() -> None:
+    said = told(K6(), "k6.json")
+    assert (said.offered, said.sent, said.unsent, said.completed, said.errors) == (401, 395, 6, 395, 0)
+    assert said.service is not None and said.intended is None
+    assert said.service["p50"] == pytest.approx(0.219212) and said.service["p999"] is not None
+    bad = told(K6(), "k6-errors.json")
+    assert (bad.completed, bad.errors, bad.timeouts, bad.sent) == (108, 27, 22, 157)
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+@pytest.mark.parametrize("said", ["", "Killed", "{}", '{"metrics": 3}', "  12 requests in a while"])
+def test_what_is_no_result_is_a_failure_of_the_tool(tool: External, said: str) -> None:
+    with pytest.raises(DriverError, match=tool.name):
+        tool.read(said, offer(), 20.0)
+
+
+def test_the_command_lines(tmp_path: Path) -> None:
+    url = "http://127.0.0.1:8080/a?b=c"
+    header = ["-H", "X-Token: t 1"]
+    assert Wrk().command("wrk", closed(), 20.0) == [
+        *["wrk", "-c", "8", "-t", "1", "-d", "20s", "--timeout", "2s", "--latency", *header, url]
+    ]
+    assert Hey().command("hey", offer(), 2.5) == [
+        *["hey", "-z", "2.5s", "-c", "8", "-t", "2", "-q", "50", "-m", "GET", *header, url]
+    ]
+    assert Hey().command("hey", closed(), 2.0)[7:9] == ["-m", "GET"]
+    (tmp_path / "x.lua").write_text("")
+    load = Load.model_validate(
+        {"closed": {"clients": [8]}, "script": {"arguments": ["a", "b"], "environment": {"K": "v"}}}
+    )
+    scripted = closed(workload=tmp_path / "x.lua", load=load)
+    assert Wrk().command("wrk", scripted, 1.0)[-6:] == [
+        *["-s", str(tmp_path / "x.lua"), "http://127.0.0.1:8080", "--", "a", "b"]
+    ]
+    assert Wrk().environment(scripted) == {"K": "v"}
+
+
+def test_wrk_is_told_by_a_script_what_options_cannot_say(tmp_path: Path) -> None:
+    Wrk().command("wrk", closed(tmp_path, workload=POST), 1.0)
+    script = (tmp_path / "request.lua").read_text()
+    assert script == 'wrk.method = "POST"\nwrk.body = "\\195\\169\\034\\092\\010"\n'
+
+
+def test_only_the_fork_spaces_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    poisson = offer(load=offer().load.model_copy(update={"arrival": "poisson"}))
+    monkeypatch.setattr(Wrk2, "is_fork", lambda self: True)
+    assert Wrk2().command("wrk2", poisson, 20.0)[7:11] == ["-R", "400", "-D", "exp"]
+    monkeypatch.setattr(Wrk2, "is_fork", lambda self: False)
+    assert "-D" not in Wrk2().command("wrk2", offer(), 20.0)
+    with pytest.raises(DriverError, match="constant gaps; write arrival: constant"):
+        Wrk2().command("wrk2", poisson, 20.0)
+
+
+def test_the_script_of_k6_has_the_request_and_the_rate() -> None:
+    text = k6_script(offer(rate=12.5), 20.0)
+    assert '"rate": 12500' in text and '"timeUnit": "1000s"' in text and '"maxVUs": 8' in text
+    assert '"url": "http://127.0.0.1:8080/a?b=c"' in text and '"X-Token": "t 1"' in text
+    text = k6_script(closed(), 20.0)
+    assert '"executor": "constant-vus"' in text and '"vus": 8' in text and '"think": 0.1' in text
+
+
+def generator(**told: float | None) -> dict[str, Any]:
+    names = ("cpu_s", "wall_s", "cpu_us_per_request", "cpu_share", "own_lateness_p99_ms", "throttled_s")
+    return dict.fromkeys(names) | told
+
+
+def judged(name: str, asked: Offer, said: Told, slo: Slo | None = SLO, **used: float) -> Any:
+    return judge(summarize(name, asked, said) | {"generator": generator(**used)}, slo)
+
+
+OPEN = Told(
+    loop="open", seconds=20.0, completed=8000, answered=8000, errors=0, service={"p50": 1.0, "p99": 9.0, "max": 20.0}
+)
+CLOSED = replace(OPEN, loop="closed")
+
+
+def test_what_is_not_told_stands_beside_the_verdict() -> None:
+    verdict = judged("wrk2", offer(), OPEN)
+    assert verdict.verdict == "held"
+    assert verdict.warnings == (
+        "not told by wrk2: latency from the intended send time (what is shown counts from the actual one), "
+        "how late it sent, how much it left unsent",
+    )
+
+
+@pytest.mark.parametrize(
+    ("asked", "said", "slo", "used", "verdict", "words"),
+    [
+        (closed(), CLOSED, SLO, {}, "held", ""),
+        (closed(), CLOSED, None, {}, "measured", ""),
+        (
+            closed(),
+            replace(CLOSED, service={"p99": 300.0, "max": 400.0}),
+            SLO,
+            {},
+            "not held",
+            "P99 is 300.0 ms, above",
+        ),
+        (closed(), replace(CLOSED, errors=400), SLO, {}, "not held", "95.24% of requests completed"),
+        (closed(), CLOSED, SLO, {"cpu_share": 0.97}, "invalid", "saturated"),
+        (offer(), replace(OPEN, completed=7000), SLO, {}, "not held", "wrk2 does not tell whether it sent the others"),
+        (offer(), replace(OPEN, completed=7000, sent=7100), SLO, {}, "not held", "wrk2 sent 7100 of 8000"),
+        (offer(), replace(OPEN, completed=0, answered=0), SLO, {}, "invalid", "counted no request"),
+    ],
+)
+def test_verdicts_on_what_a_tool_tells(
+    asked: Offer, said: Told, slo: Slo | None, used: dict[str, float], verdict: str, words: str
+) -> None:
+    result = judged("wrk2", asked, said, slo, **used)
+    assert result.verdict == verdict, result.reasons
+    assert words in " | ".join(result.reasons)
+
+
+def test_a_tool_that_is_missing_is_found_before_anything_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    for tool in TOOLS:
+        (finding,) = tool.preflight()
+        assert (finding.level, finding.what) == ("error", tool.name) and finding.remedy
+        with pytest.raises(DriverError, match="is not installed"):
+            tool.run(offer(), lambda said: None)
+
+
+def test_several_front_ends_are_more_than_one_address() -> None:
+    tool = next((tool for tool in TOOLS if tool.program()), None)
+    if tool is None:
+        pytest.skip("no other load generator is installed")
+    with pytest.raises(DriverError, match="loads one address, and the application has 2 front ends"):
+        tool.run(offer(targets=("127.0.0.1:1", "127.0.0.1:2")), lambda said: None)
+
+
+@pytest.mark.servers
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+def test_a_real_run(tool: External, server: str, tmp_path: Path) -> None:
+    if tool.program() is None:
+        pytest.skip(f"{tool.name} is not installed: {tool.install}")
+    make = closed if "rates" not in tool.expresses["load"] else offer
+    asked = make(
+        tmp_path, targets=(server,), warmup_s=1.0, duration_s=1.0, **({} if make is closed else {"rate": 100.0})
+    )
+    said: list[dict[str, Any]] = []
+    summary = tool.run(asked, said.append)
+    counts = summary["counts"]
+    assert counts["completed"] > 0 and counts["errors"] == 0
+    assert summary["operations"][0]["all"]["completed"] > counts["completed"]  # the warm-up's too
+    assert {line["phase"] for line in said} == {"warmup", "measure", "drain"}
+    assert summary["generator"]["cpu_s"] > 0
+    assert json.loads((tmp_path / "summary.json").read_text()) == summary
+    try:
+        counts = tool.run(replace(asked, targets=("127.0.0.1:9",), warmup_s=0.0), lambda line: None)["counts"]
+    except Unreachable:
+        return
+    assert counts["completed"] == 0 < counts["errors"]
