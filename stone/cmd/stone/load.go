@@ -8,13 +8,15 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"loadstone.dev/stone/load"
 	"loadstone.dev/stone/load/script"
+	"loadstone.dev/stone/load/workers"
 )
 
-const loadHelp = `usage: stone load --plan PLAN.json --out DIR [--progress]
+const loadHelp = `usage: stone load --plan PLAN.json --out DIR [--progress] [--workers HOST:PORT,...]
 
 Drives load over HTTP/1.1, HTTP/2 or gRPC. Open loop: every request goes out at its scheduled time, whether or not
 earlier ones were answered, and latency counts from that time. Writes into DIR: summary.json, latency.hlog (HdrHistogram
@@ -23,6 +25,8 @@ V2), latency.hgrm (percentile spectrum), wrk2.txt (as wrk2 would print it) and, 
   --plan FILE   what to send where, when and for how long
   --out DIR     where the results go; made if need be
   --progress    a JSON line a second on standard error
+  --workers LIST   have the 'stone worker's at these addresses drive it together, each its share; LOADSTONE_TOKEN is the
+                secret that they know. What each found is kept in DIR/workers
 
 A plan (optional keys are marked with their default; docs/reference/summary.md has all):
 
@@ -63,6 +67,7 @@ Examples:
          "operations":[{"name":"home","path":"/"}]}' > plan.json
   stone load --plan plan.json --out results
   stone load --plan plan.json --out results --progress
+  stone load --plan plan.json --out results --workers 10.0.0.1:7400,10.0.0.2:7400
 
 Exit codes: 0 done (also when aborted by the SLO), 1 unexpected, 2 bad plan or script, 3 target not reachable,
 130 interrupted.
@@ -78,6 +83,7 @@ func runLoad(args []string) int {
 	planPath := flags.String("plan", "", "")
 	out := flags.String("out", "", "")
 	watched := flags.Bool("progress", false, "")
+	addresses := flags.String("workers", "", "")
 	switch err := flags.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
 		fmt.Print(loadHelp)
@@ -89,10 +95,6 @@ func runLoad(args []string) int {
 	case *planPath == "" || *out == "":
 		return loadFailed(2, "give --plan and --out; see 'stone load --help'")
 	}
-	plan, err := load.ReadPlan(*planPath)
-	if err != nil {
-		return loadFailed(2, "%s: %v", *planPath, err)
-	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	var progress io.Writer
@@ -101,7 +103,7 @@ func runLoad(args []string) int {
 	}
 	var mistake *load.PlanError
 	var inScript *script.Error
-	switch _, err := load.Run(ctx, plan, *out, progress); {
+	switch err := drive(ctx, *planPath, *out, *addresses, progress); {
 	case err == nil:
 		return 0
 	case errors.Is(err, context.Canceled):
@@ -115,6 +117,24 @@ func runLoad(args []string) int {
 	default:
 		return loadFailed(1, "%v", err)
 	}
+}
+
+// drive carries a plan out here, or has workers do it.
+func drive(ctx context.Context, planPath, out, addresses string, progress io.Writer) error {
+	if addresses == "" {
+		plan, err := load.ReadPlan(planPath)
+		if err != nil {
+			return err
+		}
+		_, err = load.Run(ctx, plan, out, progress)
+		return err
+	}
+	text, err := os.ReadFile(planPath)
+	if err != nil {
+		return &load.PlanError{Problem: fmt.Sprintf("cannot read the plan: %v", err)}
+	}
+	_, err = workers.Run(ctx, text, strings.Split(addresses, ","), os.Getenv(workers.Variable), out, progress)
+	return err
 }
 
 func loadFailed(code int, format string, values ...any) int {

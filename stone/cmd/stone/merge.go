@@ -18,7 +18,7 @@ The sums are exact. Parts of different plans, files or schedules are refused, an
 Example:
   stone merge results part-0 part-1
 
-Exit codes: 0 done, 1 unexpected, 2 the parts are not one whole run.
+Exit codes: 0 done, 2 the parts are not one whole run, or the result cannot be written.
 `
 
 func init() {

@@ -7,11 +7,12 @@ import (
 	"strings"
 
 	"loadstone.dev/stone/load"
+	"loadstone.dev/stone/load/script"
 )
 
 // The classes of failures that a coordinator tells apart.
 const (
-	badPlan     = "plan"
+	badPlan     = "plan" // or in its script
 	unreachable = "unreachable"
 	stopped     = "stopped"
 )
@@ -23,8 +24,9 @@ var errBusy = errors.New("busy with the run of another coordinator; wait for its
 func failure(err error) message {
 	m := message{Kind: failed, Text: err.Error()}
 	var mistake *load.PlanError
+	var inScript *script.Error
 	switch {
-	case errors.As(err, &mistake):
+	case errors.As(err, &mistake), errors.As(err, &inScript):
 		m.Class = badPlan
 	case errors.Is(err, load.ErrUnreachable):
 		m.Class, m.Text = unreachable, strings.TrimPrefix(m.Text, load.ErrUnreachable.Error()+": ")
