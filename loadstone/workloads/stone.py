@@ -11,6 +11,7 @@ from typing import IO, Any
 
 from loadstone.infrastructure.base import Finding as PreflightFinding
 from loadstone.infrastructure.binary import stone_binary, stone_version
+from loadstone.model.arrival import arrival_plan
 from loadstone.model.errors import InputError, PreflightError
 from loadstone.model.load import Load
 from loadstone.model.workload import operation_plan
@@ -62,7 +63,7 @@ def _arrival(offer: Offer) -> dict[str, Any]:
     if offer.clients is not None:
         think = offer.load.closed.think if offer.load.closed is not None else 0.0
         return {"closed": {"clients": offer.clients, "think_s": think}}
-    return {"arrival": {"process": offer.load.arrival, "rate": offer.rate}}
+    return {"arrival": arrival_plan(offer.load.arrival, offer.rate)}
 
 
 def _requests(offer: Offer) -> dict[str, Any]:
