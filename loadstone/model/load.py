@@ -218,5 +218,4 @@ _NOT_IN_A_CLOSED_LOOP = {
     "connections": "each client has a connection of its own",
     "pipelining": "a client waits for its answer",
     "streams": "a client waits for its answer",
-    "lateness": "without a schedule nothing can be late",
 }

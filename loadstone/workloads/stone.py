@@ -18,6 +18,9 @@ from loadstone.model.workload import operation_plan
 from loadstone.workloads.base import Driver, DriverError, Offer, Progress, Unreachable
 from loadstone.workloads.process import child
 
+SPOKEN = "script.txt"
+"""What a script printed on standard output."""
+
 
 def load_plan(offer: Offer) -> dict[str, Any]:
     """The plan file of ``stone load`` for one run; pure. What has its default is left out where that says the same."""
@@ -100,7 +103,10 @@ class Stone(Driver):
             words = _relay(process.stderr, progress)
             code = process.wait()
             said.seek(0)
-            words += said.read()
+            spoken = said.read()
+        if spoken:  # by a script: what its done() printed
+            (offer.folder / SPOKEN).write_text(spoken, encoding="utf-8")
+        words += spoken
         if code != 0:
             said_last = words.strip().removeprefix("stone load: ").removeprefix(f"{plan_file}: ")[-500:]
             raise _error(code, said_last or "it said nothing")

@@ -49,7 +49,8 @@ class Wrk2(Wrk):
     def command(self, program: str, offer: Offer, seconds: float) -> list[str]:
         load, spacing = offer.load, _SPACING[str(offer.load.arrival)]
         if spacing != "fixed" and not self.is_fork():
-            raise PreflightError(f"{program} is the original wrk2, which sends at constant gaps", "write arrival: constant")
+            constant = "which sends at constant gaps"
+            raise PreflightError(f"{program} is the original wrk2, {constant}", "write arrival: constant")
         return [
             *[program, "-c", str(load.connections), "-t", str(load.threads), "-d", whole(seconds)],
             *["-R", f"{offer.rate:g}", *(["-D", spacing] if self.is_fork() else [])],

@@ -153,7 +153,7 @@ CASES: list[tuple[str, dict[str, Any], str, list[str]]] = [
         ],
     ),
     (
-        "a closed loop knows no lateness and no backlog",
+        "a closed loop waits for the system, and its backlog is its clients",
         {"loop": "closed", "planned": 0, "offered_rate": 0, "latency_ms__lateness__p99": 900.0, "batches": QUEUE},
         "held",
         [],
@@ -163,6 +163,12 @@ CASES: list[tuple[str, dict[str, Any], str, list[str]]] = [
         {"loop": "closed", "planned": 0, "violations": 101},
         "not held",
         ["1.01% of scheduled requests (101 of 10000)"],
+    ),
+    (
+        "a closed loop whose generator slept longer than its clients thought",
+        {"loop": "closed", "planned": 0, "generator__own_lateness_p99_ms": 30.0},
+        "invalid",
+        ["sent late: P99 30.00 ms"],
     ),
     ("a closed loop can be saturated", {"loop": "closed", "generator__cpu_share": 0.99}, "invalid", ["saturated"]),
 ]
