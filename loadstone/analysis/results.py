@@ -215,7 +215,7 @@ def _row_problem(row: dict[str, Any]) -> str:
             return f"{column.name} is {value!r:.40}"
     if row["verdict"] not in VERDICTS:
         return f"verdict is {row['verdict']!r}"
-    if not math.isfinite(row["rate"]) or (row["rate"] <= 0 and row["phase"] != "closed"):
+    if not (math.isfinite(row["rate"]) and row["rate"] >= 0):
         return f"rate is {row['rate']!r}"
     return ""
 

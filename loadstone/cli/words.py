@@ -26,7 +26,8 @@ def load_in_words(plan: Plan) -> str:
     if load.closed is not None:
         judged = f" under {load.slo}" if load.slo is not None else ""
         return f"closed loop with {_listed(load.closed.clients)} x {repeated}{judged}"
-    return f"{plural(len(load.rates or []), 'fixed rate')} x {repeated} under {load.slo}"
+    what = plural(len(load.rates), "fixed rate") if load.rates is not None else "a trace at its own pace"
+    return f"{what} x {repeated} under {load.slo}"
 
 
 def _listed(clients: list[int]) -> str:
@@ -36,5 +37,7 @@ def _listed(clients: list[int]) -> str:
 
 
 def load_of(rate: float, clients: int | None) -> str:
-    """``1,000 req/s``, or ``20 clients`` of a closed loop."""
+    """``1,000 req/s``, or ``20 clients`` of a closed loop, or ``a trace`` at its own pace."""
+    if rate == 0 and clients is None:
+        return "a trace"
     return f"{rate:,.0f} req/s" if clients is None else plural(clients, "client")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from loadstone import plugins
 from loadstone.model.application import Application
 from loadstone.model.base import Finding, did_you_mean
 from loadstone.model.load import SCRIPT, Load
+from loadstone.model.slo import key_of
 from loadstone.model.study import Settings, Study
 from loadstone.model.workload import Workload
 from loadstone.workloads.base import Driver
@@ -53,16 +54,11 @@ def _by_driver(study: Study, application: Application) -> Iterator[Finding]:
         return
     driver: type[Driver] = plugins.find("drivers", name)
     for key, possible in driver.expresses.items():
+        words = {level: _WORDS.get(level, level) for level in possible}
         for place, level in _driven(study, application, key):
             if level not in possible:
-                what = (
-                    level
-                    if key == "load"
-                    else f"{_KINDS[level]} as workload"
-                    if key == "workload"
-                    else f"{key} {level!r}"
-                )
-                yield place, _cannot(what, f"driver {name!r}", possible)
+                what = f"arrival {level!r}" if key == "arrival" else f"{_WORDS.get(level, level)}"
+                yield place, _cannot(what, f"driver {name!r}", words.values())
     if driver.honours is not None:
         for key in _given(load):
             if key not in _COMMON | driver.honours | set(driver.expresses):
@@ -71,7 +67,7 @@ def _by_driver(study: Study, application: Application) -> Iterator[Finding]:
     yield from driver.objections(load, study.trial)
 
 
-_KINDS = {
+_WORDS = {
     "mix": "more than one request (several operations, steps, random fields or expectations)",
     "request": "a single request",
     "script": "a Lua script",
@@ -85,7 +81,10 @@ def _driven(study: Study, application: Application, key: str) -> Iterator[tuple[
     elif key == "workload":
         for place, name in levels(study, "workload"):
             yield place, _kind(name, application)
-    elif key != "arrival" or study.load.closed is None:
+    elif key == "slo" and study.load.objective is not None:
+        where = ("load", "capacity", "slo") if study.load.capacity is not None else ("load", "slo")
+        yield from (((*where, key_of(percentile)), key_of(percentile)) for percentile in study.load.objective.limits)
+    elif key != "slo" and (key != "arrival" or study.load.closed is None):
         yield ("load", key), str(getattr(study.load, key))
 
 
@@ -110,5 +109,5 @@ def _given(load: Load) -> Iterator[str]:
         yield "think"
 
 
-def _cannot(what: str, who: str, possible: frozenset[str]) -> str:
+def _cannot(what: str, who: str, possible: Iterable[str]) -> str:
     return f"{what} cannot be expressed by {who}; it can: {', '.join(sorted(possible))}"

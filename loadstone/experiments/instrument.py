@@ -70,11 +70,10 @@ def faults(summary: Summary, slo: Slo | None, lateness_s: float | None = None) -
             "the load generator was throttled: its control group took the CPU away for "
             f"{throttled:.2g} s of the window; lift the quota of this session or container"
         )
-    if not is_closed(summary):
-        yield from _not_as_scheduled(summary, slo, lateness_s)
+    yield from _not_in_time(summary, slo, lateness_s)
 
 
-def _not_as_scheduled(summary: Summary, slo: Slo | None, lateness_s: float | None) -> Iterator[str]:
+def _not_in_time(summary: Summary, slo: Slo | None, lateness_s: float | None) -> Iterator[str]:
     counts, starved = summary["counts"], summary["generator"].get("script_starved") or 0
     scripted = "script" in summary["plan"]
     if scripted and starved > (1 - SENT) * counts["offered"]:

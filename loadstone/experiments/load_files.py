@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from loadstone.experiments.expressible import levels
+from loadstone.model.arrival import Replay
 from loadstone.model.base import Model
 from loadstone.model.document import Document
 from loadstone.model.errors import InputError
@@ -47,8 +48,8 @@ def _paths(study: Study) -> Iterator[tuple[tuple[str, ...], str]]:
         yield ("tls", "ca"), load.tls.ca
     if load.descriptors is not None:
         yield ("descriptors",), load.descriptors
-    if (trace := getattr(load.arrival, "file", None)) is not None:
-        yield ("arrival", "file"), trace
+    if isinstance(load.arrival, Replay):
+        yield ("arrival", "file"), load.arrival.file
 
 
 def _there(document: Document, place: Sequence[str | int], file: Path) -> Path:

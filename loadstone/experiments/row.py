@@ -31,7 +31,7 @@ def make_row(
         "phase": trial.phase,
         "repetition": trial.repetition,
         "number": trial.number,
-        "rate": trial.rate,
+        "rate": trial.rate if trial.clients is not None or not summary else trial.rate or summary["offered_rate"],
         "clients": trial.clients,
         **(_measured(summary, trial.clients is not None) if summary is not None else {}),
         "verdict": verdict.verdict,

@@ -98,7 +98,8 @@ def fixed_trials(plan: Plan) -> Iterator[Trial]:
     """
     study = plan.study
     closed = study.load.closed
-    loads: Sequence[float] = closed.clients if closed is not None else study.load.rates or []
+    # A trace at its own pace is one load, whose rate nobody asked for.
+    loads: Sequence[float] = closed.clients if closed is not None else study.load.rates or [0.0]
     repetitions = range(1, study.trial.repetitions + 1)
     if study.trial.order == "sequential":
         order = [(treatment, load, rep) for treatment in plan.treatments for load in loads for rep in repetitions]

@@ -43,7 +43,7 @@ _RESULT = (
     Column("repetition", "integer", "", "numbers equal trials at a fixed load, or the searches of a treatment"),
     Column("number", "integer", "", "position of the trial within its search; 1 at a fixed load"),
     Column("order", "integer", "", "position in the order in which the study ran its trials"),
-    Column("rate", "number", "requests/s", "offered load that was asked for; 0 in a closed loop, which offers none"),
+    Column("rate", "number", "requests/s", "offered load that was asked for, or that a trace had; 0 in a closed loop"),
     Column("clients", "integer", "", "clients of a closed loop; null where requests were scheduled", optional=True),
     _measured("loop", "text", "", "open, or closed: who waits for an answer sends later, so latencies look better"),
     _measured("window_s", "number", "s", "measured window; all counts are of requests scheduled in it"),

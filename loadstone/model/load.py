@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
+from loadstone.model.arrival import Arrival, Process, Replay
 from loadstone.model.base import Finding, Matches, Model
 from loadstone.model.slo import Slo, key_of
 from loadstone.model.units import Duration, Pause, Share, format_seconds, format_share
@@ -86,8 +87,8 @@ class Script(Model):
 class Load(Model):
     """How load is offered: fixed ``rates``, a ``capacity`` search, or ``closed`` loops. Rates are requests/s."""
 
-    arrival: Literal["poisson", "constant"] = "poisson"
-    """How intended send times are spaced: exponential gaps, or equal ones."""
+    arrival: Arrival = "poisson"
+    """How intended send times follow each other: a process by its name, or with its keys and a shape of the rate."""
     rates: Annotated[list[Rate], Field(min_length=1)] | None = None
     """Fixed offered loads, in requests per second."""
     capacity: Capacity | None = None
@@ -136,6 +137,8 @@ class Load(Model):
 
     def findings(self) -> Iterator[Finding]:
         yield from self._how_much()
+        if isinstance(self.arrival, Process):
+            yield from ((("arrival", *path), text) for path, text in self.arrival.findings())
         yield from self._wrong_connections()
         for name in ("capacity", "closed", "tls"):
             if (part := getattr(self, name)) is not None:
@@ -152,7 +155,13 @@ class Load(Model):
 
     def _how_much(self) -> Iterator[Finding]:
         given = [name for name in ("rates", "capacity", "closed") if getattr(self, name) is not None]
-        if not given:
+        if self.own_pace:
+            if self.slo is None:
+                yield (), "a trace needs an 'slo' to be judged by, for example slo: {p99: 200ms}"
+            for name in given:
+                why = f"a trace at its own pace has its own rate; remove it, or remove {name!r}"
+                yield ("arrival", "speed"), why
+        elif not given:
             yield (), "give 'rates' (requests per second), 'capacity' (an SLO to search for) or 'closed' (clients)"
         elif len(given) > 1:
             *most, last = map(repr, given)
@@ -194,6 +203,11 @@ class Load(Model):
             yield ("descriptors",), f"{self.protocol} needs none; write protocol: grpc"
 
     @property
+    def own_pace(self) -> bool:
+        """Whether the rate is that of a trace, and not asked for."""
+        return isinstance(self.arrival, Replay) and self.arrival.speed is not None
+
+    @property
     def objective(self) -> Slo | None:
         """The SLO, wherever it stands."""
         return self.capacity.slo if self.capacity is not None else self.slo
@@ -204,5 +218,4 @@ _NOT_IN_A_CLOSED_LOOP = {
     "connections": "each client has a connection of its own",
     "pipelining": "a client waits for its answer",
     "streams": "a client waits for its answer",
-    "lateness": "without a schedule nothing can be late",
 }

@@ -56,7 +56,7 @@ class Trial(Model):
     treatment: Treatment
     phase: Phase
     rate: float
-    """Requests per second; 0 in a closed loop, which offers none."""
+    """Requests per second; 0 in a closed loop, which offers none, and of a trace at its own pace."""
     clients: int | None = None
     """Of a closed loop."""
     repetition: int

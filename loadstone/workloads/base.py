@@ -61,8 +61,8 @@ class Driver(ABC):
     name: ClassVar[str]
     expresses: ClassVar[dict[str, frozenset[str]]] = {}
     """What it can really offer, where that is not everything: of ``load`` (``rates``, ``capacity``, ``closed``), of
-    ``workload`` (``mix``, ``request``: one operation without random fields, ``script``), and of any key of ``load``.
-    A study that asks for more is refused."""
+    ``workload`` (``mix``, ``request``: always the same one, ``script``), of ``slo`` the percentiles that it tells, and
+    of any key of ``load`` its levels. A study that asks for more is refused."""
     honours: ClassVar[frozenset[str] | None] = None
     """The keys of ``load`` beyond the common ones that it follows, and ``think``; None is all of them."""
 

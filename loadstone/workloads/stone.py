@@ -11,11 +11,15 @@ from typing import IO, Any
 
 from loadstone.infrastructure.base import Finding as PreflightFinding
 from loadstone.infrastructure.binary import stone_binary, stone_version
+from loadstone.model.arrival import arrival_plan
 from loadstone.model.errors import InputError, PreflightError
 from loadstone.model.load import Load
 from loadstone.model.workload import operation_plan
 from loadstone.workloads.base import Driver, DriverError, Offer, Progress, Unreachable
 from loadstone.workloads.process import child
+
+SPOKEN = "script.txt"
+"""What a script printed on standard output."""
 
 
 def load_plan(offer: Offer) -> dict[str, Any]:
@@ -62,7 +66,7 @@ def _arrival(offer: Offer) -> dict[str, Any]:
     if offer.clients is not None:
         think = offer.load.closed.think if offer.load.closed is not None else 0.0
         return {"closed": {"clients": offer.clients, "think_s": think}}
-    return {"arrival": {"process": offer.load.arrival, "rate": offer.rate}}
+    return {"arrival": arrival_plan(offer.load.arrival, offer.rate)}
 
 
 def _requests(offer: Offer) -> dict[str, Any]:
@@ -99,7 +103,10 @@ class Stone(Driver):
             words = _relay(process.stderr, progress)
             code = process.wait()
             said.seek(0)
-            words += said.read()
+            spoken = said.read()
+        if spoken:  # by a script: what its done() printed
+            (offer.folder / SPOKEN).write_text(spoken, encoding="utf-8")
+        words += spoken
         if code != 0:
             said_last = words.strip().removeprefix("stone load: ").removeprefix(f"{plan_file}: ")[-500:]
             raise _error(code, said_last or "it said nothing")

@@ -10,7 +10,6 @@ from pathlib import Path
 from loadstone.model.base import Finding
 from loadstone.model.load import Load
 from loadstone.model.study import TrialSettings
-from loadstone.model.units import format_seconds
 from loadstone.workloads.base import DriverError, Offer
 from loadstone.workloads.external import External, Told, statistics, the_request, url, whole
 
@@ -42,7 +41,7 @@ class Wrk(External):
             times[("load", "capacity", "bracket_duration")] = load.capacity.bracket_duration
         for where, value in times.items():
             if value != round(value):
-                yield where, f"{cls.name} takes whole seconds, not {format_seconds(value)}"
+                yield where, f"{cls.name} takes whole seconds, not {value:g}s"
 
     def command(self, program: str, offer: Offer, seconds: float) -> list[str]:
         return [

@@ -7,7 +7,8 @@ import subprocess
 from dataclasses import replace
 
 from loadstone.infrastructure.base import Finding as PreflightFinding
-from loadstone.workloads.base import DriverError, Offer
+from loadstone.model.errors import PreflightError
+from loadstone.workloads.base import Offer
 from loadstone.workloads.external import Spectrum, Told, statistics, whole
 from loadstone.workloads.wrk import Wrk, counted, milliseconds, row, script_options
 
@@ -46,9 +47,10 @@ class Wrk2(Wrk):
         return "the DeathStarBench fork" if self.is_fork() else "the original: constant arrivals only"
 
     def command(self, program: str, offer: Offer, seconds: float) -> list[str]:
-        load, spacing = offer.load, _SPACING[process_of(offer)]
+        load, spacing = offer.load, _SPACING[str(offer.load.arrival)]
         if spacing != "fixed" and not self.is_fork():
-            raise DriverError(f"{program} is the original wrk2, which sends at constant gaps; write arrival: constant")
+            constant = "which sends at constant gaps"
+            raise PreflightError(f"{program} is the original wrk2, {constant}", "write arrival: constant")
         return [
             *[program, "-c", str(load.connections), "-t", str(load.threads), "-d", whole(seconds)],
             *["-R", f"{offer.rate:g}", *(["-D", spacing] if self.is_fork() else [])],
@@ -78,8 +80,3 @@ class Wrk2(Wrk):
 
 _ROW = r"^\s+([\d.]+)\s+([01]\.\d+)\s+\d+\s+(?:[\d.]+|inf)\s*$"
 """A row of the detailed spectrum: value in ms, share, count, 1 / (1 - share)."""
-
-
-def process_of(offer: Offer) -> str:
-    """The name of the arrival process."""
-    return str(offer.load.arrival)

@@ -30,6 +30,26 @@ def test_steps_of_sessions_count_too() -> None:
     assert (row.grew, row.completed, row.sent, row.ok) == (13, 13, 15, True)
 
 
+def test_the_writes_of_a_script_are_told_by_method_and_path() -> None:
+    application = catalogue.load("hotel-reservation").application
+    names = {"POST /reservation": 10, "GET /hotels": 90}
+    operations = [{"name": name, "all": {"sent": count, "completed": count}} for name, count in names.items()]
+    (row,) = check(application, {KEY: 1}, {KEY: 11}, {"operations": operations})
+    assert (row.completed, row.ok) == (10, True)
+    (row,) = check(application, {KEY: 1}, {KEY: 10}, {"operations": operations})
+    assert not row.ok
+
+
+def test_of_what_a_driver_does_not_tell_nothing_is_guessed() -> None:
+    application = catalogue.load("hotel-reservation").application
+    assert check(application, {KEY: 1}, {KEY: 99}, {"driver": "wrk", "operations": []}) == []
+    operations = [{"name": "reservations", "all": {"sent": None, "completed": 10}}]
+    (more,) = check(application, {KEY: 1}, {KEY: 99}, {"driver": "wrk", "operations": operations})
+    assert more.ok and more.message.endswith("10 completed, how many were sent is not told")
+    (less,) = check(application, {KEY: 1}, {KEY: 9}, {"driver": "wrk", "operations": operations})
+    assert not less.ok
+
+
 def test_lost_writes_are_found() -> None:
     row = after(9, completed=10, sent=12)
     assert not row.ok

@@ -57,6 +57,8 @@ def backlog(values: list[float]) -> list[dict[str, Any]]:
 ABORTED = {"at_s": 3.24, "reason": "violations 101 of 10000 planned exceed 1 %"}
 QUEUE = backlog([50 + 100 * i for i in range(10)])
 
+SCRIPTED = {"connections": 64, "script": {"path": "/mine.lua"}}
+
 CASES: list[tuple[str, dict[str, Any], str, list[str]]] = [
     ("all is well", {}, "held", []),
     ("exactly the share", {"violations": 100}, "held", []),
@@ -124,6 +126,51 @@ CASES: list[tuple[str, dict[str, Any], str, list[str]]] = [
     ("nothing sent at all", {"counts__sent": 0, "latency_ms__lateness__p99": None}, "invalid", ["sent 0.00%"]),
     ("nothing scheduled", {"counts__offered": 0, "counts__sent": 0}, "invalid", ["no request was scheduled"]),
     ("a plan that does not tell its connections", {"plan": {}}, "held", []),
+    ("throttled", {"generator__throttled_s": 0.31}, "invalid", ["throttled", "took the CPU away for 0.31 s"]),
+    ("a quota that was never reached", {"generator__throttled_s": 0.0}, "held", []),
+    ("no control group to tell", {"generator__throttled_s": None}, "held", []),
+    (
+        "a script that could not keep up",
+        {"plan": SCRIPTED, "generator__script_starved": 51},
+        "invalid",
+        ["the script could not keep up: 51 of 10000 requests were due before it had made them"],
+    ),
+    ("a script that nearly could not", {"plan": SCRIPTED, "generator__script_starved": 50}, "held", []),
+    ("operations that were made late, within the budget", {"generator__script_starved": 900}, "held", []),
+    (
+        "a script that was late now and then, and by much",
+        {"plan": SCRIPTED, "generator__script_starved": 7, "generator__own_lateness_p99_ms": 30.0},
+        "invalid",
+        ["sent late: P99 30.00 ms", "7 times the script had not made the request yet"],
+    ),
+    (
+        "steps that were skipped are no fault of the generator",
+        {"counts__sent": 9800, "counts__skipped": 200, "counts__errors": 203, "counts__completed": 9790},
+        "not held",
+        [
+            "97.90% of requests completed",
+            "200 of the errors are steps that were not sent, as an earlier one had failed",
+        ],
+    ),
+    (
+        "a closed loop waits for the system, and its backlog is its clients",
+        {"loop": "closed", "planned": 0, "offered_rate": 0, "latency_ms__lateness__p99": 900.0, "batches": QUEUE},
+        "held",
+        [],
+    ),
+    (
+        "a closed loop counts violations of what was sent",
+        {"loop": "closed", "planned": 0, "violations": 101},
+        "not held",
+        ["1.01% of scheduled requests (101 of 10000)"],
+    ),
+    (
+        "a closed loop whose generator slept longer than its clients thought",
+        {"loop": "closed", "planned": 0, "generator__own_lateness_p99_ms": 30.0},
+        "invalid",
+        ["sent late: P99 30.00 ms"],
+    ),
+    ("a closed loop can be saturated", {"loop": "closed", "generator__cpu_share": 0.99}, "invalid", ["saturated"]),
 ]
 
 
@@ -183,6 +230,26 @@ def test_a_starved_script_is_a_warning() -> None:
     result = judge(changed(generator__script_starved=7), SLO)
     assert result.verdict == "held"
     assert "7 times" in result.warnings[0]
+
+
+def test_what_a_script_did_not_hear_of_and_what_was_not_recorded_are_warnings() -> None:
+    result = judge(changed(generator__script_lost=3, generator__requests_lost=5), SLO)
+    assert result.verdict == "held"
+    assert "3 answers were not shown" in result.warnings[0]
+    assert "5 requests are missing in requests.parquet" in result.warnings[1]
+
+
+def test_a_trial_without_an_slo_is_measured_or_invalid() -> None:
+    assert judge(summary(), None) == Verdict("measured")
+    assert judge(changed(generator__cpu_share=0.99), None).verdict == "invalid"
+    late = changed(latency_ms__lateness__p99=12.0)
+    assert "budget 11 ms" in judge(late, None).reasons[0], "a tenth of the P99 that was measured"
+
+
+@pytest.mark.parametrize(("budget_s", "verdict"), [(0.002, "invalid"), (0.005, "held"), (None, "held")])
+def test_a_study_may_set_the_lateness_budget(budget_s: float | None, verdict: str) -> None:
+    late = changed(latency_ms__lateness__p99=4.0)
+    assert judge(late, SLO, lateness_s=budget_s).verdict == verdict
 
 
 def test_the_lateness_budget_follows_the_slo() -> None:

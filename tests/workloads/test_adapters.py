@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from loadstone.experiments.verdict import judge
+from loadstone.model.errors import PreflightError
 from loadstone.model.load import Load
 from loadstone.model.slo import Slo
 from loadstone.model.workload import Workload
@@ -164,7 +165,7 @@ def test_only_the_fork_spaces_requests(monkeypatch: pytest.MonkeyPatch) -> None:
     assert Wrk2().command("wrk2", poisson, 20.0)[7:11] == ["-R", "400", "-D", "exp"]
     monkeypatch.setattr(Wrk2, "is_fork", lambda self: False)
     assert "-D" not in Wrk2().command("wrk2", offer(), 20.0)
-    with pytest.raises(DriverError, match="constant gaps; write arrival: constant"):
+    with pytest.raises(PreflightError, match="the original wrk2"):
         Wrk2().command("wrk2", poisson, 20.0)
 
 

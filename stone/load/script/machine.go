@@ -14,8 +14,9 @@ type machine struct {
 	random  random
 	chunks  []string // names of the texts compiled here, as they stand in messages
 	wrk     *lua.LTable
-	within  bool   // init() runs
-	scratch []byte // of functions that call nothing in Lua while they use it
+	files   *lua.LTable // the metatable of files
+	within  bool        // init() runs
+	scratch []byte      // of functions that call nothing in Lua while they use it
 }
 
 const (
@@ -32,8 +33,8 @@ func newMachine(o *Options, stream uint64) *machine {
 		RegistrySize: 1024, RegistryGrowStep: 4096, RegistryMaxSize: maxValues,
 	})
 	for _, library := range []lua.LGFunction{
-		lua.OpenPackage, lua.OpenBase, lua.OpenTable, lua.OpenIo, lua.OpenOs, lua.OpenString, lua.OpenMath,
-		lua.OpenDebug, lua.OpenCoroutine,
+		lua.OpenPackage, lua.OpenBase, lua.OpenTable, lua.OpenOs, lua.OpenString, lua.OpenMath, lua.OpenDebug,
+		lua.OpenCoroutine,
 	} {
 		m.state.Push(m.state.NewFunction(library))
 		m.state.Call(0, 0)
@@ -42,6 +43,7 @@ func newMachine(o *Options, stream uint64) *machine {
 	m.openStrings()
 	m.openRandom()
 	m.openSystem()
+	m.openFiles()
 	m.openModules()
 	m.state.SetContext(&m.watch)
 	return m

@@ -156,7 +156,7 @@ func (m *machine) load(L *lua.LState) int {
 }
 
 func (m *machine) loadFile(L *lua.LState) int {
-	path := m.find(L.CheckString(1))
+	path := m.beside(L.CheckString(1))
 	source, err := os.ReadFile(path)
 	if err != nil {
 		L.Push(lua.LNil)

@@ -1,8 +1,10 @@
 package script
 
 import (
+	"errors"
 	"math"
 	"strconv"
+	"strings"
 
 	lua "github.com/yuin/gopher-lua"
 )
@@ -55,8 +57,43 @@ func (m *machine) shown(value lua.LValue) string {
 	return s
 }
 
+// toNumber is tonumber(value, base): gopher-lua's knows neither "1e3" nor all white space.
+func (m *machine) toNumber() lua.LGFunction {
+	convert := m.original("_G", "tonumber")
+	return func(L *lua.LState) int {
+		s, ok := L.CheckAny(1).(lua.LString)
+		if !ok || L.OptInt(2, 10) != 10 {
+			return convert(L)
+		}
+		if n, ok := parseNumber(string(s)); ok {
+			L.Push(lua.LNumber(n))
+		} else {
+			L.Push(lua.LNil)
+		}
+		return 1
+	}
+}
+
+func parseNumber(s string) (float64, bool) {
+	s = strings.Trim(s, " \t\n\v\f\r")
+	digits := strings.ToLower(strings.TrimLeft(s, "+-"))
+	if len(s)-len(digits) > 1 || strings.ContainsAny(digits, "_in") { // what Go reads and Lua does not: 1_0, inf, nan
+		return 0, false
+	}
+	if strings.HasPrefix(digits, "0x") && !strings.ContainsAny(digits, ".p") {
+		n, err := strconv.ParseUint(digits[2:], 16, 64)
+		if s[0] == '-' {
+			return -float64(n), err == nil
+		}
+		return float64(n), err == nil
+	}
+	n, err := strconv.ParseFloat(s, 64)
+	return n, err == nil || errors.Is(err, strconv.ErrRange)
+}
+
 func (m *machine) openNumbers() {
 	m.set("_G", map[string]lua.LGFunction{
+		"tonumber": m.toNumber(),
 		"tostring": func(L *lua.LState) int {
 			value := L.CheckAny(1)
 			if s, ok := text(value); ok {

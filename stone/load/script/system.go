@@ -1,40 +1,26 @@
 package script
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"time"
 
 	lua "github.com/yuin/gopher-lua"
 )
 
-// openSystem is what a script sees of the machine: its environment, files, and where it prints to.
+// openSystem is what a script sees of the machine: its environment, the time, and where it prints to.
 func (m *machine) openSystem() {
 	m.set("os", map[string]lua.LGFunction{
 		"getenv":  m.getenv,
 		"execute": unavailable("os.execute", "prepare what the script needs before the load starts"),
+		"date":    m.date(),
 		"exit":    unavailable("os.exit", "wrk.thread:stop() ends a thread's load, error(...) the run"),
 	})
 	m.state.GetGlobal("os").(*lua.LTable).RawSetString("setenv", lua.LNil)
-	noInput := "read files with io.open or io.lines"
-	m.set("io", map[string]lua.LGFunction{
-		"open":   m.withFile("io", "open"),
-		"lines":  m.lines(),
-		"popen":  unavailable("io.popen", "prepare a file before the load starts and read it with io.open"),
-		"read":   unavailable("io.read", noInput),
-		"input":  unavailable("io.input", noInput),
-		"output": unavailable("io.output", "write files with io.open(name, \"w\")"),
-		"write": func(L *lua.LState) int {
-			m.write(L, 1)
-			return 0
-		},
-	})
-	io := m.state.GetGlobal("io").(*lua.LTable)
-	io.RawSetString("stdout", m.printer())
-	io.RawSetString("stderr", m.printer())
-	io.RawSetString("stdin", lua.LNil)
 	info := m.original("debug", "getinfo")
 	m.set("debug", map[string]lua.LGFunction{"getinfo": func(L *lua.LState) int {
 		results := info(L)
@@ -73,46 +59,46 @@ func (m *machine) environment(name string) (string, bool) {
 	return os.LookupEnv(name)
 }
 
-// withFile is a library function that opens a file for reading: one that is not in the working folder is looked for
-// in the script's.
-func (m *machine) withFile(library, name string) lua.LGFunction {
-	open := m.state.GetGlobal(library).(*lua.LTable).RawGetString(name)
+// date is os.date, with the formats of C that gopher-lua's does not know.
+func (m *machine) date() lua.LGFunction {
+	date := m.original("os", "date")
 	return func(L *lua.LState) int {
-		path, reads := L.CheckString(1), strings.HasPrefix(L.OptString(2, "r"), "r")
-		if reads {
-			path = m.find(path)
+		format, when := L.OptString(1, "%c"), time.Unix(L.OptInt64(2, time.Now().Unix()), 0)
+		if strings.HasPrefix(format, "!") {
+			when = when.UTC()
 		}
-		arguments := L.GetTop()
-		L.Push(open)
-		L.Push(lua.LString(path))
-		for i := 2; i <= arguments; i++ {
-			L.Push(L.Get(i))
+		more := map[byte]string{
+			'T': "%H:%M:%S", 'D': "%m/%d/%y", 'R': "%H:%M", 'n': "\n", 't': "\t", 's': strconv.FormatInt(when.Unix(), 10),
+			'e': fmt.Sprintf("%2d", when.Day()), 'j': fmt.Sprintf("%03d", when.YearDay()), '%': "%%",
 		}
-		L.Call(arguments, lua.MultRet)
-		return L.GetTop() - arguments
+		var out []byte
+		for i := 0; i < len(format); i++ {
+			if format[i] == '%' && i+1 < len(format) {
+				i++
+				if known, ok := more[format[i]]; ok {
+					out = append(out, known...)
+				} else {
+					out = append(out, '%', format[i])
+				}
+				continue
+			}
+			out = append(out, format[i])
+		}
+		L.SetTop(0)
+		L.Push(lua.LString(out))
+		L.Push(lua.LNumber(when.Unix()))
+		return date(L)
 	}
 }
 
-// lines is io.lines(name). A file that cannot be read is an error, as in Lua.
-func (m *machine) lines() lua.LGFunction {
-	lines := m.withFile("io", "lines")
-	return func(L *lua.LState) int {
-		path := L.CheckString(1)
-		if _, err := os.Stat(m.find(path)); err != nil {
-			L.RaiseError("io.lines: cannot read %s: %s", path, reason(err))
-		}
-		return lines(L)
-	}
-}
-
-// find is the path of a file that is named from the working folder or from the script's.
-func (m *machine) find(path string) string {
+// beside is the path of a file that is named from the working folder or from the script's.
+func (m *machine) beside(path string) string {
 	if _, err := os.Stat(path); err == nil || filepath.IsAbs(path) {
 		return path
 	}
-	beside := filepath.Join(filepath.Dir(m.options.Path), path)
-	if _, err := os.Stat(beside); err == nil {
-		return beside
+	other := filepath.Join(filepath.Dir(m.options.Path), path)
+	if _, err := os.Stat(other); err == nil {
+		return other
 	}
 	return path
 }
@@ -125,46 +111,10 @@ func (m *machine) print(L *lua.LState) int {
 		}
 		line = append(line, m.shown(L.Get(i))...)
 	}
-	m.output(L, append(line, '\n'))
-	return 0
-}
-
-// write prints the arguments from the given one on.
-func (m *machine) write(L *lua.LState, from int) {
-	var out []byte
-	for i := from; i <= L.GetTop(); i++ {
-		var ok bool
-		if out, ok = appendText(out, L.Get(i)); !ok {
-			L.ArgError(i, "string expected, got "+L.Get(i).Type().String())
-		}
-	}
-	m.output(L, out)
-}
-
-func (m *machine) output(L *lua.LState, text []byte) {
-	if _, err := m.options.Output.Write(text); err != nil {
+	if _, err := m.options.Output.Write(append(line, '\n')); err != nil {
 		L.RaiseError("cannot print: %s", reason(err))
 	}
-}
-
-// printer stands for io.stdout and io.stderr.
-func (m *machine) printer() *lua.LUserData {
-	file := m.state.NewUserData()
-	self := func(L *lua.LState) int {
-		L.Push(file)
-		return 1
-	}
-	methods := m.state.SetFuncs(m.state.NewTable(), map[string]lua.LGFunction{
-		"write": func(L *lua.LState) int {
-			m.write(L, 2)
-			return self(L)
-		},
-		"flush": self, "setvbuf": self, "close": self,
-	})
-	meta := m.state.NewTable()
-	meta.RawSetString("__index", methods)
-	file.Metatable = meta
-	return file
+	return 0
 }
 
 // collectGarbage answers without collecting: a script's habit must not stop the load generator.
