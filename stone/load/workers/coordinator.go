@@ -180,20 +180,24 @@ func (c *crew) progressed(m *member, line *load.Progress) {
 	} else {
 		m.lines = append(m.lines, *line)
 	}
-	for c.watch != nil {
+	for c.watch != nil && c.oneOfEach() {
 		var now []load.Progress
-		fresh := false
 		for _, m := range c.members {
-			if len(m.lines) == 0 && !m.ended {
-				return
-			}
-			fresh = fresh || len(m.lines) > 0
 			now = append(now, m.next())
-		}
-		if !fresh {
-			return
 		}
 		merged := load.MergeProgress(now)
 		_ = merged.Write(c.watch) // who watches may have gone
 	}
+}
+
+// oneOfEach says whether every worker that has not ended has a line, and some worker has.
+func (c *crew) oneOfEach() bool {
+	some := false
+	for _, m := range c.members {
+		if len(m.lines) == 0 && !m.ended {
+			return false
+		}
+		some = some || len(m.lines) > 0
+	}
+	return some
 }

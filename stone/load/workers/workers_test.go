@@ -187,6 +187,37 @@ func checkProgress(t *testing.T, lines io.Reader, summary *load.Summary) {
 	}
 }
 
+// A line is printed when all workers have one: their first together, then their second. One that has ended adds what it
+// had counted.
+func TestProgressOfAll(t *testing.T) {
+	t.Parallel()
+	var watched bytes.Buffer
+	a, b := &member{}, &member{}
+	c := &crew{members: []*member{a, b}, watch: &watched}
+	line := func(sent int64) *load.Progress { return &load.Progress{Sent: sent} }
+	for _, step := range []struct {
+		m       *member
+		line    *load.Progress
+		printed []int64
+	}{
+		{a, line(1), nil}, {a, line(2), nil}, {b, line(10), []int64{11}}, {b, line(20), []int64{22}}, {b, line(30), nil},
+		{a, nil, []int64{32}}, {b, line(40), []int64{42}}, {b, nil, nil},
+	} {
+		c.progressed(step.m, step.line)
+		var printed []int64
+		for decoder := json.NewDecoder(&watched); decoder.More(); {
+			var p load.Progress
+			if err := decoder.Decode(&p); err != nil {
+				t.Fatal(err)
+			}
+			printed = append(printed, p.Sent)
+		}
+		if watched.Reset(); !slices.Equal(printed, step.printed) {
+			t.Errorf("%+v: printed %v, want %v", step.line, printed, step.printed)
+		}
+	}
+}
+
 func init() { handover = 0 } // tests do not wait for it
 
 // A run can follow another on the same workers; two at a time cannot.
