@@ -1,4 +1,4 @@
-"""The load generator beside its peers and limits: CPU, lateness, truth, memory (python -m bench.load).
+"""The load generator beside its peers and limits: CPU, lateness, truth, memory, arrivals (python -m bench.load).
 
 All drive NGINX returning 2 bytes, NGINX on one core and the generator on another, 64 connections, alternately in the
 same run. CPU is user and system time of the whole process (``wait4``), from its start to its end. *Saturated* means for
@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from bench import limits, truths
+from bench import arrivals, limits, truths
 from bench.common import Row, build_stone, median_row, report
 from bench.generator import CONNECTIONS, SECONDS, Bench, nginx
 from bench.peers import Peer, peers
@@ -108,6 +108,7 @@ def main() -> None:
         "its own part: from the intended time or the moment a connection was free, whichever is later",
         "hey -q and oha -q --latency-correction at a rate; wrk has no rate; none of them reports its lateness",
         *limits.NOTES,
+        *arrivals.NOTES,
     ]
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(build_stone(), Path(folder), cpus[0], cpus[1])
@@ -116,6 +117,7 @@ def main() -> None:
             rows.append(truths.stall(bench, port, server))
             rows += limits.rows(bench, port)
         rows += truths.overload(bench)
+        rows += arrivals.rows(bench)
     report("load", rows, notes)
 
 

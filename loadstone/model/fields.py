@@ -60,9 +60,9 @@ class DecimalField(Model):
     """A number on the grid ``min``, ``min + step`` ... ``max``, uniform."""
 
     kind: Literal["decimal"]
-    min: float
-    max: float
-    step: Annotated[float, Field(gt=0)]
+    min: Annotated[float, Field(ge=-_LARGEST, le=_LARGEST)]
+    max: Annotated[float, Field(ge=-_LARGEST, le=_LARGEST)]
+    step: Annotated[float, Field(gt=0, le=_LARGEST)]
 
     def findings(self) -> Iterator[Finding]:
         if self.min > self.max:

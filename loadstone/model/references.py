@@ -16,10 +16,12 @@ from loadstone.model.fields import (
     IntegerField,
     RepeatField,
     SequenceField,
+    TextField,
     ZipfField,
 )
 
 Fields = Mapping[str, AnyField]
+_LONGEST = 16 * 2**20
 _LINE_END = re.compile(r"[\r\n\0]")
 
 
@@ -51,6 +53,8 @@ def findings(fields: Fields, session: Fields) -> Iterator[Finding]:
                 yield where, f"refers to itself: {' -> '.join([name, *way])}{remedy}"
             else:
                 yield from _misfits(where, field, known[reference.name], known)
+        if isinstance(field, RepeatField) and (size := _longest(name, known)) > _LONGEST:
+            yield ("fields", name), f"can be {size:,} bytes long; at most {_LONGEST:,}"
 
 
 def with_line_end(name: str, fields: Fields, seen: frozenset[str] = frozenset()) -> bool:
@@ -110,6 +114,19 @@ def _misfits(where: tuple[str, ...], field: AnyField, other: AnyField, known: Fi
             if latest is not None and date.fromisoformat(to) < latest + timedelta(field.fewest_days):
                 message = f"{to} leaves no day: the latest {after} is {latest}, and min_days is {field.fewest_days}"
                 yield (*where[:-1], "to"), message
+
+
+def _longest(name: str, known: Fields, seen: frozenset[str] = frozenset()) -> int:
+    """How many bytes a text or a repeat can have; of other fields too few to matter."""
+    field = known.get(name)
+    if isinstance(field, TextField):
+        return field.length or field.max or 0
+    if not isinstance(field, RepeatField) or name in seen:
+        return 0
+    counted = known.get(field.as_many_as) if field.as_many_as is not None else field
+    most = counted.max if isinstance(counted, RepeatField) else None
+    around = len((field.separator + field.prefix + field.suffix).encode())
+    return (most or 0) * (around + _longest(field.of, known, seen | {name}))
 
 
 def _latest(name: str, known: Fields, seen: frozenset[str] = frozenset()) -> date | None:

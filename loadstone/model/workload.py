@@ -18,6 +18,7 @@ OperationName = Annotated[str, Matches(r"[A-Za-z0-9_:/-]+", "letters, digits and
 HeaderName = Annotated[str, Matches(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", "a header's name, for example X-Request-Id")]
 RequestPath = Annotated[str, Matches(r"/\S*", "a path that begins with '/' and has no spaces, for example /hotels")]
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_LONGEST_PAUSE = 24 * 3600.0
 _OUR_OWN_HEADERS = ("content-length", "transfer-encoding")
 
 
@@ -84,6 +85,8 @@ class Think(Model):
     def findings(self) -> Iterator[Finding]:
         if self.min > self.max:
             yield ("min",), f"{format_seconds(self.min)} is above max {format_seconds(self.max)}"
+        if self.max > _LONGEST_PAUSE:
+            yield ("max",), f"{format_seconds(self.max)} is too long; at most {format_seconds(_LONGEST_PAUSE)}"
 
 
 def _always(value: Any) -> Any:

@@ -72,10 +72,41 @@ def test_a_column_that_is_not_there_is_named(folder: Path) -> None:
     assert complaint(folder) == f"{key}: titles.csv:1: no column 'title'; known: none"
 
 
-def test_what_is_no_csv_is_said_so(folder: Path) -> None:
-    (folder / "titles.csv").write_text("x" * 200_000)
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("x" * 200_000, ":1: not CSV: field larger than field limit (131072)"),
+        ("id,title\n", ": has no values"),
+        ("id,title\n1,Ran\n2\n", ":3: has 1 values for 2 columns"),
+        ("id,title\n1,Ran\n\n2,\n", ":4: the value is empty; remove the line"),
+        ('id,title\n1,"a\nb"\n', ":3: the value has a control character (0x0a)"),
+    ],
+)
+def test_a_column_that_no_request_can_carry(folder: Path, content: str, says: str) -> None:
+    (folder / "titles.csv").write_text(content)
     key = "application.yaml:12: workloads.get.operations.get.fields.title.path"
-    assert complaint(folder) == f"{key}: titles.csv:1: not CSV: field larger than field limit (131072)"
+    assert complaint(folder) == f"{key}: titles.csv{says}"
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"", ": has no values"),
+        (b"a\n\nb\n", ":2: the value is empty; remove the line"),
+        (b"a\r\nb\x00\n", ":2: the value has a control character (0x00)"),
+        (b"a\nb\rc\n", ":2: the value has a control character (0x0d)"),
+        (b"a\n" + b"x" * (2**20 + 1), ":2: the value has 1,048,577 characters; at most 1,048,576"),
+    ],
+)
+def test_a_line_that_no_request_can_carry(folder: Path, content: bytes, says: str) -> None:
+    (folder / "pages.txt").write_bytes(content)
+    key = "application.yaml:18: workloads.get.operations.visit.steps.0.fields.page.path"
+    assert complaint(folder) == f"{key}: pages.txt{says}"
+
+
+def test_lines_may_end_as_on_windows_or_not_at_all(folder: Path) -> None:
+    (folder / "pages.txt").write_bytes("\ufeffa b\r\n\tü\nc".encode())
+    assert catalogue.load(str(folder)).application.name == "tiny"
 
 
 def test_a_byte_order_mark_is_no_part_of_a_column_s_name(folder: Path) -> None:

@@ -25,8 +25,12 @@ func (m *machine) compile(source, name string) (program *lua.FunctionProto, err 
 		return nil, syntaxError(err, name, source)
 	}
 	defer func() {
-		if deep, ok := recover().(tooDeep); ok {
-			program, err = nil, &Error{name, int(deep), fmt.Sprintf("nested more than %d levels deep", maxDepth)}
+		switch failed := recover().(type) {
+		case nil:
+		case tooDeep:
+			program, err = nil, &Error{name, int(failed), fmt.Sprintf("nested more than %d levels deep", maxDepth)}
+		default: // the library's compiler gives up on some texts that its parser takes
+			program, err = nil, &Error{name, 0, fmt.Sprintf("cannot be compiled: %v", failed)}
 		}
 	}()
 	r := &rewriter{}

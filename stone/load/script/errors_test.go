@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -117,6 +118,20 @@ func TestErrorsOfModulesNameTheModule(t *testing.T) {
 	_, err = Open(withURL(Options{Path: dir + "/wrong.lua"}))
 	if want := dir + `/wrong.lua:1: module "broken": ` + dir + `/broken.lua:2: syntax error near "="`; err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
+	}
+}
+
+// The compiler recurses: texts that nest deeper than any script are refused, and do not end the program.
+func TestNestingIsBounded(t *testing.T) {
+	const deep = 200_000
+	for opening, closing := range map[string]string{
+		"not ": "1", "- ": "1", "{": strings.Repeat("}", deep), "1 + (": "1" + strings.Repeat(")", deep),
+		"f(": strings.Repeat(")", deep), "function() return ": "1" + strings.Repeat(" end", deep), "a == ": "a", "a and ": "a",
+	} {
+		_, err := try(t, Options{}, "x = "+strings.Repeat(opening, deep)+closing)
+		if want := "test.lua:1: nested more than 10000 levels deep"; err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", opening, err, want)
+		}
 	}
 }
 

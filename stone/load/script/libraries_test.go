@@ -71,6 +71,8 @@ func TestLibrariesAnswerAsLuaJITDoes(t *testing.T) {
 		`('a"b\n\0c'):gsub('[%z\1-\31\\"]', function(c) return ("<%d>"):format(c:byte()) end)`: "a<34>b<10><0>c\t3",
 		`("f(a(b)c)d"):match("%b()") .. ("THE (quick) fox"):find("%f[%a]%a+%f[%A]")`:           "(a(b)c)1",
 		`("key = value"):match("^(%w+)%s*=%s*(%w+)$")`:                                         "key\tvalue",
+		`("aab"):match("a-()b")`:                                                               "3",
+		`("aaab"):match("a*(a)(b)")`:                                                           "a\tb",
 		`("http://h:80/p?q"):match("^(%a+)://([^/:]+):?(%d*)(/?.*)$")`:                         "http\th\t80\t/p?q",
 		`("2015-04-09"):gsub("(%d+)-(%d+)-(%d+)", "%3.%2.%1")`:                                 "09.04.2015\t1",
 		`("  trim "):gsub("^%s*(.-)%s*$", "[%1]")`:                                             "[trim]\t1",

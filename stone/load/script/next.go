@@ -2,7 +2,6 @@ package script
 
 import (
 	"bytes"
-	"math"
 	"strings"
 	"time"
 
@@ -54,11 +53,12 @@ func (s *Script) delay() (time.Duration, error) {
 	if value == lua.LNil {
 		return 0, nil
 	}
-	ms, ok := value.(lua.LNumber)
-	if limit := lua.LNumber(maxDelay.Milliseconds()); !ok || math.IsNaN(float64(ms)) || ms < 0 || ms > limit {
-		return 0, s.thread.badReturn(hook, "delay() returned %s; give milliseconds, 0 to %d", described(value), int64(limit))
+	shown, ok := text(value)
+	ms, isNumber := parseNumber(shown)
+	if limit := float64(maxDelay.Milliseconds()); !ok || !isNumber || ms < 0 || ms > limit {
+		return 0, s.thread.badReturn(hook, "delay() returned %s; give milliseconds, 0 to %d", described(value), maxDelay.Milliseconds())
 	}
-	return time.Duration(float64(ms) * float64(time.Millisecond)), nil
+	return time.Duration(ms * float64(time.Millisecond)), nil
 }
 
 // request asks request(), or wrk.request() if the script has none, for one request or several in a row.

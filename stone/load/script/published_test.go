@@ -214,6 +214,15 @@ func TestMixedHotelWorkload(t *testing.T) {
 	}
 }
 
+// The example of the documentation, with its arguments and environment.
+func TestTheDocumentedScript(t *testing.T) {
+	all := drawn(t, 5_000, Options{
+		Path: "../../../../docs/how-to/scripts/mixed.lua", Seed: 6, Args: []string{"0.8"}, Env: map[string]string{"max_user_index": "100"},
+	})
+	shares(t, all, map[string]float64{"GET /hotels": 0.8, "POST /user": 0.2})
+	uniform(t, field(all, "username"), 101)
+}
+
 // day is the day of April 2015.
 func day(t testing.TB, date string) int {
 	t.Helper()

@@ -114,7 +114,7 @@ func TestDelayIsInMilliseconds(t *testing.T) {
 local n = 0
 function delay()
   n = n + 1
-  return ({250, 0, 0.5, nil, 3})[n]
+  return ({250, 0, 0.5, nil, "3"})[n]
 end
 function request() return wrk.format() .. wrk.format() end`)
 	// Two requests come of each call, and the delay is before the first of them.

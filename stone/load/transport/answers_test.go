@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -135,11 +136,17 @@ func TestDeadline(t *testing.T) {
 						_, _ = io.WriteString(w, "half")
 						_ = http.NewResponseController(w).Flush()
 						<-r.Context().Done()
+					case "/endless":
+						for piece := make([]byte, 1<<16); r.Context().Err() == nil; {
+							if _, err := w.Write(piece); err != nil {
+								return
+							}
+						}
 					}
 				})
 				site.settings.NewPerRequest = alone
 				caller := site.dial(t)
-				for _, path := range []string{"/never", "/half"} {
+				for _, path := range []string{"/never", "/half", "/endless"} {
 					_, err := within(t, caller, 1e8, get(path))
 					expect(t, err, Timeout)
 					ask(t, caller, get("/"))
@@ -184,7 +191,7 @@ func TestClose(t *testing.T) {
 
 func TestNobodyListens(t *testing.T) {
 	t.Parallel()
-	for _, k := range append(kinds, kind{"grpc", GRPC, "http"}, kind{"grpc over TLS", GRPC, "https"}) {
+	for _, k := range append(slices.Clone(kinds), kind{"grpc", GRPC, "http"}, kind{"grpc over TLS", GRPC, "https"}) {
 		gone := listen(t)
 		gone.stop()
 		_, err := dialer(t, Settings{Protocol: k.protocol, Target: k.scheme + "://" + gone.address(), Timeout: patience}).Dial(t.Context(), gone.address())

@@ -117,10 +117,12 @@ func (c *rpc) invoke(ctx context.Context, conn *grpc.ClientConn, ready prepared)
 		ctx = metadata.NewOutgoingContext(ctx, ready.metadata)
 	}
 	err = conn.Invoke(ctx, ready.method.path, ready.message, &got, options...)
-	answer.Header, answer.Size = headerLines(http.Header(metadata.Join(header, trailer))), int64(got.size)
+	if answer.Size = int64(got.size); got.whole {
+		answer.Header = headerLines(http.Header(metadata.Join(header, trailer)))
+	}
 	switch {
-	case err != nil && ctx.Err() != nil:
-		return answer, &failure{KindOf(ctx.Err()), err}
+	case err != nil && ended(ctx) != nil:
+		return answer, &failure{KindOf(ended(ctx)), err}
 	case status.Code(err) == codes.Unavailable && c.link.last() != nil:
 		return answer, c.link.last()
 	case err != nil:
@@ -134,6 +136,15 @@ func (c *rpc) invoke(ctx context.Context, conn *grpc.ClientConn, ready prepared)
 		answer.Body = answer.Body[:min(int64(len(answer.Body)), c.dialer.settings.Limit)]
 	}
 	return answer, nil
+}
+
+// ended says whether a call's time is up. Servers know the deadline too, and their word of it may be here before the
+// context's own.
+func ended(ctx context.Context) error {
+	if deadline, set := ctx.Deadline(); set && ctx.Err() == nil && !time.Now().Before(deadline) {
+		return context.DeadlineExceeded
+	}
+	return ctx.Err()
 }
 
 func (c *rpc) Close() error {

@@ -2,6 +2,7 @@ package transport
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -189,30 +190,24 @@ func TestOneAfterAnother(t *testing.T) {
 // An answer that comes before the request is whole is taken, and the connection given up.
 func TestAnswerBeforeTheRequestIsWhole(t *testing.T) {
 	t.Parallel()
+	over := make(chan struct{})
 	server := listen(t).each(func(conn net.Conn) {
-		reader := bufio.NewReader(conn)
-		if _, err := http.ReadRequest(reader); err == nil {
+		if _, err := http.ReadRequest(bufio.NewReader(conn)); err == nil {
 			_, _ = io.WriteString(conn, "HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\n\r\nno")
-			_, _ = reader.WriteTo(&slowly{})
+			<-over
 		}
 	})
-	caller := dial(t, plainly(HTTP1, server), server.address())
+	t.Cleanup(func() { close(over) })
+	settings := plainly(HTTP1, server)
+	settings.Timeout = time.Hour // nor does the kernel end the connection
+	caller := dial(t, settings, server.address())
 	large := render("POST", "/", strings.Repeat("x", 32<<20))
-	for range 2 {
-		if answer := ask(t, caller, large); answer.Status != 413 {
-			t.Errorf("status %d", answer.Status)
+	for n := range 2 {
+		answer, err := caller.Call(context.Background(), large) // no deadline ends it
+		if err != nil || answer.Status != 413 || server.accepted() != n+1 {
+			t.Errorf("status %d, %v, %d connections", answer.Status, err, server.accepted())
 		}
 	}
-}
-
-// slowly takes nothing after the first piece, until the connection ends.
-type slowly struct{ taken int }
-
-func (s *slowly) Write(p []byte) (int, error) {
-	if s.taken += len(p); s.taken > 1<<16 {
-		return 0, io.ErrShortWrite
-	}
-	return len(p), nil
 }
 
 // Bytes that come slowly are an answer as long as the deadline lasts, and a timeout after that.

@@ -164,6 +164,39 @@ func TestGoAway(t *testing.T) {
 	}
 }
 
+// While a connection that the server is about to close still carries a call, others go over the next one.
+func TestGoAwayWithCallsUnderWay(t *testing.T) {
+	t.Parallel()
+	asked := make(chan struct{})
+	server := frames(t, func(stream uint32, n int) []byte {
+		switch n {
+		case 0: // answered at the end
+			close(asked)
+			return []byte{}
+		case 1:
+			return frame(goAwayFrame, 0, 0, number(1, 0)...)
+		}
+		return ok2(stream, endStream)
+	})
+	caller := dial2(t, server)
+	slow := make(chan error)
+	go func() {
+		_, err := within(t, caller, patience, get("/slow"))
+		slow <- err
+	}()
+	<-asked
+	for range 3 {
+		ask(t, caller, get("/"))
+	}
+	if n := server.accepted(); n != 2 {
+		t.Errorf("%d connections", n)
+	}
+	_, _ = server.conns[0].Write(ok2(1, endStream))
+	if err := <-slow; err != nil {
+		t.Error(err)
+	}
+}
+
 // Servers of net/http close after an answer by GOAWAY, others without a word.
 func TestConnectionsThatServersClose(t *testing.T) {
 	t.Parallel()

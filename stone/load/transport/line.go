@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -95,11 +96,12 @@ func (l *line) exchange(request []byte, limit int64) (answer Answer, again bool,
 		sent <- err
 	}()
 	answer, again, err = l.receive(request, limit)
-	if !again {
-		l.interrupt() // the rest of the request, if any, is not wanted
+	l.interrupt() // if the request is not whole by now, its rest is not wanted
+	if <-sent != nil {
+		return answer, false, err
 	}
-	failed := <-sent
-	return answer, again && failed == nil, err
+	_ = l.conn.SetDeadline(time.Time{})
+	return answer, again, err
 }
 
 // receive reads one whole answer.
@@ -122,7 +124,7 @@ func (l *line) receive(request []byte, limit int64) (answer Answer, again bool, 
 	if err != nil {
 		return answer, false, bodyFailure(err)
 	}
-	return answer, !response.Close && l.reader.Buffered() == 0, nil
+	return answer, !response.Close, nil
 }
 
 // head reads the head of the answer, past interim ones (1xx).

@@ -80,6 +80,30 @@ func (a *authority) good(t testing.TB) tls.Certificate {
 	return a.leaf(t, time.Now().Add(24*time.Hour))
 }
 
+// files writes a good certificate and its key for servers that read them.
+func (a *authority) files(t testing.TB) (certificate, key string) {
+	t.Helper()
+	good := a.good(t)
+	der, err := x509.MarshalPKCS8PrivateKey(good.PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	certificate, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	write(t, certificate, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: good.Certificate[0]}))
+	write(t, key, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
+	return certificate, key
+}
+
+func read(t testing.TB, path string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
 func write(t testing.TB, path string, text []byte) {
 	t.Helper()
 	if err := os.WriteFile(path, text, 0o600); err != nil {
@@ -182,7 +206,7 @@ type kind struct {
 	name, protocol, scheme string
 }
 
-var kinds = []kind{{"http/1.1", HTTP1, "http"}, {"http/1.1 over TLS", HTTP1, "https"}, {"h2c", HTTP2, "http"}, {"h2", HTTP2, "https"}}
+var kinds = []kind{{"h1", HTTP1, "http"}, {"h1 over TLS", HTTP1, "https"}, {"h2c", HTTP2, "http"}, {"h2", HTTP2, "https"}}
 
 // site is a server of net/http with the settings to reach it.
 type site struct {
