@@ -30,17 +30,15 @@ V2), latency.hgrm (percentile spectrum), wrk2.txt (as wrk2 would print it) and, 
 
 A plan (optional keys are marked with their default; docs/reference/summary.md has all):
 
-  {"target": "http://127.0.0.1:5000",          or https://
+  {"target": "http://127.0.0.1:5000",          or https://, with "tls": {"ca": "/ca.pem"} if need be
    "replicas": ["127.0.0.1:5001"],             none; further host:port, the connections are spread over all
    "protocol": "http/1.1",                     http/1.1; http/2 or grpc
-   "tls": {"ca": "/ca.pem"},                   the system's authorities; also server_name, insecure
    "connections": 64,                          64
    "policy": "fixed",                          fixed; growing (up to most_connections) or new (one for each request)
    "pipelining": 1,                            1; requests at a time on a connection of HTTP/1.1
    "streams": 100,                             100; requests at a time on a connection of HTTP/2 and gRPC
    "threads": 1,                               1; load threads, each with its share of connections and schedule
-   "arrival": {"process": "poisson", "rate": 1000},   constant, zipf, on-off, mmpp, replay; rate in requests/s
-   "closed": {"clients": 20, "think_s": 0},    instead of arrival: a closed loop
+   "arrival": {"process": "poisson", "rate": 1000},   constant, zipf ...; or "closed": {"clients": 20, "think_s": 0}
    "warmup_s": 2,                              0; the rate grows to the whole one; not counted
    "duration_s": 10,                           the measured window
    "timeout_s": 5,                             5; from the actual send
@@ -52,8 +50,7 @@ A plan (optional keys are marked with their default; docs/reference/summary.md h
    "abort": true,                              false; stop once the SLO can no longer be held
    "record_requests": true,                    false; a row for each request in requests.parquet
    "metrics": "127.0.0.1:9100",                none; Prometheus metrics while it runs
-   "script": {"path": "/x.lua", "args": [], "env": {}},   instead of operations: a load script of wrk or wrk2
-   "operations": [
+   "operations": [                             or, for wrk's and wrk2's, "script": {"path": "/x.lua", "args": [], "env": {}}
      {"name": "hotels", "weight": 60, "method": "GET", "path": "/hotels?inDate={inDate}&lat={lat}",
       "headers": {"X": "y"}, "body": "", "expect": {"status": [200], "json": {"path": "features"}},
       "fields": {"lat": {"kind": "decimal", "min": 37.783, "max": 38.264, "step": 0.001},
