@@ -382,3 +382,24 @@ func TestMergeForgetsNothing(t *testing.T) {
 		t.Errorf("%v: merged\n%s\nthe part was\n%s", err, got, wanted)
 	}
 }
+
+// Connections and clients are those of all workers together.
+func TestPartsShareConnectionsAndClients(t *testing.T) {
+	t.Parallel()
+	s := serve(t, silent)
+	folders := together(t, 2, func(number int) *Plan {
+		return s.share(t, map[string]any{"connections": 7, "arrival": nil, "closed": map[string]any{"clients": 5}, "drain_s": 0.1, "duration_s": 0.4,
+			"operations": json.RawMessage(`[{"name":"home","path":"/"}]`)}, number, 2)
+	})
+	s.mutex.Lock()
+	connections := len(s.conns)
+	s.mutex.Unlock()
+	const probes = 2 // each worker looks first whether anybody is there
+	if connections != 7+probes || len(s.seen()) != 5 {
+		t.Errorf("%d connections, %d requests of clients that got no answer", connections, len(s.seen()))
+	}
+	merged, err := Merge(t.TempDir(), folders, nil)
+	if err != nil || merged.Loop != "closed" || merged.Counts.Offered != 5 || merged.Counts.InFlight != 5 {
+		t.Errorf("%v, %+v", err, merged)
+	}
+}

@@ -123,7 +123,11 @@ type Aborted struct {
 
 func summarize(h *hdr.Histogram) Latency {
 	at := inMs(h, 50, 75, 90, 95, 99, 99.9)
-	return Latency{h.TotalCount(), h.Mean() / 1e6, at[0], at[1], at[2], at[3], at[4], at[5], float64(h.Max()) / 1e6}
+	l := Latency{h.TotalCount(), h.Mean() / 1e6, at[0], at[1], at[2], at[3], at[4], at[5], float64(h.Max()) / 1e6}
+	if l.Count == 0 {
+		l.Max = 0 // not the width of the first bucket
+	}
+	return l
 }
 
 // inMs returns values at percentiles, in one pass.

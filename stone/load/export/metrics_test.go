@@ -1,6 +1,7 @@
 package export
 
 import (
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -96,7 +97,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// An address without a host is not one for everybody, and one that is taken is an error that says so.
+// An address without a host is not one for everybody, and one that is taken is an error that says so. A stop is one.
 func TestMetricsAddress(t *testing.T) {
 	listener := listen(t)
 	_, port, err := net.SplitHostPort(listener.Addr().String())
@@ -107,16 +108,13 @@ func TestMetricsAddress(t *testing.T) {
 	if _, err := Metrics(":"+port, source); err == nil || !strings.Contains(err.Error(), "127.0.0.1:"+port) || !strings.Contains(err.Error(), "another address") {
 		t.Errorf("an address that is taken: %v", err)
 	}
-	_ = listener.Close()
-	for range 2 { // after the stop, the address is free again
-		stop, err := Metrics(":"+port, source)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if code, text := scrape(t, "127.0.0.1:"+port); code != http.StatusOK || !strings.Contains(text, "stone_load_offered_total 0") {
-			t.Errorf("status %d\n%s", code, text)
-		}
-		stop()
+	stop := serve(listener, source)
+	if code, text := scrape(t, listener.Addr().String()); code != http.StatusOK || !strings.Contains(text, "stone_load_offered_total 0") {
+		t.Errorf("status %d\n%s", code, text)
+	}
+	stop()
+	if _, err := listener.Accept(); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("after the stop: %v", err)
 	}
 }
 

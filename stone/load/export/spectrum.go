@@ -20,6 +20,9 @@ const (
 // .hgrm and that wrk2 prints, with the columns and trailer of the C library. The Go library's own text has another
 // heading, with tabs, that some readers of the format do not know.
 func Spectrum(w io.Writer, h *hdr.Histogram) error {
+	if h.TotalCount() == 0 { // the largest of no values is not the width of a bucket
+		h = hdr.New(1, h.HighestTrackableValue(), int(h.SignificantFigures()))
+	}
 	var text bytes.Buffer
 	if _, err := h.PercentilesPrint(&text, ticksPerHalf, nsPerMs); err != nil {
 		return err
