@@ -189,7 +189,11 @@ func (w *worker) conclude(c *connection, at int64) {
 		err = w.advance(x, r, at)
 	}
 	if err != nil {
-		w.fail(c, err, r.example)
+		example := r.example
+		if len(example) == 0 { // kept of bad statuses; this body was kept for what it should have held
+			example = r.body[:min(len(r.body), exampleMax)]
+		}
+		w.fail(c, err, example)
 		return
 	}
 	w.unload(c)

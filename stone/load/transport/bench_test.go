@@ -76,12 +76,12 @@ func cpu() time.Duration {
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
-// ours are the clients that this package makes; nobody looks at the answers' bodies.
+// ours are the clients that this package makes, with the settings of a load whose answers nobody looks at.
 func ours(b *testing.B, k kind, ca *authority, address string) (clients []func(context.Context) error) {
-	settings := Settings{Protocol: k.protocol, Target: k.scheme + "://" + address, Timeout: patience}
+	settings := Settings{Protocol: k.protocol, Target: k.scheme + "://" + address, Timeout: patience, Limit: 200}
 	request := get("/hotels?lat=1.5&lon=2")
 	if k.protocol == GRPC {
-		settings.Descriptors, request = descriptors(b), render("POST", nearby, `{"lat": 1.5, "lon": 2}`)
+		settings.Limit, settings.Descriptors, request = 0, descriptors(b), render("POST", nearby, `{"lat": 1.5, "lon": 2}`)
 	}
 	if k.scheme == "https" {
 		settings.TLS.CA = ca.file

@@ -139,7 +139,7 @@ func (c *http2) exchange(conn *http.ClientConn, request *http.Request, body []by
 	if limit > 0 {
 		answer.Header = headerLines(response.Header)
 	}
-	answer.Body, answer.Size, err = readBody(response.Body, limit)
+	answer.Body, answer.Size, err = readBody(response.Body, response.ContentLength, limit)
 	return answer, err
 }
 

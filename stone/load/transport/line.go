@@ -120,7 +120,7 @@ func (l *line) receive(request []byte, limit int64) (answer Answer, again bool, 
 	if limit > 0 {
 		answer.Header = headerLines(response.Header)
 	}
-	answer.Body, answer.Size, err = readBody(response.Body, limit)
+	answer.Body, answer.Size, err = readBody(response.Body, response.ContentLength, limit)
 	if err != nil {
 		return answer, false, bodyFailure(err)
 	}
