@@ -28,7 +28,8 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         addresses = []
         for command in (["echo"], ["worker", "--listen", "127.0.0.1:0"], ["worker", "--listen", "127.0.0.1:0"]):
             processes.append(subprocess.Popen([stone_binary(), *command], stdout=subprocess.PIPE, text=True))
-            assert (printed := processes[-1].stdout) is not None
+            printed = processes[-1].stdout
+            assert printed is not None
             addresses.append(printed.readline().strip().removeprefix("listening on "))
         drive(folder, *addresses)
         yield folder
