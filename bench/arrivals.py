@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from bench.common import Row, build_stone, free_port, median_row, report
 from bench.generator import CONNECTIONS, Bench
+from loadstone.analysis.arrivals import dispersion, exponential_distance
 
 RATE, ROUNDS, POISSON_S, CONSTANT_S = 2_000, 5, 60, 10
 WINDOWS_MS = (1, 10, 100)
@@ -74,19 +75,6 @@ def arrivals(bench: Bench, seconds: float, **keys: Any) -> NDArray[np.float64]:
         raise SystemExit(f"{sent} requests were sent, and {len(at)} arrived")
     since_first: NDArray[np.float64] = (at - at[0]) / 1e9
     return since_first
-
-
-def exponential_distance(gaps: NDArray[np.float64]) -> float:
-    """The Kolmogorov-Smirnov distance of the gaps from the exponential distribution of their mean."""
-    expected = -np.expm1(-np.sort(gaps) / gaps.mean())
-    steps = np.arange(len(gaps) + 1) / len(gaps)
-    return float(max((expected - steps[:-1]).max(), (steps[1:] - expected).max()))
-
-
-def dispersion(at: NDArray[np.float64], window_s: float) -> float:
-    """The index of dispersion of the counts in windows of this length, without the last one, which is not whole."""
-    counts = np.bincount((at / window_s).astype(np.int64))[:-1]
-    return float(counts.var() / counts.mean())
 
 
 def main() -> None:

@@ -7,12 +7,16 @@ from typing import Annotated
 
 import typer
 
+from loadstone.cli import selftest
 from loadstone.cli.adhoc import plan_for
 from loadstone.cli.app import Json, out, print_json
 from loadstone.experiments.preflight import inspect
 from loadstone.model.errors import PreflightError
 
-EPILOG = "Examples: [bold]loadstone doctor[/], [bold]loadstone doctor studies/first-light.yaml[/]"
+EPILOG = (
+    "Examples: [bold]loadstone doctor[/], [bold]loadstone doctor studies/first-light.yaml[/], "
+    "[bold]loadstone doctor --driver[/]"
+)
 _MARKS = {"ok": "[green]ok[/]     ", "warning": "[yellow]warning[/]", "error": "[red]error[/]  "}
 
 
@@ -20,9 +24,16 @@ def command(
     what: Annotated[
         str, typer.Argument(metavar="[STUDY|APPLICATION]", help="What you want to run.")
     ] = "hotel-reservation",
+    driver: Annotated[
+        bool,
+        typer.Option("--driver", help="Test this machine as a load generator: lateness, rates, arrivals; a minute."),
+    ] = False,
     json: Json = False,
 ) -> None:
     """Look at what a study needs from this machine; changes nothing. Exit 3 if something is missing."""
+    if driver:
+        selftest.run(json)
+        return
     findings = inspect(plan_for(Path(what)))
     if json:
         print_json([finding.__dict__ for finding in findings])

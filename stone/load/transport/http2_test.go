@@ -132,10 +132,7 @@ func TestServersThatSpeakAnotherProtocol(t *testing.T) {
 		"":                   noAnswer,
 	} {
 		for _, protocol := range []string{HTTP2, GRPC} {
-			server := listen(t).each(func(conn net.Conn) {
-				_, _ = conn.Read(make([]byte, 4096))
-				_, _ = io.WriteString(conn, text)
-			})
+			server := listen(t).each(say(text))
 			_, err := dialer(t, plainly(protocol, server)).Dial(t.Context(), server.address())
 			expect(t, err, want)
 		}

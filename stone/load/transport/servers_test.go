@@ -191,6 +191,17 @@ func raw(t testing.TB, text string, keep bool) *counted {
 	})
 }
 
+// say answers whatever comes first with a text, and closes. It takes all that still comes: what is not read when a
+// connection is closed resets it, and the text may be lost.
+func say(text string) func(net.Conn) {
+	return func(conn net.Conn) {
+		_, _ = conn.Read(make([]byte, 4096))
+		_, _ = io.WriteString(conn, text)
+		_ = conn.(*net.TCPConn).CloseWrite()
+		_, _ = io.Copy(io.Discard, conn)
+	}
+}
+
 // drain reads one HTTP/1.1 request whole.
 func drain(reader *bufio.Reader) bool {
 	request, err := http.ReadRequest(reader)

@@ -72,12 +72,6 @@ func TestHandshakesThatFail(t *testing.T) {
 		change(c)
 		return c
 	}
-	garbage := func(text string) func(net.Conn) {
-		return func(conn net.Conn) {
-			_, _ = conn.Read(make([]byte, 4096))
-			_, _ = io.WriteString(conn, text)
-		}
-	}
 	for name, c := range map[string]struct {
 		server *counted
 		want   map[string]Error // by protocol
@@ -85,8 +79,8 @@ func TestHandshakesThatFail(t *testing.T) {
 		"no ALPN":       {shake(t, config(func(c *tls.Config) { c.NextProtos = nil })), map[string]Error{HTTP2: noHTTP2, GRPC: noHTTP2}},
 		"other ALPN":    {shake(t, config(func(c *tls.Config) { c.NextProtos = []string{"http/1.1"} })), map[string]Error{HTTP2: noHTTP2, GRPC: noHTTP2}},
 		"too old":       {shake(t, config(func(c *tls.Config) { c.MaxVersion = tls.VersionTLS11 })), nil},
-		"plain HTTP":    {listen(t).each(garbage("HTTP/1.1 400 Bad Request\r\n\r\n")), map[string]Error{HTTP1: notTLS, HTTP2: notTLS, GRPC: notTLS}},
-		"closes":        {listen(t).each(garbage("")), map[string]Error{HTTP1: shaken, HTTP2: shaken, GRPC: shaken}},
+		"plain HTTP":    {listen(t).each(say("HTTP/1.1 400 Bad Request\r\n\r\n")), map[string]Error{HTTP1: notTLS, HTTP2: notTLS, GRPC: notTLS}},
+		"closes":        {listen(t).each(say("")), map[string]Error{HTTP1: shaken, HTTP2: shaken, GRPC: shaken}},
 		"never answers": {listen(t).each(func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }), map[string]Error{HTTP1: Timeout, HTTP2: Timeout, GRPC: Timeout}},
 	} {
 		for _, k := range overTLS {

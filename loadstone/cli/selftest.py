@@ -1,0 +1,128 @@
+"""loadstone doctor --driver: how far can this machine be believed as a load generator?"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.table import Table
+
+from loadstone import plugins
+from loadstone.analysis.arrivals import dispersion, exponential_distance
+from loadstone.cli.app import err, out, print_json
+from loadstone.experiments.instrument import LATENESS_LEAST_MS, LATENESS_SHARE, SENT, faults
+from loadstone.infrastructure.base import Finding
+from loadstone.infrastructure.facts import host_facts
+from loadstone.model.cluster import Cluster
+from loadstone.model.errors import PreflightError
+from loadstone.workloads.base import DriverError
+from loadstone.workloads.selftest import Bench, climb, describe
+
+WINDOWS_S = (0.001, 0.01, 0.1)
+MOST_DISTANCE, MOST_CLUMPING, ARRIVALS_RATE = 0.035, 0.1, 2_000.0
+
+
+def run(json: bool) -> None:
+    """Measure for a minute, then say up to which rate results can be believed. Raises PreflightError if none can."""
+    client, worker = plugins.find("infrastructure", "local")(Cluster()).nodes()
+    disturbances = _disturbances(client.shared)
+    with tempfile.TemporaryDirectory(prefix="loadstone-") as folder:
+        bench = Bench(client.cpus, worker.cpus, Path(folder))
+        try:
+            rows = _measure(bench, quiet=json)
+            highest = max((row["rate"] for row in rows if not row["faults"]), default=0.0)
+            arrivals = _arrivals(bench, min(ARRIVALS_RATE, highest)) if highest else None
+        except DriverError as error:
+            raise PreflightError(f"the self-test could not be run: {error}") from None
+    if json:
+        print_json({
+            "highest_clean_rate": highest, "steps": rows, "arrivals": arrivals,
+            "disturbances": [finding.__dict__ for finding in disturbances],
+        })  # fmt: skip
+    else:
+        _show(rows, highest, arrivals, disturbances)
+    if not highest:
+        raise PreflightError(f"not even {rows[0]['rate']:,.0f} req/s are clean here: {rows[0]['faults'][0]}")
+
+
+def _measure(bench: Bench, quiet: bool) -> list[dict[str, Any]]:
+    rows = []
+    with bench.server() as target:
+        steps = climb(
+            lambda rate: bench.offer(target, rate),
+            lambda summary: list(faults(summary, None, LATENESS_LEAST_MS / 1000)),
+        )
+        for step in steps:
+            rows.append(describe(step))
+            if not quiet:
+                err.print(f"{step.rate:>9,.0f} req/s  {'; '.join(step.faults) or 'clean'}", markup=False)
+    return rows
+
+
+def _arrivals(bench: Bench, rate: float) -> dict[str, Any]:
+    at = np.array(bench.arrivals(rate))
+    return {
+        "rate": rate,
+        "ks_distance": exponential_distance(np.diff(at)),
+        "dispersion": {f"{window * 1000:g} ms": dispersion(at, window) for window in WINDOWS_S},
+    }
+
+
+def _show(rows: list[dict[str, Any]], highest: float, arrivals: dict[str, Any] | None, found: list[Finding]) -> None:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("req/s", "lateness P50", "P99", "CPU a request", "busiest thread", ""):
+        table.add_column(name, justify="left" if name == "" else "right")
+    for row in sorted(rows, key=lambda row: float(row["rate"])):
+        late = [f"{row[key]:.3f} ms" for key in ("lateness_p50_ms", "lateness_p99_ms")]
+        table.add_row(
+            f"{row['rate']:,.0f}", *late, f"{row['cpu_us_per_request']:.1f} us", f"{row['cpu_share']:.0%}",
+            "[red]not clean[/]" if row["faults"] else "[green]clean[/]",
+        )  # fmt: skip
+    out.print(table)
+    for sentence in in_words(rows, highest, arrivals):
+        out.print(sentence, markup=False)
+    for finding in found:
+        remedy = f"; {finding.remedy}" if finding.remedy else ""
+        out.print(f"! {finding.what}: {finding.message}{remedy}", markup=False)
+
+
+def in_words(rows: list[dict[str, Any]], highest: float, arrivals: dict[str, Any] | None) -> list[str]:
+    """What the test found, in sentences."""
+    if not highest or arrivals is None:
+        return []
+    found = []
+    more = "" if any(row["faults"] for row in rows) else " and more (nothing higher was tried)"
+    found.append(
+        f"Results can be believed up to about {highest:,.0f} req/s{more} with one load thread: there its own P99 "
+        f"lateness is within {LATENESS_LEAST_MS:g} ms, it sends {SENT:.1%} of its schedule, and it is not saturated."
+    )
+    found.append(
+        f"{LATENESS_LEAST_MS:g} ms is {LATENESS_SHARE:.0%} of a latency objective of "
+        f"{LATENESS_LEAST_MS / LATENESS_SHARE:g} ms; for shorter ones look at the P99 above."
+    )
+    clumped = [window for window, index in arrivals["dispersion"].items() if abs(index - 1) > MOST_CLUMPING]
+    good = arrivals["ks_distance"] <= MOST_DISTANCE and not clumped
+    listed = ", ".join(f"{index:.2f} over {window}" for window, index in arrivals["dispersion"].items())
+    verdict = "as they should be" if good else "NOT as they should be"
+    found.append(
+        f"Poisson arrivals at {arrivals['rate']:,.0f} req/s, by the server's clock: {verdict} "
+        f"(KS distance {arrivals['ks_distance']:.3f}, at most {MOST_DISTANCE}; "
+        f"dispersion {listed}, 1 +- {MOST_CLUMPING})."
+    )
+    return found
+
+
+def _disturbances(shared: bool) -> list[Finding]:
+    """What makes this machine a worse instrument than it could be."""
+    facts = host_facts()
+    found = [f for f in plugins.find("infrastructure", "local")(Cluster()).preflight() if f.level != "ok"]
+    if shared:
+        found.append(Finding("cores", "warning", "generator and server share the only core", "use a machine with two"))
+    if facts["governor"] not in ("performance", "absent"):
+        remedy = "cpupower frequency-set -g performance"
+        found.append(Finding("governor", "warning", f"{facts['governor']}: the processor's speed changes", remedy))
+    if facts["virtualised"] == "yes":
+        found.append(Finding("virtual machine", "warning", "other machines may use its cores", "repeat, and compare"))
+    return found

@@ -1,0 +1,129 @@
+"""A minute's test of this machine as a load generator, against a server that answers at once.
+
+Rates double until the generator is no longer clean, then the highest clean one is looked for between; a last run
+records when requests reached the server, by its kernel's clock.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from loadstone.infrastructure.binary import stone_binary
+from loadstone.model.load import Load
+from loadstone.model.slo import Slo
+from loadstone.model.workload import Operation, Workload
+from loadstone.workloads.base import DriverError, Offer
+from loadstone.workloads.process import child, stop
+from loadstone.workloads.stone import Stone
+
+FIRST_RATE, MOST_DOUBLINGS, REFINEMENTS = 500.0, 10, 3
+STEP_S, ARRIVALS_S = 3.0, 12.0
+_WORKLOAD = Workload(operations={"probe": Operation(path="/")})
+
+Measure = Callable[[float], dict[str, Any]]
+"""Offers a rate and returns the summary."""
+Clean = Callable[[dict[str, Any]], list[str]]
+"""Why the generator, in this run, was what was measured; empty where it was not."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One run at one rate."""
+
+    rate: float
+    summary: dict[str, Any]
+    faults: list[str]
+
+
+def climb(measure: Measure, faults: Clean) -> Iterator[Step]:
+    """Rates that double until one is not clean twice, then some between the last two; each as it was measured."""
+    good, bad = 0.0, None
+    rate = FIRST_RATE
+    for _ in range(MOST_DOUBLINGS):
+        step = _attempt(rate, measure, faults)
+        yield step
+        if step.faults:
+            bad = rate
+            break
+        good, rate = rate, rate * 2
+    if bad is None or good == 0:
+        return
+    for _ in range(REFINEMENTS):
+        step = _attempt(float(round((good * bad) ** 0.5)), measure, faults)
+        yield step
+        good, bad = (good, step.rate) if step.faults else (step.rate, bad)
+
+
+def _attempt(rate: float, measure: Measure, faults: Clean) -> Step:
+    """A rate that is not clean has a second chance: other programs may have been in the way."""
+    step = Step(rate, *_run(rate, measure, faults))
+    return Step(rate, *_run(rate, measure, faults)) if step.faults else step
+
+
+def _run(rate: float, measure: Measure, faults: Clean) -> tuple[dict[str, Any], list[str]]:
+    summary = measure(rate)
+    return summary, faults(summary)
+
+
+@dataclass(frozen=True)
+class Bench:
+    """The generator on some cores and the server on others; files go to ``folder``."""
+
+    generator_cpus: tuple[int, ...]
+    server_cpus: tuple[int, ...]
+    folder: Path
+
+    @contextmanager
+    def server(self) -> Iterator[str]:
+        """``stone echo``, as host:port; on leaving, when each request came is in ``stamps``."""
+        command = [str(stone_binary()), "echo", "--stamps", str(self.stamps)]
+        with child(command, self.server_cpus, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
+            assert process.stdout is not None
+            said = process.stdout.readline().strip()
+            if process.poll() is not None or ":" not in said:
+                raise DriverError(f"stone echo did not start: {said or 'it said nothing'}")
+            try:
+                yield said.split()[-1]
+            finally:
+                stop(process)
+
+    @property
+    def stamps(self) -> Path:
+        """Nanoseconds since 1970, one a line, in the order in which they were answered."""
+        return self.folder / "stamps"
+
+    def offer(self, target: str, rate: float, seconds: float = STEP_S) -> dict[str, Any]:
+        """The summary of one run."""
+        load = Load(rates=[rate], slo=Slo.model_validate({"p99": "1s"}))
+        offer = Offer(
+            targets=(target,), workload=_WORKLOAD, load=load, rate=rate, clients=None, warmup_s=0.5, duration_s=seconds,
+            seed=1, may_stop=False, cpus=self.generator_cpus, folder=self.folder,
+        )  # fmt: skip
+        return Stone().run(offer, lambda said: None)
+
+    def arrivals(self, rate: float) -> list[float]:
+        """When each request of a Poisson process came, in seconds from the first of the window."""
+        with self.server() as target:
+            summary = self.offer(target, rate, ARRIVALS_S)
+        stamps = sorted(int(line) for line in self.stamps.read_text().split())
+        measured = stamps[-summary["counts"]["sent"] :]
+        return [(stamp - measured[0]) / 1e9 for stamp in measured]
+
+
+def describe(step: Step) -> dict[str, Any]:
+    """A step as a row: rate, lateness in ms, CPU in us a request, busy share, and whether it was clean."""
+    generator, lateness = step.summary["generator"], step.summary["latency_ms"]["lateness"]
+    return {
+        "rate": step.rate,
+        "lateness_p50_ms": lateness["p50"],
+        "lateness_p99_ms": lateness["p99"],
+        "own_lateness_p99_ms": generator["own_lateness_p99_ms"],
+        "cpu_us_per_request": generator["cpu_us_per_request"],
+        "cpu_share": generator["cpu_share"],
+        "faults": step.faults,
+    }

@@ -1,0 +1,35 @@
+"""What loadstone doctor --driver says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from loadstone.cli.selftest import in_words
+
+
+def row(rate: float, *faults: str) -> dict[str, Any]:
+    return {"rate": rate, "faults": list(faults)}
+
+
+def arrivals(distance: float = 0.01, **dispersion: float) -> dict[str, Any]:
+    return {"rate": 2000.0, "ks_distance": distance, "dispersion": {"10 ms": 1.0} | dispersion}
+
+
+def test_the_limit_that_was_found() -> None:
+    first, budget, poisson = in_words([row(500), row(1000, "late")], 500.0, arrivals())
+    assert first.startswith("Results can be believed up to about 500 req/s with one load thread: ")
+    assert "latency objective of 10 ms" in budget
+    assert "2,000 req/s, by the server's clock: as they should be (KS distance 0.010" in poisson
+
+
+def test_no_limit_was_found() -> None:
+    assert "256,000 req/s and more (nothing higher was tried)" in in_words([row(256_000)], 256_000.0, arrivals())[0]
+
+
+def test_clumps_and_wrong_gaps_are_told() -> None:
+    for wrong in (arrivals(0.2), arrivals(**{"1 ms": 1.3})):
+        assert "NOT as they should be" in in_words([row(500)], 500.0, wrong)[-1]
+
+
+def test_nothing_can_be_said() -> None:
+    assert in_words([row(500, "late")], 0.0, None) == []

@@ -1,0 +1,74 @@
+"""The self-test of a machine as a load generator: how it climbs, and one real run of each of its parts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loadstone.workloads import selftest
+from loadstone.workloads.selftest import Bench, Step, climb, describe
+
+
+def climbed(clean: dict[float, list[bool]] | float) -> list[Step]:
+    """Climb a machine that is clean below a rate, or by the list of its attempts at each."""
+
+    def measure(rate: float) -> dict[str, Any]:
+        return {"rate": rate}
+
+    def faults(summary: dict[str, Any]) -> list[str]:
+        rate = summary["rate"]
+        good = rate <= clean if isinstance(clean, float) else clean[rate].pop(0)
+        return [] if good else ["late"]
+
+    return list(climb(measure, faults))
+
+
+def highest(steps: list[Step]) -> float:
+    return max((step.rate for step in steps if not step.faults), default=0)
+
+
+@pytest.mark.parametrize("capacity", [500.0, 3_000.0, 47_000.0, 200_000.0])
+def test_it_finds_the_highest_clean_rate_from_below(capacity: float) -> None:
+    steps = climbed(capacity)
+    assert highest(steps) <= capacity < highest(steps) * 1.1
+    assert len(steps) <= selftest.MOST_DOUBLINGS + selftest.REFINEMENTS
+
+
+def test_a_machine_without_limit_ends_the_climb() -> None:
+    steps = climbed(1e12)
+    assert [step.rate for step in steps] == [500.0 * 2**k for k in range(selftest.MOST_DOUBLINGS)]
+
+
+def test_nothing_is_clean_on_a_hopeless_machine() -> None:
+    assert [step.rate for step in climbed(0.0)] == [500.0]
+
+
+def test_one_disturbance_is_forgiven_and_two_are_not() -> None:
+    assert highest(climbed({500.0: [False, True], 1000.0: [False, False]} | _never(500, 1000))) == 500
+    assert highest(climbed({500.0: [False, False]})) == 0
+
+
+def _never(low: float, high: float) -> dict[float, list[bool]]:
+    """The refinements between two rates all fail."""
+    rates = {}
+    for _ in range(selftest.REFINEMENTS):
+        high = float(round((low * high) ** 0.5))
+        rates[high] = [False, False]
+    return rates
+
+
+def test_a_real_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(selftest, "ARRIVALS_S", 0.5)
+    bench = Bench((), (), tmp_path)
+    with bench.server() as target:
+        summary = bench.offer(target, 200.0, 0.5)
+    assert summary["counts"]["completed"] == summary["counts"]["offered"] > 50
+    row = describe(Step(200.0, summary, []))
+    assert row["cpu_us_per_request"] > 0
+    assert row["lateness_p50_ms"] <= row["lateness_p99_ms"]
+    at = bench.arrivals(200.0)
+    assert len(at) > 50
+    assert at[0] == 0
+    assert at == sorted(at)
