@@ -21,32 +21,24 @@ const window = 1 << 20
 type rpc struct {
 	dialer *Dialer
 	link   *link
-	conn   *grpc.ClientConn // nil with a connection for each call
-	ended  context.Context  // done once the caller is closed
-	end    context.CancelFunc
+	conn   *grpc.ClientConn
 }
 
 func dialGRPC(ctx context.Context, d *Dialer, address string) (Caller, error) {
 	c := &rpc{dialer: d, link: &link{connector: d.connector(address)}}
-	c.ended, c.end = context.WithCancel(context.Background())
-	conn, err := c.connect(ctx)
-	if err != nil {
+	if err := c.connect(ctx); err != nil {
 		return nil, err
 	}
-	if err = d.schema.learn(ctx, reflect(conn)); err != nil {
-		_ = conn.Close()
+	if err := d.schema.learn(ctx, reflect(c.conn)); err != nil {
+		_ = c.Close()
 		return nil, grpcFailure(err)
 	}
-	if d.settings.NewPerRequest {
-		return c, conn.Close() // it was to see whether one can be made
-	}
-	c.conn = conn
 	return c, nil
 }
 
 // connect makes a connection and waits until it is there.
-func (c *rpc) connect(ctx context.Context) (*grpc.ClientConn, error) {
-	conn, err := grpc.NewClient("passthrough:///"+c.link.connector.address,
+func (c *rpc) connect(ctx context.Context) (err error) {
+	c.conn, err = grpc.NewClient("passthrough:///"+c.link.connector.address,
 		grpc.WithContextDialer(c.link.connect), grpc.WithTransportCredentials(c.link), grpc.WithAuthority(c.dialer.host),
 		grpc.WithNoProxy(), grpc.WithDisableServiceConfig(), grpc.WithDisableHealthCheck(), grpc.WithDisableRetry(),
 		grpc.WithIdleTimeout(0), grpc.WithStaticStreamWindowSize(window), grpc.WithStaticConnWindowSize(window),
@@ -55,24 +47,24 @@ func (c *rpc) connect(ctx context.Context) (*grpc.ClientConn, error) {
 			Backoff: backoff.Config{BaseDelay: 10 * time.Millisecond, Multiplier: 2, Jitter: 0.2, MaxDelay: 100 * time.Millisecond}}),
 	)
 	if err != nil {
-		return nil, because(err)
+		return because(err)
 	}
-	conn.Connect()
-	for state := conn.GetState(); state != connectivity.Ready; state = conn.GetState() {
+	c.conn.Connect()
+	for state := c.conn.GetState(); state != connectivity.Ready; state = c.conn.GetState() {
 		switch {
 		case state == connectivity.TransientFailure:
 			if err = c.link.last(); err == nil {
 				err = notHTTP2
 			}
-		case !conn.WaitForStateChange(ctx, state):
+		case !c.conn.WaitForStateChange(ctx, state):
 			err = because(ctx.Err())
 		}
 		if err != nil {
-			_ = conn.Close()
-			return nil, err
+			_ = c.conn.Close()
+			return err
 		}
 	}
-	return conn, nil
+	return nil
 }
 
 // Call sends the message that the request's body describes to the method that its path names.
@@ -81,32 +73,14 @@ func (c *rpc) Call(ctx context.Context, request []byte) (answer Answer, err erro
 	if err != nil {
 		return Answer{Detail: err.Error()}, noMessage
 	}
-	if conn := c.conn; conn != nil {
-		answer, err = c.invoke(ctx, conn, ready)
-	} else {
-		answer, err = c.callAlone(ctx, ready)
-	}
+	answer, err = c.invoke(ctx, ready)
 	if err != nil {
 		answer.Detail, err = err.Error(), KindOf(err)
 	}
 	return answer, err
 }
 
-// callAlone makes a connection for one call.
-func (c *rpc) callAlone(ctx context.Context, ready prepared) (Answer, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(c.ended, cancel)()
-	alone := &rpc{dialer: c.dialer, link: &link{connector: c.link.connector}}
-	conn, err := alone.connect(ctx)
-	if err != nil {
-		return Answer{}, err
-	}
-	defer conn.Close()
-	return alone.invoke(ctx, conn, ready)
-}
-
-func (c *rpc) invoke(ctx context.Context, conn *grpc.ClientConn, ready prepared) (answer Answer, err error) {
+func (c *rpc) invoke(ctx context.Context, ready prepared) (answer Answer, err error) {
 	got := reply{whole: c.dialer.settings.Limit > 0}
 	var header, trailer metadata.MD
 	options := []grpc.CallOption{grpc.ForceCodecV2(wire{})}
@@ -116,7 +90,7 @@ func (c *rpc) invoke(ctx context.Context, conn *grpc.ClientConn, ready prepared)
 	if len(ready.metadata) > 0 {
 		ctx = metadata.NewOutgoingContext(ctx, ready.metadata)
 	}
-	err = conn.Invoke(ctx, ready.method.path, ready.message, &got, options...)
+	err = c.conn.Invoke(ctx, ready.method.path, ready.message, &got, options...)
 	if answer.Size = int64(got.size); got.whole {
 		answer.Header = headerLines(http.Header(metadata.Join(header, trailer)))
 	}
@@ -147,12 +121,7 @@ func ended(ctx context.Context) error {
 	return ctx.Err()
 }
 
-func (c *rpc) Close() error {
-	if c.end(); c.conn != nil {
-		return c.conn.Close()
-	}
-	return nil
-}
+func (c *rpc) Close() error { return c.conn.Close() }
 
 // statusNames are the codes of gRPC as kinds of failure.
 var statusNames = func() (names [17]Error) {

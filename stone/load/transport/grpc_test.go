@@ -94,39 +94,36 @@ func TestGRPC(t *testing.T) {
 	t.Parallel()
 	for _, scheme := range []string{"http", "https"} {
 		for _, telling := range bothWay {
-			for _, alone := range []bool{false, true} {
-				t.Run(fmt.Sprint(scheme, " ", telling, " ", alone), func(t *testing.T) {
-					t.Parallel()
-					site := rpcSite(t, scheme, telling, mirror)
-					site.settings.NewPerRequest = alone
-					site.settings.Target = scheme + "://hotel.test"
-					if scheme == "https" {
-						site.settings.TLS.ServerName = "127.0.0.1"
+			t.Run(scheme+" "+telling, func(t *testing.T) {
+				t.Parallel()
+				site := rpcSite(t, scheme, telling, mirror)
+				site.settings.Target = scheme + "://hotel.test"
+				if scheme == "https" {
+					site.settings.TLS.ServerName = "127.0.0.1"
+				}
+				if telling == "none" {
+					site.settings.Descriptors = descriptors(t)
+				}
+				caller := site.dial(t)
+				request := render("POST", nearby, `{"lat": 1.5, "lon": -2, "in_date": "2015-04-09"}`, "X-Token: a", "X-Token: b", "X-Raw-Bin: AAE=", "Connection: close")
+				for range 2 {
+					answer := ask(t, caller, request)
+					var got struct{ HotelIds []string }
+					if err := json.Unmarshal(answer.Body, &got); err != nil {
+						t.Fatalf("%v: %s", err, answer.Body)
 					}
-					if telling == "none" {
-						site.settings.Descriptors = descriptors(t)
+					if want := []string{"1.5 -2 2015-04-09", "[a b] [\x00\x01] [hotel.test] [] [] []"}; !slices.Equal(got.HotelIds, want) {
+						t.Errorf("%q, want %q", got.HotelIds, want)
 					}
-					caller := site.dial(t)
-					request := render("POST", nearby, `{"lat": 1.5, "lon": -2, "in_date": "2015-04-09"}`, "X-Token: a", "X-Token: b", "X-Raw-Bin: AAE=", "Connection: close")
-					for range 2 {
-						answer := ask(t, caller, request)
-						var got struct{ HotelIds []string }
-						if err := json.Unmarshal(answer.Body, &got); err != nil {
-							t.Fatalf("%v: %s", err, answer.Body)
-						}
-						if want := []string{"1.5 -2 2015-04-09", "[a b] [\x00\x01] [hotel.test] [] [] []"}; !slices.Equal(got.HotelIds, want) {
-							t.Errorf("%q, want %q", got.HotelIds, want)
-						}
-						if answer.Status != 200 || answer.Size == 0 || !strings.Contains(string(answer.Header), "x-seen: yes\r\n") ||
-							!strings.Contains(string(answer.Header), "x-cost: 7\r\n") {
-							t.Errorf("%+v", answer)
-						}
+					if answer.Status != 200 || answer.Size == 0 || !strings.Contains(string(answer.Header), "x-seen: yes\r\n") ||
+						!strings.Contains(string(answer.Header), "x-cost: 7\r\n") {
+						t.Errorf("%+v", answer)
 					}
-					if n := site.accepted(); !alone && n != 1 || alone && n != 3 {
-						t.Errorf("%d connections", n)
-					}
-				})
-			}
+				}
+				if n := site.accepted(); n != 1 {
+					t.Errorf("%d connections", n)
+				}
+			})
 		}
 	}
 }
@@ -215,34 +212,29 @@ func TestGRPCStatus(t *testing.T) {
 
 func TestGRPCDeadlineAndClose(t *testing.T) {
 	t.Parallel()
-	for _, alone := range []bool{false, true} {
-		asked := make(chan struct{}, 1)
-		site := rpcSite(t, "http", bothWay[0], func(ctx context.Context, r *hotelpb.SearchRequest) (*hotelpb.HotelIds, error) {
-			if r.Lat > 0 {
-				asked <- struct{}{}
-				<-ctx.Done()
-			}
-			return &hotelpb.HotelIds{}, nil
-		})
-		site.settings.NewPerRequest = alone
-		caller := site.dial(t)
-		_, err := within(t, caller, 100*time.Millisecond, render("POST", nearby, `{"lat": 1}`))
-		expect(t, err, Timeout)
-		ask(t, caller, render("POST", nearby, "{}"))
-		for len(asked) > 0 {
-			<-asked
+	asked := make(chan struct{}, 2)
+	site := rpcSite(t, "http", bothWay[0], func(ctx context.Context, r *hotelpb.SearchRequest) (*hotelpb.HotelIds, error) {
+		if r.Lat > 0 {
+			asked <- struct{}{}
+			<-ctx.Done()
 		}
-		failed := make(chan error)
-		go func() {
-			_, err := caller.Call(context.Background(), render("POST", nearby, `{"lat": 1}`))
-			failed <- err
-		}()
+		return &hotelpb.HotelIds{}, nil
+	})
+	caller := site.dial(t)
+	_, err := within(t, caller, 100*time.Millisecond, render("POST", nearby, `{"lat": 1}`))
+	expect(t, err, Timeout)
+	ask(t, caller, render("POST", nearby, "{}"))
+	for len(asked) > 0 {
 		<-asked
-		_ = caller.Close()
-		if kind := KindOf(<-failed); kind != "grpc Canceled" && kind != Cancelled {
-			t.Errorf("%q", kind)
-		}
 	}
+	failed := make(chan error)
+	go func() {
+		_, err := caller.Call(context.Background(), render("POST", nearby, `{"lat": 1}`))
+		failed <- err
+	}()
+	<-asked
+	_ = caller.Close()
+	expect(t, <-failed, "grpc Canceled")
 }
 
 // Calls share one connection; beyond the server's limit of streams they wait.

@@ -42,9 +42,6 @@ func dialHTTP2(ctx context.Context, d *Dialer, address string) (Caller, error) {
 	if err != nil {
 		return nil, err
 	}
-	if d.settings.NewPerRequest {
-		return c, conn.Close() // it was to see whether one can be made
-	}
 	c.live = conn
 	return c, nil
 }
@@ -82,13 +79,9 @@ func (c *http2) Call(ctx context.Context, request []byte) (answer Answer, err er
 		return answer, KindOf(err)
 	}
 	parsed = parsed.WithContext(ctx)
-	if c.dialer.settings.NewPerRequest {
-		answer, err = c.callAlone(parsed, body)
-	} else {
-		answer, err = c.callShared(parsed, body)
-		for n := 1; n < tries && err != nil && notTaken(err); n++ {
-			answer, err = c.callShared(parsed, body)
-		}
+	answer, err = c.over(parsed, body)
+	for n := 1; n < tries && err != nil && notTaken(err); n++ {
+		answer, err = c.over(parsed, body)
 	}
 	if err != nil {
 		answer.Detail, err = err.Error(), KindOf(err)
@@ -96,8 +89,8 @@ func (c *http2) Call(ctx context.Context, request []byte) (answer Answer, err er
 	return answer, err
 }
 
-// callShared uses the caller's connection.
-func (c *http2) callShared(request *http.Request, body []byte) (Answer, error) {
+// over sends the request over the connection that there is now.
+func (c *http2) over(request *http.Request, body []byte) (Answer, error) {
 	conn, err := c.connection(request.Context())
 	if err != nil {
 		return Answer{}, err
@@ -107,19 +100,6 @@ func (c *http2) callShared(request *http.Request, body []byte) (Answer, error) {
 		c.retire(conn)
 	}
 	return answer, err
-}
-
-// callAlone makes a connection for one call.
-func (c *http2) callAlone(request *http.Request, body []byte) (Answer, error) {
-	ctx, cancel := context.WithCancel(request.Context())
-	defer cancel()
-	defer context.AfterFunc(c.ended, cancel)()
-	conn, err := c.dial(ctx)
-	if err != nil {
-		return Answer{}, err
-	}
-	defer conn.Close()
-	return c.exchange(conn, request.WithContext(ctx), body)
 }
 
 func (c *http2) exchange(conn *http.ClientConn, request *http.Request, body []byte) (answer Answer, err error) {

@@ -29,7 +29,7 @@ type Settings struct {
 	TLS           TLS           // with https only
 	Descriptors   string        // gRPC: path of a FileDescriptorSet; empty: ask the server (reflection)
 	Timeout       time.Duration // for making a connection, more than 0; a call's own is its context's deadline
-	NewPerRequest bool          // a connection for each call, which counts its set-up
+	NewPerRequest bool          // HTTP/1.1: a connection for each call, which counts its set-up
 	Limit         int64         // bytes of a body to keep, the rest is counted; 0: keep neither body nor header
 }
 
@@ -88,6 +88,8 @@ func New(settings Settings) (*Dialer, error) {
 		return nil, fmt.Errorf("protocol: %q is not known; give %s, %s or %s", settings.Protocol, HTTP1, HTTP2, GRPC)
 	}
 	switch {
+	case settings.Protocol != HTTP1 && settings.NewPerRequest:
+		return nil, fmt.Errorf("protocol: %s has many calls on a connection; only %s has a new one for each", settings.Protocol, HTTP1)
 	case settings.Protocol != GRPC && settings.Descriptors != "":
 		return nil, fmt.Errorf("descriptors: %s has none; leave them out, or give protocol %s", settings.Protocol, GRPC)
 	case target.Scheme == "https":
