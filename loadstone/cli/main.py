@@ -9,11 +9,11 @@ import traceback
 
 import typer
 
-from loadstone.cli import doctor, down, export, plan, render, report, run, status, up, validate
+from loadstone.cli import doctor, down, export, load, plan, render, report, run, status, up, validate
 from loadstone.cli.app import app, err
 from loadstone.model.errors import Interrupted, LoadstoneError
 
-VERBS = (validate, plan, doctor, up, down, run, status, report, render, export)
+VERBS = (validate, plan, doctor, up, down, run, load, status, report, render, export)
 for verb in VERBS:
     app.command(verb.__name__.rpartition(".")[2], epilog=verb.EPILOG)(verb.command)
 
@@ -43,6 +43,7 @@ def run_command(arguments: list[str]) -> int:
     except Exception as error:
         with tempfile.NamedTemporaryFile("w", prefix="loadstone-", suffix=".log", delete=False) as log:
             traceback.print_exc(file=log)
-        err.print(f"[bold red]unexpected error:[/] {type(error).__name__}: {error}", markup=True)
+        err.print("[bold red]unexpected error:[/] ", end="")
+        err.print(f"{type(error).__name__}: {error}", markup=False)
         err.print(f"  this is a defect of Loadstone; its details are in {log.name}", markup=False)
         return 1

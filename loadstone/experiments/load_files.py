@@ -12,7 +12,7 @@ from loadstone.model.arrival import Replay
 from loadstone.model.base import Model
 from loadstone.model.document import Document
 from loadstone.model.errors import InputError
-from loadstone.model.load import SCRIPT
+from loadstone.model.load import SCRIPT, Load
 from loadstone.model.study import Study
 
 
@@ -31,19 +31,18 @@ def scripts(document: Document, study: Study, folder: Path) -> dict[str, Path]:
     return found
 
 
-def resolve(document: Document, study: Study, folder: Path) -> tuple[Study, dict[str, str]]:
-    """The study with the paths in ``load`` made absolute, and each file's digest by its path."""
-    load, digests = study.load, {}
-    for place, given in _paths(study):
+def resolve(document: Document, load: Load, folder: Path) -> tuple[Load, dict[str, str]]:
+    """The ``load`` of a document with its paths made absolute, and each file's digest by its path."""
+    resolved, digests = load, {}
+    for place, given in _paths(load):
         file = _there(document, ("load", *place), folder / given)
         digests[str(file)] = digest(file)
-        load = _replaced(load, place, str(file))
-    return study.model_copy(update={"load": load}), digests
+        resolved = _replaced(resolved, place, str(file))
+    return resolved, digests
 
 
-def _paths(study: Study) -> Iterator[tuple[tuple[str, ...], str]]:
+def _paths(load: Load) -> Iterator[tuple[tuple[str, ...], str]]:
     """Where ``load`` names a file, and what it says there."""
-    load = study.load
     if load.tls is not None and load.tls.ca is not None:
         yield ("tls", "ca"), load.tls.ca
     if load.descriptors is not None:

@@ -67,7 +67,8 @@ def make_plan(document: Document) -> Plan:
             raise
         raise InputError([document.problem(("application",), str(error))]) from None
     document.check([*_findings(study, loaded.application), *expressible.findings(study, loaded.application)])
-    study, files = load_files.resolve(document, study, folder)
+    load, files = load_files.resolve(document, study.load, folder)
+    study = study.model_copy(update={"load": load})
     scripts = load_files.scripts(document, study, folder)
     treatments = tuple(
         Treatment(

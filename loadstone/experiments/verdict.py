@@ -81,9 +81,10 @@ def _broken_promises(summary: Mapping[str, Any], slo: Slo) -> Iterator[str]:
     counted = summary["violations"] is not None
     if counted:
         share, allowed = summary["violations"] / _asked(summary), 1 - percentile / 100
+        requests = "requests" if instrument.is_closed(summary) else "scheduled requests"
         if share > allowed * (1 + 1e-9):
             yield (
-                f"{share:.2%} of scheduled requests ({summary['violations']} of {_asked(summary):.0f}) "
+                f"{share:.2%} of {requests} ({summary['violations']} of {_asked(summary):.0f}) "
                 f"failed or took longer than {limit:g} ms; {allowed * 100:.4g} % are allowed"
             )
     for other, other_limit in sorted(slo.limits.items()):

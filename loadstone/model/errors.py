@@ -57,6 +57,12 @@ class TrialsInvalid(LoadstoneError):
     exit_code = 4
 
 
+class NotHeld(LoadstoneError):
+    """An objective that was given as a gate was not held."""
+
+    exit_code = 5
+
+
 class Interrupted(LoadstoneError):
     """Stopped by the user or a signal; finished trials are kept and the run can be resumed."""
 

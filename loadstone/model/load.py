@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from loadstone.model.arrival import Arrival, Process, Replay
+from loadstone.model.arrival import Arrival, Process, Replay, shape_seconds
 from loadstone.model.base import Finding, Matches, Model
 from loadstone.model.slo import Slo, key_of
 from loadstone.model.units import Duration, Pause, Share, format_seconds, format_share
@@ -133,12 +133,17 @@ class Load(Model):
     script: Script | None = None
     """Arguments and environment of a Lua workload."""
     workers: list[Address] = []
-    """Further machines that generate a part of the load each (``stone load --worker`` runs there)."""
+    """Machines that generate a share of the load each, instead of this one: where ``stone worker`` listens."""
 
     def findings(self) -> Iterator[Finding]:
         yield from self._how_much()
+        yield from self.contradictions()
+
+    def contradictions(self) -> Iterator[Finding]:
+        """What does not go together, however much is offered."""
         if isinstance(self.arrival, Process):
             yield from ((("arrival", *path), text) for path, text in self.arrival.findings())
+        yield from self._wrong_in_a_closed_loop()
         yield from self._wrong_connections()
         for name in ("capacity", "closed", "tls"):
             if (part := getattr(self, name)) is not None:
@@ -152,6 +157,19 @@ class Load(Model):
                 if limit >= self.timeout * 1000:
                     text = f"{format_seconds(limit / 1000)} is not below load.timeout, {format_seconds(self.timeout)}"
                     yield (*where, key_of(percentile)), text + "; raise the timeout"
+
+    def misfits(self, window: float) -> Iterator[Finding]:
+        """What does not fit trials of ``window`` seconds."""
+        shape = shape_seconds(self.arrival)
+        if shape is None:
+            return
+        if abs(shape - window) > 1e-6:
+            text = f"its phases last {format_seconds(shape)} together, and trial.duration is {format_seconds(window)}"
+            yield ("arrival", "shape"), f"{text}; make them equal"
+        elif self.capacity is not None and self.capacity.bracket_duration < window:
+            short = format_seconds(self.capacity.bracket_duration)
+            text = f"{short} is shorter than the shape of the arrivals, {format_seconds(shape)}"
+            yield ("capacity", "bracket_duration"), f"{text}; every trial needs the whole of it"
 
     def _how_much(self) -> Iterator[Finding]:
         given = [name for name in ("rates", "capacity", "closed") if getattr(self, name) is not None]
@@ -174,6 +192,8 @@ class Load(Model):
         for index, rate in enumerate(self.rates or []):
             if rate in (self.rates or [])[:index]:
                 yield ("rates", index), f"{rate:g} is given twice; use trial.repetitions to repeat"
+
+    def _wrong_in_a_closed_loop(self) -> Iterator[Finding]:
         if self.closed is not None:
             for name, why in _NOT_IN_A_CLOSED_LOOP.items():
                 if name in self.model_fields_set:

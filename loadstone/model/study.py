@@ -9,7 +9,6 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, ValidationError, field_validator
 
 from loadstone.model.application import Resources
-from loadstone.model.arrival import shape_seconds
 from loadstone.model.base import Finding, Matches, Model, did_you_mean
 from loadstone.model.cluster import Cluster
 from loadstone.model.load import Load
@@ -102,7 +101,8 @@ class Study(Settings):
         """Contradictions in the file itself; what needs the application or adapters is checked by the plan."""
         for path, text in self.load.findings():
             yield ("load", *path), text
-        yield from self._wrong_shape()
+        for path, text in self.load.misfits(self.trial.duration):
+            yield ("load", *path), text
         yield from self._wrong_factors()
         yield from self._wrong_exceptions()
         if self.load.capacity is not None:
@@ -110,18 +110,6 @@ class Study(Settings):
             if self.trial.duration < 2 * latency:
                 text = f"{format_seconds(self.trial.duration)} is shorter than twice the SLO's latency"
                 yield ("trial", "duration"), f"{text}, {format_seconds(latency)}; measure longer"
-
-    def _wrong_shape(self) -> Iterator[Finding]:
-        shape, window = shape_seconds(self.load.arrival), self.trial.duration
-        if shape is None:
-            return
-        if abs(shape - window) > 1e-6:
-            text = f"its phases last {format_seconds(shape)} together, and trial.duration is {format_seconds(window)}"
-            yield ("load", "arrival", "shape"), f"{text}; make them equal"
-        elif self.load.capacity is not None and self.load.capacity.bracket_duration < window:
-            short = format_seconds(self.load.capacity.bracket_duration)
-            text = f"{short} is shorter than the shape of the arrivals, {format_seconds(shape)}"
-            yield ("load", "capacity", "bracket_duration"), f"{text}; every trial needs the whole of it"
 
     def _wrong_factors(self) -> Iterator[Finding]:
         names = list(Settings.model_fields)

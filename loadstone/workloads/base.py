@@ -40,6 +40,8 @@ class Offer:
     """The cores to run on; all where empty."""
     folder: Path
     """Where the driver's files go; it exists."""
+    script_path: str = ""
+    """Of the URL that a script is run against: ``/api`` of ``http://host/api``."""
     metrics: str | None = None
     """``host:port`` to serve Prometheus metrics on while it runs."""
 

@@ -38,7 +38,8 @@ def load_plan(offer: Offer) -> dict[str, Any]:
         "drain_s": load.drain or load.timeout,
         "seed": offer.seed,
         "wait": load.wait,
-        "cpus": list(offer.cpus),
+        # Workers on other machines have cores of their own.
+        "cpus": [] if load.workers else list(offer.cpus),
         **_requests(offer),
     }
     if load.record_requests:
@@ -73,7 +74,8 @@ def _requests(offer: Offer) -> dict[str, Any]:
     if isinstance(offer.workload, Path):
         given = offer.load.script
         arguments, environment = (given.arguments, given.environment) if given is not None else ([], {})
-        return {"script": {"path": str(offer.workload), "args": arguments, "env": environment}}
+        script = {"path": str(offer.workload), "args": arguments, "env": environment}
+        return {"script": script | ({"url_path": offer.script_path} if offer.script_path else {})}
     return {"operations": [operation_plan(name, one) for name, one in offer.workload.operations.items()]}
 
 
@@ -95,6 +97,8 @@ class Stone(Driver):
         plan_file = offer.folder / "load.json"
         plan_file.write_text(json.dumps(load_plan(offer), indent=1))
         command = [str(stone_binary()), "load", "--plan", str(plan_file), "--out", str(offer.folder), "--progress"]
+        if offer.load.workers:
+            command += ["--workers", ",".join(offer.load.workers)]
         # It binds its own threads to the cores; what it does beside sending may run elsewhere.
         with (
             tempfile.TemporaryFile("w+") as said,

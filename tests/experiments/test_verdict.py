@@ -162,7 +162,7 @@ CASES: list[tuple[str, dict[str, Any], str, list[str]]] = [
         "a closed loop counts violations of what was sent",
         {"loop": "closed", "planned": 0, "violations": 101},
         "not held",
-        ["1.01% of scheduled requests (101 of 10000)"],
+        ["1.01% of requests (101 of 10000)"],
     ),
     (
         "a closed loop whose generator slept longer than its clients thought",

@@ -125,6 +125,17 @@ def test_what_k6_says() -> None:
     assert (bad.completed, bad.errors, bad.timeouts, bad.sent) == (108, 27, 22, 157)
 
 
+def test_what_oha_says() -> None:
+    said = told(Oha(), "oha.json")
+    assert (said.loop, said.completed, said.sent, said.in_flight) == ("open", 799, 799, 0)
+    assert said.service is None and said.intended is not None
+    assert said.intended["p99"] == pytest.approx(3.05144) and said.intended["max"] == pytest.approx(4.947656)
+    bad = told(Oha(), "oha-errors.json", closed())
+    assert (bad.loop, bad.completed, bad.errors, bad.timeouts, bad.in_flight) == ("closed", 141, 37, 23, 8)
+    assert bad.kinds == {"status 500": 35, "connection closed before message completed": 2}
+    assert bad.intended is None and bad.service is not None
+
+
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
 @pytest.mark.parametrize("said", ["", "Killed", "{}", '{"metrics": 3}', "  12 requests in a while"])
 def test_what_is_no_result_is_a_failure_of_the_tool(tool: External, said: str) -> None:
@@ -142,6 +153,9 @@ def test_the_command_lines(tmp_path: Path) -> None:
         *["hey", "-z", "2.5s", "-c", "8", "-t", "2", "-q", "50", "-m", "GET", *header, url]
     ]
     assert Hey().command("hey", closed(), 2.0)[7:9] == ["-m", "GET"]
+    oha = Oha().command("oha", offer(), 2.5)
+    assert oha[:6] == ["oha", "--no-tui", "--output-format", "json", "-z", "2.5s"]
+    assert oha[12:15] == ["-q", "400", "--latency-correction"] and oha[-1] == url
     (tmp_path / "x.lua").write_text("")
     load = Load.model_validate(
         {"closed": {"clients": [8]}, "script": {"arguments": ["a", "b"], "environment": {"K": "v"}}}

@@ -1,0 +1,160 @@
+"""What ``loadstone load`` is asked for: arguments and options as an offer, every mistake named as the option it is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import SplitResult, urlsplit
+
+import yaml
+
+from loadstone.applications import catalogue
+from loadstone.experiments import load_files
+from loadstone.model.base import Finding, Model, did_you_mean
+from loadstone.model.document import Document
+from loadstone.model.errors import InputError
+from loadstone.model.load import SCRIPT, Load
+from loadstone.model.study import TrialSettings
+from loadstone.model.workload import Workload
+
+_PORTS = {"http": 80, "https": 443}
+_OPTIONS = {"rates": "rate", "record_requests": "requests", "tls": "insecure", "headers": "header"}
+_INNER = ("think", "ca", "insecure", "method", "headers", "body", "path")
+"""Keys below others that are options of their own."""
+_IN_A_STUDY = {
+    "load.timeout": "--timeout",
+    "trial.duration": "--duration",
+    "; paths are relative to the study file": "",
+}
+"""What messages name that were written for a study file."""
+
+
+class Asked(Model):
+    """The options that a study has as keys, checked by its models."""
+
+    load: Load
+    trial: TrialSettings
+
+    def findings(self) -> Iterator[Finding]:
+        yield from ((("load", *path), text) for path, text in self.load.contradictions())
+        yield from ((("load", *path), text) for path, text in self.load.misfits(self.trial.duration))
+
+
+def settings(load: dict[str, Any], trial: dict[str, Any]) -> Asked:
+    """The options, checked; what is None was not given. Raises InputError naming the options."""
+    given = [{key: value for key, value in part.items() if value is not None} for part in (load, trial)]
+    document = Document(yaml.safe_dump({"load": given[0], "trial": given[1]}), "")
+    try:
+        asked = document.parse(Asked)
+        found, _ = load_files.resolve(document, asked.load, Path())
+    except InputError as error:
+        raise _as_options(error) from None
+    return asked.model_copy(update={"load": found})
+
+
+def value(option: str, text: str | None) -> Any:
+    """A value that may be more than a word, written as in a study file."""
+    if text is None:
+        return None
+    try:
+        return Document(f"value: {text}", option).data["value"]
+    except InputError as error:
+        raise InputError(f"{option} {text!r}: {error.problems[0].message}") from None
+
+
+def objective(texts: list[str] | None) -> dict[str, str] | None:
+    """``p99=200ms`` or ``p50=20ms,p99=200ms`` as a study has it."""
+    pairs = [pair.strip().partition("=") for text in texts or [] for pair in text.split(",")]
+    if wrong := next((key for key, equals, _ in pairs if not equals), None):
+        raise InputError(f"--slo {wrong!r}: write a percentile and its limit, for example p99=200ms")
+    return {key: limit for key, _, limit in pairs} or None
+
+
+def target(text: str | None, what: str) -> SplitResult:
+    """Where requests go; raises InputError where it is no address."""
+    if text is None:
+        raise InputError(f"where does {what} go to? give its target, for example http://127.0.0.1:8080")
+    try:
+        url = urlsplit(text)
+        port = url.port
+    except ValueError as error:
+        raise InputError(f"{text!r} is not an address: {error}") from None
+    if url.scheme not in _PORTS or not url.hostname or port == 0:
+        raise InputError(f"{text!r} is not an address; write it like http://127.0.0.1:8080")
+    if url.username is not None or url.fragment:
+        raise InputError(f"{text!r}: an address has no user and no '#'; a user goes into --header 'Authorization: ...'")
+    return url
+
+
+def address(url: SplitResult) -> str:
+    """``host:port``."""
+    host = f"[{url.hostname}]" if ":" in (url.hostname or "") else url.hostname
+    return f"{host}:{url.port or _PORTS[url.scheme]}"
+
+
+def workload(what: str, request: dict[str, Any]) -> Workload | Path:
+    """What is sent: always the same request, a script's, or an application's workload."""
+    given = {key: value for key, value in request.items() if value}
+    if is_url(what):
+        return _one_request(urlsplit(what), given)
+    if given:
+        options = ", ".join(f"--{key.rstrip('s')}" for key in given)
+        raise InputError(f"{options}: only for a URL; {what} makes its own requests")
+    if what.endswith(SCRIPT):
+        if not Path(what).is_file():
+            raise InputError(f"{what}: there is no such script")
+        return Path(what).resolve()
+    return _of_application(what)
+
+
+def is_url(what: str) -> bool:
+    """Whether what is to be sent is given by its address."""
+    return what.startswith(tuple(f"{scheme}://" for scheme in _PORTS))
+
+
+def _one_request(url: SplitResult, given: dict[str, Any]) -> Workload:
+    path = (url.path or "/") + (f"?{url.query}" if url.query else "")
+    name = re.sub(r"[^A-Za-z0-9_:/-]", "-", url.path) or "/"
+    method = given.get("method", "POST" if "body" in given else "GET")
+    document = Document(yaml.safe_dump({"operations": {name: {**given, "method": method, "path": path}}}), "")
+    try:
+        return document.parse(Workload)
+    except InputError as error:
+        raise _as_options(error) from None
+
+
+def _of_application(what: str) -> Workload:
+    """``hotel-reservation``, ``hotel-reservation/mixed``, ``my/application.yaml``, ``my/application.yaml/mixed``."""
+    found = re.fullmatch(r"(.*\.ya?ml|[^/]+)(?:/([^/]+))?", what)
+    name, chosen = found.groups() if found else (what, None)
+    if not name.endswith((".yaml", ".yml")) and name not in catalogue.names():
+        known = did_you_mean(name, catalogue.names())
+        if re.fullmatch(r"[\w.-]+:\d+(/.*)?", what):
+            raise InputError(f"{what!r} has no scheme; write http://{what}")
+        raise InputError(f"{what!r} is no URL (http://...), no script (...{SCRIPT}) and no application{known}")
+    application = catalogue.load(name).application
+    chosen = chosen or application.default_workload
+    if chosen not in application.workloads:
+        raise InputError(f"{name} has no workload {chosen!r}" + did_you_mean(chosen, list(application.workloads)))
+    return application.workloads[chosen]
+
+
+def _as_options(error: InputError) -> InputError:
+    return InputError("\n".join(f"{_option(one.where)}: {_in_options(one.message)}" for one in error.problems))
+
+
+def _option(where: str) -> str:
+    """``load.closed.think`` as ``--think``, ``load.slo.p99`` as ``--slo p99``."""
+    keys = [key for key in where.split(".") if not key.isdigit()][1:]
+    while len(keys) > 1 and any(key in _INNER for key in keys[1:]):
+        del keys[0]
+    option, *below = keys
+    return " ".join([f"--{_OPTIONS.get(option, option).replace('_', '-')}", ".".join(below)]).rstrip()
+
+
+def _in_options(message: str) -> str:
+    for said, meant in _IN_A_STUDY.items():
+        message = message.replace(said, meant)
+    return message

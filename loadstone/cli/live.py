@@ -1,0 +1,117 @@
+"""A load while it runs: a live view in a terminal, plain lines elsewhere; always on standard error."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from types import TracebackType
+from typing import Any
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from loadstone.cli.app import err
+from loadstone.cli.words import clock
+from loadstone.report import format
+
+_BLOCKS = "▁▂▃▄▅▆▇█"
+_COURSE = 40
+"""Seconds whose P99 the sparkline shows."""
+_LINES = 20
+"""Lines that a run prints at most where there is no terminal."""
+_PHASES = {"warmup": "warming up", "measure": "measuring", "drain": "awaiting the last answers"}
+
+
+class LiveView:
+    """Use as a context manager and give ``progress`` to the driver."""
+
+    def __init__(self, title: str, closed: bool = False, console: Console = err) -> None:
+        self._title = title
+        self._console = console
+        self._live = Live(console=console, transient=True, auto_refresh=False) if console.is_terminal else None
+        self._closed = closed
+        self._before: dict[str, Any] = {}
+        self._course: deque[float | None] = deque(maxlen=_COURSE)
+        self._printed = -math.inf
+
+    def __enter__(self) -> LiveView:
+        if self._live:
+            self._live.start()
+        else:
+            self._console.print(self._title, markup=False)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._live:
+            self._live.stop()
+
+    def progress(self, said: dict[str, Any]) -> None:
+        """Show what the driver says; about once a second."""
+        self._course.append(said.get("p99_ms"))
+        if self._live:
+            self._live.update(self._view(said), refresh=True)
+        elif said["t"] - self._printed >= max(1.0, said["of"] / _LINES) * 0.9 and said["phase"] != "drain":
+            self._console.print(self._line(said), markup=False)
+            self._printed = said["t"]
+        self._before = said
+
+    def _view(self, said: dict[str, Any]) -> Group:
+        bar = Table.grid(padding=(0, 1))
+        bar.add_row(
+            Text(f"{clock(said['t'])} / {clock(said['of'])}"),
+            ProgressBar(total=said["of"], completed=min(said["t"], said["of"]), width=30),
+            Text(_PHASES.get(said["phase"], said["phase"]), "bold"),
+            Text(f"{clock(max(said['of'] - said['t'], 0))} left" if said["phase"] != "drain" else "", "dim"),
+        )
+        table = Table.grid(padding=(0, 2))
+        table.add_column()
+        table.add_column(justify="right", min_width=9)
+        table.add_column(justify="right", min_width=9)
+        loop = " (closed loop)" if self._closed else ""
+        for name, key in (("offered", "offered"), ("completed", "completed")):
+            if key in said and not (self._closed and key == "offered"):
+                table.add_row(name, f"{said[key]:,}", Text(f"{self._per_second(said, key):,.0f}/s", "dim"))
+        if "errors" in said:
+            table.add_row("errors", Text(f"{said['errors']:,}", "red" if said["errors"] else ""), "")
+        if "in_flight" in said:
+            table.add_row("in flight", f"{said['in_flight']:,}", "")
+        parts: list[RenderableType] = [Text(self._title, "bold"), bar, table]
+        if "p99_ms" in said:
+            latency = Text.assemble(
+                f"P50 {format.milliseconds(said['p50_ms'])}   P99 {format.milliseconds(said['p99_ms'])}{loop}  ",
+                (sparkline(self._course), "cyan"),
+            )
+            parts.append(latency)
+        if "cpu_share" in said:
+            late = f"late sends P99 {format.milliseconds(said.get('lateness_p99_ms'))}   "
+            generator = Text(f"{late}generator {format.percent(said['cpu_share'])} of a CPU", "dim")
+            parts.append(generator)
+        return Group(*parts)
+
+    def _line(self, said: dict[str, Any]) -> str:
+        parts = [f"{clock(said['t']):>6} of {clock(said['of'])}", _PHASES.get(said["phase"], said["phase"])]
+        if "completed" in said:
+            parts += [f"{self._per_second(said, 'completed'):,.0f}/s completed", f"{said['in_flight']:,} in flight"]
+            loop = " (closed loop)" if self._closed else ""
+            parts += [f"P50 {format.milliseconds(said['p50_ms'])}", f"P99 {format.milliseconds(said['p99_ms'])}{loop}"]
+            parts += [f"late sends P99 {format.milliseconds(said['lateness_p99_ms'])}", f"errors {said['errors']:,}"]
+        return "  ".join(parts)
+
+    def _per_second(self, said: dict[str, Any], key: str) -> float:
+        seconds = said["t"] - self._before.get("t", 0.0)
+        return (said[key] - self._before.get(key, 0)) / seconds if seconds > 0 else 0.0
+
+
+def sparkline(values: deque[float | None]) -> str:
+    """A row of blocks whose heights follow the logarithm of ``values``; a space for what is None."""
+    some = [math.log(value) for value in values if value]
+    if not some:
+        return ""
+    low, span = min(some), max(max(some) - min(some), math.log(2))
+    heights = [None if not value else round((math.log(value) - low) / span * (len(_BLOCKS) - 1)) for value in values]
+    return "".join(" " if height is None else _BLOCKS[height] for height in heights)

@@ -1,0 +1,218 @@
+"""loadstone load: offer load to an address, by a URL, a wrk script or an application's workload."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from loadstone.cli import asked as asking
+from loadstone.cli import load_options as options
+from loadstone.cli.app import Json, err, out, print_json
+from loadstone.cli.asked import Asked
+from loadstone.cli.live import LiveView
+from loadstone.cli.outcome import render
+from loadstone.cli.words import load_of
+from loadstone.experiments.interruption import interruptible
+from loadstone.experiments.ledger import writing
+from loadstone.experiments.verdict import Verdict, judge
+from loadstone.model.errors import InputError, Interrupted, LoadstoneError, NotHeld, PreflightError, TrialsInvalid
+from loadstone.model.load import SCRIPT
+from loadstone.model.units import format_seconds
+from loadstone.workloads.base import DriverError, Offer, Unreachable
+from loadstone.workloads.stone import SPOKEN, Stone
+
+EPILOG = "\n\n".join(
+    (
+        "Examples:",
+        "[bold]loadstone load http://127.0.0.1:8080/ --rate 1000 --slo p99=50ms[/]",
+        "[bold]loadstone load http://127.0.0.1:8080/ --closed 20 --duration 30s[/]",
+        "[bold]loadstone load mixed.lua http://127.0.0.1:5000 --rate 500 -- 100[/]",
+        "[bold]loadstone load hotel-reservation/mixed --target http://127.0.0.1:5000 --rate 300 --json[/]",
+    )
+)
+
+
+def command(
+    what: options.What,
+    rest: options.Rest = None,
+    rate: options.Rate = None,
+    closed: options.Closed = None,
+    think: options.Think = None,
+    arrival: options.Arrival = "poisson",
+    duration: options.Duration = "10s",
+    warmup: options.Warmup = "1s",
+    slo: options.Slo = None,
+    seed: options.Seed = 1,
+    wait: options.Wait = "auto",
+    to: options.Target = None,
+    workers: options.Workers = None,
+    connections: options.Connections = None,
+    threads: options.Threads = None,
+    timeout: options.Timeout = "5s",
+    protocol: options.Protocol = "http/1.1",
+    policy: options.Policy = "fixed",
+    pipelining: options.Pipelining = 1,
+    ca: options.Ca = None,
+    insecure: options.Insecure = False,
+    descriptors: options.Descriptors = None,
+    method: options.Method = None,
+    header: options.Header = None,
+    body: options.Body = None,
+    folder: options.Out = None,
+    requests: options.Requests = False,
+    metrics: options.Metrics = None,
+    wrk2: options.Wrk2 = False,
+    json: Json = False,
+) -> None:
+    """Offer load to an address and measure its latency, from when each request was due.
+
+    Exit codes: 2 wrong input, 3 nothing answers there, 4 the generator was what was measured, 5 --slo was not held.
+    """
+    words = list(rest or [])
+    given = to if to is not None else what if asking.is_url(what) else words.pop(0) if words else None
+    if words and not what.endswith(SCRIPT):
+        raise InputError(f"{words[0]!r}: only a script has arguments")
+    if json and wrk2:
+        raise InputError("--json and --wrk2 exclude each other; the result is printed in one form")
+    if requests and folder is None:
+        raise InputError("--requests needs --out, the folder for its file")
+    workload = asking.workload(what, {"method": method, "headers": _headers(header), "body": _body(body)})
+    url = asking.target(given, what)
+    asked = asking.settings(
+        {
+            "rates": [rate] if rate is not None else None,
+            "closed": {"clients": [closed], **({"think": think} if think else {})} if closed is not None else None,
+            "arrival": asking.value("--arrival", arrival) if closed is None else None,
+            "slo": asking.objective(slo),
+            "seed": seed,
+            "wait": wait,
+            "workers": [part.strip() for part in workers.split(",")] if workers else None,
+            "connections": connections,
+            "threads": threads,
+            "timeout": timeout,
+            "protocol": protocol,
+            "policy": policy,
+            "pipelining": pipelining if pipelining != 1 else None,
+            "tls": _tls(url.scheme, ca, insecure),
+            "descriptors": descriptors,
+            "record_requests": requests,
+            "script": {"arguments": words} if words else None,
+        },
+        {"duration": duration, "warmup": warmup},
+    )
+    _how_much(asked, rate, closed, think)
+    with _kept(folder) as place:
+        offer = Offer(
+            targets=(asking.address(url),),
+            workload=workload,
+            load=asked.load,
+            rate=rate or 0.0,
+            clients=closed,
+            warmup_s=asked.trial.warmup,
+            duration_s=asked.trial.duration,
+            seed=seed,
+            may_stop=False,
+            cpus=(),
+            folder=place,
+            script_path=url.path.rstrip("/") if isinstance(workload, Path) else "",
+            metrics=metrics,
+        )
+        title = f"{what}{'' if what == given else f' at {given}'}: {_in_words(offer)}"
+        summary = _run(offer, title)
+        verdict = judge(summary, asked.load.objective, lateness_s=asked.load.lateness)
+        if json:
+            print_json({**summary, "verdict": asdict(verdict)})
+        elif wrk2:
+            typer.echo((place / "wrk2.txt").read_text(), nl=False)
+        else:
+            if (place / SPOKEN).exists():
+                typer.echo((place / SPOKEN).read_text(), nl=False)
+            out.print(render(summary, verdict, title))
+    _conclude(asked, verdict, folder)
+
+
+def _how_much(asked: Asked, rate: float | None, closed: int | None, think: str | None) -> None:
+    if think is not None and closed is None:
+        raise InputError("--think is for --closed: only a client that waits for an answer thinks about it")
+    ways = [rate is not None, closed is not None, asked.load.own_pace].count(True)
+    if ways == 0:
+        raise InputError("how much? give --rate R (requests per second) or --closed N (clients)")
+    if ways > 1:
+        raise InputError("--rate, --closed and a trace with its own speed exclude each other; keep one")
+
+
+def _tls(scheme: str, ca: str | None, insecure: bool) -> dict[str, Any] | None:
+    if scheme == "https":
+        return {"insecure": insecure, **({"ca": ca} if ca is not None else {})}
+    if ca is not None or insecure:
+        raise InputError(f"{'--ca' if ca is not None else '--insecure'} is for https://, and the target is http://")
+    return None
+
+
+def _headers(texts: list[str] | None) -> dict[str, str]:
+    pairs = [text.partition(":") for text in texts or []]
+    if wrong := next((name for name, colon, _ in pairs if not colon), None):
+        raise InputError(f"--header {wrong!r}: write it like 'Name: value'")
+    return {name.strip(): value.strip() for name, _, value in pairs}
+
+
+def _body(text: str | None) -> str | None:
+    if text is None or not text.startswith("@"):
+        return text
+    try:
+        return Path(text[1:]).read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise InputError(f"--body {text}: cannot be read: {error}") from None
+
+
+@contextmanager
+def _kept(folder: Path | None) -> Iterator[Path]:
+    """A folder for the files: the user's, or one that is gone afterwards."""
+    if folder is None:
+        with tempfile.TemporaryDirectory(prefix="loadstone-") as place:
+            yield Path(place)
+        return
+    if (folder / "summary.json").exists():
+        raise InputError(f"--out {folder}: has the results of another load; choose another folder")
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    yield folder.resolve()
+
+
+def _in_words(offer: Offer) -> str:
+    how = load_of(offer.rate, offer.clients)
+    if offer.clients is None:
+        how += f" ({offer.load.arrival})" if offer.rate else " at its own pace"
+    else:
+        how += " in a closed loop"
+    warm = f"{format_seconds(offer.warmup_s)} of warm-up, then " if offer.warmup_s else ""
+    return f"{how}, {warm}{format_seconds(offer.duration_s)}"
+
+
+def _run(offer: Offer, title: str) -> dict[str, Any]:
+    driver = Stone()
+    driver.version()  # says where the binary is missing
+    try:
+        with interruptible(), LiveView(title, closed=offer.clients is not None) as view:
+            return driver.run(offer, view.progress)
+    except Interrupted:
+        raise Interrupted("interrupted; nothing was measured to the end") from None
+    except Unreachable as error:
+        raise PreflightError(str(error)) from None
+    except DriverError as error:
+        raise LoadstoneError(str(error)) from None
+
+
+def _conclude(asked: Asked, verdict: Verdict, folder: Path | None) -> None:
+    if folder is not None:
+        err.print(f"files: {folder}", markup=False, style="dim")
+    if verdict.verdict == "invalid":
+        raise TrialsInvalid("the measurement is invalid: " + "; ".join(verdict.reasons))
+    if verdict.verdict == "not held":
+        raise NotHeld(f"the SLO {asked.load.objective} was not held")

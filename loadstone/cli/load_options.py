@@ -1,0 +1,58 @@
+"""The options of ``loadstone load``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+_CONNECTIONS, _REQUEST, _RESULT = "Connections", "The request, of a URL", "What is shown and kept"
+
+
+def _option(metavar: str | None, help: str, panel: str | None = None, *names: str) -> typer.models.OptionInfo:
+    option: typer.models.OptionInfo = typer.Option(*names, metavar=metavar, help=help, rich_help_panel=panel)
+    return option
+
+
+What = Annotated[
+    str,
+    typer.Argument(
+        metavar="WHAT",
+        help="A URL, a wrk or wrk2 script (.lua), or an application's workload (hotel-reservation/mixed).",
+    ),
+]
+Rest = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="TARGET -- ARGS", help="Where a script or workload goes, and a script's arguments."),
+]
+Rate = Annotated[float | None, _option("R", "Requests per second, whatever the answers do.")]
+Closed = Annotated[int | None, _option("N", "Instead: N clients that each wait for an answer, and ask again.")]
+Think = Annotated[str | None, _option("TIME", "How long a client waits before it asks again.")]
+Arrival = Annotated[str, _option("NAME", "poisson, constant, zipf, or {process: on-off, on: 1s, off: 1s} ...")]
+Duration = Annotated[str, _option("TIME", "How long is measured.")]
+Warmup = Annotated[str, _option("TIME", "Load before that: it grows, and is not counted.")]
+Slo = Annotated[list[str] | None, _option("P=TIME", "A gate, such as p99=200ms: exit 5 where it is not held.")]
+Seed = Annotated[int, _option(None, "The same seed sends the same requests at the same times.")]
+Wait = Annotated[str, _option("HOW", "auto, precise, tick or spin: how the next send is awaited.")]
+Target = Annotated[str | None, _option("URL", "TARGET as an option.", None, "--target")]
+Workers = Annotated[str | None, _option("HOST:PORT,...", "Drive it from where `stone worker` listens instead.")]
+
+Connections = Annotated[int | None, _option("N", "64 where left out.", _CONNECTIONS)]
+Threads = Annotated[int | None, _option("N", "Of the generator; 1 where left out.", _CONNECTIONS)]
+Timeout = Annotated[str, _option("TIME", "What has no whole answer by then has timed out.", _CONNECTIONS)]
+Protocol = Annotated[str, _option("NAME", "http/1.1, http/2 or grpc.", _CONNECTIONS)]
+Policy = Annotated[str, _option("NAME", "fixed, growing, or new: one for each request.", _CONNECTIONS)]
+Pipelining = Annotated[int, _option("N", "Requests under way on one connection.", _CONNECTIONS)]
+Ca = Annotated[str | None, _option("FILE", "https: certificates to trust.", _CONNECTIONS)]
+Insecure = Annotated[bool, _option(None, "https: accept any certificate.", _CONNECTIONS, "--insecure")]
+Descriptors = Annotated[str | None, _option("FILE", "grpc: a descriptor set, instead of reflection.", _CONNECTIONS)]
+
+Method = Annotated[str | None, _option("NAME", "GET where left out, POST with a body.", _REQUEST)]
+Header = Annotated[list[str] | None, _option("'NAME: VALUE'", "Repeatable.", _REQUEST)]
+Body = Annotated[str | None, _option("TEXT|@FILE", "What is sent.", _REQUEST)]
+
+Out = Annotated[Path | None, _option("DIR", "Keep all files there.", _RESULT, "--out")]
+Requests = Annotated[bool, _option(None, "A record of each request, in DIR/requests.parquet.", _RESULT, "--requests")]
+Metrics = Annotated[str | None, _option("HOST:PORT", "Prometheus metrics while it runs.", _RESULT)]
+Wrk2 = Annotated[bool, _option(None, "Print the result as wrk2 does.", _RESULT, "--wrk2")]

@@ -1,0 +1,107 @@
+"""The result of one load on the terminal: what is doubtful first, then counts, latencies, and what failed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from loadstone.experiments.instrument import is_closed
+from loadstone.experiments.verdict import Verdict
+from loadstone.report import format
+
+_LOST = {"late": "late", "errors": "errors", "timeouts": "timeouts", "unsent": "never sent", "in_flight": "unanswered"}
+_STATISTICS = {"mean": "mean", "p50": "P50", "p90": "P90", "p99": "P99", "p999": "P99.9", "max": "max"}
+_SHOWN_ERRORS = 8
+
+
+def render(summary: dict[str, Any], verdict: Verdict, title: str) -> RenderableType:
+    """All that a person wants to know, what is doubtful first."""
+    parts: list[RenderableType] = []
+    if verdict.verdict == "invalid":
+        parts += [Text(f"! {text}", "bold red") for text in verdict.reasons]
+    parts += [Text(f"! {text}", "yellow") for text in verdict.warnings]
+    parts += [Text(title, "bold"), Text(""), _counts(summary), Text(""), _latencies(summary)]
+    if len(summary["operations"]) > 1:
+        parts += [Text(""), _operations(summary)]
+    if summary["errors"]:
+        parts += [Text(""), _errors(summary)]
+    parts += [Text(""), Text(" · ".join(_generator(summary)), "dim")]
+    if verdict.verdict == "held":
+        parts.append(Text("● held", "green"))
+    elif verdict.verdict == "not held":
+        parts += [Text(f"✕ not held: {text}", "red") for text in verdict.reasons]
+    return Group(*parts)
+
+
+def _grid(*columns: str) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim")
+    for index, name in enumerate(columns):
+        table.add_column(name, justify="right" if index else "left", no_wrap=True)
+    return table
+
+
+def _counts(summary: dict[str, Any]) -> Table:
+    counts, window = summary["counts"], summary["window_s"]
+    offered = counts["offered"]
+    table = _grid("", "requests", "per second", "")
+    if not is_closed(summary):
+        table.add_row("offered", format.count(offered), format.number(offered / window if offered else None), "")
+    share = counts["completed"] / offered if offered else None
+    table.add_row(
+        "completed", format.count(counts["completed"]), format.number(summary["throughput"]), format.percent(share)
+    )
+    for key, word in _LOST.items():
+        if counts[key]:
+            lost = counts[key] / offered if offered else None
+            table.add_row(Text(word, "red"), format.count(counts[key]), "", format.percent(lost))
+    return table
+
+
+def _latencies(summary: dict[str, Any]) -> Table:
+    table = _grid("ms, closed loop" if is_closed(summary) else "ms", *_STATISTICS.values())
+    of = summary["latency_ms"]
+    rows = {"latency": of["intended"], "service time": of["service"], "late sends": of["lateness"]}
+    for name, latency in rows.items():
+        if latency is not None and latency["count"]:
+            table.add_row(name, *(format.number(latency[key]) for key in _STATISTICS))
+    return table
+
+
+def _operations(summary: dict[str, Any]) -> Table:
+    table = _grid("operation", "requests", "completed", "P50", "P99", "max")
+    for operation in summary["operations"]:
+        counts, latency = operation["counts"], operation["latency_ms"]["intended"]
+        done = format.percent(counts["completed"] / counts["offered"]) if counts["offered"] else format.NOTHING
+        told = [
+            format.milliseconds(latency[key]) if latency["count"] else format.NOTHING for key in ("p50", "p99", "max")
+        ]
+        table.add_row(Text(operation["name"]), format.count(counts["offered"]), done, *told)
+    return table
+
+
+def _errors(summary: dict[str, Any]) -> Table:
+    table = _grid("what failed", "requests")
+    table.columns[0].no_wrap = False
+    for error in summary["errors"][:_SHOWN_ERRORS]:
+        several = len(summary["operations"]) > 1 and error["operation"]
+        table.add_row(
+            Text(f"{error['operation']}: {error['kind']}" if several else error["kind"]), f"{error['count']:,}"
+        )
+    more = len(summary["errors"]) - _SHOWN_ERRORS
+    if more > 0:
+        table.add_row(f"and {more} kinds more", "")
+    return table
+
+
+def _generator(summary: dict[str, Any]) -> Iterator[str]:
+    used = summary["generator"]
+    yield f"generator: {format.number(used['cpu_us_per_request'])} us of CPU per request"
+    yield f"{format.percent(used['cpu_share'])} of a CPU"
+    if used["wait"] is not None:
+        yield f"wait {used['wait']}"
+    if used["own_lateness_p99_ms"] is not None:
+        yield f"own lateness P99 {format.milliseconds(used['own_lateness_p99_ms'])}"

@@ -1,0 +1,328 @@
+"""``loadstone load`` as a user meets it: what it refuses and why, what it prints, how it ends."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections import deque
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from rich.console import Console
+
+from loadstone.cli import load
+from loadstone.cli.asked import workload
+from loadstone.cli.live import LiveView, sparkline
+from loadstone.cli.main import run_command
+from loadstone.model.errors import InputError, Interrupted
+from loadstone.model.workload import Workload
+from loadstone.workloads.base import DriverError, Offer, Progress, Unreachable
+from tests.experiments.test_verdict import changed, summary
+from tests.workloads.conftest import server  # noqa: F401
+
+URL = "http://127.0.0.1:8080/a?b=c"
+Say = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def say(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Say:
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        code = run_command(["load", *arguments])
+        said = capsys.readouterr()
+        assert "Traceback" not in said.err + said.out
+        return code, said.out, said.err
+
+    return run
+
+
+REFUSED = [
+    ([URL], "how much? give --rate R (requests per second) or --closed N (clients)"),
+    ([URL, "--rate", "5", "--closed", "5"], "--rate, --closed and a trace with its own speed exclude each other"),
+    (["frob", "--rate", "5"], "'frob' is no URL (http://...), no script (....lua) and no application; known: hotel"),
+    (["localhost:80", "--rate", "5"], "'localhost:80' has no scheme; write http://localhost:80"),
+    (["hotel-reservation", "--rate", "5"], "where does hotel-reservation go to? give its target, for example http://"),
+    (["hotel-reservation/mixd", URL, "--rate", "5"], "has no workload 'mixd'; did you mean 'mixed'?"),
+    (["gone.lua", URL, "--rate", "5"], "gone.lua: there is no such script"),
+    ([URL, "--rate", "5", "--", "extra"], "'extra': only a script has arguments"),
+    ([URL, "--rate", "-5"], "--rate: -5 is too small; it must be more than 0"),
+    ([URL, "--rate", "5", "--duration", "10"], "--duration: '10' has no unit; use us, ms, s, m, h"),
+    ([URL, "--rate", "5", "--warmup", "soon"], "--warmup: 'soon' is not a duration"),
+    ([URL, "--rate", "5", "--slo", "p99"], "--slo 'p99': write a percentile and its limit, for example p99=200ms"),
+    ([URL, "--rate", "5", "--slo", "p99=200"], "--slo p99: '200' has no unit"),
+    ([URL, "--rate", "5", "--slo", "p99=9s"], "--slo p99: 9s is not below --timeout, 5s; raise the timeout"),
+    ([URL, "--closed", "5", "--connections", "4"], "--connections: does not go with 'closed'"),
+    ([URL, "--closed", "5", "--think", "x"], "--think: 'x' is not a duration"),
+    ([URL, "--rate", "5", "--think", "1s"], "--think is for --closed"),
+    ([URL, "--rate", "5", "--protocol", "http/3"], "--protocol: 'http/3' is not known here; use 'http/1.1'"),
+    ([URL, "--rate", "5", "--threads", "8", "--connections", "4"], "--threads: 8 is more than connections, 4"),
+    ([URL, "--rate", "5", "--arrival", "posson"], "--arrival: 'posson' is no arrival process; did you mean 'poisson'?"),
+    ([URL, "--rate", "5", "--arrival", "{process: on-off, on: 1s}"], "--arrival off: is missing"),
+    ([URL, "--rate", "5", "--arrival", "{process"], "--arrival '{process': not valid YAML"),
+    (
+        [URL, "--rate", "5", "--arrival", "{process: replay, file: no.csv}"],
+        "--arrival file: no.csv: there is no such file",
+    ),
+    (
+        [URL, "--rate", "5", "--arrival", "{process: poisson, shape: [{for: 3s, rate: 1}]}"],
+        "--arrival shape: its phases last 3s together, and --duration is 10s; make them equal",
+    ),
+    ([URL, "--rate", "5", "--header", "X"], "--header 'X': write it like 'Name: value'"),
+    ([URL, "--rate", "5", "--header", "a b: c"], "--header a b: 'a b' cannot be used"),
+    ([URL, "--rate", "5", "--method", "FETCH"], "--method: 'FETCH' is not known here; use 'GET'"),
+    ([URL, "--rate", "5", "--body", "@nope"], "--body @nope: cannot be read"),
+    ([URL, "--rate", "5", "--insecure"], "--insecure is for https://, and the target is http://"),
+    (["https://h/", "--rate", "5", "--ca", "nope.pem"], "--ca: nope.pem: there is no such file"),
+    ([URL, "--rate", "5", "--descriptors", "x"], "--descriptors: http/1.1 needs none; write protocol: grpc"),
+    ([URL, "--rate", "5", "--workers", "10.0.0.1"], "--workers: '10.0.0.1' cannot be used; use host:port"),
+    ([URL, "--rate", "5", "--json", "--wrk2"], "--json and --wrk2 exclude each other"),
+    ([URL, "--rate", "5", "--requests"], "--requests needs --out"),
+    (["hotel-reservation", URL, "--rate", "5", "--method", "GET"], "--method: only for a URL"),
+    (["hotel-reservation", "http://u@h/", "--rate", "5"], "a user goes into --header 'Authorization: ...'"),
+    (["hotel-reservation", "ftp://h/", "--rate", "5"], "'ftp://h/' is not an address; write it like http://"),
+    (["hotel-reservation", "http://h:99999/", "--rate", "5"], "'http://h:99999/' is not an address"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "words"), REFUSED, ids=lambda value: " ".join(value) if value else "")
+def test_what_is_wrong_is_said_as_the_option_it_is(say: Say, arguments: list[str], words: str) -> None:
+    code, told, complaint = say(*arguments)
+    assert (code, told) == (2, "")
+    assert words in complaint
+
+
+class FakeStone:
+    """A generator that answers at once with a summary, or fails."""
+
+    name = "stone"
+    answer: Any = None
+    offers: list[Offer] = []
+
+    def version(self) -> str:
+        return "fake"
+
+    def run(self, offer: Offer, progress: Progress) -> dict[str, Any]:
+        type(self).offers.append(offer)
+        progress(LINE)
+        if isinstance(self.answer, BaseException):
+            raise self.answer
+        (offer.folder / "wrk2.txt").write_text("Running 10s test\n")
+        result: dict[str, Any] = self.answer
+        return result
+
+
+LINE = {"t": 1.0, "of": 11.0, "phase": "measure", "offered": 1000, "sent": 1000, "completed": 990, "errors": 1}
+LINE |= {"p50_ms": 1.5, "p99_ms": 9.0, "lateness_p99_ms": 0.2, "in_flight": 9, "cpu_share": 0.1}
+TOLD = {
+    "throughput": 999.0,
+    "operations": [],
+    "errors": [{"kind": "expected status 200, got 500", "operation": "/a", "count": 3, "example": ""}],
+    "generator__cpu_us_per_request": 21.3,
+    "generator__wait": "tick",
+    "generator__own_lateness_p99_ms": 0.2,
+    "latency_ms__lateness": dict(summary()["latency_ms"]["service"], p99=0.2),
+}
+
+
+@pytest.fixture
+def stone(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[FakeStone]]:
+    monkeypatch.setattr(load, "Stone", FakeStone)
+    FakeStone.offers = []
+    yield FakeStone
+    FakeStone.answer = None
+
+
+def test_options_become_an_offer(say: Say, stone: type[FakeStone]) -> None:
+    stone.answer = changed(**TOLD)
+    options = ["--duration", "3s", "--warmup", "0", "--connections", "8", "--seed", "7", "--metrics", "127.0.0.1:9100"]
+    request = ["--header", "X-A: b: c", "--body", '{"a": 1}']
+    code, _, _ = say("http://[::1]:8080/x/y?z=1", "--rate", "200", "--arrival", "constant", *options, *request)
+    (offer,) = stone.offers
+    assert code == 0
+    assert (offer.targets, offer.rate, offer.clients, offer.seed) == (("[::1]:8080",), 200.0, None, 7)
+    assert (offer.warmup_s, offer.duration_s, offer.load.connections, offer.metrics) == (0, 3, 8, "127.0.0.1:9100")
+    assert isinstance(offer.workload, Workload)
+    (operation,) = offer.workload.operations.items()
+    assert operation[0] == "/x/y"
+    assert operation[1].plan() == {
+        "method": "POST",
+        "path": "/x/y?z=1",
+        "headers": {"X-A": "b: c"},
+        "body": '{"a": 1}',
+    }
+
+
+def test_a_script_gets_its_arguments_and_the_path_of_its_target(
+    say: Say, stone: type[FakeStone], tmp_path: Path
+) -> None:
+    stone.answer = changed(**TOLD)
+    (tmp_path / "x.lua").write_text("")
+    assert say("x.lua", "https://h/api/", "--insecure", "--closed", "4", "--think", "10ms", "--", "a", "-b")[0] == 0
+    (offer,) = stone.offers
+    assert (offer.workload, offer.script_path, offer.clients, offer.rate) == (tmp_path / "x.lua", "/api", 4, 0.0)
+    assert offer.load.script is not None and offer.load.script.arguments == ["a", "-b"]
+    assert offer.load.tls is not None and offer.load.tls.insecure and offer.targets == ("h:443",)
+    assert offer.load.closed is not None and offer.load.closed.think == 0.01
+
+
+def test_an_applications_workload(say: Say, stone: type[FakeStone]) -> None:
+    stone.answer = changed(**TOLD)
+    assert say("hotel-reservation/login", "--target", URL, "--rate", "5")[0] == 0
+    assert isinstance(stone.offers[0].workload, Workload)
+    assert list(stone.offers[0].workload.operations) == ["login"]
+    mixed = workload("hotel-reservation", {})
+    assert isinstance(mixed, Workload) and "hotels" in mixed.operations
+    with pytest.raises(InputError, match="cannot be read"):
+        workload("my/application.yaml/login", {})
+
+
+def test_what_is_printed(say: Say, stone: type[FakeStone]) -> None:
+    stone.answer = changed(**TOLD)
+    code, told, progress = say(URL, "--rate", "1000", "--slo", "p99=200ms", "--warmup", "1s")
+    assert code == 0
+    lines = [" ".join(line.split()) for line in told.splitlines()]
+    assert lines[0] == f"{URL}: 1,000 req/s (poisson), 1s of warm-up, then 10s"
+    assert "offered 10,000 1,000" in lines
+    assert "completed 9,990 999 99.9 %" in lines
+    assert "timeouts 5 0.0500 %" in lines
+    assert "ms mean P50 P90 P99 P99.9 max" in lines
+    assert "latency 20 15 40 110 180 260" in lines
+    assert "expected status 200, got 500 3" in lines
+    assert lines[-1] == "● held"
+    assert "0:01 of 0:11 measuring 990/s completed 9 in flight P50 1.50 ms P99 9 ms" in " ".join(progress.split())
+
+
+def test_a_closed_loop_says_so_wherever_latencies_stand(say: Say, stone: type[FakeStone]) -> None:
+    stone.answer = changed(**TOLD, loop="closed", planned=0)
+    code, told, progress = say(URL, "--closed", "20")
+    assert code == 0
+    assert "20 clients in a closed loop" in told and "ms, closed loop" in told
+    assert "offered" not in told
+    assert "P99 9 ms (closed loop)" in progress
+
+
+@pytest.mark.parametrize(
+    ("changes", "code", "words"),
+    [
+        ({}, 0, ""),
+        ({"violations": 500}, 5, "error: the SLO P99 <= 200ms, 99 % completed was not held"),
+        ({"generator__cpu_share": 0.97}, 4, "error: the measurement is invalid: the load generator was saturated"),
+    ],
+)
+def test_how_it_ends(say: Say, stone: type[FakeStone], changes: dict[str, Any], code: int, words: str) -> None:
+    stone.answer = changed(**TOLD, **changes)
+    ended, told, complaint = say(URL, "--rate", "1000", "--slo", "p99=200ms")
+    assert ended == code and words in complaint
+    assert "offered" in told, "the result is shown whatever it says"
+    if code == 4:
+        assert told.startswith("! the load generator was saturated")
+
+
+@pytest.mark.parametrize(
+    ("failure", "code", "words"),
+    [
+        (Unreachable("target not reachable: 127.0.0.1:8080"), 3, "error: target not reachable: 127.0.0.1:8080"),
+        (DriverError("stone load exited with 1: oh"), 1, "error: stone load exited with 1: oh"),
+        (InputError("x.lua:3: unexpected symbol"), 2, "error: x.lua:3: unexpected symbol"),
+        (Interrupted("by a test"), 130, "interrupted; nothing was measured to the end"),
+    ],
+)
+def test_how_it_fails(say: Say, stone: type[FakeStone], failure: BaseException, code: int, words: str) -> None:
+    stone.answer = failure
+    ended, told, complaint = say(URL, "--rate", "1000")
+    assert (ended, told) == (code, "")
+    assert complaint.splitlines()[-1].startswith(words)
+
+
+def test_machine_readable_forms_stand_alone_on_standard_output(say: Say, stone: type[FakeStone]) -> None:
+    stone.answer = changed(**TOLD, violations=500)
+    code, told, _ = say(URL, "--rate", "1000", "--slo", "p99=200ms", "--json")
+    assert code == 5
+    assert json.loads(told)["verdict"]["verdict"] == "not held"
+    assert json.loads(told)["counts"]["offered"] == 10_000
+    assert say(URL, "--rate", "1000", "--wrk2")[1] == "Running 10s test\n"
+
+
+def test_results_are_kept_where_asked_and_not_overwritten(say: Say, stone: type[FakeStone], tmp_path: Path) -> None:
+    stone.answer = changed(**TOLD)
+    assert say(URL, "--rate", "1000", "--out", "kept")[0] == 0
+    assert stone.offers[0].folder == tmp_path / "kept" and (tmp_path / "kept/wrk2.txt").exists()
+    (tmp_path / "kept/summary.json").write_text("{}")
+    code, _, complaint = say(URL, "--rate", "1000", "--out", "kept")
+    assert code == 2 and "has the results of another load" in complaint
+    assert say(URL, "--rate", "1000")[0] == 0
+    assert not stone.offers[-1].folder.exists()
+
+
+def test_a_real_load(say: Say, server: str) -> None:  # noqa: F811
+    code, told, complaint = say(
+        f"http://{server}/",
+        "--rate",
+        "40",
+        "--duration",
+        "1s",
+        "--warmup",
+        "0",
+        "--out",
+        "kept",
+        "--requests",
+        "--json",
+    )
+    assert code in (0, 4), complaint  # a machine that is busy makes it invalid
+    result = json.loads(told)
+    assert result["counts"]["offered"] == result["counts"]["completed"] > 0
+    assert pq.read_table("kept/requests.parquet").num_rows == result["counts"]["offered"]
+
+
+def test_what_a_script_prints_is_shown(say: Say, server: str, tmp_path: Path) -> None:  # noqa: F811
+    done = "function done(s) io.write('I saw ' .. (s.requests > 0 and 'some' or 'none') .. '\\n') end"
+    (tmp_path / "x.lua").write_text(f"wrk.headers['X-A'] = 'b'\n{done}\n")
+    code, told, _ = say("x.lua", f"http://{server}", "--rate", "40", "--duration", "1s", "--warmup", "0")
+    assert code in (0, 4) and "I saw some\n" in told and "x.lua at http://" in told
+
+
+def test_an_unreachable_target(say: Say) -> None:
+    code, _, complaint = say("http://127.0.0.1:9/", "--rate", "5", "--duration", "1s")
+    assert code == 3 and "127.0.0.1:9" in complaint and "is the application running?" in complaint
+
+
+def test_the_live_view_of_a_terminal_is_gone_when_it_ends() -> None:
+    shown = io.StringIO()
+    console = Console(file=shown, width=100, force_terminal=True, _environ={"TERM": "xterm"})
+    with LiveView("http://h/: 1,000 req/s", console=console) as view:
+        view.progress(LINE | {"t": 1.0, "phase": "warmup"})
+        view.progress(LINE | {"t": 2.0, "offered": 2100, "completed": 2080, "p99_ms": None})
+        view.progress(LINE | {"t": 11.0, "phase": "drain", "errors": 1200})
+    text = shown.getvalue()
+    for words in ("http://h/: 1,000 req/s", "0:02 / 0:11", "warming up", "measuring", "0:09 left", "1,090/s"):
+        assert words in text
+    assert "awaiting the last answers" in text and "late sends P99 0.200 ms" in text and "10 % of a CPU" in text
+    assert "\x1b[2K" in text[-80:], "the lines are cleared"
+
+
+def test_plain_lines_are_at_most_twenty_or_so() -> None:
+    shown = io.StringIO()
+    with LiveView("title", closed=True, console=Console(file=shown, width=200)) as view:
+        for second in range(1, 601):
+            view.progress(LINE | {"t": float(second), "of": 600.0})
+        view.progress({"t": 600.0, "of": 600.0, "phase": "drain"})
+    lines = shown.getvalue().splitlines()
+    assert lines[0] == "title" and 15 <= len(lines) <= 25
+    assert all("(closed loop)" in line for line in lines[1:])
+
+
+def test_a_driver_that_tells_nothing_is_shown_by_its_time() -> None:
+    shown = io.StringIO()
+    with LiveView("title", console=Console(file=shown, width=200)) as view:
+        view.progress({"t": 1.0, "of": 2.0, "phase": "measure"})
+    assert shown.getvalue().splitlines()[1].split() == ["0:01", "of", "0:02", "measuring"]
+
+
+def test_a_sparkline() -> None:
+    assert sparkline(deque([1.0, 10.0, 100.0, None, 1.0])) == "▁▅█ ▁"
+    assert sparkline(deque([5.0, 5.1])) == "▁▁"
+    assert sparkline(deque([None, None])) == ""
