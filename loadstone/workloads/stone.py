@@ -42,6 +42,8 @@ def load_plan(offer: Offer) -> dict[str, Any]:
         "cpus": [] if load.workers else list(offer.cpus),
         **_requests(offer),
     }
+    if load.lateness is not None:
+        plan["lateness_ms"] = load.lateness * 1000
     if load.record_requests:
         plan["record_requests"] = True
     if offer.metrics is not None:

@@ -45,6 +45,7 @@ type Plan struct {
 	DrainS          float64         `json:"drain_s"`
 	Seed            uint64          `json:"seed"`
 	Wait            string          `json:"wait"`
+	LatenessMs      float64         `json:"lateness_ms"` // what is allowed at the 99th percentile, for wait auto; 0: a tick
 	CPUs            []int           `json:"cpus"`
 	SLO             *SLO            `json:"slo"`
 	Abort           bool            `json:"abort"`

@@ -20,15 +20,22 @@ func parseWait(name string) (waitPolicy, error) {
 }
 
 // preciseBelow is the rate per thread up to which auto sleeps precisely: about a tenth of a core.
-const preciseBelow = 2000
+const preciseBelow = 4000
 
-// choose resolves auto by a thread's rate in requests/s, and gives the tick in ns: about four requests' worth,
-// so the faster, the shorter; between 100 and 300 us unless the rate is low.
-func (w waitPolicy) choose(rate float64) (waitPolicy, int64) {
+// choose resolves auto by a thread's rate in requests/s and the lateness that is allowed at the 99th percentile in ns
+// (0: not said), and gives the tick in ns: about four requests' worth, so the faster, the shorter; between 100 and 300 us
+// unless the rate is low. Ticks make a request late by up to one, a precise sleep by some tens of us.
+func (w waitPolicy) choose(rate float64, allowed int64) (waitPolicy, int64) {
+	length := int64(min(max(4e9/rate, 100e3), 300e3))
 	if w == "auto" {
-		if w = tick; rate <= preciseBelow {
+		switch {
+		case allowed > 0 && allowed < 100e3:
+			w = spin
+		case rate <= preciseBelow || allowed > 0 && allowed < 2*length:
 			w = precise
+		default:
+			w = tick
 		}
 	}
-	return w, int64(min(max(4e9/rate, 100e3), 300e3))
+	return w, length
 }
