@@ -110,11 +110,17 @@ func TestNewPerRequest(t *testing.T) {
 				}
 			})
 			site.settings.NewPerRequest = true
-			caller := site.dial(t)
+			d := dialer(t, site.settings)
 			for range 3 {
+				caller, err := d.Dial(t.Context(), site.address())
+				if err != nil {
+					t.Fatal(err)
+				}
 				ask(t, caller, get("/"))
+				ask(t, caller, get("/"))
+				_ = caller.Close()
 			}
-			if n := site.accepted(); n != 4 || resumed != 0 { // the first was made by Dial, to see whether it can be
+			if n := site.accepted(); n != 7 || resumed != 0 { // one was made by the first Dial, to see whether it can be
 				t.Errorf("%d connections, %d resumed sessions", n, resumed)
 			}
 		})

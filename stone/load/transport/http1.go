@@ -19,11 +19,15 @@ type http1 struct {
 
 func dialHTTP1(ctx context.Context, d *Dialer, address string) (Caller, error) {
 	c := &http1{connector: d.connector(address), settings: &d.settings, turn: make(chan struct{}, 1)}
+	if d.settings.NewPerRequest && d.tried.Load() {
+		return c, nil
+	}
 	if _, err := c.connect(ctx); err != nil {
 		return nil, err
 	}
 	if d.settings.NewPerRequest {
-		c.drop() // it was to see whether one can be made
+		d.tried.Store(true)
+		c.drop()
 	}
 	return c, nil
 }

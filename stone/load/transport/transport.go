@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"sync/atomic"
 	"time"
 )
 
@@ -66,6 +67,7 @@ type Dialer struct {
 	host     string      // host[:port] of the target, the :authority of requests
 	config   *tls.Config // nil without TLS
 	schema   *schema     // of gRPC only
+	tried    atomic.Bool // with a connection for each call: one has been made, to see whether that works
 }
 
 // New checks the settings and reads the files they name. Its errors are for whoever wrote the settings.
