@@ -3,7 +3,8 @@ package load
 import (
 	"context"
 	"encoding/binary"
-	"errors"
+	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -142,7 +143,7 @@ func (k *calls) connect(p *pool, timeout time.Duration) error {
 		}
 	}
 	if p.count == 0 && p.initial > 0 {
-		return errors.Join(errors.New("no connection was made"), errors.Join(last...))
+		return last[0]
 	}
 	return nil
 }
@@ -153,7 +154,7 @@ func (k *calls) serve(slot int, l *line, work <-chan outgoing) {
 	for out := range work {
 		ctx, cancel := context.WithDeadline(k.ctx, out.deadline)
 		r := result{slot: slot}
-		caller, err := l.get(ctx)
+		caller, err := l.get(k.ctx) // it limits itself; a call's own deadline would break off the attempt for all others
 		if err == nil {
 			r.answer, err = caller.Call(ctx, out.data)
 		}
@@ -233,6 +234,23 @@ func (w *worker) settleCall(c *connection, r result) {
 		c.response.example = r.answer.Body[:min(len(r.answer.Body), exampleMax)]
 	}
 	w.conclude(c, w.clock.at(r.at))
+}
+
+// probe makes one connection, of which nothing else is asked.
+func probe(ctx context.Context, dialer *transport.Dialer, address string) error {
+	caller, err := dialer.Dial(ctx, address)
+	if err != nil {
+		return err
+	}
+	return caller.Close()
+}
+
+// unreachable tells a target that does not answer from one that answers otherwise than the plan says.
+func unreachable(host string, err error) error {
+	if kind := string(transport.KindOf(err)); strings.HasPrefix(kind, "tls: ") || strings.HasPrefix(kind, "protocol: ") {
+		return fmt.Errorf("%w: %s: %w", ErrOtherwise, host, err)
+	}
+	return fmt.Errorf("%w: %s: %w", ErrUnreachable, host, err)
 }
 
 // checkCalls sees that what the sources have made can be sent at all: each kind of request once.

@@ -3,6 +3,7 @@ package load
 import (
 	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -140,5 +141,29 @@ func TestGRPC(t *testing.T) {
 	keys["operations"] = json.RawMessage(`[{"name":"check","path":"/grpc.health.v1.Health/Chek","body":"{}"}]`)
 	if _, err := Run(t.Context(), s.plan(t, keys), t.TempDir(), nil); err == nil || !strings.Contains(err.Error(), "Chek") {
 		t.Errorf("an unknown method: %v", err)
+	}
+}
+
+// A target that does not speak as planned is named before the load starts, once, with what to do.
+func TestTargetsThatSpeakOtherwise(t *testing.T) {
+	t.Parallel()
+	s := serveTLS(t, func(http.ResponseWriter, *http.Request) {})
+	plain := serve(t, ok)
+	for name, c := range map[string]struct {
+		plan *Plan
+		says string
+	}{
+		"another authority":                 {s.plan(t, map[string]any{}), "give the authority's certificate"},
+		"a new connection for each request": {s.plan(t, map[string]any{"policy": "new"}), "give the authority's certificate"},
+		"not TLS":                           {plain.plan(t, map[string]any{"target": "https://" + plain.listener.Addr().String()}), "closed in the handshake"},
+		"not HTTP/2":                        {plain.plan(t, map[string]any{"protocol": "http/2"}), "HTTP/2"},
+	} {
+		if c.plan.TLS != nil {
+			c.plan.TLS.CA = ""
+		}
+		_, err := Run(t.Context(), c.plan, t.TempDir(), nil)
+		if !errors.Is(err, ErrOtherwise) || strings.Count(err.Error(), c.says) != 1 {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

@@ -19,8 +19,12 @@ import (
 	"loadstone.dev/stone/load/transport"
 )
 
-// ErrUnreachable says that the target accepted no connection before the start.
-var ErrUnreachable = errors.New("target not reachable")
+// ErrUnreachable says that the target accepted no connection before the start, ErrOtherwise that it does not speak as
+// the plan says.
+var (
+	ErrUnreachable = errors.New("target not reachable")
+	ErrOtherwise   = errors.New("target answers otherwise")
+)
 
 // run is one execution of a plan.
 type run struct {
@@ -43,7 +47,7 @@ type run struct {
 
 // Run drives the load of a plan and writes latency.hlog and summary.json into the folder out, which it makes
 // if need be. With progress, it writes a JSON line a second there. It returns an error that wraps
-// ErrUnreachable if nothing answers at the target, a *PlanError if the plan cannot be carried out here, a
+// ErrUnreachable if nothing answers at the target, or ErrOtherwise if that does not speak as planned, a *PlanError if the plan cannot be carried out here, a
 // *script.Error if a load script fails, or ctx's error if ctx ends first; then it leaves no files.
 func Run(ctx context.Context, plan *Plan, out string, progress io.Writer) (*Summary, error) {
 	return RunPart(ctx, plan, out, progress, nil)
@@ -66,6 +70,11 @@ func RunPart(ctx context.Context, plan *Plan, out string, progress io.Writer, co
 	r, err := newRun(plan)
 	if err != nil {
 		return nil, err
+	}
+	if r.dialer != nil && plan.Policy == newPolicy { // the others connect before the start
+		if err := probe(ctx, r.dialer, plan.host); err != nil {
+			return nil, unreachable(plan.Target, err)
+		}
 	}
 	if err := r.heed(conductor); err != nil {
 		return nil, err
@@ -274,7 +283,7 @@ func (r *run) prepare(ctx context.Context) error {
 		var once sync.Once
 		r.making.Go(func() { w.ring.fill(ctx, w.numbers, w.source, func() { once.Do(ready.Done) }) })
 		if err := w.connect(time.Now().Add(min(seconds(r.plan.TimeoutS), 5*time.Second))); err != nil {
-			return fmt.Errorf("%w: %s: %w", ErrUnreachable, r.plan.Target, err)
+			return unreachable(r.plan.Target, err)
 		}
 	}
 	ready.Wait()

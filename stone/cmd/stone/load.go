@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log"
 	"os"
 	"os/signal"
 	"strings"
@@ -92,6 +93,7 @@ func runLoad(args []string) int {
 	case *planPath == "" || *out == "":
 		return loadFailed(2, "give --plan and --out; see 'stone load --help'")
 	}
+	log.SetOutput(io.Discard) // net/http writes a line there for each bad answer; they are counted
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	var progress io.Writer
@@ -109,6 +111,8 @@ func runLoad(args []string) int {
 		return loadFailed(2, "%s: %v", *planPath, err)
 	case errors.As(err, &inScript):
 		return loadFailed(2, "%v", err)
+	case errors.Is(err, load.ErrOtherwise):
+		return loadFailed(3, "%v", err)
 	case errors.Is(err, load.ErrUnreachable):
 		return loadFailed(3, "%v; is the application running?", err)
 	default:

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log"
 	"os"
 	"os/signal"
 	"syscall"
@@ -53,6 +54,7 @@ func runWorker(args []string) int {
 	if err != nil {
 		return workerFailed(2, err)
 	}
+	log.SetOutput(io.Discard) // net/http writes a line there for each bad answer; they are counted
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	fmt.Printf("listening on %s\n", listener.Addr())

@@ -14,6 +14,7 @@ import (
 const (
 	badPlan     = "plan" // or in its script
 	unreachable = "unreachable"
+	otherwise   = "otherwise"
 	stopped     = "stopped"
 )
 
@@ -30,6 +31,8 @@ func failure(err error) message {
 		m.Class = badPlan
 	case errors.Is(err, load.ErrUnreachable):
 		m.Class, m.Text = unreachable, strings.TrimPrefix(m.Text, load.ErrUnreachable.Error()+": ")
+	case errors.Is(err, load.ErrOtherwise):
+		m.Class, m.Text = otherwise, strings.TrimPrefix(m.Text, load.ErrOtherwise.Error()+": ")
 	case errors.Is(err, context.Canceled):
 		m.Class, m.Text = stopped, "the worker was stopped"
 	}
@@ -43,6 +46,8 @@ func (m message) failure() error {
 		return &load.PlanError{Problem: m.Text}
 	case unreachable:
 		return fmt.Errorf("%w: %s", load.ErrUnreachable, m.Text)
+	case otherwise:
+		return fmt.Errorf("%w: %s", load.ErrOtherwise, m.Text)
 	}
 	return errors.New(m.Text)
 }

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/reflection"
 	"google.golang.org/grpc/status"
 )
 
@@ -26,7 +27,7 @@ const (
 // NewServer makes a gRPC server. A handler that panics answers Internal and is logged; an error
 // that is no gRPC status answers Unavailable: it comes from a store or a neighbour.
 func NewServer(log *slog.Logger) *grpc.Server {
-	return grpc.NewServer(
+	server := grpc.NewServer(
 		grpc.UnaryInterceptor(guard(log)),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: keepaliveInterval, Timeout: keepaliveTimeout}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{
@@ -37,6 +38,8 @@ func NewServer(log *slog.Logger) *grpc.Server {
 		// Standing workers keep their grown stacks between requests.
 		grpc.NumStreamWorkers(uint32(2*runtime.GOMAXPROCS(0))),
 	)
+	reflection.Register(server) // so that one service can be loaded by itself, by anyone who can reach it
+	return server
 }
 
 func guard(log *slog.Logger) grpc.UnaryServerInterceptor {
