@@ -188,7 +188,8 @@ def _kept(folder: Path | None) -> Iterator[Path]:
 def _in_words(offer: Offer) -> str:
     how = load_of(offer.rate, offer.clients)
     if offer.clients is None:
-        how += f" ({offer.load.arrival})" if offer.rate else " at its own pace"
+        arrival = offer.load.arrival
+        how += f" ({arrival if isinstance(arrival, str) else arrival.process})" if offer.rate else " at its own pace"
     else:
         how += " in a closed loop"
     warm = f"{format_seconds(offer.warmup_s)} of warm-up, then " if offer.warmup_s else ""
