@@ -205,7 +205,7 @@ def _run(offer: Offer, title: str) -> dict[str, Any]:
     except Interrupted:
         raise Interrupted("interrupted; nothing was measured to the end") from None
     except Unreachable as error:
-        raise PreflightError(str(error)) from None
+        raise PreflightError(asking.in_options(str(error))) from None
     except DriverError as error:
         raise LoadstoneError(str(error)) from None
 
