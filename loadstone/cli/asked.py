@@ -26,6 +26,7 @@ _INNER = ("think", "ca", "insecure", "method", "headers", "body", "path")
 _IN_A_STUDY = {
     "load.timeout": "--timeout",
     "trial.duration": "--duration",
+    "tls.ca": "--ca",
     "; paths are relative to the study file": "",
 }
 """What messages name that were written for a study file."""
@@ -142,7 +143,7 @@ def _of_application(what: str) -> Workload:
 
 
 def _as_options(error: InputError) -> InputError:
-    return InputError("\n".join(f"{_option(one.where)}: {_in_options(one.message)}" for one in error.problems))
+    return InputError("\n".join(f"{_option(one.where)}: {in_options(one.message)}" for one in error.problems))
 
 
 def _option(where: str) -> str:
@@ -154,7 +155,8 @@ def _option(where: str) -> str:
     return " ".join([f"--{_OPTIONS.get(option, option).replace('_', '-')}", ".".join(below)]).rstrip()
 
 
-def _in_options(message: str) -> str:
+def in_options(message: str) -> str:
+    """A message that was written for a study file or a plan, with the options of the command line."""
     for said, meant in _IN_A_STUDY.items():
         message = message.replace(said, meant)
     return message

@@ -10,6 +10,7 @@ import typer
 from loadstone.cli import selftest
 from loadstone.cli.adhoc import plan_for
 from loadstone.cli.app import Json, out, print_json
+from loadstone.experiments.interruption import interruptible
 from loadstone.experiments.preflight import inspect
 from loadstone.model.errors import PreflightError
 
@@ -32,7 +33,8 @@ def command(
 ) -> None:
     """Look at what a study needs from this machine; changes nothing. Exit 3 if something is missing."""
     if driver:
-        selftest.run(json)
+        with interruptible():
+            selftest.run(json)
         return
     findings = inspect(plan_for(Path(what)))
     if json:

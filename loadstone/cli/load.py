@@ -188,7 +188,8 @@ def _kept(folder: Path | None) -> Iterator[Path]:
 def _in_words(offer: Offer) -> str:
     how = load_of(offer.rate, offer.clients)
     if offer.clients is None:
-        how += f" ({offer.load.arrival})" if offer.rate else " at its own pace"
+        arrival = offer.load.arrival
+        how += f" ({arrival if isinstance(arrival, str) else arrival.process})" if offer.rate else " at its own pace"
     else:
         how += " in a closed loop"
     warm = f"{format_seconds(offer.warmup_s)} of warm-up, then " if offer.warmup_s else ""
@@ -204,7 +205,7 @@ def _run(offer: Offer, title: str) -> dict[str, Any]:
     except Interrupted:
         raise Interrupted("interrupted; nothing was measured to the end") from None
     except Unreachable as error:
-        raise PreflightError(str(error)) from None
+        raise PreflightError(asking.in_options(str(error))) from None
     except DriverError as error:
         raise LoadstoneError(str(error)) from None
 

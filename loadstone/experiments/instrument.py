@@ -76,7 +76,7 @@ def faults(summary: Summary, slo: Slo | None, lateness_s: float | None = None) -
 def _not_in_time(summary: Summary, slo: Slo | None, lateness_s: float | None) -> Iterator[str]:
     counts, starved = summary["counts"], summary["generator"].get("script_starved") or 0
     scripted = "script" in summary["plan"]
-    if scripted and starved > (1 - SENT) * counts["offered"]:
+    if scripted and starved > (1 - SENT) * (counts["offered"] or 0):
         behind = f"{starved} of {counts['offered']} requests were due before it had made them"
         yield f"the script could not keep up: {behind}; make it cheaper, or give it more threads"
     budget = lateness_budget_ms(slo, lateness_s, latency(summary)["p99"])
@@ -126,7 +126,7 @@ def _not_told(summary: Summary) -> Iterator[str]:
     if not summary["offered_rate"]:  # clients of a closed loop have no schedule to keep
         return
     if summary["latency_ms"].get("intended") is None:
-        yield "latency from the intended send time (what is shown counts from the actual one)"
+        yield "latency from the intended send time (it is judged by that from the actual one)"
     if summary["latency_ms"].get("lateness") is None:
         yield "how late it sent"
     if summary["counts"]["unsent"] is None:

@@ -34,7 +34,7 @@ def study(content: Content) -> Iterator[tuple[str, str]]:
     yield "Application", content.application
     if workload := given.get("workload"):
         yield "Workload", str(workload)
-    yield "SLO", words.slo(content)
+    yield "SLO", words.slo(content) if content.slo or not content.closed else "none"
     if content.closed:
         yield "Arrivals", "closed loop: each client waits for its answer"
     elif arrival := load.get("arrival"):

@@ -5,32 +5,21 @@ from __future__ import annotations
 import base64
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
-from matplotlib.figure import Figure
 
 from loadstone.analysis import latency, results, summary
 from loadstone.report import content as contents
 from loadstone.report import facts, format, tables, words
 from loadstone.report.content import Content
-from loadstone.report.figures import cpu, load, operations, spectrum, style
+from loadstone.report.figures import style
+from loadstone.report.figures.kinds import KINDS, Kind
 from loadstone.report.inline import inline
-
-
-@dataclass(frozen=True)
-class Kind:
-    """One kind of figure: how it is drawn, its title, what it shows, and the table that it is drawn from."""
-
-    name: str
-    draw: Callable[[Content], Figure | None]
-    title: str
-    caption: str
-    table: str
 
 
 @dataclass(frozen=True)
@@ -39,59 +28,8 @@ class Shown:
 
     kind: Kind
     title: str
+    caption: str
     svg: Markup
-
-
-KINDS = (
-    Kind(
-        "latency",
-        load.latency,
-        "{percentile} against {load}",
-        "Every trial is one marker. Latency counts from the intended send time, over every scheduled request. "
-        "A vertical line with its band is a breaking point with its 95 % interval.",
-        "load",
-    ),
-    Kind(
-        "hold",
-        load.holding,
-        "The chance to hold around the breaking point",
-        "The curve is what the trials say together; the band is where it lies with 95 % probability at each load. "
-        "Dots above held, crosses below did not. Grey: the breaking point and its 95 % interval.",
-        "hold",
-    ),
-    Kind(
-        "throughput",
-        load.throughput,
-        "Throughput against {load}",
-        "Requests completed within the measured window. What lies below the line was dropped, or is still queued.",
-        "load",
-    ),
-    Kind(
-        "spectrum",
-        spectrum.spectrum,
-        "Latency over all percentiles",
-        "At the trials nearest to 50, 80 and 95 % of the breaking point (of the highest load that held where there is "
-        "none). Each further nine has the same room; a line ends at the last percentile that its requests can show.",
-        "spectrum",
-    ),
-    Kind(
-        "operations",
-        operations.operations,
-        "Latency by operation beside the breaking point",
-        "From the median (bar) to P99 (marker) of each operation, in the trial of the highest load that held and in "
-        "that of the lowest load above it that did not.",
-        "operations",
-    ),
-    Kind(
-        "cpu",
-        cpu.cpu,
-        "Where the CPU time goes",
-        "Cores used by each service, all replicas together, at the highest load that held; what the kernel's cgroup "
-        "counters say. A limit is drawn where it is within twice the busiest; what uses less than 1 % of the busiest "
-        "stands in the table only.",
-        "cpu",
-    ),
-)
 
 
 def build(run_folder: Path) -> Path:
@@ -125,9 +63,9 @@ def _figures(content: Content, folder: Path) -> Iterator[Shown]:
             svg = style.save(figure, "svg")
             (folder / f"{kind.name}.svg").write_bytes(svg)
             (folder / f"{kind.name}.pdf").write_bytes(style.save(figure, "pdf"))
-        title = kind.title.format(percentile=content.percentile[1], load=load.axis(content))
+        title, caption = kind.words(content)
         # The figure comes from our own drawing code, which escapes what users named.
-        yield Shown(kind, title, Markup(inline(svg, kind.name, f"{title}. {kind.caption}")))
+        yield Shown(kind, title, caption, Markup(inline(svg, kind.name, f"{title}. {caption}")))
 
 
 def _render(content: Content, figures: list[Shown], files: dict[str, str]) -> str:

@@ -82,7 +82,7 @@ def _rates(content: Content) -> Table:
         table.add_row(
             Text(row["treatment"]),
             format.number(row["rate"] if row["clients"] is None else row["clients"]),
-            f"{row['held']} of {judged}" if judged else format.NOTHING,
+            f"{row['measured']} measured" if row["measured"] else f"{row['held']} of {judged}",
             format.number(row["throughput"]),
             format.milliseconds(row["p50_ms"]),
             format.milliseconds(row["p99_ms"]),

@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 import time
 from abc import abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar
@@ -103,6 +103,7 @@ class External(Driver):
             raise DriverError(f"{self.name} is not installed; {self.install}")
         if len(offer.targets) > 1:
             raise DriverError(f"{self.name} loads one address, and the application has {len(offer.targets)} front ends")
+        offer = replace(offer, folder=offer.folder.resolve())  # the tool runs in it, and is told of files by their path
         of = offer.warmup_s + offer.duration_s
         warm: Told | None = None
         if offer.warmup_s > 0:

@@ -55,7 +55,7 @@ class K6(External):
     def command(self, program: str, offer: Offer, seconds: float) -> list[str]:
         script = offer.folder / "k6.js"
         script.write_text(k6_script(offer, seconds), encoding="utf-8")
-        return [program, "run", "--quiet", "--no-usage-report", "--log-output", "none", str(script)]
+        return [program, "run", "--quiet", "--no-usage-report", str(script)]
 
     def read(self, said: str, offer: Offer, seconds: float) -> Told:
         try:

@@ -196,6 +196,14 @@ def test_what_is_printed(say: Say, stone: type[FakeStone]) -> None:
     assert "0:01 of 0:11 measuring 990/s completed 9 in flight P50 1.50 ms P99 9 ms" in " ".join(progress.split())
 
 
+def test_workers_are_told_with_their_clocks(say: Say, stone: type[FakeStone]) -> None:
+    clocks = [{"clock_offset_us": -40.0, "clock_error_us": 8.0}, {"clock_offset_us": 12.0, "clock_error_us": 9.0}]
+    stone.answer = changed(**TOLD, generator__workers=clocks)
+    code, told, _ = say(URL, "--rate", "1000", "--workers", "10.0.0.1:7400,10.0.0.2:7400")
+    assert code == 0 and "2 workers, clocks within 0.0480 ms" in told
+    assert stone.offers[0].load.workers == ["10.0.0.1:7400", "10.0.0.2:7400"]
+
+
 def test_a_closed_loop_says_so_wherever_latencies_stand(say: Say, stone: type[FakeStone]) -> None:
     stone.answer = changed(**TOLD, loop="closed", planned=0)
     code, told, progress = say(URL, "--closed", "20")
@@ -226,6 +234,7 @@ def test_how_it_ends(say: Say, stone: type[FakeStone], changes: dict[str, Any], 
     ("failure", "code", "words"),
     [
         (Unreachable("target not reachable: 127.0.0.1:8080"), 3, "error: target not reachable: 127.0.0.1:8080"),
+        (Unreachable("give its certificate as tls.ca"), 3, "error: give its certificate as --ca"),
         (DriverError("stone load exited with 1: oh"), 1, "error: stone load exited with 1: oh"),
         (InputError("x.lua:3: unexpected symbol"), 2, "error: x.lua:3: unexpected symbol"),
         (Interrupted("by a test"), 130, "interrupted; nothing was measured to the end"),

@@ -19,11 +19,6 @@ from loadstone.report.figures.names import Series, panelled, short
 Rows = list[dict[str, Any]]
 
 
-def axis(content: Content) -> str:
-    """What load is, in a title: offered, or clients."""
-    return "clients (closed loop)" if content.closed else "offered load"
-
-
 def latency(content: Content) -> Figure | None:
     """The SLO's percentile against the load, with its limit and each breaking point's interval."""
     column, name, limit = content.percentile

@@ -1,0 +1,13 @@
+"""The way in, with nothing imported yet: Ctrl-C while Python still loads is no error to explain."""
+
+import signal
+import sys
+
+
+def main() -> None:
+    """Run the command line."""
+    signal.signal(signal.SIGINT, lambda number, frame: sys.exit(130))
+    from loadstone.cli.main import main as run  # imports plotting and statistics, which takes a second
+
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    run()

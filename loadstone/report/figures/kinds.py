@@ -1,0 +1,97 @@
+"""The figures of a report: how each is drawn, what it is called, and what it shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from matplotlib.figure import Figure
+
+from loadstone.report.content import Content
+from loadstone.report.figures import cpu, load, operations, spectrum
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of figure: how it is drawn, its title, what it shows, and the table that it is drawn from."""
+
+    name: str
+    draw: Callable[[Content], Figure | None]
+    title: str
+    caption: str
+    table: str
+    closed: tuple[str, str] | None = None
+    """Title and caption where the load came from a closed loop; None where that makes no difference."""
+
+    def words(self, content: Content) -> tuple[str, str]:
+        """Title and caption."""
+        title, caption = self.closed if self.closed is not None and content.closed else (self.title, self.caption)
+        return title.format(percentile=content.percentile[1]), caption
+
+
+KINDS = (
+    Kind(
+        "latency",
+        load.latency,
+        "{percentile} against offered load",
+        "Every trial is one marker. Latency counts from the intended send time, over every scheduled request. "
+        "A vertical line with its band is a breaking point with its 95 % interval.",
+        "load",
+        (
+            "{percentile} against clients (closed loop)",
+            "Every trial is one marker. A client that waits for a slow answer sends less meanwhile, so these latencies "
+            "are not to be compared with those of an open loop.",
+        ),
+    ),
+    Kind(
+        "hold",
+        load.holding,
+        "The chance to hold around the breaking point",
+        "The curve is what the trials say together; the band is where it lies with 95 % probability at each load. "
+        "Dots above held, crosses below did not. Grey: the breaking point and its 95 % interval.",
+        "hold",
+    ),
+    Kind(
+        "throughput",
+        load.throughput,
+        "Throughput against offered load",
+        "Requests completed within the measured window. What lies below the line was dropped, or is still queued.",
+        "load",
+        ("Throughput against clients (closed loop)", "Requests completed within the measured window."),
+    ),
+    Kind(
+        "spectrum",
+        spectrum.spectrum,
+        "Latency over all percentiles",
+        "At the trials nearest to 50, 80 and 95 % of the breaking point (of the highest load that held where there is "
+        "none). Each further nine has the same room; a line ends at the last percentile that its requests can show.",
+        "spectrum",
+        (
+            "Latency over all percentiles (closed loop)",
+            "At the trials nearest to 50, 80 and 95 % of the most clients that held, or had no SLO. Each further nine "
+            "has the same room; a line ends at the last percentile that its requests can show.",
+        ),
+    ),
+    Kind(
+        "operations",
+        operations.operations,
+        "Latency by operation beside the breaking point",
+        "From the median (bar) to P99 (marker) of each operation, in the trial of the highest load that held and in "
+        "that of the lowest load above it that did not.",
+        "operations",
+        (
+            "Latency by operation (closed loop)",
+            "From the median (bar) to P99 (marker) of each operation, in the trial of the most clients that held, or "
+            "had no SLO, and in that of the fewest above it that did not.",
+        ),
+    ),
+    Kind(
+        "cpu",
+        cpu.cpu,
+        "Where the CPU time goes",
+        "Cores used by each service, all replicas together, at the highest load that held; what the kernel's cgroup "
+        "counters say. A limit is drawn where it is within twice the busiest; what uses less than 1 % of the busiest "
+        "stands in the table only.",
+        "cpu",
+    ),
+)
