@@ -41,16 +41,17 @@ class Step:
 
 
 def climb(measure: Measure, faults: Clean) -> Iterator[Step]:
-    """Rates that double until one is not clean twice, then some between the last two; each as it was measured."""
+    """Rates that double until two in a row are not clean, then some between; each as it was measured."""
     good, bad = 0.0, None
-    rate = FIRST_RATE
-    for _ in range(MOST_DOUBLINGS):
-        step = _attempt(rate, measure, faults)
+    for doubling in range(MOST_DOUBLINGS):
+        step = _attempt(FIRST_RATE * 2**doubling, measure, faults)
         yield step
-        if step.faults:
-            bad = rate
+        if not step.faults:
+            good, bad = step.rate, None
+        elif bad is not None:
             break
-        good, rate = rate, rate * 2
+        else:
+            bad = step.rate
     if bad is None or good == 0:
         return
     for _ in range(REFINEMENTS):

@@ -42,21 +42,15 @@ def test_a_machine_without_limit_ends_the_climb() -> None:
 
 
 def test_nothing_is_clean_on_a_hopeless_machine() -> None:
-    assert [step.rate for step in climbed(0.0)] == [500.0]
+    assert [step.rate for step in climbed(0.0)] == [500.0, 1000.0]
 
 
-def test_one_disturbance_is_forgiven_and_two_are_not() -> None:
-    assert highest(climbed({500.0: [False, True], 1000.0: [False, False]} | _never(500, 1000))) == 500
-    assert highest(climbed({500.0: [False, False]})) == 0
-
-
-def _never(low: float, high: float) -> dict[float, list[bool]]:
-    """The refinements between two rates all fail."""
-    rates = {}
-    for _ in range(selftest.REFINEMENTS):
-        high = float(round((low * high) ** 0.5))
-        rates[high] = [False, False]
-    return rates
+def test_disturbances_are_forgiven() -> None:
+    twice = {500.0: [False, True], 1000.0: [False, False], 2000.0: [True]}
+    beyond = {rate: [False, False] for rate in (4000.0, 8000.0, 2828.0, 2378.0, 2181.0)}
+    steps = climbed(twice | beyond)
+    assert highest(steps) == 2000
+    assert [step.rate for step in steps] == [500, 1000, 2000, 4000, 8000, 2828, 2378, 2181]
 
 
 def test_a_real_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
