@@ -96,6 +96,8 @@ def default(key: str, field: dict[str, Any], required: list[str]) -> str:
             return "as below"
         case None | "" | [] | {}:
             return "none"
+        case bool() as yes:
+            return f"`{str(yes).lower()}`"
         case float() as number:
             return f"`{number:.12g}`"
         case other:

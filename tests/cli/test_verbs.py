@@ -14,13 +14,14 @@ from rich.console import Console
 from loadstone.cli import main
 from loadstone.cli.main import VERBS, run_command
 from loadstone.cli.progress import Display
-from loadstone.cli.words import clock, plural
+from loadstone.cli.words import clock, load_of, plural
 from loadstone.experiments.ledger import Record
 from loadstone.experiments.plan import read_plan
 from loadstone.experiments.probe import Outcome
 from loadstone.experiments.schedule import next_trial
 from loadstone.model.errors import Interrupted, PreflightError
 from tests.experiments.fakes import SEARCH, write_study
+from tests.experiments.fakes import STUDY as STUDY_OF_ONE_REQUEST
 
 STUDY = str(Path(__file__).parents[2] / "studies" / "first-light.yaml")
 
@@ -150,6 +151,26 @@ def test_progress_without_a_terminal_is_plain_lines(tmp_path: Path) -> None:
     assert "P99    12.3 ms  completed  99.0 %" in text and "left" in text
 
 
+def test_a_driver_that_is_not_installed_is_found_before_anything_starts(
+    say: Said, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = STUDY_OF_ONE_REQUEST.replace("rates:", "driver: k6, arrival: constant, rates:")
+    study = str(write_study(tmp_path, text))
+    assert say("validate", study)[0] == 0
+    monkeypatch.setattr("loadstone.workloads.external.shutil.which", lambda name: None)
+    code, told, _ = say("doctor", study)
+    assert code == 3 and "k6: is not installed, or not on the PATH" in told and "go install go.k6.io/k6" in told
+    code, _, complaint = say("run", study)
+    assert code == 3 and "k6: is not installed" in complaint
+    assert not (tmp_path / "results").exists()
+
+
 def test_words() -> None:
+    assert [load_of(*load) for load in ((1000.0, None), (0.0, 1), (0.0, 20), (0.0, None))] == [
+        "1,000 req/s",
+        "1 client",
+        "20 clients",
+        "a trace",
+    ]
     assert [clock(s) for s in (0, 59.6, 61, 3723)] == ["0:00", "1:00", "1:01", "1:02:03"]
     assert [plural(n, "trial") for n in (0, 1, 1200)] == ["0 trials", "1 trial", "1,200 trials"]

@@ -14,6 +14,7 @@ from loadstone.applications import catalogue
 from loadstone.experiments import schedule
 from loadstone.experiments.plan import Plan, read_plan
 from loadstone.model.errors import Interrupted
+from loadstone.model.load import Closed, Load, Script, Tls
 from loadstone.model.trial import Trial
 from loadstone.workloads.base import Offer, Unreachable
 from loadstone.workloads.stone import Stone, load_plan
@@ -90,6 +91,31 @@ def test_every_built_in_workload_is_one_that_the_generator_accepts(plan: Plan, s
             folder.mkdir()
             summary = Stone().run(offer(plan, trial, [server], folder, workload=workload), lambda said: None)
             assert {op["name"] for op in summary["operations"]} == set(workload.request_names())
+
+
+def test_a_plan_has_what_the_load_says_and_no_defaults(plan: Plan, tmp_path: Path) -> None:
+    trial = next(schedule.fixed_trials(plan))
+    plain = load_plan(offer(plan, trial, ["a:1", "b:2"], Path()))
+    assert (plain["target"], plain["replicas"]) == ("http://a:1", ["b:2"])
+    assert plain["arrival"] == {"process": "poisson", "rate": 20}
+    assert set(plain).isdisjoint({"protocol", "tls", "policy", "pipelining", "streams", "closed", "script", "metrics"})
+    given = {"protocol": "http/2", "tls": {"insecure": True}, "streams": 7, "workers": ["c:3"], "lateness": 0.002}
+    load = plan.study.load.model_copy(update={**given, "tls": Tls(insecure=True), "record_requests": True})
+    full = load_plan(offer(plan, trial, ["a:1"], Path(), load=load, cpus=(1,), metrics="127.0.0.1:9100"))
+    assert (full["target"], full["protocol"], full["streams"]) == ("https://a:1", "http/2", 7)
+    assert (full["tls"], full["lateness_ms"], full["metrics"]) == ({"insecure": True}, 2.0, "127.0.0.1:9100")
+    assert full["record_requests"] is True and full["cpus"] == [], "cores of this machine say nothing to workers"
+
+
+def test_clients_and_scripts_in_a_plan(plan: Plan, tmp_path: Path) -> None:
+    trial = next(schedule.fixed_trials(plan))
+    load = Load(closed=Closed(clients=[5], think=0.1), script=Script(arguments=["a"], environment={"K": "v"}))
+    script = tmp_path / "x.lua"
+    asked = offer(plan, trial, ["a:1"], Path(), load=load, clients=5, rate=0.0, workload=script, script_path="/api")
+    made = load_plan(asked)
+    assert made["closed"] == {"clients": 5, "think_s": 0.1} and made["connections"] == 5
+    assert made["script"] == {"path": str(script), "args": ["a"], "env": {"K": "v"}, "url_path": "/api"}
+    assert set(made).isdisjoint({"arrival", "operations", "slo", "abort"})
 
 
 def test_only_a_search_cuts_a_lost_trial_short(plan: Plan) -> None:
