@@ -51,7 +51,10 @@ type pool struct {
 
 // newPool makes the part of the plan's connections that falls to one of its threads.
 func newPool(plan *Plan, targets []address, thread int) (*pool, error) {
-	p := &pool{targets: targets, depth: plan.Pipelining, single: plan.Policy == newPolicy}
+	p := &pool{depth: plan.Pipelining, single: plan.Policy == newPolicy}
+	for _, target := range targets {
+		p.targets = append(p.targets, target.own())
+	}
 	size := portion(plan.Connections, plan.threads(), plan.number(thread)) * plan.slots()
 	p.initial = size
 	switch plan.Policy {

@@ -16,6 +16,17 @@ type address struct {
 	family   int
 }
 
+// own is a copy for one thread: connecting writes into an address.
+func (a address) own() address {
+	switch s := a.sockaddr.(type) {
+	case *unix.SockaddrInet4:
+		return address{&unix.SockaddrInet4{Port: s.Port, Addr: s.Addr}, a.family}
+	case *unix.SockaddrInet6:
+		return address{&unix.SockaddrInet6{Port: s.Port, Addr: s.Addr, ZoneId: s.ZoneId}, a.family}
+	}
+	return a
+}
+
 // reach resolves host:port and returns the first of its addresses that accepts a connection.
 func reach(host string, timeout time.Duration) (address, error) {
 	conn, err := net.DialTimeout("tcp", host, timeout)

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strconv"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -17,6 +19,9 @@ import (
 
 // maxAttempts bounds how often a booking starts over because another replica was first.
 const maxAttempts = 50
+
+// longestPause is about what a booking takes.
+const longestPause = 10 * time.Millisecond
 
 // reservation books rooms and never more than there are. The bookings of a hotel are numbered, and a
 // unique index allows each number once: a booking is written under the number after the highest that
@@ -103,6 +108,8 @@ func (r *reservation) MakeReservation(ctx context.Context, request *hotelpb.Rese
 				Number: rooms, Sequence: last + 1, Slot: fmt.Sprintf("%s/%d", id, last+1),
 			})
 			if errors.Is(err, documents.ErrDuplicate) {
+				// Two replicas that start over together go in step, and the same one may win each time.
+				time.Sleep(rand.N(longestPause))
 				continue
 			}
 			if err != nil {
