@@ -78,6 +78,8 @@ def command(
     given = to if to is not None else what if asking.is_url(what) else words.pop(0) if words else None
     if words and not what.endswith(SCRIPT):
         raise InputError(f"{words[0]!r}: only a script has arguments")
+    if closed is not None and arrival != "poisson":
+        raise InputError("--arrival does not go with --closed: a client sends when it was answered, not by a schedule")
     if json and wrk2:
         raise InputError("--json and --wrk2 exclude each other; the result is printed in one form")
     if requests and folder is None:

@@ -56,6 +56,7 @@ REFUSED = [
     ([URL, "--rate", "5", "--slo", "p99=200"], "--slo p99: '200' has no unit"),
     ([URL, "--rate", "5", "--slo", "p99=9s"], "--slo p99: 9s is not below --timeout, 5s; raise the timeout"),
     ([URL, "--closed", "5", "--connections", "4"], "--connections: does not go with 'closed'"),
+    ([URL, "--closed", "5", "--arrival", "constant"], "--arrival does not go with --closed"),
     ([URL, "--closed", "5", "--think", "x"], "--think: 'x' is not a duration"),
     ([URL, "--rate", "5", "--think", "1s"], "--think is for --closed"),
     ([URL, "--rate", "5", "--protocol", "http/3"], "--protocol: 'http/3' is not known here; use 'http/1.1'"),

@@ -16,7 +16,7 @@ from loadstone.model.load import Load
 from loadstone.model.slo import Slo
 from loadstone.model.workload import Workload
 from loadstone.workloads.base import DriverError, Offer, Unreachable
-from loadstone.workloads.external import External, Told, summarize
+from loadstone.workloads.external import External, Told, statistics, summarize
 from loadstone.workloads.hey import Hey
 from loadstone.workloads.k6 import K6, k6_script
 from loadstone.workloads.oha import Oha
@@ -201,7 +201,12 @@ def judged(name: str, asked: Offer, said: Told, slo: Slo | None = SLO, **used: f
 
 
 OPEN = Told(
-    loop="open", seconds=20.0, completed=8000, answered=8000, errors=0, service={"p50": 1.0, "p99": 9.0, "max": 20.0}
+    loop="open",
+    seconds=20.0,
+    completed=8000,
+    answered=8000,
+    errors=0,
+    service=statistics(p50=1.0, p99=9.0, max=20.0),
 )
 CLOSED = replace(OPEN, loop="closed")
 

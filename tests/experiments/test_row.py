@@ -1,0 +1,51 @@
+"""What a trial's row says where a driver does not tell everything."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from loadstone.analysis.schema import schema
+from loadstone.experiments.plan import read_plan
+from loadstone.experiments.row import make_row
+from loadstone.experiments.schedule import fixed_trials
+from loadstone.experiments.verdict import Verdict
+from loadstone.workloads.external import summarize
+from tests.experiments.fakes import STUDY, summary, write_study
+from tests.experiments.test_closed import CLOSED
+from tests.workloads.test_adapters import CLOSED as TOLD_CLOSED
+from tests.workloads.test_adapters import closed, generator, offer
+
+
+def row(folder: Path, study: str, told: dict[str, Any]) -> dict[str, Any]:
+    """The row of a study's first trial, as the table keeps it."""
+    plan = read_plan(write_study(folder, study))[1]
+    made = make_row(next(fixed_trials(plan)), datetime.now(UTC), told, Verdict("measured"), [], False)
+    rows: list[dict[str, Any]] = pa.Table.from_pylist([{**made, "order": 1}], schema=schema(["scaling"])).to_pylist()
+    return rows[0]
+
+
+def test_the_latency_of_clients_is_that_from_the_actual_send(tmp_path: Path) -> None:
+    told = summarize("wrk", closed(), TOLD_CLOSED) | {"generator": generator()}
+    made = row(tmp_path, CLOSED, told)
+    assert (made["p50_ms"], made["p99_ms"], made["service_p99_ms"], made["p95_ms"]) == (1.0, 9.0, 9.0, None)
+    assert (made["loop"], made["phase"], made["rate"], made["completed"]) == ("closed", "closed", 0.0, 8000)
+    assert [made[name] for name in ("offered", "sent", "unsent", "violations", "lateness_p99_ms", "steady")] == [
+        None
+    ] * 6
+
+
+def test_at_a_rate_it_stays_empty_where_it_is_not_told(tmp_path: Path) -> None:
+    told = summarize("hey", offer(), TOLD_CLOSED) | {"generator": generator()}
+    made = row(tmp_path, STUDY, told)
+    assert (made["p99_ms"], made["service_p99_ms"], made["loop"]) == (None, 9.0, "closed")
+
+
+def test_the_rate_of_a_trace_at_its_own_pace_is_what_it_came_to(tmp_path: Path) -> None:
+    (tmp_path / "trace.csv").write_text("0\n1\n")
+    study = STUDY.replace("rates: [100, 200, 300],", "arrival: {process: replay, file: trace.csv, speed: 1},")
+    told = summary(40.0, 1.0, held=True) | {"offered_rate": 41.5}
+    assert row(tmp_path, study, told)["rate"] == 41.5
