@@ -1,4 +1,4 @@
-"""Whether requests arrive as they were meant to, by the server's clock (python -m bench.arrivals).
+"""Whether requests arrive as they were meant to, by the server's clock; part of ``bench.load``.
 
 ``stone echo`` has one core, ``stone load`` another, 64 connections, 2000 requests/s. The kernel stamps the packets of
 each request as they reach the server's socket (``SO_TIMESTAMPNS``), so that the server's own delays are not measured. A
@@ -8,19 +8,16 @@ generator makes by its timers show in windows about as long as they are.
 
 from __future__ import annotations
 
-import os
 import sys
-import tempfile
 from collections import defaultdict
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.common import Row, build_stone, free_port, median_row, report
-from bench.generator import CONNECTIONS, Bench
+from bench.common import Row, free_port, median_row
+from bench.generator import Bench
 from loadstone.analysis.arrivals import dispersion, exponential_distance
 
 RATE, ROUNDS, POISSON_S, CONSTANT_S = 2_000, 5, 60, 10
@@ -75,16 +72,3 @@ def arrivals(bench: Bench, seconds: float, **keys: Any) -> NDArray[np.float64]:
         raise SystemExit(f"{sent} requests were sent, and {len(at)} arrived")
     since_first: NDArray[np.float64] = (at - at[0]) / 1e9
     return since_first
-
-
-def main() -> None:
-    cpus = sorted(os.sched_getaffinity(0))
-    if len(cpus) < 2:
-        raise SystemExit("needs two cores")
-    with tempfile.TemporaryDirectory() as folder:
-        found = rows(Bench(build_stone(), Path(folder), cpus[0], cpus[1]))
-    report("arrivals", found, [f"{CONNECTIONS} connections, server and generator on one core each", *NOTES])
-
-
-if __name__ == "__main__":
-    main()

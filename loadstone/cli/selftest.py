@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -95,8 +96,8 @@ def in_words(rows: list[dict[str, Any]], highest: float, arrivals: dict[str, Any
     found = []
     more = "" if any(row["faults"] for row in rows) else " and more (nothing higher was tried)"
     found.append(
-        f"Results can be believed up to about {highest:,.0f} req/s{more} with one load thread: there its own P99 "
-        f"lateness is within {LATENESS_LEAST_MS:g} ms, it sends {SENT:.1%} of its schedule, and it is not saturated."
+        f"Results can be believed up to about {_rounded(highest):,.0f} req/s{more} with one load thread: there its own "
+        f"P99 lateness is within {LATENESS_LEAST_MS:g} ms, it sends {SENT:.1%} of its schedule, and it is not saturated."
     )
     found.append(
         f"{LATENESS_LEAST_MS:g} ms is {LATENESS_SHARE:.0%} of a latency objective of "
@@ -112,6 +113,12 @@ def in_words(rows: list[dict[str, Any]], highest: float, arrivals: dict[str, Any
         f"dispersion {listed}, 1 +- {MOST_CLUMPING})."
     )
     return found
+
+
+def _rounded(rate: float) -> float:
+    """To two significant digits, down: more than that a minute cannot tell."""
+    unit = 10.0 ** (math.floor(math.log10(rate)) - 1)
+    return math.floor(rate / unit) * unit
 
 
 def _disturbances(shared: bool) -> list[Finding]:

@@ -111,6 +111,7 @@ def test_an_interrupted_run_resumes_with_the_trials_of_an_undisturbed_one(
 
 def test_a_signal_ends_a_run_in_order(begin: Begin) -> None:
     plan, ledger = begin()
+    before = signal.getsignal(signal.SIGINT)
 
     class Killer(FakeDriver):
         def run(self, *given: Any) -> dict[str, Any]:
@@ -120,7 +121,7 @@ def test_a_signal_ends_a_run_in_order(begin: Begin) -> None:
     with pytest.raises(Interrupted, match="SIGTERM"), interruptible():
         conduct(plan, ledger, Killer())
     assert FakeOrchestrator.running == set()
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_a_limit_that_is_not_applied_makes_the_trial_invalid_and_is_not_loaded(begin: Begin) -> None:

@@ -67,7 +67,7 @@ Examples:
   stone load --plan plan.json --out results --progress
   stone load --plan plan.json --out results --workers 10.0.0.1:7400,10.0.0.2:7400
 
-Exit codes: 0 done (also when aborted by the SLO), 1 unexpected, 2 bad plan or script, 3 target not reachable,
+Exit codes: 0 done (also when aborted by the SLO), 1 unexpected, 2 bad plan or script, 3 target or worker not reachable,
 130 interrupted.
 `
 
@@ -111,7 +111,7 @@ func runLoad(args []string) int {
 		return loadFailed(2, "%s: %v", *planPath, err)
 	case errors.As(err, &inScript):
 		return loadFailed(2, "%v", err)
-	case errors.Is(err, load.ErrOtherwise):
+	case errors.Is(err, load.ErrOtherwise), errors.Is(err, workers.ErrUnavailable):
 		return loadFailed(3, "%v", err)
 	case errors.Is(err, load.ErrUnreachable):
 		return loadFailed(3, "%v; is the application running?", err)

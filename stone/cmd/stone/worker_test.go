@@ -116,7 +116,7 @@ func TestWorkerProcesses(t *testing.T) {
 	}
 
 	code, text = coordinate(t, []string{"LOADSTONE_TOKEN=a guess"}, "--plan", plan, "--out", out, "--workers", one+","+two)
-	if code != 1 || !strings.Contains(text, "the secrets differ") || strings.Contains(text, "horse") || strings.Contains(text, "guess") {
+	if code != 3 || !strings.Contains(text, "the secrets differ") || strings.Contains(text, "horse") || strings.Contains(text, "guess") {
 		t.Errorf("a wrong secret: exit %d\n%s", code, text)
 	}
 	gone := writeLoadPlan(t, "http://127.0.0.1:1", "")

@@ -18,6 +18,9 @@ const (
 	stopped     = "stopped"
 )
 
+// ErrUnavailable is a worker that cannot be had: nothing was started.
+var ErrUnavailable = errors.New("not available")
+
 // errBusy is what a second coordinator is told.
 var errBusy = errors.New("busy with the run of another coordinator; wait for its end")
 

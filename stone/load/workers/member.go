@@ -34,7 +34,7 @@ func (m *member) prepare(ctx context.Context, c *crew, secret string, identity *
 	dialer := net.Dialer{Timeout: 5 * time.Second}
 	conn, err := dialer.DialContext(ctx, "tcp", m.address)
 	if err != nil {
-		return fmt.Errorf("%w; is `stone worker` running there?", err)
+		return fmt.Errorf("%w: %w; is `stone worker` running there?", ErrUnavailable, err)
 	}
 	c.mutex.Lock()
 	m.link = newLink(conn)
@@ -43,7 +43,7 @@ func (m *member) prepare(ctx context.Context, c *crew, secret string, identity *
 		_ = conn.Close()
 	}
 	if err := introduce(m.link, secret); err != nil {
-		return err
+		return fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	if m.ahead, m.bound, err = measure(m.link); err != nil {
 		return err
