@@ -96,8 +96,9 @@ def in_words(rows: list[dict[str, Any]], highest: float, arrivals: dict[str, Any
     found = []
     more = "" if any(row["faults"] for row in rows) else " and more (nothing higher was tried)"
     found.append(
-        f"Results can be believed up to about {_rounded(highest):,.0f} req/s{more} with one load thread: there its own "
-        f"P99 lateness is within {LATENESS_LEAST_MS:g} ms, it sends {SENT:.1%} of its schedule, and it is not saturated."
+        f"Results can be believed up to about {_rounded(highest):,.0f} req/s{more} with one load thread: "
+        f"there its own P99 lateness is within {LATENESS_LEAST_MS:g} ms, it sends {SENT:.1%} of its schedule, "
+        "and it is not saturated."
     )
     found.append(
         f"{LATENESS_LEAST_MS:g} ms is {LATENESS_SHARE:.0%} of a latency objective of "
