@@ -256,7 +256,7 @@ func TestSecrets(t *testing.T) {
 	for _, c := range []struct{ workers, coordinators string }{{"right", "wrong"}, {"right", ""}, {"", "right"}} {
 		address, log, _ := hire(t, c.workers)
 		_, err := Run(context.Background(), s.text(t, nil), []string{address}, c.coordinators, t.TempDir(), nil)
-		if err == nil || err.Error() != "worker "+address+": the secrets differ; give worker and coordinator the same LOADSTONE_TOKEN" {
+		if err == nil || err.Error() != "worker "+address+": not available: the secrets differ; give worker and coordinator the same LOADSTONE_TOKEN" {
 			t.Errorf("%q against %q: %v", c.workers, c.coordinators, err)
 		}
 		if line := <-log; !strings.Contains(line, "the secrets differ") || strings.Contains(line, "right") || strings.Contains(line, "wrong") {
