@@ -67,7 +67,7 @@ func TestClosedLoopOfSessions(t *testing.T) {
 	t.Parallel()
 	backend := &tokens{used: map[string]int{}}
 	s := serve(t, backend.answer)
-	summary, _ := drive(t, s.closed(t, map[string]any{"duration_s": 0.6, "closed": map[string]any{"clients": 3},
+	summary, _ := drive(t, s.closed(t, map[string]any{"duration_s": 1.5, "closed": map[string]any{"clients": 3},
 		"drain_s": 30, "operations": json.RawMessage(visit)}))
 	counts := map[string]Counts{}
 	for _, o := range summary.Operations {

@@ -55,7 +55,7 @@ func TestNginx(t *testing.T) {
 			group.Wait()
 			connections := 0
 			seen.Range(func(any, any) bool { connections++; return true })
-			if least := 502 / 40; connections < least || connections > least+1 {
+			if least := 502 / 40; connections < least || connections > 2*least { // those that GOAWAY met have carried fewer
 				t.Errorf("%d connections", connections)
 			}
 		})

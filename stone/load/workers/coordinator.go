@@ -17,7 +17,7 @@ import (
 )
 
 // lead is how long before the start the workers are told of it.
-const lead = 500 * time.Millisecond
+const lead = 1500 * time.Millisecond
 
 // Run has the workers at these addresses carry out a plan together, and writes what one worker would have written into
 // the folder out, with the part of each in out/workers. It returns an error that names the worker if one is lost or
