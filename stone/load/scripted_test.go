@@ -158,6 +158,17 @@ func TestScriptMistakes(t *testing.T) {
 	}
 }
 
+// In a closed loop nothing is left over when a script stops.
+func TestScriptThatStopsItsClients(t *testing.T) {
+	t.Parallel()
+	s := serve(t, ok)
+	summary, _ := drive(t, s.closed(t, map[string]any{"duration_s": 1, "closed": map[string]any{"clients": 3}, "operations": nil,
+		"script": s.scripted(t, "n = 0\nfunction request()\n  n = n + 1\n  if n == 10 then wrk.thread:stop() end\n  return wrk.format() end", map[string]any{}).Script}))
+	if c := summary.Counts; c.Completed < 9 || c.Completed > 10 || c.Offered != c.Completed {
+		t.Errorf("%+v", c)
+	}
+}
+
 // A script that stops its threads leaves the rest unsent.
 func TestScriptThatStops(t *testing.T) {
 	t.Parallel()

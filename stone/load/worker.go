@@ -200,6 +200,11 @@ func (w *worker) due(now int64) (r, turn *request) {
 	}
 }
 
+// mayGo says whether a turn will be taken at all. A closed loop ends with the window, or when a script has stopped.
+func (w *worker) mayGo(turn *request) bool {
+	return w.clients == 0 || turn.at < w.schedule.to && (turn.session != nil || !w.ring.exhausted())
+}
+
 // supply is the ring's next request, nil if it is not made yet, or never will be.
 func (w *worker) supply() *request {
 	r := w.ring.peek()
@@ -305,7 +310,7 @@ func (w *worker) wait(now int64) []unix.EpollEvent {
 		if r := w.ring.peek(); r != nil && w.clients == 0 {
 			until = min(until, r.at)
 		}
-		if turn := w.turns.first(); turn != nil && (w.clients == 0 || turn.at < w.schedule.to) {
+		if turn := w.turns.first(); turn != nil && w.mayGo(turn) {
 			until = min(until, turn.at)
 		}
 	}

@@ -100,7 +100,8 @@ def plain_scale(axes: Axes, which: str, values: Iterable[float | None], log: boo
         axis.set_major_locator(LogLocator(subs=(1,) if span > 300 else (1, 2, 5)))
         axis.set_minor_locator(NullLocator())
     else:
-        axis.set_major_locator(MaxNLocator(6))
+        counted = all(float(value).is_integer() for value in positive)
+        axis.set_major_locator(MaxNLocator(6, integer=counted))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))
 
 
