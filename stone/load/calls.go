@@ -80,7 +80,9 @@ func (p *Plan) dialer(k *catalogue) (*transport.Dialer, error) {
 		settings.Limit = exampleMax
 	}
 	for _, kind := range k.list() {
-		settings.Limit = max(settings.Limit, kind.keep)
+		if settings.Limit = max(settings.Limit, kind.keep); kind.keepHead {
+			settings.Limit = max(settings.Limit, exampleMax) // with none, the header is not kept either
+		}
 	}
 	if p.Script != nil {
 		settings.Limit = bodyLimit

@@ -138,6 +138,12 @@ func TestGRPC(t *testing.T) {
 			t.Errorf("%+v", e)
 		}
 	}
+	keys["operations"] = json.RawMessage(`[{"name":"visit","steps":[
+		{"name":"first","path":"/grpc.health.v1.Health/Check","body":"{}","extract":{"kind":"header:content-type"}},
+		{"name":"second","path":"/grpc.health.v1.Health/Check","body":"{}","headers":{"x-kind":"{kind}"}}]}]`)
+	if summary, _ := drive(t, s.plan(t, keys)); summary.Counts.Completed != summary.Counts.Offered {
+		t.Errorf("a session: %+v %+v", summary.Counts, summary.Errors)
+	}
 	keys["operations"] = json.RawMessage(`[{"name":"check","path":"/grpc.health.v1.Health/Chek","body":"{}"}]`)
 	if _, err := Run(t.Context(), s.plan(t, keys), t.TempDir(), nil); err == nil || !strings.Contains(err.Error(), "Chek") {
 		t.Errorf("an unknown method: %v", err)
