@@ -1,9 +1,15 @@
-// Package load is the open-loop load generator behind `stone load`.
+// Package load is the load generator behind `stone load`.
 //
-// A plan (plan.go) becomes a seeded schedule of requests (schedule.go, operations.go, fields.go), rendered
-// ahead of time into a bounded ring (ring.go). Each load thread runs one loop over raw epoll (worker.go) that
-// sends every request at its intended time over a fixed pool of connections and never waits for an answer
-// before the next one is due. Latency counts from the intended time, so a stalled server cannot hide.
+// A plan (plan.go, plan_check.go) becomes a seeded schedule of arrivals (schedule.go, arrival*.go) and requests, made
+// ahead of time into a bounded ring (ring.go, source.go) from data (operations.go, template.go, field*.go) or by a
+// script (scripted.go, package script). Each load thread runs one loop over raw epoll (worker.go, answers.go) that
+// sends every request at its intended time over a pool of connections (connection.go), or through a library (calls.go,
+// package transport), and never waits for an answer before the next one is due. What is due later, such as the next
+// step of a session, stands in turns.go. Latency counts from the intended time, so a stalled server cannot hide.
+//
+// What became of each request is kept by thread (recorder.go), gathered every second (collector.go), and closed like
+// books at the end (settle.go). The findings of one worker (findings.go), or of several merged (merge.go), are what a
+// summary is computed from (summary.go).
 package load
 
 import (
