@@ -1,0 +1,98 @@
+"""The emulated hosts of one cluster, made and removed together."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import shutil
+import subprocess
+from dataclasses import asdict, dataclass
+from ipaddress import IPv4Network
+from pathlib import Path
+from typing import Any
+
+from loadstone.infrastructure import cgroup
+from loadstone.infrastructure.namespaces.host import Host
+from loadstone.infrastructure.namespaces.network import Network, subnet_for, used_subnets
+
+
+@dataclass(frozen=True)
+class Emulated:
+    """Hosts and their network; plain data that the journal can hold, from which all names follow."""
+
+    id: str
+    """In the name of everything that is made, so that clusters of several Loadstones never meet."""
+    subnet: str
+    hosts_folder: str
+    """Everything of all hosts on disk."""
+    names: tuple[str, ...]
+    """Of the hosts, in the order of their addresses."""
+
+    @classmethod
+    def planned(cls, names: list[str], root: Path) -> Emulated:
+        """A new cluster in a subnet that is free now; ``root``: where its folder will be. Makes nothing."""
+        number = secrets.token_hex(3)
+        subnet = subnet_for(len(names), used_subnets())
+        return cls(number, str(subnet), str(root / f"emulated-{number}"), tuple(names))
+
+    @classmethod
+    def of(cls, data: dict[str, Any]) -> Emulated:
+        """From what the journal holds."""
+        return cls(**{**data, "names": tuple(data["names"])})
+
+    def as_data(self) -> dict[str, Any]:
+        """As the journal holds it."""
+        return asdict(self)
+
+    @property
+    def cluster(self) -> str:
+        """What namespaces and control groups are called."""
+        return f"emulated-{self.id}"
+
+    @property
+    def group(self) -> str:
+        """The control group of all hosts together."""
+        return f"loadstone/{self.cluster}"
+
+    @property
+    def network(self) -> Network:
+        """Switch and links."""
+        return Network(self.cluster, f"ls{self.id}", IPv4Network(self.subnet))
+
+    @property
+    def hosts(self) -> list[Host]:
+        """All hosts, whether they are there or not."""
+        network = self.network
+        return [
+            Host(
+                name=name,
+                address=str(network.address(number)),
+                namespace=network.namespace(name),
+                folder=Path(self.hosts_folder, name),
+                group=f"{self.group}/{name}",
+            )
+            for number, name in enumerate(self.names)
+        ]
+
+    def make(self, cores: tuple[int, ...] | None, rate: float | None = None, delay: float | None = None) -> None:
+        """Connect and boot the hosts, which share ``cores``; the network is claimed already."""
+        self.network.connect(list(self.names), rate, delay)
+        cgroup.find().make(self.group, cgroup.Limits(cores=cores))
+        for host in self.hosts:
+            host.boot()
+
+    def remove(self) -> None:
+        """End and delete everything, whichever of it is there; whatever the state it was left in."""
+        groups = cgroup.find()
+        groups.kill(self.group)
+        self.network.remove()
+        groups.remove(self.group)
+        for mounted in self._mounts():  # none of ours is; a user may have mounted something to look at it
+            subprocess.run(["umount", "--lazy", mounted], capture_output=True, check=False)
+        with contextlib.suppress(FileNotFoundError):
+            shutil.rmtree(self.hosts_folder)
+
+    def _mounts(self) -> list[str]:
+        """What is mounted below the folder in this namespace, the innermost first."""
+        points = (line.split()[4] for line in Path("/proc/self/mountinfo").read_text().splitlines())
+        return sorted((point for point in points if point.startswith(f"{self.hosts_folder}/")), reverse=True)

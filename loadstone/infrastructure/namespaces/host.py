@@ -1,0 +1,165 @@
+"""One emulated host: namespaces of its own (network, mount, UTS) and a control group that holds all its processes.
+
+Its first process, ``init``, keeps the mount and UTS namespaces: whatever is mounted in them ends with the last
+process of the host, so killing the control group unmounts everything. Seen from inside, the host has its own name,
+its own ``/run``, its own layer over ``/etc``, and its own copies of the machine-wide knobs that daemons write.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from loadstone.infrastructure import cgroup
+from loadstone.infrastructure.namespaces.programs import WITH_US, environment
+from loadstone.model.errors import DeploymentError
+
+_INIT = "init"
+_UP = "up"
+_KNOBS = (
+    "kernel/keys/root_maxbytes",  # dockerd
+    "kernel/keys/root_maxkeys",
+    "kernel/panic",  # the kubelet
+    "kernel/panic_on_oops",
+    "vm/overcommit_memory",
+    "vm/panic_on_oom",
+)
+_SETUP = f"""
+mount --make-rshared /
+mount -t tmpfs -o mode=755 tmpfs /run
+mkdir -p /run/lock /run/.host/etc /run/.host/work /run/.host/knobs
+mount -t overlay -o lowerdir=/etc,upperdir=/run/.host/etc,workdir=/run/.host/work overlay /etc
+echo "$1" >/proc/sys/kernel/hostname
+echo "$1" >/etc/hostname
+echo "$2 $1" >>/etc/hosts
+rm -f /etc/resolv.conf  # nothing answers there, and says so at once: names from outside the cluster do not exist
+echo "nameserver $2" >/etc/resolv.conf
+echo 1 >/proc/sys/net/ipv4/ip_forward
+for knob in {" ".join(_KNOBS)}; do
+  [ -e /proc/sys/$knob ] || continue
+  cat /proc/sys/$knob >/run/.host/knobs/${{knob##*/}}
+  mount --bind /run/.host/knobs/${{knob##*/}} /proc/sys/$knob
+done
+echo {_UP}
+exec sleep infinity >/dev/null 2>&1
+"""
+
+
+@dataclass(frozen=True)
+class Host:
+    """A host on this machine: pure data, and what can be done with it. The same data finds it again later."""
+
+    name: str
+    """Within its cluster, and what it calls itself: ``worker-2``."""
+    address: str
+    """Its IP address, which this machine and all hosts of its cluster reach."""
+    namespace: str
+    """Its network namespace: a path such as ``/run/netns/<cluster>-worker-2``."""
+    folder: Path
+    """Everything of it on disk."""
+    group: str
+    """Its control group: daemons are in ``<group>/daemons``, containers belong below ``<group>/containers``."""
+
+    @property
+    def daemons(self) -> str:
+        """The control group of its daemons."""
+        return f"{self.group}/daemons"
+
+    @property
+    def containers(self) -> str:
+        """The control group below which its engine makes those of containers."""
+        return f"{self.group}/containers"
+
+    def boot(self) -> None:
+        """Start its first process; the network namespace must be there. Also starts a stopped host again."""
+        groups = cgroup.find()
+        for group in (self.daemons, self.containers):
+            groups.make(group, cgroup.Limits())
+        for folder in (self._pids, self._logs):
+            folder.mkdir(parents=True, exist_ok=True)
+        unshare = ["unshare", "--mount", "--uts", "--propagation", "slave"]
+        setup = ["sh", "-ec", _SETUP, _INIT, self.name, self.address]
+        said = self._start(_INIT, ["nsenter", f"--net={self.namespace}", *unshare, *setup], {}, "2>&1").split("\n")
+        if _UP not in said:
+            self.stop()
+            raise DeploymentError(f"emulated host {self.name} cannot be made: {' '.join(said).strip()}")
+
+    def spawn(self, name: str, argv: list[str], environment: dict[str, str] = {}, mounts: str = "") -> None:  # noqa: B006
+        """Start a daemon in the host; it outlives us. What it says goes to ``<folder>/logs/<name>.log``.
+
+        ``mounts``: shell lines run as root in the host's mount namespace before it, for bind mounts and the like;
+        all daemons of a host share that namespace. Whether the daemon could start is seen by ``alive`` and ``log``.
+        """
+        inner = ["sh", "-ec", f'{mounts}\nexec "$@"', name, *argv]
+        output = f">>{shlex.quote(str(self._logs / name))}.log 2>&1"
+        self._start(name, [*self._enter(), *inner], environment, output)
+
+    def run(self, argv: list[str], **options: Any) -> subprocess.CompletedProcess[str]:
+        """Run a command in the host to its end; ``options`` as of ``subprocess.run``. Output is captured text."""
+        return subprocess.run(
+            [*WITH_US, "sh", "-ec", f'{self._join()}exec "$@"', "run", *self._enter(), *argv],
+            **{"capture_output": True, "text": True, "check": False, "env": environment(), **options},
+        )
+
+    def log(self, name: str, lines: int) -> str:
+        """The last lines that a daemon wrote; empty if it never started."""
+        with contextlib.suppress(FileNotFoundError):
+            text = (self._logs / f"{name}.log").read_text(encoding="utf-8", errors="replace")
+            return "\n".join(text.splitlines()[-lines:])
+        return ""
+
+    def alive(self, name: str) -> bool:
+        """Whether a daemon that was spawned runs; False for one that never was."""
+        pid = self._pid(name)
+        return pid is not None and pid in cgroup.find().processes(self.group)
+
+    def names(self) -> list[str]:
+        """The daemons that were spawned on this host, dead or alive."""
+        return sorted(file.name for file in self._pids.glob("*") if file.name != _INIT)
+
+    def stop(self) -> None:
+        """End every process of the host at once, as a power cut would. May be called twice."""
+        cgroup.find().kill(self.group)
+
+    @property
+    def _pids(self) -> Path:
+        return self.folder / "pids"
+
+    @property
+    def _logs(self) -> Path:
+        return self.folder / "logs"
+
+    def _pid(self, name: str) -> int | None:
+        with contextlib.suppress(FileNotFoundError, ValueError):
+            return int((self._pids / name).read_text())
+        return None
+
+    def _join(self) -> str:
+        """Shell lines that move the shell into the control group of the daemons, before it becomes anything else."""
+        return "".join(f"echo $$ >{shlex.quote(str(file))}\n" for file in cgroup.find().joining(self.daemons))
+
+    def _enter(self) -> list[str]:
+        """The command line that enters the host."""
+        if not self.alive(_INIT):
+            raise DeploymentError(f"emulated host {self.name} is not running")
+        return ["nsenter", "--target", str(self._pid(_INIT)), "--net", "--mount", "--uts", "--"]
+
+    def _start(self, name: str, argv: list[str], more: dict[str, str], output: str) -> str:
+        """Start a process that is nobody's child, its id in a file; returns what it says until it closes its output."""
+        pid = shlex.quote(str(self._pids / name))
+        script = f'{self._join()}ulimit -S -n $(ulimit -H -n)\ncd /\nsetsid "$@" </dev/null {output} &\necho $! >{pid}'
+        done = subprocess.run(
+            [*WITH_US, "sh", "-ec", script, name, *argv],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+            env=environment(more),
+        )
+        if done.returncode != 0:
+            raise DeploymentError(f"{name} cannot be started on emulated host {self.name}: {done.stdout.strip()}")
+        return done.stdout

@@ -1,0 +1,165 @@
+"""The network of emulated hosts: a switch in its own network namespace, a link to each host and one to this machine.
+
+The switch is a bridge that no firewall of this machine sees (Docker, for one, sets FORWARD to DROP). In the root
+namespace only the end of one link appears, with an address and the route that comes with it: no rule, no setting.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import ipaddress
+import itertools
+import json
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv4Network
+from pathlib import Path
+
+from loadstone.infrastructure.namespaces.programs import run
+from loadstone.model.errors import PreflightError
+
+RESERVED = IPv4Network("198.18.0.0/15")
+"""Set aside for benchmarks of networks (RFC 2544), so nobody's real network has it, and no orchestrator's default."""
+
+_NAMESPACES = Path("/run/netns")
+_UPLINK = "uplink"
+_SWITCH = "switch"
+_SMALLEST_PREFIX = 8
+_BURST_S = 0.002
+_SMALLEST_BURST = 16 * 1024
+_QUEUE_S = 0.05
+
+
+def subnet_for(hosts: int, used: Iterable[IPv4Network]) -> IPv4Network:
+    """The first subnet of RESERVED with room for so many hosts and this machine that overlaps none in use.
+
+    Raises PreflightError if there is none.
+    """
+    prefix = min(24, 32 - (hosts + 2).bit_length())  # + the network's own, the broadcast and this machine's address
+    taken = [network for network in used if network.overlaps(RESERVED)]
+    for subnet in RESERVED.subnets(new_prefix=prefix):
+        if not any(subnet.overlaps(network) for network in taken):
+            return subnet
+    raise PreflightError(
+        f"no subnet for {hosts} hosts is free in {RESERVED}",
+        "`ip route` shows what has them; `loadstone down` removes emulated hosts that were left",
+    )
+
+
+def used_subnets() -> list[IPv4Network]:
+    """What this machine has routes to or addresses in; the default route and those that stand for it aside."""
+    routes = json.loads(run("ip", "-j", "-4", "route", "show", "table", "all") or "[]")
+    addresses = json.loads(run("ip", "-j", "-4", "address") or "[]")
+    texts = [route["dst"] for route in routes if route["dst"] != "default"]
+    texts += [f"{info['local']}/{info['prefixlen']}" for link in addresses for info in link["addr_info"]]
+    networks = [ipaddress.IPv4Network(text, strict=False) for text in texts]
+    return [network for network in networks if network.prefixlen >= _SMALLEST_PREFIX]
+
+
+@contextlib.contextmanager
+def one_at_a_time() -> Iterator[None]:
+    """Held from looking for a free subnet until ``Network.claim``: whoever else makes hosts on this machine waits."""
+    folder = os.open("/run", os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(folder)
+
+
+def shaping(device: str, rate: float | None, delay: float | None) -> list[str]:
+    """The lines for ``tc -batch`` that shape what leaves a device: a token bucket, behind a delay if there is one."""
+    lines, place = [], "root"
+    if delay:
+        lines.append(f"qdisc add dev {device} root handle 1: netem delay {round(delay * 1e6)}us limit 100000")
+        place = "parent 1:1"
+    if rate:
+        burst = max(_SMALLEST_BURST, round(rate / 8 * _BURST_S))
+        shape = f"tbf rate {round(rate)}bit burst {burst}b latency {round(_QUEUE_S * 1e3)}ms"
+        lines.append(f"qdisc add dev {device} {place} handle 10: {shape}")
+    return lines
+
+
+@dataclass(frozen=True)
+class Network:
+    """The network of one cluster. The same data finds it again later."""
+
+    cluster: str
+    """Namespaces carry this name: ``<cluster>`` is the switch's, ``<cluster>-<host>`` a host's."""
+    interface: str
+    """The end of the link that is in the root namespace; at most 15 characters."""
+    subnet: IPv4Network
+
+    @property
+    def client(self) -> str:
+        """This machine's address in it."""
+        return str(self.subnet[1])
+
+    def address(self, number: int) -> IPv4Address:
+        """The address of a host, counted from 0."""
+        return self.subnet[2 + number]
+
+    def namespace(self, host: str) -> str:
+        """The path of a host's network namespace."""
+        return str(_NAMESPACES / self._of(host))
+
+    def claim(self) -> None:
+        """Make the switch and the link to it: from now on the subnet is in use."""
+        _ip(
+            f"netns add {self.cluster}",
+            f"link add {self.interface} type veth peer name {_UPLINK} netns {self.cluster}",
+            f"address add {self.client}/{self.subnet.prefixlen} dev {self.interface}",
+            f"link set {self.interface} up",
+        )
+        _ip(
+            f"link add {_SWITCH} type bridge",
+            f"link set {_UPLINK} master {_SWITCH} up",
+            f"link set {_SWITCH} up",
+            namespace=self.cluster,
+        )
+
+    def connect(self, hosts: list[str], rate: float | None = None, delay: float | None = None) -> None:
+        """Make the namespace and the link of each host, in the order of their addresses.
+
+        ``rate``: bits per second of each link, both ways; ``delay``: seconds added to each packet that a host sends.
+        """
+        _ip(*(f"netns add {self._of(host)}" for host in hosts))
+        links = (
+            (f"link add {host} type veth peer name eth0 netns {self._of(host)}", f"link set {host} master {_SWITCH} up")
+            for host in hosts
+        )
+        _ip(*itertools.chain(*links), namespace=self.cluster)
+        # Towards the host the switch shapes, from the host its own end; a delay is added once, to what it sends.
+        _tc(self.cluster, [line for host in hosts for line in shaping(host, rate, None)])
+        for number, host in enumerate(hosts):
+            _ip(
+                f"address add {self.address(number)}/{self.subnet.prefixlen} dev eth0",
+                "link set lo up",
+                "link set eth0 up",
+                f"route add default via {self.client}",
+                namespace=self._of(host),
+            )
+            _tc(self._of(host), shaping("eth0", rate, delay))
+
+    def remove(self) -> None:
+        """Delete the links and the namespaces, whichever of them are there."""
+        with contextlib.suppress(FileNotFoundError):
+            for namespace in [*_NAMESPACES.glob(f"{self.cluster}-*"), *_NAMESPACES.glob(self.cluster)]:
+                run("ip", "netns", "delete", namespace.name)
+        if Path("/sys/class/net", self.interface).exists():
+            run("ip", "link", "delete", self.interface)
+
+    def _of(self, host: str) -> str:
+        return f"{self.cluster}-{host}"
+
+
+def _ip(*lines: str, namespace: str = "") -> None:
+    where = ("-n", namespace) if namespace else ()
+    run("ip", *where, "-batch", "-", given="\n".join(lines) + "\n")
+
+
+def _tc(namespace: str, lines: list[str]) -> None:
+    if lines:
+        run("tc", "-n", namespace, "-batch", "-", given="\n".join(lines) + "\n")

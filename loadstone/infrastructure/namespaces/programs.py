@@ -1,0 +1,28 @@
+"""Short-lived programs of the system (ip, tc, ...), none of which outlives us."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+
+from loadstone.model.errors import DeploymentError
+
+WITH_US = ("setpriv", "--pdeathsig", "KILL")
+"""Before a command: it dies when we do, so what undoes us later does not meet it still making things."""
+
+
+def environment(more: dict[str, str] | None = None) -> dict[str, str]:
+    """What system programs and daemons need, and ``more``; nothing else of the user's environment reaches them."""
+    path = f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin"
+    return {"PATH": path, "HOME": os.environ.get("HOME", "/"), "LANG": "C.UTF-8", **(more or {})}
+
+
+def run(*argv: str, given: str = "") -> str:
+    """What a command prints, ``given`` being its input; raises DeploymentError with its complaint."""
+    done = subprocess.run(
+        [*WITH_US, *argv], input=given, capture_output=True, text=True, check=False, env=environment()
+    )
+    if done.returncode != 0:
+        complaint = done.stderr.strip() or f"exit status {done.returncode}"
+        raise DeploymentError(f"`{' '.join(argv)}` failed: {complaint}")
+    return done.stdout

@@ -1,0 +1,133 @@
+"""Emulated hosts for real, as root."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from loadstone.infrastructure import cgroup
+from loadstone.infrastructure.namespaces.emulated import Emulated
+from loadstone.infrastructure.namespaces.host import Host
+from loadstone.infrastructure.namespaces.network import one_at_a_time, used_subnets
+from tests.traces import snapshot
+
+pytestmark = pytest.mark.root
+
+NAMES = ["manager-1", "worker-1", "worker-2"]
+RATE = 100e6
+MADE = ("processes", "groups", "namespaces", "links", "routes", "files")
+MACHINE = ("system", "knobs")
+ANSWER = """
+import socket, sys
+server = socket.create_server((sys.argv[1], 7000))
+print("listening", flush=True)
+while True:
+    server.accept()[0].sendall(sys.argv[2].encode())
+"""
+ASK = "import socket,sys; print(socket.create_connection((sys.argv[1], 7000), 60).recv(99).decode())"
+
+
+@pytest.fixture
+def emulated(root_only: None, tmp_path: Path) -> Iterator[Emulated]:
+    """Three hosts; afterwards nothing of them may be left."""
+    if problem := cgroup.find().problem():
+        pytest.skip(f"needs control groups: {problem}")
+    before = snapshot()
+    with one_at_a_time():
+        made = Emulated.planned(NAMES, tmp_path)
+        made.network.claim()
+    try:
+        made.make((min(os.sched_getaffinity(0)),), RATE)
+        there = snapshot(made.id, (tmp_path,))
+        assert [kind for kind in MADE if not there[kind]] == []
+        yield made
+    finally:
+        made.remove()
+        made.remove()
+        left = snapshot(made.id, (tmp_path,))
+        assert {kind: lines for kind, lines in left.items() if lines and kind not in MACHINE} == {}
+        assert {kind: left[kind] for kind in MACHINE} == {kind: before[kind] for kind in MACHINE}
+
+
+def awaited(host: Host, name: str, text: str) -> None:
+    """Until a daemon has said something."""
+    while text not in host.log(name, 5):
+        assert host.alive(name) or text in host.log(name, 5), host.log(name, 5)
+
+
+def test_a_host_is_its_own(emulated: Emulated) -> None:
+    manager, worker, _ = emulated.hosts
+    assert worker.run(["cat", "/proc/sys/kernel/hostname"]).stdout == "worker-1\n"
+    assert os.uname().nodename != "worker-1"
+    worker.run(["touch", "/run/mark", "/etc/mark"])
+    assert worker.run(["ls", "/run/mark", "/etc/mark"]).stdout == "/etc/mark\n/run/mark\n"
+    assert manager.run(["ls", "/run/mark", "/etc/mark"]).stdout == ""
+    assert not Path("/run/mark").exists() and not Path("/etc/mark").exists()
+    knob = "/proc/sys/kernel/panic"
+    before = Path(knob).read_text()
+    worker.run(["sh", "-c", f"echo 77 >{knob}"])
+    assert worker.run(["cat", knob]).stdout == "77\n"
+    assert (Path(knob).read_text(), manager.run(["cat", knob]).stdout) == (before, before)
+
+
+def test_what_runs_on_a_host_is_in_its_group_on_the_cluster_s_cores(emulated: Emulated) -> None:
+    host = emulated.hosts[1]
+    host.spawn("sleeper", ["sh", "-c", 'echo "$WORD" $$; exec sleep 1000'], {"WORD": "started"})
+    awaited(host, "sleeper", "started")
+    pid = int(host.log("sleeper", 1).split()[1])
+    groups = cgroup.find()
+    assert pid in groups.processes(host.daemons)
+    assert groups.effective(pid).cores == (min(os.sched_getaffinity(0)),)
+    assert host.alive("sleeper") and host.names() == ["sleeper"]
+    host.stop()
+    assert not host.alive("sleeper") and groups.processes(host.group) == set()
+    assert emulated.hosts[2].run(["true"]).returncode == 0  # the others do not notice
+    host.boot()
+    assert host.run(["cat", "/etc/hostname"]).stdout == "worker-1\n"
+
+
+def test_all_mounts_of_a_host_are_its_daemons_alone(emulated: Emulated) -> None:
+    one, two = emulated.hosts[1:]
+    one.spawn(
+        "first", ["sh", "-c", "cat /mnt/word; exec sleep 1000"], mounts="mount -t tmpfs t /mnt; echo there >/mnt/word"
+    )
+    awaited(one, "first", "there")
+    assert one.run(["cat", "/mnt/word"]).stdout == "there\n"
+    assert two.run(["ls", "/mnt/word"]).returncode != 0
+    assert not Path("/mnt/word").exists()
+
+
+def test_a_daemon_that_cannot_start_says_why(emulated: Emulated) -> None:
+    host = emulated.hosts[0]
+    host.spawn("wrong", ["/no/such/program"])
+    awaited(host, "wrong", "/no/such/program: not found")
+
+
+def test_hosts_and_this_machine_reach_each_other(emulated: Emulated) -> None:
+    one, two = emulated.hosts[1:]
+    for host in (one, two):
+        host.spawn("answer", ["python3", "-c", ANSWER, host.address, host.name])
+        awaited(host, "answer", "listening")
+    assert one.run(["python3", "-c", ASK, two.address]).stdout == "worker-2\n"
+    with socket.create_connection((one.address, 7000), 60) as connection:
+        assert connection.recv(99) == b"worker-1"
+        assert connection.getsockname()[0] == emulated.network.client
+
+
+def test_links_are_shaped_both_ways(emulated: Emulated) -> None:
+    for namespace, device in ((f"{emulated.cluster}-worker-2", "eth0"), (emulated.cluster, "worker-2")):
+        command = ["tc", "-n", namespace, "-j", "qdisc", "show", "dev", device]
+        shown = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+        assert [(one["kind"], one["options"]["rate"] * 8) for one in shown] == [("tbf", RATE)]
+
+
+def test_two_clusters_at_once_have_different_subnets(emulated: Emulated, tmp_path: Path) -> None:
+    other = Emulated.planned(NAMES, tmp_path)
+    assert emulated.network.subnet in used_subnets()
+    assert not other.network.subnet.overlaps(emulated.network.subnet)
