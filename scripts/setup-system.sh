@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what Loadstone needs from Debian or Ubuntu: setup-system.sh run | test | python
+# Installs what Loadstone needs from Debian or Ubuntu: setup-system.sh run | clusters | test | python
 # Only what is missing is installed; no service is started or enabled, and what runs already is left alone.
 source "$(dirname "$0")/common.sh"
 
@@ -8,15 +8,24 @@ has() {
     case $1 in
         postgresql) compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null || command -v postgres >/dev/null ;;
         python3-venv) python3 -c 'import venv, ensurepip' 2>/dev/null ;;
-        *) command -v "$1" >/dev/null ;;
+        docker.io) command -v dockerd >/dev/null && command -v docker >/dev/null ;;
+        containernetworking-plugins) [ -x /usr/lib/cni/bridge ] || [ -x /opt/cni/bin/bridge ] ;;
+        docker-compose) command -v docker-compose >/dev/null || docker compose version >/dev/null 2>&1 ;;
+        iproute2) command -v ip >/dev/null && command -v tc >/dev/null ;;
+        python3 | redis-server | memcached | nginx | containerd | runc | conntrack | iptables | docker-registry | haproxy)
+            command -v "$1" >/dev/null ;;
+        *) fail "nobody said how $1 is recognised" 2 ;;
     esac
 }
+stores=(memcached redis-server postgresql)
+clusters=(docker.io docker-compose containerd runc containernetworking-plugins conntrack iproute2 iptables haproxy)
 
 case ${1:-run} in
-    run) packages=(memcached redis-server postgresql) ;;
-    test) packages=(memcached redis-server postgresql nginx) ;;
+    run) packages=("${stores[@]}") ;;
+    clusters) packages=("${stores[@]}" "${clusters[@]}") ;;
+    test) packages=("${stores[@]}" "${clusters[@]}" nginx docker-registry) ;;
     python) packages=(python3 python3-venv) ;;
-    *) fail "usage: $0 run | test | python" 2 ;;
+    *) fail "usage: $0 run | clusters | test | python" 2 ;;
 esac
 missing=()
 for package in "${packages[@]}"; do has "$package" || missing+=("$package"); done
@@ -57,7 +66,7 @@ done
 # Nor are they to start at the next boot; what was there before keeps its setting.
 for package in "${missing[@]}"; do
     case $package in
-        memcached | redis-server | postgresql | nginx)
-            logged "${as_root[@]}" update-rc.d "$package" disable || say "$package may start at the next boot" ;;
+        memcached | redis-server | postgresql | nginx | docker.io | containerd | docker-registry | haproxy)
+            logged "${as_root[@]}" update-rc.d "${package%.io}" disable || say "$package may start at the next boot" ;;
     esac
 done

@@ -10,21 +10,30 @@ from loadstone.experiments.plan import Plan, make_plan
 from loadstone.model.document import Document
 from loadstone.model.study import Settings
 
+_CLUSTER = ("infrastructure", "managers", "workers")
+
 
 def plan_for(what: Path, **settings: str) -> Plan:
-    """The plan of a study file, or of an application (built-in name or file) with the given settings."""
+    """The plan of a study file, or of an application (built-in name or file) with the given settings.
+
+    An orchestrator that is chosen for an application gets emulated hosts, unless it needs none or others are named.
+    """
     if what.suffix in (".yaml", ".yml"):
         document = Document.read(what)
-        if "services" not in document.data:
+        if "load" in document.data:
             for key, value in settings.items():
-                document.override(f"{key}={value}")
+                document.override(f"{'cluster.' if key in _CLUSTER else ''}{key}={value}")
             return make_plan(document)
     given = {key: value for key, value in settings.items() if key in Settings.model_fields}
+    cluster = {key: yaml.safe_load(settings[key]) for key in _CLUSTER if key in settings}
+    if settings.get("orchestrator", "process") != "process":
+        cluster = {"infrastructure": "namespaces", **cluster}
     study = {
         "version": 1,
         "name": what.stem,
         "application": str(what.resolve()) if what.suffix else str(what),
         "load": {"rates": [1], "slo": {"p99": "1s"}},
+        "cluster": cluster,
         **given,
     }
     return make_plan(Document(yaml.safe_dump(study), "the command line"))

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from loadstone.cli.app import Json, out, print_json
-from loadstone.orchestration import state
+from loadstone.infrastructure import journal
 
 EPILOG = "Examples: [bold]loadstone down[/] removes all, [bold]loadstone down up-hotel-reservation[/] one deployment."
 
@@ -19,7 +19,7 @@ def command(
     json: Json = False,
 ) -> None:
     """Stop and remove deployments of this user on this machine, also those left by a killed run."""
-    removed = state.remove_all(names or None)
+    removed = journal.remove_all(names or None)
     if json:
         print_json({"removed": removed})
     elif removed:

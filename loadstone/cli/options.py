@@ -12,11 +12,23 @@ from loadstone.experiments.plan import Plan
 from loadstone.model.errors import InputError
 
 What = Annotated[Path, typer.Argument(metavar="APPLICATION", help="A built-in application, its file, or a study file.")]
+Orchestrator = Annotated[
+    str | None, typer.Option(help="Which orchestrator: process, compose, swarm, nomad or kubernetes.")
+]
+Scaling = Annotated[str | None, typer.Option(help="baseline, vertical, horizontal or unlimited.")]
+Profile = Annotated[str | None, typer.Option(help="default, dsb-quirks or paper.")]
+Documents = Annotated[str | None, typer.Option(help="postgres or mongodb.")]
+Infrastructure = Annotated[
+    str | None,
+    typer.Option(help="local, namespaces (hosts emulated on this machine) or existing (your cluster)."),
+]
+Managers = Annotated[int | None, typer.Option(help="Nodes that run the orchestrator's own services.")]
+Workers = Annotated[int | None, typer.Option(help="Nodes that run replicas.")]
 
 
-def chosen_plan(what: Path, **settings: str | None) -> Plan:
+def chosen_plan(what: Path, **settings: str | int | None) -> Plan:
     """The one treatment that a user means."""
-    plan = plan_for(what, **{key: value for key, value in settings.items() if value is not None})
+    plan = plan_for(what, **{key: str(value) for key, value in settings.items() if value is not None})
     if len(plan.treatments) != 1:
         levels = "; ".join(treatment.label for treatment in plan.treatments[:4])
         raise InputError(f"{what} has {len(plan.treatments)} treatments ({levels}); choose levels by options")

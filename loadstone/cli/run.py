@@ -15,10 +15,11 @@ from loadstone.experiments.conductor import Conductor
 from loadstone.experiments.interruption import interruptible
 from loadstone.experiments.ledger import Ledger, writing
 from loadstone.experiments.plan import Plan, read_plan
+from loadstone.experiments.provisioning import infrastructure_of
 from loadstone.experiments.resume import reopen
+from loadstone.infrastructure import journal
 from loadstone.infrastructure.binary import stone_version
 from loadstone.model.errors import InputError, Interrupted, LoadstoneError, TrialsInvalid
-from loadstone.orchestration import state
 from loadstone.report import page, terminal
 from loadstone.workloads.base import Driver
 
@@ -74,15 +75,16 @@ def _conduct(plan: Plan, ledger: Ledger, driver: Driver, warnings: list[str]) ->
         err.print("[yellow]warning:[/] ", end="")
         err.print(warning, markup=False)
     # What a killed run of this folder left behind would disturb, and holds its ports.
-    left = [e.name for e in state.entries() if e.name.startswith(f"{plan.study.name}-{ledger.folder.name}-")]
+    name = f"{plan.study.name}-{ledger.folder.name}"
+    left = [entry.name for entry in journal.entries() if entry.name.startswith(f"{name}-")]
     if left:
-        state.remove_all(left)
+        journal.remove_all(left)
     known = f", {plural(len(ledger.records), 'trial')} already finished" if ledger.records else ""
     with interruptible(), Display(schedule.trial_seconds(plan)) as display:
         display.note(f"{plan.study.name}: {load_in_words(plan)}; {plural(len(plan.treatments), 'treatment')}{known}")
         display.note(f"results: {ledger.folder}")
         try:
-            Conductor(plan, ledger, preflight.infrastructure_of(plan), driver, display).run()
+            Conductor(plan, ledger, infrastructure_of(plan, name), driver, display).run()
         except Interrupted as error:
             kept = plural(len(ledger.records), "finished trial")
             raise Interrupted(f"{error}; {kept} kept", f"go on with: loadstone run --resume {ledger.folder}") from None

@@ -27,7 +27,7 @@ MOST_DISTANCE, MOST_CLUMPING, ARRIVALS_RATE = 0.035, 0.1, 2_000.0
 
 def run(json: bool) -> None:
     """Measure for a minute, then say up to which rate results can be believed. Raises PreflightError if none can."""
-    client, worker = plugins.find("infrastructure", "local")(Cluster()).nodes()
+    client, worker = plugins.find("infrastructure", "local")(Cluster()).sketch("process", 0)
     disturbances = _disturbances(client.shared)
     with tempfile.TemporaryDirectory(prefix="loadstone-") as folder:
         bench = Bench(client.cpus, worker.cpus, Path(folder))

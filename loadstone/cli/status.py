@@ -8,7 +8,7 @@ from loadstone.cli.app import Json, Results, Run, out, print_json
 from loadstone.experiments import runs
 from loadstone.experiments.resume import reopen
 from loadstone.experiments.schedule import remaining
-from loadstone.orchestration import state
+from loadstone.infrastructure import journal
 from loadstone.report import terminal
 
 EPILOG = "Examples: [bold]loadstone status[/], [bold]loadstone status first-light --json[/]"
@@ -16,7 +16,7 @@ EPILOG = "Examples: [bold]loadstone status[/], [bold]loadstone status first-ligh
 
 def command(run: Run = None, results: Results = Path("results"), json: Json = False) -> None:
     """Show deployments that are up, and how far a run is."""
-    up = [entry.name for entry in state.entries()]
+    up = [entry.name for entry in journal.entries()]
     folder = runs.locate(results, run) if run or any(results.glob("*/*/plan.json")) else None
     data: dict[str, object] = {"deployments": up, "run": None}
     if folder is not None:

@@ -6,45 +6,86 @@ from typing import Annotated
 
 import typer
 
+from loadstone.cli import options
 from loadstone.cli.app import Json, err, out, print_json
 from loadstone.cli.options import What, chosen_plan
 from loadstone.cli.progress import Display
 from loadstone.experiments.deployed import Deployed
 from loadstone.experiments.interruption import interruptible
-from loadstone.experiments.preflight import infrastructure_of, require
+from loadstone.experiments.plan import Plan
+from loadstone.experiments.preflight import require
+from loadstone.experiments.provisioning import infrastructure_of, provide
+from loadstone.infrastructure import journal
+from loadstone.infrastructure.base import Infrastructure, Provision
 from loadstone.model.errors import InputError
-from loadstone.orchestration import state
 
 EPILOG = (
-    "Examples: [bold]loadstone up hotel-reservation[/], [bold]loadstone up hotel-reservation --scaling horizontal[/]"
+    "Examples: [bold]loadstone up hotel-reservation[/], "
+    "[bold]loadstone up hotel-reservation --orchestrator swarm --workers 3[/], "
+    "[bold]loadstone up hotel-reservation --orchestrator nomad --cluster-only[/]"
 )
 
 
 def command(
     what: What,
-    orchestrator: Annotated[str | None, typer.Option(help="Which orchestrator places the replicas.")] = None,
-    scaling: Annotated[str | None, typer.Option(help="baseline, vertical, horizontal or unlimited.")] = None,
-    profile: Annotated[str | None, typer.Option(help="default, dsb-quirks or paper.")] = None,
-    documents: Annotated[str | None, typer.Option(help="postgres or mongodb.")] = None,
+    orchestrator: options.Orchestrator = None,
+    scaling: options.Scaling = None,
+    profile: options.Profile = None,
+    documents: options.Documents = None,
+    infrastructure: options.Infrastructure = None,
+    managers: options.Managers = None,
+    workers: options.Workers = None,
+    cluster_only: Annotated[bool, typer.Option("--cluster-only", help="Make the cluster, deploy nothing.")] = False,
     json: Json = False,
 ) -> None:
-    """Deploy, seed and wait until ready; prints where requests go. `loadstone down` removes it."""
-    plan = chosen_plan(what, orchestrator=orchestrator, scaling=scaling, profile=profile, documents=documents)
+    """Make the cluster, deploy, seed and wait until ready; prints where requests go. `loadstone down` removes it."""
+    plan = chosen_plan(
+        what,
+        orchestrator=orchestrator,
+        scaling=scaling,
+        profile=profile,
+        documents=documents,
+        infrastructure=infrastructure,
+        managers=managers,
+        workers=workers,
+    )
     name = f"up-{plan.study.name}"
-    if state.load(name) is not None:
-        raise InputError(f"{plan.study.name} is up already; `loadstone down {name}` removes it")
+    if journal.load(name) is not None or journal.load(journal.cluster_name(name)) is not None:
+        raise InputError(f"{plan.study.name} is up already; `loadstone down` removes it")
     for warning in require(plan):
-        err.print(f"[yellow]warning:[/] {warning}")
-    nodes = infrastructure_of(plan).nodes()
-    deployed = Deployed(plan, plan.treatments[0], nodes, name, state.state_folder() / f"{name}.files")
+        err.print("[yellow]warning:[/] ", end="")
+        err.print(warning, markup=False)
+    nodes = infrastructure_of(plan, name)
     with interruptible(), Display() as display:
+        provision = provide(plan, plan.treatments[0], nodes, display)
+        deployed = None if cluster_only else _deploy(plan, name, nodes, provision, display)
+    _tell(plan, name, provision, deployed, json)
+
+
+def _deploy(plan: Plan, name: str, nodes: Infrastructure, provision: Provision, display: Display) -> Deployed:
+    try:
+        folder = journal.state_folder() / f"{name}.files"
+        deployed = Deployed(plan, plan.treatments[0], provision, name, folder)
         deployed.start(display)
-    url = f"http://{deployed.targets()[0]}"
-    wrong = [row for row in deployed.orchestrator.audit() if not row.ok]
-    for row in wrong:
-        err.print(f"[yellow]warning:[/] {row.replica} has {row.what} {row.effective}, wanted {row.wanted}")
+        return deployed
+    except BaseException:
+        nodes.release()
+        raise
+
+
+def _tell(plan: Plan, name: str, provision: Provision, deployed: Deployed | None, json: bool) -> None:
+    url = f"http://{deployed.targets()[0]}" if deployed is not None else None
+    replicas = len(deployed.deployment.replicas) if deployed is not None else 0
+    for row in deployed.orchestrator.audit() if deployed is not None else []:
+        if not row.ok:
+            err.print(f"[yellow]warning:[/] {row.replica} has {row.what} {row.effective}, wanted {row.wanted}")
+    access = provision.access
     if json:
-        print_json({"name": name, "url": url, "replicas": len(deployed.deployment.replicas)})
+        data = {"name": name, "url": url, "replicas": replicas}
+        print_json(data if access is None else {**data, "access": access.as_data()})
         return
-    out.print(f"{plan.application.name} is up: {len(deployed.deployment.replicas)} replicas, {url}")
-    out.print(f"remove it with: loadstone down {name}")
+    if access is not None:
+        out.print(f"{access.software}: {len(provision.nodes) - 1} nodes, {' '.join(access.addresses)}", markup=False)
+    if url is not None:
+        out.print(f"{plan.application.name} is up: {replicas} replicas, {url}")
+    out.print(f"remove it with: loadstone down {name if url else journal.cluster_name(name)}")

@@ -14,10 +14,10 @@ from loadstone.experiments.deployed import Deployed
 from loadstone.experiments.ledger import Ledger, Record, write_json, writing
 from loadstone.experiments.listener import Listener
 from loadstone.experiments.plan import Plan
+from loadstone.experiments.provisioning import Provider
 from loadstone.experiments.row import make_row
 from loadstone.experiments.verdict import Verdict, invalid, judge
 from loadstone.infrastructure.base import Infrastructure
-from loadstone.model.cluster import Node
 from loadstone.model.deployment import AuditRow
 from loadstone.model.errors import DeploymentError, TrialsInvalid
 from loadstone.model.trial import Trial
@@ -38,16 +38,14 @@ class Conductor:
     ) -> None:
         self._plan = plan
         self._ledger = ledger
-        self._infrastructure = infrastructure
+        self._provider = Provider(plan, infrastructure, listener)
         self._driver = driver
         self._listener = listener
         self._deployed: Deployed | None = None
-        self._nodes: list[Node] = []
 
     def run(self) -> None:
         """Run to the end. Whatever ends it, nothing that was started is left and finished trials stay."""
         try:
-            self._nodes = self._infrastructure.nodes()
             while (trial := schedule.next_trial(self._plan, self._ledger.records)) is not None:
                 self._listener.trial_started(trial, schedule.remaining(self._plan, self._ledger.records))
                 record = self._run_trial(trial)
@@ -56,8 +54,10 @@ class Conductor:
                     reasons = "; ".join(record.row["reasons"])
                     raise TrialsInvalid(f"stopped as trial.on_invalid asks: trial {trial.id} is invalid: {reasons}")
         finally:
-            self._remove()
-            self._infrastructure.release()
+            try:
+                self._remove()
+            finally:
+                self._provider.release()
 
     def _run_trial(self, trial: Trial) -> Record:
         folder = self._ledger.trial_folder(trial)
@@ -74,19 +74,22 @@ class Conductor:
         warnings = list(self._deployed.deployment.warnings) if self._deployed else []
         if verdict.verdict == "invalid" and self._events():  # the next trial needs a whole deployment
             self._remove()
+            if self._provider.problems():  # and a whole cluster
+                self._provider.release()
         return self._finish(trial, started, summary, verdict, warnings)
 
     def _events(self) -> list[str]:
-        return self._deployed.orchestrator.events() if self._deployed else []
+        return [*self._provider.problems(), *(self._deployed.orchestrator.events() if self._deployed else [])]
 
     def _deploy(self, trial: Trial) -> Deployed:
         """The trial's treatment, deployed; reused when it is the one that runs."""
         if self._deployed is not None and self._deployed.treatment.id == trial.treatment.id:
             return self._deployed
         self._remove()
+        provision = self._provider.provide(trial.treatment)
         name = f"{self._plan.study.name}-{self._ledger.folder.name}-{trial.treatment.id[:6]}"
         folder = self._ledger.folder / "deployments" / trial.treatment.id
-        deployed = Deployed(self._plan, trial.treatment, self._nodes, name, folder)
+        deployed = Deployed(self._plan, trial.treatment, provision, name, folder)
         with writing(folder):
             deployed.start(self._listener)
         self._deployed = deployed
@@ -120,12 +123,12 @@ class Conductor:
         try:
             summary = self._driver.run(self._offer(trial, deployed, folder), progress)
         except DriverError as error:
-            return None, invalid(f"the load generator failed: {error}", *orchestrator.events())
+            return None, invalid(f"the load generator failed: {error}", *self._events())
         finally:
             self._write_logs(deployed, folder)
         self._listener.step("collecting")
         write_json(folder / "usage.json", window.rows())
-        if events := orchestrator.events():
+        if events := self._events():
             return summary, invalid(*events)
         checks = checking.check(self._plan.application, before, deployed.seeder.counts(), summary)
         write_json(folder / "checks.json", [asdict(row) for row in checks])
@@ -145,7 +148,7 @@ class Conductor:
             seed=trial.seed,
             # A fixed load is asked for to see what happens there; only a search may cut a lost trial short.
             may_stop=trial.phase not in ("fixed", "closed"),
-            cpus=next((node.cpus for node in self._nodes if node.role == "client"), ()),
+            cpus=next((node.cpus for node in self._provider.provision.nodes if node.role == "client"), ()),
             folder=folder,
         )
 
@@ -167,6 +170,6 @@ class Conductor:
     def _finish(
         self, trial: Trial, started: datetime, summary: dict[str, Any] | None, verdict: Verdict, warnings: list[str]
     ) -> Record:
-        emulated = any(node.emulated for node in self._nodes)
+        emulated = any(node.emulated for node in self._provider.provision.nodes)
         row = make_row(trial, started, summary, verdict, warnings, emulated)
         return self._ledger.finish(trial, row, json.loads(json.dumps(asdict(verdict))))

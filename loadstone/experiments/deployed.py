@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from loadstone import plugins
@@ -9,42 +10,44 @@ from loadstone.applications import catalogue
 from loadstone.applications.seeding import Seeder
 from loadstone.experiments.listener import Listener
 from loadstone.experiments.plan import Plan
-from loadstone.infrastructure.base import Finding
+from loadstone.infrastructure.base import Finding, Provision
 from loadstone.infrastructure.binary import stone_binary
 from loadstone.model.cluster import Node
 from loadstone.model.deployment import Deployment
 from loadstone.model.trial import Treatment
 from loadstone.orchestration.base import Orchestrator
-from loadstone.orchestration.placing import resolve
+from loadstone.orchestration.placing import refuse_impossible, resolve
 
 
-def resolve_treatment(plan: Plan, treatment: Treatment, nodes: list[Node], name: str) -> Deployment:
+def resolve_treatment(plan: Plan, treatment: Treatment, nodes: Sequence[Node], name: str) -> Deployment:
     """The deployment of a treatment on these nodes; pure."""
     return resolve(
         application=plan.application,
         settings=treatment.settings,
-        nodes=nodes,
+        nodes=list(nodes),
         resources=treatment.resources,
         catalogue=catalogue.software(),
         name=name,
     )
 
 
-def orchestrate(plan: Plan, treatment: Treatment, nodes: list[Node], name: str, folder: Path) -> Orchestrator:
-    """The treatment's orchestrator, with nothing started yet."""
-    deployment = resolve_treatment(plan, treatment, nodes, name)
-    orchestrator: Orchestrator = plugins.find("orchestrators", treatment.settings.orchestrator)(deployment, folder)
+def orchestrate(plan: Plan, treatment: Treatment, provision: Provision, name: str, folder: Path) -> Orchestrator:
+    """The treatment's orchestrator, with nothing started yet; with limits that no node can give it is not refused."""
+    deployment = resolve_treatment(plan, treatment, provision.nodes, name)
+    kind = plugins.find("orchestrators", treatment.settings.orchestrator)
+    orchestrator: Orchestrator = kind(deployment, folder, provision.access)
     return orchestrator
 
 
 class Deployed:
     """A running treatment: ``start`` it, use it for trials, ``remove`` it."""
 
-    def __init__(self, plan: Plan, treatment: Treatment, nodes: list[Node], name: str, folder: Path) -> None:
+    def __init__(self, plan: Plan, treatment: Treatment, provision: Provision, name: str, folder: Path) -> None:
         self.treatment = treatment
         self.folder = folder
-        self.orchestrator = orchestrate(plan, treatment, nodes, name, folder)
+        self.orchestrator = orchestrate(plan, treatment, provision, name, folder)
         self.deployment = self.orchestrator.deployment
+        refuse_impossible(self.deployment)
         self.seeder = Seeder(stone_binary(), plan.application, self.orchestrator, self.deployment)
 
     def preflight(self) -> list[Finding]:
@@ -53,9 +56,10 @@ class Deployed:
 
     def start(self, listener: Listener) -> None:
         """Stores first, then their data, then the services that read it. Leaves nothing behind if it fails."""
-        self.folder.mkdir(parents=True, exist_ok=True)
         for name, text in self.orchestrator.render().items():
-            (self.folder / name).write_text(text, encoding="utf-8")
+            file = self.folder / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8")
         try:
             listener.step("starting stores")
             self.orchestrator.apply(stores_only=True)

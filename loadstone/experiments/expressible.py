@@ -21,6 +21,7 @@ _COMMON = {"arrival", "rates", "capacity", "closed", "slo", "connections", "driv
 def findings(study: Study, application: Application) -> Iterator[Finding]:
     """Everything that cannot be expressed, at its key."""
     yield from _by_orchestrators(study)
+    yield from _by_infrastructure(study)
     yield from _by_driver(study, application)
 
 
@@ -42,8 +43,30 @@ def _by_orchestrators(study: Study) -> Iterator[Finding]:
         expresses: dict[str, frozenset[str]] = plugins.find("orchestrators", orchestrator).expresses
         for factor, possible in expresses.items():
             for place, level in levels(study, factor):
-                if level not in possible:
+                if level is not None and level not in possible:
                     yield place, _cannot(f"{factor} {level!r}", f"orchestrator {orchestrator!r}", possible)
+
+
+def _by_infrastructure(study: Study) -> Iterator[Finding]:
+    name, known = study.cluster.infrastructure, plugins.names("infrastructure")
+    if name not in known:
+        yield ("cluster", "infrastructure"), f"no infrastructure {name!r}" + did_you_mean(name, known)
+        return
+    chosen = [
+        (where, plugins.find("orchestrators", level))
+        for where, level in levels(study, "orchestrator")
+        if level in plugins.names("orchestrators")
+    ]
+    for where, orchestrator in chosen:
+        if orchestrator.software not in plugins.find("infrastructure", name).software:
+            able = [one for one in known if orchestrator.software in plugins.find("infrastructure", one).software]
+            message = f"orchestrator {orchestrator.name!r} does not run on infrastructure {name!r}"
+            yield where, f"{message}; set cluster: {{infrastructure: {' or '.join(able) or 'none has it'}}}"
+    if study.cluster.managers and chosen and not any(orchestrator.managed for _, orchestrator in chosen):
+        names = ", ".join(orchestrator.name for _, orchestrator in chosen)
+        yield ("cluster", "managers"), f"{names} has no managers; remove it, or set it to 0"
+    if study.cluster.managers is not None and "high_availability" in study.factors:
+        yield ("cluster", "managers"), "high_availability varies how many managers there are; remove one of the two"
 
 
 def _by_driver(study: Study, application: Application) -> Iterator[Finding]:

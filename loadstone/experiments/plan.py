@@ -15,7 +15,7 @@ from loadstone.model.base import Finding, did_you_mean
 from loadstone.model.document import Document
 from loadstone.model.errors import InputError
 from loadstone.model.load import SCRIPT
-from loadstone.model.study import Study
+from loadstone.model.study import Settings, Study
 from loadstone.model.trial import Treatment
 from loadstone.model.workload import Workload
 
@@ -74,7 +74,7 @@ def make_plan(document: Document) -> Plan:
         Treatment(
             application=loaded.application.name,
             application_digest=loaded.digest,
-            settings=settings.model_copy(update={"workload": settings.workload or loaded.application.default_workload}),
+            settings=_whole(settings, study, loaded.application),
             factors=tuple(study.factors),
             resources=study.resources,
             script_digest=load_files.digest(scripts[settings.workload]) if settings.workload in scripts else None,
@@ -84,6 +84,19 @@ def make_plan(document: Document) -> Plan:
     if not treatments:
         raise InputError([document.problem(("except",), "drops every treatment; nothing is left to run")])
     return Plan(study, loaded.application, loaded.digest, treatments, scripts, files)
+
+
+def _whole(settings: Settings, study: Study, application: Application) -> Settings:
+    """With what was left out: the application's workload, the orchestrator's environment, what managers make of it."""
+    managers = study.cluster.managers
+    environments: frozenset[str] = plugins.find("orchestrators", settings.orchestrator).expresses["environment"]
+    return settings.model_copy(
+        update={
+            "workload": settings.workload or application.default_workload,
+            "environment": settings.environment or min(environments),
+            "high_availability": "on" if managers is not None and managers >= 3 else settings.high_availability,
+        }
+    )
 
 
 def read_plan(file: Path | str, overrides: list[str] | None = None) -> tuple[Document, Plan]:
@@ -114,7 +127,3 @@ def _findings(study: Study, application: Application) -> Iterator[Finding]:
             yield where, message + did_you_mean(str(name), list(application.workloads))
     if study.load.script is not None and not any(str(name).endswith(SCRIPT) for _, name in named):
         yield ("load", "script"), "no workload of this study is a Lua script; remove it, or write workload: mine.lua"
-    infrastructures = plugins.names("infrastructure")
-    if study.cluster.infrastructure not in infrastructures:
-        message = f"no infrastructure {study.cluster.infrastructure!r}"
-        yield ("cluster", "infrastructure"), message + did_you_mean(study.cluster.infrastructure, infrastructures)

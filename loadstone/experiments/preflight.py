@@ -9,17 +9,13 @@ from typing import Any
 from loadstone import plugins
 from loadstone.experiments.deployed import orchestrate
 from loadstone.experiments.plan import Plan
-from loadstone.infrastructure.base import Finding, Infrastructure
+from loadstone.experiments.provisioning import demand, infrastructure_of
+from loadstone.infrastructure.base import Finding, Provision
 from loadstone.infrastructure.binary import stone_version
+from loadstone.model.cluster import Node
 from loadstone.model.errors import LoadstoneError, PreflightError
+from loadstone.orchestration.placing import refuse_impossible
 from loadstone.workloads.base import Driver
-
-
-def infrastructure_of(plan: Plan) -> Infrastructure:
-    """The infrastructure that the study asks for, with nothing made yet."""
-    cluster = plan.study.cluster
-    infrastructure: Infrastructure = plugins.find("infrastructure", cluster.infrastructure)(cluster)
-    return infrastructure
 
 
 def driver_of(plan: Plan) -> Driver:
@@ -31,20 +27,20 @@ def driver_of(plan: Plan) -> Driver:
 def inspect(plan: Plan) -> list[Finding]:
     """All findings, good and bad, of the driver, the infrastructure and each treatment's orchestrator."""
     findings = list(dict.fromkeys([_stone(), *driver_of(plan).preflight()]))
-    infrastructure = infrastructure_of(plan)
-    findings += infrastructure.preflight()
+    infrastructure = infrastructure_of(plan, "preflight")
+    for wanted in dict.fromkeys(demand(plan, treatment) for treatment in plan.treatments):
+        findings += infrastructure.preflight(*wanted)
     if any(finding.level == "error" for finding in findings):
-        return findings
-    nodes = infrastructure.nodes()
-    try:
-        for treatment in plan.treatments:
-            with tempfile.TemporaryDirectory(prefix="loadstone-") as folder:
-                try:
-                    findings += orchestrate(plan, treatment, nodes, "preflight", Path(folder)).preflight()
-                except LoadstoneError as error:
-                    findings.append(Finding(treatment.label, "error", str(error)))
-    finally:
-        infrastructure.release()
+        return list(dict.fromkeys(findings))
+    for treatment in plan.treatments:
+        sketched = Provision(tuple(infrastructure.sketch(*demand(plan, treatment))))
+        with tempfile.TemporaryDirectory(prefix="loadstone-") as folder:
+            try:
+                orchestrator = orchestrate(plan, treatment, sketched, "preflight", Path(folder))
+                refuse_impossible(orchestrator.deployment)
+                findings += orchestrator.preflight()
+            except LoadstoneError as error:
+                findings.append(Finding(treatment.label, "error", str(error)))
     return list(dict.fromkeys(findings))
 
 
@@ -67,12 +63,11 @@ def _stone() -> Finding:
 
 def surroundings(plan: Plan) -> tuple[dict[str, str], list[dict[str, Any]]]:
     """The versions of what the plan would deploy, and the nodes that it would get, for the provenance."""
-    infrastructure = infrastructure_of(plan)
-    nodes = infrastructure.nodes()
-    try:
-        versions: dict[str, str] = {}
-        for treatment in plan.treatments:
-            versions |= orchestrate(plan, treatment, nodes, "preflight", Path()).versions()
-        return versions, [node.model_dump(mode="json") for node in nodes]
-    finally:
-        infrastructure.release()
+    infrastructure = infrastructure_of(plan, "preflight")
+    versions: dict[str, str] = {}
+    nodes: dict[str, Node] = {}
+    for treatment in plan.treatments:
+        sketched = infrastructure.sketch(*demand(plan, treatment))
+        nodes |= {node.name: node for node in sketched}
+        versions |= orchestrate(plan, treatment, Provision(tuple(sketched)), "preflight", Path()).versions()
+    return versions, [node.model_dump(mode="json") for node in nodes.values()]

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from typing import Any, ClassVar
 
+from loadstone.infrastructure.journal import Entry
 from loadstone.model.cluster import Cluster, Node
+
+Say = Callable[[str], None]
+"""Told what is going on, for a person who waits: ``starting 3 managers``."""
 
 
 @dataclass(frozen=True)
@@ -19,22 +24,79 @@ class Finding:
     remedy: str = ""
 
 
+@dataclass(frozen=True)
+class Access:
+    """The way in to the software of a cluster; plain strings, so that the journal can hold it."""
+
+    software: str
+    """``docker``, ``swarm``, ``nomad`` or ``kubernetes``."""
+    addresses: tuple[str, ...] = ()
+    """Of each manager: Docker URLs, ``http://host:port`` of Nomad's servers; for Kubernetes, the kubeconfig's path."""
+    engines: dict[str, str] = field(default_factory=dict)
+    """By node that can run replicas, the engine there which images are loaded into: a Docker URL, or the path of a
+    containerd socket. Only those that can be reached from here."""
+    images: str = "packaged"
+    """Which stores' images are wanted: ``packaged`` or ``official``."""
+    registry: str = ""
+    """Where images are pushed to instead, as the user names it."""
+    cluster: str = ""
+    """The journal's name of a cluster that we made; empty for one that was there."""
+    extra: dict[str, str] = field(default_factory=dict)
+    """What only this software has: the address of Consul, a namespace."""
+
+    def as_data(self) -> dict[str, Any]:
+        """As the journal holds it."""
+        return asdict(self)
+
+    @classmethod
+    def of(cls, data: dict[str, Any]) -> Access:
+        """From what the journal holds."""
+        return cls(**{**data, "addresses": tuple(data["addresses"])})
+
+
+@dataclass(frozen=True)
+class Provision:
+    """Nodes, and the way in to the software that runs on them; None where nothing but the machine is needed."""
+
+    nodes: tuple[Node, ...]
+    access: Access | None = None
+
+
 class Infrastructure(ABC):
-    """Hands out nodes. Made for one cluster, used once."""
+    """Hands out nodes with the software that an orchestrator needs on them. Made for one cluster, used once.
+
+    ``entry_name`` is what it is called in the journal, where it makes anything.
+    """
 
     name: ClassVar[str]
+    software: ClassVar[frozenset[str]]
+    """What it can put on its nodes, or finds there: ``process`` (nothing), ``docker``, ``swarm`` ..."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: Cluster, entry_name: str) -> None:
         self.cluster = cluster
+        self.entry_name = entry_name
 
     @abstractmethod
-    def preflight(self) -> list[Finding]:
+    def preflight(self, software: str, managers: int) -> list[Finding]:
         """What this infrastructure lacks or warns of; changes nothing."""
 
     @abstractmethod
-    def nodes(self) -> list[Node]:
-        """The nodes, the client's among them; made where they do not exist yet."""
+    def sketch(self, software: str, managers: int) -> list[Node]:
+        """The nodes as they would be; makes nothing."""
+
+    @abstractmethod
+    def provide(self, software: str, managers: int, say: Say) -> Provision:
+        """The nodes, the client's among them; made where they do not exist yet. Leaves nothing behind if it fails."""
 
     @abstractmethod
     def release(self) -> None:
-        """Give the nodes back; nothing that ``nodes`` made is left. May be called twice."""
+        """Give the nodes back; nothing that ``provide`` made is left. May be called twice."""
+
+    def problems(self) -> list[str]:
+        """Nodes that stopped working since they were provided, as sentences."""
+        return []
+
+    @classmethod
+    def undo(cls, entry: Entry) -> list[str]:
+        """Remove what a journal entry of this infrastructure lists, whoever made it; returns what was removed."""
+        return []

@@ -8,7 +8,7 @@ from pathlib import Path
 import psutil
 
 from loadstone.infrastructure import cgroup
-from loadstone.infrastructure.base import Finding, Infrastructure
+from loadstone.infrastructure.base import Finding, Infrastructure, Provision, Say
 from loadstone.infrastructure.cores import format_cores
 from loadstone.model.cluster import Cluster, Node
 from loadstone.model.errors import InputError
@@ -50,9 +50,10 @@ class Local(Infrastructure):
     """The client gets the first cores (where interrupts mostly land), the worker all others."""
 
     name = "local"
+    software = frozenset({"process"})
 
-    def __init__(self, cluster: Cluster) -> None:
-        super().__init__(cluster)
+    def __init__(self, cluster: Cluster, entry_name: str = "local") -> None:
+        super().__init__(cluster, entry_name)
         self._own = self._own_limits()
 
     @staticmethod
@@ -62,8 +63,8 @@ class Local(Infrastructure):
         except (cgroup.CgroupError, OSError):  # a machine without control groups limits nothing
             return cgroup.Limits()
 
-    def preflight(self) -> list[Finding]:
-        findings = [Finding("cluster", "error", message, remedy) for message, remedy in self._not_possible()]
+    def preflight(self, software: str, managers: int) -> list[Finding]:
+        findings = [Finding("cluster", "error", message, remedy) for message, remedy in self._not_possible(managers)]
         client, worker = self._split()
         if client == worker:
             findings.append(
@@ -91,20 +92,20 @@ class Local(Infrastructure):
         )  # fmt: skip
         return [*findings, self._busy()]
 
-    def _not_possible(self) -> list[tuple[str, str]]:
+    def _not_possible(self, managers: int) -> list[tuple[str, str]]:
         wrong = []
         if self.cluster.workers > 1:
             wrong.append(
                 (
                     f"infrastructure 'local' has 1 worker, not {self.cluster.workers}",
                     "set cluster.workers: 1; several emulated hosts on one machine are what"
-                    " infrastructure 'namespaces' is for, which is not there yet",
+                    " infrastructure 'namespaces' is for",
                 )
             )
-        if self.cluster.managers > 0:
+        if managers > 0:
             wrong.append(
                 (
-                    f"infrastructure 'local' has no managers, {self.cluster.managers} were asked for",
+                    f"infrastructure 'local' has no managers, {managers} were asked for",
                     "set cluster.managers: 0",
                 )
             )
@@ -118,8 +119,8 @@ class Local(Infrastructure):
             return Finding("other load", "warning", message, "stop them, or take the machine's noise into account")
         return Finding("other load", "ok", f"{busy:.0%} of the processors are busy")
 
-    def nodes(self) -> list[Node]:
-        for message, remedy in self._not_possible():
+    def sketch(self, software: str, managers: int) -> list[Node]:
+        for message, remedy in self._not_possible(managers):
             raise InputError(f"{message}; {remedy}")
         client, worker = self._split()
         shared = client == worker
@@ -128,6 +129,9 @@ class Local(Infrastructure):
             Node(name="client", role="client", address=_ADDRESS, cpus=client, memory=memory, shared=shared),
             Node(name="worker-1", role="worker", address=_ADDRESS, cpus=worker, memory=memory, shared=shared),
         ]
+
+    def provide(self, software: str, managers: int, say: Say) -> Provision:
+        return Provision(tuple(self.sketch(software, managers)))
 
     def _split(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
         allowed = set(os.sched_getaffinity(0))

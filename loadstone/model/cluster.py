@@ -2,24 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from loadstone.model.base import Model
+from loadstone.model.base import Finding, Model
+from loadstone.model.units import BitRate, Pause
 
 Role = Literal["manager", "worker", "client"]
+
+
+class Link(Model):
+    """What the network between emulated hosts is held to."""
+
+    rate: BitRate | None = None
+    """Bits per second in each direction of a host's link; as fast as the machine where left out."""
+    delay: Pause = 0.0
+    """Added to each packet that a host sends."""
 
 
 class Cluster(Model):
     """The cluster that a study asks for."""
 
     infrastructure: str = "local"
-    """Where nodes come from: ``local`` is this machine."""
-    managers: Annotated[int, Field(ge=0, le=9)] = 0
-    """Nodes that run the orchestrator's own services."""
+    """Where nodes come from: ``local`` is this machine, ``namespaces`` emulates hosts on it, ``existing`` is a cluster
+    that you have."""
+    managers: Annotated[int | None, Field(ge=0, le=9)] = None
+    """Nodes that run the orchestrator's own services; 3 with ``high_availability: on``, else 1, where left out."""
     workers: Annotated[int, Field(ge=1, le=1000)] = 1
     """Nodes that run replicas."""
+    link: Link | None = None
+    """Of emulated hosts."""
+    images: Literal["packaged", "official"] = "packaged"
+    """Stores in containers: made from the distribution's packages, or the official images, pulled."""
+    registry: Annotated[str | None, Field(examples=["registry.example.org:5000/loadstone"])] = None
+    """Images are pushed here, and nodes pull them; without it they are loaded into each node's engine."""
+
+    def findings(self) -> Iterator[Finding]:
+        """What needs another infrastructure."""
+        if self.link is not None and self.infrastructure != "namespaces":
+            yield ("link",), "only emulated hosts have links that can be set; use infrastructure: namespaces"
 
 
 class Node(Model):
@@ -33,3 +56,5 @@ class Node(Model):
     emulated: bool = False
     shared: bool = False
     """Its cores are also used by the client, so the generator may disturb the system under test."""
+    here: bool = True
+    """It is this machine, or emulated on it: its kernel can be asked directly."""

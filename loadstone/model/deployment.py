@@ -18,6 +18,15 @@ class Replica(Model):
     resources: Resources
     stone: str | None = None
     software: str | None = None
+    image: str | None = None
+    """An image that is neither ours nor a store's. Exactly one of ``stone``, ``software`` and ``image`` is given."""
+    command: tuple[str, ...] = ()
+    """Of an image, instead of its own."""
+    environment: dict[str, str] = {}
+    configs: dict[str, str] = {}
+    """Files that are mounted read-only: text by path in the container."""
+    volumes: tuple[str, ...] = ()
+    """Paths in the container that hold data; empty at the start, gone at the end."""
     ports: dict[str, int]
     needs: tuple[str, ...]
     readiness: Readiness
@@ -45,7 +54,16 @@ class Deployment(Model):
     nodes: tuple[Node, ...]
     replicas: tuple[Replica, ...]
     software: dict[str, Software]
+    scaling: str = "baseline"
+    allowed: dict[str, tuple[str, ...]] = {}
+    """The nodes that a service may run on; any worker where it is not named."""
+    images: dict[str, str] = {}
+    """Image references by what is in them: ``stone``, software by name, others by their own reference."""
     warnings: tuple[str, ...] = ()
+
+    def services(self) -> dict[str, list[Replica]]:
+        """The replicas of each service, in start order."""
+        return {replica.service: self.of(replica.service) for replica in self.replicas}
 
     def of(self, service: str) -> list[Replica]:
         """The replicas of one service."""
@@ -54,6 +72,27 @@ class Deployment(Model):
     def node(self, name: str) -> Node:
         """The node of that name."""
         return next(node for node in self.nodes if node.name == name)
+
+
+class Found(Model):
+    """A replica as its orchestrator runs it now."""
+
+    name: str
+    """``geo-1``: service and number."""
+    service: str
+    node: str
+    """Loadstone's name of the node; empty while it has none."""
+    state: str
+    """In the orchestrator's own word."""
+    healthy: bool
+    why: str = ""
+    """Why it is not healthy, with the orchestrator's own events."""
+    container: str = ""
+    """The container's full id, once there is one."""
+    image: str = ""
+    """The id (``sha256:...``) of the image that it really runs; empty where that is not told."""
+    addresses: dict[str, str] = {}
+    """``host:port`` by port name, as the client reaches it; published ports only."""
 
 
 class AuditRow(Model):

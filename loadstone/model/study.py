@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, field_validator
 
-from loadstone.model.application import Resources
+from loadstone.model.application import Resources, Tier
 from loadstone.model.base import Finding, Matches, Model, did_you_mean
 from loadstone.model.cluster import Cluster
 from loadstone.model.load import Load
@@ -24,6 +24,19 @@ Name = Annotated[
 Reset = Literal["never", "per-treatment", "per-trial"]
 
 
+class Placement(Model):
+    """Nodes by tier or service; a service's own nodes come before those of its tier."""
+
+    tiers: dict[Tier, Annotated[list[str], Field(min_length=1)]] = {}
+    """Nodes by tier: ``frontend``, ``logic``, ``caching``, ``storage``, ``tracing``."""
+    services: dict[str, Annotated[list[str], Field(min_length=1)]] = {}
+    """Nodes by service."""
+
+    def __str__(self) -> str:
+        """``frontend:worker-1,storage:worker-2+worker-3``, for labels."""
+        return ",".join(f"{name}:{'+'.join(nodes)}" for name, nodes in [*self.tiers.items(), *self.services.items()])
+
+
 class Settings(Model):
     """One level of every factor: what a treatment fixes."""
 
@@ -35,10 +48,13 @@ class Settings(Model):
     """``dsb-quirks`` restores known bugs of the original that change performance, ``paper`` a study's deployment."""
     documents: Literal["postgres", "mongodb"] = "postgres"
     """The software behind every document store."""
-    environment: Environment = "bare"
-    """What lies under a replica."""
+    environment: Environment | None = None
+    """What lies under a replica; the orchestrator's own where left out: ``bare`` of ``process``, ``container`` of the
+    others."""
     high_availability: Literal["on", "off"] = "off"
     """Three managers (``on``) or one (``off``)."""
+    placement: Placement | None = None
+    """Which nodes tiers and services may run on; any worker where left out."""
     workload: str | None = None
     """One of the application's workloads, its default one where left out; or the path of a wrk or wrk2 script
     (``scripts/mixed.lua``), relative to the study file."""
@@ -99,6 +115,8 @@ class Study(Settings):
 
     def findings(self) -> Iterator[Finding]:
         """Contradictions in the file itself; what needs the application or adapters is checked by the plan."""
+        for path, text in self.cluster.findings():
+            yield ("cluster", *path), text
         for path, text in self.load.findings():
             yield ("load", *path), text
         for path, text in self.load.misfits(self.trial.duration):

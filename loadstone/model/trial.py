@@ -37,7 +37,7 @@ class Treatment(Model):
     @property
     def id(self) -> str:
         """A hash of everything that is deployed."""
-        return _digest(_given(self.model_dump(mode="json", exclude={"factors"})))
+        return _digest(self.model_dump(mode="json", exclude={"factors"}, exclude_none=True))
 
     @property
     def levels(self) -> dict[str, str]:

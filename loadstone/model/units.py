@@ -16,6 +16,7 @@ from pydantic import BeforeValidator, PlainSerializer, ValidationInfo, WithJsonS
 _SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 _PERCENT = {"%": 0.01}
 _BYTES = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "kB": 10**3, "MB": 10**6, "GB": 10**9}
+_BITS = {"kbit": 1e3, "Mbit": 1e6, "Gbit": 1e9}
 _LONGEST = 30 * 24 * 3600.0
 _LARGEST = 2**50
 
@@ -57,6 +58,14 @@ def memory(value: Any) -> int:
     return round(result)
 
 
+def bit_rate(value: Any) -> int:
+    """Bits per second of a rate such as ``100Mbit``: 8 kbit to 1 Tbit."""
+    result = _quantity(value, _BITS, "rate", "100Mbit or 1Gbit")
+    if not 8e3 <= result <= 1e12:
+        raise ValueError(f"{value!r} is out of range; use 8kbit to 1000Gbit")
+    return round(result)
+
+
 def positive(value: float, written: Any) -> float:
     """``value`` if it is more than zero; ``written`` is how the user gave it."""
     if value <= 0:
@@ -88,6 +97,10 @@ def _memory(value: Any, info: ValidationInfo) -> int:
     return int(value) if _already_parsed(value, info) else memory(value)
 
 
+def _bit_rate(value: Any, info: ValidationInfo) -> int:
+    return int(value) if _already_parsed(value, info) else bit_rate(value)
+
+
 def format_seconds(value: float) -> str:
     """A duration as a user would write it: ``200ms``, ``30s``, ``2m``; exact to a nanosecond."""
     if value == 0:
@@ -111,6 +124,12 @@ def format_memory(value: int) -> str:
     return f"{_plain(value / 2**20)}MiB"
 
 
+def format_bit_rate(value: int) -> str:
+    """A rate as a user would write it: ``100Mbit``."""
+    unit = next((unit for unit in ("Gbit", "Mbit") if value >= _BITS[unit]), "kbit")
+    return f"{_plain(value / _BITS[unit])}{unit}"
+
+
 def _plain(value: float) -> str:
     """Without an exponent and without zeros that say nothing."""
     return f"{value:.9f}".rstrip("0").rstrip(".")
@@ -120,6 +139,7 @@ FORMATS: Mapping[str, Callable[[Any], str]] = {
     "duration": format_seconds,
     "percentage": format_share,
     "size": format_memory,
+    "rate": format_bit_rate,
 }
 """How each ``quantity`` of a JSON Schema is written."""
 
@@ -170,3 +190,13 @@ Memory = Annotated[
     ),
 ]
 """A memory size in bytes, at least 1 MiB."""
+
+BitRate = Annotated[
+    int,
+    BeforeValidator(_bit_rate),
+    PlainSerializer(format_bit_rate, when_used="json"),
+    WithJsonSchema(
+        {"type": "string", "pattern": r"^[0-9.]+\s*[kMG]bit$", "examples": ["100Mbit", "1Gbit"], "quantity": "rate"}
+    ),
+]
+"""A data rate in bits per second."""

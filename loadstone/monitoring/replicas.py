@@ -16,6 +16,7 @@ class Window:
         self._orchestrator = orchestrator
         self._before: dict[str, Usage] = {}
         self._after: dict[str, Usage] = {}
+        self._nodes: dict[str, str] = {}
         self._started: float | None = None
         self._stopped: float | None = None
         self._new_peaks = False
@@ -29,6 +30,7 @@ class Window:
     def stop(self) -> None:
         """Read the counters again."""
         self._after = self._orchestrator.usage()
+        self._nodes = self._orchestrator.nodes()
         self._stopped = time.monotonic()
 
     def follow(self, phase: str) -> None:
@@ -65,7 +67,7 @@ class Window:
             "replica": name,
             "service": replica.service,
             "tier": replica.tier,
-            "node": replica.node,
+            "node": self._nodes.get(name, replica.node),
             "window_s": round(seconds, 3),
             "cpu_s": round(cpu_s, 6),
             "cpu": round(cpu_s / seconds, 4) if seconds > 0 else None,

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import re
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import psutil
 
-from loadstone.infrastructure.cgroup import CgroupError, Cgroups, Usage
+from loadstone.infrastructure.cgroup import CgroupError, Cgroups, Limits, Usage
 from loadstone.infrastructure.cgroup.base import PERIOD_US
 from loadstone.infrastructure.cores import format_cores, parse_cores
-from loadstone.model.deployment import AuditRow, Deployment
+from loadstone.model.deployment import AuditRow, Deployment, Found, Replica
 from loadstone.model.units import format_memory
 from loadstone.orchestration import running
 from loadstone.orchestration.commands import Command
@@ -31,28 +33,51 @@ def audit_process(
     What is wanted is put as the kernel counts it: CPU in hundred-thousandths, memory in whole pages.
     """
     replica = command.replica
-
-    def row(what: str, wanted: str, effective: str, waived: str = "") -> AuditRow:
-        return AuditRow(
-            replica=replica.name, node=replica.node, what=what, wanted=wanted, effective=effective, waived=waived
-        )
-
+    row = partial(AuditRow, replica=replica.name, node=replica.node)
     if identity is None or not running.is_alive(identity):
-        return [row("process", "running", "not running")]
+        return [row(what="process", wanted="running", effective="not running")]
     try:
         limits = groups.effective(identity.pid)
         cores = _allowed_cores(identity.pid)
     except (CgroupError, OSError):  # it ended while we looked
-        return [row("process", "running", "not running")]
-    wanted = command.limits
+        return [row(what="process", wanted="running", effective="not running")]
+    rows = limit_rows(replica, replica.node, command.limits, replace(limits, cores=cores), waived)
+    return [*rows, row(what="node", wanted=replica.node, effective=_node(deployment, replica.node, cores))]
+
+
+def audit_container(found: Found, replica: Replica, deployment: Deployment, groups: Cgroups) -> list[AuditRow]:
+    """Rows of a replica in a container of this kernel: CPU, memory, cores, node and image."""
+    row = partial(AuditRow, replica=replica.name, node=found.node or "none")
+    group = groups.container(found.container) if found.container else None
+    pids = groups.processes(group) if group is not None else set()
+    if not pids:
+        return [row(what="container", wanted="running", effective=found.why or found.state or "not running")]
+    node = next((node for node in deployment.nodes if node.name == found.node), None)
+    cores = node.cpus if node is not None else ()
+    try:
+        pid = min(pids)
+        effective = replace(groups.effective(pid), cores=_allowed_cores(pid))
+    except (CgroupError, OSError):  # it ended while we looked
+        return [row(what="container", wanted="running", effective="not running")]
+    wanted = Limits(replica.resources.cpu, replica.resources.memory, cores)
+    allowed = deployment.allowed.get(replica.service) or [
+        node.name for node in deployment.nodes if node.role == "worker"
+    ]
+    on = found.node if found.node in allowed else " or ".join(allowed)
+    return [*limit_rows(replica, found.node, wanted, effective), row(what="node", wanted=on, effective=found.node)]
+
+
+def limit_rows(replica: Replica, node: str, wanted: Limits, effective: Limits, waived: str = "") -> list[AuditRow]:
+    """CPU, memory and cores: wanted beside effective, as the kernel counts them."""
+    row = partial(AuditRow, replica=replica.name, node=node)
     wanted_memory = wanted.memory // _PAGE * _PAGE if wanted.memory is not None else None
     wanted_cpu = round(wanted.cpu * PERIOD_US) / PERIOD_US if wanted.cpu is not None else None
     difference = waived if wanted.cpu is not None or wanted.memory is not None else ""
+    cores = format_cores(wanted.cores or ())
     return [
-        row("cpu", _cpu(wanted_cpu), _cpu(limits.cpu), difference),
-        row("memory", _memory(wanted_memory), _memory(limits.memory), difference),
-        row("cores", format_cores(wanted.cores or ()), format_cores(cores)),
-        row("node", replica.node, _node(deployment, replica.node, cores)),
+        row(what="cpu", wanted=_cpu(wanted_cpu), effective=_cpu(effective.cpu), waived=difference),
+        row(what="memory", wanted=_memory(wanted_memory), effective=_memory(effective.memory), waived=difference),
+        row(what="cores", wanted=cores, effective=format_cores(effective.cores or ())),
     ]
 
 

@@ -6,25 +6,31 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import ClassVar
 
-from loadstone.infrastructure.base import Finding
+from loadstone.infrastructure.base import Access, Finding
 from loadstone.infrastructure.cgroup import Usage
+from loadstone.infrastructure.journal import Entry
 from loadstone.model.deployment import AuditRow, Deployment
-from loadstone.orchestration.state import Entry
 
 
 class Orchestrator(ABC):
     """Deploys one ``Deployment``; made for it, used once.
 
-    ``folder`` is where rendered files, data and logs of this deployment go.
+    ``folder`` is where rendered files, data and logs of this deployment go; ``access`` is the way in to the cluster
+    that it goes to, None where there is none yet (then only ``preflight`` and ``render`` can be asked).
     """
 
     name: ClassVar[str]
+    software: ClassVar[str]
+    """What must run on the nodes: ``process`` (nothing), ``docker``, ``swarm``, ``nomad``, ``kubernetes``."""
+    managed: ClassVar[bool] = False
+    """Whether it runs services of its own on manager nodes."""
     expresses: ClassVar[dict[str, frozenset[str]]]
     """The levels that this orchestrator can really apply, by factor; a study that asks for more is refused."""
 
-    def __init__(self, deployment: Deployment, folder: Path) -> None:
+    def __init__(self, deployment: Deployment, folder: Path, access: Access | None = None) -> None:
         self.deployment = deployment
         self.folder = folder
+        self.access = access
 
     @abstractmethod
     def preflight(self) -> list[Finding]:
@@ -61,6 +67,10 @@ class Orchestrator(ABC):
     @abstractmethod
     def remove(self) -> None:
         """Stop and remove everything that ``apply`` made. May be called twice, and after a failed apply."""
+
+    def nodes(self) -> dict[str, str]:
+        """The node of each replica by replica name, as far as it is known."""
+        return {replica.name: replica.node for replica in self.deployment.replicas}
 
     def usage(self) -> dict[str, Usage]:
         """What each running replica has used, by replica name; empty where an orchestrator cannot tell."""

@@ -6,6 +6,7 @@ import math
 from collections import defaultdict
 from dataclasses import dataclass
 
+import loadstone
 from loadstone.model.application import Application, Resources, Service
 from loadstone.model.base import did_you_mean
 from loadstone.model.cluster import Node
@@ -26,10 +27,11 @@ def resolve(
     catalogue: SoftwareCatalogue,
     name: str,
 ) -> Deployment:
-    """Every replica of ``application`` under ``settings``, in start order, spread evenly over the worker nodes.
+    """Every replica of ``application`` under ``settings``, in start order.
 
-    ``resources`` replace the application's limits by service; a limit that is not given stays. Raises InputError
-    for unknown names and PreflightError for limits that no node can give, with what is wanted and available.
+    Replicas are spread evenly over the worker nodes that placement allows them; an orchestrator with a scheduler of its
+    own is bound by what is allowed, not by that. ``resources`` replace the application's limits by service; a limit
+    that is not given stays. Raises InputError for unknown names.
     """
     for unknown in set(resources) - set(application.services):
         known = list(application.services)
@@ -38,18 +40,20 @@ def resolve(
     if not workers:
         raise InputError("the cluster has no worker node to place replicas on")
 
+    allowed = _allowed(application, settings, workers)
     replicas: list[Replica] = []
     for service_name in application.start_order():
         service = application.services[service_name]
         software = _software(service, settings, catalogue, service_name)
         ports = service.ports or ({software: catalogue.software[software].port} if software else {})
+        nodes_of = allowed.get(service_name) or tuple(node.name for node in workers)
         for index in range(1, _count(service, settings) + 1):
             replicas.append(
                 Replica(
                     service=service_name,
                     index=index,
                     tier=service.tier,
-                    node=workers[len(replicas) % len(workers)].name,
+                    node=nodes_of[len(replicas) % len(nodes_of)],
                     resources=_limits(application, service_name, settings, resources),
                     stone=service.runs.stone,
                     software=software,
@@ -58,7 +62,7 @@ def resolve(
                     readiness=service.readiness,
                 )
             )
-    _refuse_impossible(replicas, workers, settings)
+    what = dict.fromkeys("stone" if r.stone else r.software or r.image or "" for r in replicas)
     return Deployment(
         name=name,
         application=application.name,
@@ -69,8 +73,31 @@ def resolve(
         nodes=tuple(nodes),
         replicas=tuple(replicas),
         software={name: catalogue.software[name] for name in dict.fromkeys(r.software for r in replicas) if name},
+        scaling=settings.scaling,
+        allowed=allowed,
+        images={one: one if ":" in one or "/" in one else f"loadstone/{one}:{loadstone.__version__}" for one in what},
         warnings=tuple(_warnings(replicas, workers, catalogue)),
     )
+
+
+def _allowed(application: Application, settings: Settings, workers: list[Node]) -> dict[str, tuple[str, ...]]:
+    """The nodes by service that ``placement`` names, a service's own before its tier's."""
+    if settings.placement is None:
+        return {}
+    known = [node.name for node in workers]
+    placement = settings.placement
+    for unknown in set(placement.services) - set(application.services):
+        services = list(application.services)
+        raise InputError(f"placement: {application.name} has no service {unknown!r}" + did_you_mean(unknown, services))
+    for names in [*placement.tiers.values(), *placement.services.values()]:
+        for name in names:
+            if name not in known:
+                raise InputError(f"placement: no worker {name!r}" + did_you_mean(name, known))
+    found = {
+        name: tuple(placement.services.get(name) or placement.tiers.get(service.tier) or ())
+        for name, service in application.services.items()
+    }
+    return {name: nodes for name, nodes in found.items() if nodes}
 
 
 def _software(service: Service, settings: Settings, catalogue: SoftwareCatalogue, name: str) -> str | None:
@@ -107,10 +134,11 @@ class _Shortage:
     available: str
 
 
-def _refuse_impossible(replicas: list[Replica], workers: list[Node], settings: Settings) -> None:
-    by_name = {node.name: node for node in workers}
+def refuse_impossible(deployment: Deployment) -> None:
+    """Raise PreflightError for limits that no node can give, with what is wanted and available."""
+    by_name = {node.name: node for node in deployment.nodes}
     short: dict[_Shortage, list[str]] = defaultdict(list)
-    for replica in replicas:
+    for replica in deployment.replicas:
         node, limits = by_name[replica.node], replica.resources
         if limits.cpu is not None and limits.cpu > len(node.cpus):
             cores = f"{len(node.cpus)} core{'s' if len(node.cpus) > 1 else ''}"
@@ -120,14 +148,14 @@ def _refuse_impossible(replicas: list[Replica], workers: list[Node], settings: S
             short[_Shortage("memory", wanted, node.name, available)].append(replica.service)
     if not short:
         return
-    because = {"vertical": " (scaling: vertical doubles every limit)"}.get(settings.scaling, "")
+    because = {"vertical": " (scaling: vertical doubles every limit)"}.get(deployment.scaling, "")
     lines = [
         f"{', '.join(dict.fromkeys(services))}: wanted {shortage.what} {shortage.wanted}{because},"
         f" but node {shortage.node} has {shortage.available}"
         for shortage, services in sorted(short.items())
     ]
     first, services = min(short.items())
-    factor = 2 if settings.scaling == "vertical" else 1
+    factor = 2 if deployment.scaling == "vertical" else 1
     raise PreflightError("\n".join(lines), _remedy(first, services[0], by_name[first.node], factor))
 
 

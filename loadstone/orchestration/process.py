@@ -8,15 +8,16 @@ import shutil
 import signal
 import time
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Literal
 
-from loadstone.infrastructure import cgroup
-from loadstone.infrastructure.base import Finding
+from loadstone.infrastructure import cgroup, journal
+from loadstone.infrastructure.base import Access, Finding
 from loadstone.infrastructure.binary import stone_binary
 from loadstone.infrastructure.cgroup import Usage
+from loadstone.model.base import Model
 from loadstone.model.deployment import AuditRow, Deployment, Replica
 from loadstone.model.errors import DeploymentError, PreflightError
-from loadstone.orchestration import running, state
+from loadstone.orchestration import running
 from loadstone.orchestration.auditing import audit_process, usage_from_proc
 from loadstone.orchestration.base import Orchestrator
 from loadstone.orchestration.commands import Command, Site, address, commands, processes_yaml, symbolic_site
@@ -28,10 +29,29 @@ _GRACE_S = 5.0
 _LAST_LINES = 15
 
 
+class StartedReplica(Model):
+    """What must be known to stop a replica and to reach it."""
+
+    name: str
+    store: bool
+    stop_signal: Literal["TERM", "INT", "QUIT"]
+    ports: dict[str, int]
+
+
+class Started(Model):
+    """What the journal knows of a deployment: where its parts are. Replicas in start order."""
+
+    data: str
+    group: str | None
+    """Its control group; None where none could be made."""
+    replicas: tuple[StartedReplica, ...]
+
+
 class Process(Orchestrator):
     """Starts each replica as a process that outlives us, and finds it again by the journal."""
 
     name = "process"
+    software = "process"
     expresses: ClassVar[dict[str, frozenset[str]]] = {
         "scaling": frozenset({"baseline", "vertical", "horizontal", "unlimited"}),
         "environment": frozenset({"bare"}),
@@ -40,12 +60,13 @@ class Process(Orchestrator):
         "documents": frozenset({"postgres", "mongodb"}),
     }
 
-    def __init__(self, deployment: Deployment, folder: Path) -> None:
+    def __init__(self, deployment: Deployment, folder: Path, access: Access | None = None) -> None:
         self._groups = cgroup.find()
         self._unlimited = self._groups.problem()
         warnings = [*deployment.warnings, *_own_warnings(deployment, self._unlimited)]
-        super().__init__(deployment.model_copy(update={"warnings": tuple(warnings)}), folder)
-        self._entry: state.Entry | None = None
+        super().__init__(deployment.model_copy(update={"warnings": tuple(warnings)}), folder, access)
+        self._entry: journal.Entry | None = None
+        self._started = Started(data="", group=None, replicas=())
         self._commands: dict[str, Command] = {}
         self._spawned: dict[str, int] = {}
         self._exit_codes: dict[str, int] = {}
@@ -75,28 +96,32 @@ class Process(Orchestrator):
     def apply(self, stores_only: bool = False) -> None:
         entry = self._begin()
         for command in self._chosen(stores_only):
-            record = state.records_folder(entry.name) / command.replica.name
+            record = journal.records_folder(entry.name) / command.replica.name
             if not record.exists():
                 self._start(command, record, entry)
 
-    def _begin(self) -> state.Entry:
+    def _begin(self) -> journal.Entry:
         """This deployment's journal entry; written now if nothing of it was started yet."""
-        if self._entry is None and state.load(self.deployment.name) is None:
+        if self._entry is None and journal.load(self.deployment.name) is None:
             ports = free_ports(self.deployment)
             place = self._unused_place()
-            entry = state.Entry(
-                name=self.deployment.name,
-                orchestrator=self.name,
-                digest=self._digest(),
-                folder=str(self.folder.resolve()),
+            started = Started(
                 data=str(data_root() / "deployments" / place),
                 group=None if self._unlimited else f"loadstone/{place}",
-                replicas=tuple(self._started(replica, ports) for replica in self.deployment.replicas),
+                replicas=tuple(self._replica(replica, ports) for replica in self.deployment.replicas),
             )
-            site = self._site(entry)  # finds every program before anything is written
+            entry = journal.Entry(
+                name=self.deployment.name,
+                layer="orchestrators",
+                implementation=self.name,
+                digest=self._digest(),
+                folder=str(self.folder.resolve()),
+                facts=started.model_dump(mode="json"),
+            )
+            site = self._site(started)  # finds every program before anything is written
             (self.folder / "logs").mkdir(parents=True, exist_ok=True)
             (self.folder / "processes.yaml").write_text(processes_yaml(self.deployment, site))
-            state.save(entry)
+            journal.save(entry)
         return self._attach()
 
     def _unused_place(self) -> str:
@@ -108,11 +133,11 @@ class Process(Orchestrator):
                 return place
         raise AssertionError("counting never ends")
 
-    def _attach(self) -> state.Entry:
+    def _attach(self) -> journal.Entry:
         """The journal entry of this deployment, which we or someone before us started."""
         if self._entry is not None:
             return self._entry
-        entry = state.load(self.deployment.name)
+        entry = journal.load(self.deployment.name)
         if entry is None:
             raise DeploymentError(f"{self.deployment.name} is not deployed")
         if entry.digest != self._digest():
@@ -120,30 +145,31 @@ class Process(Orchestrator):
                 f"a deployment {entry.name!r} with other settings is running (from {entry.folder})",
                 f"remove it with `loadstone down {entry.name}`",
             )
-        self._commands = {c.replica.name: c for c in commands(self.deployment, self._site(entry))}
+        self._started = Started.model_validate(entry.facts)
+        self._commands = {c.replica.name: c for c in commands(self.deployment, self._site(self._started))}
         self._entry = entry
         return entry
 
     def _digest(self) -> str:
         return hashlib.sha256("".join(self.render().values()).encode()).hexdigest()[:12]
 
-    def _started(self, replica: Replica, ports: Ports) -> state.StartedReplica:
+    def _replica(self, replica: Replica, ports: Ports) -> StartedReplica:
         software = self.deployment.software.get(replica.software or "")
         process = software.process if software else None
-        return state.StartedReplica(
+        return StartedReplica(
             name=replica.name,
             store=replica.software is not None,
             stop_signal=process.stop_signal if process else "TERM",
             ports=ports[replica.name],
         )
 
-    def _site(self, entry: state.Entry) -> Site:
+    def _site(self, started: Started) -> Site:
         programs = {name: program(name, software) for name, software in self.deployment.software.items()}
         if any(replica.stone for replica in self.deployment.replicas):
             programs["stone"] = str(stone_binary())
-        return Site({replica.name: replica.ports for replica in entry.replicas}, programs, entry.data)
+        return Site({replica.name: replica.ports for replica in started.replicas}, programs, started.data)
 
-    def _start(self, command: Command, record: Path, entry: state.Entry) -> None:
+    def _start(self, command: Command, record: Path, entry: journal.Entry) -> None:
         name, user = command.replica.name, command.user
         try:
             if command.data is not None:
@@ -151,9 +177,9 @@ class Process(Orchestrator):
                 found = program(name_of, self.deployment.software[name_of])
                 prepare_data(name_of, found, command.initialise, user, Path(command.data))
             groups = []
-            if entry.group is not None:
-                self._groups.make(f"{entry.group}/{name}", command.limits)
-                groups = self._groups.joining(f"{entry.group}/{name}")
+            if (group := self._started.group) is not None:
+                self._groups.make(f"{group}/{name}", command.limits)
+                groups = self._groups.joining(f"{group}/{name}")
             self._spawned[name] = running.spawn(
                 command.argv,
                 command.environment,
@@ -192,7 +218,7 @@ class Process(Orchestrator):
                 time.sleep(0.05)
 
     def _identity(self, name: str) -> running.Identity | None:
-        return running.recorded(state.records_folder(self.deployment.name) / name)
+        return running.recorded(journal.records_folder(self.deployment.name) / name)
 
     def _death(self, name: str) -> str | None:
         """A sentence if the replica was started and does not run any more."""
@@ -220,7 +246,7 @@ class Process(Orchestrator):
         return "\n  its last log lines:\n" + "\n".join(f"    {line}" for line in lines)
 
     def events(self) -> list[str]:
-        if self._entry is None and state.load(self.deployment.name) is None:
+        if self._entry is None and journal.load(self.deployment.name) is None:
             return []
         self._attach()
         sentences = []
@@ -249,8 +275,8 @@ class Process(Orchestrator):
     # Reading back
 
     def addresses(self, service: str, port: str) -> list[str]:
-        entry = self._attach()
-        ports = {replica.name: replica.ports for replica in entry.replicas}
+        self._attach()
+        ports = {replica.name: replica.ports for replica in self._started.replicas}
         return [address(self.deployment, replica, ports, port) for replica in self.deployment.of(service)]
 
     def audit(self) -> list[AuditRow]:
@@ -266,50 +292,51 @@ class Process(Orchestrator):
         return {name: used for name, used in found.items() if used is not None}
 
     def new_peaks(self) -> bool:
-        group = self._attach().group
+        self._attach()
+        group = self._started.group
         return group is not None and all(self._groups.reset_peak(f"{group}/{name}") for name in self._commands)
 
     def _usage(self, name: str, command: Command) -> Usage | None:
-        assert self._entry is not None
-        if self._entry.group is None:
+        if self._started.group is None:
             identity = self._identity(name)
             return usage_from_proc(identity.pid) if identity and running.is_alive(identity) else None
         try:
-            return self._groups.usage(f"{self._entry.group}/{name}")
+            return self._groups.usage(f"{self._started.group}/{name}")
         except cgroup.CgroupError:  # not started yet
             return None
 
     # Removing
 
     def remove(self) -> None:
-        entry = self._entry or state.load(self.deployment.name)
+        entry = self._entry or journal.load(self.deployment.name)
         if entry is not None:
             self.undo(entry)
         self._entry = None
 
     @classmethod
-    def undo(cls, entry: state.Entry) -> list[str]:
+    def undo(cls, entry: journal.Entry) -> list[str]:
+        started = Started.model_validate(entry.facts)
         groups = cgroup.find()
-        records = state.records_folder(entry.name)
+        records = journal.records_folder(entry.name)
         ended = []
         for stores in (False, True):  # services first: they still use the stores while they end
             wave = [
                 (identity, replica.stop_signal)
-                for replica in reversed(entry.replicas)
+                for replica in reversed(started.replicas)
                 if replica.store is stores and (identity := running.recorded(records / replica.name)) is not None
             ]
             ended += [identity for identity, _ in wave if running.is_alive(identity)]
             running.stop(wave, _GRACE_S)
-        if entry.group is not None:
-            groups.kill(entry.group)
-            groups.remove(entry.group)
-        if Path(entry.data).exists():
+        if started.group is not None:
+            groups.kill(started.group)
+            groups.remove(started.group)
+        if Path(started.data).exists():
             try:
-                shutil.rmtree(entry.data)
+                shutil.rmtree(started.data)
             except OSError as error:
-                raise DeploymentError(f"cannot remove {entry.data}: {error.strerror}", "remove it by hand") from None
-        state.forget(entry.name)
-        return [f"{entry.name} ({len(ended)} of its {len(entry.replicas)} processes were running)"]
+                raise DeploymentError(f"cannot remove {started.data}: {error.strerror}", "remove it by hand") from None
+        journal.forget(entry.name)
+        return [f"{entry.name} ({len(ended)} of its {len(started.replicas)} processes were running)"]
 
 
 def _own_warnings(deployment: Deployment, unlimited: str | None) -> list[str]:

@@ -14,12 +14,13 @@ import pytest
 from loadstone.applications import catalogue
 from loadstone.applications.checking import check
 from loadstone.applications.seeding import Seeder
+from loadstone.infrastructure import journal
 from loadstone.infrastructure.binary import stone_binary
 from loadstone.infrastructure.local import Local
 from loadstone.model.cluster import Cluster
 from loadstone.model.errors import DeploymentError, PreflightError
 from loadstone.monitoring.replicas import Window
-from loadstone.orchestration import running, state
+from loadstone.orchestration import running
 from loadstone.orchestration.process import Process
 from tests.orchestration.conftest import deployed, open_folder, own_folders  # noqa: F401
 
@@ -44,7 +45,9 @@ def deploy(own_folders: Path, tmp_path: Path) -> Iterator[Deploy]:  # noqa: F811
 
     def start(**settings: str) -> tuple[Process, Seeder]:
         application = catalogue.load("hotel-reservation").application
-        deployment = deployed(application, Local(Cluster()).nodes(), f"test-hotel-{os.getpid()}", **settings)
+        deployment = deployed(
+            application, Local(Cluster()).sketch("process", 0), f"test-hotel-{os.getpid()}", **settings
+        )
         process = Process(deployment, tmp_path / "run")
         if any(finding.level == "error" for finding in process.preflight()):
             pytest.skip(f"needs stores: {process.preflight()}")
@@ -93,7 +96,7 @@ def test_deploy_seed_ask_audit_check_remove(deploy: Deploy) -> None:
     assert seeder.counts() == before
     assert process.events() == []
     process.remove()
-    assert state.entries() == []
+    assert journal.entries() == []
 
 
 def test_replicas_of_everything_each_hold_the_seed(deploy: Deploy, monkeypatch: pytest.MonkeyPatch) -> None:

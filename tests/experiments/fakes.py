@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from loadstone.experiments.listener import Listener
-from loadstone.infrastructure.base import Finding, Infrastructure
+from loadstone.infrastructure.base import Finding, Infrastructure, Provision, Say
 from loadstone.model.cluster import Node
 from loadstone.model.deployment import AuditRow
 from loadstone.model.errors import DeploymentError
@@ -50,16 +50,20 @@ class FakeInfrastructure(Infrastructure):
     """One client and one worker; counts how often its nodes were given back."""
 
     name = "fake"
+    software = frozenset({"process"})
     released = 0
 
-    def preflight(self) -> list[Finding]:
+    def preflight(self, software: str, managers: int) -> list[Finding]:
         return []
 
-    def nodes(self) -> list[Node]:
+    def sketch(self, software: str, managers: int) -> list[Node]:
         return [
             Node(name="client", role="client", address="127.0.0.1", cpus=(0,), memory=2**33),
             Node(name="worker", role="worker", address="127.0.0.1", cpus=(1,), memory=2**33),
         ]
+
+    def provide(self, software: str, managers: int, say: Say) -> Provision:
+        return Provision(tuple(self.sketch(software, managers)))
 
     def release(self) -> None:
         type(self).released += 1
@@ -69,7 +73,8 @@ class FakeOrchestrator(Orchestrator):
     """Keeps account of what is applied; ``wrong`` rows and ``dying`` events are set by tests."""
 
     name = "process"
-    expresses: ClassVar[dict[str, frozenset[str]]] = {}
+    software = "process"
+    expresses: ClassVar[dict[str, frozenset[str]]] = {"environment": frozenset({"bare"})}
     running: ClassVar[set[str]] = set()
     applied: ClassVar[list[str]] = []
     wrong: ClassVar[list[AuditRow]] = []

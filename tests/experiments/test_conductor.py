@@ -57,7 +57,7 @@ def begin(tmp_path: Path) -> Begin:
 
 def conduct(plan: Plan, ledger: Ledger, driver: FakeDriver | None = None) -> FakeDriver:
     driver = driver or FakeDriver()
-    Conductor(plan, ledger, FakeInfrastructure(plan.study.cluster), driver, Recorder()).run()
+    Conductor(plan, ledger, FakeInfrastructure(plan.study.cluster, "fake"), driver, Recorder()).run()
     return driver
 
 

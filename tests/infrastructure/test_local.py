@@ -12,7 +12,7 @@ from loadstone.model.errors import InputError
 
 
 def levels(local: Local) -> dict[str, str]:
-    return {finding.what: finding.level for finding in local.preflight()}
+    return {finding.what: finding.level for finding in local.preflight("process", 0)}
 
 
 def with_cores(monkeypatch: pytest.MonkeyPatch, cores: set[int], own: cgroup.Limits | None = None) -> Local:
@@ -23,7 +23,7 @@ def with_cores(monkeypatch: pytest.MonkeyPatch, cores: set[int], own: cgroup.Lim
 
 def test_this_machine() -> None:
     local = Local(Cluster())
-    client, worker = local.nodes()
+    client, worker = local.sketch("process", 0)
     assert (client.role, worker.role) == ("client", "worker")
     assert set(client.cpus) | set(worker.cpus) == os.sched_getaffinity(0)
     assert worker.memory >= 2**28
@@ -35,7 +35,7 @@ def test_this_machine() -> None:
 
 def test_one_core_is_shared_and_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
     local = with_cores(monkeypatch, {3})
-    client, worker = local.nodes()
+    client, worker = local.sketch("process", 0)
     assert client.cpus == worker.cpus == (3,)
     assert client.shared and worker.shared
     assert levels(local)["cores"] == "warning"
@@ -43,30 +43,30 @@ def test_one_core_is_shared_and_warned_of(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_the_cpuset_of_the_session_is_respected(monkeypatch: pytest.MonkeyPatch) -> None:
     local = with_cores(monkeypatch, {0, 1, 2, 3}, cgroup.Limits(cores=(2, 3)))
-    client, worker = local.nodes()
+    client, worker = local.sketch("process", 0)
     assert (client.cpus, worker.cpus) == ((2,), (3,))
     assert not worker.shared
 
 
 def test_the_limits_of_the_session_are_respected(monkeypatch: pytest.MonkeyPatch) -> None:
     local = with_cores(monkeypatch, {0, 1, 2, 3}, cgroup.Limits(cpu=1.5, memory=100 * 2**20 + 5))
-    assert [node.memory for node in local.nodes()] == [100 * 2**20] * 2
+    assert [node.memory for node in local.sketch("process", 0)] == [100 * 2**20] * 2
     assert levels(local)["cpu quota"] == "warning"
     assert levels(local)["memory"] == "warning"
 
 
 def test_several_workers_name_the_infrastructure_that_will_have_them() -> None:
     local = Local(Cluster(workers=3))
-    assert [f.message for f in local.preflight() if f.level == "error"] == [
+    assert [f.message for f in local.preflight("process", 0) if f.level == "error"] == [
         "infrastructure 'local' has 1 worker, not 3"
     ]
     with pytest.raises(InputError, match=r"1 worker, not 3; set cluster.workers: 1.*'namespaces'"):
-        local.nodes()
+        local.sketch("process", 0)
 
 
 def test_managers_are_refused() -> None:
     with pytest.raises(InputError, match=r"no managers, 3 were asked for; set cluster.managers: 0"):
-        Local(Cluster(managers=3)).nodes()
+        Local(Cluster()).sketch("process", 3)
 
 
 def test_hardware_threads_of_one_core_come_together(tmp_path: Path) -> None:

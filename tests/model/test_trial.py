@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loadstone.model.application import Resources
-from loadstone.model.study import Settings
+from loadstone.model.study import Placement, Settings
 from loadstone.model.trial import Treatment, Trial
 
 TREATMENT = Treatment(
     application="hotel-reservation",
     application_digest="0" * 12,
-    settings=Settings(workload="mixed"),
+    settings=Settings(workload="mixed", environment="bare"),
     factors=("scaling",),
 )
 TRIAL = Trial(
@@ -38,6 +38,7 @@ OTHER_SETTINGS: dict[str, Any] = {
     "environment": "vm",
     "high_availability": "on",
     "workload": "other",
+    "placement": Placement(tiers={"storage": ["worker-2"]}),
 }
 OTHER_TREATMENT: dict[str, Any] = {
     "application": "social-network",

@@ -102,7 +102,7 @@ def stores(own_folders: Path, tmp_path: Path) -> Iterator[Process]:
     for program in ("memcached", "redis-server"):
         if shutil.which(program) is None:
             pytest.skip(f"needs {program}")
-    deployment = deployed(parse(STORES), Local(Cluster()).nodes(), f"test-{os.getpid()}")
+    deployment = deployed(parse(STORES), Local(Cluster()).sketch("process", 0), f"test-{os.getpid()}")
     process = Process(deployment, tmp_path / "run")
     if any(finding.level == "error" for finding in process.preflight()):
         pytest.skip(f"needs stores: {process.preflight()}")

@@ -10,7 +10,7 @@ from loadstone.model.cluster import Node
 from loadstone.model.deployment import Deployment
 from loadstone.model.errors import InputError, PreflightError
 from loadstone.model.study import Settings
-from loadstone.orchestration.placing import resolve
+from loadstone.orchestration.placing import refuse_impossible, resolve
 from tests.orchestration.conftest import SERVICES, deployed, parse, two_nodes
 
 MIB = 2**20
@@ -86,18 +86,18 @@ def test_resources_of_an_unknown_service_are_refused() -> None:
 def test_more_cores_than_the_node_has() -> None:
     text = SERVICES.replace("cpu: 0.25", "cpu: 1")
     with pytest.raises(PreflightError) as caught:
-        deployed(parse(text), two_nodes(1), scaling="vertical")
+        refuse_impossible(deployed(parse(text), two_nodes(1), scaling="vertical"))
     assert str(caught.value).splitlines() == [
         "geo: wanted cpu 2 (scaling: vertical doubles every limit), but node worker-1 has 1 core",
         "  set resources: {geo: {cpu: 0.5}} in the study, choose another scaling or profile, or use a larger node",
     ]
-    deployed(parse(text), two_nodes(2), scaling="vertical")
+    refuse_impossible(deployed(parse(text), two_nodes(2), scaling="vertical"))
 
 
 def test_more_memory_than_the_node_has() -> None:
     text = SERVICES.replace("memory: 32MiB", "memory: 9GiB")
     with pytest.raises(PreflightError, match=r"geo: wanted memory 9GiB, but node worker-1 has 8GiB\n.*memory: 8192MiB"):
-        deployed(parse(text), two_nodes())
+        refuse_impossible(deployed(parse(text), two_nodes()))
 
 
 def test_limits_that_add_up_to_more_than_the_node_are_warned_of() -> None:

@@ -14,12 +14,12 @@ from pathlib import Path
 import psutil
 import pytest
 
-from loadstone.infrastructure import cgroup
+from loadstone.infrastructure import cgroup, journal
 from loadstone.infrastructure.local import Local
 from loadstone.model.cluster import Cluster
 from loadstone.model.deployment import Deployment
 from loadstone.model.errors import DeploymentError, InputError
-from loadstone.orchestration import running, state
+from loadstone.orchestration import running
 from loadstone.orchestration.process import Process
 from tests.orchestration.conftest import SERVICES, STORES, deployed, parse
 
@@ -28,7 +28,7 @@ needs_limits = pytest.mark.skipif(cgroup.find().problem() is not None, reason=st
 
 
 def identity_of(process: Process, replica: str) -> running.Identity:
-    identity = running.recorded(state.records_folder(process.deployment.name) / replica)
+    identity = running.recorded(journal.records_folder(process.deployment.name) / replica)
     assert identity is not None
     return identity
 
@@ -51,8 +51,8 @@ def talk(address: str, words: bytes) -> bytes:
 
 def nothing_left(process: Process, data: Path) -> None:
     name = process.deployment.name
-    assert state.load(name) is None
-    assert not state.records_folder(name).exists()
+    assert journal.load(name) is None
+    assert not journal.records_folder(name).exists()
     assert not (data / "deployments" / name).exists()
     assert not cgroup.find().exists(f"loadstone/{name}")
 
@@ -128,7 +128,7 @@ def test_a_death_is_an_event_and_fails_the_audit(stores: Process) -> None:
 @needs_limits
 def test_running_out_of_memory_is_an_event(own_folders: Path, tmp_path: Path) -> None:
     text = STORES.replace("memory: 128MiB", "memory: 4MiB")  # PostgreSQL cannot start in that
-    deployment = deployed(parse(text), Local(Cluster()).nodes(), f"test-oom-{os.getpid()}")
+    deployment = deployed(parse(text), Local(Cluster()).sketch("process", 0), f"test-oom-{os.getpid()}")
     process = Process(deployment, tmp_path / "run")
     try:
         process.apply()
@@ -163,7 +163,9 @@ def test_a_port_that_is_taken_is_replaced(stores: Process) -> None:
         number = taken.getsockname()[1]
         text = STORES.replace("11211", str(number))
         taken.listen()
-        process = Process(deployed(parse(text), Local(Cluster()).nodes(), stores.deployment.name), stores.folder)
+        process = Process(
+            deployed(parse(text), Local(Cluster()).sketch("process", 0), stores.deployment.name), stores.folder
+        )
         try:
             start(process)
             address = process.addresses("cache", "main")[0]
@@ -180,7 +182,7 @@ def test_who_comes_later_finds_what_runs(stores: Process, tmp_path: Path) -> Non
     later.apply()
     later.ready()
     assert later.addresses("cache", "main") == stores.addresses("cache", "main")
-    other = deployed(parse(STORES), Local(Cluster()).nodes(), stores.deployment.name, scaling="unlimited")
+    other = deployed(parse(STORES), Local(Cluster()).sketch("process", 0), stores.deployment.name, scaling="unlimited")
     with pytest.raises(DeploymentError, match=r"with other settings is running .*\n.*loadstone down test-"):
         Process(other, tmp_path / "other").apply()
 
@@ -198,7 +200,7 @@ def test_without_permission_nothing_lies(own_folders: Path, tmp_path: Path, monk
         monkeypatch.setattr(
             f"loadstone.infrastructure.cgroup.{kind}.problem", lambda self: "no permission; run as root"
         )
-    deployment = deployed(parse(STORES), Local(Cluster()).nodes(), f"test-unlimited-{os.getpid()}")
+    deployment = deployed(parse(STORES), Local(Cluster()).sketch("process", 0), f"test-unlimited-{os.getpid()}")
     process = Process(deployment, tmp_path / "run")
     try:
         warning = "CPU and memory limits are not applied: no permission; run as root"
@@ -245,7 +247,7 @@ def test_after_kill_9_of_the_parent_remove_all_leaves_nothing(
     arguments = [sys.executable, "-c", KILLED, str(tmp_path / "deployment.json"), str(stores.folder)]
     with subprocess.Popen(arguments, stdout=subprocess.PIPE) as parent:
         assert parent.stdout is not None
-        first = state.records_folder(deployment.name) / deployment.replicas[0].name
+        first = journal.records_folder(deployment.name) / deployment.replicas[0].name
         if when == "up":
             assert parent.stdout.readline() == b"up\n"
         else:
@@ -256,32 +258,32 @@ def test_after_kill_9_of_the_parent_remove_all_leaves_nothing(
         parent.wait()
     identity = running.recorded(first)
     assert identity is not None and running.is_alive(identity), "children outlive their parent"
-    (sentence,) = state.remove_all()
+    (sentence,) = journal.remove_all()
     assert sentence.startswith(f"{deployment.name} (")
     assert not running.is_alive(identity)
     nothing_left(stores, own_folders)
     marker = str(own_folders / "deployments" / deployment.name)
     assert not [p for p in psutil.process_iter(["cmdline"]) if marker in " ".join(p.info["cmdline"] or [])]
-    assert state.remove_all() == []
+    assert journal.remove_all() == []
 
 
 def test_removing_by_name(stores: Process) -> None:
     with pytest.raises(InputError, match="no deployment 'nope'; nothing is deployed"):
-        state.remove_all(["nope"])
+        journal.remove_all(["nope"])
     start(stores)
     name = stores.deployment.name
     with pytest.raises(InputError, match=f"did you mean '{name}'"):
-        state.remove_all([name[:-1]])
-    assert [entry.name for entry in state.entries()] == [name]
-    assert state.remove_all([name]) == [f"{name} (3 of its 3 processes were running)"]
-    assert state.entries() == []
+        journal.remove_all([name[:-1]])
+    assert [entry.name for entry in journal.entries()] == [name]
+    assert journal.remove_all([name]) == [f"{name} (3 of its 3 processes were running)"]
+    assert journal.entries() == []
 
 
 def test_a_broken_journal_entry_names_its_file(own_folders: Path) -> None:
-    state.state_folder().mkdir(parents=True)
-    (state.state_folder() / "x.json").write_text("{}")
+    journal.state_folder().mkdir(parents=True)
+    (journal.state_folder() / "x.json").write_text("{}")
     with pytest.raises(DeploymentError, match=r"x\.json: not a readable journal entry.*\n.*delete the file"):
-        state.entries()
+        journal.entries()
 
 
 def test_two_users_of_one_name_do_not_meet(stores: Process, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -299,7 +301,7 @@ def test_two_users_of_one_name_do_not_meet(stores: Process, tmp_path: Path, monk
 
 
 def services(name: str, **settings: str) -> Deployment:
-    return deployed(parse(SERVICES), Local(Cluster()).nodes(), name, **settings)
+    return deployed(parse(SERVICES), Local(Cluster()).sketch("process", 0), name, **settings)
 
 
 def test_preflight_names_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

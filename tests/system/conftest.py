@@ -21,7 +21,7 @@ STUDY = """\
 version: 1
 name: system-test
 application: hotel-reservation
-load: {rates: [40, 60, 80], slo: {p99: 1s}, timeout: 2s, connections: 16}
+load: {rates: [40, 60, 80], slo: {p99: 10s}, timeout: 20s, lateness: 10s, connections: 16}
 trial: {warmup: 1s, duration: 3s, order: sequential}
 """
 

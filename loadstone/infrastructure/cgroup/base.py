@@ -76,6 +76,10 @@ class Cgroups(ABC):
     def reset_peak(self, group: str) -> bool:
         """Begin a new memory peak; False where this kernel cannot."""
 
+    @abstractmethod
+    def container(self, identity: str) -> str | None:
+        """The group of a container, by its full id, wherever its engine put it; None if it is not on this kernel."""
+
     def joining(self, group: str) -> list[Path]:
         """The files that a process writes its id to in order to join."""
         return [folder / "cgroup.procs" for folder in self.folders(group)]
@@ -175,6 +179,18 @@ def read_cores(file: Path) -> tuple[int, ...]:
 def write_cores(file: Path, cores: tuple[int, ...]) -> None:
     """Write a list of cores."""
     write(file, format_cores(cores))
+
+
+def find_container(root: Path, identity: str) -> str | None:
+    """The path below ``root`` of the folder that is named after a container.
+
+    Docker and containerd call it ``<id>``, and ``docker-<id>.scope`` or ``cri-containerd-<id>.scope`` under systemd.
+    """
+    for path, folders, _files in os.walk(root):
+        for folder in folders:
+            if identity in folder:
+                return str((Path(path) / folder).relative_to(root))
+    return None
 
 
 def tightest(limits: Iterator[float | None]) -> float | None:

@@ -13,6 +13,7 @@ from loadstone.infrastructure.cgroup.base import (
     Cgroups,
     Limits,
     Usage,
+    find_container,
     read,
     read_cores,
     read_flat,
@@ -146,6 +147,9 @@ class V1(Cgroups):
             write(self._folder("memory", group) / "memory.max_usage_in_bytes", "0")
             return True
         return False
+
+    def container(self, identity: str) -> str | None:
+        return find_container(self._mounts["memory"].point, identity)
 
     def _folder(self, controller: str, group: str) -> Path:
         return self._mounts[controller].point / group

@@ -12,6 +12,7 @@ from loadstone.infrastructure.cgroup.base import (
     Cgroups,
     Limits,
     Usage,
+    find_container,
     read,
     read_cores,
     read_flat,
@@ -120,6 +121,9 @@ class V2(Cgroups):
     def reset_peak(self, group: str) -> bool:
         # Linux 6.12 resets only for who keeps the file open, which a later process could not read.
         return False
+
+    def container(self, identity: str) -> str | None:
+        return find_container(self._mount.point, identity)
 
     def kill(self, group: str) -> None:
         with contextlib.suppress(CgroupError):  # since Linux 5.14; without it, one by one

@@ -1,6 +1,6 @@
-"""The journal: what was started on this machine, so that it can be undone whatever happens to who started it.
+"""The journal: what was started from this machine, so that it can be undone whatever happens to who started it.
 
-One JSON file a deployment, written before anything of it is started. Each process writes its own record (its
+One JSON file a deployment or cluster, written before anything of it is started. A process writes its own record (its
 ``/proc/<pid>/stat``) into the folder beside that file before it becomes what it runs, so there is no moment in
 which something runs that the journal cannot find.
 """
@@ -12,7 +12,7 @@ import os
 import shutil
 import tempfile
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import ValidationError
 
@@ -21,28 +21,29 @@ from loadstone.model.base import Model, did_you_mean
 from loadstone.model.errors import DeploymentError, InputError
 
 
-class StartedReplica(Model):
-    """What must be known to stop a replica and to reach it."""
-
-    name: str
-    store: bool
-    stop_signal: Literal["TERM", "INT", "QUIT"]
-    ports: dict[str, int]
-
-
 class Entry(Model):
-    """One deployment: where its parts are. Replicas in start order."""
+    """One deployment or one cluster, and what its maker needs to find its parts again."""
 
     version: Literal[1] = 1
     name: str
-    orchestrator: str
-    digest: str
+    layer: Literal["orchestrators", "infrastructure"]
+    implementation: str
+    """The entry point of that layer which made it, and can undo it."""
+    digest: str = ""
     """Of what was rendered, so that something else of the same name is noticed."""
     folder: str
-    data: str
-    group: str | None
-    """Its control group; None where none could be made."""
-    replicas: tuple[StartedReplica, ...]
+    facts: dict[str, Any] = {}
+    """The maker's own."""
+
+    @property
+    def cluster(self) -> str:
+        """The name of the cluster's entry that a deployment lies in and vanishes with; empty if it is not ours."""
+        return str((self.facts.get("access") or {}).get("cluster", ""))
+
+
+def cluster_name(name: str) -> str:
+    """What the cluster that is made for a deployment or a run is called."""
+    return f"{name}-cluster"
 
 
 def state_folder() -> Path:
@@ -53,7 +54,7 @@ def state_folder() -> Path:
 
 
 def records_folder(name: str) -> Path:
-    """Where the processes of a deployment write their records."""
+    """Where what belongs to an entry lies: the records of processes."""
     return state_folder() / name
 
 
@@ -73,7 +74,7 @@ def load(name: str) -> Entry | None:
 
 
 def entries() -> list[Entry]:
-    """All deployments that were started and not removed, by name."""
+    """All that was started and not removed, by name."""
     return [_read(file) for file in sorted(state_folder().glob("*.json"))]
 
 
@@ -84,7 +85,7 @@ def forget(name: str) -> None:
 
 
 def remove_all(names: list[str] | None = None) -> list[str]:
-    """Undo the deployments of these names, or all; returns what was removed, as sentences.
+    """Undo the entries of these names with the clusters made for them, or all; returns what was removed, as sentences.
 
     Raises InputError for a name that the journal does not have.
     """
@@ -93,10 +94,16 @@ def remove_all(names: list[str] | None = None) -> list[str]:
         if name not in known:
             nothing = "; nothing is deployed" if not known else did_you_mean(name, list(known))
             raise InputError(f"no deployment {name!r}{nothing}")
+    wanted = set(known) if names is None else {name for given in names for name in (given, cluster_name(given))}
+    # A cluster takes what is deployed in it along.
+    chosen = [entry for entry in known.values() if entry.name in wanted or entry.cluster in wanted]
     sentences = []
-    for name in names if names is not None else known:
-        entry = known[name]
-        sentences += plugins.find("orchestrators", entry.orchestrator).undo(entry)
+    for entry in sorted(chosen, key=lambda entry: entry.layer == "infrastructure"):
+        if entry.cluster in wanted & set(known):
+            forget(entry.name)
+            sentences.append(entry.name)
+        else:
+            sentences += plugins.find(entry.layer, entry.implementation).undo(entry)
     return sentences
 
 

@@ -1,0 +1,87 @@
+"""Which cluster a treatment needs, and the one that is there now."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+from loadstone import plugins
+from loadstone.experiments.listener import Listener
+from loadstone.experiments.plan import Plan
+from loadstone.infrastructure.base import Infrastructure, Provision
+from loadstone.infrastructure.journal import cluster_name
+from loadstone.model.trial import Treatment
+
+
+class Demand(NamedTuple):
+    """What must run on the nodes, and how many managers it has."""
+
+    software: str
+    managers: int
+
+
+def demand(plan: Plan, treatment: Treatment) -> Demand:
+    """What a treatment needs."""
+    orchestrator = plugins.find("orchestrators", treatment.settings.orchestrator)
+    if not orchestrator.managed:
+        return Demand(orchestrator.software, 0)
+    given = plan.study.cluster.managers
+    if given is None:
+        given = 3 if treatment.settings.high_availability == "on" else 1
+    return Demand(orchestrator.software, given)
+
+
+def infrastructure_of(plan: Plan, name: str) -> Infrastructure:
+    """The infrastructure that the study asks for, with nothing made yet; ``name`` is its user's."""
+    cluster = plan.study.cluster
+    kind = plugins.find("infrastructure", cluster.infrastructure)
+    infrastructure: Infrastructure = kind(cluster, cluster_name(name))
+    return infrastructure
+
+
+def provide(plan: Plan, treatment: Treatment, infrastructure: Infrastructure, listener: Listener) -> Provision:
+    """The treatment's cluster, and which images its nodes get from where."""
+    provision = infrastructure.provide(*demand(plan, treatment), listener.step)
+    if provision.access is None:
+        return provision
+    cluster = plan.study.cluster
+    access = replace(provision.access, images=cluster.images, registry=cluster.registry or "")
+    return replace(provision, access=access)
+
+
+class Provider:
+    """Keeps one cluster at a time: that of the treatment which runs."""
+
+    def __init__(self, plan: Plan, infrastructure: Infrastructure, listener: Listener) -> None:
+        self._plan = plan
+        self._infrastructure = infrastructure
+        self._listener = listener
+        self._demand: Demand | None = None
+        self._provision = Provision(())
+
+    @property
+    def provision(self) -> Provision:
+        """The nodes that are there now."""
+        return self._provision
+
+    def serves(self, treatment: Treatment) -> bool:
+        """Whether the cluster that is there is the one that a treatment needs."""
+        return self._demand == demand(self._plan, treatment)
+
+    def provide(self, treatment: Treatment) -> Provision:
+        """The treatment's cluster; one that another treatment needed is given back first."""
+        if not self.serves(treatment):
+            self.release()
+            self._provision = provide(self._plan, treatment, self._infrastructure, self._listener)
+            self._demand = demand(self._plan, treatment)
+        return self._provision
+
+    def problems(self) -> list[str]:
+        """Nodes that stopped working, as sentences."""
+        return self._infrastructure.problems() if self._demand is not None else []
+
+    def release(self) -> None:
+        """Give everything back."""
+        if self._demand is not None:
+            self._demand = None
+            self._infrastructure.release()

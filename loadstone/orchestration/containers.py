@@ -1,0 +1,228 @@
+"""What all orchestrators of containers share: deliver images, wait, read back, notice what died, remove.
+
+An orchestrator of containers supplies how its files look and how its cluster is asked; see ``swarm.py`` for one.
+"""
+
+from __future__ import annotations
+
+import http.client
+import time
+from abc import abstractmethod
+from collections.abc import Iterable
+from pathlib import Path
+from typing import ClassVar
+
+from loadstone.infrastructure import cgroup, images, journal
+from loadstone.infrastructure.base import Access, Finding
+from loadstone.infrastructure.cgroup import Usage
+from loadstone.model.deployment import AuditRow, Deployment, Found, Replica
+from loadstone.model.errors import DeploymentError
+from loadstone.orchestration.auditing import audit_container
+from loadstone.orchestration.base import Orchestrator
+
+LABEL = "loadstone.deployment"
+SERVICE_LABEL = "loadstone.service"
+
+_POLL_S = 0.25
+_LAST_LINES = 15
+_ANSWER_S = 5.0
+
+
+class Containers(Orchestrator):
+    """Replicas in containers of a cluster; found again by the names and labels that ``render`` gives them."""
+
+    expresses: ClassVar[dict[str, frozenset[str]]] = {
+        "scaling": frozenset({"baseline", "vertical", "horizontal", "unlimited"}),
+        "environment": frozenset({"container"}),
+        "high_availability": frozenset({"off", "on"}),
+        "profile": frozenset({"default", "dsb-quirks", "paper"}),
+        "documents": frozenset({"postgres", "mongodb"}),
+    }
+
+    # What each orchestrator supplies
+
+    @abstractmethod
+    def _create(self, services: list[str]) -> None:
+        """Make these services in the cluster, as rendered. Making what is there changes nothing.
+
+        Raises DeploymentError in the cluster's words, with the remedy where there is one.
+        """
+
+    @abstractmethod
+    def _find(self) -> list[Found]:
+        """Every replica of this deployment that there is now."""
+
+    @abstractmethod
+    def _log(self, found: Found, lines: int) -> str:
+        """The last lines of a replica's log."""
+
+    @abstractmethod
+    def _lost(self) -> list[str]:
+        """Nodes that are down, as sentences."""
+
+    @abstractmethod
+    def scale(self, service: str, replicas: int) -> None:
+        """Run so many replicas of a service from now on; returns at once."""
+
+    @classmethod
+    @abstractmethod
+    def _delete(cls, access: Access, name: str) -> None:
+        """Remove everything of the deployment of that name and wait until it is gone; nothing there is no error."""
+
+    # What follows from that
+
+    def __init__(self, deployment: Deployment, folder: Path, access: Access | None = None) -> None:
+        if access is not None:  # a sketch names images by our version, a deployment by what is in them
+            references = {what: images.reference(what, access) for what in deployment.images}
+            deployment = deployment.model_copy(update={"images": references})
+        super().__init__(deployment, folder, access)
+        self._groups = cgroup.find()
+        self._born: dict[str, str] = {}
+        self._image_ids: dict[str, str] = {}
+
+    @property
+    def cluster(self) -> Access:
+        """The way in to the cluster, which is there once anything is to be done in it."""
+        if self.access is None:
+            raise DeploymentError(f"{self.deployment.name} has no cluster yet")
+        return self.access
+
+    def preflight(self) -> list[Finding]:
+        warnings = [Finding("deployment", "warning", warning) for warning in self.deployment.warnings]
+        return [*warnings, *images.findings(list(self.deployment.images))]
+
+    def apply(self, stores_only: bool = False) -> None:
+        if not self._image_ids:
+            self._begin()
+            self._image_ids = images.deliver(self.cluster, list(self.deployment.images))
+        services = self.deployment.services()
+        stores = [name for name, replicas in services.items() if replicas[0].software is not None]
+        self._create(stores if stores_only else list(services))
+
+    def _begin(self) -> None:
+        there = journal.load(self.deployment.name)
+        if there is None:
+            entry = journal.Entry(
+                name=self.deployment.name,
+                layer="orchestrators",
+                implementation=self.name,
+                folder=str(self.folder.resolve()),
+                facts={"access": self.cluster.as_data()},
+            )
+            self.folder.mkdir(parents=True, exist_ok=True)
+            journal.save(entry)
+
+    def ready(self, stores_only: bool = False) -> None:
+        wanted = [one for one in self.deployment.replicas if one.software is not None or not stores_only]
+        started = time.monotonic()
+        while waiting := self._not_ready(wanted):
+            for replica, found in waiting:
+                if time.monotonic() - started > replica.readiness.within:
+                    raise DeploymentError(self._complaint(replica, found))
+            time.sleep(_POLL_S)
+        if not stores_only:
+            self._wait_for_entry(started)
+        self._born |= {found.name: found.container for found in self._find()}
+
+    def _not_ready(self, wanted: Iterable[Replica]) -> list[tuple[Replica, Found | None]]:
+        found = {one.name: one for one in self._find()}
+        return [(one, found.get(one.name)) for one in wanted if one.name not in found or not found[one.name].healthy]
+
+    def _complaint(self, replica: Replica, found: Found | None) -> str:
+        message = f"{replica.name} was not ready within {replica.readiness.within:g} s"
+        lost = "".join(f"\n  {sentence}" for sentence in self._lost())
+        if found is None:
+            return f"{message}: {self.name} made no container for it{lost}"
+        words = f"{message}: {found.why or found.state}{lost}"
+        lines = self._log(found, _LAST_LINES).splitlines()
+        if lines:
+            words += "\n  its last log lines:\n" + "\n".join(f"    {line}" for line in lines)
+        return words
+
+    def _wait_for_entry(self, started: float) -> None:
+        """The front end answers from where the load comes from, whatever it says."""
+        entry = self.deployment.of(self.deployment.entry_service)[0]
+        while True:
+            targets = self.addresses(self.deployment.entry_service, self.deployment.entry_port)
+            silent = [f"{target}: {why}" for target in targets if (why := _why_silent(target)) is not None]
+            if targets and not silent:
+                return
+            if time.monotonic() - started > entry.readiness.within:
+                reason = "; ".join(silent) or f"{self.name} published no port for it"
+                raise DeploymentError(f"{entry.service} is ready, but cannot be reached: {reason}")
+            time.sleep(_POLL_S)
+
+    def addresses(self, service: str, port: str) -> list[str]:
+        found = [one.addresses[port] for one in self._find() if one.service == service and port in one.addresses]
+        return list(dict.fromkeys(found))
+
+    def nodes(self) -> dict[str, str]:
+        return {found.name: found.node for found in self._find()}
+
+    def audit(self) -> list[AuditRow]:
+        replicas = {replica.name: replica for replica in self.deployment.replicas}
+        rows = []
+        seen = {found.name: found for found in self._find()}
+        for name, replica in replicas.items():
+            if (found := seen.get(name)) is None:
+                rows.append(AuditRow(replica=name, node="none", what="container", wanted="running", effective="none"))
+                continue
+            rows += audit_container(found, replica, self.deployment, self._groups)
+            wanted = self._image_ids.get(replica.software or replica.image or "stone", found.image)
+            if found.image:
+                rows.append(AuditRow(replica=name, node=found.node, what="image", wanted=wanted, effective=found.image))
+        return rows
+
+    def usage(self) -> dict[str, Usage]:
+        groups = {one.name: self._groups.container(one.container) for one in self._find() if one.container}
+        return {name: self._groups.usage(group) for name, group in groups.items() if group is not None}
+
+    def new_peaks(self) -> bool:
+        groups = [self._groups.container(one.container) for one in self._find() if one.container]
+        return bool(groups) and all(group is not None and self._groups.reset_peak(group) for group in groups)
+
+    def events(self) -> list[str]:
+        if not self._born:
+            return []
+        sentences = list(self._lost())
+        now = {found.name: found for found in self._find()}
+        for name, container in self._born.items():
+            found = now.get(name)
+            if found is None:
+                sentences.append(f"{name} is gone")
+            elif found.container != container:
+                sentences.append(f"{name} was replaced: {found.why or found.state}")
+            elif not found.healthy:
+                sentences.append(f"{name} is not healthy any more: {found.why or found.state}")
+        for name, used in self.usage().items():
+            if used.oom_kills:
+                sentences.append(f"{name} ran out of memory: the kernel killed {used.oom_kills} of its processes")
+        return sentences
+
+    def logs(self, service: str | None = None, lines: int = 50) -> dict[str, str]:
+        return {one.name: self._log(one, lines) for one in self._find() if service is None or one.service == service}
+
+    def remove(self) -> None:
+        entry = journal.load(self.deployment.name)
+        if entry is not None:
+            self.undo(entry)
+        self._born, self._image_ids = {}, {}
+
+    @classmethod
+    def undo(cls, entry: journal.Entry) -> list[str]:
+        cls._delete(Access.of(entry.facts["access"]), entry.name)
+        journal.forget(entry.name)
+        return [entry.name]
+
+
+def _why_silent(target: str) -> str | None:
+    """Why nothing speaks HTTP at ``host:port``; None if something does."""
+    connection = http.client.HTTPConnection(target, timeout=_ANSWER_S)
+    try:
+        connection.request("GET", "/")
+        connection.getresponse()
+        return None
+    except (OSError, http.client.HTTPException) as error:
+        return str(error) or type(error).__name__
+    finally:
+        connection.close()

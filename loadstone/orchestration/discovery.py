@@ -1,0 +1,60 @@
+"""How a service in a container is told of those that it needs: the environment of ``stone serve``. Pure."""
+
+from __future__ import annotations
+
+from loadstone.model.deployment import Deployment, Replica
+
+
+def environment(deployment: Deployment, replica: Replica) -> dict[str, str]:
+    """The variables of a service whose neighbours are found by their names in DNS.
+
+    A name stands for all replicas of a service. Where an orchestrator finds neighbours in another way, it replaces
+    the values of ``STONE_NEED_*`` and ``STONE_DOCUMENTS``.
+    """
+    found = listening(replica) | settings(deployment)
+    for need in replica.needs:
+        needed = deployment.of(need)[0]
+        found[variable(deployment, need)] = url(deployment, needed, need, needed.ports[needed.main_port])
+    return found
+
+
+def listening(replica: Replica) -> dict[str, str]:
+    """Where a service listens in its container: everywhere, on its declared ports."""
+    found = {"STONE_LISTEN": f"0.0.0.0:{replica.ports[replica.main_port]}"}
+    if "admin" in replica.ports:
+        found["STONE_ADMIN"] = f"0.0.0.0:{replica.ports['admin']}"
+    return found
+
+
+def settings(deployment: Deployment) -> dict[str, str]:
+    """What all services of a deployment are told."""
+    profile = deployment.profile if deployment.profile == "dsb-quirks" else ""
+    return {"STONE_PROFILE": profile, "STONE_LOG_LEVEL": "info"}
+
+
+def variable(deployment: Deployment, need: str) -> str:
+    """The variable that names a needed service: ``STONE_NEED_GEO``; of a document store ``STONE_DOCUMENTS``."""
+    if holds_documents(deployment, need):
+        return "STONE_DOCUMENTS"
+    return "STONE_NEED_" + need.upper().replace("-", "_")
+
+
+def url(deployment: Deployment, needed: Replica, host: str, port: int | str) -> str:
+    """What the variable says: ``host:port``, or the URL of a document store."""
+    if holds_documents(deployment, needed.service):
+        return deployment.software[needed.software or ""].url.format(host=host, port=port)
+    return f"{host}:{port}"
+
+
+def holds_documents(deployment: Deployment, service: str) -> bool:
+    """Whether a service is a document store."""
+    software = deployment.software.get(deployment.of(service)[0].software or "")
+    return software is not None and software.documents
+
+
+def readiness_url(replica: Replica) -> str:
+    """What a health check inside the container asks: ``http://127.0.0.1:9083/readyz`` or ``tcp://127.0.0.1:11211``."""
+    port = replica.ports[replica.readiness.port or replica.main_port]
+    if replica.readiness.http is not None:
+        return f"http://127.0.0.1:{port}{replica.readiness.http}"
+    return f"tcp://127.0.0.1:{port}"
