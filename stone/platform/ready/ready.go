@@ -1,0 +1,161 @@
+// Package ready asks servers of this host whether they are ready: the verb `stone ready`, which is the
+// health check of every container, runs every second and is charged to the limits of its replica.
+//
+// It therefore runs before the rest of the binary is initialised, which costs six times as much as the
+// question itself. Go initialises packages in the order of their import paths, each once what it imports
+// is initialised; this one imports so little that its turn comes first. Keep it so: not even strings, whose
+// turn comes after reflect's. A test looks at what comes before.
+package ready
+
+import (
+	"errors"
+	"os"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// Usage is what --help prints.
+const Usage = `usage: stone ready [--timeout TIME] URL...
+
+Exits with 0 if every server is ready, for health checks of containers:
+
+  http://ADDRESS:PORT/PATH   answers GET with 200
+  tcp://ADDRESS:PORT         accepts connections
+
+An address is an IPv4 number, not a name.
+
+  --timeout TIME   for all of them together  (2s)
+
+Example: stone ready http://127.0.0.1:9083/readyz tcp://127.0.0.1:11211
+
+Exit codes: 0 ready, 1 not ready (one line says why), 2 bad input.
+`
+
+const defaultTimeout = 2 * time.Second
+
+func init() {
+	if len(os.Args) > 1 && os.Args[1] == "ready" {
+		os.Exit(Main(os.Args[2:], os.Stdout, os.Stderr))
+	}
+}
+
+// Main runs the verb with the arguments after its name and returns the exit code.
+func Main(args []string, out, complaints *os.File) int {
+	timeout, targets, err := parse(args)
+	switch {
+	case errors.Is(err, errHelp):
+		_, _ = out.WriteString(Usage)
+		return 0
+	case err != nil:
+		_, _ = complaints.WriteString("stone ready: " + err.Error() + "; see stone ready --help\n")
+		return 2
+	}
+	deadline := time.Now().Add(timeout)
+	for _, target := range targets {
+		if err := target.ask(deadline); err != nil {
+			_, _ = complaints.WriteString(target.url + " " + err.Error() + "\n")
+			return 1
+		}
+	}
+	return 0
+}
+
+// target is what one URL says; an empty path: it only has to accept.
+type target struct {
+	url    string
+	host   string // address and port
+	socket syscall.SockaddrInet4
+	path   string
+}
+
+var errHelp = errors.New("help")
+
+func parse(args []string) (time.Duration, []target, error) {
+	timeout, targets := defaultTimeout, []target(nil)
+	for len(args) > 0 {
+		word := args[0]
+		args = args[1:]
+		name, value, given := cut(word, "=")
+		switch {
+		case word == "-h" || word == "--help":
+			return 0, nil, errHelp
+		case name == "--timeout":
+			if !given && len(args) > 0 {
+				value, args = args[0], args[1:]
+			}
+			duration, err := time.ParseDuration(value)
+			if err != nil || duration <= 0 {
+				return 0, nil, errors.New("--timeout " + strconv.Quote(value) + " is not a time such as 500ms or 2s")
+			}
+			timeout = duration
+		default:
+			target, err := parseTarget(word)
+			if err != nil {
+				return 0, nil, err
+			}
+			targets = append(targets, target)
+		}
+	}
+	if targets == nil {
+		return 0, nil, errors.New("give at least one URL")
+	}
+	return timeout, targets, nil
+}
+
+func parseTarget(url string) (target, error) {
+	wrong := func(problem string) (target, error) { return target{}, errors.New(strconv.Quote(url) + " " + problem) }
+	scheme, rest, _ := cut(url, "://")
+	host, path, _ := cut(rest, "/")
+	socket, ok := parseAddress(host)
+	_, _, spaced := cut(url, " ")
+	switch {
+	case spaced || !isPlain(url):
+		return wrong("has a character that a URL cannot have")
+	case !ok:
+		return wrong("has no address and port such as 127.0.0.1:8080 (a number, not a name)")
+	case scheme == "http":
+		return target{url, host, socket, "/" + path}, nil
+	case scheme == "tcp" && path == "":
+		return target{url, host, socket, ""}, nil
+	default:
+		return wrong("is neither http://ADDRESS:PORT/PATH nor tcp://ADDRESS:PORT")
+	}
+}
+
+// parseAddress reads 127.0.0.1:8080; the package net, which could, would come too late.
+func parseAddress(host string) (socket syscall.SockaddrInet4, ok bool) {
+	address, port, _ := cut(host, ":")
+	for i := range socket.Addr {
+		var part string
+		part, address, _ = cut(address, ".")
+		number, err := strconv.ParseUint(part, 10, 8)
+		if err != nil {
+			return socket, false
+		}
+		socket.Addr[i] = byte(number)
+	}
+	number, err := strconv.ParseUint(port, 10, 16)
+	socket.Port = int(number)
+	return socket, err == nil && number > 0 && address == ""
+}
+
+// isPlain says whether a text is of printable ASCII letters alone.
+func isPlain(text string) bool {
+	for i := range len(text) {
+		if text[i] < ' ' || text[i] > '~' {
+			return false
+		}
+	}
+	return true
+}
+
+// cut is strings.Cut, whose package would come too late.
+func cut(text, separator string) (before, after string, found bool) {
+	for i := 0; i+len(separator) <= len(text); i++ {
+		if text[i:i+len(separator)] == separator {
+			return text[:i], text[i+len(separator):], true
+		}
+	}
+	return text, "", false
+}
