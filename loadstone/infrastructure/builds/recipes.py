@@ -1,0 +1,119 @@
+"""What is built, and how: one Go module of our own for each program, in the folder of its name."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from loadstone.model.errors import PreflightError
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How one program is built."""
+
+    name: str
+    version: str
+    package: str
+    """The Go package of its ``main``, as seen from the module's folder."""
+    stamps: dict[str, str] = field(default_factory=dict)
+    """Variables that the linker sets, by full name: what the program says of its version."""
+    c_compiler: bool = False
+    on_path: bool = True
+    """Whether a program of this name on the PATH is the same program."""
+    cpu_s: int = 0
+    """CPU seconds of a build from nothing, as measured once; for a rough estimate."""
+    download: int = 0
+    """Bytes of modules that a build from nothing fetches."""
+    scratch: int = 0
+    """Bytes of disk in use at most while building, the unpacked modules among them."""
+    size: int = 0
+    """Bytes of the binary."""
+
+    @property
+    def module(self) -> Path:
+        """The folder of the Go module."""
+        return Path(__file__).parent / self.name
+
+    @property
+    def options(self) -> list[str]:
+        """Those of ``go build`` that make a difference to the binary."""
+        stamps = " ".join(f"-X {variable}={value}" for variable, value in self.stamps.items())
+        return ["-mod=readonly", "-buildvcs=false", "-trimpath", f"-ldflags=-s -w {stamps}".rstrip()]
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What Go must have in its environment; settings of the user's own that would change the binary are overruled."""
+        return {"CGO_ENABLED": "1" if self.c_compiler else "0", "GOWORK": "off", "GOFLAGS": "", "GOTOOLCHAIN": "auto"}
+
+    @property
+    def cached(self) -> Path:
+        """Where the binary is kept; another place as soon as anything that makes it changes."""
+        digest = hashlib.sha256(repr((self.package, self.options, self.c_compiler)).encode())
+        for file in sorted(self.module.iterdir()):
+            if file.is_file():
+                digest.update(f"\0{file.name}\0".encode() + file.read_bytes())
+        return cache_folder() / f"{self.name}-{self.version}-{digest.hexdigest()[:12]}" / self.name
+
+
+def cache_folder() -> Path:
+    """``$XDG_CACHE_HOME/loadstone/builds``, else ``~/.cache/loadstone/builds``."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "loadstone" / "builds"
+
+
+def recipe(name: str) -> Recipe:
+    """The recipe of that name; raises PreflightError for any other."""
+    if name not in RECIPES:
+        raise PreflightError(f"cannot build {name!r}", f"what can be built: {', '.join(RECIPES)}")
+    return RECIPES[name]
+
+
+def _kubernetes(facts: dict[str, str]) -> dict[str, str]:
+    """Kubernetes keeps its version in two packages, of which each program uses one or both."""
+    packages = ("k8s.io/component-base/version", "k8s.io/client-go/pkg/version")
+    return {f"{package}.{key}": value for package in packages for key, value in facts.items()}
+
+
+RECIPES = {
+    recipe.name: recipe
+    for recipe in (
+        # Versions, commits and times are those that the modules carry: `go list -m -json MODULE`.
+        Recipe(
+            name="nomad",
+            version="1.6.3",
+            package="github.com/hashicorp/nomad",
+            stamps={
+                "github.com/hashicorp/nomad/version.GitCommit": "e0497bff14378d68cad76a801cc0eba93ce05039",
+                "github.com/hashicorp/nomad/version.BuildDate": "2023-10-30T12:58:10Z",
+            },
+            c_compiler=True,
+        ),
+        Recipe(
+            name="consul",
+            version="1.14.8",
+            package="github.com/hashicorp/consul",
+            stamps={
+                "github.com/hashicorp/consul/version.GitCommit": "c9c7d1f4",
+                "github.com/hashicorp/consul/version.BuildDate": "2023-06-23T23:16:59Z",
+            },
+        ),
+        Recipe(
+            name="kubernetes",
+            version="1.31.0",
+            package="loadstone/builds/kubernetes",
+            stamps=_kubernetes(
+                {
+                    "gitVersion": "v1.31.0",
+                    "gitMajor": "1",
+                    "gitMinor": "31",
+                    "gitCommit": "9edcffcde5595e8a5b1a35f88c421764e575afce",
+                    "gitTreeState": "clean",
+                    "buildDate": "2024-08-13T07:28:48Z",
+                }
+            ),
+            on_path=False,  # nothing that is called "kubernetes" elsewhere holds all programs
+        ),
+    )
+}
