@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from loadstone.infrastructure.cgroup.base import CgroupError, Cgroups, Limits, Usage
+from loadstone.infrastructure.cgroup.base import CgroupError, Cgroups, Limits, Usage, make_folders
 from loadstone.infrastructure.cgroup.mounts import Mount, read_mounts
 from loadstone.infrastructure.cgroup.v1 import V1
 from loadstone.infrastructure.cgroup.v2 import V2
 
-__all__ = ["CgroupError", "Cgroups", "Limits", "Mount", "Usage", "find"]
+__all__ = ["CgroupError", "Cgroups", "Limits", "Mount", "Usage", "find", "make_folders"]
 
 
 def find(proc: Path = Path("/proc")) -> Cgroups:
@@ -23,4 +23,4 @@ def find(proc: Path = Path("/proc")) -> Cgroups:
     # A hybrid machine mounts both: the unified hierarchy counts only if it holds the controllers.
     if unified and "cpu" in (unified[0].point / "cgroup.controllers").read_text().split():
         return V2(unified[0], proc)
-    return V1([mount for mount in mounts if mount.controllers is not None], proc)
+    return V1(mounts, proc)

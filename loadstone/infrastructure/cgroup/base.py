@@ -17,6 +17,7 @@ PERIOD_US = 100_000
 """The period of CPU quotas: the kernel's default, and what every orchestrator uses."""
 
 _GONE_WITHIN_S = 10.0
+_TRIES = 100
 
 
 class CgroupError(Exception):
@@ -60,6 +61,10 @@ class Cgroups(ABC):
     def folders(self, group: str) -> list[Path]:
         """The folders of a group, one a hierarchy."""
 
+    def everywhere(self, group: str) -> list[Path]:
+        """The folders that a group may have, those in hierarchies without limits too: container engines make them."""
+        return self.folders(group)
+
     @abstractmethod
     def make(self, group: str, limits: Limits) -> None:
         """Make a group, and those above it without limits, and limit it. Making one again only limits it anew."""
@@ -86,7 +91,7 @@ class Cgroups(ABC):
 
     def exists(self, group: str) -> bool:
         """Whether any part of the group is there."""
-        return any(folder.is_dir() for folder in self.folders(group))
+        return any(folder.is_dir() for folder in self.everywhere(group))
 
     def processes(self, group: str) -> set[int]:
         """The ids of all processes in a group and in those below it."""
@@ -114,12 +119,28 @@ class Cgroups(ABC):
         A group that is not there is no error.
         """
         deadline = time.monotonic() + _GONE_WITHIN_S
-        for folder in self.folders(group):
+        for folder in self.everywhere(group):
             for below in _tree(folder):
                 _remove_folder(below, deadline)
             for above in folder.parents[: len(Path(group).parts) - 1]:
                 with contextlib.suppress(OSError):
                     above.rmdir()
+
+
+def make_folders(folder: Path) -> None:
+    """Make a group's folder and those above it; raises CgroupError.
+
+    Whoever removes another group at the same moment may take an empty one above away again.
+    """
+    for _ in range(_TRIES):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            return
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            raise CgroupError(f"cannot make {folder}: {error.strerror}") from None
+    raise CgroupError(f"cannot make {folder}: it vanishes again and again")
 
 
 def _remove_folder(folder: Path, deadline: float) -> None:

@@ -14,6 +14,7 @@ from loadstone.infrastructure.cgroup.base import (
     Limits,
     Usage,
     find_container,
+    make_folders,
     read,
     read_cores,
     read_flat,
@@ -36,6 +37,7 @@ class V1(Cgroups):
 
     def __init__(self, mounts: list[Mount], proc: Path = Path("/proc")) -> None:
         self._proc = proc
+        self._points = [mount.point for mount in mounts]
         self._mounts = {
             name: mount
             for name in (*_WANTED, "pids")
@@ -56,12 +58,12 @@ class V1(Cgroups):
         # Several controllers may share one hierarchy (cpu and cpuacct do on most distributions).
         return list(dict.fromkeys(mount.point / group for mount in self._mounts.values()))
 
+    def everywhere(self, group: str) -> list[Path]:
+        return list(dict.fromkeys(point / group for point in self._points))
+
     def make(self, group: str, limits: Limits) -> None:
         for folder in self.folders(group):
-            try:
-                folder.mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                raise CgroupError(f"cannot make {folder}: {error.strerror}") from None
+            make_folders(folder)
         self._open_cpuset(self._folder("cpuset", group), limits.cores)
         quota = -1 if limits.cpu is None else round(limits.cpu * PERIOD_US)
         write(self._folder("cpu", group) / "cpu.cfs_period_us", str(PERIOD_US))

@@ -6,14 +6,16 @@ import contextlib
 import secrets
 import shutil
 import subprocess
+import sys
 from dataclasses import asdict, dataclass
 from ipaddress import IPv4Network
 from pathlib import Path
 from typing import Any
 
 from loadstone.infrastructure import cgroup
+from loadstone.infrastructure.namespaces import nameserver
 from loadstone.infrastructure.namespaces.host import Host
-from loadstone.infrastructure.namespaces.network import Network, subnet_for, used_subnets
+from loadstone.infrastructure.namespaces.network import SWITCH, Network, subnet_for, used_subnets
 
 
 @dataclass(frozen=True)
@@ -64,22 +66,26 @@ class Emulated:
         """All hosts, whether they are there or not."""
         network = self.network
         return [
-            Host(
-                name=name,
-                address=str(network.address(number)),
-                namespace=network.namespace(name),
-                folder=Path(self.hosts_folder, name),
-                group=f"{self.group}/{name}",
-            )
+            self._host(name, str(network.address(number)), network.namespace(name))
             for number, name in enumerate(self.names)
         ]
+
+    @property
+    def switch(self) -> Host:
+        """The switch is a host too: it answers for names."""
+        return self._host(SWITCH, self.network.switch, self.network.namespace())
+
+    def _host(self, name: str, address: str, namespace: str) -> Host:
+        folder = Path(self.hosts_folder, name)
+        return Host(name, address, namespace, folder, f"{self.group}/{name}", nameserver=self.network.switch)
 
     def make(self, cores: tuple[int, ...] | None, rate: float | None = None, delay: float | None = None) -> None:
         """Connect and boot the hosts, which share ``cores``; the network is claimed already."""
         self.network.connect(list(self.names), rate, delay)
         cgroup.find().make(self.group, cgroup.Limits(cores=cores))
-        for host in self.hosts:
+        for host in (self.switch, *self.hosts):
             host.boot()
+        self.switch.spawn("nameserver", [sys.executable, "-I", "-S", nameserver.__file__, self.switch.address])
 
     def remove(self) -> None:
         """End and delete everything, whichever of it is there; whatever the state it was left in."""

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from loadstone.infrastructure import cgroup
-from loadstone.infrastructure.namespaces.programs import WITH_US, environment
+from loadstone.infrastructure.namespaces.commands import WITH_US, environment
 from loadstone.model.errors import DeploymentError
 
 _INIT = "init"
@@ -36,8 +36,8 @@ mount -t overlay -o lowerdir=/etc,upperdir=/run/.host/etc,workdir=/run/.host/wor
 echo "$1" >/proc/sys/kernel/hostname
 echo "$1" >/etc/hostname
 echo "$2 $1" >>/etc/hosts
-rm -f /etc/resolv.conf  # nothing answers there, and says so at once: names from outside the cluster do not exist
-echo "nameserver $2" >/etc/resolv.conf
+rm -f /etc/resolv.conf
+echo "nameserver $3" >/etc/resolv.conf
 echo 1 >/proc/sys/net/ipv4/ip_forward
 for knob in {" ".join(_KNOBS)}; do
   [ -e /proc/sys/$knob ] || continue
@@ -63,6 +63,8 @@ class Host:
     """Everything of it on disk."""
     group: str
     """Its control group: daemons are in ``<group>/daemons``, containers belong below ``<group>/containers``."""
+    nameserver: str = "127.0.0.1"
+    """The address that it asks for names."""
 
     @property
     def daemons(self) -> str:
@@ -78,11 +80,13 @@ class Host:
         """Start its first process; the network namespace must be there. Also starts a stopped host again."""
         groups = cgroup.find()
         for group in (self.daemons, self.containers):
+            for place in groups.everywhere(group):
+                cgroup.make_folders(place)
             groups.make(group, cgroup.Limits())
         for folder in (self._pids, self._logs):
             folder.mkdir(parents=True, exist_ok=True)
         unshare = ["unshare", "--mount", "--uts", "--propagation", "slave"]
-        setup = ["sh", "-ec", _SETUP, _INIT, self.name, self.address]
+        setup = ["sh", "-ec", _SETUP, _INIT, self.name, self.address, self.nameserver]
         said = self._start(_INIT, ["nsenter", f"--net={self.namespace}", *unshare, *setup], {}, "2>&1").split("\n")
         if _UP not in said:
             self.stop()

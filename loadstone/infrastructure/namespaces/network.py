@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 
-from loadstone.infrastructure.namespaces.programs import run
+from loadstone.infrastructure.namespaces.commands import run
 from loadstone.model.errors import PreflightError
 
 RESERVED = IPv4Network("198.18.0.0/15")
@@ -25,7 +25,7 @@ RESERVED = IPv4Network("198.18.0.0/15")
 
 _NAMESPACES = Path("/run/netns")
 _UPLINK = "uplink"
-_SWITCH = "switch"
+SWITCH = "switch"
 _SMALLEST_PREFIX = 8
 _BURST_S = 0.002
 _SMALLEST_BURST = 16 * 1024
@@ -37,7 +37,8 @@ def subnet_for(hosts: int, used: Iterable[IPv4Network]) -> IPv4Network:
 
     Raises PreflightError if there is none.
     """
-    prefix = min(24, 32 - (hosts + 2).bit_length())  # + the network's own, the broadcast and this machine's address
+    # + the network's own address, this machine's, the switch's and the broadcast
+    prefix = min(24, 32 - (hosts + 3).bit_length())
     taken = [network for network in used if network.overlaps(RESERVED)]
     for subnet in RESERVED.subnets(new_prefix=prefix):
         if not any(subnet.overlaps(network) for network in taken):
@@ -97,13 +98,18 @@ class Network:
         """This machine's address in it."""
         return str(self.subnet[1])
 
+    @property
+    def switch(self) -> str:
+        """The switch's address."""
+        return str(self.subnet[-2])
+
     def address(self, number: int) -> IPv4Address:
         """The address of a host, counted from 0."""
         return self.subnet[2 + number]
 
-    def namespace(self, host: str) -> str:
-        """The path of a host's network namespace."""
-        return str(_NAMESPACES / self._of(host))
+    def namespace(self, host: str = "") -> str:
+        """The path of a host's network namespace; without a host, the switch's."""
+        return str(_NAMESPACES / (self._of(host) if host else self.cluster))
 
     def claim(self) -> None:
         """Make the switch and the link to it: from now on the subnet is in use."""
@@ -114,9 +120,11 @@ class Network:
             f"link set {self.interface} up",
         )
         _ip(
-            f"link add {_SWITCH} type bridge",
-            f"link set {_UPLINK} master {_SWITCH} up",
-            f"link set {_SWITCH} up",
+            "link set lo up",
+            f"link add {SWITCH} type bridge",
+            f"address add {self.switch}/{self.subnet.prefixlen} dev {SWITCH}",
+            f"link set {_UPLINK} master {SWITCH} up",
+            f"link set {SWITCH} up",
             namespace=self.cluster,
         )
 
@@ -127,7 +135,7 @@ class Network:
         """
         _ip(*(f"netns add {self._of(host)}" for host in hosts))
         links = (
-            (f"link add {host} type veth peer name eth0 netns {self._of(host)}", f"link set {host} master {_SWITCH} up")
+            (f"link add {host} type veth peer name eth0 netns {self._of(host)}", f"link set {host} master {SWITCH} up")
             for host in hosts
         )
         _ip(*itertools.chain(*links), namespace=self.cluster)

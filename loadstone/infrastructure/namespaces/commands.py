@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 
+from loadstone.infrastructure.base import Finding
 from loadstone.model.errors import DeploymentError
 
 WITH_US = ("setpriv", "--pdeathsig", "KILL")
@@ -26,3 +28,25 @@ def run(*argv: str, given: str = "") -> str:
         complaint = done.stderr.strip() or f"exit status {done.returncode}"
         raise DeploymentError(f"`{' '.join(argv)}` failed: {complaint}")
     return done.stdout
+
+
+def impossible(command: str) -> str:
+    """Why a line of shell fails in namespaces that vanish with it; empty if it does not."""
+    tried = subprocess.run(
+        [*WITH_US, "unshare", "--net", "--mount", "--uts", "sh", "-ec", command],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment(),
+    )
+    return "" if tried.returncode == 0 else tried.stderr.strip() or f"exit status {tried.returncode}"
+
+
+def missing(needed: dict[str, str]) -> list[Finding]:
+    """The programs that are not installed, ``needed`` giving the package of each."""
+    path = environment()["PATH"]
+    return [
+        Finding(program, "error", f"{program} is not installed", f"sudo apt-get install -y {package}")
+        for program, package in needed.items()
+        if shutil.which(program, path=path) is None
+    ]

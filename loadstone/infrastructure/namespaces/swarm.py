@@ -1,0 +1,103 @@
+"""A Docker swarm of emulated hosts: managers that run no replicas, workers that do."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+from docker import DockerClient
+from docker.errors import APIError, DockerException
+from docker.models.nodes import Node
+
+from loadstone.infrastructure.base import Access, Finding, Say
+from loadstone.infrastructure.namespaces import docker
+from loadstone.infrastructure.namespaces.commands import impossible
+from loadstone.infrastructure.namespaces.host import Host
+from loadstone.model.errors import DeploymentError
+
+LABEL = "loadstone.node"
+_PORT = 2377
+_READY_WITHIN_S = 120.0
+_LOOK_EVERY_S = 0.1
+
+
+def preflight() -> list[Finding]:
+    """What this machine lacks for a swarm."""
+    findings = docker.preflight()
+    if why := impossible("ip link add probe type vxlan id 7 dstport 4789"):
+        findings.append(
+            Finding("vxlan", "error", f"the kernel has no VXLAN, which Swarm's networks are made of: {why}",
+                    "use a kernel with CONFIG_VXLAN, or load the module: sudo modprobe vxlan")
+        )  # fmt: skip
+    return findings
+
+
+def start(hosts: list[Host], managers: list[Host], workers: list[Host], say: Say, registry: str = "") -> Access:
+    """Join all hosts and wait until every node is ready; ``registry``: a ``host:port`` to trust without TLS.
+
+    Nodes are called like their hosts and labelled ``loadstone.node=<name>``; managers are drained.
+    """
+    docker.start_engines(hosts, say, registry)
+    say(f"joining {len(managers)} managers and {len(workers)} workers to a swarm")
+    first = managers[0]
+    try:
+        client = docker.connect(first)
+        client.swarm.init(advertise_addr=first.address, listen_addr=f"{first.address}:{_PORT}")
+        tokens = client.swarm.attrs["JoinTokens"]
+        for host in managers[1:]:  # one after the other: each must be voted in
+            _join(host, first, tokens["Manager"])
+        with ThreadPoolExecutor(len(workers)) as pool:
+            list(pool.map(lambda host: _join(host, first, tokens["Worker"]), workers))
+        _await_all(client, hosts)
+        for node in client.nodes.list():
+            _label(node, drained=node.attrs["Description"]["Hostname"] in {host.name for host in managers})
+    except DockerException as error:
+        raise DeploymentError(f"the swarm cannot be made: {error}") from None
+    return Access(
+        "swarm",
+        addresses=tuple(docker.url(host) for host in managers),
+        engines={host.name: docker.url(host) for host in workers},
+    )
+
+
+def _join(host: Host, first: Host, token: str) -> None:
+    docker.connect(host).swarm.join(
+        remote_addrs=[f"{first.address}:{_PORT}"],
+        join_token=token,
+        advertise_addr=host.address,
+        listen_addr=f"{host.address}:{_PORT}",
+    )
+
+
+def _await_all(client: DockerClient, hosts: list[Host]) -> None:
+    """Until each host is a ready node; raises DeploymentError that names those which are not."""
+    deadline = time.monotonic() + _READY_WITHIN_S
+    while True:
+        states = {node.attrs["Description"]["Hostname"]: node.attrs["Status"]["State"] for node in client.nodes.list()}
+        late = [
+            f"{host.name} is {states.get(host.name, 'absent')}" for host in hosts if states.get(host.name) != "ready"
+        ]
+        if not late:
+            return
+        if time.monotonic() > deadline:
+            raise DeploymentError(
+                f"not all nodes of the swarm are ready within {_READY_WITHIN_S:g} s: {', '.join(late)}"
+            )
+        time.sleep(_LOOK_EVERY_S)
+
+
+def _label(node: Node, drained: bool) -> None:
+    name = node.attrs["Description"]["Hostname"]
+    while True:
+        specification = {
+            **node.attrs["Spec"],
+            "Labels": {LABEL: name},
+            "Availability": "drain" if drained else "active",
+        }
+        try:
+            node.update(specification)
+            return
+        except APIError as error:
+            if "out of sequence" not in str(error):  # the swarm itself changed the node meanwhile
+                raise
+        node.reload()
