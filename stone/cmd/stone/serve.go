@@ -57,6 +57,7 @@ Runs one service until SIGTERM or SIGINT. The environment configures it:
   STONE_LISTEN=host:port           where it listens
   STONE_ADMIN=host:port            HTTP with /healthz and /readyz (optional)
   STONE_NEED_<NAME>=host:port,...  where a need is: a service's replicas, a cache's servers
+  STONE_NEED_<NAME>=file:/path     a file that lists a service's replicas, read again every second
   STONE_DOCUMENTS=URL              its document store: postgres://user@host:port/database, mongodb://host:port
   STONE_PROFILE=dsb-quirks         bring back the original's bugs that change performance (optional)
   STONE_LOG_LEVEL=info             debug, info, warn or error (optional)

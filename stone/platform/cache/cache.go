@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"net"
+	"strconv"
 	"strings"
 	"time"
 
@@ -47,7 +48,8 @@ func Open(addresses string) (Cache, error) {
 	var servers serverList
 	for address := range strings.SplitSeq(addresses, ",") {
 		host, port, err := net.SplitHostPort(address)
-		if err != nil || host == "" || port == "" {
+		_, notANumber := strconv.ParseUint(port, 10, 16)
+		if err != nil || host == "" || notANumber != nil {
 			return nil, fmt.Errorf("cache: address %q is not host:port", address)
 		}
 		servers = append(servers, server(address))

@@ -114,7 +114,7 @@ func TestAnAbsentServerIsAnErrorAndTheOthersStillAnswer(t *testing.T) {
 }
 
 func TestOpenRefusesWhatIsNoAddress(t *testing.T) {
-	for _, addresses := range []string{"", "localhost", "127.0.0.1:11211,", ":11211", "a:1, b"} {
+	for _, addresses := range []string{"", "localhost", "127.0.0.1:11211,", ":11211", "a:1, b", "file:/local/need-rate"} {
 		if _, err := cache.Open(addresses); err == nil {
 			t.Errorf("%q: no error", addresses)
 		}

@@ -7,9 +7,13 @@ import (
 	"log/slog"
 	"net"
 	"net/url"
+	"path/filepath"
 	"strconv"
 	"strings"
 )
+
+// FilePrefix is how a need begins whose replicas a file lists: "file:/local/need-geo". Only services can be needed so.
+const FilePrefix = "file:"
 
 // Wants says which variables a service cannot do without.
 type Wants struct {
@@ -21,7 +25,7 @@ type Wants struct {
 type Config struct {
 	Listen    string              // host:port of the service itself
 	Admin     string              // host:port of /healthz and /readyz; empty: none
-	Needs     map[string][]string // addresses (host:port) by need
+	Needs     map[string][]string // by need: addresses (host:port), or one file that lists them
 	Documents string              // URL of the document store
 	Quirks    bool                // STONE_PROFILE=dsb-quirks
 	LogLevel  slog.Level
@@ -55,7 +59,15 @@ func Load(wants Wants, getenv func(string) string) (Config, error) {
 	}
 	for _, name := range wants.Needs {
 		variable := Variable(name)
-		for _, address := range strings.Split(getenv(variable), ",") {
+		value := getenv(variable)
+		if path, is := strings.CutPrefix(value, FilePrefix); is {
+			if !filepath.IsAbs(path) {
+				return config, &Error{variable, value, "not an absolute path", "set it to file:/path or to host:port"}
+			}
+			config.Needs[name] = []string{value}
+			continue
+		}
+		for address := range strings.SplitSeq(value, ",") {
 			address = strings.TrimSpace(address)
 			if err := checkAddress(variable, address); err != nil {
 				return config, err

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"log/slog"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -42,6 +43,13 @@ func TestLoad(t *testing.T) {
 	}
 }
 
+func TestANeedMayBeAFile(t *testing.T) {
+	got, err := Load(wants, environment(map[string]string{"STONE_NEED_GEO": "file:/local/need, 1"}))
+	if err != nil || !slices.Equal(got.Needs["geo"], []string{"file:/local/need, 1"}) {
+		t.Errorf("%q, error %v", got.Needs["geo"], err)
+	}
+}
+
 func TestErrorsNameVariableValueAndRemedy(t *testing.T) {
 	for _, wrong := range []struct{ variable, value, remedy string }{
 		{"STONE_LISTEN", "", "host:port"},
@@ -51,6 +59,7 @@ func TestErrorsNameVariableValueAndRemedy(t *testing.T) {
 		{"STONE_NEED_GEO", "", "host:port"},
 		{"STONE_NEED_GEO", "10.0.0.1:8083,", "host:port"},
 		{"STONE_NEED_MEMCACHED_RATE", "memcached-rate", "host:port"},
+		{"STONE_NEED_GEO", "file:need-geo", "file:/path"},
 		{"STONE_DOCUMENTS", "", "postgres://"},
 		{"STONE_DOCUMENTS", "mysql://127.0.0.1:3306", "mongodb://"},
 		{"STONE_PROFILE", "quirks", "dsb-quirks"},

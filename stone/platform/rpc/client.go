@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"strings"
 	"time"
 
 	"google.golang.org/grpc"
@@ -14,6 +15,8 @@ import (
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/resolver"
 	"google.golang.org/grpc/resolver/manual"
+
+	"loadstone.dev/stone/platform/config"
 )
 
 // callTimeout ends a call whose caller set no deadline. It is longer than any latency that a load
@@ -21,8 +24,10 @@ import (
 const callTimeout = 10 * time.Second
 
 // Dial prepares a client of a service's replicas; calls go round robin over those that are
-// connected and say that they are ready (gRPC health checking protocol). A single host name is resolved by DNS and stands for all its addresses; otherwise the
-// addresses are the replicas. It connects in the background and reconnects within a second.
+// connected and say that they are ready (gRPC health checking protocol). A single host name is
+// resolved by DNS and stands for all its addresses; a single file ("file:/path") lists the replicas
+// and is read again every second; otherwise the addresses are the replicas. It connects in the
+// background and reconnects within a second.
 func Dial(addresses ...string) (*grpc.ClientConn, error) {
 	target, options := target(addresses)
 	options = append(options,
@@ -50,6 +55,9 @@ func Dial(addresses ...string) (*grpc.ClientConn, error) {
 
 func target(addresses []string) (string, []grpc.DialOption) {
 	if len(addresses) == 1 {
+		if file, is := strings.CutPrefix(addresses[0], config.FilePrefix); is {
+			return "listed:///replicas", []grpc.DialOption{grpc.WithResolvers(listed{file})}
+		}
 		host, _, err := net.SplitHostPort(addresses[0])
 		if err == nil && net.ParseIP(host) == nil {
 			return "dns:///" + addresses[0], nil
