@@ -24,13 +24,11 @@ class Recipe:
     on_path: bool = True
     """Whether a program of this name on the PATH is the same program."""
     cpu_s: int = 0
-    """CPU seconds of a build from nothing, as measured once; for a rough estimate."""
-    download: int = 0
-    """Bytes of modules that a build from nothing fetches."""
-    scratch: int = 0
-    """Bytes of disk in use at most while building, the unpacked modules among them."""
-    size: int = 0
-    """Bytes of the binary."""
+    """CPU seconds of a build from nothing, as measured once on a 2-core machine: what to expect, roughly."""
+    download_mb: int = 0
+    """Modules that a build from nothing fetches."""
+    disk_mb: int = 0
+    """Disk that it takes: modules, packed and unpacked (Go keeps them), and compiled packages (removed in the end)."""
 
     @property
     def module(self) -> Path:
@@ -45,7 +43,7 @@ class Recipe:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What Go must have in its environment; settings of the user's own that would change the binary are overruled."""
+        """What Go must have in its environment; it overrules settings of the user's that would change the binary."""
         return {"CGO_ENABLED": "1" if self.c_compiler else "0", "GOWORK": "off", "GOFLAGS": "", "GOTOOLCHAIN": "auto"}
 
     @property

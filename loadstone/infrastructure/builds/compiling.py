@@ -1,0 +1,150 @@
+"""One build with Go: under a lock, at low priority, the binary put in its place last."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from loadstone.infrastructure.base import Say
+from loadstone.infrastructure.builds.progress import Progress
+from loadstone.infrastructure.builds.recipes import Recipe, cache_folder
+from loadstone.model.errors import PreflightError
+
+_OLDEST_GO = (1, 21)
+"""The first that fetches by itself the newer one which a module asks for."""
+_GO_HOME = "/usr/local/go/bin"
+"""Where Go's own instructions install it; found there without being on the PATH."""
+_TELLING = 8
+"""Lines of Go's that an error shows; the last ones say why."""
+
+
+def obstacle(recipe: Recipe) -> tuple[str, str] | None:
+    """What this machine lacks for a build, and the remedy; None if it has all."""
+    go = _go()
+    if not go:
+        return "no `go` is installed", "install Go 1.26 or newer from https://go.dev/dl"
+    version = _go_version(go)
+    if version is None or version < _OLDEST_GO:
+        said = "does not tell its version" if version is None else f"is version {version[0]}.{version[1]}"
+        return f"{go} {said}", "install Go 1.26 or newer from https://go.dev/dl and put it first on the PATH"
+    compiler = (os.environ.get("CC") or "gcc").split()[0]
+    if recipe.c_compiler and shutil.which(compiler) is None:
+        return f"no C compiler `{compiler}` is installed", "sudo apt-get install -y gcc libc6-dev"
+    return None
+
+
+def build(recipe: Recipe, say: Say) -> Path:
+    """The binary in the cache, built if it is not there yet; raises PreflightError where that cannot be."""
+    title = f"{recipe.name} {recipe.version}"
+    if lacking := obstacle(recipe):
+        raise PreflightError(f"{title} cannot be built: {lacking[0]}", lacking[1])
+    try:
+        cache_folder().mkdir(parents=True, exist_ok=True)
+        with _locked(lambda: say(f"{title}: waiting for another build to end")) as lock:
+            if not recipe.cached.exists():
+                _compile(recipe, Progress(title, _modules(recipe), say), lock)
+    except OSError as error:
+        message = f"{title} cannot be built: {error.strerror}: {error.filename or cache_folder()}"
+        raise PreflightError(
+            message, "make room or give rights there, or name another folder in XDG_CACHE_HOME"
+        ) from None
+    return recipe.cached
+
+
+def _compile(recipe: Recipe, progress: Progress, lock: IO[str]) -> None:
+    # Compiled packages go to a cache of our own: it is removed with success, and after a failure the next try goes on.
+    compiled = cache_folder() / ".compiled"
+    part = cache_folder() / f".{recipe.name}.part"
+    log = cache_folder() / f"{recipe.name}.log"
+    environment = {**os.environ, **recipe.environment, "GOCACHE": str(compiled)}
+    listing = ["list", *recipe.options, "-deps", "-f", "{{if .Stale}}{{.ImportPath}}{{end}}", recipe.package]
+    building = ["build", *recipe.options, "-v", "-p", "2", "-o", str(part), recipe.package]
+    try:
+        with log.open("w") as to:
+            work = _Work(recipe, environment, to, lock)
+            work.run(listing, progress.listed)
+            progress.compiling()
+            work.run(building, progress.built)
+        recipe.cached.parent.mkdir(exist_ok=True)
+        os.replace(part, recipe.cached)
+    finally:
+        part.unlink(missing_ok=True)
+    shutil.rmtree(compiled, ignore_errors=True)
+    log.unlink()
+
+
+class _Work:
+    """Runs Go in the folder of a module, with all it prints in the log."""
+
+    def __init__(self, recipe: Recipe, environment: dict[str, str], log: IO[str], lock: IO[str]) -> None:
+        self._recipe = recipe
+        self._environment = environment
+        self._log = log
+        self._lock = lock
+
+    def run(self, argv: list[str], line_by_line: Callable[[str], None]) -> None:
+        """Run ``go`` so, passing on each line that it prints; raises PreflightError with the last ones if it fails."""
+        last: list[str] = []
+        with subprocess.Popen(
+            ["nice", _go(), *argv],
+            cwd=self._recipe.module,
+            env=self._environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            pass_fds=(self._lock.fileno(),),  # as long as Go runs, even without us, nobody else builds
+        ) as process:
+            assert process.stdout is not None
+            try:
+                for line in process.stdout:
+                    self._log.write(line)
+                    last = [*last, line.rstrip()][-_TELLING:]
+                    line_by_line(line.strip())
+            except BaseException:
+                process.terminate()
+                raise
+        if process.returncode != 0:
+            self._log.flush()
+            said = "".join(f"\n    {line}" for line in last) or f" exit status {process.returncode}"
+            raise PreflightError(
+                f"{self._recipe.name} {self._recipe.version} could not be built; `go {argv[0]}` says:{said}",
+                f"all of it is in {self._log.name}; a build needs Go's module proxy (GOPROXY) and room on the disk",
+            )
+
+
+@contextmanager
+def _locked(wait: Callable[[], None]) -> Iterator[IO[str]]:
+    """Alone of all processes in the cache; ``wait`` is called if another one is there."""
+    with (cache_folder() / ".lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            wait()
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield lock
+
+
+def _go() -> str:
+    """Go's program, empty if there is none."""
+    return shutil.which("go", path=f"{os.environ.get('PATH', os.defpath)}:{_GO_HOME}") or ""
+
+
+def _go_version(go: str) -> tuple[int, int] | None:
+    said = subprocess.run([go, "version"], capture_output=True, text=True, check=False).stdout
+    found = re.search(r"\bgo(\d+)\.(\d+)", said)
+    return (int(found[1]), int(found[2])) if found else None
+
+
+def _modules(recipe: Recipe) -> int:
+    """How many modules a build may have to fetch: those that go.mod requires."""
+    text = (recipe.module / "go.mod").read_text(encoding="utf-8")
+    return len(re.findall(r"^(?:require |\t)[^\s=]+ v\S+(?: // indirect)?$", text, re.MULTILINE))
