@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 import docker
 import requests
@@ -47,8 +46,8 @@ def start_engines(hosts: list[Host], say: Say, registry: str = "", **more: objec
         others = {key.replace("_", "-"): value for key, value in more.items()}
         file.write_text(json.dumps(settings(host, registry) | others, indent=1))
         host.spawn(DAEMON, [DAEMON, "--config-file", str(file)])
-    with ThreadPoolExecutor(len(hosts)) as pool:
-        list(pool.map(_wait, hosts))
+    for host in hosts:
+        _wait(host)
 
 
 def settings(host: Host, registry: str = "") -> dict[str, object]:

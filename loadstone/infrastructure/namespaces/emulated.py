@@ -15,7 +15,7 @@ from typing import Any
 from loadstone.infrastructure import cgroup
 from loadstone.infrastructure.namespaces import nameserver
 from loadstone.infrastructure.namespaces.host import Host
-from loadstone.infrastructure.namespaces.network import SWITCH, Network, subnet_for, used_subnets
+from loadstone.infrastructure.namespaces.network import SWITCH, Network, one_at_a_time, subnet_for, used_subnets
 
 
 @dataclass(frozen=True)
@@ -79,8 +79,13 @@ class Emulated:
         folder = Path(self.hosts_folder, name)
         return Host(name, address, namespace, folder, f"{self.group}/{name}", nameserver=self.network.switch)
 
+    def claim(self) -> None:
+        """Take folder and subnet, so that nobody else does; held by ``one_at_a_time`` since they were chosen."""
+        Path(self.hosts_folder).mkdir(parents=True)
+        self.network.claim()
+
     def make(self, cores: tuple[int, ...] | None, rate: float | None = None, delay: float | None = None) -> None:
-        """Connect and boot the hosts, which share ``cores``; the network is claimed already."""
+        """Connect and boot the hosts, which share ``cores``; all is claimed already."""
         self.network.connect(list(self.names), rate, delay)
         cgroup.find().make(self.group, cgroup.Limits(cores=cores))
         for host in (self.switch, *self.hosts):
@@ -97,6 +102,8 @@ class Emulated:
             subprocess.run(["umount", "--lazy", mounted], capture_output=True, check=False)
         with contextlib.suppress(FileNotFoundError):
             shutil.rmtree(self.hosts_folder)
+        with one_at_a_time(), contextlib.suppress(OSError):  # other clusters' folders may be there
+            Path(self.hosts_folder).parent.rmdir()
 
     def _mounts(self) -> list[str]:
         """What is mounted below the folder in this namespace, the innermost first."""

@@ -116,6 +116,10 @@ class Host:
             return "\n".join(text.splitlines()[-lines:])
         return ""
 
+    def up(self) -> bool:
+        """Whether the host was booted and not stopped since."""
+        return self.alive(_INIT)
+
     def alive(self, name: str) -> bool:
         """Whether a daemon that was spawned runs; False for one that never was."""
         pid = self._pid(name)
@@ -148,7 +152,7 @@ class Host:
 
     def _enter(self) -> list[str]:
         """The command line that enters the host."""
-        if not self.alive(_INIT):
+        if not self.up():
             raise DeploymentError(f"emulated host {self.name} is not running")
         return ["nsenter", "--target", str(self._pid(_INIT)), "--net", "--mount", "--uts", "--"]
 

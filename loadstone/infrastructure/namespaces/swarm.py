@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 from docker import DockerClient
 from docker.errors import APIError, DockerException
@@ -44,10 +43,8 @@ def start(hosts: list[Host], managers: list[Host], workers: list[Host], say: Say
         client = docker.connect(first)
         client.swarm.init(advertise_addr=first.address, listen_addr=f"{first.address}:{_PORT}")
         tokens = client.swarm.attrs["JoinTokens"]
-        for host in managers[1:]:  # one after the other: each must be voted in
-            _join(host, first, tokens["Manager"])
-        with ThreadPoolExecutor(len(workers)) as pool:
-            list(pool.map(lambda host: _join(host, first, tokens["Worker"]), workers))
+        for host in hosts[1:]:  # one after the other: each manager must be voted in
+            _join(host, first, tokens["Manager" if host in managers else "Worker"])
         _await_all(client, hosts)
         for node in client.nodes.list():
             _label(node, drained=node.attrs["Description"]["Hostname"] in {host.name for host in managers})
