@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import json
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from loadstone.model.application import Application
 from loadstone.model.base import did_you_mean
 from loadstone.model.document import Document
 from loadstone.model.errors import InputError
-from loadstone.model.software import SoftwareCatalogue
+from loadstone.model.software import SoftwareCatalogue, built_in
 
 _HERE = Path(__file__).parent
 _FILE = "application.yaml"
@@ -48,10 +47,9 @@ def load(name_or_path: str) -> Loaded:
     return Loaded(application, document, hashlib.sha256(said.encode()).hexdigest()[:12])
 
 
-@functools.cache
 def software() -> SoftwareCatalogue:
     """The store software that services can run."""
-    return Document.read(_HERE / "software.yaml").parse(SoftwareCatalogue)
+    return built_in()
 
 
 def _find(name_or_path: str) -> Path:

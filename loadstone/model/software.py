@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field
 
 from loadstone.model.base import Model
+from loadstone.model.document import Document
 
 
 class AsProcess(Model):
@@ -26,13 +29,35 @@ class AsProcess(Model):
     stop_signal: Literal["TERM", "INT", "QUIT"] = "TERM"
 
 
+class Packaged(Model):
+    """What an image made from the installed package has beside its program and that program's libraries.
+
+    Its data folder is filled by ``process.initialise``, once, when the image is made.
+    """
+
+    files: list[str] = []
+    """More files and whole folders, found as ``process.program`` is; ``{folder}`` is where the program lies."""
+    append: dict[str, str] = {}
+    """Text by file of the data folder, added to its end: what the official image's defaults are."""
+
+
 class AsContainer(Model):
-    """The official image, by version, and its arguments."""
+    """How the software starts in a container: of the official image, or of one made from the installed package.
+
+    Both take ``command`` and ``environment``, so an orchestrator does not ask which one it has.
+    """
 
     image: str
+    """The official image, by version."""
     command: list[str] = []
+    """The arguments of the image's entrypoint (Kubernetes: ``args``); listens on ``port``, everywhere."""
     environment: dict[str, str] = {}
     data: str | None = None
+    """Its data folder. Mount nothing there: in a packaged image it is filled already."""
+    ready: list[str] = []
+    """In an official image, exits 0 once it serves. A packaged image has ``/stone ready`` for that."""
+    packaged: Packaged = Packaged()
+    """Of the image that is made from the installed package."""
 
 
 class Software(Model):
@@ -51,3 +76,9 @@ class SoftwareCatalogue(Model):
     """All named software."""
 
     software: dict[str, Software]
+
+
+@functools.cache
+def built_in() -> SoftwareCatalogue:
+    """The store software that Loadstone knows: ``applications/software.yaml``."""
+    return Document.read(Path(__file__).parents[1] / "applications" / "software.yaml").parse(SoftwareCatalogue)

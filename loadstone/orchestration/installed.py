@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import os
 import pwd
-import re
 import shutil
-import subprocess
 from pathlib import Path
 
 from loadstone.infrastructure.base import Finding
+from loadstone.infrastructure.programs import find, version
 from loadstone.model.errors import DeploymentError
-from loadstone.model.software import AsProcess, Software
+from loadstone.model.software import Software
 from loadstone.orchestration.running import run_as
 
 
@@ -35,7 +33,7 @@ def inspect(name: str, software: Software) -> Finding:
     process = software.process
     if process is None:
         return Finding(name, "error", f"{name} cannot run as a process", "choose another orchestrator")
-    found = _find(process)
+    found = find(process)
     if found is None:
         places = " or ".join(process.program)
         remedy = f"install {process.package}" + (", or set documents: postgres" if name == "mongodb" else "")
@@ -52,36 +50,10 @@ def inspect(name: str, software: Software) -> Finding:
 def program(name: str, software: Software) -> str:
     """The path of the program; raises DeploymentError with the remedy where there is none."""
     finding = inspect(name, software)
-    found = _find(software.process) if software.process else None
+    found = find(software.process) if software.process else None
     if finding.level == "error" or found is None:
         raise DeploymentError(finding.message, finding.remedy)
     return found
-
-
-def _find(process: AsProcess) -> str | None:
-    """The first of the places where the program is; of several versions that a glob finds, the newest."""
-    for place in process.program:
-        if "/" not in place:
-            if found := shutil.which(place):
-                return found
-            continue
-        folder = Path(place).anchor or "."
-        matches = [path for path in Path(folder).glob(str(Path(place).relative_to(folder))) if os.access(path, os.X_OK)]
-        if matches:
-            return str(max(matches, key=_by_numbers))
-    return None
-
-
-def _by_numbers(path: Path) -> list[int]:
-    return [int(number) for number in re.findall(r"\d+", str(path))]
-
-
-@functools.cache
-def version(program: str) -> str:
-    """The version number that a program says of itself."""
-    result = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
-    match = re.search(r"\d+(\.\d+)+", result.stdout + result.stderr)
-    return match.group(0) if match else "unknown"
 
 
 def prepare_data(software: str, program: str, initialise: list[str], user: str | None, target: Path) -> None:
