@@ -58,7 +58,10 @@ class _Step:
 
 @dataclass
 class Synthetic:
-    """What to write. ``capacities`` gives requests/s by level of ``factor``; with one level nothing is varied."""
+    """What to write. ``capacities`` gives requests/s by level of ``factor``; with one level nothing is varied.
+
+    Several factors are written ``orchestrator/scaling``, and all combinations of their levels ``swarm/baseline``.
+    """
 
     capacities: dict[str, float] = field(default_factory=lambda: {"baseline": 1250.0})
     factor: str = "scaling"
@@ -124,12 +127,13 @@ class Synthetic:
         else:
             load |= {"rates": self.rates, "slo": slo}
         varied = len(self.capacities) > 1
-        levels = list(self.capacities)
+        columns = zip(*(level.split("/", self.factor.count("/")) for level in self.capacities), strict=True)
+        levels = {name: list(dict.fromkeys(each)) for name, each in zip(self.factor.split("/"), columns, strict=True)}
         return {
             "version": 1,
             "name": self.name,
             "application": "hotel-reservation",
-            **({"factors": {self.factor: levels}} if varied else {"workload": "mixed"}),
+            **({"factors": levels} if varied else {"workload": "mixed"}),
             "load": load,
             "trial": {"warmup": "1s", "duration": f"{self.duration_s:g}s", "repetitions": self.repetitions},
         }

@@ -11,6 +11,7 @@ import pyarrow as pa
 from loadstone.analysis import breaking_point as bp
 from loadstone.analysis import evidence, latency, results, summary, usage
 from loadstone.analysis.evidence import Evidence
+from loadstone.analysis.grid import Grid, grid
 from loadstone.analysis.results import Run
 from loadstone.analysis.summary import Treatment
 from loadstone.model.slo import Slo
@@ -25,6 +26,8 @@ class Content:
     slo: Slo | None
     tables: dict[str, pa.Table]
     evidence: Evidence
+    grid: Grid | None
+    """Breaking points by two or more factors."""
 
     @property
     def application(self) -> str:
@@ -63,8 +66,9 @@ def gather(path: Path) -> Content:
         "cpu": _each(usage.cpu_by_service, run, treatments),
         "trials": run.trials,
     }
-    found = evidence.gather(run, treatments)
-    return Content(run, treatments, run.objective, tables | {"audit": found.audit}, found)
+    found, points = evidence.gather(run, treatments), grid(treatments)
+    tables |= {"audit": found.audit} | ({"grid": points.table()} if points is not None else {})
+    return Content(run, treatments, run.objective, tables, found, points)
 
 
 def _each(function: Any, run: Run, treatments: list[Treatment]) -> pa.Table:

@@ -48,6 +48,9 @@ def build(run_folder: Path) -> Path:
     if searched := content.rows("breaking_points"):
         latex = tables.breaking_points_latex(searched)
         (target / "tables" / "breaking_points.tex").write_text(latex, encoding="utf-8")
+    if content.grid is not None:
+        latex = tables.grid_latex(content.grid)
+        (target / "tables" / "grid.tex").write_text(latex, encoding="utf-8")
     figures = list(_figures(content, target / "figures"))
     page = target / "index.html"
     page.write_text(_render(content, figures, files), encoding="utf-8")
@@ -102,6 +105,7 @@ def _render(content: Content, figures: list[Shown], files: dict[str, str]) -> st
         figures=figures,
         csv={name: _download(text) for name, text in files.items()},
         breaking=content.rows("breaking_points"),
+        grid=content.grid,
         forest=_forest(content.rows("breaking_points")),
         rates=content.rows("rates"),
         operations=content.rows("operations"),

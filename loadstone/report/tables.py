@@ -9,6 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from loadstone.analysis.breaking_point import Estimate
+from loadstone.analysis.grid import Grid
 from loadstone.report import format
 
 _LATEX = str.maketrans(
@@ -59,3 +61,23 @@ def breaking_points_latex(rows: Sequence[dict[str, Any]]) -> str:
         ]
         lines.append(" & ".join(cell.translate(_LATEX) for cell in cells) + r" \\")
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
+
+
+def grid_latex(grid: Grid) -> str:
+    """The grid of breaking points with their intervals for a paper (package booktabs)."""
+    lines = [
+        rf"\begin{{tabular}}{{l{'r' * len(grid.columns)}}}",
+        r"\toprule",
+        " & ".join(["Treatment", *(column.translate(_LATEX) for column in grid.columns)]) + r" \\",
+        r"\midrule",
+    ]
+    for name, estimates in zip(grid.rows, grid.cells, strict=True):
+        cells = [name, *(_point(estimate) for estimate in estimates)]
+        lines.append(" & ".join(cell.translate(_LATEX) for cell in cells) + r" \\")
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
+
+
+def _point(estimate: Estimate | None) -> str:
+    if estimate is None:
+        return format.NOTHING
+    return f"{format.number(estimate.value)} {format.interval(estimate.low, estimate.high)}"

@@ -120,6 +120,11 @@ def _warnings(content: Content) -> Iterator[str]:
             "1 trial is invalid and counts" if invalid == 1 else f"{format.count(invalid)} trials are invalid and count"
         )
         yield f"{subject} for nothing; why stands in the table of trials."
+    if any(content.run.trials["emulated"].to_pylist()):
+        yield (
+            "The nodes were emulated on one machine and shared its cores: compare treatments with each other, not with"
+            " other machines, and numbers of nodes not at all."
+        )
     yield from content.run.warnings
     several = len(content.treatments) > 1
     for treatment in content.treatments:

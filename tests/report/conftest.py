@@ -20,6 +20,21 @@ def searched(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def crossed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Searches under two factors."""
+    capacities = {
+        "nomad/baseline": 600.0,
+        "nomad/horizontal": 900.0,
+        "swarm/baseline": 700.0,
+        "swarm/horizontal": 1100.0,
+    }
+    synthetic = Synthetic(name="crossed", factor="orchestrator/scaling", capacities=capacities)
+    folder = synthetic.write(tmp_path_factory.mktemp("results"))
+    page.build(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
 def rated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Fixed rates, two repetitions."""
     folder = Synthetic(name="rated", rates=[200, 500, 2000], repetitions=2).write(tmp_path_factory.mktemp("results"))

@@ -24,7 +24,7 @@ def read(folder: Path) -> tuple[str, Page]:
     return text, Page(text)
 
 
-@pytest.mark.parametrize("run", ["searched", "rated"])
+@pytest.mark.parametrize("run", ["searched", "rated", "crossed"])
 def test_the_page_is_well_formed_and_needs_nothing_from_outside(run: str, request: pytest.FixtureRequest):
     folder: Path = request.getfixturevalue(run)
     text, parsed = read(folder)
@@ -72,6 +72,21 @@ def test_the_table_of_breaking_points_repeats_the_csv(searched: Path):
     for treatment in content.treatments:
         assert treatment.searched is not None
         assert all(f"#t-{trial}" in parsed.links for trial in treatment.searched.evidence)
+
+
+def test_two_factors_give_a_grid_of_breaking_points(crossed: Path):
+    _, parsed = read(crossed)
+    made = gather(crossed).grid
+    assert made is not None
+    head, *rows = parsed.tables["grid"]
+    assert [cell.split()[0] for cell in head] == ["Treatment", "nomad", "swarm"]
+    assert [row[0].strip() for row in rows] == ["scaling=baseline", "scaling=horizontal"]
+    for row, estimates in zip(rows, made.cells, strict=True):
+        for cell, point in zip(row[1:], estimates, strict=True):
+            assert point is not None
+            assert cell.strip() == f"{format.number(point.value)} {format.interval(point.low, point.high)}"
+    latex = (crossed / "report" / "tables" / "grid.tex").read_text()
+    assert latex.count(r"\\") == 3 and "Treatment & nomad & swarm" in latex
 
 
 def test_the_table_of_trials_has_them_all_with_verdict_and_reason(searched: Path):

@@ -1,0 +1,64 @@
+"""Breaking points by two factors."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from loadstone.analysis import results, summary
+from loadstone.analysis.grid import grid
+from loadstone.analysis.summary import Treatment
+
+
+def with_levels(searched: Path, *levels: dict[str, str]) -> list[Treatment]:
+    """The two searched treatments under other levels, as many as are given; the first breaks earlier."""
+    first, second = summary.treatments(results.read(searched))
+    return [replace(one, levels=given) for one, given in zip([first, second] * 3, levels, strict=False)]
+
+
+def test_one_factor_needs_no_grid(searched: Path) -> None:
+    assert grid(summary.treatments(results.read(searched))) is None
+    assert grid([]) is None
+
+
+def test_the_orchestrator_is_across_wherever_it_stands(searched: Path) -> None:
+    found = with_levels(
+        searched,
+        {"orchestrator": "swarm", "scaling": "baseline"},
+        {"orchestrator": "swarm", "scaling": "vertical"},
+        {"orchestrator": "nomad", "scaling": "baseline"},
+    )
+    made = grid(found)
+    assert made is not None
+    assert (made.factor, made.columns, made.rows) == ("orchestrator", ["swarm", "nomad"], BOTH)
+    first, second = (one.searched.result.breaking_point for one in found[:2] if one.searched and one.searched.result)
+    assert made.cells == [[first, first], [second, None]]  # no nomad, vertical in this study
+    assert made.table().to_pylist() == [
+        {
+            "treatment": "scaling=baseline",
+            **{"swarm": first.value, "swarm_low": first.low, "swarm_high": first.high},
+            **{"nomad": first.value, "nomad_low": first.low, "nomad_high": first.high},
+        },
+        {
+            "treatment": "scaling=vertical",
+            **{"swarm": second.value, "swarm_low": second.low, "swarm_high": second.high},
+            **{"nomad": None, "nomad_low": None, "nomad_high": None},
+        },
+    ]
+
+
+BOTH = ["scaling=baseline", "scaling=vertical"]
+
+
+def test_without_an_orchestrator_the_last_factor_is_across(searched: Path) -> None:
+    made = grid(with_levels(searched, {"scaling": "baseline", "documents": "postgres"}))
+    assert made is not None
+    assert (made.factor, made.columns, made.rows) == ("documents", ["postgres"], ["scaling=baseline"])
+
+
+def test_a_search_without_an_estimate_leaves_its_cell_empty(searched: Path) -> None:
+    (one,) = with_levels(searched, {"orchestrator": "swarm", "scaling": "baseline"})
+    assert one.searched is not None
+    made = grid([replace(one, searched=replace(one.searched, result=None))])
+    assert made is not None
+    assert made.cells == [[None]]
