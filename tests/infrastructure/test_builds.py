@@ -130,6 +130,16 @@ def test_a_binary_is_built_once_and_nothing_else_is_left(programs: Path) -> None
     assert left(recipes.cache_folder()) == {built.parent.name}
 
 
+def test_what_is_in_the_cache_needs_no_go_and_waits_for_nobody(programs: Path) -> None:
+    built = RECIPES["nomad"].cached
+    built.parent.mkdir(parents=True)
+    built.touch()
+    with (recipes.cache_folder() / ".lock").open("w") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        assert binary("nomad", pytest.fail) == built
+    assert missing("nomad").message == f"{built} 1.6.3"
+
+
 def test_go_is_told_what_makes_a_build_reproducible(programs: Path) -> None:
     calls = put_go(programs, after='[ "$CGO_ENABLED$GOWORK$GOFLAGS" = 0off ]')
     binary("kubernetes", lambda _: None)

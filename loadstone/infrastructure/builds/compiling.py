@@ -42,13 +42,15 @@ def obstacle(recipe: Recipe) -> tuple[str, str] | None:
 
 def build(recipe: Recipe, say: Say) -> Path:
     """The binary in the cache, built if it is not there yet; raises PreflightError where that cannot be."""
+    if recipe.cached.exists():
+        return recipe.cached
     title = f"{recipe.name} {recipe.version}"
     if lacking := obstacle(recipe):
         raise PreflightError(f"{title} cannot be built: {lacking[0]}", lacking[1])
     try:
         cache_folder().mkdir(parents=True, exist_ok=True)
         with _locked(lambda: say(f"{title}: waiting for another build to end")) as lock:
-            if not recipe.cached.exists():
+            if not recipe.cached.exists():  # the one that we waited for may have built it
                 _compile(recipe, Progress(title, _modules(recipe), say), lock)
     except OSError as error:
         message = f"{title} cannot be built: {error.strerror}: {error.filename or cache_folder()}"
@@ -113,7 +115,6 @@ class _Work:
                 process.terminate()
                 raise
         if process.returncode != 0:
-            self._log.flush()
             said = "".join(f"\n    {line}" for line in last) or f" exit status {process.returncode}"
             raise PreflightError(
                 f"{self._recipe.name} {self._recipe.version} could not be built; `go {argv[0]}` says:{said}",
