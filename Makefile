@@ -4,7 +4,7 @@ SHELL := /bin/bash
 BENCH ?=
 RUN := .venv/bin
 
-.PHONY: help demo test lint bench clean setup setup-test generate docs
+.PHONY: help demo test lint bench clean setup setup-clusters setup-test generate docs
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -22,6 +22,9 @@ bench: setup ## benchmarks, all or one: make bench BENCH=load
 	@scripts/bench.sh $(BENCH)
 
 setup: system-run .build/stone .venv/.ready ## install stores, the stone binary and the Python environment; nothing is done twice
+
+setup-clusters: system-clusters .build/stone .venv/.ready ## what Swarm, Nomad and Kubernetes on emulated hosts need; builds the latter two, once
+	@$(RUN)/python -m loadstone.infrastructure.builds
 
 setup-test: system-test .build/stone .venv/.ready
 
