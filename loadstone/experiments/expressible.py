@@ -21,6 +21,7 @@ _COMMON = {"arrival", "rates", "capacity", "closed", "slo", "connections", "driv
 def findings(study: Study, application: Application) -> Iterator[Finding]:
     """Everything that cannot be expressed, at its key."""
     yield from _by_orchestrators(study)
+    yield from _images(study, application)
     yield from _by_infrastructure(study)
     yield from _by_driver(study, application)
 
@@ -45,6 +46,22 @@ def _by_orchestrators(study: Study) -> Iterator[Finding]:
             for place, level in levels(study, factor):
                 if level is not None and level not in possible:
                     yield place, _cannot(f"{factor} {level!r}", f"orchestrator {orchestrator!r}", possible)
+
+
+def _images(study: Study, application: Application) -> Iterator[Finding]:
+    """Images need an orchestrator of containers."""
+    images = [name for name, service in application.services.items() if service.runs.image is not None]
+    able = [name for name in plugins.names("orchestrators") if _runs_containers(name)]
+    for where, orchestrator in levels(study, "orchestrator"):
+        if images and orchestrator in plugins.names("orchestrators") and orchestrator not in able:
+            named = ", ".join(images[:3]) + (f" and {len(images) - 3} more" if len(images) > 3 else "")
+            message = f"orchestrator {orchestrator!r} runs no container images, as {application.name} has ({named})"
+            yield where, f"{message}; choose {' or '.join(able) or 'one that does'}"
+
+
+def _runs_containers(orchestrator: str) -> bool:
+    expresses: dict[str, frozenset[str]] = plugins.find("orchestrators", orchestrator).expresses
+    return "container" in expresses["environment"]
 
 
 def _by_infrastructure(study: Study) -> Iterator[Finding]:

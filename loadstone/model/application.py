@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from loadstone.model.base import Finding, Matches, Model, did_you_mean
+from loadstone.model.image import Image
 from loadstone.model.units import Duration, Memory
 from loadstone.model.workload import Workload
 
@@ -19,6 +20,9 @@ Cpu = Annotated[float, Field(ge=0.01, le=1024)]
 ServiceName = Annotated[
     str, Matches(r"[a-z][a-z0-9-]{0,62}", "lower-case letters, digits and '-', a letter first, at most 63")
 ]
+
+ContainerPath = Annotated[str, Matches(r"/.*[^/]", "an absolute path in the container, for example /etc/web.conf")]
+Variable = Annotated[str, Matches(r"[^=\s]+", "the name of a variable, without '=' and spaces")]
 
 
 class Resources(Model):
@@ -37,7 +41,7 @@ class Resources(Model):
 
 
 class Runs(Model):
-    """What runs a service: a service of the ``stone`` binary, named store software, or the chosen document store."""
+    """What runs a service: a service of ``stone``, named store software, the chosen document store, or any image."""
 
     stone: str | None = None
     """A service of the ``stone`` binary, as ``stone serve`` names it: ``hotel/geo``."""
@@ -45,16 +49,22 @@ class Runs(Model):
     """Store software by the name that ``software.yaml`` gives it: ``memcached``."""
     documents: Literal[True] | None = None
     """A document store: which software is a setting of the study (``documents: postgres | mongodb``)."""
+    image: Image | None = None
+    """A container image, ``nginx:1.25``, for what is not ours; only orchestrators of containers run it. Others are
+    found by their service's name."""
 
     @model_validator(mode="after")
     def _exactly_one(self) -> Runs:
-        if sum(option is not None for option in (self.stone, self.software, self.documents)) != 1:
-            raise ValueError("give exactly one of 'stone', 'software', 'documents'")
+        if sum(option is not None for option in (self.stone, self.software, self.documents, self.image)) != 1:
+            raise ValueError("give exactly one of 'stone', 'software', 'documents', 'image'")
         return self
 
 
 class Readiness(Model):
-    """When a replica counts as ready: an HTTP 200 on a port, or that the port accepts connections."""
+    """When a replica counts as ready: an HTTP 200 on a port, or that the port accepts connections.
+
+    An image without ports is ready as soon as it runs.
+    """
 
     port: str | None = None
     """The name of the port that is asked; the service's first one where left out."""
@@ -78,6 +88,20 @@ class Service(Model):
     replicas: Annotated[int, Field(ge=1, le=1000)] = 1
     """Replicas at ``scaling: baseline``."""
     readiness: Readiness = Readiness()
+    entrypoint: list[str] = []
+    """Of an image: the program and its first arguments, instead of the image's entrypoint and command."""
+    command: list[str] = []
+    """Of an image: the arguments of its entrypoint, instead of its own."""
+    environment: dict[Variable, str] = {}
+    """Of an image: variables. They stand in the results as they are here."""
+    configs: dict[ContainerPath, str] = {}
+    """Of an image: the text of files by their path in the container, mounted read-only."""
+    volumes: list[ContainerPath] = []
+    """Of an image: paths in the container that hold data. Empty at the start, gone at the end."""
+
+    def of_images(self) -> list[str]:
+        """The keys that are given and that only images have."""
+        return [key for key in ("entrypoint", "command", "environment", "configs", "volumes") if getattr(self, key)]
 
 
 class Entry(Model):
@@ -119,6 +143,7 @@ class Application(Model):
         """Unknown names, cycles, port clashes; each at the key that is wrong."""
         yield from self._unknown_names()
         yield from self._without_ports()
+        yield from self._images()
         yield from self._several_stores()
         yield from self._cycles()
         yield from self._port_clashes()
@@ -161,10 +186,27 @@ class Application(Model):
 
     def _without_ports(self) -> Iterator[Finding]:
         for name, service in self.services.items():
-            if service.runs.stone is not None and not any(port != "admin" for port in service.ports):
+            wanted = service.runs.stone is not None or (service.runs.image is not None and service.ports)
+            if wanted and not any(port != "admin" for port in service.ports):
                 yield ("services", name), "needs a port besides 'admin', for example ports: {grpc: 8081, admin: 9081}"
             if service.readiness.http is not None and service.readiness.port is None:
                 yield ("services", name, "readiness", "http"), "needs 'port', the name of the port that answers it"
+
+    def _images(self) -> Iterator[Finding]:
+        for name, service in self.services.items():
+            if service.runs.image is None:
+                for key in service.of_images():
+                    yield ("services", name, key), f"only images have {key!r}; remove it, or write runs: {{image: ...}}"
+            for index, path in enumerate(service.volumes):
+                if path in service.configs or path in service.volumes[:index]:
+                    yield ("services", name, "volumes", index), f"{path} is given twice; remove one"
+            for index, need in enumerate(service.needs):
+                bare = need in self.services and self.services[need].runs.image and not self.services[need].ports
+                if service.runs.stone is not None and bare:
+                    yield ("services", name, "needs", index), f"{need} has no port to be reached at; give it one"
+        for index, check in enumerate(self.checks):
+            if check.store in self.services and self.services[check.store].runs.image is not None:
+                yield ("checks", index, "store"), f"{check.store} runs an image, whose documents cannot be counted"
 
     def _several_stores(self) -> Iterator[Finding]:
         for name, service in self.services.items():

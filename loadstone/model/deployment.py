@@ -20,8 +20,10 @@ class Replica(Model):
     software: str | None = None
     image: str | None = None
     """An image that is neither ours nor a store's. Exactly one of ``stone``, ``software`` and ``image`` is given."""
+    entrypoint: tuple[str, ...] = ()
+    """Of an image: program and first arguments, instead of its own entrypoint and command (Kubernetes: ``command``)."""
     command: tuple[str, ...] = ()
-    """Of an image, instead of its own."""
+    """Of an image: arguments of its entrypoint, instead of its own (Kubernetes: ``args``)."""
     environment: dict[str, str] = {}
     configs: dict[str, str] = {}
     """Files that are mounted read-only: text by path in the container."""
@@ -38,7 +40,7 @@ class Replica(Model):
 
     @property
     def main_port(self) -> str:
-        """The name of the port where those who need this service reach it."""
+        """The name of the port where those who need this service reach it. An image may have no ports at all."""
         return next(port for port in self.ports if port != "admin")
 
 

@@ -52,8 +52,13 @@ def holds_documents(deployment: Deployment, service: str) -> bool:
     return software is not None and software.documents
 
 
-def readiness_url(replica: Replica) -> str:
-    """What a health check inside the container asks: ``http://127.0.0.1:9083/readyz`` or ``tcp://127.0.0.1:11211``."""
+def readiness_url(replica: Replica) -> str | None:
+    """What a health check inside the container asks: ``http://127.0.0.1:9083/readyz`` or ``tcp://127.0.0.1:11211``.
+
+    None for an image without ports, which is ready as soon as it runs.
+    """
+    if not replica.ports:
+        return None
     port = replica.ports[replica.readiness.port or replica.main_port]
     if replica.readiness.http is not None:
         return f"http://127.0.0.1:{port}{replica.readiness.http}"

@@ -7,6 +7,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 import loadstone
+from loadstone.model import image
 from loadstone.model.application import Application, Resources, Service
 from loadstone.model.base import did_you_mean
 from loadstone.model.cluster import Node
@@ -57,12 +58,19 @@ def resolve(
                     resources=_limits(application, service_name, settings, resources),
                     stone=service.runs.stone,
                     software=software,
+                    image=image.whole(service.runs.image) if service.runs.image else None,
+                    entrypoint=tuple(service.entrypoint),
+                    command=tuple(service.command),
+                    environment=service.environment,
+                    configs=service.configs,
+                    volumes=tuple(service.volumes),
                     ports=ports,
                     needs=tuple(service.needs),
                     readiness=service.readiness,
                 )
             )
-    what = dict.fromkeys("stone" if r.stone else r.software or r.image or "" for r in replicas)
+    foreign = {replica.image: replica.image for replica in replicas if replica.image}
+    ours = dict.fromkeys("stone" if replica.stone else replica.software for replica in replicas)
     return Deployment(
         name=name,
         application=application.name,
@@ -75,7 +83,7 @@ def resolve(
         software={name: catalogue.software[name] for name in dict.fromkeys(r.software for r in replicas) if name},
         scaling=settings.scaling,
         allowed=allowed,
-        images={one: one if ":" in one or "/" in one else f"loadstone/{one}:{loadstone.__version__}" for one in what},
+        images={one: f"loadstone/{one}:{loadstone.__version__}" for one in ours if one} | foreign,
         warnings=tuple(_warnings(replicas, workers, catalogue)),
     )
 
@@ -180,6 +188,9 @@ def _warnings(replicas: list[Replica], workers: list[Node], catalogue: SoftwareC
                 f"the memory limits on {node.name} add up to {total / 2**30:.1f} GiB,"
                 f" but it has {node.memory / 2**30:.1f} GiB: replicas may run out of memory below their limits"
             )
+    for name in dict.fromkeys(r.image for r in replicas if r.image and not image.repeatable(r.image)):
+        services = ", ".join(dict.fromkeys(replica.service for replica in replicas if replica.image == name))
+        warnings.append(f"{services}: {name} may be another image tomorrow; give a version or a digest")
     split = {
         replica.service
         for replica in replicas
@@ -190,4 +201,6 @@ def _warnings(replicas: list[Replica], workers: list[Node], catalogue: SoftwareC
             f"{', '.join(sorted(split))}: several replicas of a document store that do not know each other;"
             " data is split between them"
         )
+    if apart := sorted({replica.service for replica in replicas if replica.index > 1 and replica.volumes}):
+        warnings.append(f"{', '.join(apart)}: each of several replicas has volumes of its own")
     return warnings

@@ -40,3 +40,12 @@ def test_a_mistake_in_the_application_is_named_in_its_own_file(tmp_path: Path) -
     assert str(caught.value).startswith(
         f"{tmp_path}/application.yaml:4: services.web.tier: 'backend' is not known here"
     )
+
+
+def test_processes_run_no_images(tmp_path: Path) -> None:
+    study = write_study(tmp_path)
+    (tmp_path / "application.yaml").write_text(APPLICATION.replace("{stone: hotel/frontend}", '{image: "nginx:1.25"}'))
+    with pytest.raises(InputError) as caught:
+        read_plan(study, ["orchestrator=process"])
+    said = "orchestrator 'process' runs no container images, as tiny has (web); choose "
+    assert f"--set orchestrator=process: orchestrator: {said}" in str(caught.value)
