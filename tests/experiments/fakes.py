@@ -52,6 +52,9 @@ class FakeInfrastructure(Infrastructure):
     name = "fake"
     software = frozenset({"process"})
     released = 0
+    provided: ClassVar[list[tuple[str, int]]] = []
+    lost: ClassVar[list[str]] = []
+    """Nodes that stopped working; a new cluster has none."""
 
     def preflight(self, software: str, managers: int) -> list[Finding]:
         return []
@@ -63,10 +66,15 @@ class FakeInfrastructure(Infrastructure):
         ]
 
     def provide(self, software: str, managers: int, say: Say) -> Provision:
+        type(self).provided.append((software, managers))
+        type(self).lost.clear()
         return Provision(tuple(self.sketch(software, managers)))
 
     def release(self) -> None:
         type(self).released += 1
+
+    def problems(self) -> list[str]:
+        return list(type(self).lost)
 
 
 class FakeOrchestrator(Orchestrator):
@@ -116,6 +124,15 @@ class FakeOrchestrator(Orchestrator):
     def remove(self) -> None:
         type(self).running.discard(self.deployment.name)
         type(self).died.clear()
+
+
+class Managed(FakeOrchestrator):
+    """Has managers, so that high availability is another cluster."""
+
+    name = "swarm"
+    software = "swarm"
+    managed = True
+    expresses: ClassVar[dict[str, frozenset[str]]] = {"environment": frozenset({"container"})}
 
 
 class FakeDriver(Driver):
