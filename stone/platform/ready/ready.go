@@ -1,5 +1,5 @@
 // Package ready asks servers of this host whether they are ready: the verb `stone ready`, which is the
-// health check of every container, runs every second and is charged to the limits of its replica.
+// health check of every container, runs every second until it succeeds and is charged to the limits of its replica.
 //
 // It therefore runs before the rest of the binary is initialised, which costs six times as much as the
 // question itself. Go initialises packages in the order of their import paths, each once what it imports
@@ -16,7 +16,7 @@ import (
 )
 
 // Usage is what --help prints.
-const Usage = `usage: stone ready [--timeout TIME] URL...
+const Usage = `usage: stone ready [--timeout TIME] [--pace TIME] URL...
 
 Exits with 0 if every server is ready, for health checks of containers:
 
@@ -26,6 +26,10 @@ Exits with 0 if every server is ready, for health checks of containers:
 An address is an IPv4 number, not a name.
 
   --timeout TIME   for all of them together  (2s)
+  --pace TIME      after it was ready once, wait so long before asking, until it is not  (0s)
+
+Docker repeats a check at one interval, and each repetition costs the host 40 ms of CPU: with an interval of
+1s and --pace 1m, a container is found ready quickly and then left alone.
 
 Example: stone ready http://127.0.0.1:9083/readyz tcp://127.0.0.1:11211
 
@@ -42,7 +46,7 @@ func init() {
 
 // Main runs the verb with the arguments after its name and returns the exit code.
 func Main(args []string, out, complaints *os.File) int {
-	timeout, targets, err := parse(args)
+	asked, err := parse(args)
 	switch {
 	case errors.Is(err, errHelp):
 		_, _ = out.WriteString(Usage)
@@ -51,14 +55,25 @@ func Main(args []string, out, complaints *os.File) int {
 		_, _ = complaints.WriteString("stone ready: " + err.Error() + "; see stone ready --help\n")
 		return 2
 	}
-	deadline := time.Now().Add(timeout)
-	for _, target := range targets {
+	if asked.pace > 0 && asked.wasReady() {
+		time.Sleep(asked.pace)
+	}
+	deadline := time.Now().Add(asked.timeout)
+	for _, target := range asked.targets {
 		if err := target.ask(deadline); err != nil {
+			asked.remember(false)
 			_, _ = complaints.WriteString(target.url + " " + err.Error() + "\n")
 			return 1
 		}
 	}
+	asked.remember(true)
 	return 0
+}
+
+// check is what the arguments say.
+type check struct {
+	timeout, pace time.Duration
+	targets       []target
 }
 
 // target is what one URL says; an empty path: it only has to accept.
@@ -71,36 +86,40 @@ type target struct {
 
 var errHelp = errors.New("help")
 
-func parse(args []string) (time.Duration, []target, error) {
-	timeout, targets := defaultTimeout, []target(nil)
+func parse(args []string) (check, error) {
+	asked := check{timeout: defaultTimeout}
 	for len(args) > 0 {
 		word := args[0]
 		args = args[1:]
 		name, value, given := cut(word, "=")
 		switch {
 		case word == "-h" || word == "--help":
-			return 0, nil, errHelp
-		case name == "--timeout":
+			return asked, errHelp
+		case name == "--timeout" || name == "--pace":
 			if !given && len(args) > 0 {
 				value, args = args[0], args[1:]
 			}
 			duration, err := time.ParseDuration(value)
 			if err != nil || duration <= 0 {
-				return 0, nil, errors.New("--timeout " + strconv.Quote(value) + " is not a time such as 500ms or 2s")
+				return asked, errors.New(name + " " + strconv.Quote(value) + " is not a time such as 500ms or 2s")
 			}
-			timeout = duration
+			if name == "--timeout" {
+				asked.timeout = duration
+			} else {
+				asked.pace = duration
+			}
 		default:
 			target, err := parseTarget(word)
 			if err != nil {
-				return 0, nil, err
+				return asked, err
 			}
-			targets = append(targets, target)
+			asked.targets = append(asked.targets, target)
 		}
 	}
-	if targets == nil {
-		return 0, nil, errors.New("give at least one URL")
+	if asked.targets == nil {
+		return asked, errors.New("give at least one URL")
 	}
-	return timeout, targets, nil
+	return asked, nil
 }
 
 func parseTarget(url string) (target, error) {

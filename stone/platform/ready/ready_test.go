@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 )
 
 // The verb as a container runs it: this test's own binary called with "ready" never reaches its tests.
@@ -86,6 +87,7 @@ func TestReady(t *testing.T) {
 		{"--timeout 3 tcp://" + at, 2, `"3" is not a time such as 500ms or 2s`},
 		{"--timeout", 2, `"" is not a time`},
 		{"--timeout -1s tcp://" + at, 2, `"-1s" is not a time`},
+		{"--pace=soon tcp://" + at, 2, `--pace "soon" is not a time such as 500ms or 2s`},
 		{"http://localhost:80/", 2, `"http://localhost:80/" has no address and port such as 127.0.0.1:8080`},
 		{"tcp://127.0.0.1", 2, "has no address and port"},
 		{"tcp://127.0.0.1:0", 2, "has no address and port"},
@@ -106,6 +108,49 @@ func TestReady(t *testing.T) {
 	}
 	if asked[0] != "GET "+at+"/readyz?a=1" {
 		t.Errorf("asked %q", asked[0])
+	}
+}
+
+// A check that was ready holds the next one back; once it is not, the next asks at once.
+func TestPace(t *testing.T) {
+	status := http.StatusOK
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
+	defer server.Close()
+	url := "http://" + server.Listener.Addr().String() + "/"
+	paced, err := parse([]string{"--pace", "1ns", url})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { paced.remember(false) })
+	for step, example := range []struct {
+		args        []string
+		status      int
+		code        int
+		heldBefore  bool
+		heldBehind  bool
+		description string
+	}{
+		{[]string{"--pace", "1h", url}, http.StatusServiceUnavailable, 1, false, false, "not ready yet"},
+		{[]string{url}, http.StatusOK, 0, false, false, "a check without a pace remembers nothing"},
+		{[]string{"--pace", "1h", url}, http.StatusOK, 0, false, true, "ready for the first time: at once"},
+		{[]string{"--pace=100ms", url}, http.StatusOK, 0, true, true, "ready again, after the pause"},
+		{[]string{"--pace=1ns", url}, http.StatusServiceUnavailable, 1, true, false, "not ready any more"},
+		{[]string{"--pace", "1h", url}, http.StatusServiceUnavailable, 1, false, false, "asked at once"},
+	} {
+		status = example.status
+		if held := paced.wasReady(); held != example.heldBefore {
+			t.Fatalf("step %d (%s): held back %t", step, example.description, held)
+		}
+		started := time.Now()
+		if code, said := run(t, example.args...); code != example.code {
+			t.Fatalf("step %d (%s): code %d, %s", step, example.description, code, said)
+		}
+		if took := time.Since(started); example.args[0] == "--pace=100ms" && took < 100*time.Millisecond {
+			t.Fatalf("step %d (%s): after %v", step, example.description, took)
+		}
+		if held := paced.wasReady(); held != example.heldBehind {
+			t.Fatalf("step %d (%s): holds back the next: %t", step, example.description, held)
+		}
 	}
 }
 
