@@ -119,3 +119,31 @@ def test_a_duration_is_written_as_a_user_would(value: float, written: str) -> No
 @pytest.mark.parametrize(("value", "written"), [(2**30, "1GiB"), (512 * 2**20, "512MiB"), (2**20 + 2**10, "1025KiB")])
 def test_memory_is_written_as_a_user_would(value: int, written: str) -> None:
     assert units.format_memory(value) == written
+
+
+@pytest.mark.parametrize(
+    ("written", "bits"), [("100Mbit", 100_000_000), ("1Gbit", 10**9), ("8kbit", 8000), ("2.5 Gbit", 2_500_000_000)]
+)
+def test_rates_of_links(written: str, bits: int) -> None:
+    assert units.bit_rate(written) == bits
+    assert TypeAdapter(units.BitRate).validate_python(written, context=IN_A_FILE) == bits
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        (100, "has no unit; use kbit, Mbit, Gbit"),
+        ("1MB", "unknown unit 'MB'"),
+        ("7kbit", "out of range; use 8kbit to 1000Gbit"),
+        ("1001Gbit", "out of range"),
+        ("fast", "is not a rate"),
+    ],
+)
+def test_wrong_rates_of_links(written: object, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        units.bit_rate(written)
+
+
+@given(st.integers(8, 10**9).map(lambda kbit: kbit * 1000))
+def test_a_rate_can_be_had_back_from_what_is_written(bits: int) -> None:
+    assert units.bit_rate(units.format_bit_rate(bits)) == bits
