@@ -89,12 +89,13 @@ class Containers(Orchestrator):
 
     def preflight(self) -> list[Finding]:
         warnings = [Finding("deployment", "warning", warning) for warning in self.deployment.warnings]
-        return [*warnings, *images.findings(list(self.deployment.images))]
+        return [*warnings, *images.findings(list(self.deployment.images), self.access)]
 
     def apply(self, stores_only: bool = False) -> None:
         if not self._image_ids:
             self._begin()
-            self._image_ids = images.deliver(self.cluster, list(self.deployment.images))
+            delivered = images.deliver(self.cluster, list(self.deployment.images))
+            self._image_ids = {what: image.id for what, image in delivered.items() if image.id}
         services = self.deployment.services()
         stores = [name for name, replicas in services.items() if replicas[0].software is not None]
         self._create(stores if stores_only else list(services))
