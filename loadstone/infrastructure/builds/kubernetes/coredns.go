@@ -1,6 +1,10 @@
 package main
 
 import (
+	"flag"
+	"os"
+	"slices"
+
 	"github.com/coredns/coredns/core/dnsserver"
 	"github.com/coredns/coredns/coremain"
 	_ "github.com/coredns/coredns/plugin/bind"
@@ -22,4 +26,17 @@ func coredns() {
 		"bind", "ready", "health", "prometheus", "errors", "log", "loadbalance", "cache", "kubernetes", "forward",
 	}
 	coremain.Run()
+}
+
+// forgetFlagsOfCoreDNS takes out of Go's global flags those that CoreDNS puts there as it is loaded: the other programs offer
+// the global flags as their own, and kube-proxy would take --version for CoreDNS's and start.
+func forgetFlagsOfCoreDNS() {
+	names := []string{"conf", "dns.port", "p", "pidfile", "plugins", "quiet", "version"}
+	all := flag.CommandLine
+	flag.CommandLine = flag.NewFlagSet(os.Args[0], flag.ExitOnError)
+	all.VisitAll(func(each *flag.Flag) {
+		if !slices.Contains(names, each.Name) {
+			flag.CommandLine.Var(each.Value, each.Name, each.Usage)
+		}
+	})
 }

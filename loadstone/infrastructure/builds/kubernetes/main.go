@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -46,20 +47,15 @@ func main() {
 	run, known := programs[filepath.Base(os.Args[0])]
 	if !known && len(os.Args) > 1 {
 		os.Args = os.Args[1:] // each program reads its own arguments from here
-		run, known = programs[os.Args[0]]
+		run, known = programs[filepath.Base(os.Args[0])]
 	}
 	if !known {
-		fmt.Fprintf(os.Stderr, "usage: kubernetes PROGRAM ARGUMENTS, where PROGRAM is one of %s\n", strings.Join(names(), ", "))
+		all := slices.Sorted(maps.Keys(programs))
+		fmt.Fprintf(os.Stderr, "usage: kubernetes PROGRAM ARGUMENTS, where PROGRAM is one of %s\n", strings.Join(all, ", "))
 		os.Exit(2)
 	}
-	run()
-}
-
-func names() []string {
-	var all []string
-	for name := range programs {
-		all = append(all, name)
+	if filepath.Base(os.Args[0]) != "coredns" {
+		forgetFlagsOfCoreDNS()
 	}
-	slices.Sort(all)
-	return all
+	run()
 }
