@@ -1,0 +1,163 @@
+"""The API of a Kubernetes cluster through the official client: manifests in, plain data out."""
+
+from __future__ import annotations
+
+import json
+import ssl
+import time
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import urlencode
+
+import yaml
+from kubernetes import config
+from kubernetes.client import ApiClient, Configuration
+from kubernetes.client.exceptions import ApiException
+from kubernetes.config.config_exception import ConfigException
+from urllib3.exceptions import HTTPError
+
+from loadstone.model.errors import DeploymentError, PreflightError
+
+OWNER = "loadstone"
+"""Whose fields those are that we apply (server-side apply)."""
+
+_ANSWER_S = (5.0, 30.0)
+"""To connect, and for an answer."""
+_AGAIN_EVERY_S = 0.5
+_OVERLOADED = (429, 500, 502, 503, 504)
+
+
+class Refused(DeploymentError):
+    """An API server understood a request and refused it; ``status`` is HTTP's."""
+
+    def __init__(self, status: int, message: str, remedy: str = "") -> None:
+        super().__init__(message, remedy)
+        self.status = status
+
+
+class Api:
+    """One cluster. Every request can be repeated, so a server that fails is left for the next one.
+
+    ``kubeconfigs``: one for each API server. ``direct``: through no proxy, whatever the environment says.
+    ``patience_s``: for how long it is tried again while none answers. Raises PreflightError for a kubeconfig that is
+    none.
+    """
+
+    def __init__(
+        self, kubeconfigs: Sequence[str], context: str | None = None, direct: bool = False, patience_s: float = 0.0
+    ) -> None:
+        self._clients = [_client(file, context, direct) for file in kubeconfigs]
+        self._patience_s = patience_s
+        self._current = 0
+
+    @property
+    def host(self) -> str:
+        """The URL of the API server that answered last."""
+        return str(self._clients[self._current].configuration.host)
+
+    def get(self, path: str, **query: str) -> Any:
+        """An object or a list; raises Refused with status 404 where there is none."""
+        return json.loads(self._ask("GET", path, query))
+
+    def text(self, path: str, **query: str) -> str:
+        """An answer that is no JSON: a log."""
+        return self._ask("GET", path, query, patient=False).decode(errors="replace")
+
+    def items(self, path: str, **query: str) -> list[dict[str, Any]]:
+        """The items of a list."""
+        return list(self.get(path, **query)["items"])
+
+    def apply(self, manifest: dict[str, Any], dry_run: bool = False) -> Any:
+        """Make an object, or make it what the manifest says."""
+        query = {"fieldManager": OWNER, "force": "true", **({"dryRun": "All"} if dry_run else {})}
+        said = self._ask("PATCH", path_of(manifest), query, manifest, "application/apply-patch+yaml")
+        return json.loads(said)
+
+    def create(self, path: str, body: dict[str, Any]) -> Any:
+        """Make an object of those that are questions (reviews)."""
+        return json.loads(self._ask("POST", path, {}, body))
+
+    def merge(self, path: str, body: dict[str, Any]) -> None:
+        """Change some fields of an object."""
+        self._ask("PATCH", path, {}, body, "application/merge-patch+json")
+
+    def delete(self, path: str, **query: str) -> None:
+        """Begin to delete an object; one that is not there is no error."""
+        try:
+            self._ask("DELETE", path, query)
+        except Refused as error:
+            if error.status != 404:
+                raise
+
+    def _ask(
+        self, method: str, path: str, query: dict[str, str], body: Any = None, kind: str = "", patient: bool = True
+    ) -> bytes:
+        deadline = time.monotonic() + (self._patience_s if patient else 0)
+        while True:
+            for _ in self._clients:
+                try:
+                    return self._ask_one(method, path, query, body, kind)
+                except (HTTPError, OSError, ssl.SSLError) as error:
+                    failed: DeploymentError = self._unreachable(error)
+                except ApiException as error:
+                    failed = self._refusal(error)
+                    if error.status not in _OVERLOADED:
+                        raise failed from None
+                self._current = (self._current + 1) % len(self._clients)
+            if time.monotonic() > deadline:
+                raise failed from None
+            time.sleep(_AGAIN_EVERY_S)
+
+    def _ask_one(self, method: str, path: str, query: dict[str, str], body: Any, kind: str) -> bytes:
+        client = self._clients[self._current]
+        headers = {"Accept": "application/json, */*", **({"Content-Type": kind} if kind else {})}
+        where = f"{path}?{urlencode(query)}" if query else path
+        request = client.param_serialize(method, where, header_params=headers, body=body, auth_settings=["BearerToken"])
+        response = client.call_api(*request, _request_timeout=_ANSWER_S)
+        response.read()  # type: ignore[no-untyped-call]
+        if not 200 <= response.status <= 299:
+            raise ApiException(http_resp=response)
+        return response.data or b""
+
+    def _unreachable(self, error: Exception) -> DeploymentError:
+        reason = str(error.__cause__ or error).rpartition(": ")[2] or type(error).__name__
+        return DeploymentError(
+            f"the Kubernetes API at {self.host} cannot be reached: {reason}",
+            "is the cluster running, and is this its kubeconfig? `kubectl cluster-info` asks the same",
+        )
+
+    def _refusal(self, error: ApiException) -> Refused:
+        try:
+            said = json.loads(error.body or "")["message"]
+        except (ValueError, KeyError, TypeError):
+            said = (error.body or error.reason or "").strip()[:300]
+        if error.status == 401:
+            remedy = "log in again, or choose another context: kubectl config get-contexts"
+            return Refused(401, f"the Kubernetes API at {self.host} does not accept your credentials", remedy)
+        remedy = "ask who runs the cluster for the right to do that" if error.status == 403 else ""
+        return Refused(error.status or 0, f"Kubernetes: {said}", remedy)
+
+
+def path_of(manifest: dict[str, Any]) -> str:
+    """Where the object of a manifest lies in the API."""
+    version, meta = manifest["apiVersion"], manifest["metadata"]
+    root = "apis" if "/" in version else "api"
+    within = f"namespaces/{meta['namespace']}/" if "namespace" in meta else ""
+    return f"/{root}/{version}/{within}{manifest['kind'].lower()}s/{meta['name']}"
+
+
+def _client(kubeconfig: str, context: str | None, direct: bool) -> ApiClient:
+    settings = Configuration()
+    if direct:
+        settings.no_proxy = "*"
+    try:
+        config.load_kube_config(  # type: ignore[no-untyped-call]
+            kubeconfig, context=context, client_configuration=settings, persist_config=False
+        )
+    except (ConfigException, yaml.YAMLError, OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise PreflightError(
+            f"{kubeconfig} is no usable kubeconfig: {str(error).splitlines()[0]}",
+            "set KUBECONFIG to the file of your cluster; `kubectl config view` shows what is in it",
+        ) from None
+    settings.retries = False  # we do that, with another server if there is one
+    return ApiClient(settings)
