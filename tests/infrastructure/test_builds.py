@@ -8,7 +8,9 @@ from __future__ import annotations
 import fcntl
 import shutil
 import subprocess
+import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -108,7 +110,7 @@ def test_a_program_of_another_version_is_passed_over(programs: Path, name: str, 
     finding = missing(name)
     assert finding.level == "warning"
     assert f"is not there ({there} is {version}) and will be built, once: some" in finding.message
-    assert finding.remedy == f"to do it ahead: python -m loadstone.infrastructure.builds {name}"
+    assert finding.remedy == f"to do it ahead: {sys.executable} -m loadstone.infrastructure.builds {name}"
     assert binary(name, lambda _: None) == RECIPES[name].cached
 
 
@@ -150,12 +152,13 @@ def test_go_is_told_what_makes_a_build_reproducible(programs: Path) -> None:
 
 def test_the_place_in_the_cache_changes_with_the_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def place(stamp: str = "1") -> Path:
-        return Recipe(name="consul", version="1.14.8", package="example.com/main", stamps={"main.v": stamp}).cached
+        return replace(RECIPES["consul"], stamps={"main.v": stamp}).cached
 
     monkeypatch.setattr(Recipe, "module", tmp_path)
     (tmp_path / "go.mod").write_text("module a")
     (tmp_path / "main.go").write_text("package main")
     places = [place()]
+    (tmp_path / "main.go.orig").write_text("package old")
     assert place() == places[0] and places[0].name == "consul"
     places.append(place(stamp="2"))
     (tmp_path / "go.mod").write_text("module b")

@@ -6,6 +6,7 @@ import math
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 from loadstone.infrastructure.base import Finding, Say
@@ -44,7 +45,7 @@ def missing(name: str) -> Finding:
         f"{name} {wanted.version} is not there{unfit} and will be built, once: some {minutes} minutes on two free"
         f" cores, {wanted.download_mb} MB to download, {wanted.disk_mb / 1000:.1f} GB of disk"
     )
-    return Finding(name, "warning", message, f"to do it ahead: python -m {__name__} {name}")
+    return Finding(name, "warning", message, f"to do it ahead: {sys.executable} -m {__name__} {name}")
 
 
 def _on_path(wanted: Recipe) -> tuple[Path | None, str]:
