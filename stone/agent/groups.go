@@ -1,0 +1,193 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/prometheus/procfs"
+)
+
+// controllers are those that limits and counters are read from.
+var controllers = []string{"cpu", "cpuacct", "cpuset", "memory"}
+
+// groups are the control groups of one kernel: a hierarchy per controller (version 1) or one for all (version 2).
+type groups struct {
+	points map[string]string // where each controller's hierarchy is mounted
+	files                    // of that version
+}
+
+// files are what the two versions of control groups call differently.
+type files interface {
+	// cpu is the limit that one folder sets, in cores' worth of time; nil if none.
+	cpu(folder string) (*float64, error)
+	// memory is the limit that one folder sets, in bytes; nil if none.
+	memory(folder string) (*int64, error)
+	usage(place) (Usage, error)
+	newPeak(place) bool
+}
+
+// place is the folder of one container's group, by controller.
+type place map[string]string
+
+// findGroups chooses the version as the kernel uses it: a hybrid machine mounts both, and the unified hierarchy counts
+// only if it has the controllers. A hierarchy that is mounted twice is read where it was mounted first.
+func findGroups(mounts []*procfs.MountInfo) (groups, error) {
+	points := map[string]string{}
+	unified := ""
+	for _, mount := range mounts {
+		switch mount.FSType {
+		case "cgroup2":
+			if unified == "" {
+				unified = mount.MountPoint
+			}
+		case "cgroup":
+			for _, name := range controllers {
+				if _, has := mount.SuperOptions[name]; has && points[name] == "" {
+					points[name] = mount.MountPoint
+				}
+			}
+		}
+	}
+	if unified != "" {
+		if offered, err := read(unified, "cgroup.controllers"); err == nil && slices.Contains(strings.Fields(offered), "cpu") {
+			for _, name := range controllers {
+				points[name] = unified
+			}
+			return groups{points, version2{}}, nil
+		}
+	}
+	for _, name := range controllers {
+		if points[name] == "" {
+			return groups{}, errors.New("no control groups for " + name + " are mounted")
+		}
+	}
+	return groups{points, version1{}}, nil
+}
+
+// locate finds the groups of containers: the folders that are named after them, wherever their engine put them. Docker
+// and containerd call them ID, and docker-ID.scope or cri-containerd-ID.scope under systemd.
+func (g groups) locate(ctx context.Context, ids []string) (map[string]place, error) {
+	found := map[string]place{}
+	seen := map[string]map[string]string{} // folders by id, by hierarchy
+	for controller, point := range g.points {
+		if seen[point] == nil {
+			folders, err := search(ctx, point, ids)
+			if err != nil {
+				return nil, err
+			}
+			seen[point] = folders
+		}
+		for id, folder := range seen[point] {
+			if found[id] == nil {
+				found[id] = place{}
+			}
+			found[id][controller] = folder
+		}
+	}
+	for id, place := range found {
+		if place["memory"] == "" {
+			delete(found, id)
+		}
+	}
+	return found, nil
+}
+
+// search walks a hierarchy until all ids were met.
+func search(ctx context.Context, point string, ids []string) (map[string]string, error) {
+	found := make(map[string]string, len(ids))
+	err := filepath.WalkDir(point, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil || !entry.IsDir(): // what cannot be read was removed meanwhile
+			return nil
+		case len(found) == len(ids):
+			return filepath.SkipAll
+		}
+		for _, id := range ids {
+			if found[id] == "" && strings.Contains(entry.Name(), id) {
+				found[id] = path
+			}
+		}
+		return nil
+	})
+	return found, err
+}
+
+// limits are the tightest on the way from a container's group to the root.
+func (g groups) limits(at place) (limits Limits, err error) {
+	limits.CPU, err = tightest(g.points["cpu"], at["cpu"], g.cpu)
+	if err == nil {
+		limits.Memory, err = tightest(g.points["memory"], at["memory"], g.memory)
+	}
+	return limits, err
+}
+
+// tightest asks each folder from a group up to the root for its limit.
+func tightest[T int64 | float64](root, folder string, limit func(string) (*T, error)) (*T, error) {
+	var least *T
+	for ; ; folder = filepath.Dir(folder) {
+		here, err := limit(folder)
+		if err != nil {
+			return nil, err
+		}
+		if here != nil && (least == nil || *here < *least) {
+			least = here
+		}
+		if folder == root {
+			return least, nil
+		}
+	}
+}
+
+func read(folder, file string) (string, error) {
+	text, err := os.ReadFile(filepath.Join(folder, file))
+	return strings.TrimSpace(string(text)), err
+}
+
+func readNumber(folder, file string) (int64, error) {
+	text, err := read(folder, file)
+	if err != nil {
+		return 0, err
+	}
+	number, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return 0, unreadable(folder, file, text)
+	}
+	return number, nil
+}
+
+// readFlat reads a file of `key number` lines; what is not there is nil.
+func readFlat(folder, file string) (map[string]*int64, error) {
+	text, err := read(folder, file)
+	if err != nil {
+		return nil, err
+	}
+	numbers := map[string]*int64{}
+	for line := range strings.Lines(text) {
+		key, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if number, err := strconv.ParseInt(value, 10, 64); err == nil {
+			numbers[key] = &number
+		}
+	}
+	return numbers, nil
+}
+
+func unreadable(folder, file, text string) error {
+	return errors.New(filepath.Join(folder, file) + " holds " + strconv.Quote(text) + ", which is no number")
+}
+
+// scaled is a number in a larger unit; nil stays nil.
+func scaled(number *int64, by float64) *float64 {
+	if number == nil {
+		return nil
+	}
+	value := float64(*number) / by
+	return &value
+}

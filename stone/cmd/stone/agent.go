@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"loadstone.dev/stone/agent"
+)
+
+const agentHelp = `usage: stone agent [--listen HOST:PORT] [--proc DIR] [--cgroup DIR]
+
+Tells, until SIGTERM or SIGINT, what this node's kernel holds containers to and what they have used. Loadstone runs one
+on every worker whose control groups it cannot read itself. It answers only to who knows a container's whole id:
+
+  GET  /containers/ID,ID   effective CPU, memory and cores, and counters, as JSON
+  POST /peaks/ID,ID        begins a new memory peak of each, where the kernel and the mount let it
+  GET  /healthz            whether it lives
+
+  --listen HOST:PORT   where; without a host, on the loopback interface  (127.0.0.1:9620)
+  --proc DIR           the host's /proc  (/proc)
+  --cgroup DIR         where the host's control groups are mounted; all that --proc says is mounted, where left out
+
+Examples:
+  stone agent
+  docker run --volume /proc:/host/proc:ro --volume /sys/fs/cgroup:/host/sys/fs/cgroup:ro --publish 9620:9620 STONE_IMAGE \
+    agent --listen 0.0.0.0:9620 --proc /host/proc --cgroup /host/sys/fs/cgroup
+
+Exit codes: 0 stopped as asked, 1 unexpected, 2 bad input, 3 the host's /proc or control groups cannot be read.
+`
+
+func init() {
+	verbs["agent"] = verb{"tell what containers of this node are held to and have used", runAgent}
+}
+
+func runAgent(args []string) int {
+	flags := flag.NewFlagSet("agent", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	address := flags.String("listen", "127.0.0.1:9620", "")
+	proc := flags.String("proc", "/proc", "")
+	cgroup := flags.String("cgroup", "", "")
+	switch err := flags.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		fmt.Print(agentHelp)
+		return 0
+	case err != nil:
+		return agentFailed(2, fmt.Errorf("%w; see 'stone agent --help'", err))
+	case flags.NArg() > 0:
+		return agentFailed(2, fmt.Errorf("unexpected argument %q; see 'stone agent --help'", flags.Arg(0)))
+	}
+	host, err := agent.Open(*proc, *cgroup)
+	if err != nil {
+		return agentFailed(3, err)
+	}
+	name, port, err := net.SplitHostPort(*address)
+	if err != nil {
+		return agentFailed(2, fmt.Errorf("--listen %q is not HOST:PORT", *address))
+	}
+	if name == "" {
+		name = "127.0.0.1"
+	}
+	listener, err := net.Listen("tcp", net.JoinHostPort(name, port))
+	if err != nil {
+		return agentFailed(2, err)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	fmt.Printf("listening on %s\n", listener.Addr())
+	if err := agent.Serve(ctx, listener, host); err != nil {
+		return agentFailed(1, err)
+	}
+	return 0
+}
+
+func agentFailed(code int, err error) int {
+	fmt.Fprintln(os.Stderr, "stone agent:", err)
+	return code
+}
