@@ -89,6 +89,8 @@ class Found(Model):
     healthy: bool
     why: str = ""
     """Why it is not healthy, with the orchestrator's own events."""
+    hopeless: bool = False
+    """Waiting will not make it healthy: no node may take it, its image is nowhere."""
     container: str = ""
     """The container's full id, once there is one."""
     image: str = ""

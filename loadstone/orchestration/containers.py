@@ -118,7 +118,7 @@ class Containers(Orchestrator):
         started = time.monotonic()
         while waiting := self._not_ready(wanted):
             for replica, found in waiting:
-                if time.monotonic() - started > replica.readiness.within:
+                if (found is not None and found.hopeless) or time.monotonic() - started > replica.readiness.within:
                     raise DeploymentError(self._complaint(replica, found))
             time.sleep(_POLL_S)
         if not stores_only:
@@ -131,6 +131,8 @@ class Containers(Orchestrator):
 
     def _complaint(self, replica: Replica, found: Found | None) -> str:
         message = f"{replica.name} was not ready within {replica.readiness.within:g} s"
+        if found is not None and found.hopeless:
+            message = f"{replica.name} cannot be started"
         lost = "".join(f"\n  {sentence}" for sentence in self._lost())
         if found is None:
             return f"{message}: {self.name} made no container for it{lost}"
