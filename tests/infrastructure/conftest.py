@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from loadstone.infrastructure.cgroup import Cgroups
+from tests.infrastructure.image_files import STATIC, elf_file
 
 Join = Callable[..., subprocess.Popen[bytes]]
 
@@ -49,3 +50,15 @@ def tree(root: Path, files: dict[str, str]) -> None:
     for name, text in files.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)
+
+
+@pytest.fixture
+def stone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A static program that stands for the ``stone`` binary, and a cache of its own."""
+    binary = tmp_path / "bin" / "stone"
+    binary.parent.mkdir()
+    binary.write_bytes(elf_file(STATIC, after=b"first"))
+    binary.chmod(0o700)
+    monkeypatch.setenv("LOADSTONE_STONE", str(binary))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return binary

@@ -96,16 +96,16 @@ class Registry:
         except requests.RequestException as error:
             remedy = "see that it runs; write http:// before its name if it has no TLS"
             raise PreflightError(f"the registry {self.host} cannot be reached: {error}", remedy) from None
+        if answer.status_code in expected:
+            return answer
         if answer.status_code in (401, 403):
-            message = f"the registry {self.host} lets nobody push {path.partition('/blobs')[0]} who is not signed in"
+            message = f"the registry {self.host} takes no images under {self.prefix} from you: {_said(answer)}"
             raise PreflightError(message, f"docker login {self.host}")
-        if answer.status_code not in expected:
-            raise PreflightError(f"the registry {self.host} refused: {method} {path}: {_said(answer)}")
-        return answer
+        raise PreflightError(f"the registry {self.host} failed: {method} {path}: {_said(answer)}")
 
 
 def _said(answer: requests.Response) -> str:
-    return f"{answer.status_code} {answer.text.strip()[:300]}"
+    return f"{answer.status_code} {answer.text.strip()[:300]}".strip()
 
 
 def _digest(manifest: bytes) -> str:
