@@ -1,0 +1,127 @@
+"""Docker engines through the official client and the official command line, with errors that a user can act on."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import requests
+from docker import APIClient
+from docker.errors import APIError, DockerException
+from docker.utils import kwargs_from_env
+
+from loadstone.model.errors import DeploymentError
+
+_ANSWER_S = 60
+"""For one answer of an engine that has much to do; one that is not there refuses at once."""
+_PING_S = 5
+_TLS = ("DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH")
+_KEPT = ("PATH", "HOME", "USER", "LANG", "SSH_AUTH_SOCK", "XDG_RUNTIME_DIR")
+
+
+class Silent(DeploymentError):
+    """An engine does not answer, or cannot now: another may."""
+
+
+@dataclass(frozen=True)
+class Engine:
+    """One Docker engine by its URL (``unix://``, ``tcp://``, ``ssh://``); nothing is asked before it is needed.
+
+    Certificates for ``tcp://`` are found as Docker's own client does it: DOCKER_TLS_VERIFY, DOCKER_CERT_PATH.
+    """
+
+    url: str
+
+    @cached_property
+    def api(self) -> APIClient:
+        """The client; raises DeploymentError where nothing answers."""
+        with told(self.url):
+            return self._client(_ANSWER_S)
+
+    def silence(self) -> str | None:
+        """Why the engine does not answer; None if it does."""
+        try:
+            with told(self.url):
+                client = self._client(_PING_S)  # asks for its version
+                client.close()
+        except DeploymentError as error:
+            return str(error)
+        return None
+
+    def _client(self, timeout: int) -> APIClient:
+        environment = {"DOCKER_HOST": self.url, **self._secrets()}
+        settings = kwargs_from_env(environment=environment)
+        return APIClient(**settings, version="auto", timeout=timeout, use_ssh_client=self.url.startswith("ssh://"))
+
+    def _secrets(self) -> dict[str, str]:
+        names = _TLS if self.url.startswith("tcp://") else ()
+        return {name: os.environ[name] for name in names if name in os.environ}
+
+    def run(self, *command: str, given: str = "", folder: Path | None = None) -> str:
+        """What a command line of Docker's prints, talking to this engine; raises DeploymentError in its words."""
+        kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
+        try:
+            done = subprocess.run(
+                command,
+                input=given,
+                capture_output=True,
+                text=True,
+                check=False,
+                env={**kept, **self._secrets(), "DOCKER_HOST": self.url},
+                cwd=folder,
+            )
+        except FileNotFoundError:
+            raise DeploymentError(f"{command[0]} is not installed") from None
+        if done.returncode != 0:
+            said = (done.stderr.strip() or done.stdout.strip() or f"exit status {done.returncode}").splitlines()
+            raise DeploymentError(f"`{' '.join(command[:3])}` failed: " + "\n  ".join(said[-5:]))
+        return done.stdout
+
+
+@contextmanager
+def told(url: str) -> Iterator[None]:
+    """Turn what goes wrong with an engine into a DeploymentError with the remedy; Silent if it is not its answer."""
+    try:
+        yield
+    except APIError as error:
+        kind = Silent if error.is_server_error() else DeploymentError
+        raise kind(f"Docker at {url}: {error.explanation or error}") from None
+    except (DockerException, requests.RequestException, OSError) as error:
+        raise _unreachable(url, error) from None
+
+
+def _unreachable(url: str, error: Exception) -> Silent:
+    said = f"{error!r} {error}"
+    if "PermissionError" in said or "Permission denied" in said:
+        return Silent(
+            f"no permission to use Docker at {url}",
+            "join its group (sudo usermod -aG docker $USER, then log in again), or run as root",
+        )
+    reason = "the engine does not answer"
+    for word, meaning in _REASONS.items():
+        if word in said:
+            reason = meaning
+    return Silent(
+        f"no Docker engine at {url}: {reason}",
+        "start it (sudo systemctl start docker), or choose another by DOCKER_HOST or `docker context use`",
+    )
+
+
+_REASONS = {
+    "FileNotFoundError": "there is no such socket",
+    "ConnectionRefusedError": "nothing listens there",
+    "Connection refused": "nothing listens there",
+    "timed out": "it does not answer in time",
+    "certificate": "its certificate is not accepted, or it does not accept yours",
+}
+
+
+def command_line() -> str | None:
+    """The path of the ``docker`` command; None where it is not installed."""
+    return shutil.which("docker")

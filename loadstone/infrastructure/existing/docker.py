@@ -1,0 +1,87 @@
+"""The Docker engine that your shell talks to: DOCKER_HOST, DOCKER_CONTEXT, or the context that `docker` uses."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from docker.context import Context
+
+from loadstone.infrastructure.base import Access, Finding, Provision
+from loadstone.infrastructure.cores import parse_cores
+from loadstone.infrastructure.docker_api import Engine, told
+from loadstone.infrastructure.existing.here import LOOPBACK, client
+from loadstone.model.cluster import Cluster, Node
+from loadstone.model.errors import LoadstoneError, PreflightError
+
+_DEFAULT = "unix:///var/run/docker.sock"
+
+
+def preflight(cluster: Cluster) -> list[Finding]:
+    """Whether the engine answers."""
+    try:
+        engine = current()
+        engine.api  # noqa: B018
+        return [Finding("docker", "ok", f"{engine.url}, version {engine.api.version()['Version']}")]
+    except LoadstoneError as error:
+        message, _, remedy = str(error).partition("\n  ")
+        return [Finding("docker", "error", message, remedy)]
+
+
+def provide(cluster: Cluster) -> Provision:
+    """The engine's machine as the only node."""
+    engine = current()
+    with told(engine.url):
+        info = engine.api.info()
+    worker = node(info["Name"], engine, info)
+    access = Access("docker", addresses=(engine.url,), engines={worker.name: engine.url})
+    return Provision((client(shared=worker.here), worker), access)
+
+
+def current() -> Engine:
+    """The engine that `docker` would talk to now; raises PreflightError for a context that cannot be used."""
+    if url := os.environ.get("DOCKER_HOST"):
+        return Engine(url)
+    name = os.environ.get("DOCKER_CONTEXT") or _chosen_context()
+    if name in ("", "default"):
+        return Engine(_DEFAULT)
+    context = Context.load_context(name)
+    if context is None:
+        raise PreflightError(f"there is no Docker context {name!r}", "`docker context ls` lists those there are")
+    if context.TLSConfig is not None:
+        folder = Path(context.tls_path, "docker")
+        raise PreflightError(
+            f"the Docker context {name!r} has certificates, which are not read from there",
+            f"export DOCKER_HOST={context.Host} DOCKER_TLS_VERIFY=1 DOCKER_CERT_PATH={folder}",
+        )
+    return Engine(context.Host)
+
+
+def _chosen_context() -> str:
+    """What `docker context use` wrote."""
+    folder = Path(os.environ.get("DOCKER_CONFIG") or Path.home() / ".docker")
+    try:
+        return str(json.loads((folder / "config.json").read_text()).get("currentContext", ""))
+    except (OSError, ValueError):
+        return ""
+
+
+def node(name: str, engine: Engine, info: dict[str, Any]) -> Node:
+    """The machine of an engine, as a worker; ``info``: what the engine says of itself."""
+    place = urlsplit(engine.url)
+    near = place.scheme == "unix" or place.hostname in (LOOPBACK, "localhost")
+    # A socket may lead into a virtual machine, whose kernel is another.
+    here = near and info["KernelVersion"] == os.uname().release
+    cores = parse_cores(Path("/sys/devices/system/cpu/online").read_text()) if here else tuple(range(info["NCPU"]))
+    return Node(
+        name=name,
+        role="worker",
+        address=LOOPBACK if near else place.hostname or "",
+        cpus=cores,
+        memory=info["MemTotal"],
+        shared=here,
+        here=here,
+    )
