@@ -16,6 +16,7 @@ from kubernetes.client.exceptions import ApiException
 from kubernetes.config.config_exception import ConfigException
 from urllib3.exceptions import HTTPError
 
+from loadstone.infrastructure.base import Access
 from loadstone.model.errors import DeploymentError, PreflightError
 
 OWNER = "loadstone"
@@ -25,6 +26,13 @@ _ANSWER_S = (5.0, 30.0)
 """To connect, and for an answer."""
 _AGAIN_EVERY_S = 0.5
 _OVERLOADED = (429, 500, 502, 503, 504)
+_PATIENCE_S = 5.0
+_ELECTION_S = 60.0
+"""Within which the others agree on who leads when a manager is lost, on a machine that is busy too."""
+
+
+class Unreachable(DeploymentError):
+    """No API server answers, or none that could do its work."""
 
 
 class Refused(DeploymentError):
@@ -98,11 +106,11 @@ class Api:
                 try:
                     return self._ask_one(method, path, query, body, kind)
                 except (HTTPError, OSError, ssl.SSLError) as error:
-                    failed: DeploymentError = self._unreachable(error)
+                    failed = self._unreachable(error)
                 except ApiException as error:
-                    failed = self._refusal(error)
                     if error.status not in _OVERLOADED:
-                        raise failed from None
+                        raise self._refusal(error) from None
+                    failed = Unreachable(f"the Kubernetes API at {self.host} does not work: {_said(error)}")
                 self._current = (self._current + 1) % len(self._clients)
             if time.monotonic() > deadline:
                 raise failed from None
@@ -119,23 +127,43 @@ class Api:
             raise ApiException(http_resp=response)
         return response.data or b""
 
-    def _unreachable(self, error: Exception) -> DeploymentError:
+    def _unreachable(self, error: Exception) -> Unreachable:
         reason = str(error.__cause__ or error).rpartition(": ")[2] or type(error).__name__
-        return DeploymentError(
+        return Unreachable(
             f"the Kubernetes API at {self.host} cannot be reached: {reason}",
             "is the cluster running, and is this its kubeconfig? `kubectl cluster-info` asks the same",
         )
 
     def _refusal(self, error: ApiException) -> Refused:
-        try:
-            said = json.loads(error.body or "")["message"]
-        except (ValueError, KeyError, TypeError):
-            said = (error.body or error.reason or "").strip()[:300]
         if error.status == 401:
             remedy = "log in again, or choose another context: kubectl config get-contexts"
             return Refused(401, f"the Kubernetes API at {self.host} does not accept your credentials", remedy)
         remedy = "ask who runs the cluster for the right to do that" if error.status == 403 else ""
-        return Refused(error.status or 0, f"Kubernetes: {said}", remedy)
+        return Refused(error.status or 0, f"Kubernetes: {_said(error)}", remedy)
+
+
+def connect(access: Access) -> Api:
+    """The API of a cluster that is in use: patient, the more so where another server can take over."""
+    patience_s = _PATIENCE_S if len(access.addresses) == 1 else _ELECTION_S
+    return Api(access.addresses, access.extra.get("context"), direct=bool(access.cluster), patience_s=patience_s)
+
+
+def not_ready(node: dict[str, Any] | None) -> str:
+    """Why a node of the API's list cannot run anything; empty if it can."""
+    if node is None:
+        return "it has not joined"
+    ready = next((one for one in node["status"].get("conditions", []) if one["type"] == "Ready"), None)
+    if ready is None or ready["status"] == "True":
+        return "" if ready else "its kubelet has not said how it is"
+    return str(ready["message"])
+
+
+def _said(error: ApiException) -> str:
+    """The API's own words."""
+    try:
+        return str(json.loads(error.body or "")["message"])
+    except (ValueError, KeyError, TypeError):
+        return str(error.body or error.reason or "").strip()[:300]
 
 
 def path_of(manifest: dict[str, Any]) -> str:

@@ -12,7 +12,7 @@ import yaml
 
 from loadstone.infrastructure import builds
 from loadstone.infrastructure.base import Access, Finding, Say
-from loadstone.infrastructure.kubernetes_api import Api
+from loadstone.infrastructure.kubernetes_api import Api, not_ready
 from loadstone.infrastructure.namespaces.commands import missing, run
 from loadstone.infrastructure.namespaces.host import Host
 from loadstone.infrastructure.namespaces.kubernetes import managers as manager_side
@@ -119,18 +119,8 @@ def _why_no_nodes(api: Api, workers: list[Host]) -> str:
         nodes = {node["metadata"]["name"]: node for node in api.items("/api/v1/nodes")}
     except DeploymentError as error:
         return str(error)
-    states = {host.name: _condition(nodes.get(host.name)) for host in workers}
+    states = {host.name: not_ready(nodes.get(host.name)) for host in workers}
     return "; ".join(f"{name}: {why}" for name, why in states.items() if why)
-
-
-def _condition(node: dict[str, dict[str, list[dict[str, str]]]] | None) -> str:
-    """Why a node is not ready; empty if it is."""
-    if node is None:
-        return "its kubelet has not joined"
-    ready = next((one for one in node["status"]["conditions"] if one["type"] == "Ready"), None)
-    if ready is None or ready["status"] == "True":
-        return "" if ready else "its kubelet has not said how it is"
-    return ready["message"]
 
 
 def _why_no_names(host: Host) -> str:

@@ -1,0 +1,167 @@
+"""Replicas as pods of Kubernetes, all of a deployment in a namespace of its own."""
+
+from __future__ import annotations
+
+import time
+from functools import cached_property
+from pathlib import Path
+
+from loadstone.infrastructure.base import Access, Finding
+from loadstone.infrastructure.kubernetes_api import Api, Refused, Unreachable, connect, not_ready
+from loadstone.model.deployment import Deployment, Found
+from loadstone.model.errors import DeploymentError
+from loadstone.orchestration import kubernetes_manifests as manifests
+from loadstone.orchestration import kubernetes_pods as pods
+from loadstone.orchestration.containers import LABEL, Containers
+from loadstone.orchestration.kubernetes_manifests import Manifest
+
+_GONE_WITHIN_S = 180.0
+_LOOK_EVERY_S = 0.25
+
+
+class Kubernetes(Containers):
+    """Deployments and StatefulSets; neighbours are found by the DNS names of headless Services."""
+
+    name = "kubernetes"
+    software = "kubernetes"
+    managed = True
+
+    def __init__(self, deployment: Deployment, folder: Path, access: Access | None = None) -> None:
+        super().__init__(deployment, folder, access)
+        self._pods: dict[str, str] = {}
+
+    # What is deployed
+
+    def preflight(self) -> list[Finding]:
+        wrong = [Finding("kubernetes", "error", sentence) for sentence in manifests.objections(self.deployment)]
+        return [*super().preflight(), *wrong]
+
+    def render(self) -> dict[str, str]:
+        return manifests.files(self.deployment, self._pull)
+
+    @property
+    def _pull(self) -> str:
+        """Images that are loaded into engines are never fetched: that one is missing is then told as it is."""
+        return "Never" if self.access is not None and not self.access.registry else "IfNotPresent"
+
+    @property
+    def _namespace(self) -> str:
+        return manifests.namespace_of(self.deployment.name)
+
+    @property
+    def _objects(self) -> str:
+        return f"/api/v1/namespaces/{self._namespace}"
+
+    @cached_property
+    def _api(self) -> Api:
+        return connect(self.cluster)
+
+    # Doing it
+
+    def _create(self, services: list[str]) -> None:
+        _refuse_foreign(self._api, self._namespace)
+        self._api.apply(manifests.namespace_manifest(self.deployment))
+        for service in services:
+            for manifest in manifests.service_manifests(self.deployment, service, self._pull):
+                self._api.apply(manifest)
+
+    def scale(self, service: str, replicas: int) -> None:
+        one = self.deployment.of(service)[0]
+        for manifest in manifests.published(self.deployment, one, replicas):
+            self._api.apply(manifest)
+        kind = "deployments" if one.software is None else "statefulsets"
+        path = f"/apis/apps/v1/namespaces/{self._namespace}/{kind}/{service}/scale"
+        self._api.merge(path, {"spec": {"replicas": replicas}})
+
+    @classmethod
+    def _delete(cls, access: Access, name: str) -> None:
+        try:
+            _delete_namespace(connect(access), manifests.namespace_of(name))
+        except Unreachable:
+            if not access.cluster:  # one of ours that does not answer any more goes as a whole
+                raise
+
+    # Asking about it
+
+    def _find(self) -> list[Found]:
+        listed = self._api.items(f"{self._objects}/pods", labelSelector=LABEL)
+        self._pods = pods.names(listed)
+        return pods.replicas(listed, self._warnings(listed), self._published(), self.deployment)
+
+    def _warnings(self, listed: list[Manifest]) -> list[Manifest]:
+        """Events, which only matter where something is not as it should be."""
+        if len(listed) == len(self.deployment.replicas) and all(map(pods.is_ready, listed)):
+            return []
+        return self._api.items(f"{self._objects}/events", fieldSelector="type=Warning")
+
+    def _published(self) -> dict[str, dict[int, int]]:
+        """By service or replica, the port on nodes by container port."""
+        return {
+            service["metadata"]["labels"][manifests.PUBLISHED_LABEL]: {
+                port["port"]: port["nodePort"] for port in service["spec"]["ports"]
+            }
+            for service in self._api.items(f"{self._objects}/services", labelSelector=manifests.PUBLISHED_LABEL)
+        }
+
+    def _log(self, found: Found, lines: int) -> str:
+        if found.name not in self._pods:
+            return ""
+        try:
+            return self._api.text(f"{self._objects}/pods/{self._pods[found.name]}/log", tailLines=str(lines))
+        except DeploymentError:  # it has not begun, or its node does not answer
+            return ""
+
+    def _lost(self) -> list[str]:
+        listed = {node["metadata"]["name"]: node for node in self._api.items("/api/v1/nodes")}
+        workers = [node.name for node in self.deployment.nodes if node.role == "worker"]
+        return [f"node {name} is down: {why}" for name in workers if (why := not_ready(listed.get(name)))]
+
+    def versions(self) -> dict[str, str]:
+        found = {"kubernetes": str(self._api.get("/version")["gitVersion"]).removeprefix("v")}
+        for node in self._api.items("/api/v1/nodes"):
+            engine, _, version = node["status"]["nodeInfo"]["containerRuntimeVersion"].partition("://")
+            found[engine] = version
+        return found
+
+
+def _refuse_foreign(api: Api, namespace: str) -> None:
+    """Raise DeploymentError for a namespace that somebody else made: it would be deleted in the end."""
+    there = _namespace(api, namespace)
+    if there is not None and there["metadata"].get("labels", {}).get(LABEL) != namespace:
+        raise DeploymentError(
+            f"the cluster has a namespace {namespace!r} that Loadstone did not make", "give the study another name"
+        )
+
+
+def _namespace(api: Api, namespace: str) -> Manifest | None:
+    try:
+        found: Manifest = api.get(f"/api/v1/namespaces/{namespace}")
+        return found
+    except Refused as error:
+        if error.status != 404:
+            raise
+        return None
+
+
+def _delete_namespace(api: Api, namespace: str) -> None:
+    """Delete a namespace with all that is in it, and wait until it is gone; one that is not ours stays."""
+    there = _namespace(api, namespace)
+    if there is None or there["metadata"].get("labels", {}).get(LABEL) != namespace:
+        return
+    api.delete(f"/api/v1/namespaces/{namespace}")
+    deadline = time.monotonic() + _GONE_WITHIN_S
+    while (there := _namespace(api, namespace)) is not None:
+        _forget_unreachable(api, namespace)
+        if time.monotonic() > deadline:
+            conditions = there["status"].get("conditions", [])
+            why = "; ".join(one["message"] for one in conditions if one["status"] == "True")
+            raise DeploymentError(f"namespace {namespace} is not gone within {_GONE_WITHIN_S:g} s: {why}")
+        time.sleep(_LOOK_EVERY_S)
+
+
+def _forget_unreachable(api: Api, namespace: str) -> None:
+    """Pods on nodes that are down never end by themselves: nobody is left there who could say so."""
+    down = {node["metadata"]["name"] for node in api.items("/api/v1/nodes") if not_ready(node)}
+    for pod in api.items(f"/api/v1/namespaces/{namespace}/pods") if down else []:
+        if pod["spec"].get("nodeName") in down:
+            api.delete(f"/api/v1/namespaces/{namespace}/pods/{pod['metadata']['name']}", gracePeriodSeconds="0")

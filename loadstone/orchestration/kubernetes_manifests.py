@@ -1,0 +1,315 @@
+"""The objects of a deployment on Kubernetes, as a person would write them: one file a service. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import yaml
+
+from loadstone.model.deployment import Deployment, Replica
+from loadstone.model.units import format_memory
+from loadstone.orchestration import discovery
+from loadstone.orchestration.containers import LABEL, SERVICE_LABEL
+
+Manifest = dict[str, Any]
+
+PUBLISHED_LABEL = "loadstone.published"
+"""On a Service that opens ports on nodes: the service, or the one replica, that they lead to."""
+_POD_LABEL = "statefulset.kubernetes.io/pod-name"
+_HOST_LABEL = "kubernetes.io/hostname"
+_LONGEST_NAME = 63
+_LONGEST_SERVICE = _LONGEST_NAME - len("-999-published")
+_GRACE_S = 5
+_HASH = 6
+
+
+class _Line(dict[str, Any]):
+    """A mapping that is written on one line."""
+
+
+def namespace_of(name: str) -> str:
+    """A deployment's name made fit for a namespace and for labels: as it is, or with a hash of what it was."""
+    fit = re.sub(r"[^a-z0-9-]+", "-", name.lower()).strip("-")
+    if fit == name and len(fit) <= _LONGEST_NAME:
+        return fit
+    digest = hashlib.sha256(name.encode()).hexdigest()[:_HASH]
+    return f"{fit[: _LONGEST_NAME - _HASH - 1].strip('-')}-{digest}".lstrip("-")
+
+
+def objections(deployment: Deployment) -> list[str]:
+    """What of a deployment Kubernetes cannot express, as sentences."""
+    wrong = []
+    for service, (replica, *_) in deployment.services().items():
+        if not re.fullmatch(rf"[a-z]([a-z0-9-]{{0,{_LONGEST_SERVICE - 2}}}[a-z0-9])?", service):
+            wrong.append(
+                f"service {service!r}: Kubernetes wants lower-case letters, digits and '-', a letter first,"
+                f" no '-' last, at most {_LONGEST_SERVICE}"
+            )
+        if (cpu := replica.resources.cpu) is not None and not math.isclose(cpu * 1000, round(cpu * 1000)):
+            wrong.append(f"service {service!r}: cpu {cpu:g}: Kubernetes counts in thousandths of a core")
+    return wrong
+
+
+def files(deployment: Deployment, pull: str) -> dict[str, str]:
+    """The files by name, that of the namespace first."""
+    namespace = {"namespace.yaml": [namespace_manifest(deployment)]}
+    services = {f"services/{name}.yaml": service_manifests(deployment, name, pull) for name in deployment.services()}
+    return {name: _dump(manifests) for name, manifests in (namespace | services).items()}
+
+
+def namespace_manifest(deployment: Deployment) -> Manifest:
+    """The namespace that holds everything else."""
+    name = namespace_of(deployment.name)
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": {LABEL: name}}}
+
+
+def service_manifests(deployment: Deployment, service: str, pull: str) -> list[Manifest]:
+    """Everything of one service. ``pull``: when nodes fetch images (``Never``, ``IfNotPresent``)."""
+    replicas = deployment.of(service)
+    manifests = [_configs(deployment, replicas[0])] if replicas[0].configs else []
+    manifests.append(_workload(deployment, replicas, pull))
+    if replicas[0].ports:
+        manifests.append(_headless(deployment, replicas[0]))
+    return manifests + published(deployment, replicas[0], len(replicas))
+
+
+def published(deployment: Deployment, replica: Replica, count: int) -> list[Manifest]:
+    """What opens ports on nodes: of the entry for all replicas alike, of a store for each."""
+    if replica.software is not None:
+        return [
+            _node_port(
+                deployment,
+                replica,
+                f"{replica.service}-{number + 1}",
+                replica.ports,
+                {_POD_LABEL: f"{replica.service}-{number}"},
+            )
+            for number in range(count)
+        ]
+    if replica.service == deployment.entry_service:
+        port = {deployment.entry_port: replica.ports[deployment.entry_port]}
+        return [_node_port(deployment, replica, replica.service, port, {})]
+    return []
+
+
+def _meta(deployment: Deployment, name: str, service: str, **labels: str) -> dict[str, Any]:
+    namespace = namespace_of(deployment.name)
+    return {"name": name, "namespace": namespace, "labels": {**_labels(deployment, service), **labels}}
+
+
+def _labels(deployment: Deployment, service: str) -> dict[str, str]:
+    return {LABEL: namespace_of(deployment.name), SERVICE_LABEL: service}
+
+
+def _workload(deployment: Deployment, replicas: list[Replica], pull: str) -> Manifest:
+    """A StatefulSet for a store, whose replicas are not alike; a Deployment for the rest."""
+    replica = replicas[0]
+    own: dict[str, Any] = {"strategy": {"type": "Recreate"}}  # never more replicas than wanted, not even for a moment
+    if replica.software is not None:
+        own = {"serviceName": replica.service, "podManagementPolicy": "Parallel"}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment" if replica.software is None else "StatefulSet",
+        "metadata": _meta(deployment, replica.service, replica.service),
+        "spec": {
+            "replicas": len(replicas),
+            "selector": {"matchLabels": _Line({SERVICE_LABEL: replica.service})},
+            **own,
+            "template": {
+                "metadata": {"labels": _labels(deployment, replica.service)},
+                "spec": _pod(deployment, replica, pull),
+            },
+        },
+    }
+
+
+def _pod(deployment: Deployment, replica: Replica, pull: str) -> dict[str, Any]:
+    pod: dict[str, Any] = {}
+    if nodes := deployment.allowed.get(replica.service):
+        expression = _Line(key=_HOST_LABEL, operator="In", values=list(nodes))
+        terms = {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}
+        pod["affinity"] = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
+    # The scheduler evens out what pods request, which is nothing here: their number has to do.
+    pod["topologySpreadConstraints"] = [
+        {
+            "topologyKey": _HOST_LABEL,
+            "maxSkew": 1,
+            "whenUnsatisfiable": "ScheduleAnyway",
+            "labelSelector": {"matchLabels": _Line({LABEL: namespace_of(deployment.name)})},
+        }
+    ]
+    pod |= {
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+        "restartPolicy": "Always",
+        "terminationGracePeriodSeconds": _GRACE_S,
+        "containers": [_container(deployment, replica, pull)],
+    }
+    if volumes := _volumes(replica):
+        pod["volumes"] = volumes
+    return pod
+
+
+def _container(deployment: Deployment, replica: Replica, pull: str) -> dict[str, Any]:
+    what = "stone" if replica.stone is not None else replica.software or replica.image or ""
+    container: dict[str, Any] = {
+        "name": replica.service,
+        "image": deployment.images[what],
+        "imagePullPolicy": pull,
+        "command": _literal(replica.entrypoint),
+        "args": _literal(_arguments(deployment, replica)),
+        "env": [
+            _Line(name=name, value=_literal([value])[0]) for name, value in _environment(deployment, replica).items()
+        ],
+        "ports": [_Line(name=_port_name(name, port), containerPort=port) for name, port in replica.ports.items()],
+        "resources": _resources(replica),
+        "readinessProbe": _probe(replica),
+        "volumeMounts": _mounts(replica),
+    }
+    return {key: value for key, value in container.items() if value}
+
+
+def _literal(words: Iterable[str]) -> list[str]:
+    """Kubernetes replaces ``$(NAME)``; a second dollar sign keeps it."""
+    return [word.replace("$(", "$$(") for word in words]
+
+
+def _arguments(deployment: Deployment, replica: Replica) -> list[str]:
+    if replica.stone is not None:
+        return ["serve", replica.stone]
+    if replica.software is not None:
+        return deployment.software[replica.software].container.command
+    return list(replica.command)
+
+
+def _environment(deployment: Deployment, replica: Replica) -> dict[str, str]:
+    if replica.stone is not None:
+        return discovery.environment(deployment, replica)
+    if replica.software is not None:
+        return deployment.software[replica.software].container.environment
+    return replica.environment
+
+
+def _resources(replica: Replica) -> dict[str, Any]:
+    """Limits as wanted; nothing is reserved, which would otherwise be as much as the limits."""
+    limits = _Line()
+    if replica.resources.cpu is not None:
+        thousandths = round(replica.resources.cpu * 1000)
+        limits["cpu"] = f"{thousandths}m" if thousandths % 1000 else thousandths // 1000
+    if replica.resources.memory is not None:
+        limits["memory"] = _memory(replica.resources.memory)
+    return {"requests": _Line(cpu=0, memory=0), **({"limits": limits} if limits else {})}
+
+
+def _memory(size: int) -> str:
+    """``128Mi``: Kubernetes leaves the B away; plain bytes where no unit fits."""
+    text = format_memory(size)
+    return text.removesuffix("B") if text.endswith("iB") and "." not in text else str(size)
+
+
+def _probe(replica: Replica) -> dict[str, Any] | None:
+    """Often asked, so that readiness is noticed soon; patient, so that a busy replica is not taken out of service."""
+    if not replica.ports:
+        return None
+    port = replica.ports[replica.readiness.port or replica.main_port]
+    if replica.readiness.http is not None:
+        asked = {"httpGet": _Line(path=replica.readiness.http, port=port)}
+    else:
+        asked = {"tcpSocket": _Line(port=port)}
+    return {**asked, "periodSeconds": 1, "timeoutSeconds": 5, "failureThreshold": 10}
+
+
+def _keys(replica: Replica) -> dict[str, str]:
+    """The key of each configuration file in the ConfigMap, by path."""
+    return {
+        path: f"{number}-{re.sub(r'[^A-Za-z0-9._-]', '-', path.rpartition('/')[2])}"
+        for number, path in enumerate(replica.configs, start=1)
+    }
+
+
+def _configs(deployment: Deployment, replica: Replica) -> Manifest:
+    data = {key: replica.configs[path] for path, key in _keys(replica).items()}
+    meta = _meta(deployment, replica.service, replica.service)
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": data}
+
+
+def _mounts(replica: Replica) -> list[_Line]:
+    return [
+        *(_Line(name="configs", mountPath=path, subPath=key, readOnly=True) for path, key in _keys(replica).items()),
+        *(_Line(name=f"data-{n}", mountPath=path) for n, path in enumerate(replica.volumes, start=1)),
+    ]
+
+
+def _volumes(replica: Replica) -> list[_Line]:
+    configs = [_Line(name="configs", configMap={"name": replica.service})] if replica.configs else []
+    return configs + [_Line(name=f"data-{n}", emptyDir={}) for n in range(1, len(replica.volumes) + 1)]
+
+
+def _headless(deployment: Deployment, replica: Replica) -> Manifest:
+    """The service's name in DNS: the addresses of all replicas that are ready."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": _meta(deployment, replica.service, replica.service),
+        "spec": {
+            "clusterIP": "None",
+            "selector": {SERVICE_LABEL: replica.service},
+            "ports": [_Line(name=_port_name(name, port), port=port) for name, port in replica.ports.items()],
+        },
+    }
+
+
+def _node_port(
+    deployment: Deployment, replica: Replica, name: str, ports: dict[str, int], more: dict[str, str]
+) -> Manifest:
+    """Ports, chosen by the cluster, of the nodes where the replicas are."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": _meta(deployment, f"{name}-published", replica.service, **{PUBLISHED_LABEL: name}),
+        "spec": {
+            "type": "NodePort",
+            "externalTrafficPolicy": "Local",
+            "selector": {SERVICE_LABEL: replica.service, **more},
+            "ports": [_Line(name=_port_name(name, port), port=port) for name, port in ports.items()],
+        },
+    }
+
+
+def _port_name(name: str, port: int) -> str:
+    """Fifteen lower-case letters, digits and '-' with a letter at least (RFC 6335), else the number says it."""
+    fits = re.fullmatch(r"(?=.*[a-z])[a-z0-9](-?[a-z0-9]){0,14}", name) is not None and len(name) <= 15
+    return name if fits else f"port-{port}"
+
+
+class _Dumper(yaml.SafeDumper):
+    """As a person would write it: short lists and settings on one line, texts of several lines as such, no anchors."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def _text(dumper: _Dumper, text: str) -> yaml.Node:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+
+
+def _list(dumper: _Dumper, values: list[Any]) -> yaml.Node:
+    plain = all(not isinstance(value, dict | list) for value in values)
+    return dumper.represent_sequence("tag:yaml.org,2002:seq", values, flow_style=plain)
+
+
+def _line(dumper: _Dumper, values: _Line) -> yaml.Node:
+    return dumper.represent_mapping("tag:yaml.org,2002:map", values, flow_style=True)
+
+
+_Dumper.add_representer(str, _text)
+_Dumper.add_representer(list, _list)
+_Dumper.add_representer(_Line, _line)
+
+
+def _dump(manifests: list[Manifest]) -> str:
+    return str(yaml.dump_all(manifests, Dumper=_Dumper, sort_keys=False, width=110, explicit_start=len(manifests) > 1))
