@@ -12,11 +12,12 @@ import psutil
 
 from loadstone.infrastructure.cgroup import CgroupError, Cgroups, Limits, Usage
 from loadstone.infrastructure.cgroup.base import PERIOD_US
-from loadstone.infrastructure.cores import format_cores, parse_cores
+from loadstone.infrastructure.cores import format_cores
 from loadstone.model.deployment import AuditRow, Deployment, Found, Replica
 from loadstone.model.units import format_memory
 from loadstone.orchestration import running
 from loadstone.orchestration.commands import Command
+from loadstone.orchestration.reading import Reading, allowed_cores
 
 _PAGE = 4096
 
@@ -38,33 +39,26 @@ def audit_process(
         return [row(what="process", wanted="running", effective="not running")]
     try:
         limits = groups.effective(identity.pid)
-        cores = _allowed_cores(identity.pid)
+        cores = allowed_cores(identity.pid)
     except (CgroupError, OSError):  # it ended while we looked
         return [row(what="process", wanted="running", effective="not running")]
     rows = limit_rows(replica, replica.node, command.limits, replace(limits, cores=cores), waived)
     return [*rows, row(what="node", wanted=replica.node, effective=_node(deployment, replica.node, cores))]
 
 
-def audit_container(found: Found, replica: Replica, deployment: Deployment, groups: Cgroups) -> list[AuditRow]:
-    """Rows of a replica in a container of this kernel: CPU, memory, cores, node and image."""
+def audit_container(found: Found, replica: Replica, deployment: Deployment, reading: Reading) -> list[AuditRow]:
+    """Rows of a replica in a container: CPU, memory, cores and node. What nobody could read is a mismatch."""
     row = partial(AuditRow, replica=replica.name, node=found.node or "none")
-    group = groups.container(found.container) if found.container else None
-    pids = groups.processes(group) if group is not None else set()
-    if not pids:
-        return [row(what="container", wanted="running", effective=found.why or found.state or "not running")]
+    if reading.limits is None:
+        why = "; ".join(filter(None, (found.why, reading.why))) or "it cannot be read"
+        return [row(what="container", wanted="running", effective=why)]
     node = next((node for node in deployment.nodes if node.name == found.node), None)
-    cores = node.cpus if node is not None else ()
-    try:
-        pid = min(pids)
-        effective = replace(groups.effective(pid), cores=_allowed_cores(pid))
-    except (CgroupError, OSError):  # it ended while we looked
-        return [row(what="container", wanted="running", effective="not running")]
-    wanted = Limits(replica.resources.cpu, replica.resources.memory, cores)
+    wanted = Limits(replica.resources.cpu, replica.resources.memory, node.cpus if node is not None else ())
     allowed = deployment.allowed.get(replica.service) or [
         node.name for node in deployment.nodes if node.role == "worker"
     ]
     on = found.node if found.node in allowed else " or ".join(allowed)
-    return [*limit_rows(replica, found.node, wanted, effective), row(what="node", wanted=on, effective=found.node)]
+    return [*limit_rows(replica, found.node, wanted, reading.limits), row(what="node", wanted=on, effective=found.node)]
 
 
 def limit_rows(replica: Replica, node: str, wanted: Limits, effective: Limits, waived: str = "") -> list[AuditRow]:
@@ -87,12 +81,6 @@ def _cpu(limit: float | None) -> str:
 
 def _memory(limit: int | None) -> str:
     return "unlimited" if limit is None else format_memory(limit)
-
-
-def _allowed_cores(pid: int) -> tuple[int, ...]:
-    """Where the scheduler may run it: its cpuset and its affinity together (proc(5), Cpus_allowed_list)."""
-    match = re.search(r"^Cpus_allowed_list:\s*(\S*)", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)
-    return parse_cores(match.group(1)) if match else ()
 
 
 def _node(deployment: Deployment, wanted: str, cores: tuple[int, ...]) -> str:

@@ -12,13 +12,15 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import ClassVar
 
-from loadstone.infrastructure import cgroup, images, journal
+from loadstone.infrastructure import images, journal
 from loadstone.infrastructure.base import Access, Finding
 from loadstone.infrastructure.cgroup import Usage
 from loadstone.model.deployment import AuditRow, Deployment, Found, Replica
 from loadstone.model.errors import DeploymentError
+from loadstone.orchestration import agent
 from loadstone.orchestration.auditing import audit_container
 from loadstone.orchestration.base import Orchestrator
+from loadstone.orchestration.reading import Agents, Everywhere, Here, Reader
 
 LABEL = "loadstone.deployment"
 SERVICE_LABEL = "loadstone.service"
@@ -26,6 +28,7 @@ SERVICE_LABEL = "loadstone.service"
 _POLL_S = 0.25
 _LAST_LINES = 15
 _ANSWER_S = 5.0
+_AGENTS_WITHIN_S = 60.0
 
 
 class Containers(Orchestrator):
@@ -76,7 +79,8 @@ class Containers(Orchestrator):
             references = {what: images.reference(what, access) for what in deployment.images}
             deployment = deployment.model_copy(update={"images": references})
         super().__init__(deployment, folder, access)
-        self._groups = cgroup.find()
+        self._agents = Agents(lambda: agent.addresses(self.deployment))
+        self._reader: Reader = Everywhere(deployment.nodes, Here(), self._agents)
         self._born: dict[str, str] = {}
         self._image_ids: dict[str, str] = {}
 
@@ -123,6 +127,7 @@ class Containers(Orchestrator):
             time.sleep(_POLL_S)
         if not stores_only:
             self._wait_for_entry(started)
+            self._wait_for_agents()
         self._born |= {found.name: found.container for found in self._find()}
 
     def _not_ready(self, wanted: Iterable[Replica]) -> list[tuple[Replica, Found | None]]:
@@ -155,6 +160,17 @@ class Containers(Orchestrator):
                 raise DeploymentError(f"{entry.service} is ready, but cannot be reached: {reason}")
             time.sleep(_POLL_S)
 
+    def _wait_for_agents(self) -> None:
+        """The agents of nodes that are elsewhere answer: without them nobody can say which limits are in force."""
+        started = time.monotonic()
+        while silent := self._agents.silent(node.name for node in self.deployment.elsewhere()):
+            if time.monotonic() - started > _AGENTS_WITHIN_S:
+                raise DeploymentError(
+                    "limits cannot be read back:" + "".join(f"\n  {why}" for why in silent.values()),
+                    f"let this machine reach port {agent.PORT} of every worker",
+                )
+            time.sleep(_POLL_S)
+
     def addresses(self, service: str, port: str) -> list[str]:
         found = [one.addresses[port] for one in self._find() if one.service == service and port in one.addresses]
         return list(dict.fromkeys(found))
@@ -166,23 +182,23 @@ class Containers(Orchestrator):
         replicas = {replica.name: replica for replica in self.deployment.replicas}
         rows = []
         seen = {found.name: found for found in self._find()}
+        readings = self._reader.read(list(seen.values()))
         for name, replica in replicas.items():
             if (found := seen.get(name)) is None:
                 rows.append(AuditRow(replica=name, node="none", what="container", wanted="running", effective="none"))
                 continue
-            rows += audit_container(found, replica, self.deployment, self._groups)
+            rows += audit_container(found, replica, self.deployment, readings[name])
             wanted = self._image_ids.get(replica.software or replica.image or "stone", found.image)
             if found.image:
                 rows.append(AuditRow(replica=name, node=found.node, what="image", wanted=wanted, effective=found.image))
         return rows
 
     def usage(self) -> dict[str, Usage]:
-        groups = {one.name: self._groups.container(one.container) for one in self._find() if one.container}
-        return {name: self._groups.usage(group) for name, group in groups.items() if group is not None}
+        readings = self._reader.read([one for one in self._find() if one.container])
+        return {name: reading.usage for name, reading in readings.items() if reading.usage is not None}
 
     def new_peaks(self) -> bool:
-        groups = [self._groups.container(one.container) for one in self._find() if one.container]
-        return bool(groups) and all(group is not None and self._groups.reset_peak(group) for group in groups)
+        return self._reader.new_peaks([one for one in self._find() if one.container])
 
     def events(self) -> list[str]:
         if not self._born:
@@ -197,9 +213,12 @@ class Containers(Orchestrator):
                 sentences.append(f"{name} was replaced: {found.why or found.state}")
             elif not found.healthy:
                 sentences.append(f"{name} is not healthy any more: {found.why or found.state}")
-        for name, used in self.usage().items():
-            if used.oom_kills:
-                sentences.append(f"{name} ran out of memory: the kernel killed {used.oom_kills} of its processes")
+        for name, reading in self._reader.read([one for one in now.values() if one.healthy]).items():
+            if reading.usage is None:
+                sentences.append(f"what {name} does cannot be read any more: {reading.why}")
+            elif reading.usage.oom_kills:
+                killed = reading.usage.oom_kills
+                sentences.append(f"{name} ran out of memory: the kernel killed {killed} of its processes")
         return sentences
 
     def logs(self, service: str | None = None, lines: int = 50) -> dict[str, str]:

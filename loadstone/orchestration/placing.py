@@ -71,6 +71,8 @@ def resolve(
             )
     foreign = {replica.image: replica.image for replica in replicas if replica.image}
     ours = dict.fromkeys("stone" if replica.stone else replica.software for replica in replicas)
+    if not all(node.here for node in workers):
+        ours["stone"] = None  # for the nodes' agents
     return Deployment(
         name=name,
         application=application.name,

@@ -151,7 +151,8 @@ class V1(Cgroups):
         return False
 
     def container(self, identity: str) -> str | None:
-        return find_container(self._mounts["memory"].point, identity)
+        memory = self._mounts.get("memory")
+        return None if memory is None else find_container(memory.point, identity)
 
     def _folder(self, controller: str, group: str) -> Path:
         return self._mounts[controller].point / group

@@ -109,9 +109,9 @@ class V2(Cgroups):
         peak = folder / "memory.peak"  # since Linux 5.19
         return Usage(
             cpu_s=cpu["usage_usec"] / 1e6,
-            periods=cpu["nr_periods"],
-            throttled_periods=cpu["nr_throttled"],
-            throttled_s=cpu["throttled_usec"] / 1e6,
+            periods=cpu.get("nr_periods"),  # none where no CPU controller is handed down
+            throttled_periods=cpu.get("nr_throttled"),
+            throttled_s=cpu["throttled_usec"] / 1e6 if "throttled_usec" in cpu else None,
             memory=int(read(folder / "memory.current")),
             memory_peak=int(read(peak)) if peak.exists() else None,
             oom_kills=read_flat(folder / "memory.events").get("oom_kill"),

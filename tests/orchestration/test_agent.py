@@ -1,0 +1,129 @@
+"""Nodes that are elsewhere: what a deployment on them needs, and what is said when nobody answers there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+import loadstone
+from loadstone.infrastructure.base import Access
+from loadstone.infrastructure.cgroup import Limits, Usage
+from loadstone.model.cluster import Node
+from loadstone.model.deployment import Deployment, Found
+from loadstone.model.errors import DeploymentError
+from loadstone.orchestration import agent, containers
+from loadstone.orchestration.containers import Containers
+from loadstone.orchestration.reading import Agents, Reader, Reading
+from tests.orchestration.conftest import deployed, parse, two_nodes
+
+FOREIGN = """\
+name: foreign
+entry: {service: web, port: main}
+default_workload: get
+services:
+  web: {tier: frontend, runs: {image: nginx}, ports: {main: 80}, resources: {cpu: 0.5}}
+workloads:
+  get: {operations: {get: {path: /}}}
+"""
+
+
+def nodes(here: bool) -> list[Node]:
+    client, worker = two_nodes()
+    return [client, worker.model_copy(update={"here": here})]
+
+
+def deployment(here: bool = False) -> Deployment:
+    return deployed(parse(FOREIGN), nodes(here))
+
+
+class Fake(Containers):
+    """One replica that runs, in a cluster that is not there."""
+
+    name = "fake"
+    software = "docker"
+
+    def render(self) -> dict[str, str]:
+        return {}
+
+    def _create(self, services: list[str]) -> None:
+        pass
+
+    def _find(self) -> list[Found]:
+        found = Found(name="web-1", service="web", node="worker-1", state="running", healthy=True, container="a" * 64)
+        return [found]
+
+    def _log(self, found: Found, lines: int) -> str:
+        return ""
+
+    def _lost(self) -> list[str]:
+        return []
+
+    def _wait_for_entry(self, started: float) -> None:
+        pass
+
+    def scale(self, service: str, replicas: int) -> None:
+        pass
+
+    @classmethod
+    def _delete(cls, access: Access, name: str) -> None:
+        pass
+
+
+class Said(Reader):
+    """Says the same of each."""
+
+    def __init__(self, reading: Reading) -> None:
+        self.reading = reading
+
+    def read(self, found: Sequence[Found]) -> dict[str, Reading]:
+        return {one.name: self.reading for one in found}
+
+    def new_peaks(self, found: Sequence[Found]) -> bool:
+        return True
+
+
+def test_agents_are_wanted_where_a_worker_is_elsewhere() -> None:
+    here, elsewhere = deployment(here=True), deployment(here=False)
+    assert (agent.wanted(here), agent.addresses(here)) == (False, {})
+    assert (agent.wanted(elsewhere), agent.addresses(elsewhere)) == (True, {"worker-1": "127.0.0.1:9620"})
+    assert "stone" not in here.images
+    assert elsewhere.images["stone"] == f"loadstone/stone:{loadstone.__version__}"  # though no service runs it
+
+
+def test_ready_waits_for_agents_and_says_who_is_silent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[list[str]] = []
+
+    def silent(self: Agents, names: Sequence[str]) -> dict[str, str]:
+        asked.append(list(names))
+        return {"worker-1": "the agent of worker-1 at 127.0.0.1:9620 does not answer: timed out"} if asked[1:] else {}
+
+    monkeypatch.setattr(Agents, "silent", silent)
+    monkeypatch.setattr(containers, "_AGENTS_WITHIN_S", 0)
+    fake = Fake(deployment(), tmp_path)
+    fake.ready(stores_only=True)
+    assert asked == []
+    fake.ready()
+    assert asked == [["worker-1"]]
+    with pytest.raises(DeploymentError) as raised:
+        fake.ready()
+    assert "limits cannot be read back:\n  the agent of worker-1 at 127.0.0.1:9620 does not" in str(raised.value)
+    assert "let this machine reach port 9620 of every worker" in str(raised.value)
+
+
+def test_what_cannot_be_read_any_more_is_an_event_and_a_mismatch(tmp_path: Path) -> None:
+    fake = Fake(deployment(here=True), tmp_path)
+    usage = Usage(1.0, None, None, None, 1, None, 0, 1)
+    fake._reader = Said(Reading(Limits(0.5, None, (1,)), usage))
+    fake.ready()
+    assert fake.events() == [] and fake.usage() == {"web-1": usage} and fake.new_peaks()
+    assert all(row.ok for row in fake.audit())
+    fake._reader = Said(Reading(why="the agent of worker-1 at 127.0.0.1:9620 does not answer: timed out"))
+    silence = "the agent of worker-1 at 127.0.0.1:9620 does not answer: timed out"
+    assert fake.events() == [f"what web-1 does cannot be read any more: {silence}"] and fake.usage() == {}
+    assert [(row.what, row.wanted, row.effective, row.ok) for row in fake.audit()] == [
+        ("container", "running", silence, False)
+    ]
+    fake._reader = Said(Reading(usage=Usage(1.0, None, None, None, 1, None, 2, 1)))
+    assert fake.events() == ["web-1 ran out of memory: the kernel killed 2 of its processes"]
