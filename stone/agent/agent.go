@@ -2,7 +2,7 @@
 // the verb `stone agent`. Loadstone asks it about nodes whose control groups it cannot read itself.
 //
 // It reads files of the kernel and nothing else, keeps no state between questions, and answers only to who names a
-// container by its whole id. It is the beginning of the node agent: counters of the node itself become further files
+// container by its whole id, or by that of its allocation in Nomad. It is the beginning of the node agent: counters of the node itself become further files
 // of this package and further paths of Handler, read from the same Host.
 package agent
 
@@ -30,7 +30,7 @@ const (
 
 // A container's id as every engine that Loadstone drives makes it. Nothing shorter, nothing else: it becomes a part of
 // a search in the kernel's folders.
-var wholeID = regexp.MustCompile(`^[0-9a-f]{64}$`)
+var wholeID = regexp.MustCompile("^" + containerID.String() + "$")
 
 // Serve answers until ctx ends.
 func Serve(ctx context.Context, listener net.Listener, host *Host) error {
@@ -105,8 +105,8 @@ func parse(list string) ([]string, error) {
 		return nil, fmt.Errorf("%d containers at once; ask about at most %d", len(ids), MostContainers)
 	}
 	for _, id := range ids {
-		if !wholeID.MatchString(id) {
-			return nil, fmt.Errorf("%.80q is no container's id: give all of its 64 hexadecimal digits", id)
+		if !wholeID.MatchString(id) && !allocationID.MatchString(id) {
+			return nil, fmt.Errorf("%.80q is no container's id: give all of its 64 hexadecimal digits, or Nomad's allocation", id)
 		}
 	}
 	return ids, nil

@@ -29,7 +29,7 @@ func ask(t *testing.T, method, url string) (int, string) {
 }
 
 func TestWhatIsAnswered(t *testing.T) {
-	host, _ := host1(t)
+	host, _, _ := host1(t)
 	server := httptest.NewServer(Handler(host))
 	defer server.Close()
 	many := strings.Repeat(geo+",", MostContainers) + geo
@@ -40,10 +40,10 @@ func TestWhatIsAnswered(t *testing.T) {
 	}{
 		{"GET", "/healthz", 200, `{"alive":true}`},
 		{"GET", "/containers/" + gone, 200, `{"` + gone + `":{"found":false}}`},
-		{"GET", "/containers/" + geo[:63], 400, `"` + geo[:63] + `" is no container's id: give all of its 64 hexadecimal digits`},
-		{"GET", "/containers/" + strings.ToUpper(gone), 400, `"` + strings.ToUpper(gone) + `" is no container's id: give all of its 64 hexadecimal digits`},
-		{"GET", "/containers/" + geo + ",docker", 400, `"docker" is no container's id: give all of its 64 hexadecimal digits`},
-		{"GET", "/containers/%2e%2e", 400, `".." is no container's id: give all of its 64 hexadecimal digits`},
+		{"GET", "/containers/" + geo[:63], 400, `"` + geo[:63] + `" is no container's id: give all of its 64 hexadecimal digits, or Nomad's allocation`},
+		{"GET", "/containers/" + strings.ToUpper(gone), 400, `"` + strings.ToUpper(gone) + `" is no container's id: give all of its 64 hexadecimal digits, or Nomad's allocation`},
+		{"GET", "/containers/" + geo + ",docker", 400, `"docker" is no container's id: give all of its 64 hexadecimal digits, or Nomad's allocation`},
+		{"GET", "/containers/%2e%2e", 400, `".." is no container's id: give all of its 64 hexadecimal digits, or Nomad's allocation`},
 		{"GET", "/containers/" + many, 400, "101 containers at once; ask about at most 100"},
 		{"GET", "/containers/", 404, "404 page not found"},
 		{"GET", "/peaks/" + geo, 405, "Method Not Allowed"},
@@ -62,7 +62,7 @@ func TestWhatIsAnswered(t *testing.T) {
 }
 
 func TestAHeaderThatIsTooLong(t *testing.T) {
-	host, _ := host1(t)
+	host, _, _ := host1(t)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -74,7 +75,7 @@ func Open(proc, cgroup string) (*Host, error) {
 
 // Containers says of each container what it is held to and what it has used.
 func (h *Host) Containers(ctx context.Context, ids []string) (map[string]Container, error) {
-	places, err := h.groups.locate(ctx, ids)
+	meant, places, err := h.locate(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -84,8 +85,8 @@ func (h *Host) Containers(ctx context.Context, ids []string) (map[string]Contain
 	}
 	answer := make(map[string]Container, len(ids))
 	for _, id := range ids {
-		if place, found := places[id]; found {
-			answer[id] = h.read(place, processes[id])
+		if place, found := places[meant[id]]; found {
+			answer[id] = h.read(place, processes[meant[id]])
 		} else {
 			answer[id] = Container{}
 		}
@@ -95,16 +96,26 @@ func (h *Host) Containers(ctx context.Context, ids []string) (map[string]Contain
 
 // NewPeaks begins a new peak of each container's memory; false where the kernel or a read-only mount does not let us.
 func (h *Host) NewPeaks(ctx context.Context, ids []string) (map[string]bool, error) {
-	places, err := h.groups.locate(ctx, ids)
+	meant, places, err := h.locate(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
 	answer := make(map[string]bool, len(ids))
 	for _, id := range ids {
-		place, found := places[id]
+		place, found := places[meant[id]]
 		answer[id] = found && h.groups.newPeak(place)
 	}
 	return answer, nil
+}
+
+// locate finds the containers that are meant, and their groups.
+func (h *Host) locate(ctx context.Context, ids []string) (map[string]string, map[string]place, error) {
+	meant, err := h.containers(ctx, ids)
+	if err != nil {
+		return nil, nil, err
+	}
+	places, err := h.groups.locate(ctx, slices.Collect(maps.Values(meant)))
+	return meant, places, err
 }
 
 func (h *Host) read(place place, processes []procfs.Proc) Container {

@@ -98,9 +98,9 @@ const mounts1 = `20 1 0:28 / %s rw - tmpfs tmpfs rw
 
 // host1 is a hybrid machine with version 1, as Docker uses it without systemd. Its containers: geo, half a core by the
 // group above, and rate, without limits and without processes.
-func host1(t *testing.T) (*Host, string) {
+func host1(t *testing.T) (host *Host, proc, cgroup string) {
 	t.Helper()
-	proc, cgroup := imitation(t, mounts1)
+	proc, cgroup = imitation(t, mounts1)
 	counters := func(id string) map[string]string {
 		return map[string]string{
 			"cpu,cpuacct/docker/" + id + "/cpu.stat":             "nr_periods 10\nnr_throttled 4\nthrottled_time 300000000\n",
@@ -134,11 +134,11 @@ func host1(t *testing.T) (*Host, string) {
 	process(t, proc, 7, "S", "1-2,5", inside)
 	process(t, proc, 3, "Z", "", inside)
 	process(t, proc, 2, "S", "0-7", "3:memory:/\n2:cpu,cpuacct:/\n0::/\n")
-	return open(t, proc, ""), cgroup
+	return open(t, proc, ""), proc, cgroup
 }
 
 func TestVersion1(t *testing.T) {
-	host, cgroup := host1(t)
+	host, _, cgroup := host1(t)
 	got := said(t, host, geo, rate, gone)
 	counted := `"usage":{"cpu_s":2.5,"periods":10,"throttled_periods":4,"throttled_s":0.3,"memory":4096,"memory_peak":8192,"oom_kills":2,"pids":`
 	same(t, got[geo], `{"found":true,"limits":{"cpu":0.5,"memory":67108864,"cores":[1,2,5]},`+counted+`2}}`)
@@ -156,7 +156,7 @@ func TestVersion1(t *testing.T) {
 }
 
 func TestVersion1SaysWhatItCannotRead(t *testing.T) {
-	host, cgroup := host1(t)
+	host, _, cgroup := host1(t)
 	limit := filepath.Join(cgroup, "memory/docker", geo, "memory.limit_in_bytes")
 	if err := os.WriteFile(limit, []byte("much\n"), 0o644); err != nil {
 		t.Fatal(err)
@@ -214,6 +214,26 @@ func TestVersion2(t *testing.T) {
 	same(t, said(t, host, geo)[geo], `{"found":true,"problem":"`+cgroup+`/kubepods.slice/cpu.max holds \"some\", which is no number"}`)
 }
 
+// Nomad tells no containers' ids: theirs are the ones whose processes have mounted an allocation's folders.
+func TestContainersOfAllocations(t *testing.T) {
+	host, proc, _ := host1(t)
+	const allocation, finished = "0a1b2c3d-1111-2222-3333-444455556666", "0a1b2c3d-1111-2222-3333-444455557777"
+	mounted := "50 40 8:1 /var/nomad/alloc/" + allocation + "/geo/local /local rw - ext4 /dev/sda1 rw\n"
+	tree(t, proc, map[string]string{"7/mountinfo": mounted, "2/mountinfo": mounted, "30/mountinfo": "nonsense"})
+	got := said(t, host, allocation, finished, rate)
+	if !strings.HasPrefix(got[allocation], `{"found":true,"limits":{"cpu":0.5,"memory":67108864,"cores":[1,2,5]},`) {
+		t.Errorf("got %s", got[allocation])
+	}
+	same(t, got[finished], `{"found":false}`)
+	if !strings.HasPrefix(got[rate], `{"found":true`) {
+		t.Errorf("got %s", got[rate])
+	}
+	fresh, err := host.NewPeaks(context.Background(), []string{allocation, finished})
+	if err != nil || !maps.Equal(fresh, map[string]bool{allocation: true, finished: false}) {
+		t.Errorf("new peaks: %v, %v", fresh, err)
+	}
+}
+
 func TestWhereThereAreNoControlGroups(t *testing.T) {
 	proc, cgroup := imitation(t, "25 20 0:33 / %s/unified rw - cgroup2 cgroup2 rw\n21 20 0:29 / %s/cpu rw - cgroup cgroup rw,cpu\n")
 	for folder, want := range map[string]string{
@@ -233,7 +253,7 @@ func TestWhereThereAreNoControlGroups(t *testing.T) {
 }
 
 func TestAQuestionThatIsNotWaitedFor(t *testing.T) {
-	host, _ := host1(t)
+	host, _, _ := host1(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if _, err := host.Containers(ctx, []string{geo}); err != context.Canceled {

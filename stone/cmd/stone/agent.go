@@ -17,7 +17,8 @@ import (
 const agentHelp = `usage: stone agent [--listen HOST:PORT] [--proc DIR] [--cgroup DIR]
 
 Tells, until SIGTERM or SIGINT, what this node's kernel holds containers to and what they have used. Loadstone runs one
-on every worker whose control groups it cannot read itself. It answers only to who knows a container's whole id:
+on every worker whose control groups it cannot read itself. It answers only to who knows a container's whole id, or that
+of its allocation in Nomad:
 
   GET  /containers/ID,ID   effective CPU, memory and cores, and counters, as JSON
   POST /peaks/ID,ID        begins a new memory peak of each, where the kernel and the mount let it
