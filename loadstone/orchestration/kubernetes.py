@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import time
 from functools import cached_property
 from pathlib import Path
@@ -12,10 +13,12 @@ from loadstone.model.deployment import Deployment, Found
 from loadstone.model.errors import DeploymentError
 from loadstone.orchestration import kubernetes_manifests as manifests
 from loadstone.orchestration import kubernetes_pods as pods
-from loadstone.orchestration.containers import LABEL, Containers
+from loadstone.orchestration.containers import LABEL, SERVICE_LABEL, Containers
 from loadstone.orchestration.kubernetes_manifests import Manifest
 
 _GONE_WITHIN_S = 180.0
+_OPEN_WITHIN_S = 60.0
+_ACCEPT_WITHIN_S = 5.0
 _LOOK_EVERY_S = 0.25
 
 
@@ -83,8 +86,25 @@ class Kubernetes(Containers):
 
     # Asking about it
 
+    def ready(self, stores_only: bool = False) -> None:
+        super().ready(stores_only)
+        started = time.monotonic()
+        while closed := self._closed():
+            if time.monotonic() - started > _OPEN_WITHIN_S:
+                name, address = closed[0]
+                raise DeploymentError(
+                    f"{name} is ready, but its node opened no port for it within {_OPEN_WITHIN_S:g} s: {address}",
+                    "does kube-proxy, or what stands in for it, run there, and does no firewall lie between?",
+                )
+            time.sleep(_LOOK_EVERY_S)
+
+    def _closed(self) -> list[tuple[str, str]]:
+        """Published addresses that do not answer yet: a node opens its port a moment after the replica is ready."""
+        found = [(one.name, address) for one in self._find() for address in one.addresses.values()]
+        return [(name, address) for name, address in found if not _accepts(address)]
+
     def _find(self) -> list[Found]:
-        listed = self._api.items(f"{self._objects}/pods", labelSelector=LABEL)
+        listed = self._api.items(f"{self._objects}/pods", labelSelector=SERVICE_LABEL)
         self._pods = pods.names(listed)
         return pods.replicas(listed, self._warnings(listed), self._published(), self.deployment)
 
@@ -117,11 +137,22 @@ class Kubernetes(Containers):
         return [f"node {name} is down: {why}" for name in workers if (why := not_ready(listed.get(name)))]
 
     def versions(self) -> dict[str, str]:
+        if self.access is None:
+            return {}
         found = {"kubernetes": str(self._api.get("/version")["gitVersion"]).removeprefix("v")}
         for node in self._api.items("/api/v1/nodes"):
             engine, _, version = node["status"]["nodeInfo"]["containerRuntimeVersion"].partition("://")
             found[engine] = version
         return found
+
+
+def _accepts(address: str) -> bool:
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host, int(port)), _ACCEPT_WITHIN_S).close()
+        return True
+    except OSError:
+        return False
 
 
 def _refuse_foreign(api: Api, namespace: str) -> None:
