@@ -74,6 +74,9 @@ def test_an_archive_is_an_oci_layout_and_what_docker_loads(stone: Path) -> None:
     manifest = json.loads(found["blobs/sha256/" + listed["digest"].removeprefix("sha256:")])
     for descriptor in [listed, manifest["config"], *manifest["layers"]]:
         assert len(found["blobs/sha256/" + descriptor["digest"].removeprefix("sha256:")]) == descriptor["size"]
+    known = archive.read(file)
+    for blob in (known.config, known.manifest, *known.layers):
+        assert len(found["blobs/sha256/" + blob.digest.removeprefix("sha256:")]) == blob.size
     assert docker["Config"] == "blobs/sha256/" + manifest["config"]["digest"].removeprefix("sha256:")
     assert images.image_id("stone") == manifest["config"]["digest"]
     assert config_of(file)["rootfs"]["diff_ids"] == [layer["digest"] for layer in manifest["layers"]]

@@ -62,7 +62,7 @@ def build(what: str, say: Say) -> Path:
             _make(wanted, Path(making) / file.name, packaged_name(what))
             with contextlib.suppress(FileExistsError):  # another run was faster: its image counts
                 os.link(Path(making) / file.name, file)
-        _forget_others(file, what)
+        _forget_old(what)
     os.utime(file)
     return file
 
@@ -75,8 +75,8 @@ def _make(wanted: Recipe, file: Path, reference: str) -> None:
         archive.write(file, reference, wanted.machine, wanted.config, layers)
 
 
-def _forget_others(file: Path, what: str) -> None:
-    for other in file.parent.glob(f"{what}-*.tar"):
+def _forget_old(what: str) -> None:
+    for other in folder().glob(f"{what}-*.tar"):
         with contextlib.suppress(FileNotFoundError):
-            if other != file and other.stat().st_mtime < time.time() - _USED_S:
+            if other.stat().st_mtime < time.time() - _USED_S:
                 other.unlink()

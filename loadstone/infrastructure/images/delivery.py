@@ -65,7 +65,7 @@ def _into(engines: list[Engine], names: dict[str, str], jobs: dict[str, _Job], s
     """Do the jobs in each engine; what each image is there, nothing where there is no engine."""
     if not engines:
         return {}
-    say(f"images of {', '.join(jobs)} into {len(engines)} engines")
+    say(f"images of {', '.join(jobs)} into {len(engines)} engine{'s' if len(engines) > 1 else ''}")
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         held = list(pool.map(lambda one: {what: job(one) for what, job in jobs.items()}, engines))
     for what in jobs:

@@ -46,10 +46,9 @@ def folder(path: str, mode: int = 0o755, owner: int = 0) -> Member:
 
 def file(path: str, source: Path) -> Member:
     """A copy of a file, with its permissions and without its owner; links are followed."""
-    there = source.resolve()
-    facts = there.stat()
-    digest = _digest(there, facts.st_size, facts.st_mtime_ns)
-    return Member(path, 0o755 if facts.st_mode & 0o111 else 0o644, source=there, digest=digest)
+    facts = source.stat()
+    digest = _digest(source, facts.st_size, facts.st_mtime_ns)
+    return Member(path, 0o755 if facts.st_mode & 0o111 else 0o644, source=source, digest=digest)
 
 
 @lru_cache(maxsize=4096)
