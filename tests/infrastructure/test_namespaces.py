@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 from ipaddress import IPv4Network
 from pathlib import Path
 
@@ -10,9 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from loadstone.infrastructure.namespaces import Namespaces, checks, commands, docker
 from loadstone.infrastructure.namespaces.emulated import Emulated
+from loadstone.infrastructure.namespaces.nameserver import refusal
 from loadstone.infrastructure.namespaces.network import RESERVED, shaping, subnet_for
-from loadstone.model.errors import PreflightError
+from loadstone.model.cluster import Cluster, Link
+from loadstone.model.errors import DeploymentError, PreflightError
 
 SUBNETS = st.lists(
     st.builds(
@@ -76,3 +80,98 @@ def test_a_burst_is_more_than_a_packet(rate: float) -> None:
     words = shaping("eth0", rate, None)[0].split()
     burst = dict(itertools.pairwise(words))["burst"]
     assert int(burst.removesuffix("b")) >= 10 * 1500
+
+
+def test_a_sketch_has_the_nodes_that_there_would_be() -> None:
+    client, *hosts = Namespaces(Cluster(workers=2), "c").sketch("swarm", 3)
+    assert [(node.name, node.role, node.address) for node in hosts] == [
+        ("manager-1", "manager", "198.18.0.2"),
+        ("manager-2", "manager", "198.18.0.3"),
+        ("manager-3", "manager", "198.18.0.4"),
+        ("worker-1", "worker", "198.18.0.5"),
+        ("worker-2", "worker", "198.18.0.6"),
+    ]
+    assert (client.name, client.address, client.emulated) == ("client", "198.18.0.1", False)
+    assert all(node.emulated and node.here for node in hosts)
+    assert len({node.cpus for node in hosts}) == 1  # they share the worker's
+    assert client.shared or not set(client.cpus) & set(hosts[0].cpus)
+
+
+def test_a_swarm_without_managers_is_refused() -> None:
+    errors = [f.message for f in Namespaces(Cluster(), "c").preflight("swarm", 0) if f.what == "cluster"]
+    assert errors == ["swarm needs a manager, 0 were asked for"]
+
+
+def test_who_is_not_root_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert [(f.level, f.message) for f in checks.machine(None)] == [("error", "only root can emulate hosts")]
+
+
+def test_programs_that_are_missing_are_named_with_their_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(
+        commands.shutil, "which", lambda program, path: None if program in ("tc", "dockerd") else "/bin/x"
+    )
+    assert [(f.message, f.remedy) for f in [*checks.machine(None), *docker.preflight()]] == [
+        ("tc is not installed", "sudo apt-get install -y iproute2"),
+        ("dockerd is not installed", "sudo apt-get install -y docker.io"),
+    ]
+
+
+def test_what_the_kernel_lacks_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    complaint = "Error: Specified qdisc kind is unknown."
+    monkeypatch.setattr(checks, "impossible", lambda command: complaint if "netem" in command else "")
+    monkeypatch.setattr(checks, "missing", lambda _: [])
+    found = [f for f in checks.machine(Link(rate="1Gbit", delay="1ms")) if f.what.startswith("link")]
+    assert [(f.level, f.message, f.remedy) for f in found] == [
+        (
+            "error",
+            f"cluster.link.delay needs netem, which this kernel lacks: {complaint}",
+            "leave cluster.link.delay out, or use a kernel with CONFIG_NET_SCH_NETEM",
+        )
+    ]
+    assert [f for f in checks.machine(Link(rate="1Gbit")) if f.what.startswith("link")] == []
+
+
+def test_more_hosts_than_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert checks.memory("swarm", 3, 2).level == "ok"
+    monkeypatch.setattr(checks, "_NEED", {"swarm": (2**40, 0)})
+    finding = checks.memory("swarm", 1, 1)
+    assert (finding.level, finding.remedy) == ("error", "set fewer cluster.workers or managers, or close programs")
+    assert "2 emulated hosts need about 1073741824GiB" in finding.message
+
+
+def test_a_socket_s_path_has_its_limit() -> None:
+    emulated = Emulated("3fa9c1", "198.18.4.0/24", f"/{'x' * 80}/emulated-3fa9c1", ("worker-1",))
+    with pytest.raises(DeploymentError, match=r"too long for a socket: 118 bytes, 107 at most\n.*LOADSTONE_DATA"):
+        docker.url(emulated.hosts[0])
+
+
+def test_an_engine_keeps_to_its_host() -> None:
+    host = Emulated("3fa9c1", "198.18.4.0/24", "/data/emulated-3fa9c1", ("worker-1",)).hosts[0]
+    settings = docker.settings(host, "10.0.0.5:5000")
+    assert settings["hosts"] == ["unix:///data/emulated-3fa9c1/worker-1/docker.sock"]
+    assert settings["data-root"] == "/data/emulated-3fa9c1/worker-1/docker"
+    assert settings["cgroup-parent"] == "/loadstone/emulated-3fa9c1/worker-1/containers"
+    assert settings["insecure-registries"] == ["10.0.0.5:5000"]
+    assert docker.settings(host)["insecure-registries"] == []
+
+
+LABELS = st.lists(st.binary(min_size=1, max_size=63), max_size=4)
+
+
+@given(st.binary(min_size=2, max_size=2), LABELS, st.binary(max_size=40))
+def test_every_name_is_refused_with_its_own_question(number: bytes, labels: list[bytes], more: bytes) -> None:
+    question = b"".join(bytes([len(label)]) + label for label in labels) + b"\0\0\1\0\1"
+    answer = refusal(number + b"\1\0\0\1\0\0\0\0\0\1" + question + more)  # more: an OPT record, mostly
+    assert answer is not None
+    assert answer[:2] == number
+    assert answer[2] & 0x80 and answer[3] & 0xF == 3  # a response: no such name
+    assert answer[4:] == b"\0\1\0\0\0\0\0\0" + question
+
+
+@given(st.binary(max_size=60))
+def test_no_bytes_confuse_the_name_server(query: bytes) -> None:
+    answer = refusal(query)
+    assert (answer is None) == (len(query) < 12 or query[2] >= 0x80)

@@ -32,13 +32,13 @@ class Namespaces(Infrastructure):
 
     def preflight(self, software: str, managers: int) -> list[Finding]:
         findings = [*Local(Cluster()).preflight("process", 0), *checks.machine(self.cluster.link)]
-        findings.append(checks.memory(software, managers, self.cluster.workers))
+        if not any(finding.level == "error" for finding in findings):  # else what it tries fails for that reason
+            findings += _module(software).preflight()
         if managers == 0 and software != "docker":
             findings.append(
                 Finding("cluster", "error", f"{software} needs a manager, 0 were asked for", "set cluster.managers: 1")
             )
-        findings += _module(software).preflight()
-        return findings
+        return [*findings, checks.memory(software, managers, self.cluster.workers)]
 
     def sketch(self, software: str, managers: int) -> list[Node]:
         names = self._names(managers)

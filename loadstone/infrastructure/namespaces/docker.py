@@ -59,7 +59,6 @@ def settings(host: Host, registry: str = "") -> dict[str, object]:
         "hosts": [url(host)],
         "cgroup-parent": f"/{host.containers}",
         "exec-opts": ["native.cgroupdriver=cgroupfs"],  # systemd, where there is one, is out of reach
-        "oom-score-adjust": 0,  # root in a container may not lower it
         "insecure-registries": [registry] if registry else [],
         "log-level": "warn",
         "log-opts": {"max-size": "20m"},
