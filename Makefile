@@ -27,6 +27,7 @@ setup-clusters: system-clusters .build/stone .venv/.ready ## what Swarm, Nomad a
 	@$(RUN)/python -m loadstone.infrastructure.builds
 
 setup-test: system-test .build/stone .venv/.ready
+	@$(RUN)/python -m loadstone.infrastructure.builds
 
 system-%:
 	@scripts/setup-system.sh $*

@@ -25,22 +25,10 @@ from loadstone.experiments.probe import Outcome, Probe
 from loadstone.experiments.search import Search, next_probe
 from loadstone.model.study import Study
 from loadstone.model.trial import Phase, Treatment, Trial
+from tests.synthetic_files import audit, checks
 
 OPERATIONS = {"hotels": (0.60, 1.2), "recommendations": (0.39, 0.6), "user": (0.005, 0.4), "reserve": (0.005, 3.0)}
 """Share of the requests, and work relative to the mean."""
-SERVICES = {
-    "frontend": ("frontend", 0.30),
-    "search": ("logic", 0.22),
-    "geo": ("logic", 0.12),
-    "rate": ("logic", 0.15),
-    "profile": ("logic", 0.13),
-    "recommendation": ("logic", 0.08),
-    "memcached-rate": ("caching", 0.04),
-    "memcached-profile": ("caching", 0.03),
-    "documents-geo": ("storage", 0.01),
-    "documents-reservation": ("storage", 0.02),
-}
-"""Tier, and CPU relative to the load's share of the capacity."""
 PERCENTILES = {"p50": 50, "p75": 75, "p90": 90, "p95": 95, "p99": 99, "p999": 99.9, "max": 100}
 
 
@@ -176,9 +164,9 @@ class Synthetic:
         place = folder / "trials" / trial.id
         place.mkdir()
         _write(place / "summary.json", summary)
-        _write(place / "audit.json", _audit(invalid=verdict == "invalid"))
-        _write(place / "checks.json", _checks(summary))
-        _write(place / "usage.json", _usage(random, step, strayed))
+        _write(place / "audit.json", audit(invalid=verdict == "invalid"))
+        _write(place / "checks.json", checks(summary))
+        _write(place / "usage.json", usage(random, step.load, step.duration_s, strayed))
         _write(
             place / "trial.json",
             {
@@ -367,36 +355,6 @@ def _row(trial: Trial, summary: dict[str, Any], verdict: str, reasons: list[str]
         "emulated": False,
         "documents": "postgres",
     }
-
-
-def _audit(invalid: bool) -> list[dict[str, Any]]:
-    rows = []
-    for service in SERVICES:
-        for what, wanted in (("cpu", "1.00"), ("memory", "512MiB"), ("node", "local")):
-            wrong = invalid and service == "rate" and what == "cpu"
-            effective = "0.50" if wrong else wanted
-            row = {"replica": f"{service}-1", "node": "local", "what": what, "wanted": wanted, "effective": effective}
-            rows.append({**row, "ok": not wrong})
-    return rows
-
-
-def _checks(summary: dict[str, Any]) -> list[dict[str, Any]]:
-    written = next(operation["all"] for operation in summary["operations"] if operation["name"] == "reserve")
-    grown = written["completed"]
-    text = f"reservation.reservation grew by {grown}, {grown} to {written['sent']} writes were made"
-    return [{"store": "reservation", "collection": "reservation", "grown": grown, "ok": True, "message": text}]
-
-
-def _usage(random: np.random.Generator, step: _Step, capacity: float) -> list[dict[str, Any]]:
-    rows = []
-    for service, (tier, share) in SERVICES.items():
-        cpu = 3 * share * min(step.load / capacity, 1.05) * step.duration_s * float(random.normal(1, 0.03))
-        throttled = max(0.0, cpu / step.duration_s - 0.8) * step.duration_s
-        row = {"replica": f"{service}-1", "service": service, "tier": tier, "node": "local"}
-        memory = {"memory_peak": int(random.uniform(2e7, 9e7)), "memory_peak_of": "window", "memory_limit": 2**29}
-        used = {"window_s": step.duration_s, "cpu_s": cpu, "throttled_s": throttled, "cpu_limit": 1.0}
-        rows.append({**row, **used, **memory})
-    return rows
 
 
 def _write(file: Path, value: Any) -> None:

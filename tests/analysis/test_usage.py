@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from loadstone.analysis import evidence, results, summary, usage
-from tests.synthetic import SERVICES
+from tests.synthetic_files import SERVICES
 
 
 def test_cpu_is_that_of_the_highest_held_load(searched: Path):

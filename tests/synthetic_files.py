@@ -1,0 +1,51 @@
+"""The audit, checks and usage of a synthetic trial."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+SERVICES = {
+    "frontend": ("frontend", 0.30),
+    "search": ("logic", 0.22),
+    "geo": ("logic", 0.12),
+    "rate": ("logic", 0.15),
+    "profile": ("logic", 0.13),
+    "recommendation": ("logic", 0.08),
+    "memcached-rate": ("caching", 0.04),
+    "memcached-profile": ("caching", 0.03),
+    "documents-geo": ("storage", 0.01),
+    "documents-reservation": ("storage", 0.02),
+}
+"""Tier, and CPU relative to the load's share of the capacity."""
+
+
+def audit(invalid: bool) -> list[dict[str, Any]]:
+    rows = []
+    for service in SERVICES:
+        for what, wanted in (("cpu", "1.00"), ("memory", "512MiB"), ("node", "local")):
+            wrong = invalid and service == "rate" and what == "cpu"
+            effective = "0.50" if wrong else wanted
+            row = {"replica": f"{service}-1", "node": "local", "what": what, "wanted": wanted, "effective": effective}
+            rows.append({**row, "ok": not wrong})
+    return rows
+
+
+def checks(summary: dict[str, Any]) -> list[dict[str, Any]]:
+    written = next(operation["all"] for operation in summary["operations"] if operation["name"] == "reserve")
+    grown = written["completed"]
+    text = f"reservation.reservation grew by {grown}, {grown} to {written['sent']} writes were made"
+    return [{"store": "reservation", "collection": "reservation", "grown": grown, "ok": True, "message": text}]
+
+
+def usage(random: np.random.Generator, load: float, seconds: float, capacity: float) -> list[dict[str, Any]]:
+    rows = []
+    for service, (tier, share) in SERVICES.items():
+        cpu = 3 * share * min(load / capacity, 1.05) * seconds * float(random.normal(1, 0.03))
+        throttled = max(0.0, cpu / seconds - 0.8) * seconds
+        row = {"replica": f"{service}-1", "service": service, "tier": tier, "node": "local"}
+        memory = {"memory_peak": int(random.uniform(2e7, 9e7)), "memory_peak_of": "window", "memory_limit": 2**29}
+        used = {"window_s": seconds, "cpu_s": cpu, "throttled_s": throttled, "cpu_limit": 1.0}
+        rows.append({**row, **used, **memory})
+    return rows
