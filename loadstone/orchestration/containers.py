@@ -165,11 +165,16 @@ class Containers(Orchestrator):
         started = time.monotonic()
         while silent := self._agents.silent(node.name for node in self.deployment.elsewhere()):
             if time.monotonic() - started > _AGENTS_WITHIN_S:
+                reasons = [*silent.values(), *self._why_no_agent()]
                 raise DeploymentError(
-                    "limits cannot be read back:" + "".join(f"\n  {why}" for why in silent.values()),
+                    "limits cannot be read back:" + "".join(f"\n  {why}" for why in reasons),
                     f"let this machine reach port {agent.PORT} of every worker",
                 )
             time.sleep(_POLL_S)
+
+    def _why_no_agent(self) -> list[str]:
+        """Why agents of nodes do not run, in the cluster's words, where it can say so."""
+        return []
 
     def addresses(self, service: str, port: str) -> list[str]:
         found = [one.addresses[port] for one in self._find() if one.service == service and port in one.addresses]

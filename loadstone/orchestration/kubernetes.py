@@ -11,6 +11,7 @@ from loadstone.infrastructure.base import Access, Finding
 from loadstone.infrastructure.kubernetes_api import Api, Refused, Unreachable, connect, not_ready
 from loadstone.model.deployment import Deployment, Found
 from loadstone.model.errors import DeploymentError
+from loadstone.orchestration import agent, kubernetes_agent
 from loadstone.orchestration import kubernetes_manifests as manifests
 from loadstone.orchestration import kubernetes_pods as pods
 from loadstone.orchestration.containers import LABEL, SERVICE_LABEL, Containers
@@ -40,7 +41,7 @@ class Kubernetes(Containers):
         return [*super().preflight(), *wrong]
 
     def render(self) -> dict[str, str]:
-        return manifests.files(self.deployment, self._pull)
+        return manifests.files(self.deployment, self._pull) | kubernetes_agent.files(self.deployment, self._pull)
 
     @property
     def _pull(self) -> str:
@@ -64,6 +65,8 @@ class Kubernetes(Containers):
     def _create(self, services: list[str]) -> None:
         _refuse_foreign(self._api, self._namespace)
         self._api.apply(manifests.namespace_manifest(self.deployment))
+        if agent.wanted(self.deployment):
+            self._api.apply(kubernetes_agent.manifest(self.deployment, self._pull))
         for service in services:
             for manifest in manifests.service_manifests(self.deployment, service, self._pull):
                 self._api.apply(manifest)
@@ -130,6 +133,11 @@ class Kubernetes(Containers):
             return self._api.text(f"{self._objects}/pods/{self._pods[found.name]}/log", tailLines=str(lines))
         except DeploymentError:  # it has not begun, or its node does not answer
             return ""
+
+    def _why_no_agent(self) -> list[str]:
+        events = self._api.items(f"{self._objects}/events", fieldSelector="type=Warning")
+        of_agents = (one for one in events if one["involvedObject"]["name"].startswith(agent.NAME))
+        return list(dict.fromkeys(one["message"].strip() for one in of_agents))
 
     def _lost(self) -> list[str]:
         listed = {node["metadata"]["name"]: node for node in self._api.items("/api/v1/nodes")}

@@ -19,8 +19,9 @@ Manifest = dict[str, Any]
 
 PUBLISHED_LABEL = "loadstone.published"
 """On a Service that opens ports on nodes: the service, or the one replica, that they lead to."""
+HOST_LABEL = "kubernetes.io/hostname"
+"""On a node: its name."""
 _POD_LABEL = "statefulset.kubernetes.io/pod-name"
-_HOST_LABEL = "kubernetes.io/hostname"
 _LONGEST_NAME = 63
 _LONGEST_SERVICE = _LONGEST_NAME - len("-999-published")
 _GRACE_S = 5
@@ -58,7 +59,7 @@ def files(deployment: Deployment, pull: str) -> dict[str, str]:
     """The files by name, that of the namespace first."""
     namespace = {"namespace.yaml": [namespace_manifest(deployment)]}
     services = {f"services/{name}.yaml": service_manifests(deployment, name, pull) for name in deployment.services()}
-    return {name: _dump(manifests) for name, manifests in (namespace | services).items()}
+    return {name: dump(manifests) for name, manifests in (namespace | services).items()}
 
 
 def namespace_manifest(deployment: Deployment) -> Manifest:
@@ -130,13 +131,13 @@ def _workload(deployment: Deployment, replicas: list[Replica], pull: str) -> Man
 def _pod(deployment: Deployment, replica: Replica, pull: str) -> dict[str, Any]:
     pod: dict[str, Any] = {}
     if nodes := deployment.allowed.get(replica.service):
-        expression = _Line(key=_HOST_LABEL, operator="In", values=list(nodes))
+        expression = _Line(key=HOST_LABEL, operator="In", values=list(nodes))
         terms = {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}
         pod["affinity"] = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
     # The scheduler evens out what pods request, which is nothing here: their number has to do.
     pod["topologySpreadConstraints"] = [
         {
-            "topologyKey": _HOST_LABEL,
+            "topologyKey": HOST_LABEL,
             "maxSkew": 1,
             "whenUnsatisfiable": "ScheduleAnyway",
             "labelSelector": {"matchLabels": _Line({LABEL: namespace_of(deployment.name)})},
@@ -311,5 +312,6 @@ _Dumper.add_representer(list, _list)
 _Dumper.add_representer(_Line, _line)
 
 
-def _dump(manifests: list[Manifest]) -> str:
+def dump(manifests: list[Manifest]) -> str:
+    """Objects as the text of a file."""
     return str(yaml.dump_all(manifests, Dumper=_Dumper, sort_keys=False, width=110, explicit_start=len(manifests) > 1))

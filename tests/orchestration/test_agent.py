@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+import yaml
 
 import loadstone
 from loadstone.infrastructure.base import Access
@@ -14,7 +15,8 @@ from loadstone.model.cluster import Node
 from loadstone.model.deployment import Deployment, Found
 from loadstone.model.errors import DeploymentError
 from loadstone.orchestration import agent, containers
-from loadstone.orchestration.containers import Containers
+from loadstone.orchestration.containers import SERVICE_LABEL, Containers
+from loadstone.orchestration.kubernetes import Kubernetes
 from loadstone.orchestration.reading import Agents, Reader, Reading
 from tests.orchestration.conftest import deployed, parse, two_nodes
 
@@ -63,6 +65,9 @@ class Fake(Containers):
     def _wait_for_entry(self, started: float) -> None:
         pass
 
+    def _why_no_agent(self) -> list[str]:
+        return ["no node may run it"]
+
     def scale(self, service: str, replicas: int) -> None:
         pass
 
@@ -109,6 +114,7 @@ def test_ready_waits_for_agents_and_says_who_is_silent(tmp_path: Path, monkeypat
     with pytest.raises(DeploymentError) as raised:
         fake.ready()
     assert "limits cannot be read back:\n  the agent of worker-1 at 127.0.0.1:9620 does not" in str(raised.value)
+    assert "  no node may run it" in str(raised.value)
     assert "let this machine reach port 9620 of every worker" in str(raised.value)
 
 
@@ -127,3 +133,21 @@ def test_what_cannot_be_read_any_more_is_an_event_and_a_mismatch(tmp_path: Path)
     ]
     fake._reader = Said(Reading(usage=Usage(1.0, None, None, None, 1, None, 2, 1)))
     assert fake.events() == ["web-1 ran out of memory: the kernel killed 2 of its processes"]
+
+
+def test_on_kubernetes_it_is_a_daemonset_of_the_workers_elsewhere(tmp_path: Path) -> None:
+    assert "agent.yaml" not in Kubernetes(deployment(here=True), tmp_path).render()
+    text = Kubernetes(deployment(here=False), tmp_path).render()["agent.yaml"]
+    spec = yaml.safe_load(text)["spec"]
+    pod = spec["template"]["spec"]
+    (container,) = pod["containers"]
+    assert yaml.safe_load(text)["kind"] == "DaemonSet" and pod["hostNetwork"]
+    assert SERVICE_LABEL not in spec["template"]["metadata"]["labels"]  # it is no replica
+    assert "values: [worker-1]" in text
+    assert container["args"] == list(agent.ARGUMENTS)
+    assert [mount["readOnly"] for mount in container["volumeMounts"]] == [True, True]
+    assert {volume["name"]: volume["hostPath"]["path"] for volume in pod["volumes"]} == {
+        "proc": "/proc",
+        "sys-fs-cgroup": "/sys/fs/cgroup",
+    }
+    assert "limits" not in container["resources"] and container["securityContext"]["capabilities"] == {"drop": ["ALL"]}

@@ -1,0 +1,70 @@
+"""The node agent on Kubernetes: a DaemonSet for the workers whose kernel cannot be asked from here. Pure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from loadstone.model.deployment import Deployment
+from loadstone.orchestration import agent
+from loadstone.orchestration import kubernetes_manifests as manifests
+from loadstone.orchestration.containers import LABEL
+
+_APP = "loadstone.agent"
+
+
+def files(deployment: Deployment, pull: str) -> dict[str, str]:
+    """Its file by name; none where all workers are here."""
+    return {"agent.yaml": manifests.dump([manifest(deployment, pull)])} if agent.wanted(deployment) else {}
+
+
+def manifest(deployment: Deployment, pull: str) -> dict[str, Any]:
+    """The DaemonSet. Its pods carry no service's label, so they are never taken for replicas."""
+    namespace = manifests.namespace_of(deployment.name)
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "DaemonSet",
+        "metadata": {"name": agent.NAME, "namespace": namespace, "labels": {LABEL: namespace}},
+        "spec": {
+            "selector": {"matchLabels": {_APP: namespace}},
+            "template": {"metadata": {"labels": {_APP: namespace}}, "spec": _pod(deployment, pull)},
+        },
+    }
+
+
+def _pod(deployment: Deployment, pull: str) -> dict[str, Any]:
+    names = [node.name for node in deployment.elsewhere()]
+    expression = {"key": manifests.HOST_LABEL, "operator": "In", "values": names}
+    terms = {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}
+    return {
+        "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}},
+        "hostNetwork": True,  # no plugin of the cluster's network has to open the port on its behalf
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+        "terminationGracePeriodSeconds": 1,
+        "containers": [_container(deployment, pull)],
+        "volumes": [{"name": _volume(path), "hostPath": {"path": path, "type": "Directory"}} for path in agent.MOUNTS],
+    }
+
+
+def _container(deployment: Deployment, pull: str) -> dict[str, Any]:
+    return {
+        "name": agent.NAME,
+        "image": deployment.images["stone"],
+        "imagePullPolicy": pull,
+        "args": list(agent.ARGUMENTS),
+        "ports": [{"containerPort": agent.PORT, "hostPort": agent.PORT}],
+        "resources": {"requests": {"cpu": 0, "memory": 0}},
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "capabilities": {"drop": ["ALL"]},
+            "readOnlyRootFilesystem": True,
+        },
+        "volumeMounts": [
+            {"name": _volume(path), "mountPath": seen, "readOnly": True} for path, seen in agent.MOUNTS.items()
+        ],
+    }
+
+
+def _volume(path: str) -> str:
+    """``sys-fs-cgroup`` for ``/sys/fs/cgroup``."""
+    return path.strip("/").replace("/", "-")

@@ -1,0 +1,104 @@
+"""Limits on nodes that are said to be elsewhere, read through the agents that each orchestrator runs there."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from loadstone import plugins
+from loadstone.infrastructure import cgroup, journal
+from loadstone.infrastructure.namespaces import Namespaces
+from loadstone.model.cluster import Cluster
+from loadstone.model.deployment import Found
+from loadstone.orchestration import agent
+from loadstone.orchestration.containers import Containers
+from loadstone.orchestration.reading import Agents, Here, Reading
+from tests.orchestration.conftest import deployed, parse
+
+pytestmark = [pytest.mark.root, pytest.mark.clusters]
+
+CACHES = """\
+name: caches
+entry: {service: cache, port: main}
+default_workload: get
+services:
+  cache:
+    tier: caching
+    runs: {software: memcached}
+    ports: {main: 11211}
+    replicas: 2
+    resources: {cpu: 0.3, memory: 64MiB}
+workloads:
+  get: {operations: {get: {path: /}}}
+"""
+
+
+@pytest.fixture(params=["kubernetes"])
+def orchestrator(
+    request: pytest.FixtureRequest, own_folders: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Containers]:
+    """Two caches on two workers that are said to be elsewhere, so that only agents can tell of them."""
+    namespaces = Namespaces(Cluster(infrastructure="namespaces", workers=2), f"agents-{os.getpid()}-cluster")
+    wrong = [one.message for one in namespaces.preflight(request.param, 1) if one.level == "error"]
+    if wrong:
+        pytest.skip("; ".join(wrong))
+    monkeypatch.setattr(Containers, "_wait_for_entry", lambda *_: None)  # memcached speaks no HTTP
+    try:
+        provision = namespaces.provide(request.param, 1, print)
+        nodes = [node.model_copy(update={"here": node.role == "client"}) for node in provision.nodes]
+        deployment = deployed(parse(CACHES), nodes, f"agents-{os.getpid()}")
+        made = plugins.find("orchestrators", request.param)(deployment, tmp_path / "run", provision.access)
+        yield made
+    finally:
+        journal.remove_all()
+
+
+def found_of(orchestrator: Containers) -> list[Found]:
+    return orchestrator._find()
+
+
+def test_the_audit_through_agents(orchestrator: Containers, monkeypatch: pytest.MonkeyPatch) -> None:
+    orchestrator.apply()
+    orchestrator.ready()
+    found = found_of(orchestrator)
+    assert len(found) == 2
+
+    directly = Here().read(found)
+    with monkeypatch.context() as patch:
+        patch.setattr(Here, "read", _refuse)
+        rows, usage = orchestrator.audit(), orchestrator.usage()
+        assert {row.what for row in rows} >= {"cpu", "memory", "cores", "node"}
+        assert [row for row in rows if not row.ok] == []
+        assert usage.keys() == {"cache-1", "cache-2"} and all(one.pids == 1 for one in usage.values())
+        assert orchestrator.events() == []
+
+    agents = Agents(lambda: agent.addresses(orchestrator.deployment))
+    assert {name: one.limits for name, one in directly.items()} == {
+        name: one.limits for name, one in agents.read(found).items()
+    }
+
+    switch_memory_limit_off(found[0])
+    assert [(row.replica, row.what) for row in orchestrator.audit() if not row.ok] == [(found[0].name, "memory")]
+
+    orchestrator.remove()
+    silent = agents.silent(["worker-1", "worker-2"])
+    assert [why.rpartition(": ")[2] for why in silent.values()] == ["Connection refused"] * 2
+
+
+def switch_memory_limit_off(found: Found) -> None:
+    """Of its container, and of what Kubernetes puts around it."""
+    groups = cgroup.find()
+    group = groups.container(found.container)
+    assert group is not None
+    for folder in [*groups.folders(group), *groups.folders(os.path.dirname(group))]:
+        for name in ("memory.memsw.limit_in_bytes", "memory.limit_in_bytes", "memory.max"):
+            if (folder / name).exists():
+                (folder / name).write_text("max" if name == "memory.max" else "-1")
+
+
+def _refuse(self: Here, found: Sequence[Found]) -> dict[str, Reading]:
+    assert not found, "read on this machine, though its node is said to be elsewhere"
+    return {}
