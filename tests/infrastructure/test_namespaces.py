@@ -8,10 +8,11 @@ from ipaddress import IPv4Network
 from pathlib import Path
 
 import pytest
+from docker.errors import APIError
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loadstone.infrastructure.namespaces import Namespaces, checks, commands, docker
+from loadstone.infrastructure.namespaces import Namespaces, checks, commands, docker, swarm
 from loadstone.infrastructure.namespaces.emulated import Emulated
 from loadstone.infrastructure.namespaces.nameserver import refusal
 from loadstone.infrastructure.namespaces.network import RESERVED, shaping, subnet_for
@@ -175,3 +176,19 @@ def test_every_name_is_refused_with_its_own_question(number: bytes, labels: list
 def test_no_bytes_confuse_the_name_server(query: bytes) -> None:
     answer = refusal(query)
     assert (answer is None) == (len(query) < 12 or query[2] >= 0x80)
+
+
+def test_a_swarm_that_changes_is_asked_again() -> None:
+    answers = [APIError("rpc error: code = Unknown desc = update out of sequence"), APIError("no"), "never reached"]
+    asked: list[object] = []
+
+    def act() -> str:
+        asked.append(answers[len(asked)])
+        if isinstance(asked[-1], APIError):
+            raise asked[-1]
+        return "reached"
+
+    with pytest.raises(APIError, match=r"^no$"):
+        swarm.patiently(act)
+    assert asked == answers[:2]
+    assert swarm.patiently(act) == "reached"

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from typing import TypeVar
 
+import requests
 from docker import DockerClient
 from docker.errors import APIError, DockerException
 from docker.models.nodes import Node
@@ -18,6 +21,11 @@ LABEL = "loadstone.node"
 _PORT = 2377
 _READY_WITHIN_S = 120.0
 _LOOK_EVERY_S = 0.1
+_PASSING = ("does not have a leader", "update out of sequence", "code = Unavailable")
+"""What a manager says while another is voted in, and when a node changed between being read and written."""
+_JOINING = ("will continue in the background", "already part of a swarm")
+"""What an engine says that takes long to join: waiting for it to be ready is all there is to do."""
+T = TypeVar("T")
 
 
 def preflight() -> list[Finding]:
@@ -46,10 +54,10 @@ def start(hosts: list[Host], managers: list[Host], workers: list[Host], say: Say
         for host in hosts[1:]:  # one after the other: each manager must be voted in
             _join(host, first, tokens["Manager" if host in managers else "Worker"])
         _await_all(client, hosts)
-        for node in client.nodes.list():
-            _label(node, drained=node.attrs["Description"]["Hostname"] in {host.name for host in managers})
-    except DockerException as error:
-        raise DeploymentError(f"the swarm cannot be made: {error}") from None
+        for node in patiently(client.nodes.list):
+            _label(node, [host.name for host in managers])
+    except (DockerException, requests.RequestException) as error:
+        raise DeploymentError(f"the swarm cannot be made: {error}\n{first.log(docker.DAEMON, 10)}") from None
     return Access(
         "swarm",
         addresses=tuple(docker.url(host) for host in managers),
@@ -57,44 +65,55 @@ def start(hosts: list[Host], managers: list[Host], workers: list[Host], say: Say
     )
 
 
+def patiently(act: Callable[[], T]) -> T:
+    """What ``act`` returns, done again while the swarm is between two states; raises what it raises otherwise."""
+    deadline = time.monotonic() + _READY_WITHIN_S
+    while True:
+        try:
+            return act()
+        except APIError as error:
+            if not any(words in str(error) for words in _PASSING) or time.monotonic() > deadline:
+                raise
+        time.sleep(_LOOK_EVERY_S)
+
+
 def _join(host: Host, first: Host, token: str) -> None:
-    docker.connect(host).swarm.join(
-        remote_addrs=[f"{first.address}:{_PORT}"],
-        join_token=token,
-        advertise_addr=host.address,
-        listen_addr=f"{host.address}:{_PORT}",
-    )
+    def join() -> None:
+        docker.connect(host).swarm.join(
+            remote_addrs=[f"{first.address}:{_PORT}"],
+            join_token=token,
+            advertise_addr=host.address,
+            listen_addr=f"{host.address}:{_PORT}",
+        )
+
+    try:
+        patiently(join)
+    except APIError as error:
+        if not any(words in str(error) for words in _JOINING):
+            raise
 
 
 def _await_all(client: DockerClient, hosts: list[Host]) -> None:
     """Until each host is a ready node; raises DeploymentError that names those which are not."""
     deadline = time.monotonic() + _READY_WITHIN_S
     while True:
-        states = {node.attrs["Description"]["Hostname"]: node.attrs["Status"]["State"] for node in client.nodes.list()}
-        late = [
-            f"{host.name} is {states.get(host.name, 'absent')}" for host in hosts if states.get(host.name) != "ready"
-        ]
+        nodes = [node.attrs for node in patiently(client.nodes.list)]
+        states = {node["Description"].get("Hostname"): node["Status"]["State"] for node in nodes}
+        late = [host.name for host in hosts if states.get(host.name) != "ready"]
         if not late:
             return
         if time.monotonic() > deadline:
-            raise DeploymentError(
-                f"not all nodes of the swarm are ready within {_READY_WITHIN_S:g} s: {', '.join(late)}"
-            )
+            how = ", ".join(f"{name} is {states.get(name, 'absent')}" for name in late)
+            raise DeploymentError(f"not all nodes of the swarm are ready within {_READY_WITHIN_S:g} s: {how}")
         time.sleep(_LOOK_EVERY_S)
 
 
-def _label(node: Node, drained: bool) -> None:
+def _label(node: Node, managers: list[str]) -> None:
     name = node.attrs["Description"]["Hostname"]
-    while True:
-        specification = {
-            **node.attrs["Spec"],
-            "Labels": {LABEL: name},
-            "Availability": "drain" if drained else "active",
-        }
-        try:
-            node.update(specification)
-            return
-        except APIError as error:
-            if "out of sequence" not in str(error):  # the swarm itself changed the node meanwhile
-                raise
+
+    def update() -> None:
         node.reload()
+        availability = "drain" if name in managers else "active"
+        node.update({**node.attrs["Spec"], "Labels": {LABEL: name}, "Availability": availability})
+
+    patiently(update)
