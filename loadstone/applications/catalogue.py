@@ -1,4 +1,4 @@
-"""The built-in applications and store software, and the user's own ``application.yaml``."""
+"""The built-in applications and store software, and the user's own ``application.yaml`` or compose file."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from loadstone.applications import workload_files
+from loadstone.applications import compose_import, workload_files
 from loadstone.model.application import Application
 from loadstone.model.base import did_you_mean
 from loadstone.model.document import Document
-from loadstone.model.errors import InputError
+from loadstone.model.errors import InputError, Problem
 from loadstone.model.software import SoftwareCatalogue, built_in
 
 _HERE = Path(__file__).parent
@@ -26,6 +26,16 @@ class Loaded:
     document: Document
     digest: str
 
+    @property
+    def imported(self) -> bool:
+        """Whether it was a compose file."""
+        return isinstance(self.document, compose_import.Imported)
+
+    @property
+    def notes(self) -> tuple[Problem, ...]:
+        """What of a compose file is not carried, and what is guessed."""
+        return tuple(self.document.notes) if isinstance(self.document, compose_import.Imported) else ()
+
 
 def names() -> list[str]:
     """The built-in applications."""
@@ -33,12 +43,11 @@ def names() -> list[str]:
 
 
 def load(name_or_path: str) -> Loaded:
-    """A built-in application by name, or the one in a file (or in a folder's ``application.yaml``).
+    """A built-in application by name, or the one in a file, or in a folder; a compose file is imported.
 
     Raises InputError naming file and line of everything that is wrong.
     """
-    file = _find(name_or_path)
-    document = Document.read(file)
+    document = _read(_find(name_or_path))
     application = document.parse(Application)
     document.check(_unknown_software(application))
     document.check(workload_files.findings(application))
@@ -58,10 +67,15 @@ def _find(name_or_path: str) -> Path:
         return built_in
     path = Path(name_or_path)
     if path.is_dir():
-        return path / _FILE
+        return next((path / one for one in (_FILE, *compose_import.FILES) if (path / one).is_file()), path / _FILE)
     if path.exists() or "/" in name_or_path or path.suffix in (".yaml", ".yml"):
         return path
     raise InputError(f"no application {name_or_path!r}" + did_you_mean(name_or_path, names()))
+
+
+def _read(file: Path) -> Document:
+    document = Document.read(file)
+    return compose_import.read(file) if compose_import.is_compose(document) else document
 
 
 def _unknown_software(application: Application) -> list[tuple[tuple[str | int, ...], str]]:

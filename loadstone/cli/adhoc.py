@@ -6,6 +6,7 @@ from pathlib import Path
 
 import yaml
 
+from loadstone.applications import catalogue
 from loadstone.experiments.plan import Plan, make_plan
 from loadstone.model.document import Document
 from loadstone.model.study import Settings
@@ -14,7 +15,7 @@ _CLUSTER = ("infrastructure", "managers", "workers")
 
 
 def plan_for(what: Path, **settings: str) -> Plan:
-    """The plan of a study file, or of an application (built-in name or file) with the given settings.
+    """The plan of a study file, or of an application (built-in name, its file, a compose file) with the given settings.
 
     An orchestrator that is chosen for an application gets emulated hosts, unless it needs none or others are named.
     """
@@ -30,7 +31,7 @@ def plan_for(what: Path, **settings: str) -> Plan:
         cluster = {"infrastructure": "namespaces", **cluster}
     study = {
         "version": 1,
-        "name": what.stem,
+        "name": catalogue.load(str(what)).application.name if what.suffix else what.name,
         "application": str(what.resolve()) if what.suffix else str(what),
         "load": {"rates": [1], "slo": {"p99": "1s"}},
         "cluster": cluster,

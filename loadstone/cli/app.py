@@ -38,6 +38,12 @@ Run = Annotated[
 ]
 
 
+def warn(text: str) -> None:
+    """A warning, on standard error."""
+    err.print("[yellow]warning:[/] ", end="")
+    err.print(text, markup=False)
+
+
 def print_json(value: Any) -> None:
     """Machine-readable output: nothing else goes to standard output then."""
     typer.echo(json.dumps(value, indent=2))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from rich.table import Table
 
-from loadstone.cli.app import Json, Overrides, StudyFile, out, print_json
+from loadstone.cli.app import Json, Overrides, StudyFile, out, print_json, warn
 from loadstone.cli.words import clock, load_in_words
 from loadstone.experiments import schedule
 from loadstone.experiments.plan import read_plan
+from loadstone.model.errors import grouped
 
 EPILOG = "Example: [bold]loadstone plan studies/first-light.yaml --json[/]"
 
@@ -15,6 +16,8 @@ EPILOG = "Example: [bold]loadstone plan studies/first-light.yaml --json[/]"
 def command(study: StudyFile, overrides: Overrides = None, json: Json = False) -> None:
     """Show the treatments and trials of a study without starting anything."""
     _, plan = read_plan(study, overrides)
+    for note in grouped(plan.notes):
+        warn(note)
     trials = schedule.remaining(plan, [])
     seconds = trials * schedule.trial_seconds(plan)
     if json:

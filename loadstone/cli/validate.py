@@ -1,22 +1,72 @@
-"""loadstone validate: is this study file right?"""
+"""loadstone validate: is this study right, or this application, and what is carried of a compose file?"""
 
 from __future__ import annotations
 
-from loadstone.cli.app import Json, Overrides, StudyFile, out, print_json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from loadstone.applications import catalogue
+from loadstone.applications.catalogue import Loaded
+from loadstone.cli.app import Json, Overrides, out, print_json, warn
 from loadstone.cli.words import load_in_words, plural
-from loadstone.experiments.plan import read_plan
+from loadstone.experiments.plan import make_plan
+from loadstone.model import yaml12
+from loadstone.model.document import Document
+from loadstone.model.errors import InputError, Problem, grouped
 
-EPILOG = "Example: [bold]loadstone validate studies/first-light.yaml --set trial.duration=30s[/]"
+EPILOG = (
+    "Examples: [bold]loadstone validate studies/first-light.yaml --set trial.duration=30s[/], "
+    "[bold]loadstone validate docker-compose.yml[/]"
+)
 
 
-def command(study: StudyFile, overrides: Overrides = None, json: Json = False) -> None:
-    """Check a study file and all it refers to; exit 2 and name file and line of what is wrong."""
-    _, plan = read_plan(study, overrides)
+def command(
+    what: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A study, application or compose file.", show_default=False)
+    ],
+    overrides: Overrides = None,
+    json: Json = False,
+) -> None:
+    """Check a file and all it refers to; exit 2 and name file and line of what is wrong.
+
+    A compose file is printed as the application file that it becomes, and what is not carried as warnings.
+    """
+    document = Document.read(what)
+    if "services" in document.data and not {"application", "load"} & set(document.data):
+        if overrides:
+            raise InputError("--set is for studies; this is an application")
+        _tell_application(what, catalogue.load(str(what)), json)
+        return
+    for assignment in overrides or []:
+        document.override(assignment)
+    plan = make_plan(document)
+    _warn(plan.notes)
     if json:
         print_json({"valid": True, "study": plan.study.name, "treatments": len(plan.treatments)})
         return
     out.print(
-        f"{study} is valid: {plan.application.name}, {plural(len(plan.application.services), 'service')}, "
+        f"{what} is valid: {plan.application.name}, {plural(len(plan.application.services), 'service')}, "
         f"{plural(len(plan.treatments), 'treatment')}; {load_in_words(plan)}",
         markup=False,
     )
+
+
+def _tell_application(file: Path, loaded: Loaded, json: bool) -> None:
+    application = loaded.application
+    data = application.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    if json:
+        print_json({"valid": True, "application": data, "import": [str(note) for note in loaded.notes]})
+    elif loaded.imported:
+        out.print(yaml12.dump(data), markup=False, end="")
+        _warn(loaded.notes)
+    else:
+        services, workloads = len(application.services), len(application.workloads)
+        said = f"{application.name}, {plural(services, 'service')}, {plural(workloads, 'workload')}"
+        out.print(f"{file} is valid: {said}", markup=False)
+
+
+def _warn(notes: tuple[Problem, ...]) -> None:
+    for note in grouped(notes):
+        warn(note)

@@ -13,7 +13,7 @@ from loadstone.experiments import expressible, load_files
 from loadstone.model.application import Application
 from loadstone.model.base import Finding, did_you_mean
 from loadstone.model.document import Document
-from loadstone.model.errors import InputError
+from loadstone.model.errors import InputError, Problem
 from loadstone.model.load import SCRIPT
 from loadstone.model.study import Settings, Study
 from loadstone.model.trial import Treatment
@@ -32,6 +32,8 @@ class Plan:
     """The files of Lua workloads, by the name that the study gives them."""
     files: Mapping[str, str] = field(default_factory=dict)
     """Digests of the other files that the load is made from, by path."""
+    notes: tuple[Problem, ...] = ()
+    """What of an imported application is not carried, and what is guessed."""
 
     def workload(self, treatment: Treatment) -> Workload | Path:
         """The workload that a treatment is loaded with: a mix, or the file of a script."""
@@ -45,6 +47,7 @@ class Plan:
             "application": self.application.model_dump(mode="json", by_alias=True, exclude_none=True),
             "application_digest": self.application_digest,
             "files": dict(self.files),
+            **({"import": [str(note) for note in self.notes]} if self.notes else {}),
             "treatments": [
                 {
                     "id": t.id,
@@ -83,7 +86,7 @@ def make_plan(document: Document) -> Plan:
     )
     if not treatments:
         raise InputError([document.problem(("except",), "drops every treatment; nothing is left to run")])
-    return Plan(study, loaded.application, loaded.digest, treatments, scripts, files)
+    return Plan(study, loaded.application, loaded.digest, treatments, scripts, files, loaded.notes)
 
 
 def _whole(settings: Settings, study: Study, application: Application) -> Settings:

@@ -13,7 +13,7 @@ from loadstone.experiments.provisioning import demand, infrastructure_of
 from loadstone.infrastructure.base import Finding, Provision
 from loadstone.infrastructure.binary import stone_version
 from loadstone.model.cluster import Node
-from loadstone.model.errors import LoadstoneError, PreflightError
+from loadstone.model.errors import LoadstoneError, PreflightError, grouped
 from loadstone.orchestration.placing import refuse_impossible
 from loadstone.workloads.base import Driver
 
@@ -45,13 +45,13 @@ def inspect(plan: Plan) -> list[Finding]:
 
 
 def require(plan: Plan) -> list[str]:
-    """The warnings of a preflight; raises PreflightError with every error and its remedy."""
+    """The warnings of a preflight, what an import lost first; raises PreflightError with every error and its remedy."""
     findings = inspect(plan)
     errors = [finding for finding in findings if finding.level == "error"]
     if errors:
         lines = [f"{f.what}: {f.message}" + (f"\n  {f.remedy}" if f.remedy else "") for f in errors]
         raise PreflightError("\n".join(lines))
-    return [f"{f.what}: {f.message}" for f in findings if f.level == "warning"]
+    return [*grouped(plan.notes), *(f"{f.what}: {f.message}" for f in findings if f.level == "warning")]
 
 
 def _stone() -> Finding:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import yaml
 from pydantic import BaseModel, ValidationError
@@ -38,7 +38,7 @@ class Document:
             raise InputError([Problem(file, self.line(()), "", "expected keys and values at the top level")])
 
     @classmethod
-    def read(cls, file: Path | str) -> Document:
+    def read(cls, file: Path | str) -> Self:
         """Read ``file``; raises InputError where it is missing or not YAML."""
         try:
             text = Path(file).read_text(encoding="utf-8")

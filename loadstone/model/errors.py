@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +28,19 @@ class Problem:
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}" if self.line else f"{self.file}"
         return f"{place}: {self.where}: {self.message}" if self.where else f"{place}: {self.message}"
+
+
+def grouped(problems: Iterable[Problem]) -> list[str]:
+    """One sentence for all places of a file that the same is said of: ``web.yaml:3: ...; also in lines 7, 12``."""
+    places: dict[tuple[Path | str, str], list[Problem]] = {}
+    for problem in problems:
+        places.setdefault((problem.file, problem.message), []).append(problem)
+    return [str(first) + _also(first, others) for first, *others in places.values()]
+
+
+def _also(first: Problem, others: list[Problem]) -> str:
+    lines = sorted({other.line for other in others} - {first.line})
+    return f"; also in line{'s' if len(lines) > 1 else ''} {', '.join(map(str, lines))}" if lines else ""
 
 
 class InputError(LoadstoneError):

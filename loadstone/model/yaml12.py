@@ -7,6 +7,7 @@ Only ``true`` and ``false`` are booleans (``on``, ``no`` are words), ``0100`` is
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import yaml
 
@@ -32,4 +33,31 @@ _IMPLICIT = {
 }
 for _name, _pattern in _IMPLICIT.items():
     Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_name}", re.compile(rf"(?:{_pattern})$"), None)
+
+
+class _Dumper(yaml.SafeDumper):
+    """Quotes what YAML 1.1 or 1.2 takes for something else than text; lines stay lines."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def _text(dumper: _Dumper, value: str) -> yaml.ScalarNode:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style="|" if "\n" in value else None)
+
+
+def _list(dumper: _Dumper, values: list[Any]) -> yaml.SequenceNode:
+    plain = not any(isinstance(value, list | dict) or "\n" in str(value) for value in values)
+    return dumper.represent_sequence("tag:yaml.org,2002:seq", values, flow_style=plain)
+
+
+def dump(data: Any) -> str:
+    """Plain data as a file that a person reads and :class:`Loader` loads as it was."""
+    return yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=110)
+
+
+_Dumper.add_representer(str, _text)
+_Dumper.add_representer(list, _list)
+for _name, _pattern in _IMPLICIT.items():
+    _Dumper.add_implicit_resolver(f"tag:yaml.org,2002:{_name}", re.compile(rf"(?:{_pattern})$"), None)
 Loader.add_constructor("tag:yaml.org,2002:int", Loader.construct_integer)

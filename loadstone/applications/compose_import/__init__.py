@@ -1,0 +1,142 @@
+"""Compose files as applications: ``docker-compose.yml``, versions 2 and 3 and the compose specification.
+
+The services of a compose file become services that run images. Nothing is dropped in silence: what cannot be carried,
+and what had to be guessed, stands in the notes with its line and the reason.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from loadstone.applications.compose_import import filling, uncarried
+from loadstone.applications.compose_import.entering import entrance
+from loadstone.applications.compose_import.reading import ComposeDocument
+from loadstone.applications.compose_import.schema import EXTENSION, ComposeFile
+from loadstone.applications.compose_import.services import Converted, as_data, convert, fitting
+from loadstone.applications.compose_import.speaking import note_names
+from loadstone.model.document import Document
+from loadstone.model.errors import InputError, Problem
+from loadstone.model.messages import KeyPath
+
+FILES = ("compose.yaml", "compose.yml", "docker-compose.yaml", "docker-compose.yml")
+"""What compose itself looks for in a folder, in this order."""
+_OVERRIDES = tuple(f"{name}.override.{ending}" for name in ("compose", "docker-compose") for ending in ("yaml", "yml"))
+_OWN_KEYS = {"tier", "runs"}
+
+
+class Imported(Document):
+    """An application's data whose problems are named where the compose file has what is wrong."""
+
+    def __init__(self, source: ComposeDocument, data: dict[str, Any], places: dict[KeyPath, KeyPath]) -> None:
+        self.file = source.file
+        self.data = data
+        self.notes = sorted(dict.fromkeys(source.notes), key=lambda note: note.line)
+        """What is not carried, and what is guessed."""
+        self._source = source
+        self._places = places
+
+    def problem(self, path: Any, text: str) -> Problem:
+        parts = tuple(path)
+        for length in range(len(parts), 0, -1):
+            if (place := self._places.get(parts[:length])) is not None:
+                return self._source.problem((*place, *parts[length:]), text)
+        return self._source.problem(parts, text)
+
+
+def is_compose(document: Document) -> bool:
+    """Whether a file is a compose file: it has services, and none is what an application file calls one."""
+    services = document.data.get("services")
+    if EXTENSION in document.data:
+        return True
+    if not isinstance(services, dict) or {"entry", "workloads", "default_workload"} & set(document.data):
+        return False
+    return not any(isinstance(service, dict) and _OWN_KEYS & set(service) for service in services.values())
+
+
+def read(file: Path | str) -> Imported:
+    """A compose file as the data of an application, not checked yet; raises InputError for what cannot be carried."""
+    document = ComposeDocument.read(file)
+    compose = _carried(document)
+    extension = compose.loadstone
+    services = {name: convert(document, compose, name) for name in compose.services}
+    names = _names(document, services)
+    filling.guess_ports(document, services)
+    filling.guess_needs(document, services)
+    entry, port = entrance(document, extension.entry, services)
+    tiers = filling.tiers(document, extension, services, entry)
+    note_names(document, services, names)
+    filling.note_ways_in(document, services, entry, port)
+    readiness = filling.readiness(document, extension, services)
+    data = {
+        "name": extension.name or fitting(compose.name or Path(file).resolve().parent.name),
+        "description": extension.description or f"Imported from {Path(file).name}.",
+        "entry": {"service": names[entry.name], "port": entry.port_name(port)},
+        "services": {
+            names[name]: as_data(service, names, tiers[name], readiness.get(name)) for name, service in services.items()
+        },
+        **filling.workloads(document, extension),
+    }
+    if extension.paper_resources:
+        data["paper_resources"] = extension.paper_resources
+    return Imported(document, data, dict(_places(services, names, readiness)))
+
+
+def _carried(document: ComposeDocument) -> ComposeFile:
+    """The compose file without what is not carried and without services that only run when asked for."""
+    problems: list[Problem] = []
+    uncarried.taken_out(document.data, document.note, lambda path, text: problems.append(document.problem(path, text)))
+    if problems:
+        raise InputError(problems)
+    compose = document.parse(ComposeFile)
+    for name, service in compose.services.items():
+        if service.profiles:
+            text = f"left out: compose itself runs it only for the profile {' or '.join(service.profiles)}"
+            document.note(("services", name, "profiles"), text)
+    chosen = {name: service for name, service in compose.services.items() if not service.profiles}
+    for beside in _OVERRIDES:
+        if Path(document.file).name in FILES and (document.folder / beside).exists():
+            document.note((), f"{beside} is not read; `docker compose config` writes one file of both")
+    return compose.model_copy(update={"services": chosen})
+
+
+def _names(document: ComposeDocument, services: dict[str, Converted]) -> dict[str, str]:
+    """The names of services in the application by those in the compose file."""
+    names: dict[str, str] = {}
+    for name in services:
+        fit = fitting(name)
+        if fit in names.values():
+            text = f"would be called {fit!r}, as another service is; names have lower-case letters, digits and '-'"
+            raise InputError([document.problem(("services", name), text)])
+        names[name] = fit
+    return names
+
+
+def _places(
+    services: dict[str, Converted], names: dict[str, str], readiness: dict[str, Any]
+) -> list[tuple[KeyPath, KeyPath]]:
+    """Where the compose file has what an application file has elsewhere."""
+    ours = ("name", "description", "entry", "workloads", "default_workload", "paper_resources")
+    found: list[tuple[KeyPath, KeyPath]] = [((key,), (EXTENSION, key)) for key in ours]
+    for name, service in services.items():
+        here, there = ("services", names[name]), ("services", name)
+        found += [(here, there), ((*here, "runs", "image"), (*there, "image"))]
+        for index, where in enumerate(service.needs.values()):
+            found += [((*here, "needs"), (*there, "depends_on")), ((*here, "needs", index), where)]
+        found += [((*here, "configs", path), service.mounts.places[path]) for path in service.mounts.configs]
+        found += [
+            ((*here, "volumes", index), service.mounts.places[path])
+            for index, path in enumerate(service.mounts.volumes)
+        ]
+        limits = (*there, "deploy", "resources", "limits")
+        deployed = service.compose.deploy.resources.limits
+        found.append(((*here, "resources", "cpu"), (*limits, "cpus") if deployed.cpus else (*there, "cpus")))
+        found.append(
+            ((*here, "resources", "memory"), (*limits, "memory") if deployed.memory else (*there, "mem_limit"))
+        )
+        replicas = (*there, "deploy", "replicas") if service.compose.deploy.replicas is not None else (*there, "scale")
+        found.append(((*here, "replicas"), replicas))
+        found.append(((*here, "tier"), (EXTENSION, "tiers", name)))
+        if name in readiness:
+            found.append(((*here, "readiness"), (EXTENSION, "readiness", name)))
+    return found

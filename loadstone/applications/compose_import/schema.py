@@ -1,0 +1,189 @@
+"""The part of a compose file that is carried, in the long forms; ``forms.py`` brings short ones into these.
+
+Written from the compose specification and the formats 2.x and 3.x. What else those have stands in ``uncarried.py``.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field
+
+from loadstone.applications.compose_import.forms import (
+    Flag,
+    Number,
+    Size,
+    Span,
+    Text,
+    Variables,
+    Whole,
+    Words,
+    alone,
+    keyed,
+    listed,
+    mounted,
+    published,
+)
+from loadstone.model.application import Port, Tier
+from loadstone.model.base import Model
+
+EXTENSION = "x-loadstone"
+
+
+class Published(Model):
+    """An entry of ``ports`` or ``expose``: the container's ports from ``target`` to ``last``."""
+
+    target: Port
+    last: Port | None = None
+    published: str | None = None
+    protocol: str = "tcp"
+    name: str = ""
+
+    def numbers(self) -> range:
+        """The container's ports."""
+        return range(self.target, (self.last or self.target) + 1)
+
+
+class Mount(Model):
+    """An entry of ``volumes`` of a service."""
+
+    type: str
+    source: str = ""
+    target: str
+    read_only: Flag = False
+
+
+class ConfigUse(Model):
+    """An entry of ``configs`` of a service: ``target`` is ``/source`` where left out."""
+
+    source: str
+    target: str = ""
+
+
+class Dependency(Model):
+    """What is said of a service in ``depends_on``."""
+
+    condition: str = "service_started"
+
+
+class Network(Model):
+    """What is said of a network in a service."""
+
+    aliases: list[Text] = []
+
+
+class EnvFile(Model):
+    """An entry of ``env_file``."""
+
+    path: str
+    required: Flag = True
+
+
+class HealthCheck(Model):
+    """When compose counts a container as healthy."""
+
+    test: list[str] | str | None = None
+    disable: Flag = False
+    interval: Span = 30.0
+    retries: Whole = 3
+    start_period: Span = 0.0
+
+
+class Limits(Model):
+    """``deploy.resources.limits``"""
+
+    cpus: Number | None = None
+    memory: Size | None = None
+
+
+class DeployResources(Model):
+    """``deploy.resources``"""
+
+    limits: Limits = Limits()
+
+
+class DeployPlacement(Model):
+    """``deploy.placement``"""
+
+    constraints: list[str] = []
+
+
+class RestartPolicy(Model):
+    """``deploy.restart_policy``"""
+
+    condition: str = "any"
+
+
+class Deploy(Model):
+    """``deploy``"""
+
+    mode: str = "replicated"
+    replicas: Whole | None = None
+    resources: DeployResources = DeployResources()
+    placement: DeployPlacement = DeployPlacement()
+    restart_policy: RestartPolicy = RestartPolicy()
+
+
+class ComposeService(Model):
+    """A service of a compose file."""
+
+    image: str | None = None
+    build: Any = None
+    entrypoint: Words = None
+    command: Words = None
+    environment: Variables = {}
+    env_file: Annotated[list[Annotated[EnvFile, alone("path")]], BeforeValidator(listed)] = []
+    ports: list[Annotated[Published, BeforeValidator(published)]] = []
+    expose: list[Annotated[Published, BeforeValidator(published)]] = []
+    volumes: list[Annotated[Mount, BeforeValidator(mounted)]] = []
+    configs: list[Annotated[ConfigUse, alone("source")]] = []
+    depends_on: Annotated[dict[str, Dependency | None], BeforeValidator(keyed)] = {}
+    links: list[str] = []
+    networks: Annotated[dict[str, Network | None], BeforeValidator(keyed)] = {}
+    container_name: Text = ""
+    healthcheck: HealthCheck | None = None
+    deploy: Deploy = Deploy()
+    cpus: Number | None = None
+    mem_limit: Size | None = None
+    scale: Whole | None = None
+    restart: Text = "always"
+    profiles: list[str] = []
+
+
+class Volume(Model):
+    """A named volume."""
+
+    name: Text = ""
+
+
+class ConfigFile(Model):
+    """A named configuration: the text of a file, of the compose file, or of a variable."""
+
+    file: str | None = None
+    content: str | None = None
+    environment: str | None = None
+
+
+class Extension(Model):
+    """``x-loadstone``: what a compose file cannot say; its keys are those of an application file."""
+
+    name: str | None = None
+    description: str | None = None
+    entry: Any = None
+    tiers: dict[str, Tier] = {}
+    readiness: dict[str, Any] = {}
+    workloads: dict[str, Any] = {}
+    default_workload: str | None = None
+    paper_resources: Any = None
+
+
+class ComposeFile(Model):
+    """A compose file."""
+
+    version: Any = None
+    name: Text = ""
+    services: Annotated[dict[str, ComposeService], Field(min_length=1)]
+    networks: dict[str, Any] = {}
+    volumes: dict[str, Volume | None] = {}
+    configs: dict[str, ConfigFile | None] = {}
+    loadstone: Annotated[Extension, Field(alias=EXTENSION)] = Extension()

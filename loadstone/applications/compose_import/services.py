@@ -1,0 +1,240 @@
+"""One service of a compose file as a service of an application file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from loadstone.applications.compose_import import health
+from loadstone.applications.compose_import.files import Mounted, mounted
+from loadstone.applications.compose_import.reading import ComposeDocument, read_variables
+from loadstone.applications.compose_import.schema import ComposeFile, ComposeService, Published
+from loadstone.model.base import did_you_mean
+from loadstone.model.errors import InputError
+from loadstone.model.messages import KeyPath
+from loadstone.model.units import format_memory, format_seconds
+
+_READY_S = 60.0
+"""What a replica has to become ready where nothing else is said."""
+_PORT_NAME = re.compile(r"(?!admin$)[a-z][a-z0-9-]{0,14}")
+_NOT_HERE = re.compile(r"node\.(hostname|labels|id|ip|platform)|engine\.labels|node\.role\s*==\s*manager")
+_REMOTE = re.compile(r"node\.role\s*(==\s*worker|!=\s*manager)")
+
+
+def fitting(name: str) -> str:
+    """A name as services have them everywhere: ``user_db`` is ``user-db``."""
+    plain = re.sub(r"[^a-z0-9-]+", "-", name.lower()).strip("-")[:63]
+    return plain if plain[:1].isalpha() else f"s-{plain}"[:63]
+
+
+@dataclass
+class Converted:
+    """A service on its way: what its application file would say, and what only the compose file says."""
+
+    name: str
+    """In the compose file."""
+    compose: ComposeService
+    environment: dict[str, str]
+    mounts: Mounted
+    needs: dict[str, KeyPath]
+    """Services by their names in the compose file, and where it says so."""
+    aliases: dict[str, KeyPath]
+    """Other names that containers of other services reach it by in compose."""
+    ports: dict[str, int]
+    asked: health.Asked | None
+
+    def texts(self) -> dict[str, str]:
+        """All texts that may speak of other services, by the key that has them."""
+        found = {f"environment.{name}": value for name, value in self.environment.items()}
+        found |= {key: " ".join(getattr(self.compose, key) or []) for key in ("entrypoint", "command")}
+        return found | self.mounts.configs
+
+    def port_name(self, number: int) -> str:
+        """The name of a port, which gets one if it has none."""
+        for name, there in self.ports.items():
+            if there == number:
+                return name
+        self.ports[f"port-{number}"] = number
+        return f"port-{number}"
+
+    def published(self) -> list[int]:
+        """The container's TCP ports that the compose file publishes."""
+        return [port for entry in self.compose.ports if entry.protocol == "tcp" for port in entry.numbers()]
+
+
+def convert(document: ComposeDocument, compose: ComposeFile, name: str) -> Converted:
+    """A service of the compose file; notes what is not carried, raises InputError for what cannot be."""
+    service = compose.services[name]
+    _runnable(document, name, service)
+    mounts = mounted(document, compose, name)
+    converted = Converted(
+        name=name,
+        compose=service,
+        environment=_environment(document, name, service),
+        mounts=mounts,
+        needs=_needs(document, compose, name),
+        aliases=dict(_aliases(compose, name)),
+        ports=_ports(document, name, service),
+        asked=_health(document, name, service),
+    )
+    if converted.asked is not None and converted.asked.port is not None:
+        converted.port_name(converted.asked.port)
+    _note_deploy(document, name, service)
+    return converted
+
+
+def _runnable(document: ComposeDocument, name: str, service: ComposeService) -> None:
+    where: KeyPath = ("services", name)
+    if service.image is None and service.build is not None:
+        remedy = "build and push it (docker compose build, docker compose push) and write image: NAME:TAG"
+        raise InputError([document.problem((*where, "build"), f"images are not built here; {remedy}")])
+    if service.image is None:
+        raise InputError([document.problem((*where, "image"), "is missing; for example image: nginx:1.25")])
+    if service.build is not None:
+        document.note((*where, "build"), "not carried: images are not built here; what 'image' names is run")
+
+
+def _environment(document: ComposeDocument, name: str, service: ComposeService) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for index, entry in enumerate(service.env_file):
+        where: KeyPath = ("services", name, "env_file", index)
+        file = document.folder / entry.path
+        if not file.is_file():
+            if entry.required:
+                raise InputError([document.problem(where, f"{file}: there is no such file")])
+            document.note(where, f"not carried: {file}: there is no such file")
+            continue
+        for variable, value in read_variables(file, partial(document.taken, path=where)).items():
+            found |= _taken(document, where, variable) if value is None else {variable: value}
+    for variable, value in service.environment.items():
+        found.pop(variable, None)
+        place = document.entry(("services", name, "environment"), variable)
+        found |= _taken(document, place, variable) if value is None else {variable: value}
+    return found
+
+
+def _taken(document: ComposeDocument, where: KeyPath, variable: str) -> dict[str, str]:
+    """A variable that is only named: its value is that of the shell."""
+    value = document.taken(variable, where)
+    if value is None:
+        document.note(where, f"{variable} is not set here, so the container does not get it")
+        return {}
+    return {variable: value}
+
+
+def _needs(document: ComposeDocument, compose: ComposeFile, name: str) -> dict[str, KeyPath]:
+    service = compose.services[name]
+    linked = {link.partition(":")[0]: ("services", name, "links", index) for index, link in enumerate(service.links)}
+    depending = ("services", name, "depends_on")
+    found: dict[str, KeyPath] = linked | {need: document.entry(depending, need) for need in service.depends_on}
+    for need, where in found.items():
+        if need not in compose.services:
+            raise InputError(
+                [document.problem(where, f"no service {need!r}" + did_you_mean(need, [*compose.services]))]
+            )
+    for need, said in service.depends_on.items():
+        if said is not None and said.condition == "service_completed_successfully":
+            text = f"not carried: {need} is not waited for to end, and is started again when it does"
+            document.note((*depending, need), text)
+    return found
+
+
+def _aliases(compose: ComposeFile, name: str) -> Iterator[tuple[str, KeyPath]]:
+    service = compose.services[name]
+    if service.container_name not in ("", name):
+        yield service.container_name, ("services", name, "container_name")
+    for network, said in service.networks.items():
+        for index, alias in enumerate(said.aliases if said is not None else []):
+            if alias != name:
+                yield alias, ("services", name, "networks", network, "aliases", index)
+    for other, linking in compose.services.items():
+        for index, link in enumerate(linking.links):
+            needed, _, alias = link.partition(":")
+            if needed == name and alias not in ("", name):
+                yield alias, ("services", other, "links", index)
+
+
+def _ports(document: ComposeDocument, name: str, service: ComposeService) -> dict[str, int]:
+    found: dict[str, int] = {}
+    entries: list[tuple[KeyPath, Published]] = [
+        *((("services", name, "ports", index), entry) for index, entry in enumerate(service.ports)),
+        *((("services", name, "expose", index), entry) for index, entry in enumerate(service.expose)),
+    ]
+    for where, entry in entries:
+        if entry.protocol != "tcp":
+            document.note(where, f"not carried: {entry.protocol} ports")
+            continue
+        for number in entry.numbers():
+            if number not in found.values():
+                fits = _PORT_NAME.fullmatch(entry.name) and entry.name not in found and entry.last is None
+                found[entry.name if fits else f"port-{number}"] = number
+    return found
+
+
+def _health(document: ComposeDocument, name: str, service: ComposeService) -> health.Asked | None:
+    check, where = service.healthcheck, ("services", name, "healthcheck", "test")
+    if check is None or check.disable or check.test in (None, [], ["NONE"]):
+        return None
+    asked = health.understood(check.test or "", {name, service.container_name})
+    if asked is None:
+        text = "not carried: it asks nothing that an orchestrator could ask from outside"
+        document.note(
+            where, f"{text}; write x-loadstone: {{readiness: {{{fitting(name)}: {{port: ..., http: /...}}}}}}"
+        )
+    elif not asked.exactly:
+        what = f"{asked.http} answers 200" if asked.http else "the port accepts connections"
+        document.note(where, f"carried as: ready when {what}")
+    return asked
+
+
+def _note_deploy(document: ComposeDocument, name: str, service: ComposeService) -> None:
+    where: KeyPath = ("services", name, "deploy")
+    if service.deploy.mode != "replicated":
+        document.note((*where, "mode"), f"not carried: {service.deploy.mode!r}; one replica, or write replicas")
+    for index, constraint in enumerate(service.deploy.placement.constraints):
+        if not _REMOTE.fullmatch(constraint.strip()):
+            remedy = f"write placement: {{services: {{{fitting(name)}: [worker-1]}}}} in the study"
+            document.note((*where, "placement", "constraints", index), f"not carried: {constraint!r}; {remedy}")
+    if "none" in (service.deploy.restart_policy.condition, {"no": "none"}.get(service.restart)):
+        place = (*where, "restart_policy", "condition") if service.restart != "no" else ("services", name, "restart")
+        document.note(place, "not carried: a container that ends is started again")
+
+
+def as_data(converted: Converted, names: dict[str, str], tier: str, readiness: Any) -> dict[str, Any]:
+    """The service as an application file has it; ``names`` are services' names there by those in the compose file."""
+    service = converted.compose
+    limits = service.deploy.resources.limits
+    cpu, memory = limits.cpus or service.cpus, limits.memory or service.mem_limit
+    resources = {"cpu": cpu, "memory": format_memory(memory) if memory else None}
+    data = {
+        "tier": tier,
+        "runs": {"image": service.image},
+        "ports": converted.ports,
+        "needs": [names[need] for need in converted.needs],
+        "resources": {key: value for key, value in resources.items() if value},
+        "replicas": service.deploy.replicas if service.deploy.replicas is not None else service.scale,
+        "readiness": readiness or _readiness(converted),
+        "entrypoint": service.entrypoint,
+        "command": service.command,
+        "environment": converted.environment,
+        "configs": converted.mounts.configs,
+        "volumes": converted.mounts.volumes,
+    }
+    return {key: value for key, value in data.items() if value not in (None, {}, [])}
+
+
+def _readiness(converted: Converted) -> dict[str, Any]:
+    asked, check = converted.asked, converted.compose.healthcheck
+    found: dict[str, Any] = {}
+    if asked is not None and asked.port is not None:
+        found["port"] = converted.port_name(asked.port)
+    elif asked is not None and asked.http is not None and converted.ports:
+        found["port"] = next(iter(converted.ports))
+    if asked is not None and asked.http is not None and "port" in found:
+        found["http"] = asked.http
+    if check is not None and (longest := check.start_period + check.retries * check.interval) > _READY_S:
+        found["within"] = format_seconds(longest)
+    return found
