@@ -53,13 +53,14 @@ class Here(Reader):
 
     def __init__(self) -> None:
         self._groups = cgroup.find()
+        self._known: dict[str, str] = {}
 
     def read(self, found: Sequence[Found]) -> dict[str, Reading]:
         return {one.name: self._read(one.container) for one in found}
 
     def _read(self, container: str) -> Reading:
         try:
-            group = self._groups.container(container) if container else None
+            group = self._group(container) if container else None
             if group is None:
                 return _nowhere(container, "this machine")
             usage = self._groups.usage(group)
@@ -72,8 +73,18 @@ class Here(Reader):
         return Reading(limits, usage)
 
     def new_peaks(self, found: Sequence[Found]) -> bool:
-        groups = [self._groups.container(one.container) for one in found if one.container]
+        groups = [self._group(one.container) for one in found if one.container]
         return all(group is not None and self._groups.reset_peak(group) for group in groups)
+
+    def _group(self, container: str) -> str | None:
+        """A container's group stays where it is, and to find it means to look at every group there is."""
+        known = self._known.get(container)
+        if known is not None and self._groups.exists(known):
+            return known
+        found = self._groups.container(container)
+        if found is not None:
+            self._known[container] = found
+        return found
 
 
 class Agents(Reader):

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/prometheus/procfs"
 )
@@ -73,29 +74,42 @@ func findGroups(mounts []*procfs.MountInfo) (groups, error) {
 // locate finds the groups of containers: the folders that are named after them, wherever their engine put them. Docker
 // and containerd call them ID, and docker-ID.scope or cri-containerd-ID.scope under systemd.
 func (g groups) locate(ctx context.Context, ids []string) (map[string]place, error) {
-	found := map[string]place{}
-	seen := map[string]map[string]string{} // folders by id, by hierarchy
-	for controller, point := range g.points {
-		if seen[point] == nil {
-			folders, err := search(ctx, point, ids)
-			if err != nil {
-				return nil, err
-			}
-			seen[point] = folders
-		}
-		for id, folder := range seen[point] {
-			if found[id] == nil {
-				found[id] = place{}
-			}
-			found[id][controller] = folder
-		}
+	folders, err := search(ctx, g.points["memory"], ids)
+	if err != nil {
+		return nil, err
 	}
-	for id, place := range found {
-		if place["memory"] == "" {
-			delete(found, id)
+	found := make(map[string]place, len(folders))
+	for id, folder := range folders {
+		found[id] = place{"memory": folder}
+	}
+	for _, controller := range controllers {
+		if err := g.follow(ctx, controller, found); err != nil {
+			return nil, err
 		}
 	}
 	return found, nil
+}
+
+// follow completes places by a controller's folders, which mostly have the same path in its hierarchy.
+func (g groups) follow(ctx context.Context, controller string, found map[string]place) error {
+	var astray []string
+	for id, place := range found {
+		path, err := filepath.Rel(g.points["memory"], place["memory"])
+		if err != nil {
+			return err
+		}
+		folder := filepath.Join(g.points[controller], path)
+		if info, err := os.Stat(folder); err == nil && info.IsDir() {
+			place[controller] = folder
+		} else {
+			astray = append(astray, id)
+		}
+	}
+	folders, err := search(ctx, g.points[controller], astray)
+	for id, folder := range folders {
+		found[id][controller] = folder
+	}
+	return err
 }
 
 // search walks a hierarchy until all ids were met.
@@ -115,9 +129,22 @@ func search(ctx context.Context, point string, ids []string) (map[string]string,
 				found[id] = path
 			}
 		}
+		if isLeaf(entry) {
+			return filepath.SkipDir
+		}
 		return nil
 	})
 	return found, err
+}
+
+// isLeaf says that no folder is in a folder, which its two links tell: to list the kernel's files takes far longer.
+func isLeaf(folder fs.DirEntry) bool {
+	info, err := folder.Info()
+	if err != nil {
+		return true
+	}
+	stat, known := info.Sys().(*syscall.Stat_t)
+	return known && stat.Nlink == 2
 }
 
 // limits are the tightest on the way from a container's group to the root.
