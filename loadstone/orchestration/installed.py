@@ -9,23 +9,11 @@ import shutil
 from pathlib import Path
 
 from loadstone.infrastructure.base import Finding
+from loadstone.infrastructure.places import data_root
 from loadstone.infrastructure.programs import find, version
 from loadstone.model.errors import DeploymentError
 from loadstone.model.software import Software
 from loadstone.orchestration.running import run_as
-
-
-def data_root() -> Path:
-    """Where data folders and what they are copied from lie: on a disk, and open to the stores' users.
-
-    ``$LOADSTONE_DATA``, else ``/var/lib/loadstone`` as root (a home folder is closed to other users), else
-    ``$XDG_CACHE_HOME/loadstone`` or ``~/.cache/loadstone``.
-    """
-    if given := os.environ.get("LOADSTONE_DATA"):
-        return Path(given)
-    if os.geteuid() == 0:
-        return Path("/var/lib/loadstone")
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "loadstone"
 
 
 def inspect(name: str, software: Software) -> Finding:

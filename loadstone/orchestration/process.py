@@ -14,6 +14,7 @@ from loadstone.infrastructure import cgroup, journal
 from loadstone.infrastructure.base import Access, Finding
 from loadstone.infrastructure.binary import stone_binary
 from loadstone.infrastructure.cgroup import Usage
+from loadstone.infrastructure.places import data_root
 from loadstone.infrastructure.programs import version
 from loadstone.model.base import Model
 from loadstone.model.deployment import AuditRow, Deployment, Replica
@@ -22,7 +23,7 @@ from loadstone.orchestration import running
 from loadstone.orchestration.auditing import audit_process, usage_from_proc
 from loadstone.orchestration.base import Orchestrator
 from loadstone.orchestration.commands import Command, Site, address, commands, processes_yaml, symbolic_site
-from loadstone.orchestration.installed import data_root, inspect, prepare_data, program
+from loadstone.orchestration.installed import inspect, prepare_data, program
 from loadstone.orchestration.ports import Ports, free_ports
 from loadstone.orchestration.probing import why_not_ready
 
