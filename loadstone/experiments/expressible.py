@@ -79,6 +79,11 @@ def _by_infrastructure(study: Study) -> Iterator[Finding]:
             able = [one for one in known if orchestrator.software in plugins.find("infrastructure", one).software]
             message = f"orchestrator {orchestrator.name!r} does not run on infrastructure {name!r}"
             yield where, f"{message}; set cluster: {{infrastructure: {' or '.join(able) or 'none has it'}}}"
+    if study.cluster.workers > 1:
+        for _, orchestrator in chosen:
+            if orchestrator.one_worker:
+                message = f"orchestrator {orchestrator.name!r} runs on one worker, not {study.cluster.workers}"
+                yield ("cluster", "workers"), f"{message}; set it to 1, or use another orchestrator"
     if study.cluster.managers and chosen and not any(orchestrator.managed for _, orchestrator in chosen):
         names = ", ".join(orchestrator.name for _, orchestrator in chosen)
         yield ("cluster", "managers"), f"{names} has no managers; remove it, or set it to 0"

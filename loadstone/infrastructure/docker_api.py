@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import requests
 from docker import APIClient
@@ -25,8 +26,12 @@ _TLS = ("DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH")
 _KEPT = ("PATH", "HOME", "USER", "LANG", "SSH_AUTH_SOCK", "XDG_RUNTIME_DIR")
 
 
-class Silent(DeploymentError):
-    """An engine does not answer, or cannot now: another may."""
+class Unreachable(DeploymentError):
+    """An engine does not answer, or does not let us ask."""
+
+
+class Unable(DeploymentError):
+    """An engine answers that it cannot do that now: a manager without a leader, for one."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +44,8 @@ class Engine:
     url: str
 
     @cached_property
-    def api(self) -> APIClient:
-        """The client; raises DeploymentError where nothing answers."""
+    def api(self) -> Any:
+        """The official client, whose types nobody wrote down; raises DeploymentError where nothing answers."""
         with told(self.url):
             return self._client(_ANSWER_S)
 
@@ -86,20 +91,20 @@ class Engine:
 
 @contextmanager
 def told(url: str) -> Iterator[None]:
-    """Turn what goes wrong with an engine into a DeploymentError with the remedy; Silent if it is not its answer."""
+    """Turn what goes wrong with an engine into a DeploymentError with the remedy, Unreachable or Unable."""
     try:
         yield
     except APIError as error:
-        kind = Silent if error.is_server_error() else DeploymentError
+        kind = Unable if error.is_server_error() else DeploymentError
         raise kind(f"Docker at {url}: {error.explanation or error}") from None
     except (DockerException, requests.RequestException, OSError) as error:
         raise _unreachable(url, error) from None
 
 
-def _unreachable(url: str, error: Exception) -> Silent:
+def _unreachable(url: str, error: Exception) -> Unreachable:
     said = f"{error!r} {error}"
     if "PermissionError" in said or "Permission denied" in said:
-        return Silent(
+        return Unreachable(
             f"no permission to use Docker at {url}",
             "join its group (sudo usermod -aG docker $USER, then log in again), or run as root",
         )
@@ -107,7 +112,7 @@ def _unreachable(url: str, error: Exception) -> Silent:
     for word, meaning in _REASONS.items():
         if word in said:
             reason = meaning
-    return Silent(
+    return Unreachable(
         f"no Docker engine at {url}: {reason}",
         "start it (sudo systemctl start docker), or choose another by DOCKER_HOST or `docker context use`",
     )

@@ -24,6 +24,8 @@ class Orchestrator(ABC):
     """What must run on the nodes: ``process`` (nothing), ``docker``, ``swarm``, ``nomad``, ``kubernetes``."""
     managed: ClassVar[bool] = False
     """Whether it runs services of its own on manager nodes."""
+    one_worker: ClassVar[bool] = False
+    """Whether all replicas run on one node."""
     expresses: ClassVar[dict[str, frozenset[str]]]
     """The levels that this orchestrator can really apply, by factor; a study that asks for more is refused."""
 

@@ -1,0 +1,195 @@
+"""Replicas as services of Docker Compose on one engine: the plugin of version 2, or docker-compose 1.29."""
+
+from __future__ import annotations
+
+import functools
+import shutil
+import subprocess
+from pathlib import Path
+from typing import ClassVar
+
+from loadstone.infrastructure.base import Access, Finding
+from loadstone.infrastructure.cgroup.base import PERIOD_US
+from loadstone.infrastructure.docker_api import Engine, told
+from loadstone.model.deployment import Deployment, Found, Replica
+from loadstone.model.errors import DeploymentError
+from loadstone.orchestration import agent, compose_containers, compose_removal, docker
+from loadstone.orchestration.containers import LABEL, Containers
+from loadstone.orchestration.docker import Tree
+from loadstone.orchestration.docker_engines import Engines
+
+_FILE = "compose.yaml"
+_LONGEST_NAME = 60
+_PROJECT_LABEL = "com.docker.compose.project"
+
+
+@functools.cache
+def command_line() -> tuple[str, ...] | None:
+    """``docker compose`` where the plugin is installed, else ``docker-compose``, else None."""
+    for command in (("docker", "compose"), ("docker-compose",)):
+        if shutil.which(command[0]) is None:
+            continue
+        done = subprocess.run([*command, "version"], capture_output=True, check=False)
+        if done.returncode == 0:
+            return command
+    return None
+
+
+class Compose(Containers):
+    """One project on one engine."""
+
+    name = "compose"
+    software = "docker"
+    one_worker = True
+    expresses: ClassVar[dict[str, frozenset[str]]] = {**Containers.expresses, "high_availability": frozenset({"off"})}
+
+    # What is deployed
+
+    def preflight(self) -> list[Finding]:
+        findings = super().preflight()
+        if command_line() is None:
+            findings.append(
+                Finding("compose", "error", "neither `docker compose` nor docker-compose is installed",
+                        "sudo apt-get install -y docker-compose (or docker-compose-plugin)")
+            )  # fmt: skip
+        if any(replica.configs for replica in self.deployment.replicas) and self.deployment.elsewhere():
+            findings.append(
+                Finding("compose", "error", "Compose mounts configuration files from the engine's own machine,"
+                        " which is not this one", "use an engine on this machine, or orchestrator: swarm")
+            )  # fmt: skip
+        return findings
+
+    def render(self) -> dict[str, str]:
+        return docker.with_configs(self.deployment, _FILE, docker.dump(self._project()))
+
+    def _project(self) -> Tree:
+        services = {name: self._service(replicas) for name, replicas in self.deployment.services().items()}
+        return {
+            "services": services | self._agent_service(),
+            "networks": {"default": {"labels": docker.labels(self.deployment)}},
+        }
+
+    def _service(self, replicas: list[Replica]) -> Tree:
+        one = replicas[0]
+        said = docker.service(self.deployment, one, docker.official(self.access))
+        files = docker.config_files(one)
+        said |= {
+            "scale": len(replicas),
+            "volumes": [*one.volumes, *(f"./{files[path]}:{path}:ro" for path in one.configs)],
+            "ports": [self._port(one, name, number) for name, number in docker.published(self.deployment, one).items()],
+            **self._limits(one),
+            "restart": "always",
+        }
+        return {key: value for key, value in said.items() if value}
+
+    def _port(self, replica: Replica, name: str, number: int | None) -> str:
+        """Published where this machine reaches the node, and on no other of its addresses if it is this machine."""
+        node = self.deployment.node(replica.node)
+        address = node.address if node.here else "0.0.0.0"
+        return f"{address}:{number or ''}:{replica.ports[name]}"
+
+    def _limits(self, replica: Replica) -> Tree:
+        """In microseconds of each period, as the kernel counts: versions of Compose round a number of CPUs."""
+        said: Tree = {}
+        if replica.resources.cpu is not None:
+            said |= {"cpu_period": PERIOD_US, "cpu_quota": round(replica.resources.cpu * PERIOD_US)}
+        if replica.resources.memory is not None:
+            memory = docker.memory(replica.resources.memory)
+            said |= {"mem_limit": memory, "memswap_limit": memory}
+        return said
+
+    def _agent_service(self) -> Tree:
+        if not agent.wanted(self.deployment):
+            return {}
+        said = docker.agent_service(self.deployment) | {"ports": [f"{agent.PORT}:{agent.PORT}"], "restart": "always"}
+        return {agent.NAME: said}
+
+    @property
+    def _project_name(self) -> str:
+        return docker.fit(self.deployment.name, _LONGEST_NAME)
+
+    # What is done
+
+    def __init__(self, deployment: Deployment, folder: Path, access: Access | None = None) -> None:
+        super().__init__(deployment, folder, access)
+        self._engines = Engines(access)
+        self._started: dict[str, str] = {}
+
+    @functools.cached_property
+    def _engine(self) -> Engine:
+        return Engine(self.cluster.addresses[0])
+
+    def _create(self, services: list[str]) -> None:
+        self._refuse_foreign()
+        docker.write(self.render(), self.folder)
+        more = [agent.NAME] if agent.wanted(self.deployment) else []
+        self._run("up", "--detach", "--no-build", "--no-recreate", *services, *more)
+
+    def _refuse_foreign(self) -> None:
+        """Raise DeploymentError for a project of somebody else: ours would be mixed with it."""
+        filters = {"label": f"{_PROJECT_LABEL}={self._project_name}"}
+        with told(self._engine.url):
+            there = self._engine.api.containers(all=True, filters=filters)
+        if any(one["Labels"].get(LABEL) != self.deployment.name for one in there):
+            raise DeploymentError(
+                f"the engine has a project {self._project_name!r} that Loadstone did not make",
+                "give the study another name",
+            )
+
+    def scale(self, service: str, replicas: int) -> None:
+        self._run(
+            "up", "--detach", "--no-build", "--no-recreate", "--no-deps", "--scale", f"{service}={replicas}", service
+        )
+
+    def _run(self, *arguments: str) -> None:
+        command = command_line()
+        if command is None:
+            raise DeploymentError("neither `docker compose` nor docker-compose is installed")
+        self._engine.run(
+            *command, "--project-name", self._project_name, "--file", _FILE, *arguments, folder=self.folder
+        )
+
+    @classmethod
+    def _delete(cls, access: Access, name: str) -> None:
+        compose_removal.remove(access, f"{LABEL}={name}")
+
+    # What is found
+
+    def _find(self) -> list[Found]:
+        label = {"label": f"{LABEL}={self.deployment.name}"}
+        with told(self._engine.url):
+            listed = self._engine.api.containers(all=True, filters=label)
+            passing = self._engine.api.containers(filters={**label, "health": ["healthy", "none"]})
+        found = compose_containers.replicas(listed, [one["Id"] for one in passing], self.deployment)
+        return [self._explained(one) for one in found]
+
+    def _explained(self, found: Found) -> Found:
+        said = "" if found.healthy else self._engines.health(found.node, found.container)
+        return found.model_copy(update={"why": f"{found.why}; {said}"}) if said else found
+
+    def _log(self, found: Found, lines: int) -> str:
+        return self._engines.log(found.node, found.container, lines)
+
+    def _lost(self) -> list[str]:
+        return [f"{name}: {why}" for name, why in self._engines.silent().items()]
+
+    def ready(self, stores_only: bool = False) -> None:
+        super().ready(stores_only)
+        self._started |= self._starts()
+
+    def events(self) -> list[str]:
+        if self._lost():
+            return self._lost()
+        again = [name for name, started in self._starts().items() if self._started.get(name, started) != started]
+        return [*super().events(), *(f"{name} ended and was started again" for name in again)]
+
+    def _starts(self) -> dict[str, str]:
+        """When each container was started; one that ends is started again under its old id."""
+        state = {one.name: self._engines.inspect(one.node, one.container).get("State", {}) for one in self._find()}
+        return {name: str(said["StartedAt"]) for name, said in state.items() if said.get("Running")}
+
+    def versions(self) -> dict[str, str]:
+        if self.access is None:
+            return {}
+        with told(self._engine.url):
+            return {"docker": str(self._engine.api.version()["Version"])}

@@ -1,0 +1,170 @@
+"""What Compose and Swarm share: the same services in the same file format, and the same engines below."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from loadstone.infrastructure.base import Access
+from loadstone.model.deployment import Deployment, Replica
+from loadstone.model.units import format_seconds
+from loadstone.orchestration import agent
+from loadstone.orchestration.containers import LABEL, SERVICE_LABEL
+from loadstone.orchestration.discovery import environment, readiness_url
+
+_PACE_S = 60
+"""Between two checks of a replica that was ready: an engine spends 40 ms of CPU time on starting one."""
+_CHECK = {"interval": "1s", "timeout": "2m", "retries": 30}
+"""Often until it is ready. A replica that is so busy that it does not answer is still no reason to replace it: that
+would end the trial which found out."""
+_REMEMBERS = "/dev/shm/loadstone-ready"
+
+Tree = dict[str, Any]
+
+
+def official(access: Access | None) -> bool:
+    """Whether stores run in their official images."""
+    return access is not None and access.images == "official"
+
+
+def fit(name: str, longest: int) -> str:
+    """A deployment's name as Docker takes it: lower-case letters, digits and '-'; changed names stay different."""
+    fitting = re.sub(r"[^a-z0-9-]+", "-", name.lower()).strip("-")
+    if fitting == name and len(name) <= longest:
+        return name
+    digest = hashlib.sha256(name.encode()).hexdigest()[:6]
+    return f"{fitting[: longest - len(digest) - 1].strip('-')}-{digest}"
+
+
+def labels(deployment: Deployment, service: str | None = None) -> dict[str, str]:
+    """By which everything that is made is found again."""
+    return {LABEL: deployment.name} | ({SERVICE_LABEL: service} if service else {})
+
+
+def service(deployment: Deployment, replica: Replica, official: bool) -> Tree:
+    """What both kinds of file say of a service; ``official``: its store is the official image."""
+    said: Tree = {"image": deployment.images[replica.software or replica.image or "stone"]}
+    if replica.stone is not None:
+        said |= {"command": ["serve", replica.stone], "environment": environment(deployment, replica)}
+    elif replica.software is not None:
+        container = deployment.software[replica.software].container
+        said |= {"command": container.command, "environment": container.environment}
+    else:
+        said |= {
+            "entrypoint": list(replica.entrypoint),
+            "command": list(replica.command),
+            "environment": replica.environment,
+            "volumes": list(replica.volumes),
+        }
+    said["healthcheck"] = _health_check(deployment, replica, official)
+    said["labels"] = labels(deployment, replica.service)
+    return {key: _escaped(value) for key, value in said.items() if value}
+
+
+def _health_check(deployment: Deployment, replica: Replica, official: bool) -> Tree:
+    """Until a replica was ready for the first time, no failure counts. An image has a check of its own, or none."""
+    if replica.image is not None:
+        return {}
+    test = ["CMD", "/stone", "ready", "--timeout", "10s", "--pace", f"{_PACE_S}s", readiness_url(replica)]
+    if replica.software is not None and official:
+        ask = " ".join(map(_quoted, deployment.software[replica.software].container.ready))
+        wait = f"if [ -e {_REMEMBERS} ]; then sleep {_PACE_S}; fi"
+        test = ["CMD-SHELL", f"{wait}; {ask} && touch {_REMEMBERS} || {{ rm -f {_REMEMBERS}; exit 1; }}"]
+    return {"test": test, **_CHECK, "start_period": format_seconds(replica.readiness.within)}
+
+
+def _quoted(word: str) -> str:
+    return word if re.fullmatch(r"[\w./:=-]+", word) else "'" + word.replace("'", "'\\''") + "'"
+
+
+def _escaped(value: Any) -> Any:
+    """Compose files replace ``$NAME``; a dollar sign is written as two."""
+    if isinstance(value, str):
+        return value.replace("$", "$$")
+    if isinstance(value, list):
+        return [_escaped(one) for one in value]
+    if isinstance(value, dict):
+        return {key: _escaped(one) for key, one in value.items()}
+    return value
+
+
+def agent_service(deployment: Deployment) -> Tree:
+    """What both kinds of file say of the node agent."""
+    return {
+        "image": deployment.images["stone"],
+        "command": list(agent.ARGUMENTS),
+        "volumes": [
+            {"type": "bind", "source": folder, "target": seen, "read_only": True}
+            for folder, seen in agent.MOUNTS.items()
+        ],
+        "labels": labels(deployment),
+    }
+
+
+def published(deployment: Deployment, replica: Replica) -> dict[str, int | None]:
+    """The ports that the client reaches by name, each with the number on its node; None: any that is free.
+
+    The entry keeps its own where one replica has it.
+    """
+    found: dict[str, int | None] = {}
+    for name, port in replica.ports.items():
+        if replica.service == deployment.entry_service and name == deployment.entry_port:
+            found[name] = port if len(deployment.of(replica.service)) == 1 else None
+        elif replica.software is not None:
+            found[name] = None
+    return found
+
+
+def config_files(replica: Replica) -> dict[str, str]:
+    """Where the text of each configuration file lies beside the rendered file, by its path in the container."""
+    paths = enumerate(replica.configs, start=1)
+    return {path: f"configs/{replica.service}/{number}-{path.rpartition('/')[2]}" for number, path in paths}
+
+
+def with_configs(deployment: Deployment, name: str, text: str) -> dict[str, str]:
+    """A rendered file with the configuration files that it names."""
+    files = {name: text}
+    for replicas in deployment.services().values():
+        files |= {file: replicas[0].configs[path] for path, file in config_files(replicas[0]).items()}
+    return files
+
+
+class _Dumper(yaml.SafeDumper):
+    """Short lists on one line, everything else below each other, no anchors."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
+        super().increase_indent(flow, False)
+
+
+def _list(dumper: _Dumper, values: list[Any]) -> yaml.Node:
+    plain = all(not isinstance(value, dict | list) for value in values)
+    return dumper.represent_sequence("tag:yaml.org,2002:seq", values, flow_style=plain)
+
+
+_Dumper.add_representer(list, _list)
+
+
+def dump(tree: Tree) -> str:
+    """As a person would write it: an empty line before each service."""
+    text = yaml.dump(tree, Dumper=_Dumper, sort_keys=False, width=110)
+    return re.sub(r"(?m)(?<!^[a-z]{8}:\n)^(?=  [a-z][\w-]*:$)", "\n", text)
+
+
+def memory(limit: int) -> str:
+    """A number of bytes as both versions of Compose read it."""
+    return f"{limit // 2**20}M" if limit % 2**20 == 0 else f"{limit}b"
+
+
+def write(files: dict[str, str], folder: Path) -> None:
+    """Put rendered files where the command line of Docker's finds them."""
+    for name, text in files.items():
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")

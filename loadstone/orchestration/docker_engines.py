@@ -1,0 +1,74 @@
+"""The engines of a cluster's nodes that can be reached from here: what they know of their containers."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from loadstone.infrastructure.base import Access
+from loadstone.infrastructure.docker_api import Engine, told
+from loadstone.model.errors import DeploymentError
+
+_KNOWN_FOR_S = 2.0
+"""What a check said is asked again after that; waiting looks more often."""
+
+
+class Engines:
+    """By node. Whatever cannot be asked, or is not there any more, is empty."""
+
+    def __init__(self, access: Access | None) -> None:
+        self._engines = {node: Engine(url) for node, url in (access.engines if access is not None else {}).items()}
+        self._images: dict[str, str] = {}
+        self._said: dict[str, tuple[float, str]] = {}
+
+    def reaches(self, node: str) -> bool:
+        """Whether the engine of a node can be asked from here."""
+        return node in self._engines
+
+    def silent(self) -> dict[str, str]:
+        """The nodes whose engines do not answer now, with the reason."""
+        why = {node: engine.silence() for node, engine in self._engines.items()}
+        return {node: reason.splitlines()[0] for node, reason in why.items() if reason is not None}
+
+    def image(self, node: str, container: str) -> str:
+        """The id of the image that a container runs."""
+        if container not in self._images:
+            image = str(self.inspect(node, container).get("Image", ""))
+            if not image:
+                return ""
+            self._images[container] = image
+        return self._images[container]
+
+    def health(self, node: str, container: str) -> str:
+        """What the health check of a container said last."""
+        asked, said = self._said.get(container, (0.0, ""))
+        if time.monotonic() - asked > _KNOWN_FOR_S:
+            said = last_check(self.inspect(node, container))
+            self._said[container] = (time.monotonic(), said)
+        return said
+
+    def log(self, node: str, container: str, lines: int) -> str:
+        """The last lines that a container wrote."""
+        engine = self._engines[node]
+        try:
+            with told(engine.url):
+                said: bytes = engine.api.logs(container, tail=lines)
+        except DeploymentError:
+            return ""
+        return said.decode(errors="replace").rstrip("\n")
+
+    def inspect(self, node: str, container: str) -> dict[str, Any]:
+        """All that the engine says of a container."""
+        if (engine := self._engines.get(node)) is None:
+            return {}
+        try:
+            with told(engine.url):
+                return dict(engine.api.inspect_container(container))
+        except DeploymentError:
+            return {}
+
+
+def last_check(inspected: dict[str, Any]) -> str:
+    """The last words of a container's health check; empty before the first one ended."""
+    checks = inspected.get("State", {}).get("Health", {}).get("Log") or []
+    return f"its check says: {checks[-1]['Output'].strip()}" if checks and checks[-1]["Output"].strip() else ""

@@ -1,0 +1,219 @@
+"""Replicas as services of a Docker swarm: one stack, deployed by ``docker stack deploy``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from loadstone.infrastructure.base import Access, Finding
+from loadstone.infrastructure.docker_api import command_line
+from loadstone.model.deployment import Deployment, Found, Replica
+from loadstone.model.errors import DeploymentError
+from loadstone.orchestration import agent, docker, swarm_removal, swarm_tasks
+from loadstone.orchestration.containers import LABEL, Containers
+from loadstone.orchestration.docker import Tree
+from loadstone.orchestration.docker_engines import Engines
+from loadstone.orchestration.swarm_managers import Managers
+from loadstone.orchestration.swarm_tasks import Task
+
+_FILE = "stack.yaml"
+_LONGEST_NAME = 63
+"""Of a service in a swarm: stack, '_', service."""
+_STACK_LABEL = "com.docker.stack.namespace"
+
+
+class Swarm(Containers):
+    """A stack; replicas are tasks, which Swarm places on nodes that the stack allows them."""
+
+    name = "swarm"
+    software = "swarm"
+    managed = True
+
+    # What is deployed
+
+    def preflight(self) -> list[Finding]:
+        findings = super().preflight()
+        if command_line() is None:
+            findings.append(Finding("docker", "error", "the docker command is not installed",
+                                    "sudo apt-get install -y docker.io (or docker-ce-cli)"))  # fmt: skip
+        return findings
+
+    def render(self) -> dict[str, str]:
+        return docker.with_configs(self.deployment, _FILE, docker.dump(self._stack(list(self.deployment.services()))))
+
+    def _stack(self, services: list[str]) -> Tree:
+        """The stack with these services only, and the agents."""
+        chosen = {name: replicas for name, replicas in self.deployment.services().items() if name in services}
+        configs = {
+            f"config-{number}": {"file": file, "labels": docker.labels(self.deployment)}
+            for number, file in self._configs().values()
+            if file.split("/")[1] in services
+        }
+        tree = {
+            "version": "3.8",
+            "services": {name: self._service(replicas) for name, replicas in chosen.items()} | self._agent_service(),
+            "networks": {"default": {"driver": "overlay", "labels": docker.labels(self.deployment)}},
+            "configs": configs,
+        }
+        return {key: value for key, value in tree.items() if value}
+
+    def _configs(self) -> dict[tuple[str, str], tuple[int, str]]:
+        """The number and the file of each configuration file, by service and path in the container."""
+        first = [replicas[0] for replicas in self.deployment.services().values()]
+        files = [((one.service, path), file) for one in first for path, file in docker.config_files(one).items()]
+        return {key: (number, file) for number, (key, file) in enumerate(files, start=1)}
+
+    def _service(self, replicas: list[Replica]) -> Tree:
+        one = replicas[0]
+        said = docker.service(self.deployment, one, docker.official(self.access))
+        ports = docker.published(self.deployment, one)
+        configs = self._configs()
+        said |= {
+            "volumes": [{"type": "volume", "target": path} for path in one.volumes],
+            "ports": [
+                {"target": one.ports[name], **({"published": number} if number else {}), "mode": "host"}
+                for name, number in ports.items()
+            ],
+            "configs": [{"source": f"config-{configs[one.service, path][0]}", "target": path} for path in one.configs],
+            "deploy": self._deploy(one, len(replicas)),
+        }
+        return {key: value for key, value in said.items() if value}
+
+    def _deploy(self, replica: Replica, replicas: int) -> Tree:
+        limits = {}
+        if replica.resources.cpu is not None:
+            limits["cpus"] = f"{replica.resources.cpu:.5f}".rstrip("0").rstrip(".")
+        if replica.resources.memory is not None:
+            limits["memory"] = docker.memory(replica.resources.memory)
+        said: Tree = {
+            "replicas": replicas,
+            "endpoint_mode": "dnsrr",
+            "labels": docker.labels(self.deployment, replica.service),
+            "placement": {"constraints": self._constraints(replica.service)},
+            "resources": {"limits": limits},
+            "restart_policy": {"condition": "any", "delay": "1s"},
+        }
+        if not limits:
+            del said["resources"]
+        if not said["placement"]["constraints"]:
+            del said["placement"]
+        return said
+
+    def _agent_service(self) -> Tree:
+        """An agent on each worker whose kernel cannot be asked from here."""
+        if not agent.wanted(self.deployment):
+            return {}
+        elsewhere = [node.name for node in self.deployment.elsewhere()]
+        here = [node.name for node in self.deployment.nodes if node.role != "client" and node.name not in elsewhere]
+        said = docker.agent_service(self.deployment) | {
+            "ports": [{"target": agent.PORT, "published": agent.PORT, "mode": "host"}],
+            "deploy": {
+                "mode": "global",
+                "endpoint_mode": "dnsrr",
+                "labels": docker.labels(self.deployment),
+                "placement": {"constraints": [f"node.hostname!={name}" for name in here]},
+            },
+        }
+        return {agent.NAME: said}
+
+    def _constraints(self, service: str) -> list[str]:
+        """Swarm wants all constraints at once: one node is named, of several the others are ruled out."""
+        allowed = self.deployment.allowed.get(service)
+        if allowed is None:
+            return []
+        if len(allowed) == 1:
+            return [f"node.hostname=={allowed[0]}"]
+        workers = [node.name for node in self.deployment.nodes if node.role == "worker"]
+        return [f"node.hostname!={name}" for name in workers if name not in allowed]
+
+    @property
+    def _stack_name(self) -> str:
+        longest = max(map(len, [*self.deployment.services(), "config-999"]))
+        return docker.fit(self.deployment.name, _LONGEST_NAME - 1 - longest)
+
+    # What is done
+
+    def __init__(self, deployment: Deployment, folder: Path, access: Access | None = None) -> None:
+        super().__init__(deployment, folder, access)
+        self._managers = Managers(access.addresses if access is not None else ())
+        self._engines = Engines(access)
+
+    def _create(self, services: list[str]) -> None:
+        self._refuse_foreign()
+        docker.write(self.render(), self.folder)
+        stack = self._stack(services)
+        if not self.cluster.registry:
+            self._name_by_id(stack)
+        extra = ("--with-registry-auth",) if self.cluster.registry else ()
+        command = ("docker", "stack", "deploy", "--resolve-image", "never", *extra, "--compose-file", "-")
+        self._managers.run(*command, self._stack_name, given=docker.dump(stack), folder=self.folder)
+
+    def _name_by_id(self, stack: Tree) -> None:
+        """Nodes have the images already. Of a name, Swarm asks its registry all the same: it may have another image
+        of that name, or never answer."""
+        ids = {self.deployment.images[what]: image for what, image in self._image_ids.items()}
+        for service in stack["services"].values():
+            service["image"] = ids.get(service["image"], service["image"])
+
+    def _refuse_foreign(self) -> None:
+        """Raise DeploymentError for a stack of somebody else: ours would be mixed with it."""
+        there = self._managers.ask(lambda api: api.services(filters={"label": f"{_STACK_LABEL}={self._stack_name}"}))
+        if any(one["Spec"]["Labels"].get(LABEL) != self.deployment.name for one in there):
+            raise DeploymentError(
+                f"the swarm has a stack {self._stack_name!r} that Loadstone did not make",
+                "give the study another name",
+            )
+
+    def scale(self, service: str, replicas: int) -> None:
+        self._managers.run("docker", "service", "scale", "--detach", f"{self._stack_name}_{service}={replicas}")
+
+    @classmethod
+    def _delete(cls, access: Access, name: str) -> None:
+        swarm_removal.remove(access, f"{LABEL}={name}")
+
+    # What is found
+
+    def _tasks(self) -> tuple[list[Task], dict[str, str]]:
+        """All tasks of this deployment, and the names of the swarm's nodes by id."""
+        label = {"label": f"{LABEL}={self.deployment.name}"}
+        tasks, nodes = self._managers.ask(lambda api: (api.tasks(filters=label), api.nodes()))
+        return tasks, {one["ID"]: one["Description"]["Hostname"] for one in nodes}
+
+    def _find(self) -> list[Found]:
+        return [self._completed(one) for one in swarm_tasks.replicas(*self._tasks(), self.deployment)]
+
+    def _completed(self, found: Found) -> Found:
+        """With what only the engine of its node knows."""
+        if not found.container:
+            return found
+        image = self._engines.image(found.node, found.container)
+        why = found.why if found.healthy else self._engines.health(found.node, found.container) or found.why
+        return found.model_copy(update={"image": image, "why": why})
+
+    def _log(self, found: Found, lines: int) -> str:
+        task, node = swarm_tasks.last_with_container(*self._tasks(), found)
+        if task is None:
+            return ""
+        if self._engines.reaches(node):
+            return self._engines.log(node, task["Status"]["ContainerStatus"]["ContainerID"], lines)
+        try:
+            return self._managers.run("docker", "service", "logs", "--raw", "--tail", str(lines), task["ID"])
+        except DeploymentError:  # its node does not answer
+            return ""
+
+    def _lost(self) -> list[str]:
+        workers = {node.name for node in self.deployment.nodes if node.role == "worker"}
+        silent = self._engines.silent()
+        down = {
+            one["Description"]["Hostname"]: f"Swarm says that it is {one['Status']['State']}"
+            for one in self._managers.ask(lambda api: api.nodes())
+            if one["Status"]["State"] != "ready"
+        }
+        return [f"{name}: {why}" for name, why in (down | silent).items() if name in workers]
+
+    def _why_no_agent(self) -> list[str]:
+        return swarm_tasks.failures_of_agents(*self._tasks())
+
+    def versions(self) -> dict[str, str]:
+        if self.access is None:
+            return {}
+        return {"docker": str(self._managers.ask(lambda api: api.version())["Version"])}

@@ -1,0 +1,73 @@
+"""Removes what a deployment made in a swarm, and waits until it is gone."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from loadstone.infrastructure.base import Access
+from loadstone.infrastructure.docker_api import Engine, Unable, Unreachable, told
+from loadstone.model.errors import DeploymentError
+from loadstone.orchestration.swarm_managers import Managers
+
+_GONE_WITHIN_S = 120.0
+_GONE_FROM_DEAD_NODES_WITHIN_S = 10.0
+_LOOK_EVERY_S = 0.2
+
+
+def remove(access: Access, label: str) -> None:
+    """Remove services, networks and configs with this label, and wait for their containers.
+
+    What a node that is down still has does not hold us up: in a cluster of ours it goes with the node.
+    """
+    managers = Managers(access.addresses)
+    engines = {node: Engine(url) for node, url in access.engines.items()}
+    started = time.monotonic()
+    try:
+        while left := managers.ask(lambda api: _remove(api, label)) + _on_engines(engines, label):
+            down = managers.ask(_down)
+            patience = _GONE_FROM_DEAD_NODES_WITHIN_S if down else _GONE_WITHIN_S
+            if time.monotonic() - started > patience:
+                if access.cluster and down:
+                    return
+                because = f" ({', '.join(down)} does not answer)" if down else ""
+                raise DeploymentError(f"the swarm does not remove {', '.join(left[:5])}{because}", "try again later")
+            time.sleep(_LOOK_EVERY_S)
+    except (Unreachable, Unable):
+        if not access.cluster:
+            raise
+
+
+def _remove(api: Any, label: str) -> list[str]:
+    """Remove what can be removed now; what is left. Networks wait for the last task."""
+    filters = {"label": label}
+    for service in api.services(filters=filters):
+        api.remove_service(service["ID"])
+    tasks = [f"a task on {task.get('NodeID', 'no node')}" for task in api.tasks(filters=filters)]
+    if tasks:
+        return tasks
+    for config in api.configs(filters=filters):
+        api.remove_config(config["ID"])
+    networks = api.networks(filters=filters)
+    for network in networks:
+        api.remove_network(network["Id"])
+    return [f"network {network['Name']}" for network in networks]
+
+
+def _on_engines(engines: dict[str, Engine], label: str) -> list[str]:
+    """Containers and networks that engines still have; what no engine answers for is not counted."""
+    left: list[str] = []
+    filters = {"label": label}
+    for node, engine in engines.items():
+        try:
+            with told(engine.url):
+                containers = engine.api.containers(all=True, filters=filters)
+                left += [f"{one['Names'][0].strip('/')} on {node}" for one in containers]
+                left += [f"network {one['Name']} on {node}" for one in engine.api.networks(filters=filters)]
+        except (Unreachable, Unable):
+            continue
+    return left
+
+
+def _down(api: Any) -> list[str]:
+    return [one["Description"]["Hostname"] for one in api.nodes() if one["Status"]["State"] != "ready"]

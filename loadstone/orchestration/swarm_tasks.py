@@ -1,0 +1,87 @@
+"""From the tasks of a swarm, as its API lists them, to replicas. Pure."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any
+
+from loadstone.model.deployment import Deployment, Found
+from loadstone.orchestration.containers import SERVICE_LABEL
+
+Task = dict[str, Any]
+
+_OVER = ("shutdown", "remove")
+"""What Swarm wants of tasks that have a successor, or need none."""
+_NOWHERE = "no suitable node"
+
+
+def replicas(tasks: Iterable[Task], hosts: dict[str, str], deployment: Deployment) -> list[Found]:
+    """A replica for each slot of each service in which a task is wanted; ``hosts``: names of nodes by id."""
+    slots: dict[tuple[str, int], list[Task]] = defaultdict(list)
+    for task in tasks:
+        if service := _service(task):  # agents have none
+            slots[service, task["Slot"]].append(task)
+    return [
+        _replica(service, slot, sorted(history, key=lambda task: str(task["CreatedAt"])), hosts, deployment)
+        for (service, slot), history in sorted(slots.items())
+        if any(task["DesiredState"] not in _OVER for task in history)
+    ]
+
+
+def _replica(service: str, slot: int, history: list[Task], hosts: dict[str, str], deployment: Deployment) -> Found:
+    """``history``: the slot's tasks, oldest first."""
+    task = [task for task in history if task["DesiredState"] not in _OVER][-1]
+    status = task["Status"]
+    container = (status.get("ContainerStatus") or {}).get("ContainerID", "")
+    node = hosts.get(task.get("NodeID", ""), "")
+    ended = [one["Status"]["Err"] for one in history if one is not task and one["Status"].get("Err")]
+    why = status.get("Err", "") or (status.get("Message", "") if status["State"] != "running" else "")
+    return Found(
+        name=f"{service}-{slot}",
+        service=service,
+        node=node,
+        state=status["State"],
+        healthy=status["State"] == "running",  # Swarm calls a task so once its health check has passed
+        why="; ".join(dict.fromkeys(part for part in (ended[-1] if ended else "", why) if part)),
+        hopeless=_NOWHERE in why,
+        container=container,
+        addresses=_addresses(service, node, status, deployment),
+    )
+
+
+def _addresses(service: str, node: str, status: dict[str, Any], deployment: Deployment) -> dict[str, str]:
+    names = {number: name for replica in deployment.of(service) for name, number in replica.ports.items()}
+    known = {one.name: one.address for one in deployment.nodes}
+    ports = (status.get("PortStatus") or {}).get("Ports") or []
+    return {
+        names[port["TargetPort"]]: f"{known[node]}:{port['PublishedPort']}"
+        for port in ports
+        if node in known and port["TargetPort"] in names
+    }
+
+
+def last_with_container(tasks: Iterable[Task], hosts: dict[str, str], found: Found) -> tuple[Task | None, str]:
+    """The newest task of a replica that ever had a container, and its node."""
+    mine = [
+        task
+        for task in tasks
+        if f"{_service(task)}-{task.get('Slot')}" == found.name
+        and (task["Status"].get("ContainerStatus") or {}).get("ContainerID")
+    ]
+    task = max(mine, key=lambda task: str(task["CreatedAt"]), default=None)
+    return task, hosts.get(task["NodeID"], "") if task is not None else ""
+
+
+def failures_of_agents(tasks: Iterable[Task], hosts: dict[str, str]) -> list[str]:
+    """Why agents do not run, as sentences."""
+    said = [
+        f"the agent on {hosts.get(task.get('NodeID', ''), 'no node')}: {task['Status']['Err']}"
+        for task in tasks
+        if not _service(task) and task["Status"].get("Err")
+    ]
+    return list(dict.fromkeys(said))
+
+
+def _service(task: Task) -> str:
+    return str(task["Spec"]["ContainerSpec"]["Labels"].get(SERVICE_LABEL, ""))
