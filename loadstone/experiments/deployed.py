@@ -21,7 +21,7 @@ from loadstone.orchestration.placing import refuse_impossible, resolve
 
 def resolve_treatment(plan: Plan, treatment: Treatment, nodes: Sequence[Node], name: str) -> Deployment:
     """The deployment of a treatment on these nodes; pure."""
-    return resolve(
+    deployment = resolve(
         application=plan.application,
         settings=treatment.settings,
         nodes=list(nodes),
@@ -29,6 +29,10 @@ def resolve_treatment(plan: Plan, treatment: Treatment, nodes: Sequence[Node], n
         catalogue=catalogue.software(),
         name=name,
     )
+    if plan.study.cluster.images == "packaged":
+        return deployment
+    official = {name: software.container.image for name, software in deployment.software.items()}
+    return deployment.model_copy(update={"images": deployment.images | official})
 
 
 def orchestrate(plan: Plan, treatment: Treatment, provision: Provision, name: str, folder: Path) -> Orchestrator:

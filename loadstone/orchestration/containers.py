@@ -6,9 +6,11 @@ An orchestrator of containers supplies how its files look and how its cluster is
 from __future__ import annotations
 
 import http.client
+import json
 import time
 from abc import abstractmethod
 from collections.abc import Iterable
+from dataclasses import asdict
 from pathlib import Path
 from typing import ClassVar
 
@@ -93,13 +95,16 @@ class Containers(Orchestrator):
 
     def preflight(self) -> list[Finding]:
         warnings = [Finding("deployment", "warning", warning) for warning in self.deployment.warnings]
-        return [*warnings, *images.findings(list(self.deployment.images), self.access)]
+        packaged = [what for what, name in self.deployment.images.items() if name.startswith("loadstone/")]
+        return [*warnings, *images.findings(packaged, self.access)]
 
     def apply(self, stores_only: bool = False) -> None:
         if not self._image_ids:
             self._begin()
             delivered = images.deliver(self.cluster, list(self.deployment.images))
             self._image_ids = {what: image.id for what, image in delivered.items() if image.id}
+            told = {what: asdict(image) for what, image in delivered.items()}
+            (self.folder / "images.json").write_text(json.dumps(told, indent=1), encoding="utf-8")
         services = self.deployment.services()
         stores = [name for name, replicas in services.items() if replicas[0].software is not None]
         self._create(stores if stores_only else list(services))
