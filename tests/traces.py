@@ -47,7 +47,8 @@ def snapshot(mark: str = "", folders: tuple[Path, ...] = ()) -> dict[str, list[s
         for name in _WRITABLE
         if Path(folder, name).exists()
     )
-    found["knobs"] = [f"{knob} {Path('/proc/sys', knob).read_text().strip()}" for knob in _KNOBS]
+    knobs = [knob for knob in _KNOBS if Path("/proc/sys", knob).exists()]
+    found["knobs"] = [f"{knob} {Path('/proc/sys', knob).read_text().strip()}" for knob in knobs]
     return found
 
 

@@ -12,15 +12,17 @@ from pathlib import Path
 import pytest
 
 from loadstone.infrastructure import cgroup
+from loadstone.infrastructure.namespaces import checks
 from loadstone.infrastructure.namespaces.emulated import Emulated
 from loadstone.infrastructure.namespaces.host import Host
 from loadstone.infrastructure.namespaces.network import one_at_a_time, used_subnets
+from loadstone.model.cluster import Link
 from tests.traces import snapshot
 
 pytestmark = pytest.mark.root
 
 NAMES = ["manager-1", "worker-1", "worker-2"]
-RATE = 100e6
+RATE = 100_000_000
 MADE = ("processes", "groups", "namespaces", "links", "routes", "files")
 MACHINE = ("system", "knobs")
 ANSWER = """
@@ -34,10 +36,10 @@ ASK = "import socket,sys; print(socket.create_connection((sys.argv[1], 7000), 60
 
 
 @pytest.fixture
-def emulated(root_only: None, tmp_path: Path) -> Iterator[Emulated]:
+def emulated(tmp_path: Path) -> Iterator[Emulated]:
     """Three hosts; afterwards nothing of them may be left."""
-    if problem := cgroup.find().problem():
-        pytest.skip(f"needs control groups: {problem}")
+    if lacking := [one for one in checks.machine(Link(rate=RATE)) if one.level == "error"]:
+        pytest.skip("; ".join(one.message for one in lacking))
     before = snapshot()
     with one_at_a_time():
         made = Emulated.planned(NAMES, tmp_path)

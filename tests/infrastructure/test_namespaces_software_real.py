@@ -73,9 +73,9 @@ def folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         assert list(place.glob("data/*")) == []
 
 
-def emulated() -> Emulated:
+def emulated(name: str = ENTRY) -> Emulated:
     """The hosts that the journal knows, as a later process finds them."""
-    entry = journal.load(ENTRY)
+    entry = journal.load(name)
     assert entry is not None
     return Emulated.of(entry.facts)
 
@@ -231,10 +231,15 @@ def test_an_engine_that_does_not_start_says_why(monkeypatch: pytest.MonkeyPatch)
     assert journal.entries() == []
 
 
-def test_two_clusters_at_once(folder: Path) -> None:
-    first, second = (Namespaces(Cluster(workers=1), name) for name in (ENTRY, "other-cluster"))
+def test_two_clusters_at_once() -> None:
+    first = Namespaces(Cluster(workers=1, link=Link(rate="100Mbit")), ENTRY)
+    second = Namespaces(Cluster(workers=1), "other-cluster")
     here = first.provide("docker", 0, lambda _: None)
     there = second.provide("docker", 0, lambda _: None)
     assert not {node.address for node in here.nodes} & {node.address for node in there.nodes}
+    limited, free = (
+        emulated(name).hosts[0].run(["tc", "qdisc", "show", "dev", "eth0"]) for name in (ENTRY, "other-cluster")
+    )
+    assert "rate 100Mbit" in limited.stdout and "rate" not in free.stdout
     second.release()
     assert first.problems() == []

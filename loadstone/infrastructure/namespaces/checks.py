@@ -20,7 +20,7 @@ _PROGRAMS = {
     "setpriv": "util-linux",
 }
 _MIB = 2**20
-_NEED = {"docker": (0, 80), "swarm": (100, 80), "nomad": (150, 250), "kubernetes": (800, 450)}
+_NEED = {"docker": (0, 80), "swarm": (100, 80), "nomad": (120, 200), "kubernetes": (450, 250)}
 """MiB that a manager and a worker take before anything is deployed, with some room."""
 
 

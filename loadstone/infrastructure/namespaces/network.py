@@ -153,9 +153,8 @@ class Network:
 
     def remove(self) -> None:
         """Delete the links and the namespaces, whichever of them are there."""
-        with contextlib.suppress(FileNotFoundError):
-            for namespace in [*_NAMESPACES.glob(f"{self.cluster}-*"), *_NAMESPACES.glob(self.cluster)]:
-                run("ip", "netns", "delete", namespace.name)
+        for namespace in [*_NAMESPACES.glob(f"{self.cluster}-*"), *_NAMESPACES.glob(self.cluster)]:
+            run("ip", "netns", "delete", namespace.name)
         if Path("/sys/class/net", self.interface).exists():
             run("ip", "link", "delete", self.interface)
 
