@@ -71,7 +71,7 @@ class Compose(Containers):
 
     def _service(self, replicas: list[Replica]) -> Tree:
         one = replicas[0]
-        said = docker.service(self.deployment, one, docker.official(self.access))
+        said = docker.service(self.deployment, one)
         files = docker.config_files(one)
         said |= {
             "scale": len(replicas),

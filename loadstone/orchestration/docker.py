@@ -9,7 +9,6 @@ from typing import Any
 
 import yaml
 
-from loadstone.infrastructure.base import Access
 from loadstone.model.deployment import Deployment, Replica
 from loadstone.model.units import format_seconds
 from loadstone.orchestration import agent
@@ -26,11 +25,6 @@ _REMEMBERS = "/dev/shm/loadstone-ready"
 Tree = dict[str, Any]
 
 
-def official(access: Access | None) -> bool:
-    """Whether stores run in their official images."""
-    return access is not None and access.images == "official"
-
-
 def fit(name: str, longest: int) -> str:
     """A deployment's name as Docker takes it: lower-case letters, digits and '-'; changed names stay different."""
     fitting = re.sub(r"[^a-z0-9-]+", "-", name.lower()).strip("-")
@@ -45,8 +39,8 @@ def labels(deployment: Deployment, service: str | None = None) -> dict[str, str]
     return {LABEL: deployment.name} | ({SERVICE_LABEL: service} if service else {})
 
 
-def service(deployment: Deployment, replica: Replica, official: bool) -> Tree:
-    """What both kinds of file say of a service; ``official``: its store is the official image."""
+def service(deployment: Deployment, replica: Replica) -> Tree:
+    """What both kinds of file say of a service."""
     said: Tree = {"image": deployment.images[replica.software or replica.image or "stone"]}
     if replica.stone is not None:
         said |= {"command": ["serve", replica.stone], "environment": environment(deployment, replica)}
@@ -60,18 +54,19 @@ def service(deployment: Deployment, replica: Replica, official: bool) -> Tree:
             "environment": replica.environment,
             "volumes": list(replica.volumes),
         }
-    said["healthcheck"] = _health_check(deployment, replica, official)
+    said["healthcheck"] = _health_check(deployment, replica)
     said["labels"] = labels(deployment, replica.service)
     return {key: _escaped(value) for key, value in said.items() if value}
 
 
-def _health_check(deployment: Deployment, replica: Replica, official: bool) -> Tree:
+def _health_check(deployment: Deployment, replica: Replica) -> Tree:
     """Until a replica was ready for the first time, no failure counts. An image has a check of its own, or none."""
     if replica.image is not None:
         return {}
     test = ["CMD", "/stone", "ready", "--timeout", "10s", "--pace", f"{_PACE_S}s", readiness_url(replica)]
-    if replica.software is not None and official:
-        ask = " ".join(map(_quoted, deployment.software[replica.software].container.ready))
+    store = deployment.software[replica.software].container if replica.software is not None else None
+    if store is not None and deployment.images[replica.software or ""] == store.image:  # the official one
+        ask = " ".join(map(_quoted, store.ready))
         wait = f"if [ -e {_REMEMBERS} ]; then sleep {_PACE_S}; fi"
         test = ["CMD-SHELL", f"{wait}; {ask} && touch {_REMEMBERS} || {{ rm -f {_REMEMBERS}; exit 1; }}"]
     return {"test": test, **_CHECK, "start_period": format_seconds(replica.readiness.within)}
@@ -101,6 +96,8 @@ def agent_service(deployment: Deployment) -> Tree:
             {"type": "bind", "source": folder, "target": seen, "read_only": True}
             for folder, seen in agent.MOUNTS.items()
         ],
+        "read_only": True,
+        "cap_drop": ["ALL"],
         "labels": labels(deployment),
     }
 
@@ -152,9 +149,18 @@ _Dumper.add_representer(list, _list)
 
 
 def dump(tree: Tree) -> str:
-    """As a person would write it: an empty line before each service."""
-    text = yaml.dump(tree, Dumper=_Dumper, sort_keys=False, width=110)
-    return re.sub(r"(?m)(?<!^[a-z]{8}:\n)^(?=  [a-z][\w-]*:$)", "\n", text)
+    """As a person would write it: an empty line before each section and each service but the first."""
+    parts = []
+    for section, content in tree.items():
+        entries = content.items() if section == "services" else ()
+        texts = [_yaml({section: {name: entry}}) for name, entry in entries] or [_yaml({section: content})]
+        parts.append("\n".join([texts[0], *(text.partition("\n")[2] for text in texts[1:])]))
+    return "\n".join(parts)
+
+
+def _yaml(tree: Tree) -> str:
+    text: str = yaml.dump(tree, Dumper=_Dumper, sort_keys=False, width=110)
+    return text
 
 
 def memory(limit: int) -> str:

@@ -64,7 +64,7 @@ class Swarm(Containers):
 
     def _service(self, replicas: list[Replica]) -> Tree:
         one = replicas[0]
-        said = docker.service(self.deployment, one, docker.official(self.access))
+        said = docker.service(self.deployment, one)
         ports = docker.published(self.deployment, one)
         configs = self._configs()
         said |= {
@@ -127,7 +127,7 @@ class Swarm(Containers):
 
     @property
     def _stack_name(self) -> str:
-        longest = max(map(len, [*self.deployment.services(), "config-999"]))
+        longest = max(map(len, [*self.deployment.services(), agent.NAME, "config-999"]))
         return docker.fit(self.deployment.name, _LONGEST_NAME - 1 - longest)
 
     # What is done

@@ -12,6 +12,7 @@ from docker.errors import APIError
 from hypothesis import given
 from hypothesis import strategies as st
 
+from loadstone.infrastructure import namespaces
 from loadstone.infrastructure.namespaces import Namespaces, checks, commands, docker, swarm
 from loadstone.infrastructure.namespaces.emulated import Emulated
 from loadstone.infrastructure.namespaces.nameserver import refusal
@@ -192,3 +193,23 @@ def test_a_swarm_that_changes_is_asked_again() -> None:
         swarm.patiently(act)
     assert asked == answers[:2]
     assert swarm.patiently(act) == "reached"
+
+
+@pytest.mark.parametrize(
+    ("managers", "lost", "told"),
+    [
+        (3, ["manager-2"], []),
+        (3, ["manager-1", "manager-3"], ["manager-1", "manager-3"]),  # the others have no majority
+        (2, ["manager-1"], ["manager-1"]),
+        (1, ["manager-1"], ["manager-1"]),
+        (3, ["manager-2", "worker-1"], ["worker-1"]),
+    ],
+)
+def test_a_manager_that_can_be_spared_is_no_problem(
+    managers: int, lost: list[str], told: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = (*(f"manager-{number + 1}" for number in range(managers)), "worker-1")
+    infrastructure = Namespaces(Cluster(), "test")
+    infrastructure._emulated = Emulated("3fa9c1", "198.18.4.0/24", "/data/emulated-3fa9c1", names)
+    monkeypatch.setattr(namespaces, "_trouble", lambda host: "it is down" if host.name in lost else "")
+    assert infrastructure.problems() == [f"{name}: it is down" for name in told]

@@ -70,7 +70,8 @@ class Namespaces(Infrastructure):
     def problems(self) -> list[str]:
         if self._emulated is None:
             return []
-        return [f"{host.name}: {why}" for host in self._emulated.hosts if (why := _trouble(host))]
+        found = {host.name: why for host in self._emulated.hosts if (why := _trouble(host))}
+        return [f"{name}: {why}" for name, why in found.items() if not _can_spare(name, list(found), self._emulated)]
 
     @classmethod
     def undo(cls, entry: journal.Entry) -> list[str]:
@@ -129,6 +130,12 @@ class Namespaces(Infrastructure):
 def _module(software: str) -> ModuleType:
     """The file that starts this software on hosts; loaded when wanted, for each brings a client library along."""
     return importlib.import_module(f"{__name__}.{software}")
+
+
+def _can_spare(name: str, lost: list[str], emulated: Emulated) -> bool:
+    """Whether a host is one of several managers, most of which still work: those are there to be spared."""
+    managers = [one for one in emulated.names if one.startswith("manager-")]
+    return name in managers and 2 * len(set(managers) & set(lost)) < len(managers)
 
 
 def _trouble(host: Host) -> str:
