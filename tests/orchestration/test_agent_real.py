@@ -36,22 +36,24 @@ workloads:
 """
 
 
-@pytest.fixture(params=["kubernetes"])
+@pytest.fixture(params=["compose", "swarm", "kubernetes"])
 def orchestrator(
     request: pytest.FixtureRequest, own_folders: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Containers]:
-    """Two caches on two workers that are said to be elsewhere, so that only agents can tell of them."""
-    namespaces = Namespaces(Cluster(infrastructure="namespaces", workers=2), f"agents-{os.getpid()}-cluster")
-    wrong = [one.message for one in namespaces.preflight(request.param, 1) if one.level == "error"]
+    """Two caches on workers that are said to be elsewhere, so that only agents can tell of them."""
+    kind = plugins.find("orchestrators", request.param)
+    cluster = Cluster(infrastructure="namespaces", workers=1 if kind.one_worker else 2)
+    namespaces = Namespaces(cluster, f"agents-{os.getpid()}-cluster")
+    managers = 1 if kind.managed else 0
+    wrong = [one.message for one in namespaces.preflight(kind.software, managers) if one.level == "error"]
     if wrong:
         pytest.skip("; ".join(wrong))
     monkeypatch.setattr(Containers, "_wait_for_entry", lambda *_: None)  # memcached speaks no HTTP
     try:
-        provision = namespaces.provide(request.param, 1, print)
+        provision = namespaces.provide(kind.software, managers, print)
         nodes = [node.model_copy(update={"here": node.role == "client"}) for node in provision.nodes]
         deployment = deployed(parse(CACHES), nodes, f"agents-{os.getpid()}")
-        made = plugins.find("orchestrators", request.param)(deployment, tmp_path / "run", provision.access)
-        yield made
+        yield kind(deployment, tmp_path / "run", provision.access)
     finally:
         journal.remove_all()
 
@@ -84,8 +86,9 @@ def test_the_audit_through_agents(orchestrator: Containers, monkeypatch: pytest.
     assert [(row.replica, row.what) for row in orchestrator.audit() if not row.ok] == [(found[0].name, "memory")]
 
     orchestrator.remove()
-    silent = agents.silent(["worker-1", "worker-2"])
-    assert [why.rpartition(": ")[2] for why in silent.values()] == ["Connection refused"] * 2
+    workers = [node.name for node in orchestrator.deployment.elsewhere()]
+    silent = agents.silent(workers)
+    assert [why.rpartition(": ")[2] for why in silent.values()] == ["Connection refused"] * len(workers)
 
 
 def switch_memory_limit_off(found: Found) -> None:
