@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import ssl
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlencode
 
@@ -148,6 +149,13 @@ def connect(access: Access) -> Api:
     return Api(access.addresses, access.extra.get("context"), direct=bool(access.cluster), patience_s=patience_s)
 
 
+def current_context(kubeconfig: str) -> str:
+    """The name of the context that a kubeconfig chooses; raises PreflightError for a kubeconfig that is none."""
+    with _usable(kubeconfig):
+        _, chosen = config.list_kube_config_contexts(kubeconfig)  # type: ignore[no-untyped-call]
+        return str(chosen["name"])
+
+
 def not_ready(node: dict[str, Any] | None) -> str:
     """Why a node of the API's list cannot run anything; empty if it can."""
     if node is None:
@@ -178,14 +186,21 @@ def _client(kubeconfig: str, context: str | None, direct: bool) -> ApiClient:
     settings = Configuration()
     if direct:
         settings.no_proxy = "*"
-    try:
+    with _usable(kubeconfig):
         config.load_kube_config(  # type: ignore[no-untyped-call]
             kubeconfig, context=context, client_configuration=settings, persist_config=False
         )
+    settings.retries = False  # we do that, with another server if there is one
+    return ApiClient(settings)
+
+
+@contextmanager
+def _usable(kubeconfig: str) -> Iterator[None]:
+    """Raises PreflightError for whatever the client makes of a file that is no kubeconfig."""
+    try:
+        yield
     except (ConfigException, yaml.YAMLError, OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise PreflightError(
             f"{kubeconfig} is no usable kubeconfig: {str(error).splitlines()[0]}",
             "set KUBECONFIG to the file of your cluster; `kubectl config view` shows what is in it",
         ) from None
-    settings.retries = False  # we do that, with another server if there is one
-    return ApiClient(settings)

@@ -58,7 +58,10 @@ def audit_container(found: Found, replica: Replica, deployment: Deployment, read
         node.name for node in deployment.nodes if node.role == "worker"
     ]
     on = found.node if found.node in allowed else " or ".join(allowed)
-    return [*limit_rows(replica, found.node, wanted, reading.limits), row(what="node", wanted=on, effective=found.node)]
+    effective = reading.limits
+    if wanted.memory is None and node is not None and (effective.memory or 0) >= node.memory:
+        effective = replace(effective, memory=None)  # a kubelet limits all pods together to what its node has
+    return [*limit_rows(replica, found.node, wanted, effective), row(what="node", wanted=on, effective=found.node)]
 
 
 def limit_rows(replica: Replica, node: str, wanted: Limits, effective: Limits, waived: str = "") -> list[AuditRow]:

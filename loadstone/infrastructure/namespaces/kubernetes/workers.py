@@ -73,8 +73,9 @@ def start_node(worker: Host, plan: Plan, certificates: Certificates) -> None:
     if len(plan.managers) > 1:
         ways = fill("haproxy.cfg.j2", worker.folder / "haproxy.cfg", managers=plan.managers, port=API_PORT)
         worker.spawn("haproxy", ["haproxy", "-db", "-f", str(ways)])
-    for folder in cgroup.find().everywhere(worker.containers):  # the kubelet wants its group in every hierarchy
-        cgroup.make_folders(folder)
+    for group in (worker.containers, worker.daemons):  # the kubelet wants its groups in every hierarchy
+        for folder in cgroup.find().everywhere(group):
+            cgroup.make_folders(folder)
     kubelet = fill(
         "kubelet.yaml.j2",
         worker.folder / "kubelet.yaml",
@@ -82,7 +83,8 @@ def start_node(worker: Host, plan: Plan, certificates: Certificates) -> None:
         address=worker.address,
         authority=certificates.file("ca.crt"),
         socket=socket(worker),
-        group=worker.containers,
+        containers=worker.containers,
+        daemons=worker.daemons,
         domain_servers=plan.domain_servers,
     )
     proxy = fill(

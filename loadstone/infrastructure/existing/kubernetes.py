@@ -1,0 +1,136 @@
+"""The Kubernetes cluster of your kubeconfig's current context: KUBECONFIG, or ~/.kube/config."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from loadstone.infrastructure import journal
+from loadstone.infrastructure.base import Access, Finding, Provision
+from loadstone.infrastructure.existing.here import client
+from loadstone.infrastructure.kubernetes_api import Api, current_context, not_ready
+from loadstone.infrastructure.local import Local
+from loadstone.infrastructure.namespaces.emulated import Emulated
+from loadstone.model.cluster import Cluster, Node, Role
+from loadstone.model.errors import LoadstoneError, PreflightError
+
+_RIGHTS = (("create", "namespaces"), ("list", "nodes"))
+_CONTROL_PLANE = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master")
+_UNITS = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+
+
+def preflight(cluster: Cluster) -> list[Finding]:
+    """Whether the cluster answers, and what you may do in it."""
+    try:
+        api = Api([_kubeconfig()], direct=_ours(_kubeconfig()) is not None)
+        version = api.get("/version")["gitVersion"]
+        lacking = [f"{verb} {what}" for verb, what in _RIGHTS if not _may(api, verb, what)]
+    except LoadstoneError as error:
+        message, _, remedy = str(error).partition("\n  ")
+        return [Finding("kubernetes", "error", message, remedy)]
+    if lacking:
+        message = f"you may not {' and '.join(lacking)} in the cluster at {api.host}"
+        remedy = "ask who runs it for these rights: every deployment is a namespace of its own"
+        return [Finding("kubernetes", "error", message, remedy)]
+    return [Finding("kubernetes", "ok", f"{api.host}, version {version}")]
+
+
+def provide(cluster: Cluster) -> Provision:
+    """Nodes that are ready and take any pod are workers; those of the control plane that do not are managers."""
+    kubeconfig = _kubeconfig()
+    if (ours := _ours(kubeconfig)) is not None:
+        return _emulated(*ours)
+    api = Api([kubeconfig])
+    listed = [node for node in api.items("/api/v1/nodes") if not not_ready(node)]
+    nodes = [_node(one, role) for one in listed if (role := _role(one)) is not None]
+    planes = sum(_is_control_plane(one) for one in listed)
+    access = Access(
+        "kubernetes",
+        addresses=(kubeconfig,),
+        extra={
+            "context": current_context(kubeconfig),  # what `down` uses too, whatever is current by then
+            **({"managers": str(planes)} if planes else {}),  # a provider's are not to be seen
+        },
+    )
+    return Provision((client(shared=False), *sorted(nodes, key=lambda one: (one.role, one.name))), access)
+
+
+def _kubeconfig() -> str:
+    """The file, or several with ':' between them; raises PreflightError where there is none."""
+    given = os.environ.get("KUBECONFIG")
+    named = given or str(Path.home() / ".kube" / "config")
+    if not any(Path(file).expanduser().exists() for file in named.split(os.pathsep) if file):
+        where = f"KUBECONFIG={given}" if given else f"{named} (KUBECONFIG is not set)"
+        raise PreflightError(f"there is no kubeconfig: {where}", "set KUBECONFIG to the file of your cluster")
+    return named
+
+
+def _may(api: Api, verb: str, what: str) -> bool:
+    asked = {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SelfSubjectAccessReview",
+        "spec": {"resourceAttributes": {"verb": verb, "resource": what}},
+    }
+    return bool(api.create("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", asked)["status"]["allowed"])
+
+
+def _role(node: dict[str, Any]) -> Role | None:
+    """None for a node that takes no pods, or only some."""
+    taints = [taint for taint in node["spec"].get("taints", []) if taint["effect"] != "PreferNoSchedule"]
+    if any(taint["key"] in _CONTROL_PLANE for taint in taints):
+        return "manager"
+    return None if taints or node["spec"].get("unschedulable") else "worker"
+
+
+def _is_control_plane(node: dict[str, Any]) -> bool:
+    return any(label in node["metadata"].get("labels", {}) for label in _CONTROL_PLANE)
+
+
+def _node(node: dict[str, Any], role: Role) -> Node:
+    addresses = {one["type"]: one["address"] for one in node["status"]["addresses"]}
+    return Node(
+        name=node["metadata"]["name"],
+        role=role,
+        address=addresses.get("InternalIP") or addresses.get("ExternalIP") or addresses["Hostname"],
+        cpus=tuple(range(int(node["status"]["capacity"]["cpu"]))),
+        memory=_bytes(node["status"]["allocatable"]["memory"]),
+        here=False,
+    )
+
+
+def _bytes(quantity: str) -> int:
+    """Of ``16384Ki``."""
+    number = quantity.rstrip("kKMGTi")
+    return int(number) * _UNITS.get(quantity.removeprefix(number), 1)
+
+
+def _ours(kubeconfig: str) -> tuple[journal.Entry, Emulated] | None:
+    """The emulated hosts that a kubeconfig belongs to: `loadstone up --cluster-only` made them."""
+    for entry in journal.entries():
+        if entry.layer == "infrastructure" and entry.implementation == "namespaces":
+            emulated = Emulated.of(entry.facts)
+            if Path(kubeconfig).resolve().is_relative_to(Path(emulated.hosts_folder).resolve()):
+                return entry, emulated
+    return None
+
+
+def _emulated(entry: journal.Entry, emulated: Emulated) -> Provision:
+    """Hosts of this machine: whose engines and whose kernel can be asked."""
+    here, worker = Local(Cluster()).sketch("process", 0)
+    nodes = [here.model_copy(update={"address": emulated.network.client})]
+    for host in emulated.hosts:
+        role = host.name.partition("-")[0]
+        nodes.append(
+            worker.model_copy(update={"name": host.name, "role": role, "address": host.address, "emulated": True})
+        )
+    access = Access(
+        "kubernetes",
+        addresses=tuple(str(file) for file in sorted(Path(emulated.hosts_folder).glob("kubernetes/admin-*"))),
+        engines={
+            node.name: f"{emulated.hosts_folder}/{node.name}/containerd.sock" for node in nodes if node.role == "worker"
+        },
+        cluster=entry.name,
+        extra={"managers": str(sum(node.role == "manager" for node in nodes))},
+    )
+    return Provision(tuple(nodes), access)
