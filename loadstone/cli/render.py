@@ -8,12 +8,13 @@ from typing import Annotated
 import typer
 
 from loadstone.cli import options
-from loadstone.cli.app import out
+from loadstone.cli.app import out, warn
 from loadstone.cli.options import What, chosen_plan
 from loadstone.experiments.deployed import orchestrate
 from loadstone.experiments.ledger import writing
 from loadstone.experiments.provisioning import demand, infrastructure_of
 from loadstone.infrastructure.base import Provision
+from loadstone.model.errors import grouped
 
 EPILOG = "Example: [bold]loadstone render hotel-reservation --orchestrator swarm --scaling horizontal -o files/[/]"
 
@@ -40,6 +41,8 @@ def command(
         managers=managers,
         workers=workers,
     )
+    for note in grouped(plan.notes):
+        warn(note)
     (treatment,) = plan.treatments
     sketched = Provision(tuple(infrastructure_of(plan, "render").sketch(*demand(plan, treatment))))
     files = orchestrate(plan, treatment, sketched, plan.study.name, Path(output or ".")).render()

@@ -59,19 +59,20 @@ def read(file: Path | str) -> Imported:
     document = ComposeDocument.read(file)
     compose = _carried(document)
     extension = compose.loadstone
-    services = {name: convert(document, compose, name) for name in compose.services}
+    services = _converted(document, compose)
     names = _names(document, services)
-    filling.guess_ports(document, services)
     filling.guess_needs(document, services)
     entry, port = entrance(document, extension.entry, services)
+    entry_port = entry.port_name(port)
+    readiness = filling.readiness(document, extension, services)
+    filling.guess_ports(document, services)
     tiers = filling.tiers(document, extension, services, entry)
     note_names(document, services, names)
     filling.note_ways_in(document, services, entry, port)
-    readiness = filling.readiness(document, extension, services)
     data = {
         "name": extension.name or fitting(compose.name or Path(file).resolve().parent.name),
         "description": extension.description or f"Imported from {Path(file).name}.",
-        "entry": {"service": names[entry.name], "port": entry.port_name(port)},
+        "entry": {"service": names[entry.name], "port": entry_port},
         "services": {
             names[name]: as_data(service, names, tiers[name], readiness.get(name)) for name, service in services.items()
         },
@@ -98,6 +99,20 @@ def _carried(document: ComposeDocument) -> ComposeFile:
         if Path(document.file).name in FILES and (document.folder / beside).exists():
             document.note((), f"{beside} is not read; `docker compose config` writes one file of both")
     return compose.model_copy(update={"services": chosen})
+
+
+def _converted(document: ComposeDocument, compose: ComposeFile) -> dict[str, Converted]:
+    """All services, or what is wrong with all of them."""
+    found: dict[str, Converted] = {}
+    problems: list[Problem] = []
+    for name in compose.services:
+        try:
+            found[name] = convert(document, compose, name)
+        except InputError as error:
+            problems += error.problems
+    if problems:
+        raise InputError(problems)
+    return found
 
 
 def _names(document: ComposeDocument, services: dict[str, Converted]) -> dict[str, str]:

@@ -24,16 +24,13 @@ def entrance(document: ComposeDocument, given: Any, services: dict[str, Converte
     if not published:
         raise InputError([document.problem(("services",), f"no service publishes a port to enter by; {_REMEDY}")])
     needed = {need for service in services.values() for need in service.needs}
-    open_ = [name for name, it in published.items() if name not in needed and _is_foreign(it)]
-    fronts = [name for name in open_ or published if guessing.looks_like_a_front(name)]
-    if len(published) == 1:
-        (chosen,) = published
-    elif fronts and (open_ or len(fronts) == 1):
-        chosen = fronts[0]
-    elif len(open_) == 1:
-        (chosen,) = open_
-    else:
-        text = f"requests may enter at {' or '.join(open_ or published)}; {_REMEDY}"
+    first = [name for name, it in published.items() if name not in needed and _is_foreign(it)]
+    fronts = [name for name in published if guessing.looks_like_a_front(name)]
+    # What nothing needs and is called so; what is called so and a load generator needs; what nothing needs.
+    likely = [[name for name in fronts if name in first][:1], fronts, first, list(published)]
+    chosen = next((names[0] for names in likely if len(names) == 1), None)
+    if chosen is None:
+        text = f"requests may enter at {' or '.join(first or published)}; {_REMEDY}"
         raise InputError([document.problem(("services",), text)])
     ports = published[chosen].published()
     if len(published) > 1 or len(ports) > 1:

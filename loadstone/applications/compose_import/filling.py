@@ -25,7 +25,7 @@ def guess_ports(document: ComposeDocument, services: dict[str, Converted]) -> No
             service.port_name(port)
         if known is None and service.ports:
             said = ", ".join(map(str, service.ports.values()))
-            document.note(("services", name), f"guessed: port {said}, as others speak of it; else write expose")
+            document.note(("services", name), f"guessed: listens on {said}, as others say; else write expose")
         elif not service.ports:
             text = 'no port of it is known, so it counts as ready when it runs; write expose: ["8080"]'
             document.note(("services", name), text)

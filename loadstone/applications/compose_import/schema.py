@@ -88,6 +88,10 @@ class HealthCheck(Model):
     retries: Whole = 3
     start_period: Span = 0.0
 
+    def asks(self) -> bool:
+        """Whether there is a check."""
+        return not self.disable and self.test not in (None, "", [], ["NONE"])
+
 
 class Limits(Model):
     """``deploy.resources.limits``"""

@@ -89,7 +89,7 @@ def convert(document: ComposeDocument, compose: ComposeFile, name: str) -> Conve
 def _runnable(document: ComposeDocument, name: str, service: ComposeService) -> None:
     where: KeyPath = ("services", name)
     if service.image is None and service.build is not None:
-        remedy = "build and push it (docker compose build, docker compose push) and write image: NAME:TAG"
+        remedy = "write image: NAME:TAG beside it, which `docker compose build` and `docker compose push` make"
         raise InputError([document.problem((*where, "build"), f"images are not built here; {remedy}")])
     if service.image is None:
         raise InputError([document.problem((*where, "image"), "is missing; for example image: nginx:1.25")])
@@ -165,7 +165,7 @@ def _ports(document: ComposeDocument, name: str, service: ComposeService) -> dic
     ]
     for where, entry in entries:
         if entry.protocol != "tcp":
-            document.note(where, f"not carried: {entry.protocol} ports")
+            document.note(where, f"not carried: a {entry.protocol} port; no orchestrator is told of it")
             continue
         for number in entry.numbers():
             if number not in found.values():
@@ -176,7 +176,7 @@ def _ports(document: ComposeDocument, name: str, service: ComposeService) -> dic
 
 def _health(document: ComposeDocument, name: str, service: ComposeService) -> health.Asked | None:
     check, where = service.healthcheck, ("services", name, "healthcheck", "test")
-    if check is None or check.disable or check.test in (None, [], ["NONE"]):
+    if check is None or not check.asks():
         return None
     asked = health.understood(check.test or "", {name, service.container_name})
     if asked is None:
@@ -235,6 +235,10 @@ def _readiness(converted: Converted) -> dict[str, Any]:
         found["port"] = next(iter(converted.ports))
     if asked is not None and asked.http is not None and "port" in found:
         found["http"] = asked.http
-    if check is not None and (longest := check.start_period + check.retries * check.interval) > _READY_S:
+    if (
+        check is not None
+        and check.asks()
+        and (longest := check.start_period + check.retries * check.interval) > _READY_S
+    ):
         found["within"] = format_seconds(longest)
     return found

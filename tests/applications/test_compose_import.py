@@ -1,0 +1,174 @@
+"""Compose files as applications: what is carried, what is named, what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from loadstone.applications import catalogue
+from loadstone.applications.compose_import import is_compose
+from loadstone.applications.compose_import.services import fitting
+from loadstone.model import yaml12
+from loadstone.model.document import Document
+from loadstone.model.errors import InputError, grouped
+from tests.model.wrong_files import Case, cases
+
+HERE = Path(__file__).parent
+IMPORTS = cases(HERE / "compose-imports.txt")
+WRONG = cases(HERE / "wrong-compose.txt")
+ALWAYS = ("tiers are guessed", "none is given, so there is one")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """What lies beside the compose files of the tables, and the environment that they are read in."""
+    monkeypatch.setenv("SET_OUTSIDE", "outside")
+    for name in ("UNSET_OUTSIDE", "VERSION", "FROM_DOTENV", "EMPTY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+    for name, text in {
+        ".env": "# comment\nVERSION=1.25\nFROM_DOTENV='a $literal' # comment\nEMPTY=\n",
+        "web.env": 'export A=file\nB="two\\nlines ${FROM_DOTENV}"\nC=x # not this\nSET_OUTSIDE\nUNSET_OUTSIDE\n',
+        "web.conf": "listen 80;\n",
+        "conf/a.conf": "a\n",
+        "conf/sub/b.conf": "b\n",
+        "mixed/a.conf": "a\n",
+        "key.pem": "-----BEGIN PRIVATE KEY-----\n",
+        "large.txt": "x" * 500_001,
+    }.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    (tmp_path / "image.png").write_bytes(b"\x89PNG\0\xff")
+    (tmp_path / "mixed/image.png").write_bytes(b"\0")
+    (tmp_path / "empty").mkdir()
+    return tmp_path
+
+
+def imported(text: str) -> catalogue.Loaded:
+    """A compose file in this folder, imported."""
+    Path("compose.yaml").write_text(text)
+    return catalogue.load("compose.yaml")
+
+
+def services(loaded: catalogue.Loaded) -> str:
+    """The services of an application as its file has them."""
+    data = loaded.application.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    return yaml12.dump(data["services"])
+
+
+@pytest.mark.parametrize("case", IMPORTS, ids=lambda case: case.name.replace(" ", "-"))
+def test_what_becomes_of_a_compose_file(case: Case, folder: Path) -> None:
+    end = case.messages.index("--")
+    loaded = imported(case.text)
+    assert services(loaded).splitlines() == case.messages[:end]
+    assert [str(note) for note in loaded.notes if not note.message.startswith(ALWAYS)] == case.messages[end + 1 :]
+
+
+@pytest.mark.parametrize("case", WRONG, ids=lambda case: case.name.replace(" ", "-"))
+def test_a_wrong_compose_file_is_answered_with_exactly_these_messages(case: Case, folder: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        imported(case.text)
+    assert str(caught.value).splitlines() == case.messages
+
+
+def test_what_is_guessed_is_said(folder: Path) -> None:
+    loaded = imported('services:\n  web: {image: "x/web:1", ports: [80], depends_on: [db]}\n  db: {image: mongo}\n')
+    assert [str(note) for note in loaded.notes] == [
+        "compose.yaml:1: services: tiers are guessed from images (frontend: web; storage: db);"
+        " else write x-loadstone: {tiers: ...}",
+        "compose.yaml:1: x-loadstone.workloads: none is given, so there is one: GET / (get-root)",
+    ]
+    application = loaded.application
+    assert (application.entry.service, application.entry.port, application.default_workload) == (
+        "web", "port-80", "get-root",
+    )  # fmt: skip
+    assert application.workloads["get-root"].operations["get"].path == "/"
+    assert application.name == fitting(folder.name)
+
+
+def test_what_is_given_is_not_guessed(folder: Path) -> None:
+    text = """\
+name: Shop_1
+services:
+  web: {image: "x/web:1", ports: [80]}
+x-loadstone:
+  description: A shop.
+  tiers: {web: frontend}
+  workloads: {buy: {operations: {buy: {method: POST, path: /buy}}}}
+  paper_resources: {frontend: {cpu: 4, memory: 4GiB}}
+"""
+    loaded = imported(text)
+    assert loaded.notes == ()
+    application = loaded.application
+    assert (application.name, application.description, application.default_workload) == ("shop-1", "A shop.", "buy")
+    assert application.paper_resources["frontend"].memory == 2**32
+
+
+@pytest.mark.parametrize(
+    ("text", "compose"),
+    [
+        ("services: {web: {image: x}}", True),
+        ("services: {web: {build: .}}", True),
+        ("version: '3'\nservices: {}", True),
+        ("services: {web: {image: x, tier: frontend}}\nx-loadstone: {}", True),
+        ("services: {web: {tier: frontend, runs: {stone: x}}}", False),
+        ("services: {web: {}}\nworkloads: {}", False),
+        ("services: {web: {}}\nentry: {}", False),
+        ("services: [web]", False),
+        ("name: x", False),
+    ],
+)
+def test_a_compose_file_is_told_by_what_it_says(text: str, compose: bool) -> None:
+    assert is_compose(Document(text, "any.yaml")) is compose
+
+
+@pytest.mark.parametrize("name", ["compose.yaml", "compose.yml", "docker-compose.yaml", "docker-compose.yml"])
+def test_a_folder_with_a_compose_file(name: str, folder: Path) -> None:
+    (folder / name).write_text('services: {web: {image: "x/web:1", ports: [80]}}\n')
+    assert catalogue.load(str(folder)).application.services["web"].runs.image == "x/web:1"
+    (folder / "compose.override.yml").write_text("services: {}\n")
+    said = f"{folder / name}:1: compose.override.yml is not read; `docker compose config` writes one file of both"
+    assert said in map(str, catalogue.load(str(folder)).notes)
+
+
+def test_the_digest_is_of_what_is_said_and_of_the_files_that_are_mounted(folder: Path) -> None:
+    text = 'services:\n  web: {image: "x/web:1", ports: [80], volumes: ["./web.conf:/web.conf:ro"]}\n'
+    digests = [imported(text).digest, imported(f"# comment\nx-any: 1\n{text}").digest]
+    (folder / "web.conf").write_text("listen 81;\n")
+    digests.append(imported(text).digest)
+    assert digests[0] == digests[1] != digests[2]
+
+
+def test_a_variable_of_the_shell_comes_before_that_of_the_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = 'services:\n  web: {image: "nginx:${VERSION}", ports: [80]}\n'
+    assert imported(text).application.services["web"].runs.image == "nginx:1.25"
+    monkeypatch.setenv("VERSION", "1.26")
+    loaded = imported(text)
+    assert loaded.application.services["web"].runs.image == "nginx:1.26"
+    assert any(note.message.startswith("VERSION is taken from this shell") for note in loaded.notes)
+
+
+def test_the_same_said_of_several_places_is_told_once(folder: Path) -> None:
+    web, api = '{image: "x/web:1", ports: [80], tty: true}', '{image: "x/api:1", expose: [81], tty: true}'
+    text = f"services:\n  web: {web}\n  api: {api}\n"
+    said = "compose.yaml:2: services.web.tty: not carried: it changes nothing in the container; also in line 3"
+    assert said in grouped(imported(text).notes)
+
+
+def test_files_of_a_service_that_together_are_too_large(folder: Path) -> None:
+    for number in range(3):
+        (folder / f"{number}.txt").write_text("x" * 400_000)
+    mounts = [f"./{number}.txt:/{number}.txt:ro" for number in range(3)]
+    loaded = imported(f'services:\n  web: {{image: "x/web:1", ports: [80], volumes: {mounts}}}\n')
+    assert list(loaded.application.services["web"].configs) == ["/0.txt", "/1.txt"]
+    said = "not carried: with it the service's configuration files have 1,200,000 bytes; at most 1,000,000"
+    assert said in [note.message for note in loaded.notes]
+
+
+def test_a_folder_of_too_many_files(folder: Path) -> None:
+    for number in range(101):
+        (folder / "empty" / f"{number}.txt").write_text("x")
+    loaded = imported('services:\n  web: {image: "x/web:1", ports: [80], volumes: ["./empty:/e:ro"]}\n')
+    said = "not carried: empty has 101 files; at most 100 become configuration files"
+    assert said in [note.message for note in loaded.notes]
