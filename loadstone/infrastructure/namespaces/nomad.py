@@ -71,7 +71,9 @@ def consul_settings(host: Host, managers: list[Host]) -> dict[str, Any]:
         "retry_interval": "1s",
         "ports": {"dns": -1, "grpc": -1, "grpc_tls": -1},
         "connect": {"enabled": False},
-        "performance": {"raft_multiplier": 1},
+        "performance": {"raft_multiplier": _patience(managers)},
+        # A host that shares its cores with all others may be late: nobody takes it for dead before 10 s.
+        "gossip_lan": {"probe_interval": "2s", "probe_timeout": "1500ms", "suspicion_mult": 5},
         "disable_update_check": True,
         "log_level": "warn",
         **server,
@@ -86,7 +88,7 @@ def server_settings(host: Host, managers: list[Host]) -> dict[str, Any]:
             "enabled": True,
             "bootstrap_expect": len(managers),
             "server_join": {"retry_join": [manager.address for manager in managers], "retry_interval": "1s"},
-            "raft_multiplier": 1,
+            "raft_multiplier": _patience(managers),
             "default_scheduler_config": {"scheduler_algorithm": "spread"},
         },
     }
@@ -121,6 +123,11 @@ def _common(host: Host) -> dict[str, Any]:
         "disable_update_check": True,
         "log_level": "WARN",
     }
+
+
+def _patience(managers: list[Host]) -> int:
+    """How many times the usual second a leader may be silent before another is elected; nobody waits for himself."""
+    return 1 if len(managers) == 1 else 3
 
 
 def _cores(host: Host) -> int:

@@ -1,0 +1,140 @@
+"""The Nomad cluster that NOMAD_ADDR names; NOMAD_TOKEN and NOMAD_NAMESPACE count as for Nomad's own command line."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from loadstone.infrastructure import hashicorp
+from loadstone.infrastructure.base import Access, Finding, Provision
+from loadstone.infrastructure.cores import parse_cores
+from loadstone.infrastructure.existing import docker
+from loadstone.infrastructure.existing.here import client
+from loadstone.infrastructure.hashicorp import Unreachable
+from loadstone.model.cluster import Cluster, Node
+from loadstone.model.errors import LoadstoneError, PreflightError
+
+_DEFAULT = "http://127.0.0.1:4646"
+_CONSUL_PORT = 8500
+_AT_ONCE = 0.0
+"""Seconds to wait for a cluster that does not answer."""
+
+_Attributes = dict[str, str]
+
+
+def preflight(cluster: Cluster) -> list[Finding]:
+    """Whether Nomad answers, and which of its nodes run no containers."""
+    try:
+        nodes = _nodes()
+    except LoadstoneError as error:
+        message, _, remedy = str(error).partition("\n  ")
+        return [
+            Finding("nomad", "error", message, remedy or "set NOMAD_ADDR to http://HOST:4646 of a server that runs")
+        ]
+    refused = "raw_exec and exec apply no CPU limit and are refused for limited treatments"
+    return [
+        Finding("nomad", "ok", f"{_address()}, {len(nodes)} nodes"),
+        *(
+            Finding("nomad", "warning", f"node {name} has no docker driver, so nothing is placed there; {refused}",
+                    "install Docker there and start its Nomad agent again")
+            for name, attributes in nodes.items()
+            if not _runs_containers(attributes)
+        ),
+    ]  # fmt: skip
+
+
+def provide(cluster: Cluster) -> Provision:
+    """All nodes that are ready, take replicas and run containers as workers."""
+    nodes = {name: one for name, one in _nodes().items() if _runs_containers(one)}
+    workers = [_node(name, attributes) for name, attributes in nodes.items()]
+    here = [node for node in workers if node.here]
+    managers = len(hashicorp.nomad([_address()], _AT_ONCE).get("/v1/status/peers"))
+    access = Access(
+        "nomad",
+        addresses=(_address(),),
+        engines={node.name: url for node in here if (url := _engine())},
+        extra={
+            **hashicorp.extra([_consul(nodes)], os.environ.get("NOMAD_NAMESPACE", ""), _mhz(nodes)),
+            "managers": str(managers),
+        },
+    )
+    return Provision((client(shared=bool(here)), *workers), access)
+
+
+def _address() -> str:
+    return os.environ.get("NOMAD_ADDR", _DEFAULT).rstrip("/")
+
+
+def _nodes() -> dict[str, _Attributes]:
+    """The attributes of each node that is ready and takes replicas, by its name."""
+    nomad = hashicorp.nomad([_address()], _AT_ONCE)
+    listed = [one for one in nomad.get("/v1/nodes") if one["Status"] == "ready" and _takes_replicas(one)]
+    by_name = sorted(listed, key=lambda one: str(one["Name"]))
+    return {one["Name"]: nomad.get(f"/v1/node/{one['ID']}")["Attributes"] for one in by_name}
+
+
+def _takes_replicas(node: dict[str, Any]) -> bool:
+    return node["SchedulingEligibility"] == "eligible" and not node["Drain"]
+
+
+def _runs_containers(attributes: _Attributes) -> bool:
+    return attributes.get("driver.docker") in ("1", "true")
+
+
+def _node(name: str, attributes: _Attributes) -> Node:
+    address = attributes["unique.network.ip-address"]
+    here = _is_ours(address) and attributes["kernel.version"] == os.uname().release
+    online = Path("/sys/devices/system/cpu/online")
+    cores = parse_cores(online.read_text()) if here else tuple(range(int(attributes["cpu.numcores"])))
+    memory = int(attributes["memory.totalbytes"])
+    return Node(name=name, role="worker", address=address, cpus=cores, memory=memory, shared=here, here=here)
+
+
+def _is_ours(address: str) -> bool:
+    return any(address == one.address for some in psutil.net_if_addrs().values() for one in some)
+
+
+def _engine() -> str:
+    """The URL of this machine's engine; empty if it does not answer."""
+    try:
+        engine = docker.current()
+    except PreflightError:
+        return ""
+    return engine.url if engine.silence() is None else ""
+
+
+def _mhz(nodes: dict[str, _Attributes]) -> int:
+    """What all nodes count a core as; raises PreflightError where a limit would mean something else on each."""
+    counted = {name: int(one["cpu.totalcompute"]) / int(one["cpu.numcores"]) for name, one in nodes.items()}
+    different = sorted(set(counted.values()))
+    if different and (len(different) > 1 or different[0] % 1):
+        told = ", ".join(f"{name} {mhz:g}" for name, mhz in counted.items())
+        raise PreflightError(
+            f"a limit would mean another share of a core on each node, for they count a core as so many MHz: {told}",
+            "set cpu_total_compute in the `client` block of each node's agent to 1000 times its cores",
+        )
+    return int(different[0]) if different else 0
+
+
+def _consul(nodes: dict[str, _Attributes]) -> str:
+    """Where Consul answers: CONSUL_HTTP_ADDR, else beside Nomad. Raises PreflightError if that is nowhere."""
+    if without := [name for name, one in nodes.items() if "consul.version" not in one]:
+        raise PreflightError(
+            f"no Consul agent beside Nomad on {', '.join(without)}: services find each other in Consul's catalogue",
+            "run a Consul agent on every node; `consul { address = ... }` in Nomad's configuration says where it is",
+        )
+    given = os.environ.get("CONSUL_HTTP_ADDR")
+    beside = [one["unique.network.ip-address"] for one in nodes.values()]
+    places = [given] if given else [f"{host}:{_CONSUL_PORT}" for host in ["127.0.0.1", *beside[:1]]]
+    addresses = [place if "://" in place else f"http://{place}" for place in places]
+    silent = []
+    for address in addresses:
+        try:
+            hashicorp.consul([address], _AT_ONCE).text("/v1/status/leader")
+            return address
+        except Unreachable as error:
+            silent.append(str(error))
+    raise PreflightError("; ".join(silent), "set CONSUL_HTTP_ADDR to an address of Consul's HTTP API")
