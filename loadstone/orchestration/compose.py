@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import shutil
 import subprocess
+import time
 from pathlib import Path
 from typing import ClassVar
 
@@ -13,7 +14,7 @@ from loadstone.infrastructure.cgroup.base import PERIOD_US
 from loadstone.infrastructure.docker_api import Engine, told
 from loadstone.model.deployment import Deployment, Found, Replica
 from loadstone.model.errors import DeploymentError
-from loadstone.orchestration import agent, compose_containers, compose_removal, docker
+from loadstone.orchestration import agent, compose_containers, compose_removal, docker, docker_words
 from loadstone.orchestration.containers import LABEL, Containers
 from loadstone.orchestration.docker import Tree
 from loadstone.orchestration.docker_engines import Engines
@@ -145,9 +146,11 @@ class Compose(Containers):
         command = command_line()
         if command is None:
             raise DeploymentError("neither `docker compose` nor docker-compose is installed")
-        self._engine.run(
-            *command, "--project-name", self._project_name, "--file", _FILE, *arguments, folder=self.folder
-        )
+        project = ("--project-name", self._project_name, "--file", _FILE)
+        try:
+            self._engine.run(*command, *project, *arguments, folder=self.folder)
+        except DeploymentError as error:
+            raise docker_words.clear(error) from None
 
     @classmethod
     def _delete(cls, access: Access, name: str) -> None:
@@ -180,8 +183,20 @@ class Compose(Containers):
     def events(self) -> list[str]:
         if self._lost():
             return self._lost()
-        again = [name for name, started in self._starts().items() if self._started.get(name, started) != started]
-        return [*super().events(), *(f"{name} ended and was started again" for name in again)]
+        again = [one for one, started in self._starts().items() if self._started.get(one, started) != started]
+        ends = (f"{one} ended and was started again{self._how_it_ended(one)}" for one in again)
+        return [*super().events(), *ends]
+
+    def _how_it_ended(self, name: str) -> str:
+        """As far as the engine remembers; what it says of the container is about its new life."""
+        containers = {one.name: one.container for one in self._find()}
+        with told(self._engine.url):
+            filters = {"container": containers.get(name, ""), "event": ["oom", "die"]}
+            recent = self._engine.api.events(since=0, until=int(time.time()) + 1, filters=filters, decode=True)
+            events = [(one["Action"], one["Actor"]["Attributes"]) for one in recent]
+        memory = ["out of memory"] if any(action == "oom" for action, _ in events) else []
+        codes = [f"exit code {attributes['exitCode']}" for action, attributes in events if action == "die"][-1:]
+        return f" ({', '.join(memory + codes)})" if memory or codes else ""
 
     def _starts(self) -> dict[str, str]:
         """When each container was started; one that ends is started again under its old id."""

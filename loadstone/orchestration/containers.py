@@ -213,6 +213,12 @@ class Containers(Orchestrator):
     def events(self) -> list[str]:
         if not self._born:
             return []
+        try:
+            return self._what_happened()
+        except DeploymentError as error:
+            return [f"the cluster cannot be asked: {error}"]
+
+    def _what_happened(self) -> list[str]:
         sentences = list(self._lost())
         now = {found.name: found for found in self._find()}
         for name, container in self._born.items():

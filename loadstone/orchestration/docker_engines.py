@@ -19,6 +19,7 @@ class Engines:
     def __init__(self, access: Access | None) -> None:
         self._engines = {node: Engine(url) for node, url in (access.engines if access is not None else {}).items()}
         self._images: dict[str, str] = {}
+        self._killed: dict[str, bool] = {}
         self._said: dict[str, tuple[float, str]] = {}
 
     def reaches(self, node: str) -> bool:
@@ -46,6 +47,12 @@ class Engines:
             said = last_check(self.inspect(node, container))
             self._said[container] = (time.monotonic(), said)
         return said
+
+    def ran_out_of_memory(self, node: str, container: str) -> bool:
+        """Whether the kernel killed a process of a container that ended."""
+        if container not in self._killed:
+            self._killed[container] = bool(self.inspect(node, container).get("State", {}).get("OOMKilled"))
+        return self._killed[container]
 
     def log(self, node: str, container: str, lines: int) -> str:
         """The last lines that a container wrote."""

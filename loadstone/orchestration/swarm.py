@@ -179,14 +179,17 @@ class Swarm(Containers):
         return tasks, {one["ID"]: one["Description"]["Hostname"] for one in nodes}
 
     def _find(self) -> list[Found]:
-        return [self._completed(one) for one in swarm_tasks.replicas(*self._tasks(), self.deployment)]
+        tasks, hosts = self._tasks()
+        ended = swarm_tasks.last_ended(tasks, hosts)
+        found = swarm_tasks.replicas(tasks, hosts, self.deployment)
+        return [self._completed(one, *ended.get(one.name, ("", ""))) for one in found]
 
-    def _completed(self, found: Found) -> Found:
-        """With what only the engine of its node knows."""
-        if not found.container:
-            return found
-        image = self._engines.image(found.node, found.container)
-        why = found.why if found.healthy else self._engines.health(found.node, found.container) or found.why
+    def _completed(self, found: Found, node: str, ended: str) -> Found:
+        """With what only engines know; ``node`` and ``ended``: of its container that ended last."""
+        image = self._engines.image(found.node, found.container) if found.container else ""
+        said = "" if found.healthy or not found.container else self._engines.health(found.node, found.container)
+        memory = "it ran out of memory" if ended and self._engines.ran_out_of_memory(node, ended) else ""
+        why = "; ".join(part for part in (memory, found.why, said) if part)
         return found.model_copy(update={"image": image, "why": why})
 
     def _log(self, found: Found, lines: int) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from loadstone.model.deployment import Deployment, Found
+from loadstone.orchestration import docker_words
 from loadstone.orchestration.containers import SERVICE_LABEL
 
 Task = dict[str, Any]
@@ -33,19 +34,20 @@ def _replica(service: str, slot: int, history: list[Task], hosts: dict[str, str]
     """``history``: the slot's tasks, oldest first."""
     task = [task for task in history if task["DesiredState"] not in _OVER][-1]
     status = task["Status"]
-    container = (status.get("ContainerStatus") or {}).get("ContainerID", "")
     node = hosts.get(task.get("NodeID", ""), "")
     ended = [one["Status"]["Err"] for one in history if one is not task and one["Status"].get("Err")]
-    why = status.get("Err", "") or (status.get("Message", "") if status["State"] != "running" else "")
+    said = status.get("Err", "") or (status.get("Message", "") if status["State"] != "running" else "")
+    why = "; ".join(dict.fromkeys(part for part in (ended[-1] if ended else "", said) if part))
+    known = docker_words.meaning(why) if status["State"] != "running" else None
     return Found(
         name=f"{service}-{slot}",
         service=service,
         node=node,
         state=status["State"],
         healthy=status["State"] == "running",  # Swarm calls a task so once its health check has passed
-        why="; ".join(dict.fromkeys(part for part in (ended[-1] if ended else "", why) if part)),
-        hopeless=_NOWHERE in why,
-        container=container,
+        why=str(known) if known is not None else why,
+        hopeless=known is not None or _NOWHERE in said,
+        container=_container(task),
         addresses=_addresses(service, node, status, deployment),
     )
 
@@ -63,14 +65,18 @@ def _addresses(service: str, node: str, status: dict[str, Any], deployment: Depl
 
 def last_with_container(tasks: Iterable[Task], hosts: dict[str, str], found: Found) -> tuple[Task | None, str]:
     """The newest task of a replica that ever had a container, and its node."""
-    mine = [
-        task
-        for task in tasks
-        if f"{_service(task)}-{task.get('Slot')}" == found.name
-        and (task["Status"].get("ContainerStatus") or {}).get("ContainerID")
-    ]
+    mine = [task for task in tasks if f"{_service(task)}-{task.get('Slot')}" == found.name and _container(task)]
     task = max(mine, key=lambda task: str(task["CreatedAt"]), default=None)
     return task, hosts.get(task["NodeID"], "") if task is not None else ""
+
+
+def last_ended(tasks: Iterable[Task], hosts: dict[str, str]) -> dict[str, tuple[str, str]]:
+    """The node and the container of the newest task that ended by itself, by replica."""
+    ended = [task for task in tasks if task["Status"]["State"] == "failed" and _container(task)]
+    newest = sorted(ended, key=lambda task: str(task["CreatedAt"]))
+    return {
+        f"{_service(task)}-{task.get('Slot')}": (hosts.get(task["NodeID"], ""), _container(task)) for task in newest
+    }
 
 
 def failures_of_agents(tasks: Iterable[Task], hosts: dict[str, str]) -> list[str]:
@@ -85,3 +91,7 @@ def failures_of_agents(tasks: Iterable[Task], hosts: dict[str, str]) -> list[str
 
 def _service(task: Task) -> str:
     return str(task["Spec"]["ContainerSpec"]["Labels"].get(SERVICE_LABEL, ""))
+
+
+def _container(task: Task) -> str:
+    return str((task["Status"].get("ContainerStatus") or {}).get("ContainerID", ""))
