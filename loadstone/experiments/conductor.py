@@ -17,6 +17,7 @@ from loadstone.experiments.plan import Plan
 from loadstone.experiments.provisioning import Provider
 from loadstone.experiments.row import make_row
 from loadstone.experiments.verdict import Verdict, invalid, judge
+from loadstone.infrastructure import journal
 from loadstone.infrastructure.base import Infrastructure
 from loadstone.model.deployment import AuditRow
 from loadstone.model.errors import DeploymentError, TrialsInvalid
@@ -54,10 +55,7 @@ class Conductor:
                     reasons = "; ".join(record.row["reasons"])
                     raise TrialsInvalid(f"stopped as trial.on_invalid asks: trial {trial.id} is invalid: {reasons}")
         finally:
-            try:
-                self._remove()
-            finally:
-                self._provider.release()
+            self._give_back()
 
     def _run_trial(self, trial: Trial) -> Record:
         folder = self._ledger.trial_folder(trial)
@@ -73,9 +71,10 @@ class Conductor:
             verdict = invalid(f"the deployment failed: {error}", *self._events())
         warnings = list(self._deployed.deployment.warnings) if self._deployed else []
         if verdict.verdict == "invalid" and self._events():  # the next trial needs a whole deployment
-            self._remove()
             if self._provider.problems():  # and a whole cluster
-                self._provider.release()
+                self._give_back()
+            else:
+                self._remove()
         return self._finish(trial, started, summary, verdict, warnings)
 
     def _events(self) -> list[str]:
@@ -85,7 +84,10 @@ class Conductor:
         """The trial's treatment, deployed; reused when it is the one that runs."""
         if self._deployed is not None and self._deployed.treatment.id == trial.treatment.id:
             return self._deployed
-        self._remove()
+        if self._provider.serves(trial.treatment):
+            self._remove()
+        else:
+            self._give_back()
         provision = self._provider.provide(trial.treatment)
         name = f"{self._plan.study.name}-{self._ledger.folder.name}-{trial.treatment.id[:6]}"
         folder = self._ledger.folder / "deployments" / trial.treatment.id
@@ -102,6 +104,19 @@ class Conductor:
             self._listener.step("removing the deployment")
             self._deployed.remove()
             self._deployed = None
+
+    def _give_back(self) -> None:
+        """Remove the deployment, then the cluster; a cluster of ours takes what is deployed on it along at once."""
+        try:
+            if self._deployed is None or not self._provider.takes_along:
+                self._remove()
+                return
+            self._listener.step("removing the cluster")
+            self._provider.release()
+            journal.forget(self._deployed.deployment.name)
+            self._deployed = None
+        finally:
+            self._provider.release()
 
     def _measure(self, trial: Trial, deployed: Deployed, folder: Path) -> tuple[dict[str, Any] | None, Verdict]:
         """Audit, reset, load, check, audit again; each writes its file."""

@@ -76,6 +76,12 @@ class Provider:
             self._demand = demand(self._plan, treatment)
         return self._provision
 
+    @property
+    def takes_along(self) -> bool:
+        """Whether the cluster is one of ours, with which everything on it vanishes."""
+        access = self._provision.access
+        return self._demand is not None and access is not None and bool(access.cluster)
+
     def problems(self) -> list[str]:
         """Nodes that stopped working, as sentences."""
         return self._infrastructure.problems() if self._demand is not None else []

@@ -99,7 +99,7 @@ def remove_all(names: list[str] | None = None) -> list[str]:
     chosen = [entry for entry in known.values() if entry.name in wanted or entry.cluster in wanted]
     sentences = []
     for entry in sorted(chosen, key=lambda entry: entry.layer == "infrastructure"):
-        if entry.cluster in wanted & set(known):
+        if entry.cluster and (entry.cluster in wanted or entry.cluster not in known):
             forget(entry.name)
             sentences.append(entry.name)
         else:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from loadstone.experiments.listener import Listener
-from loadstone.infrastructure.base import Finding, Infrastructure, Provision, Say
+from loadstone.infrastructure.base import Access, Finding, Infrastructure, Provision, Say
 from loadstone.model.cluster import Node
 from loadstone.model.deployment import AuditRow
 from loadstone.model.errors import DeploymentError
@@ -55,6 +55,7 @@ class FakeInfrastructure(Infrastructure):
     provided: ClassVar[list[tuple[str, int]]] = []
     lost: ClassVar[list[str]] = []
     """Nodes that stopped working; a new cluster has none."""
+    access: ClassVar[Access | None] = None
 
     def preflight(self, software: str, managers: int) -> list[Finding]:
         return []
@@ -68,7 +69,7 @@ class FakeInfrastructure(Infrastructure):
     def provide(self, software: str, managers: int, say: Say) -> Provision:
         type(self).provided.append((software, managers))
         type(self).lost.clear()
-        return Provision(tuple(self.sketch(software, managers)))
+        return Provision(tuple(self.sketch(software, managers)), self.access)
 
     def release(self) -> None:
         type(self).released += 1
@@ -85,13 +86,14 @@ class FakeOrchestrator(Orchestrator):
     expresses: ClassVar[dict[str, frozenset[str]]] = {"environment": frozenset({"bare"})}
     running: ClassVar[set[str]] = set()
     applied: ClassVar[list[str]] = []
+    removed: ClassVar[list[str]] = []
     wrong: ClassVar[list[AuditRow]] = []
     died: ClassVar[list[str]] = []
     fails: ClassVar[int] = 0
 
     @classmethod
     def reset(cls) -> None:
-        cls.running, cls.applied, cls.wrong, cls.died, cls.fails = set(), [], [], [], 0
+        cls.running, cls.applied, cls.removed, cls.wrong, cls.died, cls.fails = set(), [], [], [], [], 0
 
     def preflight(self) -> list[Finding]:
         return []
@@ -122,6 +124,7 @@ class FakeOrchestrator(Orchestrator):
         return {"web-1": "a log line"}
 
     def remove(self) -> None:
+        type(self).removed.append(self.deployment.name)
         type(self).running.discard(self.deployment.name)
         type(self).died.clear()
 

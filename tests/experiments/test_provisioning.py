@@ -14,6 +14,7 @@ from loadstone.experiments.conductor import Conductor
 from loadstone.experiments.ledger import Ledger
 from loadstone.experiments.plan import Plan, read_plan
 from loadstone.experiments.provisioning import Demand, demand
+from loadstone.infrastructure.base import Access
 from loadstone.model.errors import InputError
 from loadstone.model.study import Settings
 from tests.experiments.fakes import (
@@ -135,3 +136,17 @@ def test_a_node_that_stops_makes_its_trial_invalid_and_the_rest_gets_a_new_clust
     assert len(ledger.records) == 12
     assert FakeInfrastructure.provided == [("process", 0), ("process", 0)]
     assert FakeOrchestrator.running == set()
+
+
+def test_a_cluster_of_ours_takes_its_deployment_along(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = HA.replace("repetitions: 2", "repetitions: 2, order: sequential")
+    for access, removed in ((Access("swarm"), 2), (Access("swarm", cluster="fake"), 0)):
+        FakeOrchestrator.reset()
+        FakeInfrastructure.released = 0
+        monkeypatch.setattr(FakeInfrastructure, "access", access)
+        folder = tmp_path / str(removed)
+        folder.mkdir()
+        conduct(*begin(folder, text), FakeDriver())
+        assert len(FakeOrchestrator.removed) == removed
+        assert len(FakeOrchestrator.applied) == 2
+        assert FakeInfrastructure.released == 2

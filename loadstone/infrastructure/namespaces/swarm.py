@@ -45,7 +45,7 @@ def start(hosts: list[Host], managers: list[Host], workers: list[Host], say: Say
     Nodes are called like their hosts and labelled ``loadstone.node=<name>``; managers are drained.
     """
     docker.start_engines(hosts, say, registry)
-    say(f"joining {len(managers)} managers and {len(workers)} workers to a swarm")
+    say(f"joining {len(managers) + len(workers)} engines to a swarm")
     first = managers[0]
     try:
         client = docker.connect(first)

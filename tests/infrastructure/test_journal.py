@@ -1,0 +1,80 @@
+"""The journal undoes deployments before clusters, and a cluster takes what is on it along."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from loadstone import plugins
+from loadstone.infrastructure import journal
+from loadstone.infrastructure.journal import Entry
+from loadstone.model.errors import InputError
+
+undone: list[str] = []
+
+
+class Undoes:
+    """Forgets an entry and remembers that it did."""
+
+    @classmethod
+    def undo(cls, entry: Entry) -> list[str]:
+        undone.append(entry.name)
+        journal.forget(entry.name)
+        return [f"{entry.name} by {entry.implementation}"]
+
+
+@pytest.fixture(autouse=True)
+def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("LOADSTONE_STATE", str(tmp_path))
+    monkeypatch.setattr(plugins, "find", lambda layer, name: Undoes)
+    undone.clear()
+    yield
+
+
+def cluster(name: str) -> None:
+    journal.save(Entry(name=name, layer="infrastructure", implementation="namespaces", folder="/"))
+
+
+def deployment(name: str, cluster: str = "") -> None:
+    facts = {"access": {"cluster": cluster}}
+    journal.save(Entry(name=name, layer="orchestrators", implementation="swarm", folder="/", facts=facts))
+
+
+def test_a_cluster_takes_its_deployments_along_and_others_go_first() -> None:
+    cluster("a-cluster")
+    deployment("z-elsewhere")
+    deployment("a", "a-cluster")
+    assert journal.remove_all() == ["a", "z-elsewhere by swarm", "a-cluster by namespaces"]
+    assert undone == ["z-elsewhere", "a-cluster"]
+    assert journal.entries() == []
+
+
+def test_a_name_means_its_cluster_too_and_nothing_else() -> None:
+    cluster("a-cluster")
+    deployment("a", "a-cluster")
+    deployment("b")
+    assert journal.remove_all(["a"]) == ["a", "a-cluster by namespaces"]
+    assert [entry.name for entry in journal.entries()] == ["b"]
+
+
+def test_a_cluster_by_name_takes_what_is_on_it() -> None:
+    cluster("run-cluster")
+    deployment("run-1", "run-cluster")
+    deployment("run-2", "run-cluster")
+    assert journal.remove_all(["run-cluster"]) == ["run-1", "run-2", "run-cluster by namespaces"]
+
+
+def test_what_lay_on_a_cluster_that_is_gone_is_gone() -> None:
+    deployment("a", "a-cluster")
+    assert journal.remove_all(["a"]) == ["a"]
+    assert undone == []
+    assert journal.entries() == []
+
+
+def test_an_unknown_name_is_told_with_what_there_is() -> None:
+    cluster("a-cluster")
+    with pytest.raises(InputError, match="no deployment 'a-clusters'; did you mean 'a-cluster'"):
+        journal.remove_all(["a-clusters"])
+    assert len(journal.entries()) == 1
