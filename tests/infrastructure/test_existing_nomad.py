@@ -19,6 +19,7 @@ CLUSTER = Cluster(infrastructure="existing")
 def node(number: int, **more: str) -> dict[str, str]:
     return {
         "driver.docker": "1",
+        "driver.docker.volumes.enabled": "true",
         "consul.version": "1.14.8",
         "cpu.numcores": "4",
         "cpu.totalcompute": "4000",
@@ -132,6 +133,18 @@ def test_a_refusal_names_the_token_that_is_missing(server: Answering) -> None:
     server.answers["/v1/nodes"] = (403, "Permission denied")
     (finding,) = errors_of(Existing(CLUSTER, "test"))
     assert "says 403: Permission denied" in finding.message and "set NOMAD_TOKEN to a token" in finding.remedy
+
+
+def test_agents_must_see_what_they_read(server: Answering) -> None:
+    closed = node(2)
+    del closed["driver.docker.volumes.enabled"]
+    server.answers |= cluster({"one": node(1), "two": closed})
+    with pytest.raises(PreflightError) as raised:
+        nomad.provide(CLUSTER)
+    assert str(raised.value) == (
+        "no container may see /proc and /sys/fs/cgroup of two, so limits could not be read back\n"
+        '  set plugin "docker" { config { volumes { enabled = true } } } for their Nomad agents and start them again'
+    )
 
 
 def test_images_must_reach_nodes_that_are_elsewhere(server: Answering) -> None:

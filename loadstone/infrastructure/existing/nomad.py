@@ -22,6 +22,8 @@ _CONSUL_PORT = 8500
 _AT_ONCE = 0.0
 """Seconds to wait for a cluster that does not answer."""
 
+_YES = ("1", "true")
+
 _Attributes = dict[str, str]
 
 
@@ -51,6 +53,7 @@ def provide(cluster: Cluster) -> Provision:
     nodes = {name: one for name, one in _nodes().items() if _runs_containers(one)}
     workers = [_node(name, attributes) for name, attributes in nodes.items()]
     here = [node for node in workers if node.here]
+    _require_mounts({node.name: nodes[node.name] for node in workers if not node.here})
     managers = len(hashicorp.nomad([_address()], _AT_ONCE).get("/v1/status/peers"))
     access = Access(
         "nomad",
@@ -81,7 +84,7 @@ def _takes_replicas(node: dict[str, Any]) -> bool:
 
 
 def _runs_containers(attributes: _Attributes) -> bool:
-    return attributes.get("driver.docker") in ("1", "true")
+    return attributes.get("driver.docker") in _YES
 
 
 def _node(name: str, attributes: _Attributes) -> Node:
@@ -91,6 +94,16 @@ def _node(name: str, attributes: _Attributes) -> Node:
     cores = parse_cores(online.read_text()) if here else tuple(range(int(attributes["cpu.numcores"])))
     memory = int(attributes["memory.totalbytes"])
     return Node(name=name, role="worker", address=address, cpus=cores, memory=memory, shared=here, here=here)
+
+
+def _require_mounts(nodes: dict[str, _Attributes]) -> None:
+    """Raise PreflightError for nodes where no agent could read which limits are in force."""
+    closed = [name for name, one in nodes.items() if one.get("driver.docker.volumes.enabled") not in _YES]
+    if closed:
+        raise PreflightError(
+            f"no container may see /proc and /sys/fs/cgroup of {', '.join(closed)}, so limits could not be read back",
+            'set plugin "docker" { config { volumes { enabled = true } } } for their Nomad agents and start them again',
+        )
 
 
 def _is_ours(address: str) -> bool:
