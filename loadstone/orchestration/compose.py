@@ -18,6 +18,7 @@ from loadstone.orchestration import agent, compose_containers, compose_removal, 
 from loadstone.orchestration.containers import LABEL, Containers
 from loadstone.orchestration.docker import Tree
 from loadstone.orchestration.docker_engines import Engines
+from loadstone.orchestration.docker_probing import FirstAnswers
 
 _FILE = "compose.yaml"
 _LONGEST_NAME = 60
@@ -114,6 +115,7 @@ class Compose(Containers):
     def __init__(self, deployment: Deployment, folder: Path, access: Access | None = None) -> None:
         super().__init__(deployment, folder, access)
         self._engines = Engines(access)
+        self._answers = FirstAnswers(deployment)
         self._started: dict[str, str] = {}
 
     @functools.cached_property
@@ -164,7 +166,7 @@ class Compose(Containers):
             listed = self._engine.api.containers(all=True, filters=label)
             passing = self._engine.api.containers(filters={**label, "health": ["healthy", "none"]})
         found = compose_containers.replicas(listed, [one["Id"] for one in passing], self.deployment)
-        return [self._explained(one) for one in found]
+        return [self._answers.judge(self._explained(one)) for one in found]
 
     def _explained(self, found: Found) -> Found:
         said = "" if found.healthy else self._engines.health(found.node, found.container)

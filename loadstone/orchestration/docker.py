@@ -14,6 +14,7 @@ from loadstone.model.units import format_seconds
 from loadstone.orchestration import agent
 from loadstone.orchestration.containers import LABEL, SERVICE_LABEL
 from loadstone.orchestration.discovery import environment, readiness_url
+from loadstone.orchestration.docker_probing import asked_port
 
 _PACE_S = 60
 """Between two checks of a replica that was ready: an engine spends 40 ms of CPU time on starting one."""
@@ -31,7 +32,7 @@ def fit(name: str, longest: int) -> str:
     if fitting == name and len(name) <= longest:
         return name
     digest = hashlib.sha256(name.encode()).hexdigest()[:6]
-    return f"{fitting[: longest - len(digest) - 1].strip('-')}-{digest}"
+    return f"{fitting[: longest - len(digest) - 1]}-{digest}".strip("-")
 
 
 def labels(deployment: Deployment, service: str | None = None) -> dict[str, str]:
@@ -52,7 +53,6 @@ def service(deployment: Deployment, replica: Replica) -> Tree:
             "entrypoint": list(replica.entrypoint),
             "command": list(replica.command),
             "environment": replica.environment,
-            "volumes": list(replica.volumes),
         }
     said["healthcheck"] = _health_check(deployment, replica)
     said["labels"] = labels(deployment, replica.service)
@@ -111,7 +111,7 @@ def published(deployment: Deployment, replica: Replica) -> dict[str, int | None]
     for name, port in replica.ports.items():
         if replica.service == deployment.entry_service and name == deployment.entry_port:
             found[name] = port if len(deployment.of(replica.service)) == 1 else None
-        elif replica.software is not None:
+        elif replica.software is not None or name == asked_port(replica):
             found[name] = None
     return found
 

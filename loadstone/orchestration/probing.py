@@ -16,7 +16,7 @@ _PATIENCE_S = 2.0
 def why_not_ready(command: Command) -> str | None:
     """None if the replica is ready, else why it is not, in its own words where it has some."""
     if command.replica.readiness.http is not None:
-        return _ask_http(command.host, command.ready_port, command.replica.readiness.http)
+        return ask_http(command.host, command.ready_port, command.replica.readiness.http)
     try:
         socket.create_connection((command.host, command.ready_port), _PATIENCE_S).close()
     except OSError as error:
@@ -28,7 +28,8 @@ def why_not_ready(command: Command) -> str | None:
     return None
 
 
-def _ask_http(host: str, port: int, path: str) -> str | None:
+def ask_http(host: str, port: int, path: str) -> str | None:
+    """None if the answer is 200, else why it is not."""
     connection = http.client.HTTPConnection(host, port, timeout=_PATIENCE_S)
     try:
         connection.request("GET", path)

@@ -12,6 +12,7 @@ from loadstone.orchestration import agent, docker, swarm_removal, swarm_tasks
 from loadstone.orchestration.containers import LABEL, Containers
 from loadstone.orchestration.docker import Tree
 from loadstone.orchestration.docker_engines import Engines
+from loadstone.orchestration.docker_probing import FirstAnswers
 from loadstone.orchestration.swarm_managers import Managers
 from loadstone.orchestration.swarm_tasks import Task
 
@@ -136,6 +137,7 @@ class Swarm(Containers):
         super().__init__(deployment, folder, access)
         self._managers = Managers(access.addresses if access is not None else ())
         self._engines = Engines(access)
+        self._answers = FirstAnswers(deployment)
 
     def _create(self, services: list[str]) -> None:
         self._refuse_foreign()
@@ -182,7 +184,7 @@ class Swarm(Containers):
         tasks, hosts = self._tasks()
         ended = swarm_tasks.last_ended(tasks, hosts)
         found = swarm_tasks.replicas(tasks, hosts, self.deployment)
-        return [self._completed(one, *ended.get(one.name, ("", ""))) for one in found]
+        return [self._answers.judge(self._completed(one, *ended.get(one.name, ("", "")))) for one in found]
 
     def _completed(self, found: Found, node: str, ended: str) -> Found:
         """With what only engines know; ``node`` and ``ended``: of its container that ended last."""

@@ -1,0 +1,139 @@
+"""Compose's project, and what is made of an engine's answers; without an engine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from loadstone.model.application import Resources
+from loadstone.model.deployment import Deployment
+from loadstone.model.errors import DeploymentError
+from loadstone.orchestration import agent, compose_containers, docker_words
+from loadstone.orchestration.compose import Compose
+from loadstone.orchestration.containers import LABEL, SERVICE_LABEL
+from tests.orchestration.docker_deployments import SCALINGS, accepted, foreign, hotel, nodes, tree, written
+from tests.orchestration.pinned import GOLDEN, compare
+
+FILE = "compose.yaml"
+
+
+def services(deployment: Deployment) -> dict[str, Any]:
+    return dict(tree(Compose(deployment, Path("/nowhere")).render(), FILE)["services"])
+
+
+@pytest.mark.parametrize("scaling", SCALINGS)
+def test_golden(scaling: str) -> None:
+    compare(f"compose/hotel-reservation-{scaling}", Compose(hotel(1, scaling=scaling), Path("/nowhere")).render())
+    accepted(GOLDEN / "compose" / f"hotel-reservation-{scaling}", FILE)
+
+
+@given(st.sampled_from(SCALINGS), st.sampled_from(["default", "paper"]), st.integers(1, 500), st.integers(6, 4096))
+def test_every_limit_and_every_replica_is_in_the_file(scaling: str, profile: str, hundredths: int, mib: int) -> None:
+    given_ = {"geo": Resources(cpu=hundredths / 100, memory=mib * 2**20 + 7)}
+    deployment = hotel(1, resources=given_, scaling=scaling, profile=profile)
+    said = services(deployment)
+    assert list(said) == list(deployment.services())
+    for name, replicas in deployment.services().items():
+        one, wanted = said[name], replicas[0].resources
+        assert one["scale"] == len(replicas)
+        quota = None if wanted.cpu is None else round(wanted.cpu * 100_000)
+        assert (one.get("cpu_quota"), one.get("cpu_period")) == (quota, None if quota is None else 100_000)
+        memory = one.get("mem_limit")
+        assert (memory and int(memory[:-1]) * {"M": 2**20, "b": 1}[memory[-1]]) == wanted.memory
+        assert one.get("memswap_limit") == memory
+        assert one["restart"] == "always"
+        assert one["labels"] == {LABEL: "hotel", SERVICE_LABEL: name}
+
+
+def test_only_what_the_client_reaches_is_published_and_only_where_it_does() -> None:
+    def ports(deployment: Deployment) -> dict[str, Any]:
+        return {name: one["ports"] for name, one in services(deployment).items() if "ports" in one}
+
+    baseline = ports(hotel(1))
+    assert set(baseline) == {"frontend", *(n for n in services(hotel(1)) if n.startswith(("documents-", "memcached-")))}
+    assert baseline["frontend"] == ["198.18.0.3:5000:5000"]
+    assert baseline["memcached-rate"] == ["198.18.0.3::11211"]
+    assert ports(hotel(1, scaling="horizontal"))["frontend"] == ["198.18.0.3::5000"]
+    elsewhere = foreign(nodes(1, here=False))
+    assert ports(elsewhere)["web"] == ["0.0.0.0:8080:8080", "0.0.0.0::9000"]  # its address may not be its own
+    assert services(elsewhere)[agent.NAME]["ports"] == [f"{agent.PORT}:{agent.PORT}"]
+
+
+def test_foreign_images_with_files_volumes_and_dollar_signs(tmp_path: Path) -> None:
+    files = Compose(foreign(), tmp_path).render()
+    said = tree(files, FILE)["services"]
+    assert (said["web"]["entrypoint"], said["web"]["command"]) == (["/bin/web", "--name"], ["$$HOSTNAME"])
+    data, cache, *mounted = said["web"]["volumes"]
+    assert (data, cache) == ("/data", "/cache")
+    assert {one.split(":")[1]: files[one.split(":")[0].removeprefix("./")] for one in mounted} == {
+        "/etc/web/main.conf": "one $TWO\n",
+        "/srv/main.conf": "x",
+    }
+    assert said["db"]["scale"] == 2
+    accepted(written(tmp_path, files), FILE)
+
+
+def test_configuration_files_are_on_this_machine_only() -> None:
+    there = [one.message for one in Compose(foreign(), Path("/nowhere")).preflight() if one.what == "compose"]
+    assert there == []
+    (far,) = [
+        one for one in Compose(foreign(nodes(1, here=False)), Path("/nowhere")).preflight() if one.what == "compose"
+    ]
+    assert far.level == "error" and "configuration files" in far.message
+
+
+def test_one_engine_has_neither_managers_nor_several_workers() -> None:
+    assert Compose.expresses["high_availability"] == {"off"}
+    assert Compose.one_worker and not Compose.managed
+
+
+# Answers
+
+
+def listed(number: int, state: str = "running", service: str = "documents-geo", **more: Any) -> dict[str, Any]:
+    labels = {LABEL: "hotel", "com.docker.compose.container-number": str(number)}
+    return {
+        "Id": f"{service}-{number}",
+        "State": state,
+        "Status": f"Up 3 seconds ({state})",
+        "ImageID": "sha256:1",
+        "Labels": labels | ({SERVICE_LABEL: service} if service else {}),
+        "Ports": [],
+        **more,
+    }
+
+
+def test_containers_are_replicas_by_their_numbers() -> None:
+    ports = [
+        {"IP": "198.18.0.3", "PrivatePort": 5432, "PublicPort": 32768, "Type": "tcp"},
+        {"PrivatePort": 9000, "Type": "tcp"},
+    ]
+    shown = [listed(2, "restarting"), listed(1, Ports=ports), listed(3), listed(1, service="")]
+    one, two, three = compose_containers.replicas(shown, ["documents-geo-1", "documents-geo-2"], hotel(1))
+    assert (one.name, one.healthy, one.why, one.image) == ("documents-geo-1", True, "", "sha256:1")
+    assert one.addresses == {"postgres": "198.18.0.3:32768"}
+    assert (two.name, two.healthy, two.why) == ("documents-geo-2", False, "Up 3 seconds (restarting)")
+    assert (three.name, three.healthy) == ("documents-geo-3", False)  # its check has not passed
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        (
+            "`docker-compose up` failed: ERROR: for x  Cannot start service frontend: driver failed programming"
+            " external connectivity on endpoint a (1): Bind for 0.0.0.0:5000 failed: port is already allocated",
+            "frontend: port 5000 of the node is taken\n  stop what listens there",
+        ),
+        (
+            "`docker-compose up` failed: Pulling a (shop/cart:1)...\n  no such host",
+            "a: the node has no image shop/cart:1 and cannot pull it\n  start again",
+        ),
+        ("`docker-compose up` failed: no space left", "`docker-compose up` failed: no space left"),
+    ],
+)
+def test_refusals_name_the_service_and_the_remedy(said: str, words: str) -> None:
+    assert str(docker_words.clear(DeploymentError(said))).startswith(words)

@@ -1,0 +1,241 @@
+"""Swarm's stack, and what is made of its answers; without a swarm."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from loadstone.infrastructure.base import Access
+from loadstone.model.application import Resources
+from loadstone.model.deployment import Deployment
+from loadstone.orchestration import agent, docker_words, swarm_tasks
+from loadstone.orchestration.containers import LABEL, SERVICE_LABEL
+from loadstone.orchestration.docker import fit
+from loadstone.orchestration.swarm import Swarm
+from tests.orchestration.docker_deployments import SCALINGS, accepted, foreign, hotel, nodes, tree, written
+from tests.orchestration.pinned import GOLDEN, compare
+
+FILE = "stack.yaml"
+
+
+def services(deployment: Deployment) -> dict[str, Any]:
+    return dict(tree(Swarm(deployment, Path("/nowhere")).render(), FILE)["services"])
+
+
+@pytest.mark.parametrize("scaling", SCALINGS)
+def test_golden(scaling: str) -> None:
+    deployment = hotel(
+        scaling=scaling, placement={"tiers": {"frontend": ["worker-1"], "storage": ["worker-2", "worker-3"]}}
+    )
+    compare(f"swarm/hotel-reservation-{scaling}", Swarm(deployment, Path("/nowhere")).render())
+    accepted(GOLDEN / "swarm" / f"hotel-reservation-{scaling}", FILE)
+
+
+@given(st.sampled_from(SCALINGS), st.sampled_from(["default", "paper"]), st.integers(1, 500), st.integers(6, 4096))
+def test_every_limit_and_every_replica_is_in_the_file(scaling: str, profile: str, hundredths: int, mib: int) -> None:
+    given_ = {"geo": Resources(cpu=hundredths / 100, memory=mib * 2**20 + 7)}
+    deployment = hotel(resources=given_, scaling=scaling, profile=profile)
+    said = services(deployment)
+    assert list(said) == list(deployment.services())
+    for name, replicas in deployment.services().items():
+        deploy = said[name]["deploy"]
+        limits = deploy.get("resources", {}).get("limits", {})
+        wanted = replicas[0].resources
+        assert deploy["replicas"] == len(replicas)
+        assert (float(limits["cpus"]) if "cpus" in limits else None) == (wanted.cpu and round(wanted.cpu, 5))
+        assert (bytes_of(limits["memory"]) if "memory" in limits else None) == wanted.memory
+        assert "reservations" not in deploy.get("resources", {})
+        assert (deploy["endpoint_mode"], deploy["restart_policy"]["condition"]) == ("dnsrr", "any")
+        assert deploy["labels"] == said[name]["labels"] == {LABEL: "hotel", SERVICE_LABEL: name}
+
+
+def bytes_of(text: str) -> int:
+    return int(text[:-1]) * {"M": 2**20, "b": 1}[text[-1]]
+
+
+def test_needs_are_services_of_the_stack_at_the_ports_where_they_listen() -> None:
+    deployment = hotel()
+    said = services(deployment)
+    for name, (replica, *_) in deployment.services().items():
+        variables = said[name].get("environment", {})
+        urls = [value for key, value in variables.items() if key.startswith(("STONE_NEED_", "STONE_DOCUMENTS"))]
+        reached = [url.removeprefix("postgres://postgres@").partition("/")[0].partition(":") for url in urls]
+        assert sorted(host for host, _, _ in reached) == sorted(replica.needs)
+        for host, _, port in reached:
+            there = deployment.of(host)[0]
+            assert int(port) == there.ports[there.main_port]
+            assert there.stone is None or said[host]["environment"]["STONE_LISTEN"] == f"0.0.0.0:{port}"
+
+
+def test_only_what_the_client_reaches_is_published() -> None:
+    def ports(scaling: str) -> dict[str, Any]:
+        return {name: one["ports"] for name, one in services(hotel(scaling=scaling)).items() if "ports" in one}
+
+    stores = {name for name in services(hotel()) if name.startswith(("documents-", "memcached-"))}
+    assert set(ports("baseline")) == {"frontend", *stores}
+    assert ports("baseline")["frontend"] == [{"target": 5000, "published": 5000, "mode": "host"}]
+    assert ports("baseline")["documents-geo"] == [{"target": 5432, "mode": "host"}]
+    assert ports("horizontal")["frontend"] == [{"target": 5000, "mode": "host"}]  # two may share a node
+
+
+@pytest.mark.parametrize(
+    ("allowed", "constraints"),
+    [
+        (None, []),
+        (["worker-2"], ["node.hostname==worker-2"]),
+        (["worker-1", "worker-3"], ["node.hostname!=worker-2"]),
+        (["worker-1", "worker-2", "worker-3"], []),
+    ],
+)
+def test_placement_rules_out_all_other_nodes(allowed: list[str] | None, constraints: list[str]) -> None:
+    placement = None if allowed is None else {"services": {"geo": allowed}}
+    said = services(hotel(placement=placement))
+    assert said["geo"]["deploy"].get("placement", {}).get("constraints", []) == constraints
+    assert "placement" not in said["rate"]["deploy"]
+
+
+def test_foreign_images_with_files_volumes_and_dollar_signs(tmp_path: Path) -> None:
+    files = Swarm(foreign(), tmp_path).render()
+    stack = tree(files, FILE)
+    web = stack["services"]["web"]
+    assert (web["entrypoint"], web["command"]) == (["/bin/web", "--name"], ["$$HOSTNAME"])
+    assert web["environment"] == {"GREETING": "it costs $${PRICE} $$5"}
+    assert web["volumes"] == [{"type": "volume", "target": "/data"}, {"type": "volume", "target": "/cache"}]
+    mounted = {one["target"]: files[stack["configs"][one["source"]]["file"]] for one in web["configs"]}
+    assert mounted == {"/etc/web/main.conf": "one $TWO\n", "/srv/main.conf": "x"}
+    assert [port["target"] for port in web["ports"]] == [8080, 9000]  # where requests go, where readiness is asked
+    assert "healthcheck" not in web
+    assert "ports" not in stack["services"]["job"]
+    accepted(written(tmp_path, files), FILE)
+
+
+def test_official_images_are_asked_with_their_own_tools_and_as_seldom() -> None:
+    deployment = hotel()
+    official = {name: software.container.image for name, software in deployment.software.items()}
+    said = services(deployment.model_copy(update={"images": deployment.images | official}))
+    assert said["documents-geo"]["image"] == "postgres:15"
+    kind, line = said["documents-geo"]["healthcheck"]["test"]
+    assert kind == "CMD-SHELL"
+    assert "sleep 60" in line and "pg_isready -q -h 127.0.0.1 -U postgres &&" in line
+    assert "'exec 3<>/dev/tcp/127.0.0.1/11211'" in said["memcached-rate"]["healthcheck"]["test"][1]
+    assert said["geo"]["healthcheck"]["test"][:3] == ["CMD", "/stone", "ready"]
+
+
+def test_agents_run_where_the_kernel_cannot_be_asked_from_here() -> None:
+    assert agent.NAME not in services(hotel())
+    there = nodes(2, here=False)
+    one = there[2].model_copy(update={"name": "near", "here": True})
+    said = services(foreign([*there, one]))[agent.NAME]
+    assert said["deploy"]["mode"] == "global"
+    assert said["deploy"]["placement"]["constraints"] == ["node.hostname!=manager-1", "node.hostname!=near"]
+    assert said["ports"] == [{"target": agent.PORT, "published": agent.PORT, "mode": "host"}]
+    assert all(mount["read_only"] for mount in said["volumes"])
+    assert SERVICE_LABEL not in said["labels"]  # it is no replica
+
+
+def test_what_swarm_cannot_do_is_not_promised() -> None:
+    assert Swarm.expresses["environment"] == {"container"}
+    assert Swarm.expresses["high_availability"] == {"on", "off"}
+    assert "cpuset" not in Swarm.expresses
+
+
+@given(st.text("abcXYZ019._-", min_size=1, max_size=64), st.text("abcXYZ019._-", min_size=1, max_size=64))
+def test_names_fit_and_stay_different(one: str, other: str) -> None:
+    assert len(fit(one, 30)) <= 30
+    assert all(letter in "abcdefghijklmnopqrstuvwxyz0123456789-" for letter in fit(one, 30))
+    assert not fit(one, 30).startswith("-")
+    assert (fit(one, 30) == fit(other, 30)) == (one == other)
+
+
+# Answers
+
+HOSTS = {"n1": "worker-1", "n2": "worker-2"}
+
+
+def task(slot: int, state: str, desired: str = "running", at: int = 0, service: str = "geo", **status: Any) -> Any:
+    said = {"State": state, "Err": "", "Message": state, **status}
+    labels = {LABEL: "hotel", SERVICE_LABEL: service} if service else {LABEL: "hotel"}
+    return {
+        "ID": f"task-{slot}-{at}",
+        "CreatedAt": f"2026-01-01T00:00:{at:02}.000000000Z",
+        "Slot": slot,
+        "NodeID": status.pop("node", "n1"),
+        "DesiredState": desired,
+        "Spec": {"ContainerSpec": {"Labels": labels}},
+        "Status": {key: value for key, value in said.items() if key != "node"},
+    }
+
+
+def container(identity: str) -> dict[str, str]:
+    return {"ContainerID": identity}
+
+
+def test_slots_are_numbers_of_replicas() -> None:
+    tasks = [task(2, "running", ContainerStatus=container("b")), task(1, "starting", ContainerStatus=container("a"))]
+    found = swarm_tasks.replicas(tasks, HOSTS, hotel())
+    assert [(one.name, one.healthy, one.container, one.node) for one in found] == [
+        ("geo-1", False, "a", "worker-1"),
+        ("geo-2", True, "b", "worker-1"),
+    ]
+
+
+def test_the_newest_task_that_is_wanted_counts_and_the_old_one_says_why() -> None:
+    dead = task(1, "failed", "shutdown", 1, Err="task: non-zero exit (137)", ContainerStatus=container("old"))
+    tasks = [task(1, "ready", "ready", 2), dead]
+    (found,) = swarm_tasks.replicas(tasks, HOSTS, hotel())
+    assert (found.state, found.container, found.hopeless) == ("ready", "", False)
+    assert found.why == "task: non-zero exit (137); ready"
+    assert swarm_tasks.last_ended(tasks, HOSTS) == {"geo-1": ("worker-1", "old")}
+    last, node = swarm_tasks.last_with_container(tasks, HOSTS, found)
+    assert last is dead and node == "worker-1"
+
+
+def test_what_is_going_away_and_agents_are_no_replicas() -> None:
+    tasks = [task(1, "running", "remove"), task(1, "running", service="", Err="no room")]
+    assert swarm_tasks.replicas(tasks, HOSTS, hotel()) == []
+    assert swarm_tasks.failures_of_agents(tasks, HOSTS) == ["the agent on worker-1: no room"]
+
+
+def test_published_ports_are_addresses_of_their_node() -> None:
+    ports = {"Ports": [{"TargetPort": 5432, "PublishedPort": 32768, "PublishMode": "host", "Protocol": "tcp"}] * 2}
+    (found,) = swarm_tasks.replicas(
+        [task(1, "running", service="documents-geo", node="n2", PortStatus=ports)], HOSTS, hotel()
+    )
+    assert found.addresses == {"postgres": "198.18.0.4:32768"}
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        (
+            "starting container failed: driver failed programming external connectivity on endpoint x (1f):"
+            " Error starting userland proxy: listen tcp4 0.0.0.0:5000: bind: address already in use",
+            "port 5000 of the node is taken; stop what listens there (on the node, `ss -ltnp 'sport = :5000'`",
+        ),
+        ("Bind for 0.0.0.0:80 failed: port is already allocated", "port 80 of the node is taken"),
+        ("no suitable node (host-mode port already in use on 2 nodes)", "a port that it publishes is taken"),
+        ("no suitable node (scheduling constraints not satisfied on 3 nodes)", "none of the nodes that it may run on"),
+        ("No such image: sha256:12ab", "the node has no image sha256:12ab and cannot pull it; start again"),
+        (
+            "Range of CPUs is from 0.01 to 2.00, as there are only 2 CPUs available",
+            "more CPU than the node's 2.00 cores",
+        ),
+        ("Minimum memory limit allowed is 6MB", "Docker takes no memory limit below 6MB; set resources: {SERVICE:"),
+    ],
+)
+def test_refusals_are_told_with_the_remedy_and_waiting_ends(said: str, words: str) -> None:
+    (found,) = swarm_tasks.replicas([task(1, "rejected", Err=said)], HOSTS, hotel())
+    assert words in found.why and found.hopeless
+    assert docker_words.meaning("task: non-zero exit (1)") is None
+
+
+def test_stores_in_a_cluster_are_named_by_what_is_in_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "loadstone.infrastructure.images.reference", lambda what, access: f"loadstone/{what}:0123456789ab"
+    )
+    swarm = Swarm(hotel(), Path("/nowhere"), Access("swarm", addresses=("unix:///nowhere",)))
+    assert tree(swarm.render(), FILE)["services"]["geo"]["image"] == "loadstone/stone:0123456789ab"
