@@ -1,0 +1,180 @@
+"""Nomad: each service a job of Docker tasks, found by others through Consul's catalogue."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from loadstone.infrastructure.base import Access, Finding
+from loadstone.model.deployment import Deployment, Found
+from loadstone.model.errors import DeploymentError
+from loadstone.orchestration import agent, nomad_jobs, nomad_room
+from loadstone.orchestration.containers import Containers
+from loadstone.orchestration.nomad_cluster import Check, Cluster, Container
+from loadstone.orchestration.nomad_templates import job_name
+
+_SKETCHED_MHZ = 1000
+_PLACED_WITHIN_S = 60.0
+_GONE_WITHIN_S = 120.0
+_LOOK_EVERY_S = 0.1
+_VERSIONS = {"nomad": "nomad.version", "consul": "consul.version", "docker": "driver.docker.version"}
+_BAD = ("Driver Failure", "Setup Failure", "Template", "Terminated")
+_HOPELESS = "Failed to pull"
+
+
+class Nomad(Containers):
+    """Jobs that are registered through Nomad's HTTP API with whichever server answers."""
+
+    name = "nomad"
+    software = "nomad"
+    managed = True
+
+    def __init__(self, deployment: Deployment, folder: Path, access: Access | None = None) -> None:
+        super().__init__(deployment, folder, access)
+        self._allocated: dict[str, str] = {}
+
+    @cached_property
+    def _cluster(self) -> Cluster:
+        return Cluster(self.cluster, self.deployment.name)
+
+    @property
+    def _mhz(self) -> int:
+        """What the cluster counts a core as."""
+        return int(self.access.extra["mhz"]) if self.access is not None else _SKETCHED_MHZ
+
+    def preflight(self) -> list[Finding]:
+        return [*super().preflight(), *nomad_room.findings(self.deployment, self._mhz)]
+
+    def render(self) -> dict[str, str]:
+        return nomad_jobs.render(self.deployment, self._mhz)
+
+    def versions(self) -> dict[str, str]:
+        known = self._cluster.attributes() if self.access is not None else {}
+        return {name: known[attribute] for name, attribute in _VERSIONS.items() if attribute in known}
+
+    # Making
+
+    def _create(self, services: list[str]) -> None:
+        agents = [agent.NAME] if agent.wanted(self.deployment) else []
+        files = self.render()
+        evaluations = {name: self._cluster.register(files[f"{name}.nomad.hcl"]) for name in services + agents}
+        for name, evaluation in evaluations.items():
+            self._await_placing(name, evaluation)
+
+    def _await_placing(self, name: str, evaluation: str) -> None:
+        """Until the scheduler has thought about a job; raises DeploymentError if it found no node for all of it."""
+        deadline = time.monotonic() + _PLACED_WITHIN_S
+        while (told := self._cluster.evaluation(evaluation))["Status"] == "pending":
+            if time.monotonic() > deadline:
+                raise DeploymentError(f"{name}: Nomad has not placed it within {_PLACED_WITHIN_S:g} s")
+            time.sleep(_LOOK_EVERY_S)
+        for metrics in (told.get("FailedTGAllocs") or {}).values():
+            raise DeploymentError(*nomad_room.unplaced(self.deployment, name, metrics))
+
+    def scale(self, service: str, replicas: int) -> None:
+        self._cluster.scale(job_name(self.deployment.name, service), service, replicas)
+
+    # Looking
+
+    def _find(self) -> list[Found]:
+        allocations = {
+            _replica(one): one  # the newest is the last
+            for one in self._cluster.allocations()
+            if one["DesiredStatus"] == "run" and one["TaskGroup"] != agent.NAME
+        }
+        self._allocated |= {name: one["ID"] for name, one in allocations.items()}
+        containers, checks = self._cluster.containers(), self._cluster.checks()
+        return [
+            self._found(name, one, containers.get(one["ID"]), checks.get(one["ID"], []))
+            for name, one in sorted(allocations.items())
+        ]
+
+    def _found(self, name: str, one: dict[str, Any], container: Container | None, checks: list[Check]) -> Found:
+        service, state = one["TaskGroup"], one["ClientStatus"]
+        names = {nomad_jobs.label(port): port for port in self.deployment.of(service)[0].ports}
+        unknown = ["Consul does not know it yet"] if state == "running" and names and not checks else []
+        complaints = [check.said for check in checks if not check.passing] + unknown
+        troubles = _troubles(one)
+        elsewhere = {node.name for node in self.deployment.elsewhere()}
+        return Found(
+            name=name,
+            service=service,
+            node=one["NodeName"],
+            state=state,
+            healthy=state == "running" and not complaints,
+            why="; ".join(troubles + complaints),
+            hopeless=any(_HOPELESS in trouble for trouble in troubles),
+            # An engine that cannot be asked tells no ids; the agent on its node finds a container by the allocation.
+            container=one["ID"] if one["NodeName"] in elsewhere else container.id if container else "",
+            image=container.image if container else "",
+            addresses={names[label]: address for label, address in _ports(one) if label in names},
+        )
+
+    def _log(self, found: Found, lines: int) -> str:
+        allocation = self._allocated[found.name]
+        said = [self._cluster.log(allocation, found.service, stream, lines) for stream in ("stdout", "stderr")]
+        return "\n".join("".join(said).splitlines()[-lines:])
+
+    def _lost(self) -> list[str]:
+        mine = {node.name for node in self.deployment.nodes}
+        return [
+            f"{one['Name']} {trouble}"
+            for one in self._cluster.nodes()
+            if one["Name"] in mine and (trouble := _down(one))
+        ]
+
+    def _why_no_agent(self) -> list[str]:
+        agents = [one for one in self._cluster.allocations() if one["TaskGroup"] == agent.NAME]
+        return [f"{one['NodeName']}: {trouble}" for one in agents for trouble in _troubles(one)]
+
+    # Removing
+
+    @classmethod
+    def _delete(cls, access: Access, name: str) -> None:
+        cluster = Cluster(access, name)
+        cluster.purge()
+        deadline = time.monotonic() + _GONE_WITHIN_S
+        while left := list(_left(cluster)):
+            if time.monotonic() > deadline:
+                raise DeploymentError(f"{name} is not gone after {_GONE_WITHIN_S:g} s: {', '.join(left[:5])}")
+            time.sleep(_LOOK_EVERY_S)
+
+
+def _replica(allocation: dict[str, Any]) -> str:
+    """``geo-1`` of the allocation ``<job>.geo[0]``."""
+    index = int(allocation["Name"].rpartition("[")[2].rstrip("]"))
+    return f"{allocation['TaskGroup']}-{index + 1}"
+
+
+def _troubles(allocation: dict[str, Any]) -> list[str]:
+    """What went wrong with an allocation's task in Nomad's words, the newest first; it repeats itself."""
+    task = (allocation["TaskStates"] or {}).get(allocation["TaskGroup"]) or {}
+    events = reversed(task.get("Events") or [])
+    bad = [one["DisplayMessage"] for one in events if one["FailsTask"] or one["Type"] in _BAD]
+    return list(dict.fromkeys(bad))[:2]
+
+
+def _ports(allocation: dict[str, Any]) -> list[tuple[str, str]]:
+    """The label of each port with its ``host:port``, once the allocation has a node."""
+    shared = (allocation.get("AllocatedResources") or {}).get("Shared") or {}
+    return [(port["Label"], f"{port['HostIP']}:{port['Value']}") for port in shared.get("Ports") or []]
+
+
+def _down(node: dict[str, Any]) -> str:
+    """Why a node runs no replicas; empty if it does."""
+    if node["Status"] != "ready":
+        return f"is {node['Status']}"
+    driver = (node["Drivers"] or {}).get("docker") or {}
+    return "" if driver.get("Healthy") else f"runs no containers: {driver.get('HealthDescription', 'no docker driver')}"
+
+
+def _left(cluster: Cluster) -> Iterator[str]:
+    """What still runs, or is still known, of a deployment that was deleted."""
+    for one in cluster.allocations():
+        if one["ClientStatus"] not in ("complete", "failed", "lost"):
+            yield f"{one['Name']} is {one['ClientStatus']}"
+    yield from (f"container {one.id[:12]}" for one in cluster.containers().values())
+    yield from (f"allocation {one[:8]} in Consul" for one in cluster.checks())

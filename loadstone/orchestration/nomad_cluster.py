@@ -1,0 +1,115 @@
+"""What is asked of Nomad, of Consul and of engines about one deployment, in their own words."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections import defaultdict
+from typing import Any, NamedTuple
+
+from loadstone.infrastructure import hashicorp
+from loadstone.infrastructure.base import Access
+from loadstone.infrastructure.docker_api import Engine, told
+from loadstone.model.errors import DeploymentError
+from loadstone.orchestration.containers import LABEL
+from loadstone.orchestration.nomad_templates import job_prefix, tag
+
+Json = dict[str, Any]
+
+_ALLOCATION = re.compile(r"_nomad-task-([0-9a-f-]{36})-")
+"""In the ids that Nomad gives to services in Consul."""
+_OF_ALLOCATION = "com.hashicorp.nomad.alloc_id"
+_BYTES_A_LINE = 400
+
+
+class Container(NamedTuple):
+    """A container as its engine tells of it."""
+
+    id: str
+    image: str
+
+
+class Check(NamedTuple):
+    """What Consul thinks of a replica."""
+
+    passing: bool
+    said: str
+
+
+class Cluster:
+    """A Nomad cluster with Consul."""
+
+    def __init__(self, access: Access, deployment: str) -> None:
+        self._nomad = hashicorp.nomad(access.addresses)
+        self._consul = hashicorp.consul_of(access)
+        self._namespace = access.extra["namespace"] or "default"
+        self._engines = [Engine(url) for url in access.engines.values()]
+        self._deployment = deployment
+
+    def register(self, hcl: str) -> str:
+        """Register a job as it is written; returns the id of the evaluation that will place it."""
+        job = self._nomad.post("/v1/jobs/parse", {"JobHCL": hcl, "Canonicalize": True})
+        job["Namespace"] = self._namespace
+        return str(self._nomad.post("/v1/jobs", {"Job": job}, namespace=self._namespace)["EvalID"])
+
+    def evaluation(self, identity: str) -> Json:
+        """How far the scheduler is with a job, and what it could not place."""
+        return dict(self._nomad.get(f"/v1/evaluation/{identity}", namespace=self._namespace))
+
+    def scale(self, job: str, group: str, count: int) -> None:
+        """Run so many of a group from now on."""
+        self._nomad.post(
+            f"/v1/job/{job}/scale", {"Count": count, "Target": {"Group": group}}, namespace=self._namespace
+        )
+
+    def purge(self) -> None:
+        """Stop all jobs of the deployment and forget them."""
+        jobs = self._nomad.get("/v1/jobs", prefix=job_prefix(self._deployment), meta="true", namespace=self._namespace)
+        for job in jobs:
+            if (job["Meta"] or {}).get(LABEL) == self._deployment:
+                self._nomad.delete(f"/v1/job/{job['ID']}", purge="true", namespace=self._namespace)
+
+    def allocations(self) -> list[Json]:
+        """All of the deployment's jobs that Nomad remembers, the oldest first."""
+        prefix = job_prefix(self._deployment)
+        found = self._nomad.get(
+            "/v1/allocations", resources="true", filter=f'JobID matches "^{prefix}"', namespace=self._namespace
+        )
+        mine = [one for one in found if one["JobID"] == prefix + one["TaskGroup"]]
+        return sorted(mine, key=lambda one: int(one["CreateIndex"]))
+
+    def checks(self) -> dict[str, list[Check]]:
+        """What Consul says of the deployment's replicas, by allocation."""
+        found: dict[str, list[Check]] = defaultdict(list)
+        for one in self._consul.get("/v1/health/state/any", filter=f'"{tag(self._deployment)}" in ServiceTags'):
+            if match := _ALLOCATION.match(one["ServiceID"]):
+                said = one["Output"].strip() or f"its check is {one['Status']}"
+                found[match[1]].append(Check(one["Status"] == "passing", said))
+        return found
+
+    def containers(self) -> dict[str, Container]:
+        """The deployment's containers by allocation, of all engines that can be asked."""
+        found = {}
+        for engine in self._engines:
+            with contextlib.suppress(DeploymentError), told(engine.url):  # its node may be down
+                for one in engine.api.containers(filters={"label": f"{LABEL}={self._deployment}"}):
+                    found[one["Labels"][_OF_ALLOCATION]] = Container(one["Id"], one["ImageID"])
+        return found
+
+    def log(self, allocation: str, task: str, stream: str, lines: int) -> str:
+        """The end of a task's output; empty if its node cannot be asked."""
+        with contextlib.suppress(DeploymentError):
+            return self._nomad.text(
+                f"/v1/client/fs/logs/{allocation}",
+                task=task, type=stream, plain="true", origin="end", offset=str(lines * _BYTES_A_LINE),
+                namespace=self._namespace,
+            )  # fmt: skip
+        return ""
+
+    def nodes(self) -> list[Json]:
+        """All nodes that Nomad knows."""
+        return list(self._nomad.get("/v1/nodes"))
+
+    def attributes(self) -> Json:
+        """What one of the nodes has."""
+        return dict(self._nomad.get(f"/v1/node/{self.nodes()[0]['ID']}")["Attributes"])

@@ -1,0 +1,123 @@
+"""Nomad's job files: one job a service. Pure."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from loadstone.infrastructure.cgroup.base import PERIOD_US
+from loadstone.model.deployment import Deployment, Replica
+from loadstone.orchestration import agent, hcl
+from loadstone.orchestration.containers import LABEL, SERVICE_LABEL
+from loadstone.orchestration.nomad_room import LEAST_MHZ, LEAST_MIB, UNLIMITED_MIB, allowed, period, shares
+from loadstone.orchestration.nomad_templates import catalogue_name, environment, job_name, mounts, tag, templates
+
+_MIB = 2**20
+
+
+def render(deployment: Deployment, mhz: int) -> dict[str, str]:
+    """The job of each service, by file name, and the agent's. ``mhz``: what the cluster counts a core as."""
+    files = Environment(
+        loader=PackageLoader("loadstone.orchestration", "templates"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        autoescape=False,
+        keep_trailing_newline=True,
+    )
+    files.filters |= {"hcl": hcl.hcl, "heredoc": hcl.heredoc, "lines": hcl.lines}
+    job = files.get_template("nomad.hcl.j2")
+    jobs = deployment.services()
+    found = {f"{name}.nomad.hcl": job.render(_job(deployment, replicas, mhz)) for name, replicas in jobs.items()}
+    if agent.wanted(deployment):
+        system = files.get_template("nomad-agent.hcl.j2")
+        found[f"{agent.NAME}.nomad.hcl"] = system.render(_agent(deployment))
+    return found
+
+
+def label(port: str) -> str:
+    """What Nomad calls a port: letters, digits and '_'."""
+    return re.sub(r"\W", "_", port)
+
+
+def _job(deployment: Deployment, replicas: list[Replica], mhz: int) -> dict[str, Any]:
+    one = replicas[0]
+    nodes = allowed(deployment, one.service)
+    return {
+        "application": deployment.application,
+        "scaling": deployment.scaling,
+        "service": one.service,
+        "count": len(replicas),
+        "job": job_name(deployment.name, one.service),
+        "nodes": ",".join(nodes),
+        "ports": {label(name): _port(deployment, replicas, name) for name in one.ports},
+        "registration": _registration(deployment, one) if one.ports else None,
+        "check": _check(one) if one.ports else None,
+        "config": _config(deployment, one, period(one, mhz, {len(deployment.node(name).cpus) for name in nodes})),
+        "labels": {LABEL: deployment.name, SERVICE_LABEL: one.service},
+        "mounts": mounts(one),
+        "environment": environment(deployment, one),
+        "templates": templates(deployment, one),
+        "resources": {"cpu": shares(one, mhz), "memory": LEAST_MIB},
+    }
+
+
+def _port(deployment: Deployment, replicas: list[Replica], name: str) -> dict[str, int]:
+    """A port's number on its node is free to choose, but of the entry, and of those that images know by number."""
+    one = replicas[0]
+    entry = len(replicas) == 1 and (one.service, name) == (deployment.entry_service, deployment.entry_port)
+    known = any(one.service in other.needs for other in deployment.replicas if other.image is not None)
+    number = one.ports[name]
+    return {"static": number, "to": number} if entry or known else {"to": number}
+
+
+def _registration(deployment: Deployment, one: Replica) -> dict[str, Any]:
+    return {
+        "name": catalogue_name(deployment.name, one.service),
+        "provider": "consul",
+        "port": label(one.main_port),
+        "tags": [tag(deployment.name)],
+    }
+
+
+def _check(one: Replica) -> dict[str, Any]:
+    """As often as it is cheap: what Consul asks, it asks itself. Losing patience takes it long, for a busy replica is
+    no broken one."""
+    asked = {"port": label(one.readiness.port or one.main_port), "interval": "2s", "timeout": "5s"}
+    kind = {"type": "tcp"} if one.readiness.http is None else {"type": "http", "path": one.readiness.http}
+    return kind | asked | {"failures_before_critical": 10}
+
+
+def _config(deployment: Deployment, one: Replica, period: int) -> dict[str, Any]:
+    """What the docker driver is told, besides labels and mounts."""
+    memory = one.resources.memory
+    store = deployment.software[one.software].container if one.software is not None else None
+    arguments = ["serve", one.stone] if one.stone is not None else store.command if store else list(one.command)
+    said = {
+        "image": deployment.images[one.image or one.software or "stone"],
+        "entrypoint": list(one.entrypoint),
+        "args": arguments,
+        "ports": list(map(label, one.ports)),
+        "cpu_hard_limit": one.resources.cpu is not None,
+        "cpu_cfs_period": period if period != PERIOD_US else 0,
+        "memory_hard_limit": UNLIMITED_MIB if memory is None else memory // _MIB,
+    }
+    return {name: value for name, value in said.items() if value or value is False}
+
+
+def _agent(deployment: Deployment) -> dict[str, Any]:
+    return {
+        "job": job_name(deployment.name, agent.NAME),
+        "labels": {LABEL: deployment.name},
+        "nodes": ",".join(node.name for node in deployment.elsewhere()),
+        "name": agent.NAME,
+        "config": {
+            "image": deployment.images["stone"],
+            "args": list(agent.ARGUMENTS),
+            "network_mode": "host",
+            "volumes": [f"{path}:{seen}:ro" for path, seen in agent.MOUNTS.items()],
+        },
+        "resources": {"cpu": LEAST_MHZ, "memory": 64},
+    }

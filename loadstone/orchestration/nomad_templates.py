@@ -1,0 +1,130 @@
+"""What Nomad renders for a replica before it starts, and again when something moves: files of consul-template. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from dataclasses import dataclass
+
+from loadstone.model.deployment import Deployment, Replica
+from loadstone.orchestration import discovery
+from loadstone.orchestration.docker import fit
+
+_LONGEST_DEPLOYMENT = 40
+_LONGEST_NAME = 63
+"""Of a service in Consul: a label of DNS."""
+
+# Whoever is listed is asked for its health by stone's client itself, so nobody waits for Consul's opinion of it.
+_REPLICAS = '{{ range $i, $one := service "NAME|any" }}{{ if $i }},{{ end }}{{ .Address }}:{{ .Port }}{{ end }}'
+_STORES = '{{ range $i, $one := service "NAME" }}{{ if $i }},{{ end }}{{ .Address }}:{{ .Port }}{{ end }}'
+_ONE_STORE = '{{ with service "NAME" }}{{ with index . WHICH }}URL{{ end }}{{ end }}'
+_HOSTS = '{{ range service "NAME" }}{{ .Address }} HOST\n{{ end }}'
+
+
+@dataclass(frozen=True)
+class Template:
+    """One file; ``destination`` is below the task's folder."""
+
+    destination: str
+    on_change: str
+    """``noop``: whoever reads it looks again; ``restart``."""
+    text: str
+    variables: bool = False
+    """Its lines are environment variables."""
+    delimiters: tuple[str, str] | None = None
+    """Instead of double braces."""
+
+
+@dataclass(frozen=True)
+class Mount:
+    """Something at a path of the container: a rendered file, or an empty volume that goes with the container."""
+
+    target: str
+    source: str = ""
+    readonly: bool = False
+
+
+def job_prefix(deployment: str) -> str:
+    """What the jobs of a deployment of that name begin with; no other deployment's do."""
+    return fit(deployment, _LONGEST_DEPLOYMENT) + "-"
+
+
+def job_name(deployment: str, service: str) -> str:
+    """What Nomad calls a service of a deployment."""
+    return job_prefix(deployment) + service
+
+
+def catalogue_name(deployment: str, service: str) -> str:
+    """What Consul calls it."""
+    return fit(job_name(deployment, service), _LONGEST_NAME)
+
+
+def tag(deployment: str) -> str:
+    """What the services of a deployment are tagged with in Consul."""
+    return f"loadstone.deployment={deployment}"
+
+
+def environment(deployment: Deployment, one: Replica) -> dict[str, str]:
+    """The variables of a replica that are known before anything runs: all but where others are."""
+    if one.software is not None:
+        return deployment.software[one.software].container.environment
+    if one.image is not None:
+        return one.environment
+    files = {discovery.variable(deployment, need): f"file:/{_file(need)}" for need in _ours(deployment, one)}
+    return discovery.listening(one) | files | discovery.settings(deployment)
+
+
+def templates(deployment: Deployment, one: Replica) -> list[Template]:
+    """The files of a replica: lists of services, variables of stores; of an image names and configurations."""
+    if one.image is not None:
+        hosts = [Template("local/hosts", "noop", _hosts(deployment, one))] if one.needs else []
+        return hosts + [_config(path, text) for path, text in one.configs.items()]
+    ours = _ours(deployment, one)
+    lists = [Template(_file(need), "noop", _named(deployment, need, _REPLICAS) + "\n") for need in ours]
+    stores = [need for need in one.needs if need not in ours]
+    lines = "".join(f"{discovery.variable(deployment, need)}={_store(deployment, need)}\n" for need in stores)
+    return [*lists, Template("local/stores.env", "restart", lines, variables=True)] if stores else lists
+
+
+def mounts(one: Replica) -> list[Mount]:
+    """Where an image finds its files and volumes."""
+    hosts = [Mount("/etc/hosts", "local/hosts")] if one.image is not None and one.needs else []
+    configs = [Mount(path, _config(path, text).destination, readonly=True) for path, text in one.configs.items()]
+    return [*hosts, *configs, *(Mount(path) for path in one.volumes)]
+
+
+def _ours(deployment: Deployment, one: Replica) -> list[str]:
+    """The needs that are services of stone: their replicas come and go without a restart."""
+    return [need for need in one.needs if deployment.of(need)[0].stone is not None]
+
+
+def _file(need: str) -> str:
+    return f"local/need-{need}"
+
+
+def _named(deployment: Deployment, service: str, text: str) -> str:
+    return text.replace("NAME", catalogue_name(deployment.name, service))
+
+
+def _store(deployment: Deployment, need: str) -> str:
+    """The address of a store; of several document stores, which know nothing of each other, a replica keeps to one."""
+    if not discovery.holds_documents(deployment, need):
+        return _named(deployment, need, _STORES)
+    replicas = deployment.of(need)
+    which = '(env "NOMAD_ALLOC_INDEX" | parseInt | modulo (len .))' if len(replicas) > 1 else "0"
+    url = discovery.url(deployment, replicas[0], "{{ .Address }}", "{{ .Port }}")
+    return _named(deployment, need, _ONE_STORE).replace("WHICH", which).replace("URL", url)
+
+
+def _hosts(deployment: Deployment, one: Replica) -> str:
+    """An /etc/hosts: an image finds those that it needs at the names of their services."""
+    return "127.0.0.1 localhost\n" + "".join(
+        _named(deployment, need, _HOSTS).replace("HOST", need) for need in one.needs if deployment.of(need)[0].ports
+    )
+
+
+def _config(path: str, text: str) -> Template:
+    """A file that is there as it is: with delimiters that are not in it, nothing in it is a template."""
+    name = f"{hashlib.sha256(path.encode()).hexdigest()[:6]}-{path.rpartition('/')[2]}"
+    signs = next(sign for sign in map("<{}<".format, itertools.count()) if sign not in text)
+    return Template(f"local/configs/{name}", "noop", text, delimiters=(signs, signs.replace("<", ">")))

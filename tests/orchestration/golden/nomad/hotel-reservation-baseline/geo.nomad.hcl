@@ -1,0 +1,95 @@
+# geo of hotel-reservation: 1 replica, scaling baseline
+job "test-geo" {
+  datacenters = ["*"]
+
+  meta = {
+    "loadstone.deployment" = "test"
+    "loadstone.service"    = "geo"
+  }
+
+  constraint {
+    attribute = "${node.unique.name}"
+    operator  = "set_contains_any"
+    value     = "worker-1,worker-2"
+  }
+
+  spread {
+    attribute = "${node.unique.name}"
+  }
+
+  group "geo" {
+    count = 1
+
+    # Always and where it was; elsewhere only if its node is lost.
+    restart {
+      attempts = 10
+      interval = "1m"
+      delay    = "1s"
+      mode     = "delay"
+    }
+
+    network {
+      port "grpc" {
+        to = 8083
+      }
+      port "admin" {
+        to = 9083
+      }
+    }
+
+    service {
+      name     = "test-geo"
+      provider = "consul"
+      port     = "grpc"
+      tags     = ["loadstone.deployment=test"]
+
+      check {
+        type                     = "http"
+        path                     = "/readyz"
+        port                     = "admin"
+        interval                 = "2s"
+        timeout                  = "5s"
+        failures_before_critical = 10
+      }
+    }
+
+    task "geo" {
+      driver = "docker"
+
+      config {
+        image             = "loadstone/stone:0.1.0"
+        args              = ["serve", "hotel/geo"]
+        ports             = ["grpc", "admin"]
+        cpu_hard_limit    = true
+        memory_hard_limit = 256
+
+        labels = {
+          "loadstone.deployment" = "test"
+          "loadstone.service"    = "geo"
+        }
+      }
+
+      env = {
+        STONE_LISTEN    = "0.0.0.0:8083"
+        STONE_ADMIN     = "0.0.0.0:9083"
+        STONE_PROFILE   = ""
+        STONE_LOG_LEVEL = "info"
+      }
+
+      template {
+        destination = "local/stores.env"
+        change_mode = "restart"
+        env         = true
+
+        data = <<EOT
+STONE_DOCUMENTS={{ with service "test-documents-geo" }}{{ with index . 0 }}postgres://postgres@{{ .Address }}:{{ .Port }}/postgres?sslmode=disable{{ end }}{{ end }}
+EOT
+      }
+
+      resources {
+        cpu    = 1000
+        memory = 10
+      }
+    }
+  }
+}

@@ -1,0 +1,96 @@
+# review of hotel-reservation: 1 replica, scaling baseline
+job "test-review" {
+  datacenters = ["*"]
+
+  meta = {
+    "loadstone.deployment" = "test"
+    "loadstone.service"    = "review"
+  }
+
+  constraint {
+    attribute = "${node.unique.name}"
+    operator  = "set_contains_any"
+    value     = "worker-1,worker-2"
+  }
+
+  spread {
+    attribute = "${node.unique.name}"
+  }
+
+  group "review" {
+    count = 1
+
+    # Always and where it was; elsewhere only if its node is lost.
+    restart {
+      attempts = 10
+      interval = "1m"
+      delay    = "1s"
+      mode     = "delay"
+    }
+
+    network {
+      port "grpc" {
+        to = 8088
+      }
+      port "admin" {
+        to = 9088
+      }
+    }
+
+    service {
+      name     = "test-review"
+      provider = "consul"
+      port     = "grpc"
+      tags     = ["loadstone.deployment=test"]
+
+      check {
+        type                     = "http"
+        path                     = "/readyz"
+        port                     = "admin"
+        interval                 = "2s"
+        timeout                  = "5s"
+        failures_before_critical = 10
+      }
+    }
+
+    task "review" {
+      driver = "docker"
+
+      config {
+        image             = "loadstone/stone:0.1.0"
+        args              = ["serve", "hotel/review"]
+        ports             = ["grpc", "admin"]
+        cpu_hard_limit    = true
+        memory_hard_limit = 256
+
+        labels = {
+          "loadstone.deployment" = "test"
+          "loadstone.service"    = "review"
+        }
+      }
+
+      env = {
+        STONE_LISTEN    = "0.0.0.0:8088"
+        STONE_ADMIN     = "0.0.0.0:9088"
+        STONE_PROFILE   = ""
+        STONE_LOG_LEVEL = "info"
+      }
+
+      template {
+        destination = "local/stores.env"
+        change_mode = "restart"
+        env         = true
+
+        data = <<EOT
+STONE_NEED_MEMCACHED_REVIEW={{ range $i, $one := service "test-memcached-review" }}{{ if $i }},{{ end }}{{ .Address }}:{{ .Port }}{{ end }}
+STONE_DOCUMENTS={{ with service "test-documents-review" }}{{ with index . 0 }}postgres://postgres@{{ .Address }}:{{ .Port }}/postgres?sslmode=disable{{ end }}{{ end }}
+EOT
+      }
+
+      resources {
+        cpu    = 1000
+        memory = 10
+      }
+    }
+  }
+}

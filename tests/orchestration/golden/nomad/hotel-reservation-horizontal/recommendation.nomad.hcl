@@ -1,0 +1,95 @@
+# recommendation of hotel-reservation: 2 replicas, scaling horizontal
+job "test-recommendation" {
+  datacenters = ["*"]
+
+  meta = {
+    "loadstone.deployment" = "test"
+    "loadstone.service"    = "recommendation"
+  }
+
+  constraint {
+    attribute = "${node.unique.name}"
+    operator  = "set_contains_any"
+    value     = "worker-1,worker-2"
+  }
+
+  spread {
+    attribute = "${node.unique.name}"
+  }
+
+  group "recommendation" {
+    count = 2
+
+    # Always and where it was; elsewhere only if its node is lost.
+    restart {
+      attempts = 10
+      interval = "1m"
+      delay    = "1s"
+      mode     = "delay"
+    }
+
+    network {
+      port "grpc" {
+        to = 8085
+      }
+      port "admin" {
+        to = 9085
+      }
+    }
+
+    service {
+      name     = "test-recommendation"
+      provider = "consul"
+      port     = "grpc"
+      tags     = ["loadstone.deployment=test"]
+
+      check {
+        type                     = "http"
+        path                     = "/readyz"
+        port                     = "admin"
+        interval                 = "2s"
+        timeout                  = "5s"
+        failures_before_critical = 10
+      }
+    }
+
+    task "recommendation" {
+      driver = "docker"
+
+      config {
+        image             = "loadstone/stone:0.1.0"
+        args              = ["serve", "hotel/recommendation"]
+        ports             = ["grpc", "admin"]
+        cpu_hard_limit    = true
+        memory_hard_limit = 256
+
+        labels = {
+          "loadstone.deployment" = "test"
+          "loadstone.service"    = "recommendation"
+        }
+      }
+
+      env = {
+        STONE_LISTEN    = "0.0.0.0:8085"
+        STONE_ADMIN     = "0.0.0.0:9085"
+        STONE_PROFILE   = ""
+        STONE_LOG_LEVEL = "info"
+      }
+
+      template {
+        destination = "local/stores.env"
+        change_mode = "restart"
+        env         = true
+
+        data = <<EOT
+STONE_DOCUMENTS={{ with service "test-documents-recommendation" }}{{ with index . 0 }}postgres://postgres@{{ .Address }}:{{ .Port }}/postgres?sslmode=disable{{ end }}{{ end }}
+EOT
+      }
+
+      resources {
+        cpu    = 1000
+        memory = 10
+      }
+    }
+  }
+}

@@ -1,0 +1,95 @@
+# user of hotel-reservation: 1 replica, scaling unlimited
+job "test-user" {
+  datacenters = ["*"]
+
+  meta = {
+    "loadstone.deployment" = "test"
+    "loadstone.service"    = "user"
+  }
+
+  constraint {
+    attribute = "${node.unique.name}"
+    operator  = "set_contains_any"
+    value     = "worker-1,worker-2"
+  }
+
+  spread {
+    attribute = "${node.unique.name}"
+  }
+
+  group "user" {
+    count = 1
+
+    # Always and where it was; elsewhere only if its node is lost.
+    restart {
+      attempts = 10
+      interval = "1m"
+      delay    = "1s"
+      mode     = "delay"
+    }
+
+    network {
+      port "grpc" {
+        to = 8086
+      }
+      port "admin" {
+        to = 9086
+      }
+    }
+
+    service {
+      name     = "test-user"
+      provider = "consul"
+      port     = "grpc"
+      tags     = ["loadstone.deployment=test"]
+
+      check {
+        type                     = "http"
+        path                     = "/readyz"
+        port                     = "admin"
+        interval                 = "2s"
+        timeout                  = "5s"
+        failures_before_critical = 10
+      }
+    }
+
+    task "user" {
+      driver = "docker"
+
+      config {
+        image             = "loadstone/stone:0.1.0"
+        args              = ["serve", "hotel/user"]
+        ports             = ["grpc", "admin"]
+        cpu_hard_limit    = false
+        memory_hard_limit = 8796093022207
+
+        labels = {
+          "loadstone.deployment" = "test"
+          "loadstone.service"    = "user"
+        }
+      }
+
+      env = {
+        STONE_LISTEN    = "0.0.0.0:8086"
+        STONE_ADMIN     = "0.0.0.0:9086"
+        STONE_PROFILE   = ""
+        STONE_LOG_LEVEL = "info"
+      }
+
+      template {
+        destination = "local/stores.env"
+        change_mode = "restart"
+        env         = true
+
+        data = <<EOT
+STONE_DOCUMENTS={{ with service "test-documents-user" }}{{ with index . 0 }}postgres://postgres@{{ .Address }}:{{ .Port }}/postgres?sslmode=disable{{ end }}{{ end }}
+EOT
+      }
+
+      resources {
+        cpu    = 2
+        memory = 10
+      }
+    }
+  }
+}

@@ -1,0 +1,270 @@
+"""Nomad's job files and limits, without a cluster; ``test_nomad_real.py`` deploys. ``pinned.py`` keeps the files."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from loadstone.applications import catalogue
+from loadstone.infrastructure import builds
+from loadstone.model.application import Application, Resources
+from loadstone.model.cluster import Node
+from loadstone.model.deployment import Deployment
+from loadstone.model.study import Settings
+from loadstone.orchestration import hcl, nomad_room, nomad_templates
+from loadstone.orchestration.nomad import Nomad
+from loadstone.orchestration.placing import resolve
+from tests.orchestration.conftest import SERVICES, parse
+from tests.orchestration.pinned import GOLDEN, compare
+
+SCALINGS = ("baseline", "vertical", "horizontal", "unlimited")
+MIB = 2**20
+
+IMAGES = """\
+name: images
+entry: {service: web, port: http}
+default_workload: get
+services:
+  web:
+    tier: frontend
+    runs: {image: "nginx:1.25"}
+    ports: {http: 80}
+    needs: [api, cache]
+    entrypoint: [/bin/sh, -c]
+    command: ["nginx -g 'daemon off;' # ${HOME}"]
+    environment: {GREETING: "100 %{ of ${NAME}", odd.name: "two\\nlines"}
+    configs:
+      /etc/nginx/nginx.conf: |
+        proxy_pass http://api:8080;  # {{ kept }} <0< ${as} %{it} is
+      /etc/nginx/none: no newline
+    volumes: [/var/cache]
+  api: {tier: logic, runs: {image: "registry.example.org/api:2"}, ports: {http-alt: 8080}, needs: [cache]}
+  cache: {tier: caching, runs: {software: memcached}}
+  job: {tier: logic, runs: {image: "worker:1"}}
+workloads:
+  get: {operations: {get: {path: /}}}
+"""
+
+
+def nodes(workers: int = 2, cores: int = 2, **more: Any) -> list[Node]:
+    names = [f"worker-{number + 1}" for number in range(workers)]
+    place = {"address": "198.18.0.9", "cpus": tuple(range(cores)), "memory": 2**34, **more}
+    return [Node(name="client", role="client", **place), *(Node(name=name, role="worker", **place) for name in names)]
+
+
+def deployment(application: Application, where: list[Node] | None = None, **chosen: Any) -> Deployment:
+    resources = chosen.pop("resources", {})
+    settings = Settings.model_validate(chosen)
+    return resolve(application, settings, where or nodes(), resources, catalogue.software(), chosen.get("name", "test"))
+
+
+def hotel(**chosen: Any) -> Deployment:
+    return deployment(catalogue.load("hotel-reservation").application, **chosen)
+
+
+def rendered(wanted: Deployment) -> dict[str, str]:
+    return Nomad(wanted, Path("nowhere")).render()
+
+
+def nomad(*arguments: str, folder: Path) -> str:
+    """What the real Nomad prints; nothing of a server is needed."""
+    if (finding := builds.missing("nomad")).level != "ok":
+        pytest.skip(finding.message)
+    done = subprocess.run(
+        [builds.binary("nomad", print), *arguments],
+        cwd=folder,
+        env={"NOMAD_ADDR": "http://127.0.0.1:1", "HOME": str(folder)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def jobs(files: dict[str, str], folder: Path) -> dict[str, dict[str, Any]]:
+    """What Nomad reads in the files: the job of each service."""
+    found = {}
+    for name, text in files.items():
+        (folder / name).write_text(text)
+        found[name.split(".")[0]] = json.loads(nomad("job", "run", "-output", name, folder=folder))["Job"]
+    return found
+
+
+def task(job: dict[str, Any]) -> dict[str, Any]:
+    ((one,),) = (group["Tasks"] for group in job["TaskGroups"])
+    return dict(one)
+
+
+@pytest.mark.parametrize("scaling", SCALINGS)
+def test_the_hotel_reservation(scaling: str) -> None:
+    compare(f"nomad/hotel-reservation-{scaling}", rendered(hotel(scaling=scaling)))
+
+
+@pytest.mark.parametrize("scaling", SCALINGS)
+def test_nomad_takes_the_files_and_would_not_lay_them_out_otherwise(scaling: str) -> None:
+    folder = GOLDEN / "nomad" / f"hotel-reservation-{scaling}"
+    nomad("fmt", "-check", "-recursive", ".", folder=folder)
+    for file in folder.iterdir():
+        assert "Job validation successful" in nomad("job", "validate", file.name, folder=folder)
+
+
+def test_what_nomad_reads_in_them(tmp_path: Path) -> None:
+    read = jobs(rendered(hotel(scaling="horizontal", placement={"services": {"geo": ["worker-2"]}})), tmp_path)
+    geo, frontend = read["geo"], read["frontend"]
+    assert [group["Count"] for group in geo["TaskGroups"]] == [2] and read["documents-geo"]["TaskGroups"][0][
+        "Count"
+    ] == 1
+    assert geo["Constraints"][0]["RTarget"] == "worker-2"
+    assert frontend["Constraints"][0]["RTarget"] == "worker-1,worker-2"
+    assert geo["Meta"] == {"loadstone.deployment": "test", "loadstone.service": "geo"}
+    config = task(geo)["Config"]
+    assert (config["cpu_hard_limit"], config["memory_hard_limit"]) == (True, 256)
+    assert task(geo)["Resources"]["CPU"] == 1000 and task(geo)["Resources"]["MemoryMB"] == 10
+    (service,) = geo["TaskGroups"][0]["Services"]
+    (check,) = service["Checks"]
+    assert (service["Provider"], service["PortLabel"], check["PortLabel"], check["Path"]) == (
+        "consul", "grpc", "admin", "/readyz"
+    )  # fmt: skip
+    (stores,) = task(geo)["Templates"]
+    assert (stores["Envvars"], stores["ChangeMode"]) == (True, "restart")
+    assert {one["ChangeMode"] for one in task(frontend)["Templates"]} == {"noop"}
+    assert task(frontend)["Env"]["STONE_NEED_SEARCH"] == "file:/local/need-search"
+
+
+def test_the_entry_keeps_its_port_while_one_replica_has_it(tmp_path: Path) -> None:
+    def reserved(scaling: str) -> list[str]:
+        read = jobs({"a.hcl": rendered(hotel(scaling=scaling))["frontend.nomad.hcl"]}, tmp_path)["a"]
+        return [port["Label"] for port in read["TaskGroups"][0]["Networks"][0]["ReservedPorts"] or []]
+
+    assert reserved("baseline") == ["http"] and reserved("horizontal") == []
+
+
+def test_images_find_each_other_by_name_and_their_files_are_as_they_were(tmp_path: Path) -> None:
+    read = jobs(rendered(deployment(parse(IMAGES))), tmp_path)
+    web = task(read["web"])
+    assert web["Env"] == {"GREETING": "100 %{ of ${NAME}", "odd.name": "two\nlines"}
+    assert web["Config"]["entrypoint"] == ["/bin/sh", "-c"]
+    assert web["Config"]["args"] == ["nginx -g 'daemon off;' # ${HOME}"]
+    hosts, config, other = web["Templates"]
+    assert 'service "test-api"' in hosts["EmbeddedTmpl"] and "}} api\n" in hosts["EmbeddedTmpl"]
+    assert config["EmbeddedTmpl"] == "proxy_pass http://api:8080;  # {{ kept }} <0< ${as} %{it} is\n"
+    assert config["LeftDelim"] not in config["EmbeddedTmpl"]
+    assert other["EmbeddedTmpl"] == "no newline"
+    mounted = {mount["target"]: (mount["type"], mount.get("source")) for mount in web["Config"]["mount"]}
+    assert mounted == {
+        "/etc/hosts": ("bind", "local/hosts"),
+        "/etc/nginx/nginx.conf": ("bind", config["DestPath"]),
+        "/etc/nginx/none": ("bind", other["DestPath"]),
+        "/var/cache": ("volume", None),
+    }
+    api = read["api"]["TaskGroups"][0]["Networks"][0]["ReservedPorts"]
+    assert [(port["Label"], port["Value"]) for port in api] == [("http_alt", 8080)]  # known to who needs it
+    assert "Networks" not in read["job"]["TaskGroups"][0] or not read["job"]["TaskGroups"][0]["Networks"]
+    assert not read["job"]["TaskGroups"][0]["Services"]
+
+
+def test_the_agent_runs_where_the_kernel_cannot_be_asked_from_here(tmp_path: Path) -> None:
+    here, elsewhere = deployment(parse(SERVICES)), deployment(parse(SERVICES), nodes(here=False))
+    assert set(rendered(elsewhere)) - set(rendered(here)) == {"loadstone-agent.nomad.hcl"}
+    text = rendered(elsewhere)["loadstone-agent.nomad.hcl"]
+    assert "Job validation successful" in nomad_says(text, tmp_path, "validate")
+    read = jobs({"loadstone-agent.hcl": text}, tmp_path)["loadstone-agent"]
+    assert read["Type"] == "system" and task(read)["Config"]["network_mode"] == "host"
+    assert task(read)["Config"]["volumes"] == ["/proc:/host/proc:ro", "/sys/fs/cgroup:/host/sys/fs/cgroup:ro"]
+    assert read["Constraints"][0]["RTarget"] == "worker-1,worker-2"
+
+
+def nomad_says(text: str, folder: Path, verb: str) -> str:
+    (folder / "one.nomad.hcl").write_text(text)
+    return nomad("job", verb, "one.nomad.hcl", folder=folder)
+
+
+TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=("Cs",), exclude_characters="\0"), max_size=30)
+TRICKY = st.lists(st.sampled_from(["$", "{", "%", "}", "\n", "\\", '"', "EOT", "\t", "é", "\x07", "\r", " "])).map(
+    "".join
+)
+
+
+@settings(max_examples=8)
+@given(st.lists(TEXTS | TRICKY, min_size=1, max_size=60))
+def test_any_text_is_read_as_it_was(tmp_path_factory: pytest.TempPathFactory, texts: list[str]) -> None:
+    folder = tmp_path_factory.mktemp("texts")
+    env = {f"T{number}": text for number, text in enumerate(texts)}
+    blocks = "".join(
+        f"template {{\ndestination = {hcl.hcl(str(n))}\ndata = {hcl.heredoc(text)}\n}}\n"
+        for n, text in enumerate(texts)
+    )
+    body = f'driver = "docker"\nenv = {{\n{hcl.lines(env, 2)}\n}}\n{blocks}'
+    job = f'job "j" {{\ngroup "g" {{\ntask "t" {{\n{body}}}\n}}\n}}\n'
+    read = task(jobs({"j.hcl": job}, folder)["j"])
+    assert read["Env"] == env
+    assert [one["EmbeddedTmpl"] for one in read["Templates"]] == texts
+
+
+CORES = [*range(1, 14), 16, 18, 20, 24, 28, 32, 36, 40, 48, 52, 56, 64, 72, 96, 104, 112, 128, 192]
+
+
+@given(st.integers(5, 800), st.sampled_from([1000, 2000, 2300, 3400]), st.sampled_from(CORES))
+def test_a_period_gives_exactly_the_wanted_limit(hundredths: int, mhz: int, cores: int) -> None:
+    one = hotel(resources={"geo": Resources(cpu=hundredths / 100)}).of("geo")[0]
+    period = nomad_room.period(one, mhz, {cores})
+    assert 0 < period <= 100_000
+    quota = int(nomad_room.shares(one, mhz) / (mhz * cores) * period) * cores
+    assert quota >= 1000 and quota / period == pytest.approx(hundredths / 100, rel=1e-5)
+
+
+def test_the_usual_period_is_kept_where_it_will_do() -> None:
+    geo = hotel().of("geo")[0]
+    assert nomad_room.period(geo, 1000, {1, 2, 4, 8, 16}) == 100_000
+    assert nomad_room.period(geo, 1000, {3}) == 99_900  # a third of 100,000 three times is 99,999
+    assert nomad_room.period(hotel(scaling="unlimited").of("geo")[0], 1000, {3}) == 0
+
+
+@given(
+    st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", fullmatch=True),
+    st.from_regex(r"[a-z][a-z0-9-]{0,62}", fullmatch=True),
+)
+def test_names_are_what_consul_takes(name: str, service: str) -> None:
+    found = nomad_templates.catalogue_name(name, service)
+    assert len(found) <= 63 and set(found) <= set("abcdefghijklmnopqrstuvwxyz0123456789-")
+    assert nomad_templates.job_name(name, service).endswith(f"-{service}")
+
+
+def errors(wanted: Deployment) -> list[tuple[str, str]]:
+    return [(one.message, one.remedy) for one in nomad_room.findings(wanted, 1000) if one.level == "error"]
+
+
+def test_more_than_the_nodes_have_is_refused_with_numbers() -> None:
+    (found,) = errors(hotel())
+    assert found[0] == (
+        "the limits of 22 replicas add up to 22 CPUs, but worker-1, worker-2 have 4; Nomad reserves what it limits"
+    )
+    assert "smaller limits" in found[1]
+    assert errors(hotel(where=nodes(3, 8))) == [] and errors(hotel(scaling="unlimited")) == []
+
+
+def test_what_is_bound_to_a_node_must_fit_there() -> None:
+    bound = {"tiers": {"storage": ["worker-1"]}}
+    (found,) = errors(hotel(where=nodes(4, 6), placement=bound))
+    assert found[0].startswith("the limits of 8 replicas add up to 8 CPUs, but worker-1 has 6;")
+
+
+def test_limits_that_nomad_cannot_count_are_refused() -> None:
+    small = {"geo": Resources(cpu=0.0125, memory=100_000_000), "rate": Resources(memory=4 * MIB)}
+    cpu, memory, little = errors(hotel(where=nodes(4, 8), resources=small))
+    assert cpu == (
+        "geo: Nomad cannot limit it to exactly 0.0125 CPUs on a node with 8 cores",
+        "set resources: {geo: {cpu: 0.05}}",
+    )
+    assert memory == (
+        "geo: Nomad limits memory to whole MiB, 10 at least, not to 95.367431641MiB",
+        "set resources: {geo: {memory: 95MiB}}",
+    )
+    assert little[1] == "set resources: {rate: {memory: 10MiB}}"
