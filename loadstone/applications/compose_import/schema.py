@@ -148,10 +148,26 @@ class ComposeService(Model):
     healthcheck: HealthCheck | None = None
     deploy: Deploy = Deploy()
     cpus: Number | None = None
+    cpu_quota: Whole | None = None
+    cpu_period: Whole = 100_000
     mem_limit: Size | None = None
     scale: Whole | None = None
     restart: Text = "always"
     profiles: list[str] = []
+
+    def cpu(self) -> float | None:
+        """The limit in cores, as any of the formats says it; 0 and less are none."""
+        quota = self.cpu_quota / self.cpu_period if self.cpu_quota and self.cpu_period else 0.0
+        limit = self.deploy.resources.limits.cpus or self.cpus or quota
+        return limit if limit > 0 else None
+
+    def memory(self) -> int | None:
+        """The limit in bytes, as any of the formats says it."""
+        return self.deploy.resources.limits.memory or self.mem_limit or None
+
+    def replicas(self) -> int | None:
+        """How many there are, where it is said."""
+        return self.deploy.replicas if self.deploy.replicas is not None else self.scale
 
 
 class Volume(Model):

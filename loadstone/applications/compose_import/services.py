@@ -206,16 +206,15 @@ def _note_deploy(document: ComposeDocument, name: str, service: ComposeService) 
 def as_data(converted: Converted, names: dict[str, str], tier: str, readiness: Any) -> dict[str, Any]:
     """The service as an application file has it; ``names`` are services' names there by those in the compose file."""
     service = converted.compose
-    limits = service.deploy.resources.limits
-    cpu, memory = limits.cpus or service.cpus, limits.memory or service.mem_limit
-    resources = {"cpu": cpu, "memory": format_memory(memory) if memory else None}
+    memory = service.memory()
+    resources = {"cpu": service.cpu(), "memory": format_memory(memory) if memory else None}
     data = {
         "tier": tier,
         "runs": {"image": service.image},
         "ports": converted.ports,
         "needs": [names[need] for need in converted.needs],
         "resources": {key: value for key, value in resources.items() if value},
-        "replicas": service.deploy.replicas if service.deploy.replicas is not None else service.scale,
+        "replicas": service.replicas(),
         "readiness": readiness or _readiness(converted),
         "entrypoint": service.entrypoint,
         "command": service.command,

@@ -30,8 +30,6 @@ _SERVICE = {
     "cgroup_parent": _HOST,
     "cpu_count": _CPU,
     "cpu_percent": _CPU,
-    "cpu_period": _CPU,
-    "cpu_quota": _CPU,
     "cpu_rt_period": _CPU,
     "cpu_rt_runtime": _CPU,
     "cpu_shares": _CPU,
