@@ -210,6 +210,10 @@ func TestVersion2(t *testing.T) {
 	if got := said(t, host, geo)[geo]; !strings.Contains(got, `"limits":{"cpu":0.5,"memory":1048576,`) {
 		t.Errorf("a tighter limit above is what counts, got %s", got)
 	}
+	tree(t, cgroup, map[string]string{"kubepods.slice/memory.max": "9223372036853727232\n"})
+	if got := said(t, host, geo)[geo]; !strings.Contains(got, `"limits":{"cpu":0.5,"memory":67108864,`) {
+		t.Errorf("the largest limit that can be written is none, got %s", got)
+	}
 	tree(t, cgroup, map[string]string{"kubepods.slice/cpu.max": "some\n"})
 	same(t, said(t, host, geo)[geo], `{"found":true,"problem":"`+cgroup+`/kubepods.slice/cpu.max holds \"some\", which is no number"}`)
 }

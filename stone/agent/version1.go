@@ -10,7 +10,8 @@ import (
 // version1 is a hierarchy per controller (Documentation/admin-guide/cgroup-v1 of Linux).
 type version1 struct{}
 
-// noMemoryLimit: the kernel writes 'no limit' as the largest whole number of pages.
+// noMemoryLimit: from so many bytes on a limit is none. The kernel writes 'no limit' as the largest whole
+// number of pages, and who cannot leave a limit out gives the largest that he can.
 const noMemoryLimit = 1 << 62
 
 func (version1) cpu(folder string) (*float64, error) {

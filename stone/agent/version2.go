@@ -32,7 +32,10 @@ func (version2) memory(folder string) (*int64, error) {
 		return nil, nil
 	}
 	limit, err := readNumber(folder, "memory.max")
-	return &limit, err
+	if err != nil || limit >= noMemoryLimit {
+		return nil, err
+	}
+	return &limit, nil
 }
 
 func (version2) usage(at place) (usage Usage, err error) {

@@ -60,6 +60,8 @@ def test_the_tightest_limit_of_the_hierarchy_is_effective(imitation: tuple[Path,
     tree(root, {"loadstone/cpu.max": "25000 50000\n", "loadstone/d/memory.max": f"{MIB}\n"})
     tree(root / GROUP, {"cpuset.cpus.effective": "2\n"})
     assert groups.effective(7) == Limits(0.5, MIB, (2,))
+    tree(root, {"loadstone/d/memory.max": f"{2**63 - MIB}\n", f"{GROUP}/memory.max": "max\n"})
+    assert groups.effective(7).memory is None  # what cannot be left out is made as large as can be
     with pytest.raises(CgroupError, match="process 8"):
         groups.effective(8)
 

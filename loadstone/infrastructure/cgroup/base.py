@@ -16,6 +16,10 @@ from loadstone.infrastructure.cores import format_cores, parse_cores
 PERIOD_US = 100_000
 """The period of CPU quotas: the kernel's default, and what every orchestrator uses."""
 
+NO_MEMORY_LIMIT = 2**62
+"""From so many bytes on a limit is none: version 1 writes 'no limit' as the largest whole number of pages, and who
+cannot leave a limit out gives the largest that he can."""
+
 _GONE_WITHIN_S = 10.0
 _TRIES = 100
 

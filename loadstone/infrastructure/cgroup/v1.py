@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from loadstone.infrastructure.cgroup.base import (
+    NO_MEMORY_LIMIT,
     PERIOD_US,
     CgroupError,
     Cgroups,
@@ -26,8 +27,6 @@ from loadstone.infrastructure.cgroup.base import (
 from loadstone.infrastructure.cgroup.mounts import Mount, groups_of
 
 _WANTED = ("cpu", "cpuacct", "memory", "cpuset")
-_NO_MEMORY_LIMIT = 2**62
-"""The kernel writes 'no limit' as the largest whole number of pages."""
 
 
 class V1(Cgroups):
@@ -128,7 +127,7 @@ class V1(Cgroups):
     @staticmethod
     def _memory(folder: Path) -> int | None:
         limit = int(read(folder / "memory.limit_in_bytes"))
-        return limit if limit < _NO_MEMORY_LIMIT else None
+        return limit if limit < NO_MEMORY_LIMIT else None
 
     def usage(self, group: str) -> Usage:
         cpu = read_flat(self._folder("cpu", group) / "cpu.stat")

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 from loadstone.infrastructure.cgroup.base import (
+    NO_MEMORY_LIMIT,
     PERIOD_US,
     CgroupError,
     Cgroups,
@@ -101,7 +102,7 @@ class V2(Cgroups):
     def _memory(folder: Path) -> int | None:
         file = folder / "memory.max"
         limit = read(file) if file.exists() else "max"
-        return None if limit == "max" else int(limit)
+        return None if limit == "max" or int(limit) >= NO_MEMORY_LIMIT else int(limit)
 
     def usage(self, group: str) -> Usage:
         folder = self._mount.point / group

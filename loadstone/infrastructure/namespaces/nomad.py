@@ -109,8 +109,13 @@ def client_settings(host: Host, managers: list[Host]) -> dict[str, Any]:
                 "fingerprint.denylist": "env_aws,env_azure,env_digitalocean,env_gce",
             },
         },
-        "plugin": {"docker": {"config": {"endpoint": docker.url(host), "gc": {"image": False}}}},
+        "plugin": {"docker": {"config": _driver(host)}},
     }
+
+
+def _driver(host: Host) -> dict[str, Any]:
+    """Of the docker driver: images stay when they are used no more, and replicas may have volumes."""
+    return {"endpoint": docker.url(host), "gc": {"image": False}, "volumes": {"enabled": True}}
 
 
 def _common(host: Host) -> dict[str, Any]:
