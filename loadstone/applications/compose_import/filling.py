@@ -27,8 +27,8 @@ def guess_ports(document: ComposeDocument, services: dict[str, Converted]) -> No
             said = ", ".join(map(str, service.ports.values()))
             document.note(("services", name), f"guessed: listens on {said}, as others say; else write expose")
         elif not service.ports:
-            text = 'no port of it is known, so it counts as ready when it runs; write expose: ["8080"]'
-            document.note(("services", name), text)
+            text = "no port of it is known: it counts as ready when it runs, and on Nomad and Kubernetes none finds it"
+            document.note(("services", name), f'{text}; write expose: ["8080"]')
 
 
 def guess_needs(document: ComposeDocument, services: dict[str, Converted]) -> None:

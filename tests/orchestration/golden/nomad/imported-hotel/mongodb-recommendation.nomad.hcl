@@ -1,0 +1,80 @@
+# mongodb-recommendation of hotel: 1 replica, scaling baseline
+job "hotel-mongodb-recommendation" {
+  datacenters = ["*"]
+
+  meta = {
+    "loadstone.deployment" = "hotel"
+    "loadstone.service"    = "mongodb-recommendation"
+  }
+
+  constraint {
+    attribute = "${node.unique.name}"
+    operator  = "set_contains_any"
+    value     = "worker-1,worker-2"
+  }
+
+  spread {
+    attribute = "${node.unique.name}"
+  }
+
+  group "mongodb-recommendation" {
+    count = 1
+
+    # Always and where it was; elsewhere only if its node is lost.
+    restart {
+      attempts = 10
+      interval = "1m"
+      delay    = "1s"
+      mode     = "delay"
+    }
+
+    network {
+      port "port_27017" {
+        static = 27017
+        to     = 27017
+      }
+    }
+
+    service {
+      name     = "hotel-mongodb-recommendation"
+      provider = "consul"
+      port     = "port_27017"
+      tags     = ["loadstone.deployment=hotel"]
+
+      check {
+        type                     = "tcp"
+        port                     = "port_27017"
+        interval                 = "2s"
+        timeout                  = "5s"
+        failures_before_critical = 10
+      }
+    }
+
+    task "mongodb-recommendation" {
+      driver = "docker"
+
+      config {
+        image             = "mongo:5.0"
+        ports             = ["port_27017"]
+        cpu_hard_limit    = false
+        memory_hard_limit = 8796093022207
+
+        labels = {
+          "loadstone.deployment" = "hotel"
+          "loadstone.service"    = "mongodb-recommendation"
+        }
+
+        mount {
+          type     = "volume"
+          target   = "/data/db"
+          readonly = false
+        }
+      }
+
+      resources {
+        cpu    = 2
+        memory = 10
+      }
+    }
+  }
+}

@@ -1,0 +1,80 @@
+# mongodb-review of hotel: 1 replica, scaling baseline
+job "hotel-mongodb-review" {
+  datacenters = ["*"]
+
+  meta = {
+    "loadstone.deployment" = "hotel"
+    "loadstone.service"    = "mongodb-review"
+  }
+
+  constraint {
+    attribute = "${node.unique.name}"
+    operator  = "set_contains_any"
+    value     = "worker-1,worker-2"
+  }
+
+  spread {
+    attribute = "${node.unique.name}"
+  }
+
+  group "mongodb-review" {
+    count = 1
+
+    # Always and where it was; elsewhere only if its node is lost.
+    restart {
+      attempts = 10
+      interval = "1m"
+      delay    = "1s"
+      mode     = "delay"
+    }
+
+    network {
+      port "port_27017" {
+        static = 27017
+        to     = 27017
+      }
+    }
+
+    service {
+      name     = "hotel-mongodb-review"
+      provider = "consul"
+      port     = "port_27017"
+      tags     = ["loadstone.deployment=hotel"]
+
+      check {
+        type                     = "tcp"
+        port                     = "port_27017"
+        interval                 = "2s"
+        timeout                  = "5s"
+        failures_before_critical = 10
+      }
+    }
+
+    task "mongodb-review" {
+      driver = "docker"
+
+      config {
+        image             = "mongo:5.0"
+        ports             = ["port_27017"]
+        cpu_hard_limit    = false
+        memory_hard_limit = 8796093022207
+
+        labels = {
+          "loadstone.deployment" = "hotel"
+          "loadstone.service"    = "mongodb-review"
+        }
+
+        mount {
+          type     = "volume"
+          target   = "/data/db"
+          readonly = false
+        }
+      }
+
+      resources {
+        cpu    = 2
+        memory = 10
+      }
+    }
+  }
+}

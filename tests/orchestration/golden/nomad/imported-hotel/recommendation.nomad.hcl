@@ -1,0 +1,121 @@
+# recommendation of hotel: 1 replica, scaling baseline
+job "hotel-recommendation" {
+  datacenters = ["*"]
+
+  meta = {
+    "loadstone.deployment" = "hotel"
+    "loadstone.service"    = "recommendation"
+  }
+
+  constraint {
+    attribute = "${node.unique.name}"
+    operator  = "set_contains_any"
+    value     = "worker-1,worker-2"
+  }
+
+  spread {
+    attribute = "${node.unique.name}"
+  }
+
+  group "recommendation" {
+    count = 1
+
+    # Always and where it was; elsewhere only if its node is lost.
+    restart {
+      attempts = 10
+      interval = "1m"
+      delay    = "1s"
+      mode     = "delay"
+    }
+
+    task "recommendation" {
+      driver = "docker"
+
+      config {
+        image             = "deathstarbench/hotel-reservation:latest"
+        entrypoint        = ["recommendation"]
+        cpu_hard_limit    = false
+        memory_hard_limit = 8796093022207
+
+        labels = {
+          "loadstone.deployment" = "hotel"
+          "loadstone.service"    = "recommendation"
+        }
+
+        mount {
+          type     = "bind"
+          source   = "local/hosts"
+          target   = "/etc/hosts"
+          readonly = false
+        }
+
+        mount {
+          type     = "bind"
+          source   = "local/configs/96f8f8-config.json"
+          target   = "/workspace/config.json"
+          readonly = true
+        }
+      }
+
+      env = {
+        GC                  = "100"
+        JAEGER_SAMPLE_RATIO = "0.01"
+        LOG_LEVEL           = "INFO"
+      }
+
+      template {
+        destination = "local/hosts"
+        change_mode = "noop"
+
+        data = "127.0.0.1 localhost\n{{ range service \"hotel-consul\" }}{{ .Address }} consul\n{{ end }}{{ range service \"hotel-jaeger\" }}{{ .Address }} jaeger\n{{ end }}{{ range service \"hotel-memcached-rate\" }}{{ .Address }} memcached-rate\n{{ end }}{{ range service \"hotel-memcached-review\" }}{{ .Address }} memcached-review\n{{ end }}{{ range service \"hotel-memcached-profile\" }}{{ .Address }} memcached-profile\n{{ end }}{{ range service \"hotel-memcached-reserve\" }}{{ .Address }} memcached-reserve\n{{ end }}{{ range service \"hotel-mongodb-geo\" }}{{ .Address }} mongodb-geo\n{{ end }}{{ range service \"hotel-mongodb-profile\" }}{{ .Address }} mongodb-profile\n{{ end }}{{ range service \"hotel-mongodb-rate\" }}{{ .Address }} mongodb-rate\n{{ end }}{{ range service \"hotel-mongodb-review\" }}{{ .Address }} mongodb-review\n{{ end }}{{ range service \"hotel-mongodb-attractions\" }}{{ .Address }} mongodb-attractions\n{{ end }}{{ range service \"hotel-mongodb-recommendation\" }}{{ .Address }} mongodb-recommendation\n{{ end }}{{ range service \"hotel-mongodb-reservation\" }}{{ .Address }} mongodb-reservation\n{{ end }}{{ range service \"hotel-mongodb-user\" }}{{ .Address }} mongodb-user\n{{ end }}"
+
+        wait {
+          min = "500ms"
+          max = "2s"
+        }
+      }
+
+      template {
+        destination = "local/configs/96f8f8-config.json"
+        change_mode = "noop"
+
+        left_delimiter  = "<0<"
+        right_delimiter = ">0>"
+
+        data = <<EOT
+{
+  "ConsulAddress": "consul:8500",
+  "JaegerAddress": "jaeger:6831",
+  "FrontendPort": "5000",
+  "ProfilePort": "8081",
+  "SearchPort": "8082",
+  "GeoPort": "8083",
+  "RatePort": "8084",
+  "RecommendationPort": "8085",
+  "UserPort": "8086",
+  "ReservationPort": "8087",
+  "ReviewPort": "8088",
+  "AttractionsPort": "8089",
+  "GeoMongoAddress": "mongodb-geo:27017",
+  "ProfileMongoAddress": "mongodb-profile:27017",
+  "RateMongoAddress": "mongodb-rate:27017",
+  "ReviewMongoAddress": "mongodb-review:27017",
+  "AttractionsMongoAddress": "mongodb-attractions:27017",
+  "RecommendationMongoAddress": "mongodb-recommendation:27017",
+  "ReservationMongoAddress": "mongodb-reservation:27017",
+  "UserMongoAddress": "mongodb-user:27017",
+  "RateMemcAddress": "memcached-rate:11211",
+  "ReviewMemcAddress": "memcached-review:11211",
+  "ProfileMemcAddress": "memcached-profile:11211",
+  "ReservationMemcAddress": "memcached-reserve:11211"
+}
+EOT
+      }
+
+      resources {
+        cpu    = 2
+        memory = 10
+      }
+    }
+  }
+}

@@ -1,0 +1,70 @@
+"""A compose file like the published one of Hotel Reservation, for every orchestrator of containers.
+
+``golden/*/imported-hotel`` has the files; ``pinned.py`` says how they are written anew.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from loadstone import plugins
+from loadstone.applications import catalogue
+from loadstone.model.deployment import Deployment
+from loadstone.model.study import Settings
+from loadstone.orchestration.placing import resolve
+from tests.orchestration.docker_deployments import accepted, nodes
+from tests.orchestration.pinned import GOLDEN, compare
+from tests.orchestration.test_nomad import nomad
+
+HOTEL = Path(__file__).parents[1] / "applications" / "compose_files" / "hotel" / "docker-compose.yml"
+ORCHESTRATORS = ("compose", "swarm", "nomad", "kubernetes")
+UNSET = ("TLS", "GC", "JAEGER_RATIO", "LOG_LEVEL")
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the variables that the compose file asks for."""
+    for name in UNSET:
+        monkeypatch.delenv(name, raising=False)
+
+
+def deployment(orchestrator: str) -> Deployment:
+    application = catalogue.load(str(HOTEL)).application
+    settings = Settings.model_validate({"orchestrator": orchestrator})
+    workers = 1 if orchestrator == "compose" else 2
+    return resolve(application, settings, nodes(workers), {}, catalogue.software(), "hotel")
+
+
+@pytest.mark.parametrize("orchestrator", ORCHESTRATORS)
+def test_golden(orchestrator: str) -> None:
+    kind = plugins.find("orchestrators", orchestrator)
+    compare(f"{orchestrator}/imported-hotel", kind(deployment(orchestrator), Path("/nowhere")).render())
+
+
+@pytest.mark.parametrize(("orchestrator", "file"), [("compose", "compose.yaml"), ("swarm", "stack.yaml")])
+def test_docker_accepts_them(orchestrator: str, file: str) -> None:
+    accepted(GOLDEN / orchestrator / "imported-hotel", file)
+
+
+def test_nomad_accepts_them() -> None:
+    files = sorted((GOLDEN / "nomad" / "imported-hotel").iterdir())
+    assert len(files) == 24
+    for file in files:
+        assert "Job validation successful" in nomad("job", "validate", file.name, folder=file.parent)
+
+
+@pytest.mark.parametrize("orchestrator", ORCHESTRATORS)
+def test_every_service_image_and_text_is_in_the_files(orchestrator: str) -> None:
+    wanted = deployment(orchestrator)
+    assert len(wanted.services()) == 24
+    text = "\n".join(plugins.find("orchestrators", orchestrator)(wanted, Path("/nowhere")).render().values())
+    for replica in wanted.replicas:
+        assert replica.image is not None
+        assert replica.service in text
+        assert replica.image in text
+        for path, content in replica.configs.items():
+            assert path in text
+            for line in content.splitlines():
+                assert line.strip() in text
