@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from loadstone.applications import checking
-from loadstone.experiments import schedule
+from loadstone.experiments import runs, schedule
 from loadstone.experiments.deployed import Deployed
 from loadstone.experiments.ledger import Ledger, Record, write_json, writing
 from loadstone.experiments.listener import Listener
@@ -94,6 +94,7 @@ class Conductor:
         deployed = Deployed(self._plan, trial.treatment, provision, name, folder)
         with writing(folder):
             deployed.start(self._listener)
+            runs.add_software(self._ledger.folder, deployed.orchestrator.versions(), deployed.images())
         self._deployed = deployed
         if self._plan.study.trial.reset == "per-treatment":
             deployed.seeder.reset()

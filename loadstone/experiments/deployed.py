@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -80,6 +81,12 @@ class Deployed:
     def targets(self) -> list[str]:
         """Where requests enter: ``host:port`` of each front end."""
         return self.orchestrator.addresses(self.deployment.entry_service, self.deployment.entry_port)
+
+    def images(self) -> dict[str, str]:
+        """The images that run, by what is in them: reference and id; none where there are no containers."""
+        file = self.folder / "images.json"
+        found = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+        return {what: " ".join(filter(None, image.values())) for what, image in found.items()}
 
     def remove(self) -> None:
         """Stop and remove all of it."""

@@ -62,6 +62,18 @@ def provenance(versions: dict[str, str], nodes: list[dict[str, Any]], warnings: 
     }
 
 
+def add_software(folder: Path, versions: dict[str, str], images: dict[str, str]) -> None:
+    """Add to a run's provenance what only a deployment tells: versions of cluster software, images by content."""
+    file = folder / "provenance.json"
+    try:
+        known = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):  # an older run's, damaged since
+        known = {}
+    software, had = {**known.get("software", {}), **versions}, {**known.get("images", {}), **images}
+    if (software, had) != (known.get("software", {}), known.get("images", {})):
+        write_json(file, {**known, "software": software, **({"images": had} if had else {})})
+
+
 def newest(results: Path, study: str) -> Path | None:
     """The newest run folder of a study."""
     folders = sorted(path.parent for path in (results / study).glob("*/plan.json"))

@@ -93,3 +93,8 @@ def size(value: float | None) -> str:
 def plural(quantity: int, noun: str) -> str:
     """``1 trial``, ``2 trials``."""
     return f"{quantity:,} {noun}" + ("" if quantity == 1 else "s")
+
+
+def digest(text: str) -> str:
+    """``sha256:`` and 64 digits as their first twelve, which tell images apart; any other text as it is."""
+    return text.removeprefix("sha256:")[:12] if text.startswith("sha256:") else text

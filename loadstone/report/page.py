@@ -89,6 +89,7 @@ def _render(content: Content, figures: list[Shown], files: dict[str, str]) -> st
         "duration": format.duration,
         "size": format.size,
         "plural": format.plural,
+        "digest": format.digest,
         "bold": _bold,
     }
     environment.globals |= {"interval": format.interval}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -150,3 +151,20 @@ def test_a_cluster_of_ours_takes_its_deployment_along(tmp_path: Path, monkeypatc
         assert len(FakeOrchestrator.removed) == removed
         assert len(FakeOrchestrator.applied) == 2
         assert FakeInfrastructure.released == 2
+
+
+def test_what_only_a_deployment_tells_is_added_to_the_provenance(tmp_path: Path) -> None:
+    file = tmp_path / "provenance.json"
+    file.write_text('{"loadstone": "1", "software": {"stone": "2"}}')
+    runs.add_software(tmp_path, {}, {})
+    assert json.loads(file.read_text()) == {"loadstone": "1", "software": {"stone": "2"}}
+    runs.add_software(tmp_path, {"docker": "3"}, {"stone": "loadstone/stone:4 sha256:5"})
+    runs.add_software(tmp_path, {"nomad": "6"}, {})
+    assert json.loads(file.read_text()) == {
+        "loadstone": "1",
+        "software": {"stone": "2", "docker": "3", "nomad": "6"},
+        "images": {"stone": "loadstone/stone:4 sha256:5"},
+    }
+    file.write_text("{")
+    runs.add_software(tmp_path, {"docker": "3"}, {})
+    assert json.loads(file.read_text()) == {"software": {"docker": "3"}}
