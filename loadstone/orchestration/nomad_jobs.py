@@ -118,6 +118,8 @@ def _agent(deployment: Deployment) -> dict[str, Any]:
             "args": list(agent.ARGUMENTS),
             "network_mode": "host",
             "volumes": [f"{path}:{seen}:ro" for path, seen in agent.MOUNTS.items()],
+            "readonly_rootfs": True,
+            "cap_drop": ["all"],
         },
         "resources": {"cpu": LEAST_MHZ, "memory": 64},
     }

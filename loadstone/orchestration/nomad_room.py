@@ -56,19 +56,21 @@ def allowed(deployment: Deployment, service: str) -> tuple[str, ...]:
 
 def findings(deployment: Deployment, mhz: int) -> Iterator[Finding]:
     """Limits that Nomad cannot give: more than the nodes have together, or not exactly."""
-    yield from _too_much(deployment)
+    yield from _too_much(deployment, mhz)
     for service, replicas in deployment.services().items():
         yield from _inexact(deployment, service, replicas[0], mhz)
 
 
-def _too_much(deployment: Deployment) -> Iterator[Finding]:
+def _too_much(deployment: Deployment, mhz: int) -> Iterator[Finding]:
     """For each set of nodes that services are bound to, what all that cannot go elsewhere want of them."""
     for nodes in dict.fromkeys(allowed(deployment, replica.service) for replica in deployment.replicas):
         bound = [one for one in deployment.replicas if set(allowed(deployment, one.service)) <= set(nodes)]
         wanted = sum(one.resources.cpu or 0 for one in bound)
-        if round(wanted, 6) > _cores(deployment, nodes):
+        agents = sum(LEAST_MHZ / mhz for name in nodes if not deployment.node(name).here)
+        if round(wanted + agents, 6) > _cores(deployment, nodes):
             there = _there(deployment, nodes)
-            message = f"the limits of {len(bound)} replicas add up to {wanted:g} CPUs, but {there}"
+            also = f" and their agents want {agents:g}" if agents else ""
+            message = f"the limits of {len(bound)} replicas add up to {wanted:g} CPUs{also}, but {there}"
             yield Finding("cpu", "error", f"{message}; Nomad reserves what it limits", REMEDY)
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from loadstone import plugins
 from loadstone.infrastructure import cgroup, journal
-from loadstone.infrastructure.namespaces import Namespaces
+from loadstone.infrastructure.namespaces import Namespaces, nomad
 from loadstone.model.cluster import Cluster
 from loadstone.model.deployment import Found
 from loadstone.orchestration import agent
@@ -36,7 +37,7 @@ workloads:
 """
 
 
-@pytest.fixture(params=["compose", "swarm", "kubernetes"])
+@pytest.fixture(params=["compose", "swarm", "nomad", "kubernetes"])
 def orchestrator(
     request: pytest.FixtureRequest, own_folders: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Containers]:
@@ -49,6 +50,7 @@ def orchestrator(
     if wrong:
         pytest.skip("; ".join(wrong))
     monkeypatch.setattr(Containers, "_wait_for_entry", lambda *_: None)  # memcached speaks no HTTP
+    monkeypatch.setattr(nomad, "client_settings", with_volumes)
     try:
         provision = namespaces.provide(kind.software, managers, print)
         nodes = [node.model_copy(update={"here": node.role == "client"}) for node in provision.nodes]
@@ -58,17 +60,26 @@ def orchestrator(
         journal.remove_all()
 
 
-def found_of(orchestrator: Containers) -> list[Found]:
-    return orchestrator._find()
+def with_volumes(*given: Any, settings: Callable[..., Any] = nomad.client_settings) -> dict[str, Any]:
+    """A Nomad agent that lets containers mount folders of its host, as those of real clusters have to."""
+    said: dict[str, Any] = settings(*given)
+    said["plugin"]["docker"]["config"]["volumes"] = {"enabled": True}
+    return said
+
+
+def on_this_machine(orchestrator: Containers) -> Containers:
+    """The same deployment, its nodes being what they are: this machine."""
+    nodes = tuple(node.model_copy(update={"here": True}) for node in orchestrator.deployment.nodes)
+    deployment = orchestrator.deployment.model_copy(update={"nodes": nodes})
+    here = type(orchestrator)(deployment, orchestrator.folder, orchestrator.access)
+    here._image_ids = orchestrator._image_ids
+    return here
 
 
 def test_the_audit_through_agents(orchestrator: Containers, monkeypatch: pytest.MonkeyPatch) -> None:
     orchestrator.apply()
     orchestrator.ready()
-    found = found_of(orchestrator)
-    assert len(found) == 2
-
-    directly = Here().read(found)
+    here = on_this_machine(orchestrator)
     with monkeypatch.context() as patch:
         patch.setattr(Here, "read", _refuse)
         rows, usage = orchestrator.audit(), orchestrator.usage()
@@ -76,19 +87,16 @@ def test_the_audit_through_agents(orchestrator: Containers, monkeypatch: pytest.
         assert [row for row in rows if not row.ok] == []
         assert usage.keys() == {"cache-1", "cache-2"} and all(one.pids == 1 for one in usage.values())
         assert orchestrator.events() == []
+    assert here.audit() == rows
+    assert not orchestrator.new_peaks()  # what an agent has mounted is read-only
 
-    agents = Agents(lambda: agent.addresses(orchestrator.deployment))
-    assert {name: one.limits for name, one in directly.items()} == {
-        name: one.limits for name, one in agents.read(found).items()
-    }
-
-    switch_memory_limit_off(found[0])
-    assert [(row.replica, row.what) for row in orchestrator.audit() if not row.ok] == [(found[0].name, "memory")]
+    switch_memory_limit_off(here._find()[0])
+    assert [(row.replica, row.what) for row in orchestrator.audit() if not row.ok] == [("cache-1", "memory")]
+    assert orchestrator.audit() == here.audit()
 
     orchestrator.remove()
-    workers = [node.name for node in orchestrator.deployment.elsewhere()]
-    silent = agents.silent(workers)
-    assert [why.rpartition(": ")[2] for why in silent.values()] == ["Connection refused"] * len(workers)
+    silent = Agents(lambda: agent.addresses(orchestrator.deployment)).silent(agent.addresses(orchestrator.deployment))
+    assert {why.rpartition(": ")[2] for why in silent.values()} == {"Connection refused"}
 
 
 def switch_memory_limit_off(found: Found) -> None:

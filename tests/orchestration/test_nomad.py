@@ -178,6 +178,7 @@ def test_the_agent_runs_where_the_kernel_cannot_be_asked_from_here(tmp_path: Pat
     read = jobs({"loadstone-agent.hcl": text}, tmp_path)["loadstone-agent"]
     assert read["Type"] == "system" and task(read)["Config"]["network_mode"] == "host"
     assert task(read)["Config"]["volumes"] == ["/proc:/host/proc:ro", "/sys/fs/cgroup:/host/sys/fs/cgroup:ro"]
+    assert task(read)["Config"]["readonly_rootfs"] and task(read)["Config"]["cap_drop"] == ["all"]
     assert read["Constraints"][0]["RTarget"] == "worker-1,worker-2"
 
 
@@ -248,6 +249,12 @@ def test_more_than_the_nodes_have_is_refused_with_numbers() -> None:
     )
     assert "smaller limits" in found[1]
     assert errors(hotel(where=nodes(3, 8))) == [] and errors(hotel(scaling="unlimited")) == []
+
+
+def test_agents_of_nodes_elsewhere_want_a_little_too() -> None:
+    assert errors(hotel(where=nodes(2, 11))) == []
+    (found,) = errors(hotel(where=nodes(2, 11, here=False)))
+    assert found[0].startswith("the limits of 22 replicas add up to 22 CPUs and their agents want 0.004, but worker-1,")
 
 
 def test_what_is_bound_to_a_node_must_fit_there() -> None:
