@@ -24,10 +24,10 @@ import (
 const callTimeout = 10 * time.Second
 
 // Dial prepares a client of a service's replicas; calls go round robin over those that are
-// connected and say that they are ready (gRPC health checking protocol). A single host name is
-// resolved by DNS and stands for all its addresses; a single file ("file:/path") lists the replicas
-// and is read again every second; otherwise the addresses are the replicas. It connects in the
-// background and reconnects within a second.
+// connected and say that they are ready (gRPC health checking protocol). A single host name stands
+// for all its addresses in DNS, a single file ("file:/path") lists the replicas, and both are asked
+// again every second; otherwise the addresses are the replicas. It connects in the background and
+// reconnects within a second.
 func Dial(addresses ...string) (*grpc.ClientConn, error) {
 	target, options := target(addresses)
 	options = append(options,
@@ -60,7 +60,7 @@ func target(addresses []string) (string, []grpc.DialOption) {
 		}
 		host, _, err := net.SplitHostPort(addresses[0])
 		if err == nil && net.ParseIP(host) == nil {
-			return "dns:///" + addresses[0], nil
+			return "named:///" + addresses[0], []grpc.DialOption{grpc.WithResolvers(named{})}
 		}
 	}
 	var replicas resolver.State

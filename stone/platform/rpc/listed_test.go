@@ -95,7 +95,7 @@ func TestAListThatMakesNoSenseChangesNothing(t *testing.T) {
 	_, client := dial(t, "file:"+file)
 	share(t, client, []*replica{a}, b)
 	write(t, file, addressB+",nonsense")
-	for until := time.Now().Add(2 * rereadInterval); time.Now().Before(until); {
+	for until := time.Now().Add(2 * lookInterval); time.Now().Before(until); {
 		share(t, client, []*replica{a}, b)
 	}
 	write(t, file, addressB)

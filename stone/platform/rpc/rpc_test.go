@@ -88,7 +88,7 @@ func TestANameIsResolved(t *testing.T) {
 	_, _, address := start(t, "127.0.0.1:0", good)
 	_, port, _ := net.SplitHostPort(address)
 	connection, client := dial(t, "localhost:"+port)
-	if !strings.HasPrefix(connection.Target(), "dns:///localhost") {
+	if !strings.HasPrefix(connection.Target(), "named:///localhost") {
 		t.Errorf("target %s", connection.Target())
 	}
 	if _, err := client.Check(t.Context(), nil, grpc.WaitForReady(true)); err != nil {
