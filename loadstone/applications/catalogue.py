@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from loadstone.applications import compose_import, workload_files
+from loadstone.model import image
 from loadstone.model.application import Application
 from loadstone.model.base import did_you_mean
 from loadstone.model.document import Document
@@ -33,8 +34,17 @@ class Loaded:
 
     @property
     def notes(self) -> tuple[Problem, ...]:
-        """What of a compose file is not carried, and what is guessed."""
-        return tuple(self.document.notes) if isinstance(self.document, compose_import.Imported) else ()
+        """What of a compose file is not carried, what is guessed, and what cannot be repeated, by lines."""
+        notes = self.document.notes if isinstance(self.document, compose_import.Imported) else []
+        changing = [
+            self.document.problem(
+                ("services", name, "runs", "image"),
+                f"{image.whole(service.runs.image)} may be another image tomorrow; give a version or a digest",
+            )
+            for name, service in self.application.services.items()
+            if service.runs.image is not None and not image.repeatable(service.runs.image)
+        ]
+        return tuple(sorted([*notes, *changing], key=lambda note: note.line))
 
 
 def names() -> list[str]:

@@ -57,10 +57,11 @@ def _tell_application(file: Path, loaded: Loaded, json: bool) -> None:
     application = loaded.application
     data = application.model_dump(mode="json", by_alias=True, exclude_defaults=True)
     if json:
-        print_json({"valid": True, "application": data, "import": [str(note) for note in loaded.notes]})
-    elif loaded.imported:
+        print_json({"valid": True, "application": data, "notes": [str(note) for note in loaded.notes]})
+        return
+    _warn(loaded.notes)
+    if loaded.imported:
         out.print(yaml12.dump(data), markup=False, end="")
-        _warn(loaded.notes)
     else:
         services, workloads = len(application.services), len(application.workloads)
         said = f"{application.name}, {plural(services, 'service')}, {plural(workloads, 'workload')}"

@@ -33,7 +33,7 @@ class Plan:
     files: Mapping[str, str] = field(default_factory=dict)
     """Digests of the other files that the load is made from, by path."""
     notes: tuple[Problem, ...] = ()
-    """What of an imported application is not carried, and what is guessed."""
+    """What of an imported application is not carried, what is guessed, and what cannot be repeated."""
 
     def workload(self, treatment: Treatment) -> Workload | Path:
         """The workload that a treatment is loaded with: a mix, or the file of a script."""
@@ -47,7 +47,7 @@ class Plan:
             "application": self.application.model_dump(mode="json", by_alias=True, exclude_none=True),
             "application_digest": self.application_digest,
             "files": dict(self.files),
-            **({"import": [str(note) for note in self.notes]} if self.notes else {}),
+            **({"notes": [str(note) for note in self.notes]} if self.notes else {}),
             "treatments": [
                 {
                     "id": t.id,

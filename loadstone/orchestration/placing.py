@@ -190,9 +190,6 @@ def _warnings(replicas: list[Replica], workers: list[Node], catalogue: SoftwareC
                 f"the memory limits on {node.name} add up to {total / 2**30:.1f} GiB,"
                 f" but it has {node.memory / 2**30:.1f} GiB: replicas may run out of memory below their limits"
             )
-    for name in dict.fromkeys(r.image for r in replicas if r.image and not image.repeatable(r.image)):
-        services = ", ".join(dict.fromkeys(replica.service for replica in replicas if replica.image == name))
-        warnings.append(f"{services}: {name} may be another image tomorrow; give a version or a digest")
     split = {
         replica.service
         for replica in replicas

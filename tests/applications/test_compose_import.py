@@ -73,7 +73,7 @@ def test_a_wrong_compose_file_is_answered_with_exactly_these_messages(case: Case
 
 
 def test_what_is_guessed_is_said(folder: Path) -> None:
-    loaded = imported('services:\n  web: {image: "x/web:1", ports: [80], depends_on: [db]}\n  db: {image: mongo}\n')
+    loaded = imported('services:\n  web: {image: "x/web:1", ports: [80], depends_on: [db]}\n  db: {image: "mongo:5"}\n')
     assert [str(note) for note in loaded.notes] == [
         "compose.yaml:1: services: tiers are guessed from images (frontend: web; storage: db);"
         " else write x-loadstone: {tiers: ...}",
