@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from loadstone import plugins
 from loadstone.infrastructure import cgroup, journal
-from loadstone.infrastructure.namespaces import Namespaces, nomad
+from loadstone.infrastructure.namespaces import Namespaces
 from loadstone.model.cluster import Cluster
 from loadstone.model.deployment import Found
 from loadstone.orchestration import agent
@@ -50,7 +49,6 @@ def orchestrator(
     if wrong:
         pytest.skip("; ".join(wrong))
     monkeypatch.setattr(Containers, "_wait_for_entry", lambda *_: None)  # memcached speaks no HTTP
-    monkeypatch.setattr(nomad, "client_settings", with_volumes)
     try:
         provision = namespaces.provide(kind.software, managers, print)
         nodes = [node.model_copy(update={"here": node.role == "client"}) for node in provision.nodes]
@@ -58,13 +56,6 @@ def orchestrator(
         yield kind(deployment, tmp_path / "run", provision.access)
     finally:
         journal.remove_all()
-
-
-def with_volumes(*given: Any, settings: Callable[..., Any] = nomad.client_settings) -> dict[str, Any]:
-    """A Nomad agent that lets containers mount folders of its host, as those of real clusters have to."""
-    said: dict[str, Any] = settings(*given)
-    said["plugin"]["docker"]["config"]["volumes"] = {"enabled": True}
-    return said
 
 
 def on_this_machine(orchestrator: Containers) -> Containers:
