@@ -108,8 +108,10 @@ class Agents(Reader):
 
     def silent(self, nodes: Iterable[str]) -> dict[str, str]:
         """Those of the nodes whose agents do not answer, with the reason."""
-        addresses = self._addresses()
-        return {name: why for name in nodes if isinstance(why := _asked("GET", addresses, name, "healthz"), str)}
+        addresses, names = self._addresses(), list(nodes)
+        with ThreadPoolExecutor(_MOST_NODES) as pool:
+            answers = list(pool.map(lambda name: _asked("GET", addresses, name, "healthz"), names))
+        return {name: why for name, why in zip(names, answers, strict=True) if isinstance(why, str)}
 
     def _ask(self, method: str, what: str, found: Sequence[Found]) -> list[tuple[list[Found], dict[str, Any] | str]]:
         """What each node's agent answers about those of its containers, or why there is no answer."""
