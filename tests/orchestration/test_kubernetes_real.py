@@ -1,0 +1,300 @@
+"""Kubernetes for real, on emulated hosts: one manager and two workers that all tests here share."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from loadstone.applications import catalogue
+from loadstone.infrastructure import cgroup, images, journal
+from loadstone.infrastructure.base import Access, Provision
+from loadstone.infrastructure.existing import Existing
+from loadstone.infrastructure.kubernetes_api import Api, Refused, connect
+from loadstone.infrastructure.namespaces import Namespaces
+from loadstone.model.cluster import Cluster
+from loadstone.model.deployment import Deployment, Found
+from loadstone.model.errors import DeploymentError
+from loadstone.model.study import Settings
+from loadstone.orchestration.kubernetes import Kubernetes
+from loadstone.orchestration.placing import resolve
+from tests.orchestration.conftest import parse
+from tests.orchestration.pinned import GOLDEN
+from tests.traces import snapshot
+
+pytestmark = [pytest.mark.root, pytest.mark.clusters, pytest.mark.timeout(1800)]
+
+ENTRY = "kubernetes-test-cluster"
+MACHINE = ("system", "knobs")
+APPLICATION = """\
+name: small
+entry: {service: web, port: main}
+default_workload: get
+services:
+  web:
+    tier: frontend
+    runs: {image: "STONE"}
+    command: [echo, --listen, "0.0.0.0:8080"]
+    ports: {main: 8080}
+    configs: {/etc/web/main.conf: "one\\ntwo\\n"}
+    volumes: [/data]
+    needs: [cache]
+    resources: {cpu: 0.2, memory: 64MiB}
+  cache: {tier: caching, runs: {software: memcached}, resources: {cpu: 0.15, memory: 48MiB}}
+workloads:
+  get: {operations: {get: {path: /}}}
+"""
+STUDY = """\
+version: 1
+name: on-kubernetes
+application: hotel-reservation
+orchestrator: kubernetes
+cluster: {infrastructure: existing}
+placement: {tiers: {frontend: [worker-2]}}
+resources: RESOURCES
+load: {rates: [20], slo: {p99: 10s}, timeout: 20s, lateness: 10s, connections: 8}
+trial: {warmup: 1s, duration: 3s}
+"""
+
+
+@pytest.fixture(scope="module")
+def place() -> Iterator[Path]:
+    """Where everything is kept; pytest's own folders are too long for a socket."""
+    with tempfile.TemporaryDirectory(prefix="loadstone-") as name, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LOADSTONE_STATE", f"{name}/state")
+        patch.setenv("LOADSTONE_DATA", f"{name}/data")
+        yield Path(name)
+
+
+@pytest.fixture(scope="module")
+def cluster(place: Path) -> Iterator[Provision]:
+    """The cluster; afterwards nothing of it may be left anywhere."""
+    infrastructure = Namespaces(Cluster(infrastructure="namespaces", workers=2), ENTRY)
+    if wrong := [one.message for one in infrastructure.preflight("kubernetes", 1) if one.level == "error"]:
+        pytest.skip("; ".join(wrong))
+    before = snapshot()
+    try:
+        provision = infrastructure.provide("kubernetes", 1, print)
+        entry = journal.load(ENTRY)
+        assert entry is not None
+        yield provision
+    finally:
+        journal.remove_all()
+    left = snapshot(entry.facts["id"], (place / "data",))
+    assert {kind: lines for kind, lines in left.items() if lines and kind not in MACHINE} == {}
+    after = snapshot()
+    assert {kind: after[kind] for kind in MACHINE} == {kind: before[kind] for kind in MACHINE}
+
+
+@pytest.fixture
+def access(cluster: Provision) -> Access:
+    assert cluster.access is not None
+    return cluster.access
+
+
+@pytest.fixture
+def api(access: Access) -> Api:
+    return connect(access)
+
+
+@pytest.fixture
+def small(cluster: Provision, access: Access, tmp_path: Path) -> Iterator[Kubernetes]:
+    """Two services, not started yet; removed when the test ends."""
+    images.deliver(access, ["stone"])
+    application = parse(APPLICATION.replace("STONE", images.reference("stone", access)))
+    made = Kubernetes(deployment(application, cluster), tmp_path / "run", access)
+    yield made
+    made.remove()
+    assert pods(connect(access), "small") == []
+
+
+def deployment(application: Any, cluster: Provision) -> Deployment:
+    settings = Settings.model_validate({"orchestrator": "kubernetes"})
+    return resolve(application, settings, list(cluster.nodes), {}, catalogue.software(), "small")
+
+
+def pods(api: Api, namespace: str) -> list[str]:
+    return [pod["metadata"]["name"] for pod in api.items(f"/api/v1/namespaces/{namespace}/pods")]
+
+
+def found(orchestrator: Kubernetes) -> dict[str, Found]:
+    return {one.name: one for one in orchestrator._find()}
+
+
+@pytest.mark.parametrize("scaling", ["baseline", "vertical", "horizontal", "unlimited"])
+def test_every_pinned_file_is_accepted(scaling: str, api: Api, access: Access) -> None:
+    folder = GOLDEN / f"kubernetes/hotel-reservation-{scaling}"
+    api.apply(yaml.safe_load((folder / "namespace.yaml").read_text()))
+    files = sorted(folder.glob("services/*.yaml"))
+    accepted = [
+        api.apply(manifest, dry_run=True)["kind"] for file in files for manifest in yaml.safe_load_all(file.read_text())
+    ]
+    assert len(files) == 22 and {"Deployment", "StatefulSet", "Service"} == set(accepted)
+    assert pods(api, "hotel") == []
+    Kubernetes._delete(access, "hotel")
+    with pytest.raises(Refused, match="not found"):
+        api.get("/api/v1/namespaces/hotel")
+
+
+def test_a_deployment_s_life(small: Kubernetes) -> None:
+    small.apply(stores_only=True)
+    small.ready(stores_only=True)
+    assert list(found(small)) == ["cache-1"]
+    small.apply()
+    small.ready()
+    small.apply()  # changes nothing
+    assert small.events() == []
+    assert small.audit() and [row for row in small.audit() if not row.ok] == []
+    assert {row.what for row in small.audit()} == {"cpu", "memory", "cores", "node", "image"}
+    assert set(small.usage()) == {"web-1", "cache-1"}
+    assert small.logs().keys() == {"web-1", "cache-1"} and small.logs("web")["web-1"]
+    assert _seen_by(found(small)["web-1"], "/etc/web/main.conf") == "one\ntwo\n"
+    assert small.versions()["kubernetes"] == "1.31.0"
+
+    _lift_limit(found(small)["web-1"])
+    (wrong,) = [row for row in small.audit() if not row.ok]
+    assert (wrong.replica, wrong.what, wrong.wanted, wrong.effective) == ("web-1", "cpu", "0.2", "unlimited")
+
+    for service, replicas in (("web", 3), ("cache", 2)):
+        small.scale(service, replicas)
+    until(lambda: [one.healthy for one in small._find()] == [True] * 5)
+    for address in {address for one in small._find() for address in one.addresses.values()}:
+        until(lambda address=address: _accepts(address))
+    assert len(small.addresses("cache", "memcached")) == 2
+    small.scale("web", 1)
+    small.scale("cache", 1)
+    until(lambda: len(small._find()) == 2)
+
+
+def test_a_replica_that_ends_is_an_event(small: Kubernetes) -> None:
+    small.apply()
+    small.ready()
+    group = cgroup.find().container(found(small)["web-1"].container)
+    assert group is not None
+    cgroup.find().kill(group)
+    until(lambda: "exit code 137" in str(small.events()))
+    until(lambda: found(small)["web-1"].healthy)  # restarted
+    (event,) = small.events()
+    assert event == "web-1 was replaced: its container ended, exit code 137"
+
+
+def test_an_image_that_is_missing(small: Kubernetes, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = Kubernetes(_with_image(small.deployment, "loadstone/none:1"), small.folder, small.access)
+    monkeypatch.setattr(images, "deliver", lambda *_: {})
+    broken.apply()
+    with pytest.raises(DeploymentError, match=r"web-1 cannot be started: ErrImageNeverPull: .*loadstone/none:1"):
+        broken.ready()
+
+
+def test_no_node_has_room(small: Kubernetes, api: Api) -> None:
+    for node in ("worker-1", "worker-2"):
+        api.merge(f"/api/v1/nodes/{node}", {"spec": {"unschedulable": True}})
+    try:
+        small.apply()
+        with pytest.raises(DeploymentError, match=r"cannot be started: no node may run it: 0/2 nodes are available"):
+            small.ready()
+    finally:
+        for node in ("worker-1", "worker-2"):
+            api.merge(f"/api/v1/nodes/{node}", {"spec": {"unschedulable": None}})
+
+
+def test_what_the_cluster_refuses_is_told(small: Kubernetes, api: Api) -> None:
+    small._create([])
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "small", "namespace": "small"}}
+    api.apply(quota | {"spec": {"hard": {"limits.cpu": "100m"}}})
+    until(lambda: "hard" in api.get("/api/v1/namespaces/small/resourcequotas/small").get("status", {}))
+    small.apply()
+    until(lambda: len(small._find()) == 2)
+    assert all("exceeded quota: small, requested: limits.cpu=" in one.why for one in small._find())
+
+
+def test_a_namespace_of_somebody_else_is_left_alone(small: Kubernetes, api: Api, access: Access) -> None:
+    api.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "small"}})
+    with pytest.raises(DeploymentError, match="a namespace 'small' that Loadstone did not make"):
+        small.apply()
+    Kubernetes._delete(access, "small")
+    assert api.get("/api/v1/namespaces/small")["status"]["phase"] == "Active"
+    api.apply(
+        {
+            "apiVersion": "v1",
+            "kind": "Namespace",
+            "metadata": {"name": "small", "labels": {"loadstone.deployment": "small"}},
+        }
+    )
+
+
+def test_a_study_on_the_cluster_that_is_there(
+    cluster: Provision, access: Access, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KUBECONFIG", access.addresses[0])
+    mine = Existing(Cluster(infrastructure="existing"), "unused").provide("kubernetes", 1, print)
+    assert [node.model_dump(exclude={"memory"}) for node in mine.nodes] == [
+        node.model_dump(exclude={"memory"}) for node in cluster.nodes
+    ]
+    assert mine.access is not None and mine.access.engines == access.engines
+
+    limits = {
+        name: {"cpu": 0.2, "memory": "128MiB"} for name in catalogue.load("hotel-reservation").application.services
+    }
+    (place / "study.yaml").write_text(STUDY.replace("RESOURCES", json.dumps(limits)))
+    run = subprocess.run(
+        [Path(sys.executable).parent / "loadstone", "run", "study.yaml"],
+        cwd=place, env={**os.environ, "NO_COLOR": "1"}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stdout + run.stderr
+    (trial,) = place.glob("results/*/*/trials/*")
+    rows = json.loads((trial / "audit.json").read_text())
+    assert len(rows) == 22 * 5 and all(row["ok"] for row in rows)
+    assert {row["effective"] for row in rows if row["what"] == "cpu"} == {"0.2"}
+    assert [row["node"] for row in rows if row["replica"] == "frontend-1"] == ["worker-2"] * 5
+    namespaces = [one["metadata"]["name"] for one in connect(access).items("/api/v1/namespaces")]
+    assert [name for name in namespaces if not name.startswith(("kube-", "default"))] == []
+
+
+def until(condition: Any) -> None:
+    """Until it holds; the test's own time limit is the only one."""
+    while not condition():
+        time.sleep(0.1)
+
+
+def _accepts(address: str) -> bool:
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host, int(port)), 5).close()
+        return True
+    except OSError:
+        return False
+
+
+def _seen_by(one: Found, file: str) -> str:
+    """A file as a replica sees it."""
+    groups = cgroup.find()
+    pid = min(groups.processes(groups.container(one.container) or ""))
+    return Path(f"/proc/{pid}/root{file}").read_text()
+
+
+def _lift_limit(one: Found) -> None:
+    """Switch the CPU quota off, of the container and of the pod around it."""
+    groups = cgroup.find()
+    group = groups.container(one.container)
+    assert group is not None
+    for place in (str(Path(group).parent), group):
+        pid = min(groups.processes(place))
+        now = groups.effective(pid)
+        groups.make(place, cgroup.Limits(None, now.memory, now.cores))
+
+
+def _with_image(deployment: Deployment, image: str) -> Deployment:
+    replicas = [one.model_copy(update={"image": image}) if one.image else one for one in deployment.replicas]
+    whats = {what: name for what, name in deployment.images.items() if what != deployment.replicas[-1].image}
+    return deployment.model_copy(update={"replicas": tuple(replicas), "images": whats | {image: image}})
