@@ -14,6 +14,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from loadstone.applications.compose_import.schema import ComposeService, Extension
+from loadstone.applications.compose_import.uncarried import NOT_CARRIED, REFUSED
 from loadstone.model import columns, errors
 from loadstone.model.application import Application
 from loadstone.model.document import schema
@@ -31,6 +33,7 @@ def pages() -> dict[str, str]:
         "study.md": model_page("Study file", Study, "study.schema.json"),
         "application.md": model_page("Application file", Application, "application.schema.json"),
         "columns.md": columns_page(),
+        "compose-files.md": compose_page(),
         "exit-codes.md": exit_codes_page(),
         "study.schema.json": json.dumps(schema(Study), indent=2) + "\n",
         "application.schema.json": json.dumps(schema(Application), indent=2) + "\n",
@@ -155,6 +158,30 @@ def columns_page() -> str:
     )
     intro += "trial's `summary.json`. How each figure is defined: [metrics](../explanation/metrics.md).\n\n"
     return f"# Columns of trials.parquet\n\n{NOTE}{intro}{columns.markdown()}"
+
+
+def compose_page() -> str:
+    """What is carried of compose files, what is not and why, and what can be added to them."""
+    said = ("build", "container_name", "networks", "profiles")  # what becomes of these stands in warnings
+    carried = [f"`{key}`" for key in ComposeService.model_fields if key not in said]
+    reasons: dict[str, list[str]] = {}
+    for path, keys in NOT_CARRIED.items():
+        above = "".join(f"{part}." for part in path if part not in ("services", "*"))
+        for key, reason in keys.items():
+            reasons.setdefault(reason, []).append(f"`{above}{key}`")
+    refused = {f"`{key}`": reason for keys in REFUSED.values() for key, reason in keys.items()}
+    lines = [
+        f"# Compose files\n\n{NOTE}How to use them: [import a compose file](../how-to/import-a-compose-file.md).\n",
+        section("x-loadstone", schema(Extension)),
+        f"## Carried\n\nOf a service: {', '.join(carried)}.\n",
+        "Variables (`${NAME:-default}`) are taken from the environment and `.env`. Anchors and merge keys work;"
+        " other keys that begin with `x-` say nothing.\n",
+        "## Not carried\n\nEach is named as a warning, with its line.\n\n| why | keys |\n|---|---|",
+        *(f"| {reason} | {', '.join(dict.fromkeys(keys))} |" for reason, keys in reasons.items()),
+        "\n## Refused\n\n| key | why |\n|---|---|",
+        *(f"| {key} | {reason} |" for key, reason in {"`build` alone": "images are not built here", **refused}.items()),
+    ]
+    return "\n".join(lines) + "\n"
 
 
 def exit_codes_page() -> str:

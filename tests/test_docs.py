@@ -11,6 +11,8 @@ from types import ModuleType
 import pytest
 
 import loadstone
+from loadstone.applications import catalogue
+from loadstone.applications.compose_import import is_compose
 from loadstone.cli.main import VERBS
 from loadstone.experiments.plan import make_plan
 from loadstone.model.application import Application
@@ -82,9 +84,12 @@ def test_anchors_are_headings(page: Path) -> None:
 
 
 @pytest.mark.parametrize(("page", "text"), blocks("yaml"), ids=lambda value: value[:40].splitlines()[0])
-def test_examples_are_valid(page: str, text: str) -> None:
+def test_examples_are_valid(page: str, text: str, tmp_path: Path) -> None:
     document = Document(text, page)
-    if "version" in document.data:
+    if is_compose(document):
+        (tmp_path / "compose.yaml").write_text(text)
+        assert catalogue.load(str(tmp_path)).application.services
+    elif "version" in document.data:
         assert make_plan(document).treatments
     elif "operations" in document.data:
         document.parse(Workload)

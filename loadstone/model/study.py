@@ -92,7 +92,7 @@ class Study(Settings):
     description: str = ""
     """What the study asks, for its report."""
     application: Annotated[str, Field(examples=["hotel-reservation"])]
-    """A built-in application's name, or the path of an ``application.yaml``, relative to the study file."""
+    """A built-in application's name, or the path of an application or compose file, relative to the study file."""
     cluster: Cluster = Cluster()
     """The nodes that the study needs."""
     factors: dict[str, Annotated[list[Any], Field(min_length=1)]] = {}

@@ -141,13 +141,16 @@ def test_a_generated_compose_file_is_imported_without_loss(wanted: dict[str, Any
 
 
 def rendered(application: Application, orchestrator: str, place: Path) -> Path:
-    """The main file of an application, rendered."""
+    """The main file of an application, rendered; its way in is told, as other ports may be published too."""
     deployment: Deployment = deployed(application, NODES, orchestrator=orchestrator)
     files = plugins.find("orchestrators", orchestrator)(deployment, place).render()
     for name, text in files.items():
         (place / name).parent.mkdir(parents=True, exist_ok=True)
         (place / name).write_bytes(text.encode())
-    return place / next(iter(files))
+    main = place / next(iter(files))
+    way_in = f"web:{application.services['web'].ports[application.entry.port]}"
+    main.write_text(f"{main.read_text(encoding='utf-8')}\nx-loadstone: {{entry: '{way_in}'}}\n", encoding="utf-8")
+    return main
 
 
 @pytest.mark.parametrize("orchestrator", ["compose", "swarm"])

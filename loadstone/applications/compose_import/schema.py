@@ -185,16 +185,24 @@ class ConfigFile(Model):
 
 
 class Extension(Model):
-    """``x-loadstone``: what a compose file cannot say; its keys are those of an application file."""
+    """What a compose file cannot say, below ``x-loadstone``; services are called as in the compose file."""
 
     name: str | None = None
+    """Of the application; that of the compose file or of its folder where left out."""
     description: str | None = None
+    """Of the application."""
     entry: Any = None
+    """Where requests enter: ``web:8080``, a service and its port in the container."""
     tiers: dict[str, Tier] = {}
+    """By service, where the guess from images is wrong."""
     readiness: dict[str, Any] = {}
+    """By service, instead of its health check: ``{port: 8080, http: /health, within: 30s}``."""
     workloads: dict[str, Any] = {}
+    """As in an application file; ``GET /`` where left out."""
     default_workload: str | None = None
+    """As in an application file; an only workload need not be named."""
     paper_resources: Any = None
+    """As in an application file."""
 
 
 class ComposeFile(Model):

@@ -7,25 +7,26 @@ from typing import Any
 
 from loadstone.model.messages import KeyPath
 
-_HERE = "not every orchestrator has it"
-_ROOT = "not carried: replicas get no rights beyond an image's own"
-_HOST = "not carried: replicas share nothing with their host"
-_CPU = "not carried; write cpus for a limit of CPU time"
-_MEMORY = "not carried; write mem_limit for a limit of memory"
-_FOR_PEOPLE = "not carried: it changes nothing in the container"
-_ONE_NETWORK = "not carried: all services are in one network of the deployment's own"
-_STORAGE = "not carried: a volume is an empty folder on the replica's node"
-_FILE = "not carried: a configuration file is read-only and can be read by everyone"
-_ROLLING = "not carried: a deployment is made once and removed as a whole"
-_ASKING = "not carried: an orchestrator asks as often as it does for every application"
-_BUILDING = "not carried: images are not built here"
+_SECRET = "secrets must reach no result; for a test write a value into environment or a file into configs"
+_NOT_ALL = "not every orchestrator has it"
+_ROOT = "replicas get no rights beyond an image's own"
+_HOST = "replicas share nothing with their host"
+_CPU = "write cpus for a limit of CPU time"
+_MEMORY = "write mem_limit for a limit of memory"
+_FOR_PEOPLE = "it changes nothing in the container"
+_ONE_NETWORK = "all services are in one network of the deployment's own"
+_STORAGE = "a volume is an empty folder on the replica's node"
+_FILE = "a configuration file is read-only and can be read by everyone"
+_ROLLING = "a deployment is made once and removed as a whole"
+_ASKING = "an orchestrator asks as often as it does for every application"
+_BUILDING = "images are not built here"
 
 _SERVICE = {
     "annotations": _FOR_PEOPLE,
     "attach": _FOR_PEOPLE,
-    "blkio_config": f"not carried: {_HERE}",
+    "blkio_config": _NOT_ALL,
     "cap_add": _ROOT,
-    "cap_drop": f"not carried: {_HERE}",
+    "cap_drop": _NOT_ALL,
     "cgroup": _HOST,
     "cgroup_parent": _HOST,
     "cpu_count": _CPU,
@@ -34,7 +35,7 @@ _SERVICE = {
     "cpu_rt_runtime": _CPU,
     "cpu_shares": _CPU,
     "cpuset": _CPU,
-    "credential_spec": f"not carried: {_HERE}",
+    "credential_spec": _NOT_ALL,
     "develop": _BUILDING,
     "device_cgroup_rules": _HOST,
     "devices": _HOST,
@@ -42,86 +43,86 @@ _SERVICE = {
     "dns_opt": _ONE_NETWORK,
     "dns_search": _ONE_NETWORK,
     "domainname": _ONE_NETWORK,
-    "external_links": "not carried: nothing outside the deployment is reached by name",
-    "extra_hosts": "not carried: nothing outside the deployment is reached by name",
+    "external_links": "nothing outside the deployment is reached by name",
+    "extra_hosts": "nothing outside the deployment is reached by name",
     "gpus": _HOST,
-    "group_add": f"not carried: {_HERE}",
-    "hostname": "not carried: a container is called what its orchestrator calls it; others find it by its service",
-    "init": f"not carried: {_HERE}",
+    "group_add": _NOT_ALL,
+    "hostname": "a container is called what its orchestrator calls it; others find it by its service",
+    "init": _NOT_ALL,
     "ipc": _HOST,
-    "isolation": f"not carried: {_HERE}",
+    "isolation": _NOT_ALL,
     "label_file": _FOR_PEOPLE,
     "labels": _FOR_PEOPLE,
-    "logging": "not carried: logs are read through the orchestrator",
-    "log_driver": "not carried: logs are read through the orchestrator",
-    "log_opt": "not carried: logs are read through the orchestrator",
+    "logging": "logs are read through the orchestrator",
+    "log_driver": "logs are read through the orchestrator",
+    "log_opt": "logs are read through the orchestrator",
     "mac_address": _ONE_NETWORK,
     "mem_reservation": _MEMORY,
     "mem_swappiness": _MEMORY,
     "memswap_limit": _MEMORY,
-    "models": f"not carried: {_HERE}",
+    "models": _NOT_ALL,
     "net": _ONE_NETWORK,
     "network_mode": _ONE_NETWORK,
     "oom_kill_disable": _MEMORY,
     "oom_score_adj": _MEMORY,
     "pid": _HOST,
-    "pids_limit": f"not carried: {_HERE}",
-    "platform": "not carried: nodes run what they are",
-    "post_start": "not carried: nothing is run in a container besides its command",
-    "pre_stop": "not carried: nothing is run in a container besides its command",
+    "pids_limit": _NOT_ALL,
+    "platform": "nodes run what they are",
+    "post_start": "nothing is run in a container besides its command",
+    "pre_stop": "nothing is run in a container besides its command",
     "privileged": _ROOT,
-    "pull_policy": "not carried: an image is brought to a node where it is not there yet",
-    "read_only": "not carried: the container's own files can be written",
+    "pull_policy": "an image is brought to a node where it is not there yet",
+    "read_only": "the container's own files can be written",
     "runtime": _HOST,
-    "secrets": "not carried, so that they reach no result; for a test give a value in environment or a file in configs",
+    "secrets": _SECRET,
     "security_opt": _ROOT,
-    "shm_size": f"not carried: {_HERE}",
+    "shm_size": _NOT_ALL,
     "stdin_open": _FOR_PEOPLE,
-    "stop_grace_period": f"not carried: {_HERE}",
-    "stop_signal": f"not carried: {_HERE}",
+    "stop_grace_period": _NOT_ALL,
+    "stop_signal": _NOT_ALL,
     "storage_opt": _STORAGE,
-    "sysctls": f"not carried: {_HERE}",
-    "tmpfs": "not carried: the path is on the container's disk",
+    "sysctls": _NOT_ALL,
+    "tmpfs": "the path is on the container's disk",
     "tty": _FOR_PEOPLE,
-    "ulimits": f"not carried: {_HERE}",
+    "ulimits": _NOT_ALL,
     "use_api_socket": _HOST,
-    "user": "not carried: the container runs as its image says",
+    "user": "the container runs as its image says",
     "userns_mode": _HOST,
     "uts": _HOST,
     "volume_driver": _STORAGE,
-    "volumes_from": "not carried: replicas may be on different nodes",
-    "working_dir": "not carried: the container starts where its image says; write whole paths in command",
+    "volumes_from": "replicas may be on different nodes",
+    "working_dir": "the container starts where its image says; write whole paths in command",
 }
 NOT_CARRIED: dict[KeyPath, dict[str, str]] = {
     (): {
-        "secrets": "not carried, so that they reach no result",
-        "models": f"not carried: {_HERE}",
+        "secrets": _SECRET,
+        "models": _NOT_ALL,
     },
     ("services", "*"): _SERVICE,
     ("services", "*", "deploy"): {
-        "endpoint_mode": "not carried: a service's name is that of all its replicas",
+        "endpoint_mode": "a service's name is that of all its replicas",
         "labels": _FOR_PEOPLE,
         "rollback_config": _ROLLING,
         "update_config": _ROLLING,
     },
     ("services", "*", "deploy", "resources"): {
-        "reservations": "not carried: replicas are limited, and no part of a node is set aside for them",
+        "reservations": "replicas are limited, and no part of a node is set aside for them",
     },
-    ("services", "*", "deploy", "resources", "limits"): {"pids": f"not carried: {_HERE}"},
+    ("services", "*", "deploy", "resources", "limits"): {"pids": _NOT_ALL},
     ("services", "*", "deploy", "placement"): {
-        "max_replicas_per_node": "not carried: replicas are spread evenly",
-        "preferences": "not carried: replicas are spread evenly",
+        "max_replicas_per_node": "replicas are spread evenly",
+        "preferences": "replicas are spread evenly",
     },
     ("services", "*", "deploy", "restart_policy"): {
-        "delay": "not carried: the orchestrator's own",
-        "max_attempts": "not carried: the orchestrator's own",
-        "window": "not carried: the orchestrator's own",
+        "delay": "the orchestrator's own",
+        "max_attempts": "the orchestrator's own",
+        "window": "the orchestrator's own",
     },
     ("services", "*", "healthcheck"): {"start_interval": _ASKING, "timeout": _ASKING},
     ("services", "*", "ports", "*"): {
         "app_protocol": _FOR_PEOPLE,
-        "host_ip": "not carried: where a port is published is the orchestrator's",
-        "mode": "not carried: where a port is published is the orchestrator's",
+        "host_ip": "where a port is published is the orchestrator's",
+        "mode": "where a port is published is the orchestrator's",
     },
     ("services", "*", "volumes", "*"): {
         "bind": _FILE,
@@ -132,7 +133,7 @@ NOT_CARRIED: dict[KeyPath, dict[str, str]] = {
     },
     ("services", "*", "configs", "*"): {"gid": _FILE, "mode": _FILE, "uid": _FILE},
     ("services", "*", "depends_on", "*"): {
-        "required": "not carried: every service is deployed",
+        "required": "every service is deployed",
         "restart": _ROLLING,
     },
     ("services", "*", "networks", "*"): {
@@ -145,7 +146,7 @@ NOT_CARRIED: dict[KeyPath, dict[str, str]] = {
         "mac_address": _ONE_NETWORK,
         "priority": _ONE_NETWORK,
     },
-    ("services", "*", "env_file", "*"): {"format": "not carried: read as compose reads it"},
+    ("services", "*", "env_file", "*"): {"format": "read as compose reads it"},
     ("networks", "*"): {
         "attachable": _ONE_NETWORK,
         "driver": _ONE_NETWORK,
@@ -165,10 +166,10 @@ NOT_CARRIED: dict[KeyPath, dict[str, str]] = {
         "labels": _FOR_PEOPLE,
     },
     ("configs", "*"): {
-        "external": "not carried: what the cluster has under that name is not known here",
+        "external": "what the cluster has under that name is not known here",
         "labels": _FOR_PEOPLE,
         "name": _FOR_PEOPLE,
-        "template_driver": f"not carried: {_HERE}",
+        "template_driver": _NOT_ALL,
     },
 }
 """Why a key is not carried, by the path of what has it; ``*`` is any name or position."""
@@ -194,7 +195,7 @@ def taken_out(
                 if reason := REFUSED.get(pattern, {}).get(key):
                     refuse((*path, key), reason)
                 elif (reason := NOT_CARRIED[pattern].get(key)) and mapping[key] not in (None, [], {}):
-                    note((*path, key), reason)
+                    note((*path, key), f"not carried: {reason}")
                 ours = path == () and key == "x-loadstone"
                 if reason or mapping[key] is None or (key.startswith("x-") and not ours):
                     del mapping[key]
