@@ -1,0 +1,258 @@
+"""Compose and Swarm for real: Hotel Reservation on engines of emulated hosts, looked at, scaled, broken, removed.
+
+The tests of one orchestrator share a cluster and a deployment; those that break it come last.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loadstone.experiments.deployed import Deployed
+from loadstone.infrastructure import cgroup
+from loadstone.infrastructure.base import Access, Provision
+from loadstone.infrastructure.docker_api import Engine
+from loadstone.model.deployment import AuditRow
+from loadstone.model.errors import DeploymentError, PreflightError
+from loadstone.orchestration.base import Orchestrator
+from loadstone.orchestration.containers import LABEL
+from tests.orchestration import docker_clusters
+from tests.orchestration.conftest import deployed as resolved
+from tests.orchestration.conftest import parse
+from tests.system.conftest import wait
+
+pytestmark = [pytest.mark.root, pytest.mark.docker, pytest.mark.clusters, pytest.mark.timeout(1200)]
+
+PLACEMENT = {
+    "tiers": {"frontend": ["worker-1"], "storage": ["worker-2"]},
+    "services": {"geo": ["worker-1", "worker-2"]},
+}
+HOTELS = "/hotels?inDate=2015-04-09&outDate=2015-04-10&lat=38.0235&lon=-122.095"
+TAKEN = """\
+name: taken
+entry: {service: web, port: http}
+default_workload: get
+services:
+  web: {tier: frontend, runs: {stone: hotel/frontend}, ports: {http: 5000}, resources: {cpu: 0.1, memory: 32MiB}}
+workloads:
+  get: {operations: {get: {path: /}}}
+"""
+
+
+@pytest.fixture(scope="module", params=["swarm", "compose"])
+def name(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def place(name: str) -> Iterator[Path]:
+    with docker_clusters.folders() as folder:
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def provision(name: str, place: Path) -> Iterator[Provision]:
+    with docker_clusters.cluster(plan(name), place) as made:
+        yield made
+
+
+def plan(name: str) -> Any:
+    more: dict[str, Any] = {"cluster": {"infrastructure": "namespaces", "workers": 2 if name == "swarm" else 1}}
+    if name == "swarm":
+        more["placement"] = PLACEMENT
+    return docker_clusters.plan_of(docker_clusters.study(f"test-{name}-{os.getpid()}", name, **more))
+
+
+@pytest.fixture(scope="module")
+def hotel(name: str, provision: Provision, place: Path) -> Iterator[Deployed]:
+    made = docker_clusters.deploy(plan(name), provision, place / "run")
+    try:
+        yield made
+    finally:
+        made.remove()
+
+
+@pytest.fixture
+def orchestrator(hotel: Deployed) -> Orchestrator:
+    return hotel.orchestrator
+
+
+def left_in(provision: Provision) -> list[str]:
+    """Everything with our label, and volumes, in any engine and in the swarm."""
+    access, left = access_of(provision), []
+    label = {"label": LABEL}
+    for url in access.engines.values():
+        api = Engine(url).api
+        left += [str(one) for one in api.containers(all=True, filters=label)]
+        left += [str(one) for one in [*api.networks(filters=label), *(api.volumes()["Volumes"] or [])]]
+    if access.software == "swarm":
+        api = Engine(access.addresses[0]).api
+        left += [str(one) for one in [*api.services(), *api.configs(filters=label), *api.networks(filters=label)]]
+    return left
+
+
+def access_of(provision: Provision) -> Access:
+    assert provision.access is not None
+    return provision.access
+
+
+def wrong(rows: list[AuditRow]) -> list[tuple[str, str, str, str]]:
+    return [(row.replica, row.what, row.wanted, row.effective) for row in rows if not row.ok]
+
+
+def get(hotel: Deployed, path: str) -> Any:
+    with urllib.request.urlopen(f"http://{hotel.targets()[0]}{path}", timeout=60) as answer:
+        return json.load(answer)
+
+
+def container_of(orchestrator: Orchestrator, replica: str) -> tuple[Any, str]:
+    """The API of the engine of a replica, and the id of its container."""
+    (found,) = [one for one in orchestrator._find() if one.name == replica]  # type: ignore[attr-defined]
+    assert orchestrator.access is not None
+    return Engine(orchestrator.access.engines[found.node]).api, found.container
+
+
+def test_it_serves_seeded_data(hotel: Deployed) -> None:
+    assert "St. Regis San Francisco" in [one["properties"]["name"] for one in get(hotel, HOTELS)["features"]]
+    assert hotel.seeder.counts()["documents-user", "user"] == 501
+
+
+def test_limits_placement_and_images_are_in_force(hotel: Deployed, orchestrator: Orchestrator, name: str) -> None:
+    rows = orchestrator.audit()
+    assert wrong(rows) == []
+    assert len(rows) == 22 * len(("cpu", "memory", "cores", "node", "image"))
+    effective = {(row.what, row.effective) for row in rows}
+    assert {value for what, value in effective if what in ("cpu", "memory")} == {"0.2", "128MiB"}
+    if name == "swarm":
+        nodes = orchestrator.nodes()
+        assert nodes["frontend-1"] == "worker-1"
+        assert {node for replica, node in nodes.items() if replica.startswith("documents-")} == {"worker-2"}
+
+
+def test_the_swap_that_is_left_to_a_replica_is_none(orchestrator: Orchestrator, name: str) -> None:
+    api, container = container_of(orchestrator, "geo-1")
+    limits = api.inspect_container(container)["HostConfig"]
+    if name == "compose":  # a swarm's services cannot say it
+        assert limits["MemorySwap"] in (limits["Memory"], -1)  # -1: this kernel does not count swap
+    assert limits["Memory"] == 128 * 2**20
+
+
+def test_files_usage_and_versions(hotel: Deployed, orchestrator: Orchestrator) -> None:
+    assert [file for file in orchestrator.render() if not (hotel.folder / file).exists()] == []
+    used = orchestrator.usage()
+    assert len(used) == 22 and all(one.cpu_s > 0 and one.memory > 0 for one in used.values())
+    assert orchestrator.events() == []
+    assert orchestrator.versions()["docker"].startswith(("20.", "2"))
+
+
+def test_applying_again_changes_nothing(orchestrator: Orchestrator) -> None:
+    before = {one.name: one.container for one in orchestrator._find()}  # type: ignore[attr-defined]
+    orchestrator.apply()
+    orchestrator.ready()
+    assert {one.name: one.container for one in orchestrator._find()} == before  # type: ignore[attr-defined]
+
+
+def test_scaling_adds_replicas_that_get_calls(hotel: Deployed, orchestrator: Orchestrator) -> None:
+    orchestrator.scale("geo", 2)
+    wait(lambda: healthy(orchestrator, "geo-2"))
+    assert sorted(replica for replica in orchestrator.nodes() if replica.startswith("geo-")) == ["geo-1", "geo-2"]
+    idle = {replica: received(orchestrator, replica) for replica in ("geo-1", "geo-2")}
+
+    def both_work() -> bool:
+        for _ in range(20):
+            get(hotel, HOTELS)
+        return all(received(orchestrator, replica) > bytes_before + 5_000 for replica, bytes_before in idle.items())
+
+    wait(both_work)
+    orchestrator.scale("geo", 1)
+    wait(lambda: len([replica for replica in orchestrator.nodes() if replica.startswith("geo-")]) == 1)
+
+
+def healthy(orchestrator: Orchestrator, replica: str) -> bool:
+    return any(one.name == replica and one.healthy for one in orchestrator._find())  # type: ignore[attr-defined]
+
+
+def received(orchestrator: Orchestrator, replica: str) -> int:
+    """Bytes that a replica has received from others; its health checks stay inside."""
+    api, container = container_of(orchestrator, replica)
+    return sum(one["rx_bytes"] for one in api.stats(container, stream=False, one_shot=True)["networks"].values())
+
+
+def test_a_taken_port_is_told_with_the_remedy_and_nothing_is_left(
+    provision: Provision, hotel: Deployed, name: str
+) -> None:
+    before = len(left_in(provision))
+    deployment = resolved(parse(TAKEN), list(provision.nodes), "taken")
+    if name == "swarm":
+        deployment = deployment.model_copy(update={"allowed": {"web": ("worker-1",)}})
+    second = type(hotel.orchestrator)(deployment, hotel.folder / "taken", provision.access)
+    words = (
+        "port that it publishes is taken by another service"
+        if name == "swarm"
+        else "web: port 5000 of the node is taken"
+    )
+    with pytest.raises(DeploymentError, match=words):
+        try:
+            second.apply()
+            second.ready()
+        finally:
+            second.remove()
+    assert len(left_in(provision)) == before
+
+
+def test_an_image_that_is_nowhere_is_told_before_anything_starts(provision: Provision, hotel: Deployed) -> None:
+    text = TAKEN.replace("stone: hotel/frontend", 'image: "registry.invalid/shop/cart:1"')
+    second = type(hotel.orchestrator)(
+        resolved(parse(text), list(provision.nodes), "nowhere"), hotel.folder / "nowhere", provision.access
+    )
+    with pytest.raises(PreflightError, match=r"registry\.invalid/shop/cart:1 cannot be pulled on worker-1"):
+        try:
+            second.apply()
+        finally:
+            second.remove()
+
+
+def test_a_limit_that_is_taken_away_is_caught(orchestrator: Orchestrator) -> None:
+    groups = cgroup.find()
+    group = groups.container(container_of(orchestrator, "rate-1")[1])
+    assert group is not None
+    groups.make(group, cgroup.Limits())
+    groups.make(group, cgroup.Limits(memory=128 * 2**20))
+    assert wrong(orchestrator.audit()) == [("rate-1", "cpu", "0.2", "unlimited")]
+    groups.make(group, cgroup.Limits(cpu=0.2, memory=128 * 2**20))
+    assert wrong(orchestrator.audit()) == []
+
+
+def test_a_killed_container_is_an_event_with_the_reason(orchestrator: Orchestrator, name: str) -> None:
+    _, container = container_of(orchestrator, "profile-1")
+    kill(container)
+    wait(lambda: any(event.startswith("profile-1 ") for event in orchestrator.events()))
+    wait(lambda: healthy(orchestrator, "profile-1"))
+    (event,) = [event for event in orchestrator.events() if "profile-1" in event]
+    if name == "swarm":
+        assert event == "profile-1 was replaced: task: non-zero exit (137)"
+    else:
+        assert event == "profile-1 ended and was started again (exit code 137)"
+
+
+def kill(container: str) -> None:
+    """End the processes of a container as the kernel would."""
+    groups = cgroup.find()
+    group = groups.container(container)
+    assert group is not None
+    for pid in groups.processes(group):
+        os.kill(pid, signal.SIGKILL)
+
+
+def test_nothing_is_left_of_it(hotel: Deployed, provision: Provision) -> None:
+    assert left_in(provision) != []
+    hotel.remove()
+    assert left_in(provision) == []
+    hotel.remove()
