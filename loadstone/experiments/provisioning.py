@@ -78,9 +78,9 @@ class Provider:
 
     @property
     def takes_along(self) -> bool:
-        """Whether the cluster is one of ours, with which everything on it vanishes."""
+        """Whether releasing the cluster removes it, with everything on it. One that was there before us stays."""
         access = self._provision.access
-        return self._demand is not None and access is not None and bool(access.cluster)
+        return self._demand is not None and access is not None and access.cluster == self._infrastructure.entry_name
 
     def problems(self) -> list[str]:
         """Nodes that stopped working, as sentences."""
