@@ -129,9 +129,8 @@ class Api:
         return response.data or b""
 
     def _unreachable(self, error: Exception) -> Unreachable:
-        reason = str(error.__cause__ or error).rpartition(": ")[2] or type(error).__name__
         return Unreachable(
-            f"the Kubernetes API at {self.host} cannot be reached: {reason}",
+            f"the Kubernetes API at {self.host} cannot be reached: {_reason(error)}",
             "is the cluster running, and is this its kubeconfig? `kubectl cluster-info` asks the same",
         )
 
@@ -164,6 +163,16 @@ def not_ready(node: dict[str, Any] | None) -> str:
     if ready is None or ready["status"] == "True":
         return "" if ready else "its kubelet has not said how it is"
     return str(ready["message"])
+
+
+def _reason(error: BaseException | None) -> str:
+    """The operating system's own word, which lies below several layers of exceptions."""
+    said = str(error).rpartition(": ")[2] or type(error).__name__
+    while error is not None:
+        if isinstance(error, OSError) and error.strerror:
+            return str(error.strerror)
+        error = error.__cause__ or error.__context__
+    return said
 
 
 def _said(error: ApiException) -> str:

@@ -1,0 +1,191 @@
+"""The Kubernetes cluster that a user has: which nodes it offers, and what is said when it cannot be used."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loadstone.infrastructure.existing import Existing
+from loadstone.infrastructure.existing import kubernetes as existing
+from loadstone.infrastructure.kubernetes_api import Api, Refused, Unreachable, path_of
+from loadstone.model.cluster import Cluster
+from loadstone.model.errors import PreflightError
+from tests.infrastructure.answering import Answering, answering
+
+REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+NODES = "/api/v1/nodes"
+CONTROL_PLANE = "node-role.kubernetes.io/control-plane"
+
+
+def node(name: str, address: str, ready: str = "True", **spec: Any) -> dict[str, Any]:
+    """A node as the API lists it."""
+    return {
+        "metadata": {"name": name, "labels": {CONTROL_PLANE: ""} if name.startswith("plane") else {}},
+        "spec": spec,
+        "status": {
+            "addresses": [{"type": "Hostname", "address": name}, {"type": "InternalIP", "address": address}],
+            "capacity": {"cpu": "4", "memory": "16384Ki"},
+            "allocatable": {"cpu": "4", "memory": "8192Ki"},
+            "conditions": [{"type": "Ready", "status": ready, "message": "Kubelet stopped posting node status."}],
+        },
+    }
+
+
+@pytest.fixture
+def server() -> Iterator[Answering]:
+    """A cluster with a control plane, two workers, and nodes that take no pods of ours."""
+    only = [{"key": "gpu", "effect": "NoSchedule"}]
+    nodes = [
+        node("worker-b", "10.0.0.3"),
+        node("plane", "10.0.0.1", taints=[{"key": CONTROL_PLANE, "effect": "NoSchedule"}]),
+        node("worker-a", "10.0.0.2", taints=[{"key": "slow", "effect": "PreferNoSchedule"}]),
+        node("special", "10.0.0.4", taints=only),
+        node("cordoned", "10.0.0.5", unschedulable=True),
+        node("dead", "10.0.0.6", ready="Unknown"),
+    ]
+    answers = {
+        "/version": (200, {"gitVersion": "v1.31.0"}),
+        NODES: (200, {"items": nodes}),
+        REVIEWS: (201, {"status": {"allowed": True}}),
+    }
+    with answering(answers) as state:
+        yield state
+
+
+@pytest.fixture
+def kubeconfig(server: Answering, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("LOADSTONE_STATE", str(tmp_path / "state"))
+    return written(tmp_path / "config", server.address, monkeypatch)
+
+
+def written(file: Path, address: str, monkeypatch: pytest.MonkeyPatch) -> Path:
+    data = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "mine",
+        "contexts": [{"name": "mine", "context": {"cluster": "there", "user": "me"}}],
+        "clusters": [{"name": "there", "cluster": {"server": address}}],
+        "users": [{"name": "me", "user": {"token": "secret"}}],
+    }
+    file.write_text(json.dumps(data))
+    monkeypatch.setenv("KUBECONFIG", str(file))
+    return file
+
+
+def messages(**cluster: Any) -> list[str]:
+    findings = Existing(Cluster(infrastructure="existing", **cluster), "unused").preflight("kubernetes", 1)
+    return [one.message for one in findings if one.level == "error"]
+
+
+def test_nodes_that_take_pods_are_workers(kubeconfig: Path) -> None:
+    provision = existing.provide(Cluster())
+    nodes = [(one.name, one.role, one.address, len(one.cpus), one.memory, one.here) for one in provision.nodes[1:]]
+    assert nodes == [
+        ("plane", "manager", "10.0.0.1", 4, 8 * 2**20, False),
+        ("worker-a", "worker", "10.0.0.2", 4, 8 * 2**20, False),
+        ("worker-b", "worker", "10.0.0.3", 4, 8 * 2**20, False),
+    ]
+    assert provision.access is not None
+    assert provision.access.addresses == (str(kubeconfig),) and provision.access.engines == {}
+    assert provision.access.extra == {"context": "mine", "managers": "1"}
+
+
+def test_the_user_s_token_is_sent(kubeconfig: Path, server: Answering) -> None:
+    existing.provide(Cluster())
+    assert {headers["authorization"] for _, headers in server.asked} == {"Bearer secret"}
+
+
+def test_nodes_elsewhere_need_a_registry(kubeconfig: Path) -> None:
+    assert messages() == ["images cannot be loaded into worker-a, worker-b from here"]
+    assert messages(registry="registry.example.org/loadstone") == []
+
+
+def test_managers_that_are_not_there_are_missed(kubeconfig: Path) -> None:
+    findings = Existing(Cluster(infrastructure="existing", registry="r.example.org"), "unused").preflight(
+        "kubernetes", 3
+    )
+    assert "managers: your cluster has 1, 3 were asked for" in [one.message for one in findings]
+
+
+def test_without_a_kubeconfig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("KUBECONFIG", raising=False)
+    assert messages() == [f"there is no kubeconfig: {tmp_path}/.kube/config (KUBECONFIG is not set)"]
+    monkeypatch.setenv("KUBECONFIG", "/no/such/file")
+    assert messages() == ["there is no kubeconfig: KUBECONFIG=/no/such/file"]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", "just words", "a: b", "contexts: 7", "current-context: gone\ncontexts: []"]
+)
+def test_a_file_that_is_no_kubeconfig(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOADSTONE_STATE", str(tmp_path / "state"))
+    file = tmp_path / "config"
+    file.write_text(text)
+    monkeypatch.setenv("KUBECONFIG", str(file))
+    (message,) = messages()
+    assert message.startswith(f"{file} is no usable kubeconfig: ")
+
+
+def test_a_cluster_that_does_not_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOADSTONE_STATE", str(tmp_path / "state"))
+    with answering({}) as gone:
+        address = gone.address
+    written(tmp_path / "config", address, monkeypatch)
+    assert messages() == [f"the Kubernetes API at {address} cannot be reached: Connection refused"]
+
+
+def test_a_user_without_rights(kubeconfig: Path, server: Answering) -> None:
+    server.answers[REVIEWS] = (201, {"status": {"allowed": False}})
+    assert messages() == [f"you may not create namespaces and list nodes in the cluster at {server.address}"]
+
+
+def test_a_user_who_is_not_known(kubeconfig: Path, server: Answering) -> None:
+    server.answers["/version"] = (401, {"message": "Unauthorized"})
+    assert messages() == [f"the Kubernetes API at {server.address} does not accept your credentials"]
+
+
+def test_another_server_takes_over(kubeconfig: Path, server: Answering, tmp_path: Path, monkeypatch: Any) -> None:
+    with answering({"/version": (503, {"message": "etcdserver: no leader"})}) as broken:
+        other = written(tmp_path / "other", broken.address, monkeypatch)
+        api = Api([str(other), str(kubeconfig)])
+        assert api.get("/version") == {"gitVersion": "v1.31.0"}
+        assert api.host == server.address
+        assert len(broken.asked) == 1
+        with pytest.raises(Unreachable, match="does not work: etcdserver: no leader"):
+            Api([str(other)]).get("/version")
+
+
+def test_a_refusal_is_final(kubeconfig: Path, server: Answering) -> None:
+    server.answers["/secret"] = (403, {"message": 'secrets is forbidden: User "me" cannot list'})
+    with pytest.raises(Refused, match='secrets is forbidden: User "me" cannot list') as caught:
+        Api([str(kubeconfig)] * 2, patience_s=3600).get("/secret")
+    assert caught.value.status == 403
+    assert [asked for asked, _ in server.asked] == ["GET /secret"]
+
+
+def test_deleting_what_is_not_there_is_no_error(kubeconfig: Path, server: Answering) -> None:
+    Api([str(kubeconfig)]).delete("/api/v1/namespaces/gone")
+    assert [asked for asked, _ in server.asked] == ["DELETE /api/v1/namespaces/gone"]
+
+
+@pytest.mark.parametrize(
+    ("version", "kind", "namespace", "path"),
+    [
+        ("v1", "Namespace", None, "/api/v1/namespaces/x"),
+        ("v1", "Service", "n", "/api/v1/namespaces/n/services/x"),
+        ("apps/v1", "StatefulSet", "n", "/apis/apps/v1/namespaces/n/statefulsets/x"),
+    ],
+)
+def test_where_objects_lie(version: str, kind: str, namespace: str | None, path: str) -> None:
+    meta = {"name": "x", **({"namespace": namespace} if namespace else {})}
+    assert path_of({"apiVersion": version, "kind": kind, "metadata": meta}) == path
+
+
+def test_a_context_that_is_gone(kubeconfig: Path) -> None:
+    with pytest.raises(PreflightError, match=r"is no usable kubeconfig: .*yours"):
+        Api([str(kubeconfig)], context="yours")
