@@ -86,17 +86,15 @@ class Nomad(Containers):
             if one["DesiredStatus"] == "run" and one["TaskGroup"] != agent.NAME
         }
         self._allocated |= {name: one["ID"] for name, one in allocations.items()}
-        containers, checks = self._cluster.containers(), self._cluster.checks()
+        (containers, asked), checks = self._cluster.containers(), self._cluster.checks()
         return [
-            self._found(name, one, containers.get(one["ID"]), checks.get(one["ID"], []))
+            self._found(name, one, containers.get(one["ID"]), list(_complaints(one, containers, asked, checks)))
             for name, one in sorted(allocations.items())
         ]
 
-    def _found(self, name: str, one: dict[str, Any], container: Container | None, checks: list[Check]) -> Found:
+    def _found(self, name: str, one: dict[str, Any], container: Container | None, complaints: list[str]) -> Found:
         service, state = one["TaskGroup"], one["ClientStatus"]
         names = {nomad_jobs.label(port): port for port in self.deployment.of(service)[0].ports}
-        unknown = ["Consul does not know it yet"] if state == "running" and names and not checks else []
-        complaints = [check.said for check in checks if not check.passing] + unknown
         troubles = _troubles(one)
         elsewhere = {node.name for node in self.deployment.elsewhere()}
         return Found(
@@ -149,6 +147,20 @@ def _replica(allocation: dict[str, Any]) -> str:
     return f"{allocation['TaskGroup']}-{index + 1}"
 
 
+def _complaints(
+    allocation: dict[str, Any], containers: dict[str, Container], asked: set[str], checks: dict[str, list[Check]]
+) -> Iterator[str]:
+    """Why an allocation that Nomad takes for running is not healthy."""
+    if allocation["ClientStatus"] != "running":
+        return
+    if allocation["NodeName"] in asked and allocation["ID"] not in containers:
+        yield "its container has ended"
+    mine = checks.get(allocation["ID"], [])
+    if _ports(allocation) and not mine:
+        yield "Consul does not know it yet"
+    yield from (check.said for check in mine if not check.passing)
+
+
 def _troubles(allocation: dict[str, Any]) -> list[str]:
     """What went wrong with an allocation's task in Nomad's words, the newest first; it repeats itself."""
     task = (allocation["TaskStates"] or {}).get(allocation["TaskGroup"]) or {}
@@ -176,5 +188,5 @@ def _left(cluster: Cluster) -> Iterator[str]:
     for one in cluster.allocations():
         if one["ClientStatus"] not in ("complete", "failed", "lost"):
             yield f"{one['Name']} is {one['ClientStatus']}"
-    yield from (f"container {one.id[:12]}" for one in cluster.containers().values())
+    yield from (f"container {one.id[:12]}" for one in cluster.containers()[0].values())
     yield from (f"allocation {one[:8]} in Consul" for one in cluster.checks())

@@ -43,7 +43,7 @@ class Cluster:
         self._nomad = hashicorp.nomad(access.addresses)
         self._consul = hashicorp.consul_of(access)
         self._namespace = access.extra["namespace"] or "default"
-        self._engines = [Engine(url) for url in access.engines.values()]
+        self._engines = {node: Engine(url) for node, url in access.engines.items()}
         self._deployment = deployment
 
     def register(self, hcl: str) -> str:
@@ -87,14 +87,15 @@ class Cluster:
                 found[match[1]].append(Check(one["Status"] == "passing", said))
         return found
 
-    def containers(self) -> dict[str, Container]:
-        """The deployment's containers by allocation, of all engines that can be asked."""
-        found = {}
-        for engine in self._engines:
-            with contextlib.suppress(DeploymentError), told(engine.url):  # its node may be down
+    def containers(self) -> tuple[dict[str, Container], set[str]]:
+        """The deployment's containers that run, by allocation, and the nodes whose engines could be asked."""
+        found, asked = {}, set()
+        for node, engine in self._engines.items():
+            with contextlib.suppress(DeploymentError), told(engine.url):  # it may be down
                 for one in engine.api.containers(filters={"label": f"{LABEL}={self._deployment}"}):
                     found[one["Labels"][_OF_ALLOCATION]] = Container(one["Id"], one["ImageID"])
-        return found
+                asked.add(node)
+        return found, asked
 
     def log(self, allocation: str, task: str, stream: str, lines: int) -> str:
         """The end of a task's output; empty if its node cannot be asked."""

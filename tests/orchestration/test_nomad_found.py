@@ -50,7 +50,7 @@ def nomad(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Make:
         where: list[Node] | None = None,
         **answers: Any,
     ) -> Nomad:
-        said = {"allocations": allocations, "checks": checks or {}, "containers": {}, **answers}
+        said = {"allocations": allocations, "checks": checks or {}, "containers": ({}, set()), **answers}
         for name, answer in said.items():
             monkeypatch.setattr(Cluster, name, lambda self, *_, answer=answer: answer)
         return Nomad(deployed(parse(SERVICES), where or two_nodes(), scaling="horizontal"), tmp_path, ACCESS)
@@ -67,7 +67,7 @@ def test_a_replica_that_runs_and_passes_its_check(nomad: Make) -> None:
         {"Label": "admin", "HostIP": "198.18.0.3", "Value": 23457, "To": 9083},
     ]
     one = allocation(1, "test-geo.geo[1]", AllocatedResources={"Shared": {"Ports": ports}})
-    containers = {"allocation-1": Container("c" * 64, "sha256:" + "1" * 64)}
+    containers = {"allocation-1": Container("c" * 64, "sha256:" + "1" * 64)}, {"worker-1"}
     (found,) = nomad([one], {"allocation-1": PASSING}, containers=containers)._find()
     assert (found.name, found.service, found.node, found.healthy) == ("geo-2", "geo", "worker-1", True)
     assert (found.container, found.image, found.why) == ("c" * 64, "sha256:" + "1" * 64, "")
@@ -84,16 +84,21 @@ def test_a_replica_is_its_newest_allocation_that_is_wanted(nomad: Make) -> None:
 
 
 @pytest.mark.parametrize(
-    ("checks", "healthy", "why"),
+    ("checks", "asked", "why"),
     [
-        ({}, False, "Consul does not know it yet"),
-        ({"allocation-1": PASSING}, True, ""),
-        ({"allocation-1": [Check(False, "503: not ready"), Check(True, "")]}, False, "503: not ready"),
+        ({}, set(), "Consul does not know it yet"),
+        ({"allocation-1": PASSING}, set(), ""),
+        ({"allocation-1": PASSING}, {"worker-2"}, ""),
+        ({"allocation-1": PASSING}, {"worker-1"}, "its container has ended"),
+        ({"allocation-1": [Check(False, "503: not ready"), Check(True, "")]}, set(), "503: not ready"),
     ],
 )
-def test_health_is_what_consul_says(nomad: Make, checks: dict[str, list[Check]], healthy: bool, why: str) -> None:
-    (found,) = nomad([allocation(1)], checks)._find()
-    assert (found.healthy, found.why) == (healthy, why)
+def test_health_is_what_consul_and_the_engine_say(
+    nomad: Make, checks: dict[str, list[Check]], asked: set[str], why: str
+) -> None:
+    one = allocation(1, AllocatedResources={"Shared": {"Ports": [{"Label": "grpc", "HostIP": "h", "Value": 1}]}})
+    (found,) = nomad([one], checks, containers=({}, asked))._find()
+    assert (found.healthy, found.why) == (not why, why)
 
 
 def test_what_went_wrong_is_told_in_nomad_s_words(nomad: Make) -> None:
@@ -150,7 +155,11 @@ def test_no_room_is_told_at_once_with_what_is_wanted_and_there(nomad: Make) -> N
 
 def test_removing_waits_for_allocations_containers_and_consul(nomad: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     left = [
-        {"allocations": [allocation(1)], "containers": {"a": Container("c" * 64, "")}, "checks": {"a": PASSING}},
+        {
+            "allocations": [allocation(1)],
+            "containers": ({"a": Container("c" * 64, "")}, set()),
+            "checks": {"a": PASSING},
+        },
         {"allocations": [allocation(1, ClientStatus="complete")], "checks": {"a": PASSING}},
         {"allocations": [allocation(1, ClientStatus="lost")]},
     ]
@@ -161,7 +170,7 @@ def test_removing_waits_for_allocations_containers_and_consul(nomad: Make, monke
     def step(seconds: float) -> None:
         state = left.pop(0)
         for name in ("allocations", "containers", "checks"):
-            answer = state.get(name, {})
+            answer = state.get(name, ({}, set()) if name == "containers" else {})
             monkeypatch.setattr(Cluster, name, lambda self, answer=answer: answer)
 
     step(0)

@@ -17,6 +17,11 @@ job "test-frontend" {
     attribute = "${node.unique.name}"
   }
 
+  # All at once: a job that is still being rolled out could not be scaled.
+  update {
+    max_parallel = 0
+  }
+
   group "frontend" {
     count = 1
 

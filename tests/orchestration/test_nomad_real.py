@@ -1,0 +1,247 @@
+"""Nomad for real, on emulated hosts: one manager and two workers that most tests here share."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loadstone.infrastructure import cgroup, hashicorp, images, journal
+from loadstone.infrastructure.base import Access, Provision
+from loadstone.infrastructure.existing import Existing
+from loadstone.infrastructure.namespaces import Namespaces
+from loadstone.model.cluster import Cluster
+from loadstone.model.deployment import Deployment, Found
+from loadstone.model.errors import DeploymentError
+from loadstone.orchestration.nomad import Nomad
+from tests.orchestration.conftest import deployed, parse
+from tests.orchestration.pinned import GOLDEN
+from tests.traces import snapshot
+
+pytestmark = [pytest.mark.root, pytest.mark.clusters, pytest.mark.timeout(1800)]
+
+ENTRY = "nomad-test-cluster"
+MACHINE = ("system", "knobs")
+APPLICATION = """\
+name: small
+entry: {service: web, port: main}
+default_workload: get
+services:
+  web:
+    tier: frontend
+    runs: {image: "STONE"}
+    command: [echo, --listen, "0.0.0.0:8080"]
+    ports: {main: 8080}
+    configs: {/etc/web/main.conf: "one {{ two }}\\nthree\\n"}
+    volumes: [/data]
+    needs: [cache]
+    resources: {cpu: 0.2, memory: 64MiB}
+  cache: {tier: caching, runs: {software: memcached}, resources: {cpu: 0.15, memory: 48MiB}}
+workloads:
+  get: {operations: {get: {path: /}}}
+"""
+
+
+@pytest.fixture(scope="module")
+def place() -> Iterator[Path]:
+    """Where everything is kept; pytest's own folders are too long for a socket."""
+    with tempfile.TemporaryDirectory(prefix="loadstone-") as name, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LOADSTONE_STATE", f"{name}/state")
+        patch.setenv("LOADSTONE_DATA", f"{name}/data")
+        yield Path(name)
+
+
+@pytest.fixture(scope="module")
+def cluster(place: Path) -> Iterator[Provision]:
+    """The cluster; afterwards nothing of it may be left anywhere."""
+    infrastructure = Namespaces(Cluster(infrastructure="namespaces", workers=2), ENTRY)
+    if wrong := [one.message for one in infrastructure.preflight("nomad", 1) if one.level == "error"]:
+        pytest.skip("; ".join(wrong))
+    before = snapshot()
+    try:
+        provision = infrastructure.provide("nomad", 1, print)
+        entry = journal.load(ENTRY)
+        assert entry is not None
+        yield provision
+    finally:
+        journal.remove_all()
+    nothing_left(entry.facts["id"], place / "data")
+    after = snapshot()
+    assert {kind: after[kind] for kind in MACHINE} == {kind: before[kind] for kind in MACHINE}
+
+
+def nothing_left(mark: str, folder: Path) -> None:
+    left = snapshot(mark, (folder,))
+    assert {kind: lines for kind, lines in left.items() if lines and kind not in MACHINE} == {}
+
+
+@pytest.fixture
+def access(cluster: Provision) -> Access:
+    assert cluster.access is not None
+    return cluster.access
+
+
+@pytest.fixture
+def small(cluster: Provision, access: Access, tmp_path: Path) -> Iterator[Nomad]:
+    """Two services, not started yet; removed when the test ends."""
+    made = Nomad(deployment(cluster, access), tmp_path / "run", access)
+    yield made
+    made.remove()
+    assert made._find() == [] and containers(access) == []
+
+
+def deployment(
+    cluster: Provision, access: Access, text: str = APPLICATION, name: str = "small", **more: Any
+) -> Deployment:
+    images.deliver(access, ["stone"])
+    application = parse(text.replace("STONE", images.reference("stone", access)))
+    return deployed(application, list(cluster.nodes), f"{name}-{os.getpid()}", **more)
+
+
+def containers(access: Access) -> list[str]:
+    return [line for url in access.engines.values() for line in on(url, "ps", "--all", "--quiet").split()]
+
+
+def on(url: str, *arguments: str) -> str:
+    return subprocess.run(["docker", "--host", url, *arguments], capture_output=True, text=True, check=True).stdout
+
+
+def found(orchestrator: Nomad) -> dict[str, Found]:
+    return {one.name: one for one in orchestrator._find()}
+
+
+def until(condition: Callable[[], Any]) -> None:
+    """Until it holds; the test's own time limit is the only one."""
+    while not condition():
+        time.sleep(0.1)
+
+
+def test_every_pinned_file_is_accepted(access: Access) -> None:
+    nomad = hashicorp.nomad(access.addresses)
+    files = sorted(GOLDEN.glob("nomad/hotel-reservation-*/*.hcl"))
+    for file in files:
+        job = nomad.post("/v1/jobs/parse", {"JobHCL": file.read_text(), "Canonicalize": True})
+        said = nomad.post("/v1/validate/job", {"Job": job})
+        assert said["DriverConfigValidated"] and not said["ValidationErrors"], (file, said)
+    assert len(files) == 4 * 22
+
+
+def test_a_deployment_s_life(small: Nomad, access: Access) -> None:
+    small.apply(stores_only=True)
+    small.ready(stores_only=True)
+    assert list(found(small)) == ["cache-1"]
+    small.apply()
+    small.ready()
+    born = {name: one.container for name, one in found(small).items()}
+    small.apply()  # changes nothing
+    assert {name: one.container for name, one in found(small).items()} == born
+    assert small.events() == []
+    assert small.audit() and [row for row in small.audit() if not row.ok] == []
+    assert {row.what for row in small.audit()} == {"cpu", "memory", "cores", "node", "image"}
+    assert set(small.usage()) == {"web-1", "cache-1"}
+    assert "listening" in small.logs()["web-1"]
+    assert small.versions()["nomad"] == "1.6.3" and small.versions()["consul"] == "1.14.8"
+
+    web = found(small)["web-1"]
+    assert web.addresses["main"].endswith(":8080")  # the entry keeps its port
+    url = access.engines[web.node]
+    host, _, number = found(small)["cache-1"].addresses["memcached"].partition(":")
+    assert number == "11211"  # an image asks a name for it, which says no number
+    assert f"{host} cache\n" in inside(url, web, "/etc/hosts")
+    assert inside(url, web, "/etc/web/main.conf") == "one {{ two }}\nthree\n"
+
+    on(url, "update", "--cpu-quota", "-1", web.container)
+    (wrong,) = [row for row in small.audit() if not row.ok]
+    assert (wrong.replica, wrong.what, wrong.wanted, wrong.effective) == ("web-1", "cpu", "0.2", "unlimited")
+
+    small.scale("cache", 2)
+    until(lambda: [one.healthy for one in small._find()] == [True] * 3)
+    assert len(small.addresses("cache", "memcached")) == 2
+    assert {one.node for one in small._find() if one.service == "cache"} == {"worker-1", "worker-2"}
+    small.scale("cache", 1)
+    until(lambda: len(small._find()) == 2 and len(containers(access)) == 2)
+
+
+def inside(url: str, one: Found, path: str) -> str:
+    """A file of a container that has no shell."""
+    copied = subprocess.run(
+        ["docker", "--host", url, "cp", "--follow-link", f"{one.container}:{path}", "-"],
+        capture_output=True,
+        check=True,
+    )
+    return subprocess.run(["tar", "-xO"], input=copied.stdout, capture_output=True, check=True).stdout.decode()
+
+
+def test_a_replica_that_ends_is_an_event(small: Nomad) -> None:
+    small.apply()
+    small.ready()
+    groups = cgroup.find()
+    group = groups.container(found(small)["web-1"].container)
+    assert group is not None
+    groups.kill(group)
+    until(lambda: "web-1 was replaced: Exit Code: 137" in str(small.events()))
+    until(lambda: found(small)["web-1"].healthy)  # Nomad started it again
+
+
+def test_an_image_that_is_missing(
+    cluster: Provision, access: Access, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = deployment(cluster, access, APPLICATION.replace("STONE", "loadstone/none:1"), "none")
+    broken = Nomad(wanted, tmp_path / "run", access)
+    monkeypatch.setattr(images, "deliver", lambda *_: {})
+    try:
+        broken.apply()
+        with pytest.raises(DeploymentError, match=r"web-1 cannot be started: Failed to pull `loadstone/none:1`"):
+            broken.ready()
+    finally:
+        broken.remove()
+
+
+def refused(wanted: Deployment, folder: Path, access: Access) -> str:
+    """What is said of a deployment that cannot be placed; nothing of it stays."""
+    orchestrator = Nomad(wanted, folder, access)
+    try:
+        with pytest.raises(DeploymentError) as raised:
+            orchestrator.apply()
+        return str(raised.value)
+    finally:
+        orchestrator.remove()
+
+
+def test_a_port_that_is_taken(small: Nomad, cluster: Provision, access: Access, tmp_path: Path) -> None:
+    small.apply()
+    until(lambda: "web-1" in found(small))
+    where = [found(small)["web-1"].node]
+    said = refused(deployment(cluster, access, name="late", placement={"services": {"web": where}}), tmp_path, access)
+    assert "web: Nomad finds no node for it: " in said and "port collision main=8080 on 1 of" in said
+    assert said.endswith("\n  stop the job that has the port, or use another node")
+
+
+def test_no_node_has_room(cluster: Provision, access: Access, tmp_path: Path) -> None:
+    cores = len(cluster.nodes[-1].cpus)
+    large = APPLICATION.replace("cpu: 0.2", f"cpu: {cores - 0.1}")
+    wanted = deployment(cluster, access, large, "large", scaling="horizontal")
+    assert [one.message for one in Nomad(wanted, tmp_path, access).preflight() if one.level == "error"] == []
+    said = refused(wanted, tmp_path, access).splitlines()
+    assert said[0].startswith("web: Nomad finds no node for it: cpu on ")
+    assert said[1] == f"  the deployment reserves {2 * cores - 0.05:g} CPUs in all; worker-1, worker-2 have {2 * cores}"
+    assert said[2].startswith("  set smaller limits")
+
+
+def test_the_cluster_as_one_that_a_user_has(
+    cluster: Provision, access: Access, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NOMAD_ADDR", access.addresses[0])
+    monkeypatch.setenv("CONSUL_HTTP_ADDR", access.extra["consul"])
+    existing = Existing(Cluster(infrastructure="existing", registry="registry.example.org/loadstone"), "unused")
+    mine = existing.provide("nomad", 1, print)
+    assert [(one.name, one.address) for one in mine.nodes[1:]] == [
+        (one.name, one.address) for one in cluster.nodes if one.role == "worker"
+    ]
+    assert mine.access is not None and mine.access.extra["managers"] == "1"
