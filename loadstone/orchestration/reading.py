@@ -64,13 +64,17 @@ class Here(Reader):
             if group is None:
                 return _nowhere(container, "this machine")
             usage = self._groups.usage(group)
-            processes = self._groups.processes(group)
-            if not processes:
-                return _ended(usage)
-            limits = replace(self._groups.effective(min(processes)), cores=allowed_cores(min(processes)))
+            processes = sorted(self._groups.processes(group))
         except (CgroupError, OSError) as error:  # it ended while we looked
-            return Reading(why=f"its control group cannot be read: {error}")
-        return Reading(limits, usage)
+            return _unreadable(error)
+        said = _ended(usage)
+        for process in processes:
+            try:
+                limits = replace(self._groups.effective(process), cores=allowed_cores(process))
+                return Reading(limits, usage)
+            except (CgroupError, OSError) as error:  # databases have children that live for a moment
+                said = _unreadable(error)
+        return said
 
     def new_peaks(self, found: Sequence[Found]) -> bool:
         groups = [self._group(one.container) for one in found if one.container]
@@ -213,6 +217,10 @@ def _of(said: Any, one: Found) -> Reading:
 
 def _nowhere(container: str, where: str) -> Reading:
     return Reading(why=f"no control group of its container is on {where}" if container else "it has no container")
+
+
+def _unreadable(error: Exception) -> Reading:
+    return Reading(why=f"its control group cannot be read: {error}")
 
 
 def _ended(usage: Usage) -> Reading:

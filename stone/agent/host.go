@@ -133,12 +133,12 @@ func (h *Host) read(place place, processes []procfs.Proc) Container {
 		return Container{Found: true, Problem: err.Error()}
 	}
 	usage.Processes = len(processes)
-	if len(processes) > 0 {
-		status, err := processes[0].NewStatus()
-		if err != nil {
-			return Container{Found: true, Problem: err.Error()}
+	for _, process := range processes {
+		if status, err := process.NewStatus(); err == nil {
+			limits.Cores = status.CpusAllowedList
+			break
 		}
-		limits.Cores = status.CpusAllowedList
+		usage.Processes-- // a child that lived for a moment; databases have some
 	}
 	return Container{Found: true, Limits: &limits, Usage: &usage}
 }

@@ -15,7 +15,7 @@ import pytest
 
 from loadstone.infrastructure import cgroup
 from loadstone.infrastructure.binary import stone_binary
-from loadstone.infrastructure.cgroup import Cgroups, Limits, Usage
+from loadstone.infrastructure.cgroup import CgroupError, Cgroups, Limits, Usage
 from loadstone.model.cluster import Node
 from loadstone.model.deployment import AuditRow, Found
 from loadstone.model.errors import PreflightError
@@ -201,6 +201,30 @@ def container() -> Iterator[tuple[Cgroups, str, str]]:
         yield groups, identity, group
         groups.kill(top)
     groups.remove(top)
+
+
+def test_a_child_that_ended_meanwhile_is_not_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended, usage = 1, Usage(**COUNTERS)
+    here = Here()
+
+    def effective(pid: int) -> Limits:
+        if pid == ended:
+            raise CgroupError("no such process")
+        return Limits(cpu=0.5)
+
+    for name, method in {
+        "container": lambda identity: "group",
+        "usage": lambda group: usage,
+        "processes": lambda group: {ended, os.getpid()},
+        "effective": effective,
+    }.items():
+        monkeypatch.setattr(here._groups, name, method)
+    (reading,) = here.read([replica()]).values()
+    cores = tuple(sorted(os.sched_getaffinity(0)))
+    assert reading == Reading(Limits(cpu=0.5, cores=cores), usage)
+    monkeypatch.setattr(here._groups, "processes", lambda group: {ended})
+    (reading,) = here.read([replica()]).values()
+    assert reading == Reading(why="its control group cannot be read: no such process")
 
 
 @pytest.mark.root
