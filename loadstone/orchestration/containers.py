@@ -107,7 +107,8 @@ class Containers(Orchestrator):
             (self.folder / "images.json").write_text(json.dumps(told, indent=1), encoding="utf-8")
         services = self.deployment.services()
         stores = [name for name, replicas in services.items() if replicas[0].software is not None]
-        self._create(stores if stores_only else list(services))
+        if chosen := stores if stores_only else list(services):
+            self._create(chosen)
 
     def _begin(self) -> None:
         there = journal.load(self.deployment.name)

@@ -18,7 +18,12 @@ _LONGEST_NAME = 63
 _REPLICAS = '{{ range $i, $one := service "NAME|any" }}{{ if $i }},{{ end }}{{ .Address }}:{{ .Port }}{{ end }}'
 _STORES = '{{ range $i, $one := service "NAME" }}{{ if $i }},{{ end }}{{ .Address }}:{{ .Port }}{{ end }}'
 _ONE_STORE = '{{ with service "NAME" }}{{ with index . WHICH }}URL{{ end }}{{ end }}'
-_HOSTS = '{{ range service "NAME" }}{{ .Address }} HOST\n{{ end }}'
+# A mounted /etc/hosts stays the file that it was when the container started. So that waits for all of them: asking for
+# a key that is not there holds a template back.
+_HOSTS = (
+    '{{ if lt (len (service "NAME|any")) COUNT }}{{ key "loadstone/waits-for/NAME" }}{{ end }}'
+    '{{ range service "NAME|any" }}{{ .Address }} HOST\n{{ end }}'
+)
 
 
 @dataclass(frozen=True)
@@ -77,7 +82,7 @@ def environment(deployment: Deployment, one: Replica) -> dict[str, str]:
 def templates(deployment: Deployment, one: Replica) -> list[Template]:
     """The files of a replica: lists of services, variables of stores; of an image names and configurations."""
     if one.image is not None:
-        hosts = [Template("local/hosts", "noop", _hosts(deployment, one))] if one.needs else []
+        hosts = [Template("local/hosts", "restart", _hosts(deployment, one))] if one.needs else []
         return hosts + [_config(path, text) for path, text in one.configs.items()]
     ours = _ours(deployment, one)
     lists = [Template(_file(need), "noop", _named(deployment, need, _REPLICAS) + "\n") for need in ours]
@@ -118,8 +123,10 @@ def _store(deployment: Deployment, need: str) -> str:
 
 def _hosts(deployment: Deployment, one: Replica) -> str:
     """An /etc/hosts: an image finds those that it needs at the names of their services."""
+    reached = [need for need in one.needs if deployment.of(need)[0].ports]
     return "127.0.0.1 localhost\n" + "".join(
-        _named(deployment, need, _HOSTS).replace("HOST", need) for need in one.needs if deployment.of(need)[0].ports
+        _named(deployment, need, _HOSTS).replace("HOST", need).replace("COUNT", str(len(deployment.of(need))))
+        for need in reached
     )
 
 

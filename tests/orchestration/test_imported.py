@@ -11,14 +11,18 @@ import pytest
 
 from loadstone import plugins
 from loadstone.applications import catalogue
+from loadstone.infrastructure import images
+from loadstone.infrastructure.base import Access
 from loadstone.model.deployment import Deployment
 from loadstone.model.study import Settings
 from loadstone.orchestration.placing import resolve
 from tests.orchestration.docker_deployments import accepted, nodes
 from tests.orchestration.pinned import GOLDEN, compare
+from tests.orchestration.test_agent import Fake
 from tests.orchestration.test_nomad import nomad
 
 HOTEL = Path(__file__).parents[1] / "applications" / "compose_files" / "hotel" / "docker-compose.yml"
+HOTEL_SERVICES = 24
 ORCHESTRATORS = ("compose", "swarm", "nomad", "kubernetes")
 UNSET = ("TLS", "GC", "JAEGER_RATIO", "LOG_LEVEL")
 
@@ -50,7 +54,7 @@ def test_docker_accepts_them(orchestrator: str, file: str) -> None:
 
 def test_nomad_accepts_them() -> None:
     files = sorted((GOLDEN / "nomad" / "imported-hotel").iterdir())
-    assert len(files) == 24
+    assert len(files) == HOTEL_SERVICES
     for file in files:
         assert "Job validation successful" in nomad("job", "validate", file.name, folder=file.parent)
 
@@ -58,7 +62,7 @@ def test_nomad_accepts_them() -> None:
 @pytest.mark.parametrize("orchestrator", ORCHESTRATORS)
 def test_every_service_image_and_text_is_in_the_files(orchestrator: str) -> None:
     wanted = deployment(orchestrator)
-    assert len(wanted.services()) == 24
+    assert len(wanted.services()) == HOTEL_SERVICES
     text = "\n".join(plugins.find("orchestrators", orchestrator)(wanted, Path("/nowhere")).render().values())
     for replica in wanted.replicas:
         assert replica.image is not None
@@ -68,3 +72,16 @@ def test_every_service_image_and_text_is_in_the_files(orchestrator: str) -> None
             assert path in text
             for line in content.splitlines():
                 assert line.strip() in text
+
+
+def test_without_stores_nothing_is_made_before_the_services(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[list[str]] = []
+    monkeypatch.setenv("LOADSTONE_STATE", str(tmp_path / "state"))
+    monkeypatch.setattr(images, "reference", lambda what, access: what)
+    monkeypatch.setattr(images, "deliver", lambda access, whats: {})
+    monkeypatch.setattr(Fake, "_create", lambda self, services: made.append(services))
+    fake = Fake(deployment("swarm"), tmp_path / "run", Access("docker"))
+    fake.apply(stores_only=True)
+    assert made == []
+    fake.apply()
+    assert made == [list(fake.deployment.services())]

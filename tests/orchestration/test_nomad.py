@@ -153,7 +153,9 @@ def test_images_find_each_other_by_name_and_their_files_are_as_they_were(tmp_pat
     assert web["Config"]["entrypoint"] == ["/bin/sh", "-c"]
     assert web["Config"]["args"] == ["nginx -g 'daemon off;' # ${HOME}"]
     hosts, config, other = web["Templates"]
-    assert 'service "test-api"' in hosts["EmbeddedTmpl"] and "}} api\n" in hosts["EmbeddedTmpl"]
+    assert 'service "test-api|any"' in hosts["EmbeddedTmpl"] and "}} api\n" in hosts["EmbeddedTmpl"]
+    assert 'if lt (len (service "test-api|any")) 1' in hosts["EmbeddedTmpl"]  # it starts when they are known
+    assert hosts["ChangeMode"] == "restart"  # it would not see the file's next version
     assert config["EmbeddedTmpl"] == "proxy_pass http://api:8080;  # {{ kept }} <0< ${as} %{it} is\n"
     assert config["LeftDelim"] not in config["EmbeddedTmpl"]
     assert other["EmbeddedTmpl"] == "no newline"
