@@ -1,4 +1,4 @@
-"""Each orchestrator's own commands on files that were rendered before: deploy some services, wait until all is ready."""
+"""The orchestrators' own commands on rendered files: deploy some services, then wait until all of them are ready."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import requests
 import yaml
 
 from loadstone.infrastructure import builds
@@ -52,12 +53,20 @@ def swarm(orchestrator: Orchestrator, folder: Path, services: Services) -> None:
 
 
 def nomad(orchestrator: Orchestrator, folder: Path, services: Services) -> None:
-    """``nomad job run`` of every file at once; each waits until its deployment is healthy."""
+    """``nomad job run`` of every file at once, then as many checks passing in Consul as there are replicas."""
     program = str(builds.binary("nomad", print))
     environment = {**os.environ, "NOMAD_ADDR": _access(orchestrator).addresses[0]}
     with ThreadPoolExecutor(len(services)) as pool:
         commands = ([program, "job", "run", f"{service}.nomad.hcl"] for service in services)
         list(pool.map(lambda command: _run(command, folder, environment), commands))
+    consul = _access(orchestrator).extra["consul"].split(",")[0]
+
+    def passing() -> bool:
+        checks = requests.get(f"{consul}/v1/health/state/passing", timeout=PATIENCE_S).json()
+        of_tasks = [check for check in checks if check["ServiceID"].startswith("_nomad-task-")]
+        return len(of_tasks) == _replicas(orchestrator, services)
+
+    _until(passing)
 
 
 def kubernetes(orchestrator: Orchestrator, folder: Path, services: Services) -> None:

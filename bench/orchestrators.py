@@ -146,6 +146,7 @@ def _theirs(plan: Plan, orchestrator: Orchestrator, deploy: natively.Deploy) -> 
         return time.monotonic() - started
 
     seconds = step(stores)
+    orchestrator.ready(stores_only=True)  # a command may come back before a store accepts connections
     _seed(plan, orchestrator)
     seconds += step(list(services))
     orchestrator._delete(orchestrator.access, orchestrator.deployment.name)  # type: ignore[attr-defined]
