@@ -11,7 +11,10 @@ from loadstone.cli.adhoc import plan_for
 from loadstone.experiments.plan import Plan
 from loadstone.model.errors import InputError
 
-What = Annotated[Path, typer.Argument(metavar="APPLICATION", help="A built-in application, its file, or a study file.")]
+What = Annotated[
+    Path,
+    typer.Argument(metavar="APPLICATION", help="A built-in application, an application or compose file, or a study."),
+]
 Orchestrator = Annotated[
     str | None, typer.Option(help="Which orchestrator: process, compose, swarm, nomad or kubernetes.")
 ]

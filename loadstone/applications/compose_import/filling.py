@@ -69,6 +69,8 @@ def tiers(
         tiers[name] = extension.tiers.get(name, tier)
         if name not in extension.tiers:
             guessed.setdefault(tier, []).append(name)
+        if tiers[name] in ("caching", "storage"):
+            document.note(("services", name), "not emptied between trials: each finds what those before it wrote")
     if guessed:
         said = "; ".join(f"{tier}: {', '.join(named)}" for tier, named in guessed.items())
         document.note(("services",), f"tiers are guessed from images ({said}); else write x-loadstone: {{tiers: ...}}")
