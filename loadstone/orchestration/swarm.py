@@ -211,7 +211,7 @@ class Swarm(Containers):
         down = {
             one["Description"]["Hostname"]: f"Swarm says that it is {one['Status']['State']}"
             for one in self._managers.ask(lambda api: api.nodes())
-            if one["Status"]["State"] != "ready"
+            if one["Status"]["State"] in swarm_tasks.LOST
         }
         return [f"{name}: {why}" for name, why in (down | silent).items() if name in workers]
 

@@ -12,6 +12,8 @@ from loadstone.orchestration.containers import SERVICE_LABEL
 
 Task = dict[str, Any]
 
+LOST = ("down", "disconnected")
+"""States of nodes that do not answer. ``unknown`` are all of them to a new leader, until it has heard of each."""
 _OVER = ("shutdown", "remove")
 """What Swarm wants of tasks that have a successor, or need none."""
 _NOWHERE = "no suitable node"
