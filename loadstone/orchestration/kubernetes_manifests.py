@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 import re
 from collections.abc import Iterable
@@ -14,6 +13,7 @@ from loadstone.model.deployment import Deployment, Replica
 from loadstone.model.units import format_memory
 from loadstone.orchestration import discovery
 from loadstone.orchestration.containers import LABEL, SERVICE_LABEL
+from loadstone.orchestration.docker import fit
 
 Manifest = dict[str, Any]
 
@@ -25,7 +25,9 @@ _POD_LABEL = "statefulset.kubernetes.io/pod-name"
 _LONGEST_NAME = 63
 _LONGEST_SERVICE = _LONGEST_NAME - len("-999-published")
 _GRACE_S = 5
-_HASH = 6
+_PROBE = {"periodSeconds": 1, "timeoutSeconds": 30, "failureThreshold": 30}
+"""Often until it is ready. A replica that is so busy that it does not answer is no reason to send requests elsewhere:
+that would end the trial which found out."""
 
 
 class _Line(dict[str, Any]):
@@ -33,12 +35,8 @@ class _Line(dict[str, Any]):
 
 
 def namespace_of(name: str) -> str:
-    """A deployment's name made fit for a namespace and for labels: as it is, or with a hash of what it was."""
-    fit = re.sub(r"[^a-z0-9-]+", "-", name.lower()).strip("-")
-    if fit == name and len(fit) <= _LONGEST_NAME:
-        return fit
-    digest = hashlib.sha256(name.encode()).hexdigest()[:_HASH]
-    return f"{fit[: _LONGEST_NAME - _HASH - 1].strip('-')}-{digest}".lstrip("-")
+    """A deployment's name made fit for a namespace and for labels."""
+    return fit(name, _LONGEST_NAME)
 
 
 def objections(deployment: Deployment) -> list[str]:
@@ -213,7 +211,6 @@ def _memory(size: int) -> str:
 
 
 def _probe(replica: Replica) -> dict[str, Any] | None:
-    """Often asked, so that readiness is noticed soon; patient, so that a busy replica is not taken out of service."""
     if not replica.ports:
         return None
     port = replica.ports[replica.readiness.port or replica.main_port]
@@ -221,7 +218,7 @@ def _probe(replica: Replica) -> dict[str, Any] | None:
         asked = {"httpGet": _Line(path=replica.readiness.http, port=port)}
     else:
         asked = {"tcpSocket": _Line(port=port)}
-    return {**asked, "periodSeconds": 1, "timeoutSeconds": 5, "failureThreshold": 10}
+    return asked | _PROBE
 
 
 def _keys(replica: Replica) -> dict[str, str]:
