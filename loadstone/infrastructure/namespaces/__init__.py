@@ -9,6 +9,7 @@ from types import ModuleType
 from loadstone.infrastructure import journal
 from loadstone.infrastructure.base import Finding, Infrastructure, Provision, Say
 from loadstone.infrastructure.cgroup import CgroupError
+from loadstone.infrastructure.images.registry import Registry
 from loadstone.infrastructure.local import Local
 from loadstone.infrastructure.namespaces import checks
 from loadstone.infrastructure.namespaces.emulated import Emulated
@@ -123,8 +124,9 @@ class Namespaces(Infrastructure):
         return emulated
 
     def _options(self) -> dict[str, str]:
-        """What a study may say about an engine: the registry that it trusts."""
-        return {"registry": self.cluster.registry.split("/")[0]} if self.cluster.registry else {}
+        """What a study may say about an engine: the registry that it trusts although it has no TLS."""
+        registry = Registry(self.cluster.registry) if self.cluster.registry else None
+        return {"registry": registry.host} if registry is not None and registry.plain else {}
 
 
 def _module(software: str) -> ModuleType:
