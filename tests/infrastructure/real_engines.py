@@ -148,14 +148,14 @@ def ctr(place: str, *arguments: str) -> str:
 
 
 @contextlib.contextmanager
-def registry(folder: Path) -> Iterator[str]:
+def registry(folder: Path, address: str = "127.0.0.1") -> Iterator[str]:
     """``127.0.0.1:port`` of a registry."""
     need("docker-registry", "unshare")
     here = folder / "registry"
     here.mkdir()
     with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        host = f"127.0.0.1:{free.getsockname()[1]}"
+        free.bind((address, 0))
+        host = f"{address}:{free.getsockname()[1]}"
     settings = {
         "version": 0.1,
         "storage": {"filesystem": {"rootdirectory": str(here / "data")}},

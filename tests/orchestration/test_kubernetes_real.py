@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +23,15 @@ from loadstone.infrastructure.base import Access, Provision
 from loadstone.infrastructure.existing import Existing
 from loadstone.infrastructure.kubernetes_api import Api, Refused, connect
 from loadstone.infrastructure.namespaces import Namespaces
+from loadstone.infrastructure.namespaces.kubernetes.plan import fill
 from loadstone.model.cluster import Cluster
 from loadstone.model.deployment import Deployment, Found
 from loadstone.model.errors import DeploymentError
 from loadstone.model.study import Settings
 from loadstone.orchestration.kubernetes import Kubernetes
 from loadstone.orchestration.placing import resolve
-from tests.orchestration.conftest import parse
+from tests.infrastructure.real_engines import registry
+from tests.orchestration.conftest import STORES, parse
 from tests.orchestration.pinned import GOLDEN
 from tests.traces import snapshot
 
@@ -216,6 +219,25 @@ def test_what_the_cluster_refuses_is_told(small: Kubernetes, api: Api) -> None:
     small.apply()
     until(lambda: len(small._find()) == 2)
     assert all("exceeded quota: small, requested: limits.cpu=" in one.why for one in small._find())
+
+
+def test_nodes_pull_from_the_user_s_registry(cluster: Provision, access: Access, place: Path, tmp_path: Path) -> None:
+    folder = place / "pulled"
+    folder.mkdir()
+    with registry(folder, cluster.nodes[0].address) as host:
+        for node in access.engines:  # as at the start of hosts whose cluster has this registry
+            trusted = place.glob(f"data/clusters/*/{node}/registries")
+            (one := next(trusted) / host).mkdir()
+            fill("registry.toml.j2", one / "hosts.toml", registry=host)
+        pulling = replace(access, registry=f"http://{host}/lab", engines={})
+        made = Kubernetes(deployment(parse(STORES), cluster), tmp_path / "run", pulling)
+        try:
+            made.apply(stores_only=True)
+            made.ready(stores_only=True)
+            assert [row for row in made.audit() if not row.ok] == []
+            assert len([row for row in made.audit() if row.what == "image"]) == 3
+        finally:
+            made.remove()
 
 
 def test_a_namespace_of_somebody_else_is_left_alone(small: Kubernetes, api: Api, access: Access) -> None:
