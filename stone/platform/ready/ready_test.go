@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -113,8 +114,10 @@ func TestReady(t *testing.T) {
 
 // A check that was ready holds the next one back; once it is not, the next asks at once.
 func TestPace(t *testing.T) {
-	status := http.StatusOK
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
+	var status atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(int(status.Load()))
+	}))
 	defer server.Close()
 	url := "http://" + server.Listener.Addr().String() + "/"
 	paced, err := parse([]string{"--pace", "1ns", url})
@@ -137,7 +140,7 @@ func TestPace(t *testing.T) {
 		{[]string{"--pace=1ns", url}, http.StatusServiceUnavailable, 1, true, false, "not ready any more"},
 		{[]string{"--pace", "1h", url}, http.StatusServiceUnavailable, 1, false, false, "asked at once"},
 	} {
-		status = example.status
+		status.Store(int64(example.status))
 		if held := paced.wasReady(); held != example.heldBefore {
 			t.Fatalf("step %d (%s): held back %t", step, example.description, held)
 		}
