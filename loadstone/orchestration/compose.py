@@ -124,6 +124,8 @@ class Compose(Containers):
 
     def _create(self, services: list[str]) -> None:
         self._refuse_foreign()
+        if not self._find():
+            docker.refuse_taken_ports(self.deployment, everywhere=False)
         docker.write(self.render(), self.folder)
         more = [agent.NAME] if agent.wanted(self.deployment) else []
         self._run("up", "--detach", "--no-build", "--no-recreate", *services, *more)

@@ -10,11 +10,14 @@ from typing import Any
 import yaml
 
 from loadstone.model.deployment import Deployment, Replica
+from loadstone.model.errors import DeploymentError
 from loadstone.model.units import format_seconds
 from loadstone.orchestration import agent
 from loadstone.orchestration.containers import LABEL, SERVICE_LABEL
 from loadstone.orchestration.discovery import environment, readiness_url
 from loadstone.orchestration.docker_probing import asked_port
+from loadstone.orchestration.docker_words import taken_port
+from loadstone.orchestration.ports import is_free
 
 _PACE_S = 60
 """Between two checks of a replica that was ready: an engine spends 40 ms of CPU time on starting one."""
@@ -114,6 +117,20 @@ def published(deployment: Deployment, replica: Replica) -> dict[str, int | None]
         elif replica.software is not None or name == asked_port(replica):
             found[name] = None
     return found
+
+
+def refuse_taken_ports(deployment: Deployment, everywhere: bool) -> None:
+    """Raise DeploymentError for a port of this machine that others have, before anything is started.
+
+    ``everywhere``: it will be bound on all addresses. Emulated hosts have ports of their own.
+    """
+    for service, (replica, *_) in deployment.services().items():
+        node = deployment.node(replica.node)
+        for number in published(deployment, replica).values():
+            ours = number is not None and node.here and not node.emulated
+            if ours and not is_free(number or 0, "" if everywhere else node.address):
+                taken = taken_port(number or 0)
+                raise DeploymentError(f"{service}: {taken.message}", taken.remedy)
 
 
 def config_files(replica: Replica) -> dict[str, str]:

@@ -18,11 +18,13 @@ class Meaning(NamedTuple):
         return f"{self.message}; {self.remedy}"
 
 
+_TAKEN = Meaning(
+    "port {0} of the node is taken", "stop what listens there (on the node, `ss -ltnp 'sport = :{0}'` says what)"
+)
 _KNOWN = (
     (
         r"(?:Bind for|listen tcp4?) \S*?:(\d+)(?: failed: port is already allocated|: bind: address already in use)",
-        "port {0} of the node is taken",
-        "stop what listens there (on the node, `ss -ltnp 'sport = :{0}'` says what)",
+        *_TAKEN,
     ),
     (
         r"host-mode port already in use",
@@ -59,6 +61,11 @@ def meaning(said: str) -> Meaning | None:
             words = [group for group in match.groups() if group is not None]
             return Meaning(message.format(*words), remedy.format(*words))
     return None
+
+
+def taken_port(number: int) -> Meaning:
+    """What to say of a port that somebody else has."""
+    return Meaning(*(words.format(number) for words in _TAKEN))
 
 
 def clear(error: DeploymentError) -> DeploymentError:

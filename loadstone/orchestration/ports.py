@@ -33,19 +33,20 @@ def free_ports(deployment: Deployment) -> Ports:
     """The preferred ports, those that are taken now replaced by the next free ones above all of them."""
     preferred = preferred_ports(deployment)
     highest = max((number for ports in preferred.values() for number in ports.values()), default=BASE_PORT)
-    spare = iter(number for number in range(highest + 1, 65_536) if _is_free(number))
+    spare = iter(number for number in range(highest + 1, 65_536) if is_free(number))
     return {
-        replica: {name: number if _is_free(number) else next(spare) for name, number in ports.items()}
+        replica: {name: number if is_free(number) else next(spare) for name, number in ports.items()}
         for replica, ports in preferred.items()
     }
 
 
-def _is_free(port: int) -> bool:
+def is_free(port: int, address: str = "127.0.0.1") -> bool:
+    """Whether nobody on this machine listens on a port of an address; of none in particular: on any."""
     with socket.socket() as probe:
         # As servers do: a port whose old connections are only being wound up is free.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind(("127.0.0.1", port))
+            probe.bind((address, port))
         except OSError:
             return False
         return True

@@ -141,6 +141,8 @@ class Swarm(Containers):
 
     def _create(self, services: list[str]) -> None:
         self._refuse_foreign()
+        if not self._find():
+            docker.refuse_taken_ports(self.deployment, everywhere=True)
         docker.write(self.render(), self.folder)
         stack = self._stack(services)
         if not self.cluster.registry:

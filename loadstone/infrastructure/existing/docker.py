@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import socket
+import struct
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -11,7 +13,6 @@ from urllib.parse import urlsplit
 from docker.context import Context
 
 from loadstone.infrastructure.base import Access, Finding, Provision
-from loadstone.infrastructure.cores import parse_cores
 from loadstone.infrastructure.docker_api import Engine, told
 from loadstone.infrastructure.existing.here import LOOPBACK, client
 from loadstone.model.cluster import Cluster, Node
@@ -75,13 +76,21 @@ def node(name: str, engine: Engine, info: dict[str, Any]) -> Node:
     near = place.scheme == "unix" or place.hostname in (LOOPBACK, "localhost")
     # A socket may lead into a virtual machine, whose kernel is another.
     here = near and info["KernelVersion"] == os.uname().release
-    cores = parse_cores(Path("/sys/devices/system/cpu/online").read_text()) if here else tuple(range(info["NCPU"]))
+    cores = _cores_of(place.path) if here and place.scheme == "unix" else ()
     return Node(
         name=name,
         role="worker",
         address=LOOPBACK if near else place.hostname or "",
-        cpus=cores,
+        cpus=cores if len(cores) == info["NCPU"] else tuple(range(info["NCPU"])),
         memory=info["MemTotal"],
         shared=here,
         here=here,
     )
+
+
+def _cores_of(path: str) -> tuple[int, ...]:
+    """The cores of whoever made the socket: the engine, or the init system for it. It may be held to some."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(path)
+        pid, _, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+    return tuple(sorted(os.sched_getaffinity(pid))) if pid > 0 else ()

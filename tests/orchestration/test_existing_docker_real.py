@@ -1,0 +1,138 @@
+"""The Docker engine of a user's own machine, which an emulated host stands for: Loadstone itself runs on that host."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from loadstone.infrastructure.base import Provision
+from loadstone.infrastructure.docker_api import Engine
+from loadstone.infrastructure.existing import Existing
+from loadstone.infrastructure.namespaces.host import Host
+from loadstone.model.cluster import Cluster
+from tests.orchestration import docker_clusters
+from tests.system.conftest import LOADSTONE
+
+pytestmark = [pytest.mark.root, pytest.mark.docker, pytest.mark.clusters, pytest.mark.timeout(1200)]
+
+CLUSTER = f"existing-{os.getpid()}"
+NOBODY = 65534
+
+
+@pytest.fixture(scope="module")
+def home() -> Iterator[Path]:
+    with docker_clusters.folders() as folder:
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def engine(home: Path) -> Iterator[Engine]:
+    """The engine of the host, which is on no other machine either."""
+    plan = docker_clusters.plan_of(docker_clusters.study(CLUSTER, "compose", cluster={"infrastructure": "namespaces"}))
+    with docker_clusters.cluster(plan, home) as provision:
+        yield engine_of(provision)
+
+
+def engine_of(provision: Provision) -> Engine:
+    assert provision.access is not None
+    return Engine(provision.access.addresses[0])
+
+
+@pytest.fixture
+def host(engine: Engine) -> Host:
+    (host,) = docker_clusters.emulated(CLUSTER).hosts
+    return host
+
+
+def loadstone(host: Host, home: Path, *arguments: str, docker: str, expect: int) -> str:
+    """Run Loadstone on the host; all that it said."""
+    environment = {**os.environ, "DOCKER_HOST": docker, "LOADSTONE_STATE": str(home / "own"), "NO_COLOR": "1"}
+    there = ["sh", "-ec", 'cd "$0" && exec "$@"', str(home)]
+    done = host.run([*there, str(LOADSTONE), *arguments], env=environment)
+    assert done.returncode == expect, done.stdout + done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def write_study(home: Path, orchestrator: str, **cluster: Any) -> None:
+    study = docker_clusters.study("mine", orchestrator, cluster={"infrastructure": "existing", **cluster})
+    (home / "study.yaml").write_text(yaml.safe_dump(study))
+
+
+def ours(engine: Engine) -> list[str]:
+    """What the engine has beyond its own networks and images."""
+    networks = [one["Name"] for one in engine.api.networks() if one["Name"] not in ("bridge", "host", "none")]
+    return [
+        *(one["Id"] for one in engine.api.containers(all=True)),
+        *networks,
+        *(engine.api.volumes()["Volumes"] or []),
+    ]
+
+
+def test_a_study_on_the_engine_of_this_machine(host: Host, home: Path, engine: Engine) -> None:
+    write_study(home, "compose")
+    loadstone(host, home, "run", "study.yaml", docker=engine.url, expect=0)
+    (trial,) = home.glob("results/mine/*/trials/*/trial.json")
+    assert json.loads(trial.read_text())["row"]["verdict"] in ("held", "not held")
+    audit = json.loads((trial.parent / "audit.json").read_text())
+    assert len(audit) == 22 * 5 and all(line["ok"] for line in audit)
+    assert ours(engine) == [] and list((home / "own").glob("*.json")) == []
+
+
+def test_a_port_of_this_machine_that_is_taken(host: Host, home: Path, engine: Engine) -> None:
+    write_study(home, "compose")
+    taken = "import socket; s = socket.create_server(('127.0.0.1', 5000)); print('taken', flush=True); s.accept()"
+    host.spawn("taken", ["python3", "-c", taken])
+    while "taken" not in host.log("taken", 1):
+        assert host.alive("taken"), host.log("taken", 5)
+    try:
+        said = loadstone(host, home, "up", "study.yaml", docker=engine.url, expect=3)
+    finally:
+        host.run(["python3", "-c", "import socket; socket.create_connection(('127.0.0.1', 5000))"])
+    assert "frontend: port 5000 of the node is taken" in said and "ss -ltnp" in said
+    assert ours(engine) == [] and list((home / "own").glob("*.json")) == []
+
+
+def test_an_engine_without_a_swarm_then_with_one(host: Host, home: Path, engine: Engine) -> None:
+    write_study(home, "swarm")
+    said = loadstone(host, home, "run", "study.yaml", docker=engine.url, expect=3)
+    assert "is in no swarm" in said and "docker swarm init" in said
+    write_study(home, "swarm", workers=2)
+    engine.api.init_swarm(advertise_addr=host.address)
+    try:
+        said = loadstone(host, home, "run", "study.yaml", docker=engine.url, expect=3)
+        assert "nodes that run replicas: your cluster has 1, 2 were asked for" in said
+        write_study(home, "swarm")
+        said = loadstone(host, home, "up", "study.yaml", docker=engine.url, expect=0)
+        assert "http://127.0.0.1:5000" in said
+        assert "warning: geo" not in said  # every limit is in force
+        assert len(engine.api.services()) == 22
+        loadstone(host, home, "down", docker=engine.url, expect=0)
+        assert engine.api.services() == [] and engine.api.configs() == []
+    finally:
+        engine.api.leave_swarm(force=True)
+
+
+def test_no_engine_at_all(host: Host, home: Path) -> None:
+    write_study(home, "compose")
+    said = loadstone(host, home, "run", "study.yaml", docker="unix:///run/nothing.sock", expect=3)
+    assert "docker: no Docker engine at unix:///run/nothing.sock: there is no such socket" in said
+    assert "sudo systemctl start docker" in said
+
+
+def test_no_permission(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCKER_HOST", engine.url)
+    existing = Existing(Cluster(infrastructure="existing"), "nobody")
+    os.seteuid(NOBODY)
+    try:
+        (found,) = existing.preflight("docker", 0)
+    finally:
+        os.seteuid(0)
+    assert (found.level, found.message) == ("error", f"no permission to use Docker at {engine.url}")
+    assert "usermod -aG docker" in found.remedy
