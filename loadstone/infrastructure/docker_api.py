@@ -122,6 +122,7 @@ _REASONS = {
     "FileNotFoundError": "there is no such socket",
     "ConnectionRefusedError": "nothing listens there",
     "Connection refused": "nothing listens there",
+    "NameResolutionError": "its name is not known",
     "timed out": "it does not answer in time",
     "certificate": "its certificate is not accepted, or it does not accept yours",
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import socket
@@ -9,8 +10,6 @@ import struct
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
-
-from docker.context import Context
 
 from loadstone.infrastructure.base import Access, Finding, Provision
 from loadstone.infrastructure.docker_api import Engine, told
@@ -46,28 +45,30 @@ def current() -> Engine:
     """The engine that `docker` would talk to now; raises PreflightError for a context that cannot be used."""
     if url := os.environ.get("DOCKER_HOST"):
         return Engine(url)
-    name = os.environ.get("DOCKER_CONTEXT") or _chosen_context()
-    if name in ("", "default"):
+    settings = Path(os.environ.get("DOCKER_CONFIG") or Path.home() / ".docker")
+    name = os.environ.get("DOCKER_CONTEXT") or _read(settings / "config.json").get("currentContext", "default")
+    if name == "default":
         return Engine(_DEFAULT)
-    context = Context.load_context(name)
-    if context is None:
+    identity = hashlib.sha256(name.encode()).hexdigest()  # what `docker` calls a context's folders
+    context = _read(settings / "contexts" / "meta" / identity / "meta.json")
+    if not context:
         raise PreflightError(f"there is no Docker context {name!r}", "`docker context ls` lists those there are")
-    if context.TLSConfig is not None:
-        folder = Path(context.tls_path, "docker")
+    url = context["Endpoints"]["docker"]["Host"]
+    certificates = settings / "contexts" / "tls" / identity / "docker"
+    if certificates.is_dir():
         raise PreflightError(
             f"the Docker context {name!r} has certificates, which are not read from there",
-            f"export DOCKER_HOST={context.Host} DOCKER_TLS_VERIFY=1 DOCKER_CERT_PATH={folder}",
+            f"export DOCKER_HOST={url} DOCKER_TLS_VERIFY=1 DOCKER_CERT_PATH={certificates}",
         )
-    return Engine(context.Host)
+    return Engine(url)
 
 
-def _chosen_context() -> str:
-    """What `docker context use` wrote."""
-    folder = Path(os.environ.get("DOCKER_CONFIG") or Path.home() / ".docker")
+def _read(file: Path) -> dict[str, Any]:
+    """A file of Docker's settings; empty where there is none that can be read."""
     try:
-        return str(json.loads((folder / "config.json").read_text()).get("currentContext", ""))
+        return dict(json.loads(file.read_text(encoding="utf-8")))
     except (OSError, ValueError):
-        return ""
+        return {}
 
 
 def node(name: str, engine: Engine, info: dict[str, Any]) -> Node:
