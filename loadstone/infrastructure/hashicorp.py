@@ -19,7 +19,9 @@ _CONNECT_S = 5.0
 _ANSWER_S = 60.0
 _PAUSE_S = 0.25
 _LONGEST_COMPLAINT = 300
-_PASSING = re.compile(r"leader|raft|no path to|no servers|connection|broken pipe|EOF|timeout|deadline", re.IGNORECASE)
+_PASSING = re.compile(
+    r"leader|raft|not ready|no path to region|no servers|connection|broken pipe|EOF|timeout|deadline", re.IGNORECASE
+)
 """In what a server says with status 500 while its cluster is about to be whole again; other things are for good."""
 
 

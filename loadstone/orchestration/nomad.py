@@ -13,7 +13,7 @@ from loadstone.model.deployment import Deployment, Found
 from loadstone.model.errors import DeploymentError
 from loadstone.orchestration import agent, nomad_jobs, nomad_room
 from loadstone.orchestration.containers import Containers
-from loadstone.orchestration.nomad_cluster import Check, Cluster, Container
+from loadstone.orchestration.nomad_cluster import Cluster, Container
 from loadstone.orchestration.nomad_templates import job_name
 
 _SKETCHED_MHZ = 1000
@@ -35,6 +35,7 @@ class Nomad(Containers):
     def __init__(self, deployment: Deployment, folder: Path, access: Access | None = None) -> None:
         super().__init__(deployment, folder, access)
         self._allocated: dict[str, str] = {}
+        self._containers: dict[str, Container] = {}
 
     @cached_property
     def _cluster(self) -> Cluster:
@@ -86,13 +87,30 @@ class Nomad(Containers):
             if one["DesiredStatus"] == "run" and one["TaskGroup"] != agent.NAME
         }
         self._allocated |= {name: one["ID"] for name, one in allocations.items()}
-        (containers, asked), checks = self._cluster.containers(), self._cluster.checks()
-        return [
-            self._found(name, one, containers.get(one["ID"]), list(_complaints(one, containers, asked, checks)))
-            for name, one in sorted(allocations.items())
-        ]
+        (containers, silent), checks = self._cluster.containers(), self._cluster.checks()
+        self._containers |= containers
+        found = []
+        for name, one in sorted(allocations.items()):
+            complaints = [check.said for check in checks.get(one["ID"], []) if not check.passing]
+            if _ports(one) and one["ID"] not in checks:
+                complaints.append("Consul does not know it yet")
+            if gone := self._gone(one, containers, silent):
+                complaints.append(gone)
+            found.append(self._found(name, one, complaints if one["ClientStatus"] == "running" else []))
+        return found
 
-    def _found(self, name: str, one: dict[str, Any], container: Container | None, complaints: list[str]) -> Found:
+    def _gone(self, one: dict[str, Any], containers: dict[str, Container], silent: set[str]) -> str:
+        """What its engine says of a replica that Nomad takes for running; empty if all is well, or nobody can say."""
+        node = one["NodeName"]
+        if node in silent:
+            return f"the engine of {node} does not answer"  # its container keeps the name that it had
+        if one["ID"] in containers or not self._cluster.reaches(node):
+            return ""
+        self._containers.pop(one["ID"], None)
+        return "its container has ended"
+
+    def _found(self, name: str, one: dict[str, Any], complaints: list[str]) -> Found:
+        container = self._containers.get(one["ID"], Container("", ""))
         service, state = one["TaskGroup"], one["ClientStatus"]
         names = {nomad_jobs.label(port): port for port in self.deployment.of(service)[0].ports}
         troubles = _troubles(one)
@@ -106,8 +124,8 @@ class Nomad(Containers):
             why="; ".join(troubles + complaints),
             hopeless=any(_HOPELESS in trouble for trouble in troubles),
             # An engine that cannot be asked tells no ids; the agent on its node finds a container by the allocation.
-            container=one["ID"] if one["NodeName"] in elsewhere else container.id if container else "",
-            image=container.image if container else "",
+            container=one["ID"] if one["NodeName"] in elsewhere else container.id,
+            image=container.image,
             addresses={names[label]: address for label, address in _ports(one) if label in names},
         )
 
@@ -145,20 +163,6 @@ def _replica(allocation: dict[str, Any]) -> str:
     """``geo-1`` of the allocation ``<job>.geo[0]``."""
     index = int(allocation["Name"].rpartition("[")[2].rstrip("]"))
     return f"{allocation['TaskGroup']}-{index + 1}"
-
-
-def _complaints(
-    allocation: dict[str, Any], containers: dict[str, Container], asked: set[str], checks: dict[str, list[Check]]
-) -> Iterator[str]:
-    """Why an allocation that Nomad takes for running is not healthy."""
-    if allocation["ClientStatus"] != "running":
-        return
-    if allocation["NodeName"] in asked and allocation["ID"] not in containers:
-        yield "its container has ended"
-    mine = checks.get(allocation["ID"], [])
-    if _ports(allocation) and not mine:
-        yield "Consul does not know it yet"
-    yield from (check.said for check in mine if not check.passing)
 
 
 def _troubles(allocation: dict[str, Any]) -> list[str]:

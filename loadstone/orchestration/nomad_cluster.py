@@ -41,6 +41,7 @@ class Cluster:
 
     def __init__(self, access: Access, deployment: str) -> None:
         self._nomad = hashicorp.nomad(access.addresses)
+        self._hasty = hashicorp.nomad(access.addresses, patience_s=0)
         self._consul = hashicorp.consul_of(access)
         self._namespace = access.extra["namespace"] or "default"
         self._engines = {node: Engine(url) for node, url in access.engines.items()}
@@ -88,19 +89,26 @@ class Cluster:
         return found
 
     def containers(self) -> tuple[dict[str, Container], set[str]]:
-        """The deployment's containers that run, by allocation, and the nodes whose engines could be asked."""
-        found, asked = {}, set()
+        """The deployment's containers that run, by allocation, and the nodes whose engines do not answer."""
+        found, silent = {}, set()
         for node, engine in self._engines.items():
-            with contextlib.suppress(DeploymentError), told(engine.url):  # it may be down
-                for one in engine.api.containers(filters={"label": f"{LABEL}={self._deployment}"}):
-                    found[one["Labels"][_OF_ALLOCATION]] = Container(one["Id"], one["ImageID"])
-                asked.add(node)
-        return found, asked
+            try:
+                with told(engine.url):
+                    listed = engine.api.containers(filters={"label": f"{LABEL}={self._deployment}"})
+            except DeploymentError:
+                silent.add(node)
+                continue
+            found |= {one["Labels"][_OF_ALLOCATION]: Container(one["Id"], one["ImageID"]) for one in listed}
+        return found, silent
+
+    def reaches(self, node: str) -> bool:
+        """Whether the engine of a node can be asked from here."""
+        return node in self._engines
 
     def log(self, allocation: str, task: str, stream: str, lines: int) -> str:
-        """The end of a task's output; empty if its node cannot be asked."""
+        """The end of a task's output; empty if its node cannot be asked, and one that is down stays so."""
         with contextlib.suppress(DeploymentError):
-            return self._nomad.text(
+            return self._hasty.text(
                 f"/v1/client/fs/logs/{allocation}",
                 task=task, type=stream, plain="true", origin="end", offset=str(lines * _BYTES_A_LINE),
                 namespace=self._namespace,

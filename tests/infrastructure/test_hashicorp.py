@@ -19,8 +19,9 @@ def test_a_server_that_is_down_is_passed_over() -> None:
     assert [what for what, _ in server.asked] == ["GET /v1/nodes?prefix=a+b", "GET /v1/nodes"]
 
 
-def test_a_cluster_without_a_leader_is_asked_until_it_has_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    with answering({"/v1/jobs": (500, "No cluster leader")}) as server:
+@pytest.mark.parametrize("trouble", ["No cluster leader", "Not ready to serve consistent reads"])
+def test_a_cluster_without_a_leader_is_asked_until_it_has_one(trouble: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with answering({"/v1/jobs": (500, trouble)}) as server:
 
         def elected(seconds: float) -> None:
             assert len(server.asked) < 3

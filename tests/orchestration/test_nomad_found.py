@@ -67,7 +67,7 @@ def test_a_replica_that_runs_and_passes_its_check(nomad: Make) -> None:
         {"Label": "admin", "HostIP": "198.18.0.3", "Value": 23457, "To": 9083},
     ]
     one = allocation(1, "test-geo.geo[1]", AllocatedResources={"Shared": {"Ports": ports}})
-    containers = {"allocation-1": Container("c" * 64, "sha256:" + "1" * 64)}, {"worker-1"}
+    containers = {"allocation-1": Container("c" * 64, "sha256:" + "1" * 64)}, set()
     (found,) = nomad([one], {"allocation-1": PASSING}, containers=containers)._find()
     assert (found.name, found.service, found.node, found.healthy) == ("geo-2", "geo", "worker-1", True)
     assert (found.container, found.image, found.why) == ("c" * 64, "sha256:" + "1" * 64, "")
@@ -84,21 +84,33 @@ def test_a_replica_is_its_newest_allocation_that_is_wanted(nomad: Make) -> None:
 
 
 @pytest.mark.parametrize(
-    ("checks", "asked", "why"),
+    ("checks", "why"),
     [
-        ({}, set(), "Consul does not know it yet"),
-        ({"allocation-1": PASSING}, set(), ""),
-        ({"allocation-1": PASSING}, {"worker-2"}, ""),
-        ({"allocation-1": PASSING}, {"worker-1"}, "its container has ended"),
-        ({"allocation-1": [Check(False, "503: not ready"), Check(True, "")]}, set(), "503: not ready"),
+        ({}, "Consul does not know it yet"),
+        ({"allocation-1": PASSING}, ""),
+        ({"allocation-1": [Check(False, "503: not ready"), Check(True, "")]}, "503: not ready"),
     ],
 )
-def test_health_is_what_consul_and_the_engine_say(
-    nomad: Make, checks: dict[str, list[Check]], asked: set[str], why: str
-) -> None:
-    one = allocation(1, AllocatedResources={"Shared": {"Ports": [{"Label": "grpc", "HostIP": "h", "Value": 1}]}})
-    (found,) = nomad([one], checks, containers=({}, asked))._find()
+def test_health_is_what_consul_says(nomad: Make, checks: dict[str, list[Check]], why: str) -> None:
+    (found,) = nomad([with_port()], checks)._find()
     assert (found.healthy, found.why) == (not why, why)
+
+
+def with_port() -> dict[str, Any]:
+    return allocation(1, AllocatedResources={"Shared": {"Ports": [{"Label": "grpc", "HostIP": "h", "Value": 1}]}})
+
+
+def test_a_container_that_ended_and_one_that_nobody_can_ask_about(nomad: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = nomad([with_port()], {"allocation-1": PASSING}, reaches=True)
+
+    def told(*answer: Any) -> tuple[str, bool, str]:
+        monkeypatch.setattr(Cluster, "containers", lambda self: answer)
+        (found,) = one._find()
+        return found.container, found.healthy, found.why
+
+    assert told({"allocation-1": Container("c" * 64, "")}, set()) == ("c" * 64, True, "")
+    assert told({}, {"worker-1"}) == ("c" * 64, False, "the engine of worker-1 does not answer")
+    assert told({}, set()) == ("", False, "its container has ended")
 
 
 def test_what_went_wrong_is_told_in_nomad_s_words(nomad: Make) -> None:

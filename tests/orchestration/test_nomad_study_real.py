@@ -1,0 +1,153 @@
+"""Studies on Nomad, as a user runs them: a worker stops, a leader is lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import loadstone
+from loadstone.applications import catalogue
+from loadstone.infrastructure import hashicorp
+from loadstone.infrastructure.namespaces import Namespaces
+from loadstone.infrastructure.namespaces.emulated import Emulated
+from loadstone.model.cluster import Cluster
+from tests.traces import snapshot
+
+pytestmark = [pytest.mark.root, pytest.mark.clusters, pytest.mark.timeout(1800)]
+
+MACHINE = ("system", "knobs")
+STUDY = """\
+version: 1
+name: on-nomad
+application: application.yaml
+orchestrator: nomad
+cluster: {infrastructure: namespaces, workers: 2}
+high_availability: HIGH
+resources: RESOURCES
+load: {rates: RATES, slo: {p99: 10s}, timeout: 20s, lateness: 10s, connections: 8}
+trial: {warmup: 1s, duration: 4s, order: sequential}
+"""
+
+
+def patient() -> str:
+    """The Hotel Reservation on a machine that others keep busy: each replica may take its time to be ready."""
+    text = (Path(loadstone.__file__).parent / "applications" / "hotel-reservation" / "application.yaml").read_text()
+    text = text.replace("http: /readyz}", "http: /readyz, within: 20m}")
+    return re.sub(r"runs: {(software: \w+|documents: true)},", r"\g<0> readiness: {within: 20m},", text)
+
+
+class User:
+    """Runs one study in a folder of their own."""
+
+    def __init__(self, folder: Path, rates: list[int], high: str = "off") -> None:
+        self.folder = folder
+        services = catalogue.load("hotel-reservation").application.services
+        limits = json.dumps({name: {"cpu": 0.08, "memory": "128MiB"} for name in services})
+        text = STUDY.replace("RESOURCES", limits).replace("RATES", str(rates)).replace("HIGH", high)
+        (folder / "study.yaml").write_text(text)
+        (folder / "application.yaml").write_text(patient())
+        self._run = subprocess.Popen(
+            [Path(sys.executable).parent / "loadstone", "run", "study.yaml"],
+            cwd=folder,
+            env={**os.environ, "NO_COLOR": "1", **self.places()},
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+
+    def places(self) -> dict[str, str]:
+        return {"LOADSTONE_STATE": f"{self.folder}/state", "LOADSTONE_DATA": f"{self.folder}/data"}
+
+    def when_loaded(self, number: int) -> Emulated:
+        """The hosts, once the load of so many trials has begun."""
+        self._until(lambda: len(list(self.folder.glob("results/*/*/trials/*/load.json"))) == number)
+        entries = [json.loads(file.read_text()) for file in self.folder.glob("state/*.json")]
+        (facts,) = [entry["facts"] for entry in entries if entry["layer"] == "infrastructure"]
+        return Emulated.of(facts)
+
+    def _until(self, condition: Callable[[], Any]) -> None:
+        while not condition():
+            assert self._run.poll() is None, self._run.communicate()[0]
+            time.sleep(0.1)
+
+    def ends(self, code: int) -> str:
+        """Wait for the end of the run."""
+        said = self._run.communicate()[0]
+        assert self._run.returncode == code, said
+        return said
+
+    def trials(self) -> list[dict[str, Any]]:
+        """Finished trials in their order, each with its files."""
+        files = [*self.folder.glob("results/*/*/trials/*/trial.json")]
+        rows = [json.loads(file.read_text())["row"] | {"folder": file.parent} for file in files]
+        return sorted(rows, key=lambda row: int(row["order"]))
+
+    def gone(self) -> None:
+        """Nothing that was made is left."""
+        self._run.kill()
+        self._run.wait()
+        subprocess.run([Path(sys.executable).parent / "loadstone", "down"], env=os.environ | self.places(), check=True)
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """A folder with a name that is short enough for sockets; afterwards the machine is as before."""
+    infrastructure = Namespaces(Cluster(infrastructure="namespaces", workers=2), "unused")
+    if wrong := [one.message for one in infrastructure.preflight("nomad", 1) if one.level == "error"]:
+        pytest.skip("; ".join(wrong))
+    before = snapshot()
+    with tempfile.TemporaryDirectory(prefix="loadstone-") as name:
+        yield Path(name)
+        assert list(Path(name).glob("data/*")) == []
+    after = snapshot()
+    assert {kind: after[kind] for kind in MACHINE} == {kind: before[kind] for kind in MACHINE}
+
+
+def nothing_left(mark: str) -> None:
+    left = snapshot(mark)
+    assert {kind: lines for kind, lines in left.items() if lines and kind not in MACHINE} == {}
+
+
+def test_a_worker_that_stops_costs_one_trial(folder: Path) -> None:
+    user = User(folder, [15, 20, 25])
+    try:
+        emulated = user.when_loaded(2)
+        next(host for host in emulated.hosts if host.name == "worker-2").stop()
+        said = user.ends(4)
+        first, second, third = user.trials()
+        assert [one["verdict"] == "invalid" for one in (first, second, third)] == [False, True, False], said
+        assert "worker-2: it is down" in " ".join(second["reasons"])
+        for whole in (first, third):  # on a cluster that was made anew
+            audit = json.loads((whole["folder"] / "audit.json").read_text())
+            assert len(audit) == 22 * 5 and all(row["ok"] for row in audit)
+            assert {row["effective"] for row in audit if row["what"] == "cpu"} == {"0.08"}
+            assert {row["node"] for row in audit} == {"worker-1", "worker-2"}
+            assert all(row["ok"] for row in json.loads((whole["folder"] / "checks.json").read_text()))
+        nothing_left(emulated.id)
+    finally:
+        user.gone()
+
+
+def test_trials_go_on_without_the_leader(folder: Path) -> None:
+    user = User(folder, [15, 20], high="on")
+    try:
+        emulated = user.when_loaded(1)
+        managers = [host for host in emulated.hosts if host.name.startswith("manager-")]
+        asked = hashicorp.nomad([f"http://{host.address}:4646" for host in managers])
+        leader = asked.get("/v1/status/leader").partition(":")[0]
+        next(host for host in managers if host.address == leader).stop()
+        said = user.ends(0)
+        assert [one["verdict"] == "invalid" for one in user.trials()] == [False, False], said
+        nothing_left(emulated.id)
+    finally:
+        user.gone()
