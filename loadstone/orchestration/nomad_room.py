@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
@@ -57,8 +58,7 @@ def allowed(deployment: Deployment, service: str) -> tuple[str, ...]:
 def findings(deployment: Deployment, mhz: int) -> Iterator[Finding]:
     """Limits that Nomad cannot give: more than the nodes have together, or not exactly."""
     yield from _too_much(deployment, mhz)
-    for service, replicas in deployment.services().items():
-        yield from _inexact(deployment, service, replicas[0], mhz)
+    yield from _inexact(deployment, mhz)
 
 
 def _too_much(deployment: Deployment, mhz: int) -> Iterator[Finding]:
@@ -74,17 +74,23 @@ def _too_much(deployment: Deployment, mhz: int) -> Iterator[Finding]:
             yield Finding("cpu", "error", f"{message}; Nomad reserves what it limits", REMEDY)
 
 
-def _inexact(deployment: Deployment, service: str, one: Replica, mhz: int) -> Iterator[Finding]:
-    nodes = allowed(deployment, service)
-    cpu, memory = one.resources.cpu, one.resources.memory
-    cores = {len(deployment.node(name).cpus) for name in nodes}
-    if cpu is not None and not period(one, mhz, cores):
-        message = f"{service}: Nomad cannot limit it to exactly {cpu:g} CPUs on a node with {max(cores)} cores"
-        yield Finding("cpu", "error", message, f"set resources: {{{service}: {{cpu: {max(0.05, round(cpu, 2)):g}}}}}")
-    if memory is not None and (memory % _MIB or memory < LEAST_MIB * _MIB):
-        message = f"{service}: Nomad limits memory to whole MiB, {LEAST_MIB} at least, not to {format_memory(memory)}"
-        fits = max(LEAST_MIB, round(memory / _MIB))
-        yield Finding("memory", "error", message, f"set resources: {{{service}: {{memory: {fits}MiB}}}}")
+def _inexact(deployment: Deployment, mhz: int) -> Iterator[Finding]:
+    """Limits that would become others, each with the services that have it."""
+    cpu, memory = defaultdict(list), defaultdict(list)
+    for service, (one, *_) in deployment.services().items():
+        cores = {len(deployment.node(name).cpus) for name in allowed(deployment, service)}
+        if one.resources.cpu is not None and not period(one, mhz, cores):
+            cpu[f"{one.resources.cpu:g} CPUs"].append(service)
+        limit = one.resources.memory
+        if limit is not None and (limit % _MIB or limit < LEAST_MIB * _MIB):
+            memory[format_memory(limit)].append(service)
+    for what, found, remedy in (
+        ("cpu", cpu, "choose limits of whole hundredths, 0.05 or more"),
+        ("memory", memory, f"choose limits of whole MiB, {LEAST_MIB}MiB or more"),
+    ):
+        for limit, services in found.items():
+            message = f"{', '.join(services)}: Nomad cannot limit a replica to exactly {limit}"
+            yield Finding(what, "error", message, f"{remedy} (`resources`)")
 
 
 def unplaced(deployment: Deployment, service: str, metrics: dict[str, Any]) -> tuple[str, str]:

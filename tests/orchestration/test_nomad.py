@@ -266,14 +266,18 @@ def test_what_is_bound_to_a_node_must_fit_there() -> None:
 
 
 def test_limits_that_nomad_cannot_count_are_refused() -> None:
-    small = {"geo": Resources(cpu=0.0125, memory=100_000_000), "rate": Resources(memory=4 * MIB)}
-    cpu, memory, little = errors(hotel(where=nodes(4, 8), resources=small))
-    assert cpu == (
-        "geo: Nomad cannot limit it to exactly 0.0125 CPUs on a node with 8 cores",
-        "set resources: {geo: {cpu: 0.05}}",
-    )
-    assert memory == (
-        "geo: Nomad limits memory to whole MiB, 10 at least, not to 95.367431641MiB",
-        "set resources: {geo: {memory: 95MiB}}",
-    )
-    assert little[1] == "set resources: {rate: {memory: 10MiB}}"
+    small = {"geo": Resources(cpu=0.0125, memory=100_000_000), "rate": Resources(cpu=0.0125, memory=4 * MIB)}
+    assert errors(hotel(where=nodes(4, 8), resources=small)) == [
+        (
+            "geo, rate: Nomad cannot limit a replica to exactly 0.0125 CPUs",
+            "choose limits of whole hundredths, 0.05 or more (`resources`)",
+        ),
+        (
+            "geo: Nomad cannot limit a replica to exactly 95.367431641MiB",
+            "choose limits of whole MiB, 10MiB or more (`resources`)",
+        ),
+        (
+            "rate: Nomad cannot limit a replica to exactly 4MiB",
+            "choose limits of whole MiB, 10MiB or more (`resources`)",
+        ),
+    ]
