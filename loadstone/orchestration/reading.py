@@ -71,7 +71,8 @@ class Here(Reader):
         for process in processes:
             try:
                 limits = replace(self._groups.effective(process), cores=allowed_cores(process))
-                return Reading(limits, usage)
+                if process in self._groups.processes(group):  # one that ended is in no group: it has no limits
+                    return Reading(limits, usage)
             except (CgroupError, OSError) as error:  # databases have children that live for a moment
                 said = _unreadable(error)
         return said

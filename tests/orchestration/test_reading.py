@@ -203,26 +203,26 @@ def container() -> Iterator[tuple[Cgroups, str, str]]:
     groups.remove(top)
 
 
-def test_a_child_that_ended_meanwhile_is_not_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    ended, usage = 1, Usage(**COUNTERS)
-    here = Here()
+def test_children_that_end_meanwhile_are_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    gone, zombie, alive = 1, 2, os.getpid()
+    here, usage, listed = Here(), Usage(**COUNTERS), iter([{gone, zombie, alive}, {alive}, {alive}])
 
     def effective(pid: int) -> Limits:
-        if pid == ended:
+        if pid == gone:
             raise CgroupError("no such process")
-        return Limits(cpu=0.5)
+        return Limits(cpu=0.5) if pid == alive else Limits()  # the kernel says that a zombie is in the root
 
     for name, method in {
         "container": lambda identity: "group",
         "usage": lambda group: usage,
-        "processes": lambda group: {ended, os.getpid()},
+        "processes": lambda group: next(listed),
         "effective": effective,
     }.items():
         monkeypatch.setattr(here._groups, name, method)
     (reading,) = here.read([replica()]).values()
     cores = tuple(sorted(os.sched_getaffinity(0)))
     assert reading == Reading(Limits(cpu=0.5, cores=cores), usage)
-    monkeypatch.setattr(here._groups, "processes", lambda group: {ended})
+    monkeypatch.setattr(here._groups, "processes", lambda group: {gone})
     (reading,) = here.read([replica()]).values()
     assert reading == Reading(why="its control group cannot be read: no such process")
 
