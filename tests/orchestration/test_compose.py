@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -137,3 +138,28 @@ def test_containers_are_replicas_by_their_numbers() -> None:
 )
 def test_refusals_name_the_service_and_the_remedy(said: str, words: str) -> None:
     assert str(docker_words.clear(DeploymentError(said))).startswith(words)
+
+
+def test_an_official_image_s_check_waits_once_it_was_ready(tmp_path: Path) -> None:
+    deployment = hotel(1)
+    official = {name: software.container.image for name, software in deployment.software.items()}
+    said = services(deployment.model_copy(update={"images": deployment.images | official}))
+    kind, line = said["documents-geo"]["healthcheck"]["test"]
+    ready, mark, slept = tmp_path / "ready", tmp_path / "mark", tmp_path / "slept"
+    script = (
+        line.replace("$$", "$")
+        .replace("/dev/shm/loadstone-ready", str(mark))
+        .replace("sleep 60", f"touch {slept}")
+        .replace("pg_isready -q -h 127.0.0.1 -U postgres", f"[ -e {ready} ]")
+    )
+
+    def check() -> int:
+        return subprocess.run(["sh", "-c", script], check=False).returncode
+
+    assert kind == "CMD-SHELL" and script != line
+    assert (check(), mark.exists(), slept.exists()) == (1, False, False)  # not ready yet
+    ready.touch()
+    assert (check(), mark.exists(), slept.exists()) == (0, True, False)  # for the first time: at once
+    assert (check(), slept.exists()) == (0, True)
+    ready.unlink()
+    assert (check(), mark.exists()) == (1, False)  # asked at once from now on

@@ -5,9 +5,11 @@ The tests of one orchestrator share a cluster and a deployment; those that break
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
+import socket
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,7 +24,7 @@ from loadstone.infrastructure.docker_api import Engine
 from loadstone.model.deployment import AuditRow
 from loadstone.model.errors import DeploymentError, PreflightError
 from loadstone.orchestration.base import Orchestrator
-from loadstone.orchestration.containers import LABEL
+from loadstone.orchestration.containers import LABEL, Containers
 from tests.orchestration import docker_clusters
 from tests.orchestration.conftest import deployed as resolved
 from tests.orchestration.conftest import parse
@@ -41,6 +43,16 @@ entry: {service: web, port: http}
 default_workload: get
 services:
   web: {tier: frontend, runs: {stone: hotel/frontend}, ports: {http: 5000}, resources: {cpu: 0.1, memory: 32MiB}}
+workloads:
+  get: {operations: {get: {path: /}}}
+"""
+
+SMALL = """\
+name: small
+entry: {service: cache, port: main}
+default_workload: get
+services:
+  cache: {tier: caching, runs: {software: memcached}, ports: {main: 11211}, resources: {cpu: 0.5, memory: 16MiB}}
 workloads:
   get: {operations: {get: {path: /}}}
 """
@@ -217,6 +229,31 @@ def test_an_image_that_is_nowhere_is_told_before_anything_starts(provision: Prov
             second.apply()
         finally:
             second.remove()
+
+
+def test_a_replica_that_runs_out_of_memory_is_an_event_that_says_so(
+    provision: Provision, hotel: Deployed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Containers, "_wait_for_entry", lambda *_: None)  # a cache speaks no HTTP
+    small = type(hotel.orchestrator)(
+        resolved(parse(SMALL), list(provision.nodes), "small"), hotel.folder / "small", provision.access
+    )
+    try:
+        small.apply()
+        small.ready()
+        fill(*small.addresses("cache", "main")[0].split(":"))
+        wait(lambda: any("out of memory" in event for event in small.events()))
+    finally:
+        small.remove()
+
+
+def fill(host: str, port: str) -> None:
+    """Give a cache more than its limit lets it hold."""
+    value = bytes(500_000)
+    with contextlib.suppress(OSError), socket.create_connection((host, int(port)), 60) as cache:
+        for number in range(100):
+            cache.sendall(b"set %d 0 0 %d\r\n%s\r\n" % (number, len(value), value))
+            cache.recv(100)
 
 
 def test_a_limit_that_is_taken_away_is_caught(orchestrator: Orchestrator) -> None:
