@@ -42,9 +42,10 @@ def _by_orchestrators(study: Study) -> Iterator[Finding]:
             yield where, f"no orchestrator {orchestrator!r}" + did_you_mean(str(orchestrator), known)
             continue
         expresses: dict[str, frozenset[str]] = plugins.find("orchestrators", orchestrator).expresses
+        asked = [treatment for treatment in study.treatments() if treatment.orchestrator == orchestrator]
         for factor, possible in expresses.items():
             for place, level in levels(study, factor):
-                if level is not None and level not in possible:
+                if level not in {None, *possible} and any(getattr(one, factor) == level for one in asked):
                     yield place, _cannot(f"{factor} {level!r}", f"orchestrator {orchestrator!r}", possible)
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import yaml
 
 from loadstone.experiments.plan import make_plan, read_plan
 from loadstone.model.document import Document
 from loadstone.model.errors import InputError
-from tests.experiments.fakes import APPLICATION, write_study
+from tests.experiments.fakes import APPLICATION, STUDY, write_study
 from tests.model.wrong_files import Case, cases
 
 TABLE = cases(Path(__file__).with_name("wrong-plans.txt"))
@@ -49,3 +50,17 @@ def test_processes_run_no_images(tmp_path: Path) -> None:
         read_plan(study, ["orchestrator=process"])
     said = "orchestrator 'process' runs no container images, as tiny has (web); choose "
     assert f"--set orchestrator=process: orchestrator: {said}" in str(caught.value)
+
+
+def test_what_is_left_out_is_not_asked_of_an_orchestrator(tmp_path: Path) -> None:
+    study = {
+        **yaml.safe_load(STUDY),
+        "cluster": {"infrastructure": "namespaces"},
+        "factors": {"orchestrator": ["swarm", "compose"], "high_availability": ["on", "off"]},
+    }
+    write_study(tmp_path, yaml.safe_dump(study))
+    with pytest.raises(InputError, match="high_availability 'on' cannot be expressed by orchestrator 'compose'"):
+        read_plan(tmp_path / "study.yaml")
+    study["except"] = [{"orchestrator": "compose", "high_availability": "on"}]
+    write_study(tmp_path, yaml.safe_dump(study))
+    assert len(read_plan(tmp_path / "study.yaml")[1].treatments) == 3
