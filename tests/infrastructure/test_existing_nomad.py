@@ -40,8 +40,12 @@ def cluster(nodes: dict[str, dict[str, str]], **states: dict[str, Any]) -> dict[
         "/v1/nodes": (200, listed),
         "/v1/status/peers": (200, ["a", "b", "c"]),
         "/v1/status/leader": (200, "198.51.100.9:8300"),
-        **{f"/v1/node/id-{name}": (200, {"Attributes": attributes}) for name, attributes in nodes.items()},
+        **{f"/v1/node/id-{name}": (200, detail(attributes)) for name, attributes in nodes.items()},
     }
+
+
+def detail(attributes: dict[str, str], cores: tuple[int, ...] = ()) -> dict[str, Any]:
+    return {"Attributes": attributes, "NodeResources": {"Cpu": {"ReservableCpuCores": cores}}}
 
 
 @pytest.fixture
@@ -108,6 +112,16 @@ def test_one_limit_must_mean_the_same_on_all_nodes(server: Answering) -> None:
     server.answers |= cluster({"one": node(1, **{"cpu.totalcompute": "9199"})})
     with pytest.raises(PreflightError, match=r"so many MHz: one 2299\.75"):
         nomad.provide(CLUSTER)
+
+
+def test_an_agent_that_is_confined_counts_the_cores_it_has(server: Answering) -> None:
+    server.answers |= cluster({"one": node(1)})
+    server.answers["/v1/node/id-one"] = (200, detail(node(1, **{"cpu.totalcompute": "2000"}), (1, 3)))
+    provision = nomad.provide(CLUSTER)
+    assert provision.nodes[1].cpus == (1, 3)
+    assert provision.access is not None and provision.access.extra["mhz"] == "1000"
+    (warning,) = [finding.message for finding in nomad.preflight(CLUSTER) if finding.level == "warning"]
+    assert warning.startswith("Nomad counts 4 cores on one, containers use 2 of them; if its agent runs on more than")
 
 
 def test_consul_is_missed_on_nodes_and_from_here(server: Answering, monkeypatch: pytest.MonkeyPatch) -> None:

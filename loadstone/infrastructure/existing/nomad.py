@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import psutil
 
 from loadstone.infrastructure import hashicorp
 from loadstone.infrastructure.base import Access, Finding, Provision
-from loadstone.infrastructure.cores import parse_cores
 from loadstone.infrastructure.existing import docker
 from loadstone.infrastructure.existing.here import client
 from loadstone.infrastructure.hashicorp import Unreachable
@@ -27,6 +26,14 @@ _YES = ("1", "true")
 _Attributes = dict[str, str]
 
 
+class _Found(NamedTuple):
+    """What Nomad knows of a node."""
+
+    attributes: _Attributes
+    cores: tuple[int, ...]
+    """Those that containers use. Its agent sees them too: in its arithmetic a limit is a part of all that it sees."""
+
+
 def preflight(cluster: Cluster) -> list[Finding]:
     """Whether Nomad answers, and which of its nodes run no containers."""
     try:
@@ -36,22 +43,32 @@ def preflight(cluster: Cluster) -> list[Finding]:
         return [
             Finding("nomad", "error", message, remedy or "set NOMAD_ADDR to http://HOST:4646 of a server that runs")
         ]
-    refused = "raw_exec and exec apply no CPU limit and are refused for limited treatments"
     return [
         Finding("nomad", "ok", f"{_address()}, {len(nodes)} nodes"),
-        *(
-            Finding("nomad", "warning", f"node {name} has no docker driver, so nothing is placed there; {refused}",
-                    "install Docker there and start its Nomad agent again")
-            for name, attributes in nodes.items()
-            if not _runs_containers(attributes)
-        ),
-    ]  # fmt: skip
+        *(Finding("nomad", "warning", *doubt) for name, node in nodes.items() for doubt in _doubts(name, node)),
+    ]
+
+
+def _doubts(name: str, node: _Found) -> Iterator[tuple[str, str]]:
+    """What may be wrong with a node, and the remedy."""
+    if not _runs_containers(node):
+        refused = "raw_exec and exec apply no CPU limit and are refused for limited treatments"
+        yield (
+            f"node {name} has no docker driver, so nothing is placed there; {refused}",
+            "install Docker there and start its Nomad agent again",
+        )
+    if (counted := int(node.attributes["cpu.numcores"])) != len(node.cores):
+        yield (
+            f"Nomad counts {counted} cores on {name}, containers use {len(node.cores)} of them; if its agent runs on"
+            " more than those, limits come out too large, and the audit says so",
+            "let the agent run on the same cores as containers",
+        )
 
 
 def provide(cluster: Cluster) -> Provision:
     """All nodes that are ready, take replicas and run containers as workers."""
     nodes = {name: one for name, one in _nodes().items() if _runs_containers(one)}
-    workers = [_node(name, attributes) for name, attributes in nodes.items()]
+    workers = [_node(name, found) for name, found in nodes.items()]
     here = [node for node in workers if node.here]
     _require_mounts({node.name: nodes[node.name] for node in workers if not node.here})
     managers = len(hashicorp.nomad([_address()], _AT_ONCE).get("/v1/status/peers"))
@@ -71,34 +88,36 @@ def _address() -> str:
     return os.environ.get("NOMAD_ADDR", _DEFAULT).rstrip("/")
 
 
-def _nodes() -> dict[str, _Attributes]:
-    """The attributes of each node that is ready and takes replicas, by its name."""
+def _nodes() -> dict[str, _Found]:
+    """Each node that is ready and takes replicas, by its name."""
     nomad = hashicorp.nomad([_address()], _AT_ONCE)
     listed = [one for one in nomad.get("/v1/nodes") if one["Status"] == "ready" and _takes_replicas(one)]
-    by_name = sorted(listed, key=lambda one: str(one["Name"]))
-    return {one["Name"]: nomad.get(f"/v1/node/{one['ID']}")["Attributes"] for one in by_name}
+    found = {}
+    for one in sorted(listed, key=lambda one: str(one["Name"])):
+        node = nomad.get(f"/v1/node/{one['ID']}")
+        cores = node["NodeResources"]["Cpu"].get("ReservableCpuCores")
+        found[one["Name"]] = _Found(node["Attributes"], tuple(cores or range(int(node["Attributes"]["cpu.numcores"]))))
+    return found
 
 
 def _takes_replicas(node: dict[str, Any]) -> bool:
     return node["SchedulingEligibility"] == "eligible" and not node["Drain"]
 
 
-def _runs_containers(attributes: _Attributes) -> bool:
-    return attributes.get("driver.docker") in _YES
+def _runs_containers(node: _Found) -> bool:
+    return node.attributes.get("driver.docker") in _YES
 
 
-def _node(name: str, attributes: _Attributes) -> Node:
-    address = attributes["unique.network.ip-address"]
-    here = _is_ours(address) and attributes["kernel.version"] == os.uname().release
-    online = Path("/sys/devices/system/cpu/online")
-    cores = parse_cores(online.read_text()) if here else tuple(range(int(attributes["cpu.numcores"])))
-    memory = int(attributes["memory.totalbytes"])
-    return Node(name=name, role="worker", address=address, cpus=cores, memory=memory, shared=here, here=here)
+def _node(name: str, found: _Found) -> Node:
+    address = found.attributes["unique.network.ip-address"]
+    here = _is_ours(address) and found.attributes["kernel.version"] == os.uname().release
+    memory = int(found.attributes["memory.totalbytes"])
+    return Node(name=name, role="worker", address=address, cpus=found.cores, memory=memory, shared=here, here=here)
 
 
-def _require_mounts(nodes: dict[str, _Attributes]) -> None:
+def _require_mounts(nodes: dict[str, _Found]) -> None:
     """Raise PreflightError for nodes where no agent could read which limits are in force."""
-    closed = [name for name, one in nodes.items() if one.get("driver.docker.volumes.enabled") not in _YES]
+    closed = [name for name, one in nodes.items() if one.attributes.get("driver.docker.volumes.enabled") not in _YES]
     if closed:
         raise PreflightError(
             f"no container may see /proc and /sys/fs/cgroup of {', '.join(closed)}, so limits could not be read back",
@@ -119,9 +138,9 @@ def _engine() -> str:
     return engine.url if engine.silence() is None else ""
 
 
-def _mhz(nodes: dict[str, _Attributes]) -> int:
+def _mhz(nodes: dict[str, _Found]) -> int:
     """What all nodes count a core as; raises PreflightError where a limit would mean something else on each."""
-    counted = {name: int(one["cpu.totalcompute"]) / int(one["cpu.numcores"]) for name, one in nodes.items()}
+    counted = {name: int(one.attributes["cpu.totalcompute"]) / len(one.cores) for name, one in nodes.items()}
     different = sorted(set(counted.values()))
     if different and (len(different) > 1 or different[0] % 1):
         told = ", ".join(f"{name} {mhz:g}" for name, mhz in counted.items())
@@ -132,15 +151,15 @@ def _mhz(nodes: dict[str, _Attributes]) -> int:
     return int(different[0]) if different else 0
 
 
-def _consul(nodes: dict[str, _Attributes]) -> str:
+def _consul(nodes: dict[str, _Found]) -> str:
     """Where Consul answers: CONSUL_HTTP_ADDR, else beside Nomad. Raises PreflightError if that is nowhere."""
-    if without := [name for name, one in nodes.items() if "consul.version" not in one]:
+    if without := [name for name, one in nodes.items() if "consul.version" not in one.attributes]:
         raise PreflightError(
             f"no Consul agent beside Nomad on {', '.join(without)}: services find each other in Consul's catalogue",
             "run a Consul agent on every node; `consul { address = ... }` in Nomad's configuration says where it is",
         )
     given = os.environ.get("CONSUL_HTTP_ADDR")
-    beside = [one["unique.network.ip-address"] for one in nodes.values()]
+    beside = [one.attributes["unique.network.ip-address"] for one in nodes.values()]
     places = [given] if given else [f"{host}:{_CONSUL_PORT}" for host in ["127.0.0.1", *beside[:1]]]
     addresses = [place if "://" in place else f"http://{place}" for place in places]
     silent = []
