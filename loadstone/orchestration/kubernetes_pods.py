@@ -13,6 +13,8 @@ Json = dict[str, Any]
 
 _HOPELESS = ("ErrImageNeverPull", "ImagePullBackOff", "InvalidImageName", "CreateContainerConfigError")
 """Reasons of a container that waits, none of which goes away by itself."""
+_PASSING = "untolerated taint {node.kubernetes.io/"
+"""What a node is given while it is not ready, cannot be reached, has no network yet; Kubernetes takes it back."""
 _ON_ITS_WAY = ("ContainerCreating", "PodInitializing")
 
 
@@ -77,7 +79,8 @@ def _replica(
     status = (pod["status"].get("containerStatuses") or [{}])[0]
     waiting = status.get("state", {}).get("waiting") or {}
     ready = is_ready(pod)
-    unplaced = _condition(pod, "PodScheduled").get("reason") == "Unschedulable"
+    scheduled = _condition(pod, "PodScheduled")
+    unplaced = scheduled.get("reason") == "Unschedulable" and _PASSING not in scheduled.get("message", "")
     node = pod["spec"].get("nodeName", "")
     return Found(
         name=name,

@@ -107,6 +107,9 @@ def test_without_a_node_it_is_hopeless() -> None:
     found = one(unplaced)
     assert (found.hopeless, found.node, found.container) == (True, "", "")
     assert found.why == "no node may run it: 0/2 nodes are available"
+    soon = "0/2 nodes are available: 2 node(s) had untolerated taint {node.kubernetes.io/not-ready: }."
+    unplaced["status"]["conditions"][0]["message"] = soon
+    assert (one(unplaced).hopeless, one(unplaced).why) == (False, f"no node may run it: {soon}")
 
 
 def test_what_ended_says_how() -> None:

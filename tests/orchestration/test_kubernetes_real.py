@@ -113,7 +113,7 @@ def api(access: Access) -> Api:
 @pytest.fixture
 def small(cluster: Provision, access: Access, tmp_path: Path) -> Iterator[Kubernetes]:
     """Two services, not started yet; removed when the test ends."""
-    images.deliver(access, ["stone"])
+    images.deliver(access, ["stone", "memcached"])
     application = parse(APPLICATION.replace("STONE", images.reference("stone", access)))
     made = Kubernetes(deployment(application, cluster), tmp_path / "run", access)
     yield made

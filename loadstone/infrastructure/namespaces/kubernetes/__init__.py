@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -119,8 +120,13 @@ def _why_no_nodes(api: Api, workers: list[Host]) -> str:
         nodes = {node["metadata"]["name"]: node for node in api.items("/api/v1/nodes")}
     except DeploymentError as error:
         return str(error)
-    states = {host.name: not_ready(nodes.get(host.name)) for host in workers}
+    states = {host.name: not_ready(nodes.get(host.name)) or _tainted(nodes[host.name]) for host in workers}
     return "; ".join(f"{name}: {why}" for name, why in states.items() if why)
+
+
+def _tainted(node: dict[str, Any]) -> str:
+    """A node that has become ready is let go a moment later."""
+    return ", ".join(f"it has the taint {taint['key']}" for taint in node["spec"].get("taints", []))
 
 
 def _why_no_names(host: Host) -> str:
