@@ -90,7 +90,8 @@ class Cluster:
 
     def containers(self) -> tuple[dict[str, Container], set[str]]:
         """The deployment's containers that run, by allocation, and the nodes whose engines do not answer."""
-        found, silent = {}, set()
+        found: dict[str, Container] = {}
+        silent = set()
         for node, engine in self._engines.items():
             try:
                 with told(engine.url):

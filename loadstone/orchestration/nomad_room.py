@@ -88,8 +88,8 @@ def _inexact(deployment: Deployment, mhz: int) -> Iterator[Finding]:
         ("cpu", cpu, "choose limits of whole hundredths, 0.05 or more"),
         ("memory", memory, f"choose limits of whole MiB, {LEAST_MIB}MiB or more"),
     ):
-        for limit, services in found.items():
-            message = f"{', '.join(services)}: Nomad cannot limit a replica to exactly {limit}"
+        for wanted, services in found.items():
+            message = f"{', '.join(services)}: Nomad cannot limit a replica to exactly {wanted}"
             yield Finding(what, "error", message, f"{remedy} (`resources`)")
 
 

@@ -67,6 +67,7 @@ def test_a_life(stores: Process, own_folders: Path) -> None:
     pids = [pid_of(stores, replica.name) for replica in stores.deployment.replicas]
     stores.apply()  # runs already: changes nothing
     assert pids == [pid_of(stores, replica.name) for replica in stores.deployment.replicas]
+    started = [psutil.Process(pid) for pid in pids]
     assert "ready to accept connections" in stores.logs("documents")["documents-1"]
     assert set(stores.logs()) == {"documents-1", "queue-1", "cache-1"}
     assert set(stores.usage()) == {"documents-1", "queue-1", "cache-1"}
@@ -74,7 +75,7 @@ def test_a_life(stores: Process, own_folders: Path) -> None:
     stores.remove()
     stores.remove()
     nothing_left(stores, own_folders)
-    assert not any(psutil.pid_exists(pid) for pid in pids)
+    assert not any(one.is_running() for one in started)  # the same process, not a later one of that id
     assert "database system is shut down" in stores.logs("documents")["documents-1"]  # it was asked, not killed
 
 
@@ -216,11 +217,12 @@ def test_without_permission_nothing_lies(own_folders: Path, tmp_path: Path, monk
         assert usage.cpu_s > 0 and usage.memory_peak and usage.throttled_s is None and usage.oom_kills is None
         assert not process.new_peaks()
         pids = [pid_of(process, replica.name) for replica in process.deployment.replicas]
-        running_children = psutil.Process(pids[0]).children(recursive=True)
+        started = [psutil.Process(pid) for pid in pids]
+        running_children = started[0].children(recursive=True)
     finally:
         process.remove()
     nothing_left(process, own_folders)
-    assert not any(psutil.pid_exists(pid) for pid in pids)
+    assert not any(one.is_running() for one in started)
     psutil.wait_procs(running_children, timeout=30)
     assert not any(child.is_running() for child in running_children)
 
