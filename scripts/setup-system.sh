@@ -12,13 +12,13 @@ has() {
         containernetworking-plugins) [ -x /usr/lib/cni/bridge ] || [ -x /opt/cni/bin/bridge ] ;;
         docker-compose) command -v docker-compose >/dev/null || docker compose version >/dev/null 2>&1 ;;
         iproute2) command -v ip >/dev/null && command -v tc >/dev/null ;;
-        python3 | redis-server | memcached | nginx | containerd | runc | conntrack | iptables | docker-registry | haproxy)
+        python3 | redis-server | memcached | nginx | containerd | runc | conntrack | iptables | docker-registry | haproxy | openssl)
             command -v "$1" >/dev/null ;;
         *) fail "nobody said how $1 is recognised" 2 ;;
     esac
 }
 stores=(memcached redis-server postgresql)
-clusters=(docker.io docker-compose containerd runc containernetworking-plugins conntrack iproute2 iptables haproxy)
+clusters=(docker.io docker-compose containerd runc containernetworking-plugins conntrack iproute2 iptables haproxy openssl)
 
 case ${1:-run} in
     run) packages=("${stores[@]}") ;;
