@@ -1,4 +1,4 @@
-"""Values as HCL 2 writes them, laid out as ``nomad fmt`` would. Pure."""
+"""Values as HCL 2 writes them, laid out as ``nomad fmt`` would. Its texts are in Unicode's normal form C. Pure."""
 
 from __future__ import annotations
 
