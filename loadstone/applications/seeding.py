@@ -71,6 +71,8 @@ class Seeder:
             plan: dict[str, Any] = {"stores": {}, "caches": {}, "profile": self._profile()}
             for replica in replicas:
                 addresses = self._orchestrator.addresses(replica.service, replica.main_port)
+                if not addresses:
+                    raise DeploymentError(f"{replica.service} cannot be reached: no replica of it has an address")
                 software = self._deployment.software[replica.software or ""]
                 if software.documents:
                     host, _, port = addresses[index % len(addresses)].rpartition(":")

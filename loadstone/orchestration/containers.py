@@ -31,6 +31,7 @@ _POLL_S = 0.25
 _LAST_LINES = 15
 _ANSWER_S = 5.0
 _AGENTS_WITHIN_S = 60.0
+_KNOWN_AGAIN_WITHIN_S = 30.0
 
 
 class Containers(Orchestrator):
@@ -183,8 +184,13 @@ class Containers(Orchestrator):
         return []
 
     def addresses(self, service: str, port: str) -> list[str]:
-        found = [one.addresses[port] for one in self._find() if one.service == service and port in one.addresses]
-        return list(dict.fromkeys(found))
+        """Once it was ready, waited for: a cluster whose manager has just changed knows them a moment later."""
+        started = time.monotonic()
+        while True:
+            found = [one.addresses[port] for one in self._find() if one.service == service and port in one.addresses]
+            if found or not self._born or time.monotonic() - started > _KNOWN_AGAIN_WITHIN_S:
+                return list(dict.fromkeys(found))
+            time.sleep(_POLL_S)
 
     def nodes(self) -> dict[str, str]:
         return {found.name: found.node for found in self._find()}
