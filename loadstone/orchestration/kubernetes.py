@@ -7,6 +7,7 @@ import time
 from functools import cached_property
 from pathlib import Path
 
+from loadstone.infrastructure import images
 from loadstone.infrastructure.base import Access, Finding
 from loadstone.infrastructure.kubernetes_api import Api, Refused, Unreachable, connect, not_ready
 from loadstone.model.deployment import Deployment, Found
@@ -109,7 +110,15 @@ class Kubernetes(Containers):
     def _find(self) -> list[Found]:
         listed = self._api.items(f"{self._objects}/pods", labelSelector=SERVICE_LABEL)
         self._pods = pods.names(listed)
-        return pods.replicas(listed, self._warnings(listed), self._published(), self.deployment)
+        found = pods.replicas(listed, self._warnings(listed), self._published(), self.deployment)
+        if {one.image for one in found} - {"", *self._image_ids.values()}:
+            found = [one.model_copy(update={"image": self._ids.get(one.image, one.image)}) for one in found]
+        return found
+
+    @cached_property
+    def _ids(self) -> dict[str, str]:
+        """What nodes may call images that were loaded into them, in terms of what they were loaded as."""
+        return images.ids_by_manifest(self.deployment.images, self.cluster) if self.cluster.engines else {}
 
     def _warnings(self, listed: list[Manifest]) -> list[Manifest]:
         """Events, which only matter where something is not as it should be."""

@@ -18,7 +18,7 @@ from loadstone.infrastructure.images.engines import CTR_IS_MISSING, INSTALL_CTR
 from loadstone.infrastructure.images.registry import Registry
 from loadstone.model.errors import PreflightError
 
-__all__ = ["Delivered", "build", "deliver", "findings", "image_id", "official", "reference"]
+__all__ = ["Delivered", "build", "deliver", "findings", "ids_by_manifest", "image_id", "official", "reference"]
 
 
 def _quiet(sentence: str) -> None:
@@ -51,6 +51,15 @@ def build(what: str, say: Say = _quiet) -> Path:
 def image_id(what: str) -> str:
     """What Docker and Kubernetes call a packaged image: the ``sha256:...`` of its configuration."""
     return archive.read(build(what)).config.digest
+
+
+def ids_by_manifest(whats: Iterable[str], access: Access) -> dict[str, str]:
+    """The ids of packaged images by the digests of their manifests.
+
+    A node that once pulled an image from a registry calls it by the latter, also where it was loaded as well.
+    """
+    contents = [archive.read(build(what)) for what in whats if _is_packaged(what, access)]
+    return {one.manifest.digest: one.config.digest for one in contents}
 
 
 def findings(whats: Iterable[str], access: Access | None = None) -> list[Finding]:
