@@ -138,6 +138,7 @@ class Swarm(Containers):
         self._managers = Managers(access.addresses if access is not None else ())
         self._engines = Engines(access)
         self._answers = FirstAnswers(deployment)
+        self._ports: dict[str, dict[str, str]] = {}
 
     def _create(self, services: list[str]) -> None:
         self._refuse_foreign()
@@ -185,8 +186,14 @@ class Swarm(Containers):
     def _find(self) -> list[Found]:
         tasks, hosts = self._tasks()
         ended = swarm_tasks.last_ended(tasks, hosts)
-        found = swarm_tasks.replicas(tasks, hosts, self.deployment)
+        found = map(self._published, swarm_tasks.replicas(tasks, hosts, self.deployment))
         return [self._answers.judge(self._completed(one, *ended.get(one.name, ("", "")))) for one in found]
+
+    def _published(self, found: Found) -> Found:
+        """With the ports of its container, which stay while it lives: who becomes leader is not told of them again."""
+        if found.addresses:
+            self._ports[found.container] = found.addresses
+        return found.model_copy(update={"addresses": self._ports.get(found.container, {})})
 
     def _completed(self, found: Found, node: str, ended: str) -> Found:
         """With what only engines know; ``node`` and ``ended``: of its container that ended last."""

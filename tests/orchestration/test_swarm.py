@@ -208,6 +208,26 @@ def test_published_ports_are_addresses_of_their_node() -> None:
     assert found.addresses == {"postgres": "198.18.0.4:32768"}
 
 
+def test_ports_that_a_new_leader_is_not_told_of_stay_while_the_container_lives(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def answer(container_id: str, **port_status: Any) -> None:
+        status = {"ContainerStatus": container(container_id), "PortStatus": port_status}
+        tasks = [task(1, "running", service="documents-geo", node="n2", **status)]
+        monkeypatch.setattr(Swarm, "_tasks", lambda self: (tasks, HOSTS))
+
+    swarm = Swarm(hotel(), tmp_path)
+    monkeypatch.setattr(swarm, "_completed", lambda found, node, ended: found)
+    monkeypatch.setattr(swarm._answers, "judge", lambda found: found)
+    answer("a", Ports=[{"TargetPort": 5432, "PublishedPort": 32768, "PublishMode": "host", "Protocol": "tcp"}])
+    known = swarm.addresses("documents-geo", "postgres")
+    assert known == ["198.18.0.4:32768"]
+    answer("a")
+    assert swarm.addresses("documents-geo", "postgres") == known
+    answer("b")
+    assert swarm.addresses("documents-geo", "postgres") == []
+
+
 @pytest.mark.parametrize(
     ("said", "words"),
     [
