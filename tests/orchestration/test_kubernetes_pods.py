@@ -50,9 +50,9 @@ def warning(name: str, message: str, at: int = 0) -> dict[str, Any]:
 
 
 def test_replicas_are_numbered_by_age_then_name() -> None:
-    listed = [pod("geo", "geo-c", 2), pod("geo", "geo-b", 1), pod("rate", "rate-x", 0), pod("geo", "geo-a", 1)]
+    listed = [pod("geo", "geo-a", 2), pod("geo", "geo-c", 1), pod("rate", "rate-x", 0), pod("geo", "geo-b", 1)]
     found = {found.name: found.container for found in pods.replicas(listed, [], {}, hotel())}
-    assert found == {"geo-1": "geo-a", "geo-2": "geo-b", "geo-3": "geo-c", "rate-1": "rate-x"}
+    assert found == {"geo-1": "geo-b", "geo-2": "geo-c", "geo-3": "geo-a", "rate-1": "rate-x"}
     assert pods.names(listed) == found
 
 
