@@ -50,7 +50,9 @@ def command(
         workers=workers,
     )
     name = f"up-{plan.study.name}"
-    if journal.load(name) is not None or journal.load(journal.cluster_name(name)) is not None:
+    there = journal.load(journal.cluster_name(name))
+    # A cluster that was made before can be the existing one that this is deployed on.
+    if journal.load(name) is not None or (there and there.implementation == plan.study.cluster.infrastructure):
         raise InputError(f"{plan.study.name} is up already; `loadstone down` removes it")
     for warning in require(plan):
         err.print("[yellow]warning:[/] ", end="")

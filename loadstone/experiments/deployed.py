@@ -66,6 +66,7 @@ class Deployed:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text, encoding="utf-8")
         try:
+            self.orchestrator.prepare(listener.step)
             listener.step("starting stores")
             self.orchestrator.apply(stores_only=True)
             self.orchestrator.ready(stores_only=True)

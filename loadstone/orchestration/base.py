@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import ClassVar
 
-from loadstone.infrastructure.base import Access, Finding
+from loadstone.infrastructure.base import Access, Finding, Say
 from loadstone.infrastructure.cgroup import Usage
 from loadstone.infrastructure.journal import Entry
 from loadstone.model.deployment import AuditRow, Deployment
@@ -41,6 +41,9 @@ class Orchestrator(ABC):
     @abstractmethod
     def render(self) -> dict[str, str]:
         """The native files by name: pure, readable, the same for the same deployment."""
+
+    def prepare(self, say: Say) -> None:  # noqa: B027 - an orchestrator that needs nothing leaves it out
+        """What takes long before anything can be started, such as images; ``apply`` does it where this was left out."""
 
     @abstractmethod
     def apply(self, stores_only: bool = False) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from loadstone.infrastructure import images, journal
-from loadstone.infrastructure.base import Access, Finding
+from loadstone.infrastructure.base import Access, Finding, Say
 from loadstone.infrastructure.cgroup import Usage
 from loadstone.model.deployment import AuditRow, Deployment, Found, Replica
 from loadstone.model.errors import DeploymentError
@@ -99,13 +99,16 @@ class Containers(Orchestrator):
         packaged = [what for what, name in self.deployment.images.items() if name.startswith("loadstone/")]
         return [*warnings, *images.findings(packaged, self.access)]
 
+    def prepare(self, say: Say) -> None:
+        self._begin()
+        delivered = images.deliver(self.cluster, list(self.deployment.images), say)
+        self._image_ids = {what: image.id for what, image in delivered.items() if image.id}
+        told = {what: asdict(image) for what, image in delivered.items()}
+        (self.folder / "images.json").write_text(json.dumps(told, indent=1), encoding="utf-8")
+
     def apply(self, stores_only: bool = False) -> None:
         if not self._image_ids:
-            self._begin()
-            delivered = images.deliver(self.cluster, list(self.deployment.images))
-            self._image_ids = {what: image.id for what, image in delivered.items() if image.id}
-            told = {what: asdict(image) for what, image in delivered.items()}
-            (self.folder / "images.json").write_text(json.dumps(told, indent=1), encoding="utf-8")
+            self.prepare(lambda _sentence: None)
         services = self.deployment.services()
         stores = [name for name, replicas in services.items() if replicas[0].software is not None]
         if chosen := stores if stores_only else list(services):

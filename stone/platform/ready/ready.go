@@ -149,7 +149,7 @@ func parseAddress(host string) (socket syscall.SockaddrInet4, ok bool) {
 		var part string
 		part, address, _ = cut(address, ".")
 		number, err := strconv.ParseUint(part, 10, 8)
-		if err != nil {
+		if err != nil || strconv.Itoa(int(number)) != part { // 010 is ten to some and eight to others
 			return socket, false
 		}
 		socket.Addr[i] = byte(number)

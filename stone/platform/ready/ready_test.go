@@ -175,6 +175,7 @@ func FuzzAnswer(f *testing.F) {
 func FuzzURL(f *testing.F) {
 	f.Add("http://127.0.0.1:9083/readyz")
 	f.Add("tcp://0.0.0.0:65535")
+	f.Add("tcp://00.0.0.0:1")
 	f.Fuzz(func(t *testing.T, url string) {
 		target, err := parseTarget(url)
 		if err != nil {
