@@ -59,6 +59,7 @@ Runs one service until SIGTERM or SIGINT. The environment configures it:
   STONE_NEED_<NAME>=host:port,...  where a need is: a service's replicas, a cache's servers
   STONE_NEED_<NAME>=file:/path     a file that lists a service's replicas, read again every second
   STONE_DOCUMENTS=URL              its document store: postgres://user@host:port/database, mongodb://host:port
+  STONE_SECRET=...                 what signs tokens and sessions, the same for all services of a deployment
   STONE_PROFILE=dsb-quirks         bring back the original's bugs that change performance (optional)
   STONE_LOG_LEVEL=info             debug, info, warn or error (optional)
   GOGC=400                         how much the heap may grow between collections, in percent (optional)
@@ -77,6 +78,9 @@ Exit codes: 0 stopped as asked, 1 unexpected, 2 bad configuration.
 			}
 			if definition.Documents {
 				variables = append(variables, "STONE_DOCUMENTS")
+			}
+			if definition.Secret {
+				variables = append(variables, "STONE_SECRET")
 			}
 			fmt.Fprintf(out, "  %-22s   needs %s\n", "", strings.Join(variables, " "))
 		}

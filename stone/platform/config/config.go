@@ -19,6 +19,7 @@ const FilePrefix = "file:"
 type Wants struct {
 	Needs     []string // names of services and caches, e.g. "geo", "memcached-rate"
 	Documents bool     // a document store
+	Secret    bool     // the deployment's secret
 }
 
 // Config is the validated environment of one service.
@@ -27,6 +28,7 @@ type Config struct {
 	Admin     string              // host:port of /healthz and /readyz; empty: none
 	Needs     map[string][]string // by need: addresses (host:port), or one file that lists them
 	Documents string              // URL of the document store
+	Secret    string              // STONE_SECRET, which signs tokens and sessions
 	Quirks    bool                // STONE_PROFILE=dsb-quirks
 	LogLevel  slog.Level
 }
@@ -78,6 +80,11 @@ func Load(wants Wants, getenv func(string) string) (Config, error) {
 	if wants.Documents {
 		if err := checkDocuments(config.Documents); err != nil {
 			return config, err
+		}
+	}
+	if wants.Secret {
+		if config.Secret = getenv("STONE_SECRET"); config.Secret == "" {
+			return config, &Error{"STONE_SECRET", "", "", "set it to the secret of the deployment, the same for all its services"}
 		}
 	}
 	switch profile := getenv("STONE_PROFILE"); profile {

@@ -29,8 +29,9 @@ const callTimeout = 10 * time.Second
 // again every second; otherwise the addresses are the replicas. It connects in the background and
 // reconnects within a second.
 func Dial(addresses ...string) (*grpc.ClientConn, error) {
-	target, options := target(addresses)
-	options = append(options,
+	target, replicas := target(addresses)
+	connection, err := grpc.NewClient(target,
+		grpc.WithResolvers(replicas),
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultServiceConfig(`{"loadBalancingConfig": [{"round_robin": {}}], "healthCheckConfig": {"serviceName": ""}}`),
 		grpc.WithUnaryInterceptor(withDeadline),
@@ -45,7 +46,6 @@ func Dial(addresses ...string) (*grpc.ClientConn, error) {
 		grpc.WithStaticStreamWindowSize(window),
 		grpc.WithStaticConnWindowSize(window),
 	)
-	connection, err := grpc.NewClient(target, options...)
 	if err != nil {
 		return nil, fmt.Errorf("client of %v: %w", addresses, err)
 	}
@@ -53,14 +53,15 @@ func Dial(addresses ...string) (*grpc.ClientConn, error) {
 	return connection, nil
 }
 
-func target(addresses []string) (string, []grpc.DialOption) {
+// target is what stands for the addresses, and what resolves it.
+func target(addresses []string) (string, resolver.Builder) {
 	if len(addresses) == 1 {
 		if file, is := strings.CutPrefix(addresses[0], config.FilePrefix); is {
-			return "listed:///replicas", []grpc.DialOption{grpc.WithResolvers(listed{file})}
+			return "listed:///replicas", listed{file}
 		}
 		host, _, err := net.SplitHostPort(addresses[0])
 		if err == nil && net.ParseIP(host) == nil {
-			return "named:///" + addresses[0], []grpc.DialOption{grpc.WithResolvers(named{})}
+			return "named:///" + addresses[0], named{}
 		}
 	}
 	var replicas resolver.State
@@ -69,7 +70,7 @@ func target(addresses []string) (string, []grpc.DialOption) {
 	}
 	static := manual.NewBuilderWithScheme("static")
 	static.InitialState(replicas)
-	return "static:///replicas", []grpc.DialOption{grpc.WithResolvers(static)}
+	return "static:///replicas", static
 }
 
 func withDeadline(ctx context.Context, method string, request, answer any, connection *grpc.ClientConn,

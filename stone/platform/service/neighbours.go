@@ -5,12 +5,16 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/apache/thrift/lib/go/thrift"
+	goredis "github.com/redis/go-redis/v9"
 	"google.golang.org/grpc"
 
 	"loadstone.dev/stone/platform/cache"
 	"loadstone.dev/stone/platform/documents"
 	"loadstone.dev/stone/platform/logging"
+	"loadstone.dev/stone/platform/redis"
 	"loadstone.dev/stone/platform/rpc"
+	"loadstone.dev/stone/platform/thriftrpc"
 )
 
 // Dial connects to a needed service; being connected is a condition of readiness.
@@ -22,6 +26,28 @@ func (h *Host) Dial(need string) (*grpc.ClientConn, error) {
 	h.Health.Need(need, rpc.Connected(connection))
 	h.OnStop(func() { _ = connection.Close() })
 	return connection, nil
+}
+
+// DialThrift is Dial for a service that speaks Thrift.
+func (h *Host) DialThrift(need string) (thrift.TClient, error) {
+	client, err := thriftrpc.Dial(need, h.Config.Needs[need]...)
+	if err != nil {
+		return nil, err
+	}
+	h.Health.Need(need, client.Connected)
+	h.OnStop(client.Close)
+	return client, nil
+}
+
+// OpenRedis opens a needed Redis; an answer of it is a condition of readiness.
+func (h *Host) OpenRedis(need string) (*goredis.Client, error) {
+	client, err := redis.Open(h.Config.Needs[need]...)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", need, err)
+	}
+	h.Health.Need(need, func(ctx context.Context) error { return client.Ping(ctx).Err() })
+	h.OnStop(func() { _ = client.Close() })
+	return client, nil
 }
 
 // OpenDocuments opens the service's document store; an answer of it is a condition of readiness.

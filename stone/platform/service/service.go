@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/apache/thrift/lib/go/thrift"
 	"google.golang.org/grpc"
 	grpchealth "google.golang.org/grpc/health"
 	"google.golang.org/grpc/health/grpc_health_v1"
@@ -23,6 +24,7 @@ import (
 	"loadstone.dev/stone/platform/health"
 	"loadstone.dev/stone/platform/logging"
 	"loadstone.dev/stone/platform/rpc"
+	"loadstone.dev/stone/platform/thriftrpc"
 )
 
 // Exit codes of Run.
@@ -51,8 +53,9 @@ type Host struct {
 	Log    *slog.Logger
 	Health *health.Health
 	RPC    *grpc.Server
-	// HTTP is nil for a service that speaks gRPC.
-	HTTP *http.ServeMux
+	// A service that does not speak gRPC sets one of these.
+	HTTP   *http.ServeMux
+	Thrift thrift.TProcessor
 
 	background sync.WaitGroup
 	closers    []func()
@@ -123,9 +126,12 @@ func (h *Host) serve(ctx context.Context) error {
 		defer stop()
 	}
 	var stop func()
-	if h.HTTP != nil {
+	switch {
+	case h.HTTP != nil:
 		stop = h.serveHTTP(listener, failed)
-	} else {
+	case h.Thrift != nil:
+		stop = h.serveThrift(listener, failed)
+	default:
 		stop = h.serveRPC(listener, failed)
 	}
 	h.Log.Info("serving", "listen", listener.Addr().String(), "admin", h.Config.Admin)
@@ -194,6 +200,17 @@ func (h *Host) serveMux(mux *http.ServeMux, listener net.Listener, failed chan<-
 			_ = server.Close()
 		}
 	}
+}
+
+func (h *Host) serveThrift(listener net.Listener, failed chan<- error) func() {
+	server := thriftrpc.NewServer(h.Thrift, h.Log)
+	h.whenReady(func() {})
+	go func() {
+		if err := server.Serve(listener); err != nil {
+			failed <- err
+		}
+	}()
+	return func() { server.Stop(stopTimeout) }
 }
 
 func (h *Host) serveRPC(listener net.Listener, failed chan<- error) func() {
