@@ -13,12 +13,13 @@ import (
 	"syscall"
 
 	"loadstone.dev/stone/apps/hotel"
+	"loadstone.dev/stone/apps/social"
 	"loadstone.dev/stone/platform/config"
 	"loadstone.dev/stone/platform/service"
 )
 
 // applications are the services of each built-in application, by name.
-var applications = map[string]map[string]service.Definition{"hotel": hotel.Services}
+var applications = map[string]map[string]service.Definition{"hotel": hotel.Services, "social": social.Services}
 
 func init() {
 	verbs["serve"] = verb{"run one service of an application", serve}

@@ -53,7 +53,7 @@ func (m *Memory[T]) Fill(host *Host, name string, load func(context.Context) (*T
 			cancel()
 			if err == nil {
 				m.data.Store(data)
-				host.Log.Info("loaded", "data", name)
+				host.Log.Info("done", "what", name)
 				return
 			}
 			reason := err.Error()
@@ -65,6 +65,12 @@ func (m *Memory[T]) Fill(host *Host, name string, load func(context.Context) (*T
 			}
 		}
 	})
+}
+
+// Prepare tries something in the background until it succeeds, such as making the indexes of a store that may not be
+// there yet, and makes that a condition of readiness.
+func (h *Host) Prepare(name string, do func(context.Context) error) {
+	new(Memory[struct{}]).Fill(h, name, func(ctx context.Context) (*struct{}, error) { return &struct{}{}, do(ctx) })
 }
 
 // Filled fails unless a collection holds at least as many documents as its seed.
