@@ -49,10 +49,26 @@ func TestConformance(t *testing.T) {
 		"ClearKeepsIndexes":           clearKeepsIndexes,
 		"RefusesWhatIsNotAFieldName":  refusesWhatIsNotAFieldName,
 		"ConcurrentFirstWritesAllWin": concurrentFirstWritesAllWin,
+		"InsertIsAllOrNothing":        insertIsAllOrNothing,
+		// arrays_test.go
+		"PushPutsInFront":                 pushPutsInFront,
+		"PushKeepsTheRestOfTheDocument":   pushKeepsTheRestOfTheDocument,
+		"PushOnceIsOnce":                  pushOnceIsOnce,
+		"ConcurrentPushesLoseNothing":     concurrentPushesLoseNothing,
+		"ConcurrentPushesOfTheSameAreOne": concurrentPushesOfTheSameAreOne,
+		"PullRemovesEveryMatch":           pullRemovesEveryMatch,
+		"PullBesidePushLosesNothing":      pullBesidePushLosesNothing,
+		"HeadCutsTheArray":                headCutsTheArray,
+		"ArraysRefuseWrongArguments":      arraysRefuseWrongArguments,
+		// exact_test.go
+		"NumbersAreExact":           numbersAreExact,
+		"TextIsExact":               textIsExact,
+		"RefusesWhatCannotBeStored": refusesWhatCannotBeStored,
 	}
 	for adapter, server := range servers {
 		t.Run(adapter, func(t *testing.T) {
-			store := open(t, server(t))
+			address := server(t)
+			store := open(t, address)
 			for name, behaviour := range behaviours {
 				t.Run(name, func(t *testing.T) {
 					// A name that needs quoting in SQL, one collection a behaviour.
@@ -60,6 +76,7 @@ func TestConformance(t *testing.T) {
 				})
 			}
 			t.Run("DatabasesAreApart", func(t *testing.T) { databasesAreApart(t, store) })
+			t.Run("HeadStaysSmall", func(t *testing.T) { headStaysSmall(t, address) })
 		})
 	}
 }
@@ -162,6 +179,17 @@ func insertAddsUnderNewKeys(t *testing.T, c documents.Collection) {
 	check(t, c.Insert(t.Context(), rooms[0]))
 	putRooms(t, c)
 	wantCount(t, c, 3, documents.Equal("id", "1"))
+}
+
+func insertIsAllOrNothing(t *testing.T, c documents.Collection) {
+	check(t, c.EnsureIndex(t.Context(), "id", true))
+	check(t, c.Insert(t.Context()))
+	wantCount(t, c, 0)
+	check(t, c.Insert(t.Context(), rooms[0], &rooms[1]))
+	if err := c.Insert(t.Context(), rooms[2], rooms[1], rooms[3]); !errors.Is(err, documents.ErrDuplicate) {
+		t.Errorf("Insert: %v, want ErrDuplicate", err)
+	}
+	wantIDs(t, c, documents.Query{OrderBy: "id"}, "1", "2")
 }
 
 func uniqueIndexForbidsAnother(t *testing.T, c documents.Collection) {

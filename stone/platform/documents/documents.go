@@ -3,7 +3,11 @@
 // Which one runs is a factor of a study, so both must behave alike: conformance_test.go
 // is the definition of "alike" and runs against both.
 //
-// A document is a Go struct with `json` tags; both adapters use them, for field names too.
+// A document is a Go struct with `json` tags; both adapters use them, for field names too. It embeds
+// no struct and uses no `,string` option, which they read differently. Whole numbers of 64 bits
+// with a sign and floating-point numbers come back exactly. What one of the two could not keep, both
+// refuse with ErrUnstorable: text with a NUL character or that is not UTF-8, a number that is not
+// finite or is beyond int64, in documents, elements, keys and conditions alike.
 // A field in a condition, an index or an order is a top-level field of the document.
 package documents
 
@@ -20,6 +24,8 @@ var (
 	ErrNotFound = errors.New("documents: not found")
 	// ErrDuplicate: a write would break a unique index.
 	ErrDuplicate = errors.New("documents: duplicate value in a unique index")
+	// ErrUnstorable: a value that not every store could keep; the message says where it stands and why.
+	ErrUnstorable = errors.New("documents: cannot be stored")
 )
 
 // Store is one document database server. Safe for concurrent use.
@@ -38,8 +44,9 @@ type Collection interface {
 	// EnsureIndex makes an ascending index over one field unless it is there already. Where it is
 	// unique, every document should have the field: the adapters differ about several without.
 	EnsureIndex(ctx context.Context, field string, unique bool) error
-	// Insert adds a document under a new key; ErrDuplicate if a unique index forbids it.
-	Insert(ctx context.Context, document any) error
+	// Insert adds documents under new keys; ErrDuplicate if a unique index forbids one. All of them or
+	// none: with MongoDB, those before the refused one can be seen until they are removed again.
+	Insert(ctx context.Context, documents ...any) error
 	// Put writes documents by key, each replacing what the key held: repeating it changes nothing.
 	// The keys of one call must differ.
 	Put(ctx context.Context, items ...Keyed) error
@@ -49,6 +56,17 @@ type Collection interface {
 	// Find reads into (a pointer to an empty slice of structs) every document that the query selects;
 	// it stays empty if there is none.
 	Find(ctx context.Context, into any, query Query) error
+	// Head is like Get with one condition, but cuts the array to its first n elements in the store.
+	Head(ctx context.Context, into any, array string, n int, at Condition) error
+	// Push puts an element at the front of the array of the document that satisfies the condition,
+	// which has one value, of a field with a unique index: Push makes the index if it is not there.
+	// Where there is no such document it makes one of these two fields. With once (a field of the
+	// element) it changes nothing if the array has an element with the same value there. It is one
+	// step in the store: concurrent calls lose nothing.
+	Push(ctx context.Context, at Condition, array string, element any, once string) error
+	// Pull removes every element whose field has the value from the array of the document that
+	// satisfies the condition (as in Push). Where there is none, there is nothing to do.
+	Pull(ctx context.Context, at Condition, array, field string, value any) error
 	// Count counts the documents that satisfy all conditions.
 	Count(ctx context.Context, where ...Condition) (int, error)
 	// Clear removes every document and keeps the indexes.
@@ -80,6 +98,14 @@ func In[T any](field string, values []T) Condition {
 		anys[i] = value
 	}
 	return Condition{Field: field, Values: anys}
+}
+
+// only is the value of a condition that must have one: what Push, Pull and Head find a document by.
+func (c Condition) only() (any, error) {
+	if len(c.Values) != 1 {
+		return nil, fmt.Errorf("documents: condition on %q has %d values, want one (use Equal)", c.Field, len(c.Values))
+	}
+	return c.Values[0], checkFields(c.Field)
 }
 
 // Query selects, orders and limits. The zero value selects everything, in no order.
@@ -118,4 +144,15 @@ func checkFields(names ...string) error {
 		}
 	}
 	return nil
+}
+
+func checkHead(array string, n int) error {
+	if n < 0 {
+		return fmt.Errorf("documents: the first %d elements of %q: want 0 or more", n, array)
+	}
+	return checkFields(array)
+}
+
+func lacksField(once string) error {
+	return fmt.Errorf("documents: the element has no field %q to tell it from others by", once)
 }

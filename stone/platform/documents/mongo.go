@@ -1,9 +1,11 @@
 package documents
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
@@ -11,7 +13,10 @@ import (
 )
 
 // mongoStore is a MongoDB server; a document's key is its _id.
-type mongoStore struct{ client *mongo.Client }
+type mongoStore struct {
+	client  *mongo.Client
+	indexed sync.Map // of ensureUnique
+}
 
 func openMongo(address string) (Store, error) {
 	client, err := mongo.Connect(options.Client().ApplyURI(address).
@@ -19,18 +24,21 @@ func openMongo(address string) (Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("documents: %w", err)
 	}
-	return &mongoStore{client}, nil
+	return &mongoStore{client: client}, nil
 }
 
 func (s *mongoStore) Collection(database, name string) Collection {
-	return &mongoCollection{s.client.Database(database).Collection(name)}
+	return &mongoCollection{s.client.Database(database).Collection(name), &s.indexed}
 }
 
 func (s *mongoStore) Ping(ctx context.Context) error { return s.client.Ping(ctx, nil) }
 
 func (s *mongoStore) Close(ctx context.Context) error { return s.client.Disconnect(ctx) }
 
-type mongoCollection struct{ collection *mongo.Collection }
+type mongoCollection struct {
+	collection *mongo.Collection
+	indexed    *sync.Map // of the store
+}
 
 func (c *mongoCollection) EnsureIndex(ctx context.Context, field string, unique bool) error {
 	if err := checkFields(field); err != nil {
@@ -41,8 +49,24 @@ func (c *mongoCollection) EnsureIndex(ctx context.Context, field string, unique 
 	return translateMongo(err)
 }
 
-func (c *mongoCollection) Insert(ctx context.Context, document any) error {
-	_, err := c.collection.InsertOne(ctx, document)
+func (c *mongoCollection) Insert(ctx context.Context, documents ...any) error {
+	if len(documents) == 0 {
+		return nil
+	}
+	encoded := make([]bson.Raw, len(documents))
+	for i, document := range documents {
+		var err error
+		if encoded[i], err = encode("document", document); err != nil {
+			return err
+		}
+	}
+	result, err := c.collection.InsertMany(ctx, encoded)
+	if err != nil && result != nil && len(result.InsertedIDs) > 0 {
+		undo := bson.D{{Key: "_id", Value: bson.D{{Key: "$in", Value: result.InsertedIDs}}}}
+		if _, failed := c.collection.DeleteMany(ctx, undo); failed != nil {
+			err = fmt.Errorf("%w; some of the %d documents are in, because their removal failed: %w", err, len(documents), failed)
+		}
+	}
 	return translateMongo(err)
 }
 
@@ -52,8 +76,15 @@ func (c *mongoCollection) Put(ctx context.Context, items ...Keyed) error {
 	}
 	writes := make([]mongo.WriteModel, len(items))
 	for i, item := range items {
+		if err := checkStorable("key", item.Key); err != nil {
+			return err
+		}
+		encoded, err := encode("document "+item.Key, item.Document)
+		if err != nil {
+			return err
+		}
 		writes[i] = mongo.NewReplaceOneModel().SetUpsert(true).
-			SetFilter(bson.D{{Key: "_id", Value: item.Key}}).SetReplacement(item.Document)
+			SetFilter(bson.D{{Key: "_id", Value: item.Key}}).SetReplacement(encoded)
 	}
 	_, err := c.collection.BulkWrite(ctx, writes, options.BulkWrite().SetOrdered(false))
 	return translateMongo(err)
@@ -118,6 +149,11 @@ func mongoFilter(where []Condition) (bson.D, error) {
 		if err := checkFields(condition.Field); err != nil {
 			return nil, err
 		}
+		for _, value := range condition.Values {
+			if err := checkStorable("condition on "+condition.Field, value); err != nil {
+				return nil, err
+			}
+		}
 		operator := bson.D{{Key: "$in", Value: append(bson.A{}, condition.Values...)}}
 		if len(condition.Values) == 1 {
 			operator = bson.D{{Key: "$eq", Value: condition.Values[0]}}
@@ -125,6 +161,20 @@ func mongoFilter(where []Condition) (bson.D, error) {
 		terms[i] = bson.D{{Key: condition.Field, Value: operator}}
 	}
 	return bson.D{{Key: "$and", Value: terms}}, nil
+}
+
+// encode is a document as BSON, with the names of its json tags; what names it for an error.
+func encode(what string, document any) (bson.Raw, error) {
+	if err := checkStorable(what, document); err != nil {
+		return nil, err
+	}
+	var encoded bytes.Buffer
+	encoder := bson.NewEncoder(bson.NewDocumentWriter(&encoded))
+	encoder.UseJSONStructTags()
+	if err := encoder.Encode(document); err != nil {
+		return nil, fmt.Errorf("documents: %s: %w", what, err)
+	}
+	return encoded.Bytes(), nil
 }
 
 func translateMongo(err error) error {

@@ -23,6 +23,7 @@ const (
 	uniqueViolation   = "23505"
 	undefinedTable    = "42P01"
 	invalidSchemaName = "3F000"
+	noUniqueIndex     = "42P10" // of ON CONFLICT
 )
 
 // postgresStore keeps a database as a schema and a collection as a table (key, body jsonb).
@@ -82,22 +83,28 @@ func (c *postgresCollection) define(ctx context.Context, definition string) erro
 	return translate(err)
 }
 
-func (c *postgresCollection) Insert(ctx context.Context, document any) error {
-	body, err := json.Marshal(document)
-	if err != nil {
-		return fmt.Errorf("documents: %w", err)
+func (c *postgresCollection) Insert(ctx context.Context, documents ...any) error {
+	bodies := make([]string, len(documents))
+	for i, document := range documents {
+		var err error
+		if bodies[i], err = jsonText("document", document); err != nil {
+			return err
+		}
 	}
-	return c.write(ctx, "INSERT INTO "+c.table+" (body) VALUES ($1)", body)
+	return c.write(ctx, "INSERT INTO "+c.table+" (body) SELECT unnest($1::jsonb[])", bodies)
 }
 
 func (c *postgresCollection) Put(ctx context.Context, items ...Keyed) error {
 	keys, bodies := make([]string, len(items)), make([]string, len(items))
 	for i, item := range items {
-		body, err := json.Marshal(item.Document)
-		if err != nil {
-			return fmt.Errorf("documents: key %q: %w", item.Key, err)
+		if err := checkStorable("key", item.Key); err != nil {
+			return err
 		}
-		keys[i], bodies[i] = item.Key, string(body)
+		var err error
+		if bodies[i], err = jsonText("document "+item.Key, item.Document); err != nil {
+			return err
+		}
+		keys[i] = item.Key
 	}
 	return c.write(ctx, "INSERT INTO "+c.table+" (key, body) SELECT * FROM unnest($1::text[], $2::jsonb[])"+
 		" ON CONFLICT (key) DO UPDATE SET body = excluded.body", keys, bodies)
@@ -105,11 +112,17 @@ func (c *postgresCollection) Put(ctx context.Context, items ...Keyed) error {
 
 // write runs one statement and makes the table first if it turns out not to exist.
 func (c *postgresCollection) write(ctx context.Context, sql string, args ...any) error {
+	return c.writeAfter(ctx, func() error { return c.define(ctx, "") }, sql, args...)
+}
+
+// writeAfter runs one statement; if it lacks the table or a unique index, it prepares and runs again.
+func (c *postgresCollection) writeAfter(ctx context.Context, prepare func() error, sql string, args ...any) error {
 	_, err := c.pool.Exec(ctx, sql, args...)
-	if isMissing(err) {
-		if err = c.define(ctx, ""); err == nil {
-			_, err = c.pool.Exec(ctx, sql, args...)
+	if isMissing(err) || sqlState(err) == noUniqueIndex {
+		if err := prepare(); err != nil {
+			return err
 		}
+		_, err = c.pool.Exec(ctx, sql, args...)
 	}
 	return translate(err)
 }
@@ -119,15 +132,7 @@ func (c *postgresCollection) Get(ctx context.Context, into any, where ...Conditi
 	if err != nil {
 		return err
 	}
-	var body []byte
-	err = c.pool.QueryRow(ctx, "SELECT body FROM "+c.table+condition+" LIMIT 1", args...).Scan(&body)
-	if errors.Is(err, pgx.ErrNoRows) || isMissing(err) {
-		return ErrNotFound
-	}
-	if err != nil {
-		return translate(err)
-	}
-	return json.Unmarshal(body, into)
+	return c.readOne(ctx, into, "SELECT body FROM "+c.table+condition+" LIMIT 1", args...)
 }
 
 func (c *postgresCollection) Find(ctx context.Context, into any, query Query) error {
@@ -201,11 +206,9 @@ func predicate(where []Condition) (clause string, args []any, err error) {
 		}
 		values := make([]string, len(condition.Values))
 		for j, v := range condition.Values {
-			text, err := json.Marshal(v)
-			if err != nil {
-				return "", nil, fmt.Errorf("documents: field %s: %w", condition.Field, err)
+			if values[j], err = jsonText("condition on "+condition.Field, v); err != nil {
+				return "", nil, err
 			}
-			values[j] = string(text)
 		}
 		if len(values) == 1 { // planned better than an array of one
 			args = append(args, values[0])
@@ -219,6 +222,18 @@ func predicate(where []Condition) (clause string, args []any, err error) {
 		return "", nil, nil
 	}
 	return " WHERE " + strings.Join(terms, " AND "), args, nil
+}
+
+// jsonText is a document or a value as the server takes it; what names it for an error.
+func jsonText(what string, document any) (string, error) {
+	if err := checkStorable(what, document); err != nil {
+		return "", err
+	}
+	text, err := json.Marshal(document)
+	if err != nil {
+		return "", fmt.Errorf("documents: %s: %w", what, err)
+	}
+	return string(text), nil
 }
 
 // value is the expression of a field, the same in indexes and queries so that the former serve the latter.

@@ -1,0 +1,106 @@
+package documents
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/tidwall/gjson"
+)
+
+func (c *postgresCollection) Head(ctx context.Context, into any, array string, n int, at Condition) error {
+	if _, err := at.only(); err != nil {
+		return err
+	}
+	if err := checkHead(array, n); err != nil {
+		return err
+	}
+	condition, args, err := predicate([]Condition{at})
+	if err != nil {
+		return err
+	}
+	sql := fmt.Sprintf(`SELECT CASE jsonb_typeof(%[2]s) WHEN 'array' THEN jsonb_set(body, '{%[1]s}',
+		jsonb_path_query_array(%[2]s, '$[0 to $last]', jsonb_build_object('last', $2::int)))
+		ELSE body END FROM `, array, value(array))
+	return c.readOne(ctx, into, sql+c.table+condition+" LIMIT 1", append(args, n-1)...)
+}
+
+func (c *postgresCollection) Push(ctx context.Context, at Condition, array string, element any, once string) error {
+	id, err := atText(at)
+	if err != nil {
+		return err
+	}
+	if err := checkFields(array); err != nil {
+		return err
+	}
+	added, err := jsonText("element", element)
+	if err != nil {
+		return err
+	}
+	unless := ""
+	if once != "" {
+		if err := checkFields(once); err != nil {
+			return err
+		}
+		if !gjson.Get(added, once).Exists() {
+			return lacksField(once)
+		}
+		unless = fmt.Sprintf(" WHERE NOT coalesce(old.%s @> jsonb_build_array(jsonb_build_object('%s', $2::jsonb->'%s')), false)",
+			value(array), once, once)
+	}
+	// A Go slice that is nil was stored as null.
+	sql := fmt.Sprintf(`INSERT INTO %[1]s AS old (body)
+		VALUES (jsonb_build_object('%[2]s', $1::jsonb, '%[3]s', jsonb_build_array($2::jsonb)))
+		ON CONFLICT ((%[4]s)) DO UPDATE SET body = jsonb_set(old.body, '{%[3]s}',
+		jsonb_build_array($2::jsonb) || coalesce(nullif(old.%[5]s, 'null'), '[]'))`,
+		c.table, at.Field, array, value(at.Field), value(array))
+	return c.writeAfter(ctx, func() error { return c.EnsureIndex(ctx, at.Field, true) }, sql+unless, id, added)
+}
+
+func (c *postgresCollection) Pull(ctx context.Context, at Condition, array, field string, unwanted any) error {
+	id, err := atText(at)
+	if err != nil {
+		return err
+	}
+	if err := checkFields(array, field); err != nil {
+		return err
+	}
+	text, err := jsonText("value of "+field, unwanted)
+	if err != nil {
+		return err
+	}
+	// The second condition spares a rewrite of the document where there is nothing to remove.
+	_, err = c.pool.Exec(ctx, fmt.Sprintf(`UPDATE %[1]s SET body = jsonb_set(body, '{%[2]s}', coalesce(
+		(SELECT jsonb_agg(element ORDER BY place) FROM jsonb_array_elements(%[3]s) WITH ORDINALITY AS list(element, place)
+		WHERE element->'%[4]s' IS DISTINCT FROM $2::jsonb), '[]'))
+		WHERE (%[5]s) = $1::jsonb AND %[3]s @> jsonb_build_array(jsonb_build_object('%[4]s', $2::jsonb))`,
+		c.table, array, value(array), field, value(at.Field)), id, text)
+	if isMissing(err) {
+		return nil
+	}
+	return translate(err)
+}
+
+// readOne reads into a pointer what a query of one row and one document finds.
+func (c *postgresCollection) readOne(ctx context.Context, into any, sql string, args ...any) error {
+	var body []byte
+	err := c.pool.QueryRow(ctx, sql, args...).Scan(&body)
+	if errors.Is(err, pgx.ErrNoRows) || isMissing(err) {
+		return ErrNotFound
+	}
+	if err != nil {
+		return translate(err)
+	}
+	return json.Unmarshal(body, into)
+}
+
+// atText is the value of a condition that must have one, as JSON.
+func atText(at Condition) (string, error) {
+	only, err := at.only()
+	if err != nil {
+		return "", err
+	}
+	return jsonText("condition on "+at.Field, only)
+}
