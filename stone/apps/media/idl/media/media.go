@@ -2178,7 +2178,7 @@ func (p *UniqueIdServiceClient) UploadUniqueId(ctx context.Context, req_id int64
 	var _result14 UniqueIdServiceUploadUniqueIdResult
 	var _meta13 thrift.ResponseMeta
 	_meta13, _err = p.Client_().Call(ctx, "UploadUniqueId", &_args12, &_result14)
-	p.SetLastResponseMeta_(_meta13)
+	_ = _meta13
 	if _err != nil {
 		return
 	}
@@ -2663,7 +2663,7 @@ func (p *TextServiceClient) UploadText(ctx context.Context, req_id int64, text s
 	var _result23 TextServiceUploadTextResult
 	var _meta22 thrift.ResponseMeta
 	_meta22, _err = p.Client_().Call(ctx, "UploadText", &_args21, &_result23)
-	p.SetLastResponseMeta_(_meta22)
+	_ = _meta22
 	if _err != nil {
 		return
 	}
@@ -3204,7 +3204,7 @@ func (p *MovieIdServiceClient) UploadMovieId(ctx context.Context, req_id int64, 
 	var _result32 MovieIdServiceUploadMovieIdResult
 	var _meta31 thrift.ResponseMeta
 	_meta31, _err = p.Client_().Call(ctx, "UploadMovieId", &_args30, &_result32)
-	p.SetLastResponseMeta_(_meta31)
+	_ = _meta31
 	if _err != nil {
 		return
 	}
@@ -3230,7 +3230,7 @@ func (p *MovieIdServiceClient) RegisterMovieId(ctx context.Context, req_id int64
 	var _result35 MovieIdServiceRegisterMovieIdResult
 	var _meta34 thrift.ResponseMeta
 	_meta34, _err = p.Client_().Call(ctx, "RegisterMovieId", &_args33, &_result35)
-	p.SetLastResponseMeta_(_meta34)
+	_ = _meta34
 	if _err != nil {
 		return
 	}
@@ -3256,7 +3256,7 @@ func (p *MovieIdServiceClient) ListMovies(ctx context.Context, req_id int64, aft
 	var _result38 MovieIdServiceListMoviesResult
 	var _meta37 thrift.ResponseMeta
 	_meta37, _err = p.Client_().Call(ctx, "ListMovies", &_args36, &_result38)
-	p.SetLastResponseMeta_(_meta37)
+	_ = _meta37
 	if _err != nil {
 		return
 	}
@@ -4806,7 +4806,7 @@ func (p *RatingServiceClient) UploadRating(ctx context.Context, req_id int64, mo
 	var _result56 RatingServiceUploadRatingResult
 	var _meta55 thrift.ResponseMeta
 	_meta55, _err = p.Client_().Call(ctx, "UploadRating", &_args54, &_result56)
-	p.SetLastResponseMeta_(_meta55)
+	_ = _meta55
 	if _err != nil {
 		return
 	}
@@ -5407,7 +5407,7 @@ func (p *UserServiceClient) RegisterUser(ctx context.Context, req_id int64, firs
 	var _result65 UserServiceRegisterUserResult
 	var _meta64 thrift.ResponseMeta
 	_meta64, _err = p.Client_().Call(ctx, "RegisterUser", &_args63, &_result65)
-	p.SetLastResponseMeta_(_meta64)
+	_ = _meta64
 	if _err != nil {
 		return
 	}
@@ -5439,7 +5439,7 @@ func (p *UserServiceClient) RegisterUserWithId(ctx context.Context, req_id int64
 	var _result68 UserServiceRegisterUserWithIdResult
 	var _meta67 thrift.ResponseMeta
 	_meta67, _err = p.Client_().Call(ctx, "RegisterUserWithId", &_args66, &_result68)
-	p.SetLastResponseMeta_(_meta67)
+	_ = _meta67
 	if _err != nil {
 		return
 	}
@@ -5465,7 +5465,7 @@ func (p *UserServiceClient) Login(ctx context.Context, req_id int64, username st
 	var _result71 UserServiceLoginResult
 	var _meta70 thrift.ResponseMeta
 	_meta70, _err = p.Client_().Call(ctx, "Login", &_args69, &_result71)
-	p.SetLastResponseMeta_(_meta70)
+	_ = _meta70
 	if _err != nil {
 		return
 	}
@@ -5489,7 +5489,7 @@ func (p *UserServiceClient) UploadUserWithUserId(ctx context.Context, req_id int
 	var _result74 UserServiceUploadUserWithUserIdResult
 	var _meta73 thrift.ResponseMeta
 	_meta73, _err = p.Client_().Call(ctx, "UploadUserWithUserId", &_args72, &_result74)
-	p.SetLastResponseMeta_(_meta73)
+	_ = _meta73
 	if _err != nil {
 		return
 	}
@@ -5513,7 +5513,7 @@ func (p *UserServiceClient) UploadUserWithUsername(ctx context.Context, req_id i
 	var _result77 UserServiceUploadUserWithUsernameResult
 	var _meta76 thrift.ResponseMeta
 	_meta76, _err = p.Client_().Call(ctx, "UploadUserWithUsername", &_args75, &_result77)
-	p.SetLastResponseMeta_(_meta76)
+	_ = _meta76
 	if _err != nil {
 		return
 	}
@@ -8097,7 +8097,7 @@ func (p *ComposeReviewServiceClient) UploadText(ctx context.Context, req_id int6
 	var _result102 ComposeReviewServiceUploadTextResult
 	var _meta101 thrift.ResponseMeta
 	_meta101, _err = p.Client_().Call(ctx, "UploadText", &_args100, &_result102)
-	p.SetLastResponseMeta_(_meta101)
+	_ = _meta101
 	if _err != nil {
 		return
 	}
@@ -8121,7 +8121,7 @@ func (p *ComposeReviewServiceClient) UploadRating(ctx context.Context, req_id in
 	var _result105 ComposeReviewServiceUploadRatingResult
 	var _meta104 thrift.ResponseMeta
 	_meta104, _err = p.Client_().Call(ctx, "UploadRating", &_args103, &_result105)
-	p.SetLastResponseMeta_(_meta104)
+	_ = _meta104
 	if _err != nil {
 		return
 	}
@@ -8145,7 +8145,7 @@ func (p *ComposeReviewServiceClient) UploadMovieId(ctx context.Context, req_id i
 	var _result108 ComposeReviewServiceUploadMovieIdResult
 	var _meta107 thrift.ResponseMeta
 	_meta107, _err = p.Client_().Call(ctx, "UploadMovieId", &_args106, &_result108)
-	p.SetLastResponseMeta_(_meta107)
+	_ = _meta107
 	if _err != nil {
 		return
 	}
@@ -8169,7 +8169,7 @@ func (p *ComposeReviewServiceClient) UploadUniqueId(ctx context.Context, req_id 
 	var _result111 ComposeReviewServiceUploadUniqueIdResult
 	var _meta110 thrift.ResponseMeta
 	_meta110, _err = p.Client_().Call(ctx, "UploadUniqueId", &_args109, &_result111)
-	p.SetLastResponseMeta_(_meta110)
+	_ = _meta110
 	if _err != nil {
 		return
 	}
@@ -8193,7 +8193,7 @@ func (p *ComposeReviewServiceClient) UploadUserId(ctx context.Context, req_id in
 	var _result114 ComposeReviewServiceUploadUserIdResult
 	var _meta113 thrift.ResponseMeta
 	_meta113, _err = p.Client_().Call(ctx, "UploadUserId", &_args112, &_result114)
-	p.SetLastResponseMeta_(_meta113)
+	_ = _meta113
 	if _err != nil {
 		return
 	}
@@ -10380,7 +10380,7 @@ func (p *ReviewStorageServiceClient) StoreReview(ctx context.Context, req_id int
 	var _result139 ReviewStorageServiceStoreReviewResult
 	var _meta138 thrift.ResponseMeta
 	_meta138, _err = p.Client_().Call(ctx, "StoreReview", &_args137, &_result139)
-	p.SetLastResponseMeta_(_meta138)
+	_ = _meta138
 	if _err != nil {
 		return
 	}
@@ -10404,7 +10404,7 @@ func (p *ReviewStorageServiceClient) ReadReviews(ctx context.Context, req_id int
 	var _result142 ReviewStorageServiceReadReviewsResult
 	var _meta141 thrift.ResponseMeta
 	_meta141, _err = p.Client_().Call(ctx, "ReadReviews", &_args140, &_result142)
-	p.SetLastResponseMeta_(_meta141)
+	_ = _meta141
 	if _err != nil {
 		return
 	}
@@ -11456,7 +11456,7 @@ func (p *MovieReviewServiceClient) UploadMovieReview(ctx context.Context, req_id
 	var _result157 MovieReviewServiceUploadMovieReviewResult
 	var _meta156 thrift.ResponseMeta
 	_meta156, _err = p.Client_().Call(ctx, "UploadMovieReview", &_args155, &_result157)
-	p.SetLastResponseMeta_(_meta156)
+	_ = _meta156
 	if _err != nil {
 		return
 	}
@@ -11484,7 +11484,7 @@ func (p *MovieReviewServiceClient) ReadMovieReviews(ctx context.Context, req_id 
 	var _result160 MovieReviewServiceReadMovieReviewsResult
 	var _meta159 thrift.ResponseMeta
 	_meta159, _err = p.Client_().Call(ctx, "ReadMovieReviews", &_args158, &_result160)
-	p.SetLastResponseMeta_(_meta159)
+	_ = _meta159
 	if _err != nil {
 		return
 	}
@@ -12671,7 +12671,7 @@ func (p *UserReviewServiceClient) UploadUserReview(ctx context.Context, req_id i
 	var _result174 UserReviewServiceUploadUserReviewResult
 	var _meta173 thrift.ResponseMeta
 	_meta173, _err = p.Client_().Call(ctx, "UploadUserReview", &_args172, &_result174)
-	p.SetLastResponseMeta_(_meta173)
+	_ = _meta173
 	if _err != nil {
 		return
 	}
@@ -12699,7 +12699,7 @@ func (p *UserReviewServiceClient) ReadUserReviews(ctx context.Context, req_id in
 	var _result177 UserReviewServiceReadUserReviewsResult
 	var _meta176 thrift.ResponseMeta
 	_meta176, _err = p.Client_().Call(ctx, "ReadUserReviews", &_args175, &_result177)
-	p.SetLastResponseMeta_(_meta176)
+	_ = _meta176
 	if _err != nil {
 		return
 	}
@@ -13909,7 +13909,7 @@ func (p *MovieInfoServiceClient) WriteMovieInfo(ctx context.Context, req_id int6
 	var _result191 MovieInfoServiceWriteMovieInfoResult
 	var _meta190 thrift.ResponseMeta
 	_meta190, _err = p.Client_().Call(ctx, "WriteMovieInfo", &_args189, &_result191)
-	p.SetLastResponseMeta_(_meta190)
+	_ = _meta190
 	if _err != nil {
 		return
 	}
@@ -13933,7 +13933,7 @@ func (p *MovieInfoServiceClient) ReadMovieInfo(ctx context.Context, req_id int64
 	var _result194 MovieInfoServiceReadMovieInfoResult
 	var _meta193 thrift.ResponseMeta
 	_meta193, _err = p.Client_().Call(ctx, "ReadMovieInfo", &_args192, &_result194)
-	p.SetLastResponseMeta_(_meta193)
+	_ = _meta193
 	if _err != nil {
 		return
 	}
@@ -13964,7 +13964,7 @@ func (p *MovieInfoServiceClient) UpdateRating(ctx context.Context, req_id int64,
 	var _result198 MovieInfoServiceUpdateRatingResult
 	var _meta197 thrift.ResponseMeta
 	_meta197, _err = p.Client_().Call(ctx, "UpdateRating", &_args196, &_result198)
-	p.SetLastResponseMeta_(_meta197)
+	_ = _meta197
 	if _err != nil {
 		return
 	}
@@ -15877,7 +15877,7 @@ func (p *CastInfoServiceClient) WriteCastInfo(ctx context.Context, req_id int64,
 	var _result219 CastInfoServiceWriteCastInfoResult
 	var _meta218 thrift.ResponseMeta
 	_meta218, _err = p.Client_().Call(ctx, "WriteCastInfo", &_args217, &_result219)
-	p.SetLastResponseMeta_(_meta218)
+	_ = _meta218
 	if _err != nil {
 		return
 	}
@@ -15901,7 +15901,7 @@ func (p *CastInfoServiceClient) ReadCastInfo(ctx context.Context, req_id int64, 
 	var _result222 CastInfoServiceReadCastInfoResult
 	var _meta221 thrift.ResponseMeta
 	_meta221, _err = p.Client_().Call(ctx, "ReadCastInfo", &_args220, &_result222)
-	p.SetLastResponseMeta_(_meta221)
+	_ = _meta221
 	if _err != nil {
 		return
 	}
@@ -17063,7 +17063,7 @@ func (p *PlotServiceClient) WritePlot(ctx context.Context, req_id int64, plot_id
 	var _result237 PlotServiceWritePlotResult
 	var _meta236 thrift.ResponseMeta
 	_meta236, _err = p.Client_().Call(ctx, "WritePlot", &_args235, &_result237)
-	p.SetLastResponseMeta_(_meta236)
+	_ = _meta236
 	if _err != nil {
 		return
 	}
@@ -17087,7 +17087,7 @@ func (p *PlotServiceClient) ReadPlot(ctx context.Context, req_id int64, plot_id 
 	var _result240 PlotServiceReadPlotResult
 	var _meta239 thrift.ResponseMeta
 	_meta239, _err = p.Client_().Call(ctx, "ReadPlot", &_args238, &_result240)
-	p.SetLastResponseMeta_(_meta239)
+	_ = _meta239
 	if _err != nil {
 		return
 	}
@@ -18128,7 +18128,7 @@ func (p *PageServiceClient) ReadPage(ctx context.Context, req_id int64, movie_id
 	var _result253 PageServiceReadPageResult
 	var _meta252 thrift.ResponseMeta
 	_meta252, _err = p.Client_().Call(ctx, "ReadPage", &_args251, &_result253)
-	p.SetLastResponseMeta_(_meta252)
+	_ = _meta252
 	if _err != nil {
 		return
 	}

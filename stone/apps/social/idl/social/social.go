@@ -1828,7 +1828,7 @@ func (p *UniqueIdServiceClient) ComposeUniqueId(ctx context.Context, req_id int6
 	var _result12 UniqueIdServiceComposeUniqueIdResult
 	var _meta11 thrift.ResponseMeta
 	_meta11, _err = p.Client_().Call(ctx, "ComposeUniqueId", &_args10, &_result12)
-	p.SetLastResponseMeta_(_meta11)
+	_ = _meta11
 	if _err != nil {
 		return
 	}
@@ -2409,7 +2409,7 @@ func (p *TextServiceClient) ComposeText(ctx context.Context, req_id int64, text 
 	var _result21 TextServiceComposeTextResult
 	var _meta20 thrift.ResponseMeta
 	_meta20, _err = p.Client_().Call(ctx, "ComposeText", &_args19, &_result21)
-	p.SetLastResponseMeta_(_meta20)
+	_ = _meta20
 	if _err != nil {
 		return
 	}
@@ -2996,7 +2996,7 @@ func (p *UrlShortenServiceClient) ComposeUrls(ctx context.Context, req_id int64,
 	var _result31 UrlShortenServiceComposeUrlsResult
 	var _meta30 thrift.ResponseMeta
 	_meta30, _err = p.Client_().Call(ctx, "ComposeUrls", &_args29, &_result31)
-	p.SetLastResponseMeta_(_meta30)
+	_ = _meta30
 	if _err != nil {
 		return
 	}
@@ -3020,7 +3020,7 @@ func (p *UrlShortenServiceClient) GetExtendedUrls(ctx context.Context, req_id in
 	var _result34 UrlShortenServiceGetExtendedUrlsResult
 	var _meta33 thrift.ResponseMeta
 	_meta33, _err = p.Client_().Call(ctx, "GetExtendedUrls", &_args32, &_result34)
-	p.SetLastResponseMeta_(_meta33)
+	_ = _meta33
 	if _err != nil {
 		return
 	}
@@ -4144,7 +4144,7 @@ func (p *UserMentionServiceClient) ComposeUserMentions(ctx context.Context, req_
 	var _result51 UserMentionServiceComposeUserMentionsResult
 	var _meta50 thrift.ResponseMeta
 	_meta50, _err = p.Client_().Call(ctx, "ComposeUserMentions", &_args49, &_result51)
-	p.SetLastResponseMeta_(_meta50)
+	_ = _meta50
 	if _err != nil {
 		return
 	}
@@ -4764,7 +4764,7 @@ func (p *MediaServiceClient) ComposeMedia(ctx context.Context, req_id int64, med
 	var _result62 MediaServiceComposeMediaResult
 	var _meta61 thrift.ResponseMeta
 	_meta61, _err = p.Client_().Call(ctx, "ComposeMedia", &_args60, &_result62)
-	p.SetLastResponseMeta_(_meta61)
+	_ = _meta61
 	if _err != nil {
 		return
 	}
@@ -5488,7 +5488,7 @@ func (p *UserServiceClient) RegisterUser(ctx context.Context, req_id int64, firs
 	var _result74 UserServiceRegisterUserResult
 	var _meta73 thrift.ResponseMeta
 	_meta73, _err = p.Client_().Call(ctx, "RegisterUser", &_args72, &_result74)
-	p.SetLastResponseMeta_(_meta73)
+	_ = _meta73
 	if _err != nil {
 		return
 	}
@@ -5520,7 +5520,7 @@ func (p *UserServiceClient) RegisterUserWithId(ctx context.Context, req_id int64
 	var _result77 UserServiceRegisterUserWithIdResult
 	var _meta76 thrift.ResponseMeta
 	_meta76, _err = p.Client_().Call(ctx, "RegisterUserWithId", &_args75, &_result77)
-	p.SetLastResponseMeta_(_meta76)
+	_ = _meta76
 	if _err != nil {
 		return
 	}
@@ -5546,7 +5546,7 @@ func (p *UserServiceClient) Login(ctx context.Context, req_id int64, username st
 	var _result80 UserServiceLoginResult
 	var _meta79 thrift.ResponseMeta
 	_meta79, _err = p.Client_().Call(ctx, "Login", &_args78, &_result80)
-	p.SetLastResponseMeta_(_meta79)
+	_ = _meta79
 	if _err != nil {
 		return
 	}
@@ -5572,7 +5572,7 @@ func (p *UserServiceClient) ComposeCreatorWithUserId(ctx context.Context, req_id
 	var _result83 UserServiceComposeCreatorWithUserIdResult
 	var _meta82 thrift.ResponseMeta
 	_meta82, _err = p.Client_().Call(ctx, "ComposeCreatorWithUserId", &_args81, &_result83)
-	p.SetLastResponseMeta_(_meta82)
+	_ = _meta82
 	if _err != nil {
 		return
 	}
@@ -5599,7 +5599,7 @@ func (p *UserServiceClient) ComposeCreatorWithUsername(ctx context.Context, req_
 	var _result87 UserServiceComposeCreatorWithUsernameResult
 	var _meta86 thrift.ResponseMeta
 	_meta86, _err = p.Client_().Call(ctx, "ComposeCreatorWithUsername", &_args85, &_result87)
-	p.SetLastResponseMeta_(_meta86)
+	_ = _meta86
 	if _err != nil {
 		return
 	}
@@ -5626,7 +5626,7 @@ func (p *UserServiceClient) GetUserId(ctx context.Context, req_id int64, usernam
 	var _result91 UserServiceGetUserIdResult
 	var _meta90 thrift.ResponseMeta
 	_meta90, _err = p.Client_().Call(ctx, "GetUserId", &_args89, &_result91)
-	p.SetLastResponseMeta_(_meta90)
+	_ = _meta90
 	if _err != nil {
 		return
 	}
@@ -5650,7 +5650,7 @@ func (p *UserServiceClient) GetUsers(ctx context.Context, req_id int64, user_ids
 	var _result94 UserServiceGetUsersResult
 	var _meta93 thrift.ResponseMeta
 	_meta93, _err = p.Client_().Call(ctx, "GetUsers", &_args92, &_result94)
-	p.SetLastResponseMeta_(_meta93)
+	_ = _meta93
 	if _err != nil {
 		return
 	}
@@ -9349,7 +9349,7 @@ func (p *ComposePostServiceClient) ComposePost(ctx context.Context, req_id int64
 	var _result129 ComposePostServiceComposePostResult
 	var _meta128 thrift.ResponseMeta
 	_meta128, _err = p.Client_().Call(ctx, "ComposePost", &_args127, &_result129)
-	p.SetLastResponseMeta_(_meta128)
+	_ = _meta128
 	if _err != nil {
 		return
 	}
@@ -10133,7 +10133,7 @@ func (p *PostStorageServiceClient) StorePost(ctx context.Context, req_id int64, 
 	var _result140 PostStorageServiceStorePostResult
 	var _meta139 thrift.ResponseMeta
 	_meta139, _err = p.Client_().Call(ctx, "StorePost", &_args138, &_result140)
-	p.SetLastResponseMeta_(_meta139)
+	_ = _meta139
 	if _err != nil {
 		return
 	}
@@ -10157,7 +10157,7 @@ func (p *PostStorageServiceClient) ReadPost(ctx context.Context, req_id int64, p
 	var _result143 PostStorageServiceReadPostResult
 	var _meta142 thrift.ResponseMeta
 	_meta142, _err = p.Client_().Call(ctx, "ReadPost", &_args141, &_result143)
-	p.SetLastResponseMeta_(_meta142)
+	_ = _meta142
 	if _err != nil {
 		return
 	}
@@ -10184,7 +10184,7 @@ func (p *PostStorageServiceClient) ReadPosts(ctx context.Context, req_id int64, 
 	var _result147 PostStorageServiceReadPostsResult
 	var _meta146 thrift.ResponseMeta
 	_meta146, _err = p.Client_().Call(ctx, "ReadPosts", &_args145, &_result147)
-	p.SetLastResponseMeta_(_meta146)
+	_ = _meta146
 	if _err != nil {
 		return
 	}
@@ -11703,7 +11703,7 @@ func (p *UserTimelineServiceClient) WriteUserTimeline(ctx context.Context, req_i
 	var _result166 UserTimelineServiceWriteUserTimelineResult
 	var _meta165 thrift.ResponseMeta
 	_meta165, _err = p.Client_().Call(ctx, "WriteUserTimeline", &_args164, &_result166)
-	p.SetLastResponseMeta_(_meta165)
+	_ = _meta165
 	if _err != nil {
 		return
 	}
@@ -11731,7 +11731,7 @@ func (p *UserTimelineServiceClient) ReadUserTimeline(ctx context.Context, req_id
 	var _result169 UserTimelineServiceReadUserTimelineResult
 	var _meta168 thrift.ResponseMeta
 	_meta168, _err = p.Client_().Call(ctx, "ReadUserTimeline", &_args167, &_result169)
-	p.SetLastResponseMeta_(_meta168)
+	_ = _meta168
 	if _err != nil {
 		return
 	}
@@ -12921,7 +12921,7 @@ func (p *HomeTimelineServiceClient) WriteHomeTimeline(ctx context.Context, req_i
 	var _result183 HomeTimelineServiceWriteHomeTimelineResult
 	var _meta182 thrift.ResponseMeta
 	_meta182, _err = p.Client_().Call(ctx, "WriteHomeTimeline", &_args181, &_result183)
-	p.SetLastResponseMeta_(_meta182)
+	_ = _meta182
 	if _err != nil {
 		return
 	}
@@ -12949,7 +12949,7 @@ func (p *HomeTimelineServiceClient) ReadHomeTimeline(ctx context.Context, req_id
 	var _result186 HomeTimelineServiceReadHomeTimelineResult
 	var _meta185 thrift.ResponseMeta
 	_meta185, _err = p.Client_().Call(ctx, "ReadHomeTimeline", &_args184, &_result186)
-	p.SetLastResponseMeta_(_meta185)
+	_ = _meta185
 	if _err != nil {
 		return
 	}
@@ -14219,7 +14219,7 @@ func (p *SocialGraphServiceClient) GetFollowers(ctx context.Context, req_id int6
 	var _result201 SocialGraphServiceGetFollowersResult
 	var _meta200 thrift.ResponseMeta
 	_meta200, _err = p.Client_().Call(ctx, "GetFollowers", &_args199, &_result201)
-	p.SetLastResponseMeta_(_meta200)
+	_ = _meta200
 	if _err != nil {
 		return
 	}
@@ -14243,7 +14243,7 @@ func (p *SocialGraphServiceClient) GetFollowees(ctx context.Context, req_id int6
 	var _result204 SocialGraphServiceGetFolloweesResult
 	var _meta203 thrift.ResponseMeta
 	_meta203, _err = p.Client_().Call(ctx, "GetFollowees", &_args202, &_result204)
-	p.SetLastResponseMeta_(_meta203)
+	_ = _meta203
 	if _err != nil {
 		return
 	}
@@ -14269,7 +14269,7 @@ func (p *SocialGraphServiceClient) Follow(ctx context.Context, req_id int64, use
 	var _result207 SocialGraphServiceFollowResult
 	var _meta206 thrift.ResponseMeta
 	_meta206, _err = p.Client_().Call(ctx, "Follow", &_args205, &_result207)
-	p.SetLastResponseMeta_(_meta206)
+	_ = _meta206
 	if _err != nil {
 		return
 	}
@@ -14295,7 +14295,7 @@ func (p *SocialGraphServiceClient) Unfollow(ctx context.Context, req_id int64, u
 	var _result210 SocialGraphServiceUnfollowResult
 	var _meta209 thrift.ResponseMeta
 	_meta209, _err = p.Client_().Call(ctx, "Unfollow", &_args208, &_result210)
-	p.SetLastResponseMeta_(_meta209)
+	_ = _meta209
 	if _err != nil {
 		return
 	}
@@ -14321,7 +14321,7 @@ func (p *SocialGraphServiceClient) FollowWithUsername(ctx context.Context, req_i
 	var _result213 SocialGraphServiceFollowWithUsernameResult
 	var _meta212 thrift.ResponseMeta
 	_meta212, _err = p.Client_().Call(ctx, "FollowWithUsername", &_args211, &_result213)
-	p.SetLastResponseMeta_(_meta212)
+	_ = _meta212
 	if _err != nil {
 		return
 	}
@@ -14347,7 +14347,7 @@ func (p *SocialGraphServiceClient) UnfollowWithUsername(ctx context.Context, req
 	var _result216 SocialGraphServiceUnfollowWithUsernameResult
 	var _meta215 thrift.ResponseMeta
 	_meta215, _err = p.Client_().Call(ctx, "UnfollowWithUsername", &_args214, &_result216)
-	p.SetLastResponseMeta_(_meta215)
+	_ = _meta215
 	if _err != nil {
 		return
 	}
@@ -14371,7 +14371,7 @@ func (p *SocialGraphServiceClient) InsertUser(ctx context.Context, req_id int64,
 	var _result219 SocialGraphServiceInsertUserResult
 	var _meta218 thrift.ResponseMeta
 	_meta218, _err = p.Client_().Call(ctx, "InsertUser", &_args217, &_result219)
-	p.SetLastResponseMeta_(_meta218)
+	_ = _meta218
 	if _err != nil {
 		return
 	}
