@@ -34,6 +34,9 @@ func TestMistakesInFieldsNameTheKey(t *testing.T) {
 		{`{"kind":"text","length":3,"alphabet":"greek"}`, "f.alphabet", `"greek" is not known; give alnum, lower, digits, hex or words`},
 		{`{"kind":"sequence","step":0}`, "f.step", "0 gives every request the same; use kind choice with one value"},
 		{`{"kind":"sequence","start":1.5}`, "f.start", `"1.5": give a whole number from -1000000000000000 to 1000000000000000`},
+		{`{"kind":"sum","of":"c","add":1}`, "f.of", `"c" is not an integer, a sequence or a zipf with n of this operation (or they wait for each other)`},
+		{`{"kind":"sum","of":"i"}`, "f.add", `"": give a whole number from -1000000000000000 to 1000000000000000`},
+		{`{"kind":"repeat","of":"plus","min":1,"max":2}`, "f.of", `"plus" is a sum: it is the same all through a request`},
 		{`{"kind":"repeat","of":"x","min":1,"max":2}`, "f.of", `"x" is not a field of this operation (or they wait for each other)`},
 		{`{"kind":"repeat","of":"f","min":1,"max":2}`, "f.of", `"f" is not a field of this operation (or they wait for each other)`},
 		{`{"kind":"repeat","of":"s","min":1,"max":2}`, "f.of", `"s" is a sequence: it is the same all through a request`},
@@ -44,7 +47,7 @@ func TestMistakesInFieldsNameTheKey(t *testing.T) {
 		{`{"kind":"repeat","of":"long","min":1,"max":100}`, "f", "can be 104857600 bytes long; at most 16777216"},
 	} {
 		var given map[string]Field
-		if err := json.Unmarshal([]byte(`{"f":`+c.field+`,"i":{"kind":"integer","min":1,"max":9},"s":{"kind":"sequence"},
+		if err := json.Unmarshal([]byte(`{"f":`+c.field+`,"i":{"kind":"integer","min":1,"max":9},"s":{"kind":"sequence"},"plus":{"kind":"sum","of":"i","add":1},
 		 "c":{"kind":"choice","values":["a","b"]},"one":{"kind":"choice","values":["a"]},"twice":{"kind":"choice","values":["a","a"]},
 		 "r":{"kind":"repeat","of":"i","min":1,"max":2},"long":{"kind":"text","length":1048576}}`), &given); err != nil {
 			t.Fatalf("%v in %s", err, c.field)

@@ -68,7 +68,7 @@ func isWhole(d drawer) bool {
 		return d.places == 0
 	case zipf:
 		return d.values == nil
-	case sequence:
+	case sequence, sum:
 		return true
 	}
 	return false

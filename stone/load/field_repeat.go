@@ -20,6 +20,8 @@ func compileRepeat(f *Field, key string, fields *fieldSet) (drawer, error) {
 		return nil, bad(key+".of", "%q is not a field of this operation (or they wait for each other)", f.Of)
 	case sequence:
 		return nil, bad(key+".of", "%q is a sequence: it is the same all through a request", f.Of)
+	case sum:
+		return nil, bad(key+".of", "%q is a sum: it is the same all through a request", f.Of)
 	case file:
 		if of.inOrder {
 			return nil, bad(key+".of", "%q takes its file in order: it is the same all through a request", f.Of)

@@ -18,6 +18,7 @@ import (
 //	choice    values, weights        weights may be left out; not: a choice of the same values that it differs from
 //	zipf      n or values, alpha     rank 1..n, or the value of that rank, as k^-alpha
 //	text      length, or min and max; alphabet   alnum (default), lower, digits, hex, words
+//	sum       of, add                that field of whole numbers, plus a number
 //	sequence  start (0), step (1)    start + step*n, n the request's number
 //	file      path, column, order    a line, or a value of a CSV file's column; random (default) or sequence
 //	repeat    of, min and max, separator, prefix, suffix   so many draws of another field, joined
@@ -41,6 +42,7 @@ type Field struct {
 	Column    string      `json:"column"`
 	Order     string      `json:"order"`
 	Of        string      `json:"of"`
+	Add       json.Number `json:"add"`
 	AsManyAs  string      `json:"as_many_as"`
 	Separator string      `json:"separator"`
 	Prefix    string      `json:"prefix"`
@@ -62,13 +64,14 @@ var kinds = map[string]struct {
 	"choice":   {"values weights not", compileChoice},
 	"zipf":     {"n values alpha", compileZipf},
 	"text":     {"length min max alphabet", compileText},
+	"sum":      {"of add", compileSum},
 	"sequence": {"start step", compileSequence},
 	"file":     {"path column order", compileFile},
 	"repeat":   {"of min max as_many_as separator prefix suffix", compileRepeat},
 	"date":     {"from to after min_days max_days", compileDate},
 }
 
-const kindNames = "integer, decimal, choice, zipf, text, sequence, file, repeat or date"
+const kindNames = "integer, decimal, choice, zipf, text, sum, sequence, file, repeat or date"
 
 // A drawer appends a random value of its field to v.text. It returns the value as a number that fields which
 // refer to it need: a date's day since 1970, a choice's index, how often a repeat did. It holds no state: mixes

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -241,6 +242,28 @@ func TestSequencesArePureFunctionsOfTheNumber(t *testing.T) {
 		if d.text("a") != fmt.Sprint(n) || d.text("b") != fmt.Sprint(-5-3*int64(n)) {
 			t.Errorf("request %d: %s, %s", n, d.text("a"), d.text("b"))
 		}
+	}
+}
+
+func TestASumFollowsItsField(t *testing.T) {
+	d := draws(t, `{"start":{"kind":"integer","min":0,"max":100},"a_stop":{"kind":"sum","of":"start","add":10},
+	 "back":{"kind":"sum","of":"a_stop","add":-10},"other":{"kind":"integer","min":5,"max":15,"not":"a_stop"}}`)
+	met := 0
+	for n := range uint64(2000) {
+		d.request(n)
+		start, err := strconv.Atoi(d.text("start"))
+		if err != nil || d.text("a_stop") != fmt.Sprint(start+10) || d.text("back") != fmt.Sprint(start) {
+			t.Fatalf("%s, %s, %s", d.text("start"), d.text("a_stop"), d.text("back"))
+		}
+		if d.text("other") == d.text("a_stop") {
+			t.Fatalf("%s is not other than %s", d.text("other"), d.text("a_stop"))
+		}
+		if start <= 5 {
+			met++
+		}
+	}
+	if met == 0 {
+		t.Error("the two were never near each other")
 	}
 }
 
