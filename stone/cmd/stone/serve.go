@@ -13,13 +13,16 @@ import (
 	"syscall"
 
 	"loadstone.dev/stone/apps/hotel"
+	"loadstone.dev/stone/apps/media"
 	"loadstone.dev/stone/apps/social"
 	"loadstone.dev/stone/platform/config"
 	"loadstone.dev/stone/platform/service"
 )
 
 // applications are the services of each built-in application, by name.
-var applications = map[string]map[string]service.Definition{"hotel": hotel.Services, "social": social.Services}
+var applications = map[string]map[string]service.Definition{
+	"hotel": hotel.Services, "media": media.Services, "social": social.Services,
+}
 
 func init() {
 	verbs["serve"] = verb{"run one service of an application", serve}
