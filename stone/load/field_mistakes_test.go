@@ -8,7 +8,7 @@ import (
 
 func TestMistakesInFieldsNameTheKey(t *testing.T) {
 	for _, c := range []struct{ field, key, says string }{
-		{`{"kind":"float"}`, "f.kind", `"float" is not known; give integer, decimal, choice, zipf, text, sequence, file, repeat or date`},
+		{`{"kind":"float"}`, "f.kind", `"float" is not known; give integer, decimal, choice, zipf, text, sum, sequence, file, repeat or date`},
 		{`{"kind":"zipf","n":5,"alpha":1,"min":2}`, "f.min", "not a key of kind zipf (it has: n values alpha)"},
 		{`{"kind":"integer","min":1,"max":2,"not":"x"}`, "f.not", `"x" is not an integer, a sequence or a zipf with n of this operation (or they wait for each other)`},
 		{`{"kind":"integer","min":1,"max":2,"not":"f"}`, "f.not", `"f" is not an integer, a sequence or a zipf with n of this operation (or they wait for each other)`},
