@@ -70,23 +70,27 @@ struct Page {
   4: string plot,
 }
 
+// What uploads a part of a review answers whether that completed the review, which is stored then. Where all uploads of
+// a request succeed and none completed it, parts were lost on the way, and the request has failed. Ours: the published
+// ones answer nothing, and a caller of those reads over it.
+
 service UniqueIdService {
-  void UploadUniqueId(1: i64 req_id, 2: map<string, string> carrier) throws (1: ServiceException se)
+  bool UploadUniqueId(1: i64 req_id, 2: map<string, string> carrier) throws (1: ServiceException se)
 }
 
 service TextService {
-  void UploadText(1: i64 req_id, 2: string text, 3: map<string, string> carrier) throws (1: ServiceException se)
+  bool UploadText(1: i64 req_id, 2: string text, 3: map<string, string> carrier) throws (1: ServiceException se)
 }
 
 service MovieIdService {
-  void UploadMovieId(1: i64 req_id, 2: string title, 3: i32 rating, 4: map<string, string> carrier) throws (1: ServiceException se)
+  bool UploadMovieId(1: i64 req_id, 2: string title, 3: i32 rating, 4: map<string, string> carrier) throws (1: ServiceException se)
   void RegisterMovieId(1: i64 req_id, 2: string title, 3: string movie_id, 4: map<string, string> carrier) throws (1: ServiceException se)
   // Ours, for pages: films in the order of their titles, those after this title ("" is before all).
   list<MovieTitle> ListMovies(1: i64 req_id, 2: string after, 3: i32 limit, 4: map<string, string> carrier) throws (1: ServiceException se)
 }
 
 service RatingService {
-  void UploadRating(1: i64 req_id, 2: string movie_id, 3: i32 rating, 4: map<string, string> carrier) throws (1: ServiceException se)
+  bool UploadRating(1: i64 req_id, 2: string movie_id, 3: i32 rating, 4: map<string, string> carrier) throws (1: ServiceException se)
 }
 
 service UserService {
@@ -94,16 +98,16 @@ service UserService {
   void RegisterUserWithId(1: i64 req_id, 2: string first_name, 3: string last_name, 4: string username, 5: string password, 6: i64 user_id, 7: map<string, string> carrier) throws (1: ServiceException se)
   // A token: a JWT signed with the deployment's secret.
   string Login(1: i64 req_id, 2: string username, 3: string password, 4: map<string, string> carrier) throws (1: ServiceException se)
-  void UploadUserWithUserId(1: i64 req_id, 2: i64 user_id, 3: map<string, string> carrier) throws (1: ServiceException se)
-  void UploadUserWithUsername(1: i64 req_id, 2: string username, 3: map<string, string> carrier) throws (1: ServiceException se)
+  bool UploadUserWithUserId(1: i64 req_id, 2: i64 user_id, 3: map<string, string> carrier) throws (1: ServiceException se)
+  bool UploadUserWithUsername(1: i64 req_id, 2: string username, 3: map<string, string> carrier) throws (1: ServiceException se)
 }
 
 service ComposeReviewService {
-  void UploadText(1: i64 req_id, 2: string text, 3: map<string, string> carrier) throws (1: ServiceException se)
-  void UploadRating(1: i64 req_id, 2: i32 rating, 3: map<string, string> carrier) throws (1: ServiceException se)
-  void UploadMovieId(1: i64 req_id, 2: string movie_id, 3: map<string, string> carrier) throws (1: ServiceException se)
-  void UploadUniqueId(1: i64 req_id, 2: i64 unique_id, 3: map<string, string> carrier) throws (1: ServiceException se)
-  void UploadUserId(1: i64 req_id, 2: i64 user_id, 3: map<string, string> carrier) throws (1: ServiceException se)
+  bool UploadText(1: i64 req_id, 2: string text, 3: map<string, string> carrier) throws (1: ServiceException se)
+  bool UploadRating(1: i64 req_id, 2: i32 rating, 3: map<string, string> carrier) throws (1: ServiceException se)
+  bool UploadMovieId(1: i64 req_id, 2: string movie_id, 3: map<string, string> carrier) throws (1: ServiceException se)
+  bool UploadUniqueId(1: i64 req_id, 2: i64 unique_id, 3: map<string, string> carrier) throws (1: ServiceException se)
+  bool UploadUserId(1: i64 req_id, 2: i64 user_id, 3: map<string, string> carrier) throws (1: ServiceException se)
 }
 
 service ReviewStorageService {

@@ -2130,7 +2130,7 @@ type UniqueIdService interface {
 	// Parameters:
 	//  - ReqID
 	//  - Carrier
-	UploadUniqueId(ctx context.Context, req_id int64, carrier map[string]string) (_err error)
+	UploadUniqueId(ctx context.Context, req_id int64, carrier map[string]string) (_r bool, _err error)
 }
 
 type UniqueIdServiceClient struct {
@@ -2171,7 +2171,7 @@ func (p *UniqueIdServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
 // Parameters:
 //   - ReqID
 //   - Carrier
-func (p *UniqueIdServiceClient) UploadUniqueId(ctx context.Context, req_id int64, carrier map[string]string) (_err error) {
+func (p *UniqueIdServiceClient) UploadUniqueId(ctx context.Context, req_id int64, carrier map[string]string) (_r bool, _err error) {
 	var _args12 UniqueIdServiceUploadUniqueIdArgs
 	_args12.ReqID = req_id
 	_args12.Carrier = carrier
@@ -2184,10 +2184,10 @@ func (p *UniqueIdServiceClient) UploadUniqueId(ctx context.Context, req_id int64
 	}
 	switch {
 	case _result14.Se != nil:
-		return _result14.Se
+		return _r, _result14.Se
 	}
 
-	return nil
+	return _result14.GetSuccess(), nil
 }
 
 type UniqueIdServiceProcessor struct {
@@ -2279,7 +2279,7 @@ func (p *uniqueIdServiceProcessorUploadUniqueId) Process(ctx context.Context, se
 	}
 
 	result := UniqueIdServiceUploadUniqueIdResult{}
-	if err2 := p.handler.UploadUniqueId(ctx, args.ReqID, args.Carrier); err2 != nil {
+	if retval, err2 := p.handler.UploadUniqueId(ctx, args.ReqID, args.Carrier); err2 != nil {
 		tickerCancel()
 		err = thrift.WrapTException(err2)
 		switch v := err2.(type) {
@@ -2307,6 +2307,8 @@ func (p *uniqueIdServiceProcessorUploadUniqueId) Process(ctx context.Context, se
 			}
 			return true, err
 		}
+	} else {
+		result.Success = &retval
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "UploadUniqueId", thrift.REPLY, seqId); err2 != nil {
@@ -2500,13 +2502,24 @@ func (p *UniqueIdServiceUploadUniqueIdArgs) String() string {
 }
 
 // Attributes:
+//   - Success
 //   - Se
 type UniqueIdServiceUploadUniqueIdResult struct {
-	Se *ServiceException `thrift:"se,1" db:"se" json:"se,omitempty"`
+	Success *bool             `thrift:"success,0" db:"success" json:"success,omitempty"`
+	Se      *ServiceException `thrift:"se,1" db:"se" json:"se,omitempty"`
 }
 
 func NewUniqueIdServiceUploadUniqueIdResult() *UniqueIdServiceUploadUniqueIdResult {
 	return &UniqueIdServiceUploadUniqueIdResult{}
+}
+
+var UniqueIdServiceUploadUniqueIdResult_Success_DEFAULT bool
+
+func (p *UniqueIdServiceUploadUniqueIdResult) GetSuccess() bool {
+	if !p.IsSetSuccess() {
+		return UniqueIdServiceUploadUniqueIdResult_Success_DEFAULT
+	}
+	return *p.Success
 }
 
 var UniqueIdServiceUploadUniqueIdResult_Se_DEFAULT *ServiceException
@@ -2517,6 +2530,10 @@ func (p *UniqueIdServiceUploadUniqueIdResult) GetSe() *ServiceException {
 	}
 	return p.Se
 }
+func (p *UniqueIdServiceUploadUniqueIdResult) IsSetSuccess() bool {
+	return p.Success != nil
+}
+
 func (p *UniqueIdServiceUploadUniqueIdResult) IsSetSe() bool {
 	return p.Se != nil
 }
@@ -2535,6 +2552,16 @@ func (p *UniqueIdServiceUploadUniqueIdResult) Read(ctx context.Context, iprot th
 			break
 		}
 		switch fieldId {
+		case 0:
+			if fieldTypeId == thrift.BOOL {
+				if err := p.ReadField0(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
 		case 1:
 			if fieldTypeId == thrift.STRUCT {
 				if err := p.ReadField1(ctx, iprot); err != nil {
@@ -2560,6 +2587,15 @@ func (p *UniqueIdServiceUploadUniqueIdResult) Read(ctx context.Context, iprot th
 	return nil
 }
 
+func (p *UniqueIdServiceUploadUniqueIdResult) ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadBool(ctx); err != nil {
+		return thrift.PrependError("error reading field 0: ", err)
+	} else {
+		p.Success = &v
+	}
+	return nil
+}
+
 func (p *UniqueIdServiceUploadUniqueIdResult) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
 	p.Se = &ServiceException{}
 	if err := p.Se.Read(ctx, iprot); err != nil {
@@ -2573,6 +2609,9 @@ func (p *UniqueIdServiceUploadUniqueIdResult) Write(ctx context.Context, oprot t
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
 	}
 	if p != nil {
+		if err := p.writeField0(ctx, oprot); err != nil {
+			return err
+		}
 		if err := p.writeField1(ctx, oprot); err != nil {
 			return err
 		}
@@ -2584,6 +2623,21 @@ func (p *UniqueIdServiceUploadUniqueIdResult) Write(ctx context.Context, oprot t
 		return thrift.PrependError("write struct stop error: ", err)
 	}
 	return nil
+}
+
+func (p *UniqueIdServiceUploadUniqueIdResult) writeField0(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSuccess() {
+		if err := oprot.WriteFieldBegin(ctx, "success", thrift.BOOL, 0); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err)
+		}
+		if err := oprot.WriteBool(ctx, bool(*p.Success)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.success (0) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err)
+		}
+	}
+	return err
 }
 
 func (p *UniqueIdServiceUploadUniqueIdResult) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
@@ -2613,7 +2667,7 @@ type TextService interface {
 	//  - ReqID
 	//  - Text
 	//  - Carrier
-	UploadText(ctx context.Context, req_id int64, text string, carrier map[string]string) (_err error)
+	UploadText(ctx context.Context, req_id int64, text string, carrier map[string]string) (_r bool, _err error)
 }
 
 type TextServiceClient struct {
@@ -2655,7 +2709,7 @@ func (p *TextServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
 //   - ReqID
 //   - Text
 //   - Carrier
-func (p *TextServiceClient) UploadText(ctx context.Context, req_id int64, text string, carrier map[string]string) (_err error) {
+func (p *TextServiceClient) UploadText(ctx context.Context, req_id int64, text string, carrier map[string]string) (_r bool, _err error) {
 	var _args21 TextServiceUploadTextArgs
 	_args21.ReqID = req_id
 	_args21.Text = text
@@ -2669,10 +2723,10 @@ func (p *TextServiceClient) UploadText(ctx context.Context, req_id int64, text s
 	}
 	switch {
 	case _result23.Se != nil:
-		return _result23.Se
+		return _r, _result23.Se
 	}
 
-	return nil
+	return _result23.GetSuccess(), nil
 }
 
 type TextServiceProcessor struct {
@@ -2764,7 +2818,7 @@ func (p *textServiceProcessorUploadText) Process(ctx context.Context, seqId int3
 	}
 
 	result := TextServiceUploadTextResult{}
-	if err2 := p.handler.UploadText(ctx, args.ReqID, args.Text, args.Carrier); err2 != nil {
+	if retval, err2 := p.handler.UploadText(ctx, args.ReqID, args.Text, args.Carrier); err2 != nil {
 		tickerCancel()
 		err = thrift.WrapTException(err2)
 		switch v := err2.(type) {
@@ -2792,6 +2846,8 @@ func (p *textServiceProcessorUploadText) Process(ctx context.Context, seqId int3
 			}
 			return true, err
 		}
+	} else {
+		result.Success = &retval
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "UploadText", thrift.REPLY, seqId); err2 != nil {
@@ -3026,13 +3082,24 @@ func (p *TextServiceUploadTextArgs) String() string {
 }
 
 // Attributes:
+//   - Success
 //   - Se
 type TextServiceUploadTextResult struct {
-	Se *ServiceException `thrift:"se,1" db:"se" json:"se,omitempty"`
+	Success *bool             `thrift:"success,0" db:"success" json:"success,omitempty"`
+	Se      *ServiceException `thrift:"se,1" db:"se" json:"se,omitempty"`
 }
 
 func NewTextServiceUploadTextResult() *TextServiceUploadTextResult {
 	return &TextServiceUploadTextResult{}
+}
+
+var TextServiceUploadTextResult_Success_DEFAULT bool
+
+func (p *TextServiceUploadTextResult) GetSuccess() bool {
+	if !p.IsSetSuccess() {
+		return TextServiceUploadTextResult_Success_DEFAULT
+	}
+	return *p.Success
 }
 
 var TextServiceUploadTextResult_Se_DEFAULT *ServiceException
@@ -3043,6 +3110,10 @@ func (p *TextServiceUploadTextResult) GetSe() *ServiceException {
 	}
 	return p.Se
 }
+func (p *TextServiceUploadTextResult) IsSetSuccess() bool {
+	return p.Success != nil
+}
+
 func (p *TextServiceUploadTextResult) IsSetSe() bool {
 	return p.Se != nil
 }
@@ -3061,6 +3132,16 @@ func (p *TextServiceUploadTextResult) Read(ctx context.Context, iprot thrift.TPr
 			break
 		}
 		switch fieldId {
+		case 0:
+			if fieldTypeId == thrift.BOOL {
+				if err := p.ReadField0(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
 		case 1:
 			if fieldTypeId == thrift.STRUCT {
 				if err := p.ReadField1(ctx, iprot); err != nil {
@@ -3086,6 +3167,15 @@ func (p *TextServiceUploadTextResult) Read(ctx context.Context, iprot thrift.TPr
 	return nil
 }
 
+func (p *TextServiceUploadTextResult) ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadBool(ctx); err != nil {
+		return thrift.PrependError("error reading field 0: ", err)
+	} else {
+		p.Success = &v
+	}
+	return nil
+}
+
 func (p *TextServiceUploadTextResult) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
 	p.Se = &ServiceException{}
 	if err := p.Se.Read(ctx, iprot); err != nil {
@@ -3099,6 +3189,9 @@ func (p *TextServiceUploadTextResult) Write(ctx context.Context, oprot thrift.TP
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
 	}
 	if p != nil {
+		if err := p.writeField0(ctx, oprot); err != nil {
+			return err
+		}
 		if err := p.writeField1(ctx, oprot); err != nil {
 			return err
 		}
@@ -3110,6 +3203,21 @@ func (p *TextServiceUploadTextResult) Write(ctx context.Context, oprot thrift.TP
 		return thrift.PrependError("write struct stop error: ", err)
 	}
 	return nil
+}
+
+func (p *TextServiceUploadTextResult) writeField0(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSuccess() {
+		if err := oprot.WriteFieldBegin(ctx, "success", thrift.BOOL, 0); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err)
+		}
+		if err := oprot.WriteBool(ctx, bool(*p.Success)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.success (0) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err)
+		}
+	}
+	return err
 }
 
 func (p *TextServiceUploadTextResult) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
@@ -3140,7 +3248,7 @@ type MovieIdService interface {
 	//  - Title
 	//  - Rating
 	//  - Carrier
-	UploadMovieId(ctx context.Context, req_id int64, title string, rating int32, carrier map[string]string) (_err error)
+	UploadMovieId(ctx context.Context, req_id int64, title string, rating int32, carrier map[string]string) (_r bool, _err error)
 	// Parameters:
 	//  - ReqID
 	//  - Title
@@ -3195,7 +3303,7 @@ func (p *MovieIdServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
 //   - Title
 //   - Rating
 //   - Carrier
-func (p *MovieIdServiceClient) UploadMovieId(ctx context.Context, req_id int64, title string, rating int32, carrier map[string]string) (_err error) {
+func (p *MovieIdServiceClient) UploadMovieId(ctx context.Context, req_id int64, title string, rating int32, carrier map[string]string) (_r bool, _err error) {
 	var _args30 MovieIdServiceUploadMovieIdArgs
 	_args30.ReqID = req_id
 	_args30.Title = title
@@ -3210,10 +3318,10 @@ func (p *MovieIdServiceClient) UploadMovieId(ctx context.Context, req_id int64, 
 	}
 	switch {
 	case _result32.Se != nil:
-		return _result32.Se
+		return _r, _result32.Se
 	}
 
-	return nil
+	return _result32.GetSuccess(), nil
 }
 
 // Parameters:
@@ -3359,7 +3467,7 @@ func (p *movieIdServiceProcessorUploadMovieId) Process(ctx context.Context, seqI
 	}
 
 	result := MovieIdServiceUploadMovieIdResult{}
-	if err2 := p.handler.UploadMovieId(ctx, args.ReqID, args.Title, args.Rating, args.Carrier); err2 != nil {
+	if retval, err2 := p.handler.UploadMovieId(ctx, args.ReqID, args.Title, args.Rating, args.Carrier); err2 != nil {
 		tickerCancel()
 		err = thrift.WrapTException(err2)
 		switch v := err2.(type) {
@@ -3387,6 +3495,8 @@ func (p *movieIdServiceProcessorUploadMovieId) Process(ctx context.Context, seqI
 			}
 			return true, err
 		}
+	} else {
+		result.Success = &retval
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "UploadMovieId", thrift.REPLY, seqId); err2 != nil {
@@ -3850,13 +3960,24 @@ func (p *MovieIdServiceUploadMovieIdArgs) String() string {
 }
 
 // Attributes:
+//   - Success
 //   - Se
 type MovieIdServiceUploadMovieIdResult struct {
-	Se *ServiceException `thrift:"se,1" db:"se" json:"se,omitempty"`
+	Success *bool             `thrift:"success,0" db:"success" json:"success,omitempty"`
+	Se      *ServiceException `thrift:"se,1" db:"se" json:"se,omitempty"`
 }
 
 func NewMovieIdServiceUploadMovieIdResult() *MovieIdServiceUploadMovieIdResult {
 	return &MovieIdServiceUploadMovieIdResult{}
+}
+
+var MovieIdServiceUploadMovieIdResult_Success_DEFAULT bool
+
+func (p *MovieIdServiceUploadMovieIdResult) GetSuccess() bool {
+	if !p.IsSetSuccess() {
+		return MovieIdServiceUploadMovieIdResult_Success_DEFAULT
+	}
+	return *p.Success
 }
 
 var MovieIdServiceUploadMovieIdResult_Se_DEFAULT *ServiceException
@@ -3867,6 +3988,10 @@ func (p *MovieIdServiceUploadMovieIdResult) GetSe() *ServiceException {
 	}
 	return p.Se
 }
+func (p *MovieIdServiceUploadMovieIdResult) IsSetSuccess() bool {
+	return p.Success != nil
+}
+
 func (p *MovieIdServiceUploadMovieIdResult) IsSetSe() bool {
 	return p.Se != nil
 }
@@ -3885,6 +4010,16 @@ func (p *MovieIdServiceUploadMovieIdResult) Read(ctx context.Context, iprot thri
 			break
 		}
 		switch fieldId {
+		case 0:
+			if fieldTypeId == thrift.BOOL {
+				if err := p.ReadField0(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
 		case 1:
 			if fieldTypeId == thrift.STRUCT {
 				if err := p.ReadField1(ctx, iprot); err != nil {
@@ -3910,6 +4045,15 @@ func (p *MovieIdServiceUploadMovieIdResult) Read(ctx context.Context, iprot thri
 	return nil
 }
 
+func (p *MovieIdServiceUploadMovieIdResult) ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadBool(ctx); err != nil {
+		return thrift.PrependError("error reading field 0: ", err)
+	} else {
+		p.Success = &v
+	}
+	return nil
+}
+
 func (p *MovieIdServiceUploadMovieIdResult) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
 	p.Se = &ServiceException{}
 	if err := p.Se.Read(ctx, iprot); err != nil {
@@ -3923,6 +4067,9 @@ func (p *MovieIdServiceUploadMovieIdResult) Write(ctx context.Context, oprot thr
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
 	}
 	if p != nil {
+		if err := p.writeField0(ctx, oprot); err != nil {
+			return err
+		}
 		if err := p.writeField1(ctx, oprot); err != nil {
 			return err
 		}
@@ -3934,6 +4081,21 @@ func (p *MovieIdServiceUploadMovieIdResult) Write(ctx context.Context, oprot thr
 		return thrift.PrependError("write struct stop error: ", err)
 	}
 	return nil
+}
+
+func (p *MovieIdServiceUploadMovieIdResult) writeField0(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSuccess() {
+		if err := oprot.WriteFieldBegin(ctx, "success", thrift.BOOL, 0); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err)
+		}
+		if err := oprot.WriteBool(ctx, bool(*p.Success)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.success (0) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err)
+		}
+	}
+	return err
 }
 
 func (p *MovieIdServiceUploadMovieIdResult) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
@@ -4754,7 +4916,7 @@ type RatingService interface {
 	//  - MovieID
 	//  - Rating
 	//  - Carrier
-	UploadRating(ctx context.Context, req_id int64, movie_id string, rating int32, carrier map[string]string) (_err error)
+	UploadRating(ctx context.Context, req_id int64, movie_id string, rating int32, carrier map[string]string) (_r bool, _err error)
 }
 
 type RatingServiceClient struct {
@@ -4797,7 +4959,7 @@ func (p *RatingServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
 //   - MovieID
 //   - Rating
 //   - Carrier
-func (p *RatingServiceClient) UploadRating(ctx context.Context, req_id int64, movie_id string, rating int32, carrier map[string]string) (_err error) {
+func (p *RatingServiceClient) UploadRating(ctx context.Context, req_id int64, movie_id string, rating int32, carrier map[string]string) (_r bool, _err error) {
 	var _args54 RatingServiceUploadRatingArgs
 	_args54.ReqID = req_id
 	_args54.MovieID = movie_id
@@ -4812,10 +4974,10 @@ func (p *RatingServiceClient) UploadRating(ctx context.Context, req_id int64, mo
 	}
 	switch {
 	case _result56.Se != nil:
-		return _result56.Se
+		return _r, _result56.Se
 	}
 
-	return nil
+	return _result56.GetSuccess(), nil
 }
 
 type RatingServiceProcessor struct {
@@ -4907,7 +5069,7 @@ func (p *ratingServiceProcessorUploadRating) Process(ctx context.Context, seqId 
 	}
 
 	result := RatingServiceUploadRatingResult{}
-	if err2 := p.handler.UploadRating(ctx, args.ReqID, args.MovieID, args.Rating, args.Carrier); err2 != nil {
+	if retval, err2 := p.handler.UploadRating(ctx, args.ReqID, args.MovieID, args.Rating, args.Carrier); err2 != nil {
 		tickerCancel()
 		err = thrift.WrapTException(err2)
 		switch v := err2.(type) {
@@ -4935,6 +5097,8 @@ func (p *ratingServiceProcessorUploadRating) Process(ctx context.Context, seqId 
 			}
 			return true, err
 		}
+	} else {
+		result.Success = &retval
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "UploadRating", thrift.REPLY, seqId); err2 != nil {
@@ -5210,13 +5374,24 @@ func (p *RatingServiceUploadRatingArgs) String() string {
 }
 
 // Attributes:
+//   - Success
 //   - Se
 type RatingServiceUploadRatingResult struct {
-	Se *ServiceException `thrift:"se,1" db:"se" json:"se,omitempty"`
+	Success *bool             `thrift:"success,0" db:"success" json:"success,omitempty"`
+	Se      *ServiceException `thrift:"se,1" db:"se" json:"se,omitempty"`
 }
 
 func NewRatingServiceUploadRatingResult() *RatingServiceUploadRatingResult {
 	return &RatingServiceUploadRatingResult{}
+}
+
+var RatingServiceUploadRatingResult_Success_DEFAULT bool
+
+func (p *RatingServiceUploadRatingResult) GetSuccess() bool {
+	if !p.IsSetSuccess() {
+		return RatingServiceUploadRatingResult_Success_DEFAULT
+	}
+	return *p.Success
 }
 
 var RatingServiceUploadRatingResult_Se_DEFAULT *ServiceException
@@ -5227,6 +5402,10 @@ func (p *RatingServiceUploadRatingResult) GetSe() *ServiceException {
 	}
 	return p.Se
 }
+func (p *RatingServiceUploadRatingResult) IsSetSuccess() bool {
+	return p.Success != nil
+}
+
 func (p *RatingServiceUploadRatingResult) IsSetSe() bool {
 	return p.Se != nil
 }
@@ -5245,6 +5424,16 @@ func (p *RatingServiceUploadRatingResult) Read(ctx context.Context, iprot thrift
 			break
 		}
 		switch fieldId {
+		case 0:
+			if fieldTypeId == thrift.BOOL {
+				if err := p.ReadField0(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
 		case 1:
 			if fieldTypeId == thrift.STRUCT {
 				if err := p.ReadField1(ctx, iprot); err != nil {
@@ -5270,6 +5459,15 @@ func (p *RatingServiceUploadRatingResult) Read(ctx context.Context, iprot thrift
 	return nil
 }
 
+func (p *RatingServiceUploadRatingResult) ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadBool(ctx); err != nil {
+		return thrift.PrependError("error reading field 0: ", err)
+	} else {
+		p.Success = &v
+	}
+	return nil
+}
+
 func (p *RatingServiceUploadRatingResult) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
 	p.Se = &ServiceException{}
 	if err := p.Se.Read(ctx, iprot); err != nil {
@@ -5283,6 +5481,9 @@ func (p *RatingServiceUploadRatingResult) Write(ctx context.Context, oprot thrif
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
 	}
 	if p != nil {
+		if err := p.writeField0(ctx, oprot); err != nil {
+			return err
+		}
 		if err := p.writeField1(ctx, oprot); err != nil {
 			return err
 		}
@@ -5294,6 +5495,21 @@ func (p *RatingServiceUploadRatingResult) Write(ctx context.Context, oprot thrif
 		return thrift.PrependError("write struct stop error: ", err)
 	}
 	return nil
+}
+
+func (p *RatingServiceUploadRatingResult) writeField0(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSuccess() {
+		if err := oprot.WriteFieldBegin(ctx, "success", thrift.BOOL, 0); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err)
+		}
+		if err := oprot.WriteBool(ctx, bool(*p.Success)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.success (0) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err)
+		}
+	}
+	return err
 }
 
 func (p *RatingServiceUploadRatingResult) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
@@ -5346,12 +5562,12 @@ type UserService interface {
 	//  - ReqID
 	//  - UserID
 	//  - Carrier
-	UploadUserWithUserId(ctx context.Context, req_id int64, user_id int64, carrier map[string]string) (_err error)
+	UploadUserWithUserId(ctx context.Context, req_id int64, user_id int64, carrier map[string]string) (_r bool, _err error)
 	// Parameters:
 	//  - ReqID
 	//  - Username
 	//  - Carrier
-	UploadUserWithUsername(ctx context.Context, req_id int64, username string, carrier map[string]string) (_err error)
+	UploadUserWithUsername(ctx context.Context, req_id int64, username string, carrier map[string]string) (_r bool, _err error)
 }
 
 type UserServiceClient struct {
@@ -5481,7 +5697,7 @@ func (p *UserServiceClient) Login(ctx context.Context, req_id int64, username st
 //   - ReqID
 //   - UserID
 //   - Carrier
-func (p *UserServiceClient) UploadUserWithUserId(ctx context.Context, req_id int64, user_id int64, carrier map[string]string) (_err error) {
+func (p *UserServiceClient) UploadUserWithUserId(ctx context.Context, req_id int64, user_id int64, carrier map[string]string) (_r bool, _err error) {
 	var _args72 UserServiceUploadUserWithUserIdArgs
 	_args72.ReqID = req_id
 	_args72.UserID = user_id
@@ -5495,17 +5711,17 @@ func (p *UserServiceClient) UploadUserWithUserId(ctx context.Context, req_id int
 	}
 	switch {
 	case _result74.Se != nil:
-		return _result74.Se
+		return _r, _result74.Se
 	}
 
-	return nil
+	return _result74.GetSuccess(), nil
 }
 
 // Parameters:
 //   - ReqID
 //   - Username
 //   - Carrier
-func (p *UserServiceClient) UploadUserWithUsername(ctx context.Context, req_id int64, username string, carrier map[string]string) (_err error) {
+func (p *UserServiceClient) UploadUserWithUsername(ctx context.Context, req_id int64, username string, carrier map[string]string) (_r bool, _err error) {
 	var _args75 UserServiceUploadUserWithUsernameArgs
 	_args75.ReqID = req_id
 	_args75.Username = username
@@ -5519,10 +5735,10 @@ func (p *UserServiceClient) UploadUserWithUsername(ctx context.Context, req_id i
 	}
 	switch {
 	case _result77.Se != nil:
-		return _result77.Se
+		return _r, _result77.Se
 	}
 
-	return nil
+	return _result77.GetSuccess(), nil
 }
 
 type UserServiceProcessor struct {
@@ -5899,7 +6115,7 @@ func (p *userServiceProcessorUploadUserWithUserId) Process(ctx context.Context, 
 	}
 
 	result := UserServiceUploadUserWithUserIdResult{}
-	if err2 := p.handler.UploadUserWithUserId(ctx, args.ReqID, args.UserID, args.Carrier); err2 != nil {
+	if retval, err2 := p.handler.UploadUserWithUserId(ctx, args.ReqID, args.UserID, args.Carrier); err2 != nil {
 		tickerCancel()
 		err = thrift.WrapTException(err2)
 		switch v := err2.(type) {
@@ -5927,6 +6143,8 @@ func (p *userServiceProcessorUploadUserWithUserId) Process(ctx context.Context, 
 			}
 			return true, err
 		}
+	} else {
+		result.Success = &retval
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "UploadUserWithUserId", thrift.REPLY, seqId); err2 != nil {
@@ -5992,7 +6210,7 @@ func (p *userServiceProcessorUploadUserWithUsername) Process(ctx context.Context
 	}
 
 	result := UserServiceUploadUserWithUsernameResult{}
-	if err2 := p.handler.UploadUserWithUsername(ctx, args.ReqID, args.Username, args.Carrier); err2 != nil {
+	if retval, err2 := p.handler.UploadUserWithUsername(ctx, args.ReqID, args.Username, args.Carrier); err2 != nil {
 		tickerCancel()
 		err = thrift.WrapTException(err2)
 		switch v := err2.(type) {
@@ -6020,6 +6238,8 @@ func (p *userServiceProcessorUploadUserWithUsername) Process(ctx context.Context
 			}
 			return true, err
 		}
+	} else {
+		result.Success = &retval
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "UploadUserWithUsername", thrift.REPLY, seqId); err2 != nil {
@@ -7594,13 +7814,24 @@ func (p *UserServiceUploadUserWithUserIdArgs) String() string {
 }
 
 // Attributes:
+//   - Success
 //   - Se
 type UserServiceUploadUserWithUserIdResult struct {
-	Se *ServiceException `thrift:"se,1" db:"se" json:"se,omitempty"`
+	Success *bool             `thrift:"success,0" db:"success" json:"success,omitempty"`
+	Se      *ServiceException `thrift:"se,1" db:"se" json:"se,omitempty"`
 }
 
 func NewUserServiceUploadUserWithUserIdResult() *UserServiceUploadUserWithUserIdResult {
 	return &UserServiceUploadUserWithUserIdResult{}
+}
+
+var UserServiceUploadUserWithUserIdResult_Success_DEFAULT bool
+
+func (p *UserServiceUploadUserWithUserIdResult) GetSuccess() bool {
+	if !p.IsSetSuccess() {
+		return UserServiceUploadUserWithUserIdResult_Success_DEFAULT
+	}
+	return *p.Success
 }
 
 var UserServiceUploadUserWithUserIdResult_Se_DEFAULT *ServiceException
@@ -7611,6 +7842,10 @@ func (p *UserServiceUploadUserWithUserIdResult) GetSe() *ServiceException {
 	}
 	return p.Se
 }
+func (p *UserServiceUploadUserWithUserIdResult) IsSetSuccess() bool {
+	return p.Success != nil
+}
+
 func (p *UserServiceUploadUserWithUserIdResult) IsSetSe() bool {
 	return p.Se != nil
 }
@@ -7629,6 +7864,16 @@ func (p *UserServiceUploadUserWithUserIdResult) Read(ctx context.Context, iprot 
 			break
 		}
 		switch fieldId {
+		case 0:
+			if fieldTypeId == thrift.BOOL {
+				if err := p.ReadField0(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
 		case 1:
 			if fieldTypeId == thrift.STRUCT {
 				if err := p.ReadField1(ctx, iprot); err != nil {
@@ -7654,6 +7899,15 @@ func (p *UserServiceUploadUserWithUserIdResult) Read(ctx context.Context, iprot 
 	return nil
 }
 
+func (p *UserServiceUploadUserWithUserIdResult) ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadBool(ctx); err != nil {
+		return thrift.PrependError("error reading field 0: ", err)
+	} else {
+		p.Success = &v
+	}
+	return nil
+}
+
 func (p *UserServiceUploadUserWithUserIdResult) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
 	p.Se = &ServiceException{}
 	if err := p.Se.Read(ctx, iprot); err != nil {
@@ -7667,6 +7921,9 @@ func (p *UserServiceUploadUserWithUserIdResult) Write(ctx context.Context, oprot
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
 	}
 	if p != nil {
+		if err := p.writeField0(ctx, oprot); err != nil {
+			return err
+		}
 		if err := p.writeField1(ctx, oprot); err != nil {
 			return err
 		}
@@ -7678,6 +7935,21 @@ func (p *UserServiceUploadUserWithUserIdResult) Write(ctx context.Context, oprot
 		return thrift.PrependError("write struct stop error: ", err)
 	}
 	return nil
+}
+
+func (p *UserServiceUploadUserWithUserIdResult) writeField0(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSuccess() {
+		if err := oprot.WriteFieldBegin(ctx, "success", thrift.BOOL, 0); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err)
+		}
+		if err := oprot.WriteBool(ctx, bool(*p.Success)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.success (0) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err)
+		}
+	}
+	return err
 }
 
 func (p *UserServiceUploadUserWithUserIdResult) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
@@ -7914,13 +8186,24 @@ func (p *UserServiceUploadUserWithUsernameArgs) String() string {
 }
 
 // Attributes:
+//   - Success
 //   - Se
 type UserServiceUploadUserWithUsernameResult struct {
-	Se *ServiceException `thrift:"se,1" db:"se" json:"se,omitempty"`
+	Success *bool             `thrift:"success,0" db:"success" json:"success,omitempty"`
+	Se      *ServiceException `thrift:"se,1" db:"se" json:"se,omitempty"`
 }
 
 func NewUserServiceUploadUserWithUsernameResult() *UserServiceUploadUserWithUsernameResult {
 	return &UserServiceUploadUserWithUsernameResult{}
+}
+
+var UserServiceUploadUserWithUsernameResult_Success_DEFAULT bool
+
+func (p *UserServiceUploadUserWithUsernameResult) GetSuccess() bool {
+	if !p.IsSetSuccess() {
+		return UserServiceUploadUserWithUsernameResult_Success_DEFAULT
+	}
+	return *p.Success
 }
 
 var UserServiceUploadUserWithUsernameResult_Se_DEFAULT *ServiceException
@@ -7931,6 +8214,10 @@ func (p *UserServiceUploadUserWithUsernameResult) GetSe() *ServiceException {
 	}
 	return p.Se
 }
+func (p *UserServiceUploadUserWithUsernameResult) IsSetSuccess() bool {
+	return p.Success != nil
+}
+
 func (p *UserServiceUploadUserWithUsernameResult) IsSetSe() bool {
 	return p.Se != nil
 }
@@ -7949,6 +8236,16 @@ func (p *UserServiceUploadUserWithUsernameResult) Read(ctx context.Context, ipro
 			break
 		}
 		switch fieldId {
+		case 0:
+			if fieldTypeId == thrift.BOOL {
+				if err := p.ReadField0(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
 		case 1:
 			if fieldTypeId == thrift.STRUCT {
 				if err := p.ReadField1(ctx, iprot); err != nil {
@@ -7974,6 +8271,15 @@ func (p *UserServiceUploadUserWithUsernameResult) Read(ctx context.Context, ipro
 	return nil
 }
 
+func (p *UserServiceUploadUserWithUsernameResult) ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadBool(ctx); err != nil {
+		return thrift.PrependError("error reading field 0: ", err)
+	} else {
+		p.Success = &v
+	}
+	return nil
+}
+
 func (p *UserServiceUploadUserWithUsernameResult) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
 	p.Se = &ServiceException{}
 	if err := p.Se.Read(ctx, iprot); err != nil {
@@ -7987,6 +8293,9 @@ func (p *UserServiceUploadUserWithUsernameResult) Write(ctx context.Context, opr
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
 	}
 	if p != nil {
+		if err := p.writeField0(ctx, oprot); err != nil {
+			return err
+		}
 		if err := p.writeField1(ctx, oprot); err != nil {
 			return err
 		}
@@ -7998,6 +8307,21 @@ func (p *UserServiceUploadUserWithUsernameResult) Write(ctx context.Context, opr
 		return thrift.PrependError("write struct stop error: ", err)
 	}
 	return nil
+}
+
+func (p *UserServiceUploadUserWithUsernameResult) writeField0(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSuccess() {
+		if err := oprot.WriteFieldBegin(ctx, "success", thrift.BOOL, 0); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err)
+		}
+		if err := oprot.WriteBool(ctx, bool(*p.Success)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.success (0) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err)
+		}
+	}
+	return err
 }
 
 func (p *UserServiceUploadUserWithUsernameResult) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
@@ -8027,27 +8351,27 @@ type ComposeReviewService interface {
 	//  - ReqID
 	//  - Text
 	//  - Carrier
-	UploadText(ctx context.Context, req_id int64, text string, carrier map[string]string) (_err error)
+	UploadText(ctx context.Context, req_id int64, text string, carrier map[string]string) (_r bool, _err error)
 	// Parameters:
 	//  - ReqID
 	//  - Rating
 	//  - Carrier
-	UploadRating(ctx context.Context, req_id int64, rating int32, carrier map[string]string) (_err error)
+	UploadRating(ctx context.Context, req_id int64, rating int32, carrier map[string]string) (_r bool, _err error)
 	// Parameters:
 	//  - ReqID
 	//  - MovieID
 	//  - Carrier
-	UploadMovieId(ctx context.Context, req_id int64, movie_id string, carrier map[string]string) (_err error)
+	UploadMovieId(ctx context.Context, req_id int64, movie_id string, carrier map[string]string) (_r bool, _err error)
 	// Parameters:
 	//  - ReqID
 	//  - UniqueID
 	//  - Carrier
-	UploadUniqueId(ctx context.Context, req_id int64, unique_id int64, carrier map[string]string) (_err error)
+	UploadUniqueId(ctx context.Context, req_id int64, unique_id int64, carrier map[string]string) (_r bool, _err error)
 	// Parameters:
 	//  - ReqID
 	//  - UserID
 	//  - Carrier
-	UploadUserId(ctx context.Context, req_id int64, user_id int64, carrier map[string]string) (_err error)
+	UploadUserId(ctx context.Context, req_id int64, user_id int64, carrier map[string]string) (_r bool, _err error)
 }
 
 type ComposeReviewServiceClient struct {
@@ -8089,7 +8413,7 @@ func (p *ComposeReviewServiceClient) SetLastResponseMeta_(meta thrift.ResponseMe
 //   - ReqID
 //   - Text
 //   - Carrier
-func (p *ComposeReviewServiceClient) UploadText(ctx context.Context, req_id int64, text string, carrier map[string]string) (_err error) {
+func (p *ComposeReviewServiceClient) UploadText(ctx context.Context, req_id int64, text string, carrier map[string]string) (_r bool, _err error) {
 	var _args100 ComposeReviewServiceUploadTextArgs
 	_args100.ReqID = req_id
 	_args100.Text = text
@@ -8103,17 +8427,17 @@ func (p *ComposeReviewServiceClient) UploadText(ctx context.Context, req_id int6
 	}
 	switch {
 	case _result102.Se != nil:
-		return _result102.Se
+		return _r, _result102.Se
 	}
 
-	return nil
+	return _result102.GetSuccess(), nil
 }
 
 // Parameters:
 //   - ReqID
 //   - Rating
 //   - Carrier
-func (p *ComposeReviewServiceClient) UploadRating(ctx context.Context, req_id int64, rating int32, carrier map[string]string) (_err error) {
+func (p *ComposeReviewServiceClient) UploadRating(ctx context.Context, req_id int64, rating int32, carrier map[string]string) (_r bool, _err error) {
 	var _args103 ComposeReviewServiceUploadRatingArgs
 	_args103.ReqID = req_id
 	_args103.Rating = rating
@@ -8127,17 +8451,17 @@ func (p *ComposeReviewServiceClient) UploadRating(ctx context.Context, req_id in
 	}
 	switch {
 	case _result105.Se != nil:
-		return _result105.Se
+		return _r, _result105.Se
 	}
 
-	return nil
+	return _result105.GetSuccess(), nil
 }
 
 // Parameters:
 //   - ReqID
 //   - MovieID
 //   - Carrier
-func (p *ComposeReviewServiceClient) UploadMovieId(ctx context.Context, req_id int64, movie_id string, carrier map[string]string) (_err error) {
+func (p *ComposeReviewServiceClient) UploadMovieId(ctx context.Context, req_id int64, movie_id string, carrier map[string]string) (_r bool, _err error) {
 	var _args106 ComposeReviewServiceUploadMovieIdArgs
 	_args106.ReqID = req_id
 	_args106.MovieID = movie_id
@@ -8151,17 +8475,17 @@ func (p *ComposeReviewServiceClient) UploadMovieId(ctx context.Context, req_id i
 	}
 	switch {
 	case _result108.Se != nil:
-		return _result108.Se
+		return _r, _result108.Se
 	}
 
-	return nil
+	return _result108.GetSuccess(), nil
 }
 
 // Parameters:
 //   - ReqID
 //   - UniqueID
 //   - Carrier
-func (p *ComposeReviewServiceClient) UploadUniqueId(ctx context.Context, req_id int64, unique_id int64, carrier map[string]string) (_err error) {
+func (p *ComposeReviewServiceClient) UploadUniqueId(ctx context.Context, req_id int64, unique_id int64, carrier map[string]string) (_r bool, _err error) {
 	var _args109 ComposeReviewServiceUploadUniqueIdArgs
 	_args109.ReqID = req_id
 	_args109.UniqueID = unique_id
@@ -8175,17 +8499,17 @@ func (p *ComposeReviewServiceClient) UploadUniqueId(ctx context.Context, req_id 
 	}
 	switch {
 	case _result111.Se != nil:
-		return _result111.Se
+		return _r, _result111.Se
 	}
 
-	return nil
+	return _result111.GetSuccess(), nil
 }
 
 // Parameters:
 //   - ReqID
 //   - UserID
 //   - Carrier
-func (p *ComposeReviewServiceClient) UploadUserId(ctx context.Context, req_id int64, user_id int64, carrier map[string]string) (_err error) {
+func (p *ComposeReviewServiceClient) UploadUserId(ctx context.Context, req_id int64, user_id int64, carrier map[string]string) (_r bool, _err error) {
 	var _args112 ComposeReviewServiceUploadUserIdArgs
 	_args112.ReqID = req_id
 	_args112.UserID = user_id
@@ -8199,10 +8523,10 @@ func (p *ComposeReviewServiceClient) UploadUserId(ctx context.Context, req_id in
 	}
 	switch {
 	case _result114.Se != nil:
-		return _result114.Se
+		return _r, _result114.Se
 	}
 
-	return nil
+	return _result114.GetSuccess(), nil
 }
 
 type ComposeReviewServiceProcessor struct {
@@ -8298,7 +8622,7 @@ func (p *composeReviewServiceProcessorUploadText) Process(ctx context.Context, s
 	}
 
 	result := ComposeReviewServiceUploadTextResult{}
-	if err2 := p.handler.UploadText(ctx, args.ReqID, args.Text, args.Carrier); err2 != nil {
+	if retval, err2 := p.handler.UploadText(ctx, args.ReqID, args.Text, args.Carrier); err2 != nil {
 		tickerCancel()
 		err = thrift.WrapTException(err2)
 		switch v := err2.(type) {
@@ -8326,6 +8650,8 @@ func (p *composeReviewServiceProcessorUploadText) Process(ctx context.Context, s
 			}
 			return true, err
 		}
+	} else {
+		result.Success = &retval
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "UploadText", thrift.REPLY, seqId); err2 != nil {
@@ -8391,7 +8717,7 @@ func (p *composeReviewServiceProcessorUploadRating) Process(ctx context.Context,
 	}
 
 	result := ComposeReviewServiceUploadRatingResult{}
-	if err2 := p.handler.UploadRating(ctx, args.ReqID, args.Rating, args.Carrier); err2 != nil {
+	if retval, err2 := p.handler.UploadRating(ctx, args.ReqID, args.Rating, args.Carrier); err2 != nil {
 		tickerCancel()
 		err = thrift.WrapTException(err2)
 		switch v := err2.(type) {
@@ -8419,6 +8745,8 @@ func (p *composeReviewServiceProcessorUploadRating) Process(ctx context.Context,
 			}
 			return true, err
 		}
+	} else {
+		result.Success = &retval
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "UploadRating", thrift.REPLY, seqId); err2 != nil {
@@ -8484,7 +8812,7 @@ func (p *composeReviewServiceProcessorUploadMovieId) Process(ctx context.Context
 	}
 
 	result := ComposeReviewServiceUploadMovieIdResult{}
-	if err2 := p.handler.UploadMovieId(ctx, args.ReqID, args.MovieID, args.Carrier); err2 != nil {
+	if retval, err2 := p.handler.UploadMovieId(ctx, args.ReqID, args.MovieID, args.Carrier); err2 != nil {
 		tickerCancel()
 		err = thrift.WrapTException(err2)
 		switch v := err2.(type) {
@@ -8512,6 +8840,8 @@ func (p *composeReviewServiceProcessorUploadMovieId) Process(ctx context.Context
 			}
 			return true, err
 		}
+	} else {
+		result.Success = &retval
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "UploadMovieId", thrift.REPLY, seqId); err2 != nil {
@@ -8577,7 +8907,7 @@ func (p *composeReviewServiceProcessorUploadUniqueId) Process(ctx context.Contex
 	}
 
 	result := ComposeReviewServiceUploadUniqueIdResult{}
-	if err2 := p.handler.UploadUniqueId(ctx, args.ReqID, args.UniqueID, args.Carrier); err2 != nil {
+	if retval, err2 := p.handler.UploadUniqueId(ctx, args.ReqID, args.UniqueID, args.Carrier); err2 != nil {
 		tickerCancel()
 		err = thrift.WrapTException(err2)
 		switch v := err2.(type) {
@@ -8605,6 +8935,8 @@ func (p *composeReviewServiceProcessorUploadUniqueId) Process(ctx context.Contex
 			}
 			return true, err
 		}
+	} else {
+		result.Success = &retval
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "UploadUniqueId", thrift.REPLY, seqId); err2 != nil {
@@ -8670,7 +9002,7 @@ func (p *composeReviewServiceProcessorUploadUserId) Process(ctx context.Context,
 	}
 
 	result := ComposeReviewServiceUploadUserIdResult{}
-	if err2 := p.handler.UploadUserId(ctx, args.ReqID, args.UserID, args.Carrier); err2 != nil {
+	if retval, err2 := p.handler.UploadUserId(ctx, args.ReqID, args.UserID, args.Carrier); err2 != nil {
 		tickerCancel()
 		err = thrift.WrapTException(err2)
 		switch v := err2.(type) {
@@ -8698,6 +9030,8 @@ func (p *composeReviewServiceProcessorUploadUserId) Process(ctx context.Context,
 			}
 			return true, err
 		}
+	} else {
+		result.Success = &retval
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "UploadUserId", thrift.REPLY, seqId); err2 != nil {
@@ -8932,13 +9266,24 @@ func (p *ComposeReviewServiceUploadTextArgs) String() string {
 }
 
 // Attributes:
+//   - Success
 //   - Se
 type ComposeReviewServiceUploadTextResult struct {
-	Se *ServiceException `thrift:"se,1" db:"se" json:"se,omitempty"`
+	Success *bool             `thrift:"success,0" db:"success" json:"success,omitempty"`
+	Se      *ServiceException `thrift:"se,1" db:"se" json:"se,omitempty"`
 }
 
 func NewComposeReviewServiceUploadTextResult() *ComposeReviewServiceUploadTextResult {
 	return &ComposeReviewServiceUploadTextResult{}
+}
+
+var ComposeReviewServiceUploadTextResult_Success_DEFAULT bool
+
+func (p *ComposeReviewServiceUploadTextResult) GetSuccess() bool {
+	if !p.IsSetSuccess() {
+		return ComposeReviewServiceUploadTextResult_Success_DEFAULT
+	}
+	return *p.Success
 }
 
 var ComposeReviewServiceUploadTextResult_Se_DEFAULT *ServiceException
@@ -8949,6 +9294,10 @@ func (p *ComposeReviewServiceUploadTextResult) GetSe() *ServiceException {
 	}
 	return p.Se
 }
+func (p *ComposeReviewServiceUploadTextResult) IsSetSuccess() bool {
+	return p.Success != nil
+}
+
 func (p *ComposeReviewServiceUploadTextResult) IsSetSe() bool {
 	return p.Se != nil
 }
@@ -8967,6 +9316,16 @@ func (p *ComposeReviewServiceUploadTextResult) Read(ctx context.Context, iprot t
 			break
 		}
 		switch fieldId {
+		case 0:
+			if fieldTypeId == thrift.BOOL {
+				if err := p.ReadField0(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
 		case 1:
 			if fieldTypeId == thrift.STRUCT {
 				if err := p.ReadField1(ctx, iprot); err != nil {
@@ -8992,6 +9351,15 @@ func (p *ComposeReviewServiceUploadTextResult) Read(ctx context.Context, iprot t
 	return nil
 }
 
+func (p *ComposeReviewServiceUploadTextResult) ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadBool(ctx); err != nil {
+		return thrift.PrependError("error reading field 0: ", err)
+	} else {
+		p.Success = &v
+	}
+	return nil
+}
+
 func (p *ComposeReviewServiceUploadTextResult) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
 	p.Se = &ServiceException{}
 	if err := p.Se.Read(ctx, iprot); err != nil {
@@ -9005,6 +9373,9 @@ func (p *ComposeReviewServiceUploadTextResult) Write(ctx context.Context, oprot 
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
 	}
 	if p != nil {
+		if err := p.writeField0(ctx, oprot); err != nil {
+			return err
+		}
 		if err := p.writeField1(ctx, oprot); err != nil {
 			return err
 		}
@@ -9016,6 +9387,21 @@ func (p *ComposeReviewServiceUploadTextResult) Write(ctx context.Context, oprot 
 		return thrift.PrependError("write struct stop error: ", err)
 	}
 	return nil
+}
+
+func (p *ComposeReviewServiceUploadTextResult) writeField0(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSuccess() {
+		if err := oprot.WriteFieldBegin(ctx, "success", thrift.BOOL, 0); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err)
+		}
+		if err := oprot.WriteBool(ctx, bool(*p.Success)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.success (0) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err)
+		}
+	}
+	return err
 }
 
 func (p *ComposeReviewServiceUploadTextResult) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
@@ -9252,13 +9638,24 @@ func (p *ComposeReviewServiceUploadRatingArgs) String() string {
 }
 
 // Attributes:
+//   - Success
 //   - Se
 type ComposeReviewServiceUploadRatingResult struct {
-	Se *ServiceException `thrift:"se,1" db:"se" json:"se,omitempty"`
+	Success *bool             `thrift:"success,0" db:"success" json:"success,omitempty"`
+	Se      *ServiceException `thrift:"se,1" db:"se" json:"se,omitempty"`
 }
 
 func NewComposeReviewServiceUploadRatingResult() *ComposeReviewServiceUploadRatingResult {
 	return &ComposeReviewServiceUploadRatingResult{}
+}
+
+var ComposeReviewServiceUploadRatingResult_Success_DEFAULT bool
+
+func (p *ComposeReviewServiceUploadRatingResult) GetSuccess() bool {
+	if !p.IsSetSuccess() {
+		return ComposeReviewServiceUploadRatingResult_Success_DEFAULT
+	}
+	return *p.Success
 }
 
 var ComposeReviewServiceUploadRatingResult_Se_DEFAULT *ServiceException
@@ -9269,6 +9666,10 @@ func (p *ComposeReviewServiceUploadRatingResult) GetSe() *ServiceException {
 	}
 	return p.Se
 }
+func (p *ComposeReviewServiceUploadRatingResult) IsSetSuccess() bool {
+	return p.Success != nil
+}
+
 func (p *ComposeReviewServiceUploadRatingResult) IsSetSe() bool {
 	return p.Se != nil
 }
@@ -9287,6 +9688,16 @@ func (p *ComposeReviewServiceUploadRatingResult) Read(ctx context.Context, iprot
 			break
 		}
 		switch fieldId {
+		case 0:
+			if fieldTypeId == thrift.BOOL {
+				if err := p.ReadField0(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
 		case 1:
 			if fieldTypeId == thrift.STRUCT {
 				if err := p.ReadField1(ctx, iprot); err != nil {
@@ -9312,6 +9723,15 @@ func (p *ComposeReviewServiceUploadRatingResult) Read(ctx context.Context, iprot
 	return nil
 }
 
+func (p *ComposeReviewServiceUploadRatingResult) ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadBool(ctx); err != nil {
+		return thrift.PrependError("error reading field 0: ", err)
+	} else {
+		p.Success = &v
+	}
+	return nil
+}
+
 func (p *ComposeReviewServiceUploadRatingResult) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
 	p.Se = &ServiceException{}
 	if err := p.Se.Read(ctx, iprot); err != nil {
@@ -9325,6 +9745,9 @@ func (p *ComposeReviewServiceUploadRatingResult) Write(ctx context.Context, opro
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
 	}
 	if p != nil {
+		if err := p.writeField0(ctx, oprot); err != nil {
+			return err
+		}
 		if err := p.writeField1(ctx, oprot); err != nil {
 			return err
 		}
@@ -9336,6 +9759,21 @@ func (p *ComposeReviewServiceUploadRatingResult) Write(ctx context.Context, opro
 		return thrift.PrependError("write struct stop error: ", err)
 	}
 	return nil
+}
+
+func (p *ComposeReviewServiceUploadRatingResult) writeField0(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSuccess() {
+		if err := oprot.WriteFieldBegin(ctx, "success", thrift.BOOL, 0); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err)
+		}
+		if err := oprot.WriteBool(ctx, bool(*p.Success)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.success (0) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err)
+		}
+	}
+	return err
 }
 
 func (p *ComposeReviewServiceUploadRatingResult) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
@@ -9572,13 +10010,24 @@ func (p *ComposeReviewServiceUploadMovieIdArgs) String() string {
 }
 
 // Attributes:
+//   - Success
 //   - Se
 type ComposeReviewServiceUploadMovieIdResult struct {
-	Se *ServiceException `thrift:"se,1" db:"se" json:"se,omitempty"`
+	Success *bool             `thrift:"success,0" db:"success" json:"success,omitempty"`
+	Se      *ServiceException `thrift:"se,1" db:"se" json:"se,omitempty"`
 }
 
 func NewComposeReviewServiceUploadMovieIdResult() *ComposeReviewServiceUploadMovieIdResult {
 	return &ComposeReviewServiceUploadMovieIdResult{}
+}
+
+var ComposeReviewServiceUploadMovieIdResult_Success_DEFAULT bool
+
+func (p *ComposeReviewServiceUploadMovieIdResult) GetSuccess() bool {
+	if !p.IsSetSuccess() {
+		return ComposeReviewServiceUploadMovieIdResult_Success_DEFAULT
+	}
+	return *p.Success
 }
 
 var ComposeReviewServiceUploadMovieIdResult_Se_DEFAULT *ServiceException
@@ -9589,6 +10038,10 @@ func (p *ComposeReviewServiceUploadMovieIdResult) GetSe() *ServiceException {
 	}
 	return p.Se
 }
+func (p *ComposeReviewServiceUploadMovieIdResult) IsSetSuccess() bool {
+	return p.Success != nil
+}
+
 func (p *ComposeReviewServiceUploadMovieIdResult) IsSetSe() bool {
 	return p.Se != nil
 }
@@ -9607,6 +10060,16 @@ func (p *ComposeReviewServiceUploadMovieIdResult) Read(ctx context.Context, ipro
 			break
 		}
 		switch fieldId {
+		case 0:
+			if fieldTypeId == thrift.BOOL {
+				if err := p.ReadField0(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
 		case 1:
 			if fieldTypeId == thrift.STRUCT {
 				if err := p.ReadField1(ctx, iprot); err != nil {
@@ -9632,6 +10095,15 @@ func (p *ComposeReviewServiceUploadMovieIdResult) Read(ctx context.Context, ipro
 	return nil
 }
 
+func (p *ComposeReviewServiceUploadMovieIdResult) ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadBool(ctx); err != nil {
+		return thrift.PrependError("error reading field 0: ", err)
+	} else {
+		p.Success = &v
+	}
+	return nil
+}
+
 func (p *ComposeReviewServiceUploadMovieIdResult) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
 	p.Se = &ServiceException{}
 	if err := p.Se.Read(ctx, iprot); err != nil {
@@ -9645,6 +10117,9 @@ func (p *ComposeReviewServiceUploadMovieIdResult) Write(ctx context.Context, opr
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
 	}
 	if p != nil {
+		if err := p.writeField0(ctx, oprot); err != nil {
+			return err
+		}
 		if err := p.writeField1(ctx, oprot); err != nil {
 			return err
 		}
@@ -9656,6 +10131,21 @@ func (p *ComposeReviewServiceUploadMovieIdResult) Write(ctx context.Context, opr
 		return thrift.PrependError("write struct stop error: ", err)
 	}
 	return nil
+}
+
+func (p *ComposeReviewServiceUploadMovieIdResult) writeField0(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSuccess() {
+		if err := oprot.WriteFieldBegin(ctx, "success", thrift.BOOL, 0); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err)
+		}
+		if err := oprot.WriteBool(ctx, bool(*p.Success)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.success (0) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err)
+		}
+	}
+	return err
 }
 
 func (p *ComposeReviewServiceUploadMovieIdResult) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
@@ -9892,13 +10382,24 @@ func (p *ComposeReviewServiceUploadUniqueIdArgs) String() string {
 }
 
 // Attributes:
+//   - Success
 //   - Se
 type ComposeReviewServiceUploadUniqueIdResult struct {
-	Se *ServiceException `thrift:"se,1" db:"se" json:"se,omitempty"`
+	Success *bool             `thrift:"success,0" db:"success" json:"success,omitempty"`
+	Se      *ServiceException `thrift:"se,1" db:"se" json:"se,omitempty"`
 }
 
 func NewComposeReviewServiceUploadUniqueIdResult() *ComposeReviewServiceUploadUniqueIdResult {
 	return &ComposeReviewServiceUploadUniqueIdResult{}
+}
+
+var ComposeReviewServiceUploadUniqueIdResult_Success_DEFAULT bool
+
+func (p *ComposeReviewServiceUploadUniqueIdResult) GetSuccess() bool {
+	if !p.IsSetSuccess() {
+		return ComposeReviewServiceUploadUniqueIdResult_Success_DEFAULT
+	}
+	return *p.Success
 }
 
 var ComposeReviewServiceUploadUniqueIdResult_Se_DEFAULT *ServiceException
@@ -9909,6 +10410,10 @@ func (p *ComposeReviewServiceUploadUniqueIdResult) GetSe() *ServiceException {
 	}
 	return p.Se
 }
+func (p *ComposeReviewServiceUploadUniqueIdResult) IsSetSuccess() bool {
+	return p.Success != nil
+}
+
 func (p *ComposeReviewServiceUploadUniqueIdResult) IsSetSe() bool {
 	return p.Se != nil
 }
@@ -9927,6 +10432,16 @@ func (p *ComposeReviewServiceUploadUniqueIdResult) Read(ctx context.Context, ipr
 			break
 		}
 		switch fieldId {
+		case 0:
+			if fieldTypeId == thrift.BOOL {
+				if err := p.ReadField0(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
 		case 1:
 			if fieldTypeId == thrift.STRUCT {
 				if err := p.ReadField1(ctx, iprot); err != nil {
@@ -9952,6 +10467,15 @@ func (p *ComposeReviewServiceUploadUniqueIdResult) Read(ctx context.Context, ipr
 	return nil
 }
 
+func (p *ComposeReviewServiceUploadUniqueIdResult) ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadBool(ctx); err != nil {
+		return thrift.PrependError("error reading field 0: ", err)
+	} else {
+		p.Success = &v
+	}
+	return nil
+}
+
 func (p *ComposeReviewServiceUploadUniqueIdResult) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
 	p.Se = &ServiceException{}
 	if err := p.Se.Read(ctx, iprot); err != nil {
@@ -9965,6 +10489,9 @@ func (p *ComposeReviewServiceUploadUniqueIdResult) Write(ctx context.Context, op
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
 	}
 	if p != nil {
+		if err := p.writeField0(ctx, oprot); err != nil {
+			return err
+		}
 		if err := p.writeField1(ctx, oprot); err != nil {
 			return err
 		}
@@ -9976,6 +10503,21 @@ func (p *ComposeReviewServiceUploadUniqueIdResult) Write(ctx context.Context, op
 		return thrift.PrependError("write struct stop error: ", err)
 	}
 	return nil
+}
+
+func (p *ComposeReviewServiceUploadUniqueIdResult) writeField0(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSuccess() {
+		if err := oprot.WriteFieldBegin(ctx, "success", thrift.BOOL, 0); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err)
+		}
+		if err := oprot.WriteBool(ctx, bool(*p.Success)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.success (0) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err)
+		}
+	}
+	return err
 }
 
 func (p *ComposeReviewServiceUploadUniqueIdResult) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
@@ -10212,13 +10754,24 @@ func (p *ComposeReviewServiceUploadUserIdArgs) String() string {
 }
 
 // Attributes:
+//   - Success
 //   - Se
 type ComposeReviewServiceUploadUserIdResult struct {
-	Se *ServiceException `thrift:"se,1" db:"se" json:"se,omitempty"`
+	Success *bool             `thrift:"success,0" db:"success" json:"success,omitempty"`
+	Se      *ServiceException `thrift:"se,1" db:"se" json:"se,omitempty"`
 }
 
 func NewComposeReviewServiceUploadUserIdResult() *ComposeReviewServiceUploadUserIdResult {
 	return &ComposeReviewServiceUploadUserIdResult{}
+}
+
+var ComposeReviewServiceUploadUserIdResult_Success_DEFAULT bool
+
+func (p *ComposeReviewServiceUploadUserIdResult) GetSuccess() bool {
+	if !p.IsSetSuccess() {
+		return ComposeReviewServiceUploadUserIdResult_Success_DEFAULT
+	}
+	return *p.Success
 }
 
 var ComposeReviewServiceUploadUserIdResult_Se_DEFAULT *ServiceException
@@ -10229,6 +10782,10 @@ func (p *ComposeReviewServiceUploadUserIdResult) GetSe() *ServiceException {
 	}
 	return p.Se
 }
+func (p *ComposeReviewServiceUploadUserIdResult) IsSetSuccess() bool {
+	return p.Success != nil
+}
+
 func (p *ComposeReviewServiceUploadUserIdResult) IsSetSe() bool {
 	return p.Se != nil
 }
@@ -10247,6 +10804,16 @@ func (p *ComposeReviewServiceUploadUserIdResult) Read(ctx context.Context, iprot
 			break
 		}
 		switch fieldId {
+		case 0:
+			if fieldTypeId == thrift.BOOL {
+				if err := p.ReadField0(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
 		case 1:
 			if fieldTypeId == thrift.STRUCT {
 				if err := p.ReadField1(ctx, iprot); err != nil {
@@ -10272,6 +10839,15 @@ func (p *ComposeReviewServiceUploadUserIdResult) Read(ctx context.Context, iprot
 	return nil
 }
 
+func (p *ComposeReviewServiceUploadUserIdResult) ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadBool(ctx); err != nil {
+		return thrift.PrependError("error reading field 0: ", err)
+	} else {
+		p.Success = &v
+	}
+	return nil
+}
+
 func (p *ComposeReviewServiceUploadUserIdResult) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
 	p.Se = &ServiceException{}
 	if err := p.Se.Read(ctx, iprot); err != nil {
@@ -10285,6 +10861,9 @@ func (p *ComposeReviewServiceUploadUserIdResult) Write(ctx context.Context, opro
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
 	}
 	if p != nil {
+		if err := p.writeField0(ctx, oprot); err != nil {
+			return err
+		}
 		if err := p.writeField1(ctx, oprot); err != nil {
 			return err
 		}
@@ -10296,6 +10875,21 @@ func (p *ComposeReviewServiceUploadUserIdResult) Write(ctx context.Context, opro
 		return thrift.PrependError("write struct stop error: ", err)
 	}
 	return nil
+}
+
+func (p *ComposeReviewServiceUploadUserIdResult) writeField0(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSuccess() {
+		if err := oprot.WriteFieldBegin(ctx, "success", thrift.BOOL, 0); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err)
+		}
+		if err := oprot.WriteBool(ctx, bool(*p.Success)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.success (0) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err)
+		}
+	}
+	return err
 }
 
 func (p *ComposeReviewServiceUploadUserIdResult) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
