@@ -3,6 +3,7 @@
 package data
 
 import (
+	idl "loadstone.dev/stone/apps/media/idl/media"
 	"loadstone.dev/stone/platform/documents"
 	"loadstone.dev/stone/platform/seeding"
 )
@@ -36,11 +37,19 @@ func Indexes(of documents.Location, quirks bool) []seeding.Index {
 	return indexes
 }
 
-// MovieID is a film's title and id.
-type MovieID struct {
-	Title   string `json:"title"`
-	MovieID string `json:"movie_id"`
-}
+// What the IDL describes is kept as it is: its fields have the published names.
+type (
+	// MovieID is a film's title and id.
+	MovieID = idl.MovieTitle
+	// Review is a review (timestamp: milliseconds since 1970).
+	Review = idl.Review
+	// MovieInfo describes a film.
+	MovieInfo = idl.MovieInfo
+	// Cast is one part in a film and who plays it.
+	Cast = idl.Cast
+	// CastInfo describes an actor (gender: true, as in the published data, of men).
+	CastInfo = idl.CastInfo
+)
 
 // User is an account. Password is a hash that names its function (platform/accounts); Salt is empty where the hash has
 // its own.
@@ -51,17 +60,6 @@ type User struct {
 	Username  string `json:"username"`
 	Salt      string `json:"salt"`
 	Password  string `json:"password"`
-}
-
-// Review is a review (timestamp: milliseconds since 1970).
-type Review struct {
-	ReviewID  int64  `json:"review_id"`
-	Timestamp int64  `json:"timestamp"`
-	UserID    int64  `json:"user_id"`
-	MovieID   string `json:"movie_id"`
-	Text      string `json:"text"`
-	Rating    int32  `json:"rating"`
-	ReqID     int64  `json:"req_id"`
 }
 
 // MovieReviewList lists a film's reviews, the newest first.
@@ -80,34 +78,6 @@ type UserReviewList struct {
 type Entry struct {
 	ReviewID  int64 `json:"review_id"`
 	Timestamp int64 `json:"timestamp"`
-}
-
-// MovieInfo describes a film.
-type MovieInfo struct {
-	MovieID      string   `json:"movie_id"`
-	Title        string   `json:"title"`
-	Casts        []Cast   `json:"casts"`
-	PlotID       int64    `json:"plot_id"`
-	ThumbnailIDs []string `json:"thumbnail_ids"`
-	PhotoIDs     []string `json:"photo_ids"`
-	VideoIDs     []string `json:"video_ids"`
-	AvgRating    float64  `json:"avg_rating"`
-	NumRating    int32    `json:"num_rating"`
-}
-
-// Cast is one part in a film and who plays it.
-type Cast struct {
-	CastID     int32  `json:"cast_id"`
-	Character  string `json:"character"`
-	CastInfoID int64  `json:"cast_info_id"`
-}
-
-// CastInfo describes an actor (gender: true as in the published data, of men).
-type CastInfo struct {
-	CastInfoID int64  `json:"cast_info_id"`
-	Name       string `json:"name"`
-	Gender     bool   `json:"gender"`
-	Intro      string `json:"intro"`
 }
 
 // Plot is what happens in a film.
