@@ -21,8 +21,8 @@ const (
 	maxIdleConnections = 512
 )
 
-// Cache maps keys (at most 250 bytes, no spaces or control characters) to values that do not
-// expire but may be evicted. Safe for concurrent use.
+// Cache maps keys (at most 250 bytes, no spaces or control characters) to values that may be evicted
+// and, unless it is said how long they live, do not expire. Safe for concurrent use.
 type Cache interface {
 	// GetMulti returns the keys that the cache holds, in one request a server. With an error it
 	// returns what the servers that did answer hold.
@@ -31,6 +31,8 @@ type Cache interface {
 	Set(key string, value []byte) error
 	// Add stores the value unless the key is held already, and says whether it stored it.
 	Add(key string, value []byte) (added bool, err error)
+	// AddFor is Add of a value that expires, after whole seconds of which the last may be cut short.
+	AddFor(key string, value []byte, lifetime time.Duration) (added bool, err error)
 	// Increment adds delta to a decimal number; found is false if the key is not held.
 	Increment(key string, delta uint64) (value uint64, found bool, err error)
 	// Flush forgets every key on every server.
@@ -76,7 +78,11 @@ func (m *memcached) Set(key string, value []byte) error {
 }
 
 func (m *memcached) Add(key string, value []byte) (added bool, err error) {
-	err = m.client.Add(&memcache.Item{Key: key, Value: value})
+	return m.AddFor(key, value, 0)
+}
+
+func (m *memcached) AddFor(key string, value []byte, lifetime time.Duration) (added bool, err error) {
+	err = m.client.Add(&memcache.Item{Key: key, Value: value, Expiration: int32(lifetime / time.Second)})
 	if errors.Is(err, memcache.ErrNotStored) {
 		return false, nil
 	}

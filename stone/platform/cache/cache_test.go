@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"loadstone.dev/stone/platform/cache"
 	"loadstone.dev/stone/platform/servertest"
@@ -40,6 +41,26 @@ func TestAddStoresOnce(t *testing.T) {
 		}
 	}
 	want(t, c, map[string]string{"key": "true"}, "key")
+}
+
+func TestAValueExpires(t *testing.T) {
+	c := open(t, servertest.Memcached(t))
+	for key, lifetime := range map[string]time.Duration{"short": time.Second, "long": time.Hour, "forever": 0} {
+		if added, err := c.AddFor(key, []byte("x"), lifetime); !added || err != nil {
+			t.Fatalf("%s: %v, %v", key, added, err)
+		}
+	}
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		found, err := c.GetMulti([]string{"short"})
+		check(t, err)
+		if len(found) == 0 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("it does not expire")
+		}
+	}
+	want(t, c, map[string]string{"long": "x", "forever": "x"}, "long", "forever")
 }
 
 func TestIncrementIsAtomic(t *testing.T) {

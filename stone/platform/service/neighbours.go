@@ -63,13 +63,22 @@ func (h *Host) OpenDocuments(ctx context.Context) (documents.Store, error) {
 
 // OpenCache opens a needed cache; an answer of it is a condition of readiness.
 func (h *Host) OpenCache(need string) (*Cached, error) {
+	opened, err := h.OpenMemcached(need)
+	if err != nil {
+		return nil, err
+	}
+	return &Cached{
+		cache: opened, name: need, log: logging.NewLimited(h.Log), failures: h.Counter(need + " failures"),
+	}, nil
+}
+
+// OpenMemcached is OpenCache where failures count: for what is kept nowhere else.
+func (h *Host) OpenMemcached(need string) (cache.Cache, error) {
 	opened, err := cache.Open(strings.Join(h.Config.Needs[need], ","))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", need, err)
 	}
 	h.Health.Need(need, func(context.Context) error { return opened.Ping() })
 	h.OnStop(func() { _ = opened.Close() })
-	return &Cached{
-		cache: opened, name: need, log: logging.NewLimited(h.Log), failures: h.Counter(need + " failures"),
-	}, nil
+	return opened, nil
 }
