@@ -60,6 +60,14 @@ func TestConformance(t *testing.T) {
 		"PullBesidePushLosesNothing":      pullBesidePushLosesNothing,
 		"HeadCutsTheArray":                headCutsTheArray,
 		"ArraysRefuseWrongArguments":      arraysRefuseWrongArguments,
+		// bulk_test.go
+		"LoadPutsEveryDocument":        loadPutsEveryDocument,
+		"LoadReportsWhatIsWrong":       loadReportsWhatIsWrong,
+		"LoadHoldsFew":                 loadHoldsFew,
+		"RestoreBringsBackWhatWasKept": restoreBringsBackWhatWasKept,
+		"KeepReplacesTheCopy":          keepReplacesTheCopy,
+		"KeepsNothingAsNothing":        keepsNothingAsNothing,
+		"RefusesWrongMarks":            refusesWrongMarks,
 		// exact_test.go
 		"NumbersAreExact":           numbersAreExact,
 		"TextIsExact":               textIsExact,
@@ -76,6 +84,7 @@ func TestConformance(t *testing.T) {
 				})
 			}
 			t.Run("DatabasesAreApart", func(t *testing.T) { databasesAreApart(t, store) })
+			t.Run("CopiesAreApart", func(t *testing.T) { copiesAreApart(t, store) })
 			t.Run("HeadStaysSmall", func(t *testing.T) { headStaysSmall(t, address) })
 		})
 	}

@@ -15,6 +15,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"net/url"
 	"regexp"
 )
@@ -24,6 +25,8 @@ var (
 	ErrNotFound = errors.New("documents: not found")
 	// ErrDuplicate: a write would break a unique index.
 	ErrDuplicate = errors.New("documents: duplicate value in a unique index")
+	// ErrNotKept: there is no copy to restore, or it is of something else.
+	ErrNotKept = errors.New("documents: not kept")
 	// ErrUnstorable: a value that not every store could keep; the message says where it stands and why.
 	ErrUnstorable = errors.New("documents: cannot be stored")
 )
@@ -50,6 +53,15 @@ type Collection interface {
 	// Put writes documents by key, each replacing what the key held: repeating it changes nothing.
 	// The keys of one call must differ.
 	Put(ctx context.Context, items ...Keyed) error
+	// Load is Put of many documents, read one at a time: a way to fill a collection fast in little
+	// memory. After an error PostgreSQL has none of them, MongoDB some.
+	Load(ctx context.Context, items iter.Seq[Keyed]) error
+	// Keep copies the collection within the store, in place of an earlier copy. The mark says what
+	// the copy is of (a digest of the dataset).
+	Keep(ctx context.Context, mark string) error
+	// Restore makes the collection's documents those of the copy that Keep made, within the store, and
+	// keeps the indexes; ErrNotKept, and no change, if there is no copy with this mark.
+	Restore(ctx context.Context, mark string) error
 	// Get reads into (a pointer to a struct) a document that satisfies all conditions; ErrNotFound
 	// if there is none. Of several it is any one.
 	Get(ctx context.Context, into any, where ...Condition) error
@@ -155,4 +167,23 @@ func checkHead(array string, n int) error {
 
 func lacksField(once string) error {
 	return fmt.Errorf("documents: the element has no field %q to tell it from others by", once)
+}
+
+// checkKept compares the mark that a copy has (empty: there is no copy) with the one asked for.
+func checkKept(collection, has, want string) error {
+	switch has {
+	case want:
+		return nil
+	case "":
+		return fmt.Errorf("%w: collection %s has no copy; fill it and Keep it", ErrNotKept, collection)
+	default:
+		return fmt.Errorf("%w: the copy of collection %s is of %q, not of %q; fill it and Keep it", ErrNotKept, collection, has, want)
+	}
+}
+
+func checkMark(mark string) error {
+	if mark == "" {
+		return errors.New("documents: the mark of a copy is empty; give a digest of what it is of")
+	}
+	return checkStorable("mark", mark)
 }

@@ -76,16 +76,28 @@ func (c *mongoCollection) Put(ctx context.Context, items ...Keyed) error {
 	}
 	writes := make([]mongo.WriteModel, len(items))
 	for i, item := range items {
-		if err := checkStorable("key", item.Key); err != nil {
+		var err error
+		if writes[i], _, err = replacement(item); err != nil {
 			return err
 		}
-		encoded, err := encode("document "+item.Key, item.Document)
-		if err != nil {
-			return err
-		}
-		writes[i] = mongo.NewReplaceOneModel().SetUpsert(true).
-			SetFilter(bson.D{{Key: "_id", Value: item.Key}}).SetReplacement(encoded)
 	}
+	return c.writeAll(ctx, writes)
+}
+
+// replacement puts one document; size is about what it takes on the wire, in bytes.
+func replacement(item Keyed) (write mongo.WriteModel, size int, err error) {
+	if err := checkStorable("key", item.Key); err != nil {
+		return nil, 0, err
+	}
+	encoded, err := encode("document "+item.Key, item.Document)
+	if err != nil {
+		return nil, 0, err
+	}
+	return mongo.NewReplaceOneModel().SetUpsert(true).
+		SetFilter(bson.D{{Key: "_id", Value: item.Key}}).SetReplacement(encoded), len(encoded), nil
+}
+
+func (c *mongoCollection) writeAll(ctx context.Context, writes []mongo.WriteModel) error {
 	_, err := c.collection.BulkWrite(ctx, writes, options.BulkWrite().SetOrdered(false))
 	return translateMongo(err)
 }

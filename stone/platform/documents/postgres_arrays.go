@@ -2,11 +2,8 @@ package documents
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/tidwall/gjson"
 )
 
@@ -81,19 +78,6 @@ func (c *postgresCollection) Pull(ctx context.Context, at Condition, array, fiel
 		return nil
 	}
 	return translate(err)
-}
-
-// readOne reads into a pointer what a query of one row and one document finds.
-func (c *postgresCollection) readOne(ctx context.Context, into any, sql string, args ...any) error {
-	var body []byte
-	err := c.pool.QueryRow(ctx, sql, args...).Scan(&body)
-	if errors.Is(err, pgx.ErrNoRows) || isMissing(err) {
-		return ErrNotFound
-	}
-	if err != nil {
-		return translate(err)
-	}
-	return json.Unmarshal(body, into)
 }
 
 // atText is the value of a condition that must have one, as JSON.
