@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/url"
 	"reflect"
@@ -137,7 +138,7 @@ func headCutsTheArray(t *testing.T, c documents.Collection) {
 	}
 	full := timeline{7, []entry{{1<<62 + 1, 0.1}, {2, 2}, {3, 3}}, "kept"}
 	check(t, c.Insert(t.Context(), full, timeline{User: 8}))
-	for n := range 5 {
+	for _, n := range []int{0, 1, 2, 3, 4, math.MaxInt} {
 		var got timeline
 		check(t, c.Head(t.Context(), &got, "posts", n, at))
 		want := timeline{7, full.Posts[:min(n, 3)], "kept"}

@@ -16,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"net/url"
 	"regexp"
 )
@@ -158,11 +159,12 @@ func checkFields(names ...string) error {
 	return nil
 }
 
-func checkHead(array string, n int) error {
+// checkHead returns how many elements to ask for: the stores count in 32 bits, and no array has so many.
+func checkHead(array string, n int) (int, error) {
 	if n < 0 {
-		return fmt.Errorf("documents: the first %d elements of %q: want 0 or more", n, array)
+		return 0, fmt.Errorf("documents: the first %d elements of %q: want 0 or more", n, array)
 	}
-	return checkFields(array)
+	return min(n, math.MaxInt32), checkFields(array)
 }
 
 func lacksField(once string) error {

@@ -17,7 +17,7 @@ func (c *mongoCollection) Head(ctx context.Context, into any, array string, n in
 	if err != nil {
 		return err
 	}
-	if err := checkHead(array, n); err != nil {
+	if n, err = checkHead(array, n); err != nil {
 		return err
 	}
 	held := "$" + array

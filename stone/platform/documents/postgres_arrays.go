@@ -11,7 +11,8 @@ func (c *postgresCollection) Head(ctx context.Context, into any, array string, n
 	if _, err := at.only(); err != nil {
 		return err
 	}
-	if err := checkHead(array, n); err != nil {
+	n, err := checkHead(array, n)
+	if err != nil {
 		return err
 	}
 	condition, args, err := predicate([]Condition{at})
