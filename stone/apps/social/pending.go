@@ -9,7 +9,6 @@ import (
 
 var errPending = errors.New("not built yet")
 
-func startFrontend(context.Context, *service.Host) error      { return errPending }
 func startMediaFrontend(context.Context, *service.Host) error { return errPending }
 func startComposePost(context.Context, *service.Host) error   { return errPending }
 func startText(context.Context, *service.Host) error          { return errPending }
