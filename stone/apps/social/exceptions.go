@@ -33,8 +33,8 @@ func conflict(format string, arguments ...any) *idl.ServiceException {
 	return exception(idl.ErrorCode_SE_CONFLICT, format, arguments...)
 }
 
-// documentsFailed names an error of the document store; nil stays nil.
-func documentsFailed(err error) error {
+// storeFailed names an error of the document store; nil stays nil.
+func storeFailed(err error) error {
 	switch {
 	case err == nil:
 		return nil
@@ -53,8 +53,8 @@ func redisFailed(err error) error {
 	return exception(idl.ErrorCode_SE_REDIS_ERROR, "redis: %v", err)
 }
 
-// callFailed passes on what another service said, and names an error on the way to it; nil stays nil.
-func callFailed(err error) error {
+// neighbourFailed passes on what another service said, and names an error on the way to it; nil stays nil.
+func neighbourFailed(err error) error {
 	var said *idl.ServiceException
 	switch {
 	case err == nil:
