@@ -11,35 +11,41 @@ import (
 	"strings"
 	"time"
 
-	"loadstone.dev/stone/apps/hotel/data"
+	hotel "loadstone.dev/stone/apps/hotel/data"
 	"loadstone.dev/stone/platform/seeding"
 )
 
-// seeds has each application's collections under a profile; another application adds its line.
-var seeds = map[string]func(profile string) ([]seeding.Collection, error){
-	"hotel": data.Collections,
+// seeds makes what an application's stores are to hold under a plan; another application adds its line.
+var seeds = map[string]func(plan seeding.Plan) (seeding.App, error){
+	"hotel": func(plan seeding.Plan) (seeding.App, error) { return hotel.Collections(plan.Profile) },
 }
 
-// seedTimeout bounds a run against stores that do not answer.
-const seedTimeout = time.Minute
+// seedTimeout bounds a run against stores that answer too slowly.
+const seedTimeout = time.Hour
 
-const seedUsage = `fill and verify the stores of an application
+const seedUsage = `fill, verify and check the stores of an application
 
-usage: stone seed APP --plan FILE [--reset | --verify | --count]
+usage: stone seed APP --plan FILE [--reset | --verify | --count | --check | --describe]
 
-  APP       %s
-  --plan    JSON: {"stores": {"documents-geo": "postgres://postgres@127.0.0.1:5432/postgres", ...},
-            "caches": {"memcached-rate": "127.0.0.1:11211", ...}, "profile": ""}
-  --reset   empty stores and caches first
-  --verify  only compare the stores with the seed
-  --count   only count what the stores hold
+  APP         %s
+  --plan      JSON: {"stores": {"documents-geo": "postgres://postgres@127.0.0.1:5432/postgres", ...},
+              "redis": {"redis-home-timeline": "127.0.0.1:6379", ...},
+              "caches": {"memcached-rate": "127.0.0.1:11211", ...}, "profile": "",
+              "dataset": {"users": 962, ...}, "entry": ["127.0.0.1:8080", ...], "unfinished": 0}
+  --reset     make the stores hold the seed alone, and empty the caches
+  --verify    only compare the stores with the seed
+  --count     only count what the stores hold
+  --check     only compare the stores with each other, after load: at most as many writes as the plan
+              says were left unfinished may be there in part
+  --describe  only print the numbers of the seed; asks no store
 
-Prints JSON, a row for each collection. Exit code 0 ok, 1 unexpected, 2 bad plan,
-4 the stores do not hold exactly the seed.
+Prints JSON: a row for each collection ("stores"), or for each thing that was checked ("rows"). Says on standard
+error how far it is, in lines of JSON. Exit code 0 ok, 1 unexpected, 2 bad plan, 4 the stores do not hold exactly
+the seed, or do not agree with each other.
 `
 
 func init() {
-	verbs["seed"] = verb{"fill and verify the stores of an application", seed}
+	verbs["seed"] = verb{"fill, verify and check the stores of an application", seed}
 }
 
 func seed(args []string) int {
@@ -55,6 +61,8 @@ func seed(args []string) int {
 		seeding.Reset:  flags.Bool("reset", false, ""),
 		seeding.Verify: flags.Bool("verify", false, ""),
 		seeding.Count:  flags.Bool("count", false, ""),
+		seeding.Check:  flags.Bool("check", false, ""),
+		describe:       flags.Bool("describe", false, ""),
 	}
 	if err := flags.Parse(args[1:]); errors.Is(err, flag.ErrHelp) {
 		return 0
@@ -67,45 +75,60 @@ func seed(args []string) int {
 			mode, given = candidate, given+1
 		}
 	}
-	collections, known := seeds[args[0]]
+	load, known := seeds[args[0]]
 	switch {
 	case !known:
 		return complain(2, fmt.Errorf("no application %q; there is %s", args[0], strings.Join(seedNames(), ", ")))
 	case *file == "" || flags.NArg() > 0:
 		return complain(2, errors.New("need --plan FILE and no further arguments; see stone seed --help"))
 	case given > 1:
-		return complain(2, errors.New("--reset, --verify and --count exclude each other"))
+		return complain(2, errors.New("--reset, --verify, --count, --check and --describe exclude each other"))
 	}
-	return runSeed(collections, *file, mode)
+	return runSeed(load, *file, mode)
 }
 
-func runSeed(collections func(string) ([]seeding.Collection, error), file string, mode seeding.Mode) int {
+// describe is no mode of the stores: it asks none.
+const describe seeding.Mode = -1
+
+func runSeed(load func(seeding.Plan) (seeding.App, error), file string, mode seeding.Mode) int {
 	plan, err := seeding.ReadPlan(file)
 	if err != nil {
 		return complain(2, err)
 	}
-	chosen, err := collections(plan.Profile)
+	plan.Progress = os.Stderr
+	app, err := load(plan)
 	if err != nil {
 		return complain(2, fmt.Errorf("%s: %w", file, err))
 	}
+	if mode == describe {
+		return printJSON(app.Describe())
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), seedTimeout)
 	defer cancel()
-	result, err := seeding.Run(ctx, plan, chosen, mode)
+	result, err := seeding.Run(ctx, plan, app, mode)
 	if errors.Is(err, seeding.ErrPlan) {
 		return complain(2, fmt.Errorf("%s: %w", file, err))
 	}
 	if err != nil {
 		return complain(1, err)
 	}
-	if err := json.NewEncoder(os.Stdout).Encode(result); err != nil {
-		return complain(1, err)
+	if code := printJSON(result); code != 0 || result.OK {
+		return code
 	}
-	if !result.OK {
-		remedy := "run it with --reset"
-		if mode == seeding.Verify {
-			remedy = "seed them with --reset"
-		}
-		return complain(4, fmt.Errorf("the stores do not hold exactly the seed; %s", remedy))
+	switch mode {
+	case seeding.Check:
+		err = errors.New("the stores do not agree with each other")
+	case seeding.Verify:
+		err = errors.New("the stores do not hold exactly the seed; seed them with --reset")
+	default:
+		err = errors.New("the stores do not hold exactly the seed; run it with --reset")
+	}
+	return complain(4, err)
+}
+
+func printJSON(value any) int {
+	if err := json.NewEncoder(os.Stdout).Encode(value); err != nil {
+		return complain(1, err)
 	}
 	return 0
 }

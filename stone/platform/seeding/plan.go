@@ -4,19 +4,32 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 )
 
-// Plan says where an application's stores and caches are.
+// Plan says where an application's stores and caches are, and what they are to hold.
 type Plan struct {
 	// Stores has a document store's address by the name of its service in the application file,
 	// e.g. "documents-geo": what follows the first "-" is the service whose store it is.
 	Stores map[string]string `json:"stores"`
+	// Redis has the address ("host:port") of each Redis by name.
+	Redis map[string]string `json:"redis"`
 	// Caches has memcached addresses, "host:port[,host:port...]", by name.
 	Caches map[string]string `json:"caches"`
 	// Profile is the application's profile; empty is the default one.
 	Profile string `json:"profile"`
+	// Dataset says what the stores are to hold; its keys are the application's.
+	Dataset json.RawMessage `json:"dataset"`
+	// Entry has the addresses ("host:port") of the running application's front end; empty if it does not run.
+	Entry []string `json:"entry"`
+	// Unfinished is how many writes were sent and not answered since the stores were filled: they may be there in part.
+	Unfinished int `json:"unfinished"`
+	// Progress hears how far it is, in lines of JSON (Progress); nil: nobody does.
+	Progress io.Writer `json:"-"`
 }
 
 // ReadPlan reads a plan from a JSON file; unknown keys are errors.
@@ -35,28 +48,47 @@ func ReadPlan(file string) (Plan, error) {
 	return plan, nil
 }
 
+// DatasetInto reads the dataset into a pointer to a struct; keys that it does not have are errors.
+func (p Plan) DatasetInto(into any) error {
+	if len(p.Dataset) == 0 {
+		return nil
+	}
+	decoder := json.NewDecoder(bytes.NewReader(p.Dataset))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(into); err != nil {
+		return fmt.Errorf("dataset: %w", err)
+	}
+	return nil
+}
+
 // storeOf returns each service's store address, and complains of stores too many or too few.
-func (p Plan) storeOf(collections []Collection) (map[string]string, error) {
+func (p Plan) storeOf(services []string) (map[string]string, error) {
 	stores := map[string]string{}
-	for name, address := range p.Stores {
+	for _, name := range slices.Sorted(maps.Keys(p.Stores)) {
 		_, service, _ := strings.Cut(name, "-")
-		stores[service] = address
+		if !slices.Contains(services, service) {
+			return nil, fmt.Errorf("stores: %q is no store of this application", name)
+		}
+		stores[service] = p.Stores[name]
 	}
 	var missing []string
-	wanted := map[string]bool{}
-	for _, collection := range collections {
-		if service := collection.Service; !wanted[service] && stores[service] == "" {
+	for _, service := range services {
+		if stores[service] == "" {
 			missing = append(missing, "documents-"+service)
 		}
-		wanted[collection.Service] = true
 	}
 	if len(missing) > 0 {
 		return nil, fmt.Errorf("stores: no address for %s", strings.Join(missing, ", "))
 	}
-	for name := range p.Stores {
-		if _, service, _ := strings.Cut(name, "-"); !wanted[service] {
-			return nil, fmt.Errorf("stores: %q is no store of this application", name)
+	return stores, nil
+}
+
+// hasRedis complains of a Redis that is needed and has no address.
+func (p Plan) hasRedis(names []string) error {
+	for _, name := range names {
+		if p.Redis[name] == "" {
+			return fmt.Errorf("redis: no address for %s", name)
 		}
 	}
-	return stores, nil
+	return nil
 }

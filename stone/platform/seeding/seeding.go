@@ -1,47 +1,55 @@
-// Package seeding fills the document stores of an application with what they hold before any load,
-// and checks that they do. It runs before every trial, so it works on all stores at once.
+// Package seeding fills the stores of an application with what they hold before any load, checks that they do, and
+// compares after load what several stores say. It runs around every trial, so it works on all stores at once.
 package seeding
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
-
-	"golang.org/x/sync/errgroup"
-
-	"loadstone.dev/stone/platform/cache"
-	"loadstone.dev/stone/platform/documents"
 )
 
-// Collection is what one collection of an application holds before any load.
-type Collection struct {
-	documents.Location
-	Index     Index
-	Documents []documents.Keyed // all of one type
+// App is what can be done with an application's stores. Lists is one for an application whose seed is a few documents.
+type App interface {
+	// Keeps says in which stores the seed is.
+	Keeps() Stores
+	// Fill puts the seed; what is there already stays. It returns what Verify or, of much data, Count then says.
+	Fill(ctx context.Context, into *Opened) ([]Row, error)
+	// Reset makes the stores hold the seed and nothing else, and returns as Fill does.
+	Reset(ctx context.Context, into *Opened) ([]Row, error)
+	// Verify compares the stores with the seed: a row for each collection.
+	Verify(ctx context.Context, in *Opened) ([]Row, error)
+	// Count counts what is in the collections that Verify has rows of.
+	Count(ctx context.Context, in *Opened) ([]Row, error)
+	// Check compares what several stores hold with each other, whatever they hold.
+	Check(ctx context.Context, in *Opened) ([]Finding, error)
+	// Describe returns the numbers of the seed for a person and for drawing requests, as JSON.
+	Describe() map[string]any
 }
 
-// Index is an index that a collection needs.
-type Index struct {
-	Field  string
-	Unique bool
+// Stores names where a seed is: the services with document stores, and each Redis that holds a part of it. Every other
+// Redis of a plan and all caches only remember what is elsewhere: they are emptied after every Fill and Reset.
+type Stores struct {
+	Services []string
+	Redis    []string
 }
 
 // Mode says what to do with the stores.
 type Mode int
 
 const (
-	Fill   Mode = iota // put the seed, drop what caches remember, verify
-	Reset              // empty stores and caches first, then Fill
+	Fill   Mode = iota // put the seed, drop what caches remember
+	Reset              // make the stores hold the seed and nothing else
 	Verify             // only compare with the seed
 	Count              // only count
+	Check              // compare the stores with each other
 )
 
-// Result is what the stores hold. OK means exactly the seed (in mode Count: that they could be read).
+// Result is what the stores hold. OK means exactly the seed; in mode Count that they could be read, and in mode Check
+// that every finding is.
 type Result struct {
-	Stores []Row `json:"stores"`
-	OK     bool  `json:"ok"`
+	Stores []Row     `json:"stores"`
+	Rows   []Finding `json:"rows"` // of mode Check
+	OK     bool      `json:"ok"`
 }
 
 // Row compares one collection with its seed. Differing is how many documents of the seed are
@@ -54,124 +62,48 @@ type Row struct {
 	Differing  int    `json:"differing"`
 }
 
+// Finding is how much of something should be so, and is; with at most five examples of what is not.
+type Finding struct {
+	What     string   `json:"what"`
+	Want     int      `json:"want"`
+	Have     int      `json:"have"`
+	OK       bool     `json:"ok"`
+	Examples []string `json:"examples"`
+}
+
 // ErrPlan: the plan does not fit the application.
 var ErrPlan = errors.New("bad plan")
 
-// Run does to the plan's stores what mode says, and reports one row a collection, in their order.
-func Run(ctx context.Context, plan Plan, collections []Collection, mode Mode) (Result, error) {
-	addresses, err := plan.storeOf(collections)
+// Run does to the plan's stores what mode says. It waits half a minute for stores that do not answer yet.
+func Run(ctx context.Context, plan Plan, app App, mode Mode) (Result, error) {
+	opened, err := open(ctx, plan, app.Keeps())
 	if err != nil {
 		return Result{}, fmt.Errorf("%w: %w", ErrPlan, err)
 	}
-	stores := map[string]documents.Store{}
-	defer func() {
-		for _, store := range stores {
-			_ = store.Close(ctx)
-		}
-	}()
-	for service, address := range addresses {
-		store, err := documents.Open(ctx, address)
-		if err != nil {
-			return Result{}, fmt.Errorf("%w: stores: %s: %w", ErrPlan, service, err)
-		}
-		stores[service] = store
-	}
-	result := Result{Stores: make([]Row, len(collections)), OK: true}
-	group, groupCtx := errgroup.WithContext(ctx)
-	for i, collection := range collections {
-		group.Go(func() error {
-			row, err := apply(groupCtx, collection.In(stores[collection.Service]), collection, mode)
-			if err != nil {
-				return fmt.Errorf("store %s, collection %s: %w", collection.Service, collection.Collection, err)
-			}
-			result.Stores[i] = row
-			return nil
-		})
-	}
-	if err := group.Wait(); err != nil {
+	defer opened.close()
+	if err := opened.wait(ctx); err != nil {
 		return Result{}, err
 	}
+	result := Result{Stores: []Row{}, Rows: []Finding{}, OK: true}
+	if mode == Check {
+		result.Rows, err = app.Check(ctx, opened)
+	} else {
+		do := map[Mode]func(context.Context, *Opened) ([]Row, error){
+			Fill: app.Fill, Reset: app.Reset, Verify: app.Verify, Count: app.Count}[mode]
+		result.Stores, err = do(ctx, opened)
+	}
 	// After the stores, so that no cache keeps what they held before.
-	if mode == Fill || mode == Reset {
-		if err := flush(plan.Caches); err != nil {
-			return Result{}, err
-		}
+	if err == nil && (mode == Fill || mode == Reset) {
+		err = opened.forget(ctx)
+	}
+	if err != nil {
+		return Result{}, err
 	}
 	for _, row := range result.Stores {
 		result.OK = result.OK && (mode == Count || row.Have == row.Want && row.Differing == 0)
 	}
+	for _, row := range result.Rows {
+		result.OK = result.OK && row.OK
+	}
 	return result, nil
-}
-
-// apply does one collection.
-func apply(ctx context.Context, into documents.Collection, collection Collection, mode Mode) (Row, error) {
-	row := Row{Store: collection.Service, Collection: collection.Collection, Want: len(collection.Documents)}
-	if mode == Reset {
-		if err := into.Clear(ctx); err != nil {
-			return row, err
-		}
-	}
-	if mode == Fill || mode == Reset {
-		if err := into.EnsureIndex(ctx, collection.Index.Field, collection.Index.Unique); err != nil {
-			return row, err
-		}
-		if err := into.Put(ctx, collection.Documents...); err != nil {
-			return row, err
-		}
-	}
-	var err error
-	if row.Have, err = into.Count(ctx); err != nil {
-		return row, err
-	}
-	if mode != Count && row.Have == row.Want {
-		row.Differing, err = differing(ctx, into, collection.Documents)
-	}
-	return row, err
-}
-
-// differing counts the seed's documents that are not in the collection as they should be.
-func differing(ctx context.Context, in documents.Collection, seed []documents.Keyed) (int, error) {
-	if len(seed) == 0 {
-		return 0, nil
-	}
-	list := reflect.New(reflect.SliceOf(reflect.TypeOf(seed[0].Document)))
-	if err := in.Find(ctx, list.Interface(), documents.Query{}); err != nil {
-		return 0, err
-	}
-	held := map[string]int{}
-	for i := range list.Elem().Len() {
-		text, err := json.Marshal(list.Elem().Index(i).Interface())
-		if err != nil {
-			return 0, err
-		}
-		held[string(text)]++
-	}
-	missing := 0
-	for _, item := range seed {
-		text, err := json.Marshal(item.Document)
-		if err != nil {
-			return 0, err
-		}
-		if held[string(text)] == 0 {
-			missing++
-			continue
-		}
-		held[string(text)]--
-	}
-	return missing, nil
-}
-
-// flush empties every cache.
-func flush(caches map[string]string) error {
-	for name, addresses := range caches {
-		opened, err := cache.Open(addresses)
-		if err != nil {
-			return fmt.Errorf("%w: caches: %s: %w", ErrPlan, name, err)
-		}
-		err = errors.Join(opened.Flush(), opened.Close())
-		if err != nil {
-			return fmt.Errorf("cache %s: %w", name, err)
-		}
-	}
-	return nil
 }

@@ -11,14 +11,14 @@ import (
 const quirksProfile = "dsb-quirks"
 
 // Collections is what Hotel Reservation's stores hold before any load, under a profile.
-func Collections(profile string) ([]seeding.Collection, error) {
+func Collections(profile string) (seeding.Lists, error) {
 	if profile != "" && profile != quirksProfile {
 		return nil, fmt.Errorf(`profile %q: hotel knows "" and %q`, profile, quirksProfile)
 	}
 	quirks := profile == quirksProfile
 	unique := func(field string) seeding.Index { return seeding.Index{Field: field, Unique: true} }
 	several := func(field string) seeding.Index { return seeding.Index{Field: field} }
-	return []seeding.Collection{
+	return seeding.Lists{
 		fill(GeoPoints, unique("hotelId"), AllPoints(), func(p Point) string { return p.HotelID }),
 		fill(Profiles, unique("id"), AllProfiles(), func(p Profile) string { return p.ID }),
 		fill(RatePlans, several("hotelId"), AllRatePlans(), func(p RatePlan) string { return p.HotelID + " " + p.Code }),
@@ -42,5 +42,5 @@ func fill[T any](at documents.Location, index seeding.Index, all []T, key func(T
 	for i, one := range all {
 		items[i] = documents.Keyed{Key: key(one), Document: one}
 	}
-	return seeding.Collection{Location: at, Index: index, Documents: items}
+	return seeding.Collection{Location: at, Indexes: []seeding.Index{index}, Documents: items}
 }
