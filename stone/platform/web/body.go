@@ -6,6 +6,7 @@ import (
 	"io"
 	"mime/multipart"
 	"net/http"
+	"unicode/utf8"
 )
 
 // LargestUpload bounds the body of a request that uploads a file, in bytes.
@@ -13,12 +14,15 @@ const LargestUpload = 100 << 20
 
 // ReadJSON decodes a body of one JSON value; what is no such value is a Problem.
 func ReadJSON(w http.ResponseWriter, r *http.Request, into any) error {
-	decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, LargestBody))
-	if err := decoder.Decode(into); err != nil {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, LargestBody))
+	if err != nil {
 		return badBody(err)
 	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return Problemf(http.StatusBadRequest, "body: more than one JSON value")
+	if !utf8.Valid(body) { // which would be decoded to something else
+		return Problemf(http.StatusBadRequest, "body: not UTF-8")
+	}
+	if err := json.Unmarshal(body, into); err != nil {
+		return badBody(err)
 	}
 	return nil
 }

@@ -13,13 +13,14 @@ import (
 
 func TestJSONIsOneValue(t *testing.T) {
 	for body, want := range map[string]string{
-		`{"a": 3}`:      "",
-		`{"a": 3} `:     "",
-		`{"a": 3}{}`:    "body: more than one JSON value",
-		`{"a": "3"}`:    "cannot unmarshal string",
-		`{"a"`:          "body: unexpected EOF",
-		``:              "body: EOF",
-		`{"a": 3} junk`: "body: more than one JSON value",
+		`{"a": 3}`:          "",
+		`{"a": 3} `:         "",
+		`{"a": 3}{}`:        "body: invalid character '{' after top-level value",
+		`{"a": "3"}`:        "cannot unmarshal string",
+		`{"a"`:              "body: unexpected end of JSON input",
+		``:                  "body: unexpected end of JSON input",
+		`{"a": 3} junk`:     "body: invalid character 'j' after top-level value",
+		"{\"b\": \"\xff\"}": "body: not UTF-8",
 	} {
 		var into struct{ A int }
 		err := web.ReadJSON(httptest.NewRecorder(), httptest.NewRequest("POST", "/", strings.NewReader(body)), &into)
