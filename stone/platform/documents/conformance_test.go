@@ -68,6 +68,9 @@ func TestConformance(t *testing.T) {
 		"KeepReplacesTheCopy":          keepReplacesTheCopy,
 		"KeepsNothingAsNothing":        keepsNothingAsNothing,
 		"RefusesWrongMarks":            refusesWrongMarks,
+		// each_test.go
+		"EachVisitsEveryDocument": eachVisitsEveryDocument,
+		"EachStopsAtAnError":      eachStopsAtAnError,
 		// exact_test.go
 		"NumbersAreExact":           numbersAreExact,
 		"TextIsExact":               textIsExact,

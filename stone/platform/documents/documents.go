@@ -69,6 +69,9 @@ type Collection interface {
 	// Find reads into (a pointer to an empty slice of structs) every document that the query selects;
 	// it stays empty if there is none.
 	Find(ctx context.Context, into any, query Query) error
+	// Each reads every document, one at a time, for collections that are too large for Find: visit may
+	// decode it into a pointer to a struct. With fields it reads only those. An error of visit ends it.
+	Each(ctx context.Context, visit func(decode func(into any) error) error, fields ...string) error
 	// Head is like Get with one condition, but cuts the array to its first n elements in the store.
 	Head(ctx context.Context, into any, array string, n int, at Condition) error
 	// Push puts an element at the front of the array of the document that satisfies the condition,
