@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +25,35 @@ class CheckRow:
     message: str
 
 
+@dataclass(frozen=True)
+class ContentRow:
+    """What several stores hold together: how much of it should be there and is, with examples of what is not."""
+
+    what: str
+    want: int | str
+    have: int | str
+    examples: tuple[str, ...]
+    ok: bool
+    message: str
+
+
+def among_stores(rows: Iterable[Mapping[str, Any]]) -> list[ContentRow]:
+    """The stores' contents compared with each other, as ``stone seed --check`` found them."""
+    return [_content(row) for row in rows]
+
+
+def _content(row: Mapping[str, Any]) -> ContentRow:
+    examples = tuple(map(str, row.get("examples") or ()))
+    message = f"{row['what']}: {_number(row['have'])}, wanted {_number(row['want'])}"
+    if examples and not row["ok"]:
+        message += f"; for example {', '.join(examples)}"
+    return ContentRow(row["what"], row["want"], row["have"], examples, row["ok"], message)
+
+
+def _number(value: Any) -> str:
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
 def check(application: Application, before: Counts, after: Counts, summary: dict[str, Any]) -> list[CheckRow]:
     """Each collection that writes go to must have grown by at least the completed and at most the sent ones.
 
@@ -34,28 +64,31 @@ def check(application: Application, before: Counts, after: Counts, summary: dict
     operations = summary["operations"]
     if summary.get("driver") is not None and not operations:
         return []
-    done: dict[str, list[dict[str, Any]]] = {}
-    for operation in operations:
-        # A step of a session is called `operation.step`; what a script sends, `POST /path`.
-        name = operation["name"]
-        done.setdefault(name if " " in name else name.rpartition(".")[2], []).append(operation["all"])
-    return [
-        _check(
-            rule,
-            before,
-            after,
-            [counts for name in _names(application, rule.operation) for counts in done.get(name, [])],
-        )
-        for rule in application.checks
-    ]
+    rows = []
+    for rule in application.checks:
+        names = _names(application, rule)
+        counted = [operation["all"] for operation in operations if _called(operation["name"]) & names]
+        rows.append(_check(rule, before, after, counted))
+    return rows
 
 
-def _names(application: Application, operation: str) -> set[str]:
-    """What the requests of an operation may be called in a summary: by name, or by method and path."""
+def _called(name: str) -> set[str]:
+    """What a rule may call the requests of this name: a step of a session is ``operation.step``, and a ``step``.
+
+    What a script sends is called ``POST /path``.
+    """
+    return {name} if " " in name else {name, name.rpartition(".")[2]}
+
+
+def _names(application: Application, rule: Growth) -> set[str]:
+    """What the requests of a rule's operations may be called in a summary: by name, or by method and path."""
     requests = [
-        one for load in application.workloads.values() for name, one in load.operations.items() if name == operation
+        one
+        for load in application.workloads.values()
+        for name, one in load.operations.items()
+        if name in rule.writes and one.steps is None
     ]
-    return {operation, *(f"{one.method} {one.path.partition('?')[0]}" for one in requests)}
+    return {*rule.writes, *(f"{one.method} {one.path.partition('?')[0]}" for one in requests)}
 
 
 def _check(rule: Growth, before: Counts, after: Counts, done: list[dict[str, Any]]) -> CheckRow:
@@ -70,7 +103,7 @@ def _check(rule: Growth, before: Counts, after: Counts, done: list[dict[str, Any
     at_least = 0 if full else completed
     ok = at_least <= grew and (sent is None or grew <= sent)
     told = f"{sent:,} sent" if sent is not None else "how many were sent is not told"
-    message = f"{name} grew by {grew:,}; {rule.operation}: {completed:,} completed, {told}"
+    message = f"{name} grew by {grew:,}; {_operations(rule)}: {completed:,} completed, {told}"
     if full:
         message += f" (with more than {rule.full_at:,} documents it may be full, so only the upper bound counts)"
     if grew < at_least:
@@ -80,5 +113,9 @@ def _check(rule: Growth, before: Counts, after: Counts, done: list[dict[str, Any
     return _row(rule, grew, completed, sent, ok, message)
 
 
+def _operations(rule: Growth) -> str:
+    return " and ".join(rule.writes)
+
+
 def _row(rule: Growth, grew: int, completed: int, sent: int | None, ok: bool, message: str) -> CheckRow:
-    return CheckRow(rule.store, rule.collection, rule.operation, grew, completed, sent, ok, message)
+    return CheckRow(rule.store, rule.collection, _operations(rule), grew, completed, sent, ok, message)

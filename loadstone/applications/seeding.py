@@ -1,86 +1,143 @@
-"""Fills, empties and counts an application's stores through ``stone seed``."""
+"""Fills, empties, counts and checks an application's stores through ``stone seed``."""
 
 from __future__ import annotations
 
+import functools
 import json
-import subprocess
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from loadstone.applications.stone_seed import SeedingFailed, stone_seed
 from loadstone.model.application import Application
-from loadstone.model.deployment import Deployment
-from loadstone.model.errors import DeploymentError
+from loadstone.model.dataset import Keys
+from loadstone.model.deployment import Deployment, Replica
+from loadstone.model.errors import DeploymentError, InputError
 from loadstone.orchestration.base import Orchestrator
 
 Counts = dict[tuple[str, str], int]
-"""Documents by store (the service's name) and collection."""
+"""Documents by store (the service's name) and collection; of a Redis, what its seeding counts."""
+Say = Callable[[str], None]
 
 _PREFIX = "documents-"
+
+
+def _silent(_sentence: str) -> None:
+    pass
+
+
+def numbers(stone: Path, application: Application, dataset: Keys) -> Keys:
+    """The keys of a dataset. What a file holds, ``stone seed`` reads from it; raises InputError where it cannot."""
+    if "file" not in dataset or application.seeding is None:
+        return dataset
+    with tempfile.TemporaryDirectory(prefix="loadstone-") as folder:
+        plan = _write(Path(folder, "describe.json"), {"stores": {}, "caches": {}, "profile": "", "dataset": dataset})
+        try:
+            said = stone_seed(stone, application.seeding, plan, ("--describe",), _silent)
+        except SeedingFailed as error:
+            raise InputError(f"dataset {dataset['file']}: {error}") from None
+    return {**said, **dataset}
 
 
 class Seeder:
     """Seeds one deployment. An application without a seed has nothing to do."""
 
     def __init__(
-        self, stone: Path, application: Application, orchestrator: Orchestrator, deployment: Deployment
+        self,
+        stone: Path,
+        application: Application,
+        orchestrator: Orchestrator,
+        deployment: Deployment,
+        dataset: Keys | None = None,
     ) -> None:
         self._stone = stone
         self._application = application
         self._orchestrator = orchestrator
         self._deployment = deployment
+        self._dataset = dataset or {}
 
-    def seed(self) -> None:
-        """Fill the stores and verify them; what is already there stays."""
-        self._run()
+    def seed(self, say: Say = _silent) -> None:
+        """Fill the stores and verify them; what is already there stays. ``say`` hears how far it is."""
+        self._run(say=say, running=False)
 
-    def reset(self) -> None:
+    def reset(self, say: Say = _silent) -> None:
         """Empty stores and caches, then fill them as if nothing had ever been written."""
-        self._run("--reset")
+        self._run("--reset", say=say)
 
     def counts(self) -> Counts:
         """Documents in every collection now, summed over the replicas of a store."""
         counts: Counts = {}
         for result in self._run("--count"):
             for row in result["stores"]:
-                key = (_PREFIX + row["store"].removeprefix(_PREFIX), row["collection"])
+                key = (self._service(row["store"]), row["collection"])
                 counts[key] = counts.get(key, 0) + row["have"]
         return counts
 
-    def _run(self, *flags: str) -> list[dict[str, Any]]:
+    def check(self) -> list[dict[str, Any]]:
+        """What the stores hold compared with each other: rows of ``what``, ``want``, ``have``, ``ok``, ``examples``."""
+        if self._application.seeding == "hotel":
+            return []
+        return [row for result in self._run("--check") for row in result["rows"]]
+
+    @functools.cached_property
+    def keys(self) -> Keys:
+        """The numbers of the dataset that the stores are filled with."""
+        return numbers(self._stone, self._application, self._dataset)
+
+    def _service(self, store: str) -> str:
+        """The store's name as a service: of a document store, ``stone seed`` may say whose it is."""
+        return store if any(one.service == store for one in self._stores()) else _PREFIX + store
+
+    def _stores(self) -> Iterator[Replica]:
+        return (replica for replica in self._deployment.replicas if replica.software is not None)
+
+    def _run(self, *flags: str, say: Say = _silent, running: bool = True) -> list[Mapping[str, Any]]:
         """Run ``stone seed`` once for each set of stores; raises DeploymentError with its words."""
         if self._application.seeding is None:
             return []
         results = []
-        for index, plan in enumerate(self._plans(), start=1):
-            file = self._orchestrator.folder / f"seed-{index}.json"
-            file.write_text(json.dumps(plan, indent=1), encoding="utf-8")
-            command = [str(self._stone), "seed", self._application.seeding, "--plan", str(file), *flags]
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-            if done.returncode != 0:
-                words = done.stderr.strip() or f"exit code {done.returncode}"
-                raise DeploymentError(f"seeding {self._deployment.name} failed: {words}")
-            results.append(json.loads(done.stdout))
+        for index, plan in enumerate(self._plans(running), start=1):
+            file = _write(self._orchestrator.folder / f"seed-{index}.json", plan)
+            try:
+                results.append(stone_seed(self._stone, self._application.seeding, file, flags, say))
+            except SeedingFailed as error:
+                raise DeploymentError(f"seeding {self._deployment.name} failed: {error}") from None
         return results
 
-    def _plans(self) -> list[dict[str, Any]]:
-        """One plan for each replica of the stores: replicas do not know each other, so each holds the whole seed."""
-        replicas = [replica for replica in self._deployment.replicas if replica.software is not None]
-        sets = max((replica.index for replica in replicas), default=1)
-        plans = []
-        for index in range(sets):
-            plan: dict[str, Any] = {"stores": {}, "caches": {}, "profile": self._profile()}
-            for replica in replicas:
-                addresses = self._orchestrator.addresses(replica.service, replica.main_port)
-                if not addresses:
-                    raise DeploymentError(f"{replica.service} cannot be reached: no replica of it has an address")
-                software = self._deployment.software[replica.software or ""]
-                if software.documents:
-                    host, _, port = addresses[index % len(addresses)].rpartition(":")
-                    plan["stores"][replica.service] = software.url.format(host=host, port=port)
-                elif replica.tier == "caching":
-                    plan["caches"][replica.service] = ",".join(addresses)
-            plans.append(plan)
-        return plans
+    def _plans(self, running: bool) -> list[dict[str, Any]]:
+        """One plan for each replica of the stores: replicas do not know each other, so each holds the whole seed.
+
+        ``running``: whether the services run, so that something can be asked of them.
+        """
+        sets = max((replica.index for replica in self._stores()), default=1)
+        return [self._plan(index, running) for index in range(sets)]
+
+    def _plan(self, index: int, running: bool) -> dict[str, Any]:
+        plan: dict[str, Any] = {"stores": {}, "caches": {}, "profile": self._profile()}
+        for replica in self._stores():
+            addresses = self._orchestrator.addresses(replica.service, replica.main_port)
+            if not addresses:
+                raise DeploymentError(f"{replica.service} cannot be reached: no replica of it has an address")
+            software = self._deployment.software[replica.software or ""]
+            own = addresses[index % len(addresses)]
+            if software.documents:
+                host, _, port = own.rpartition(":")
+                plan["stores"][replica.service] = software.url.format(host=host, port=port)
+            elif replica.software == "redis":
+                plan.setdefault("redis", {})[replica.service] = own
+            elif replica.software == "memcached":
+                plan["caches"][replica.service] = ",".join(addresses)
+        if self._dataset:
+            plan["dataset"] = dict(self._dataset)
+        if running and self._application.seeding != "hotel":
+            plan["entry"] = self._orchestrator.addresses(self._deployment.entry_service, self._deployment.entry_port)
+        return plan
 
     def _profile(self) -> str:
         return self._deployment.profile if self._deployment.profile == "dsb-quirks" else ""
+
+
+def _write(file: Path, plan: Mapping[str, Any]) -> Path:
+    file.write_text(json.dumps(plan, indent=1), encoding="utf-8")
+    return file

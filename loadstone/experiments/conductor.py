@@ -97,7 +97,7 @@ class Conductor:
             runs.add_software(self._ledger.folder, deployed.orchestrator.versions(), deployed.images())
         self._deployed = deployed
         if self._plan.study.trial.reset == "per-treatment":
-            deployed.seeder.reset()
+            deployed.seeder.reset(self._listener.step)
         return deployed
 
     def _remove(self) -> None:
@@ -127,7 +127,7 @@ class Conductor:
             return None, invalid(*audit)
         if self._plan.study.trial.reset == "per-trial":
             self._listener.step("resetting state")
-            deployed.seeder.reset()
+            deployed.seeder.reset(self._listener.step)
         before = deployed.seeder.counts()
         self._listener.step("loading")
         window = Window(orchestrator)
@@ -146,7 +146,10 @@ class Conductor:
         write_json(folder / "usage.json", window.rows())
         if events := self._events():
             return summary, invalid(*events)
-        checks = checking.check(self._plan.application, before, deployed.seeder.counts(), summary)
+        checks: list[checking.CheckRow | checking.ContentRow] = [
+            *checking.check(self._plan.application, before, deployed.seeder.counts(), summary),
+            *checking.among_stores(deployed.seeder.check()),
+        ]
         write_json(folder / "checks.json", [asdict(row) for row in checks])
         wrong = [*self._audit(deployed, folder), *(row.message for row in checks if not row.ok)]
         load = self._plan.study.load
@@ -155,7 +158,7 @@ class Conductor:
     def _offer(self, trial: Trial, deployed: Deployed, folder: Path) -> Offer:
         return Offer(
             targets=tuple(deployed.targets()),
-            workload=self._plan.workload(trial.treatment),
+            workload=deployed.workload(),
             load=self._plan.study.load,
             rate=trial.rate,
             clients=trial.clients,

@@ -14,8 +14,10 @@ from loadstone.experiments.plan import Plan
 from loadstone.infrastructure.base import Finding, Provision
 from loadstone.infrastructure.binary import stone_binary
 from loadstone.model.cluster import Node
+from loadstone.model.dataset import is_seeded, resolved
 from loadstone.model.deployment import Deployment
 from loadstone.model.trial import Treatment
+from loadstone.model.workload import Workload
 from loadstone.orchestration.base import Orchestrator
 from loadstone.orchestration.placing import refuse_impossible, resolve
 
@@ -49,11 +51,13 @@ class Deployed:
 
     def __init__(self, plan: Plan, treatment: Treatment, provision: Provision, name: str, folder: Path) -> None:
         self.treatment = treatment
+        self._plan = plan
         self.folder = folder
         self.orchestrator = orchestrate(plan, treatment, provision, name, folder)
         self.deployment = self.orchestrator.deployment
         refuse_impossible(self.deployment)
-        self.seeder = Seeder(stone_binary(), plan.application, self.orchestrator, self.deployment)
+        dataset = plan.dataset(treatment)
+        self.seeder = Seeder(stone_binary(), plan.application, self.orchestrator, self.deployment, dataset)
 
     def preflight(self) -> list[Finding]:
         """What is missing to deploy this treatment."""
@@ -71,7 +75,7 @@ class Deployed:
             self.orchestrator.apply(stores_only=True)
             self.orchestrator.ready(stores_only=True)
             listener.step("seeding")
-            self.seeder.seed()
+            self.seeder.seed(listener.step)
             listener.step("starting services")
             self.orchestrator.apply()
             self.orchestrator.ready()
@@ -82,6 +86,13 @@ class Deployed:
     def targets(self) -> list[str]:
         """Where requests enter: ``host:port`` of each front end."""
         return self.orchestrator.addresses(self.deployment.entry_service, self.deployment.entry_port)
+
+    def workload(self) -> Workload | Path:
+        """What the treatment is loaded with; its seeded fields are drawn from the dataset that the stores hold."""
+        workload = self._plan.workload(self.treatment)
+        if isinstance(workload, Path) or not is_seeded(workload):
+            return workload
+        return resolved(workload, self.seeder.keys)
 
     def images(self) -> dict[str, str]:
         """The images that run, by what is in them: reference and id; none where there are no containers."""

@@ -1,13 +1,14 @@
-"""The files that a study's load is made from: found beside the study file, read, and told apart by their content."""
+"""The files that a study names: found beside the study file, read, and told apart by their content."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from loadstone.experiments.expressible import levels
+from loadstone.model import dataset
 from loadstone.model.arrival import Replay
 from loadstone.model.base import Model
 from loadstone.model.document import Document
@@ -24,11 +25,22 @@ def digest(file: Path) -> str:
 
 def scripts(document: Document, study: Study, folder: Path) -> dict[str, Path]:
     """The file of each Lua workload, by the name that the study gives it; raises InputError where one is not there."""
-    found: dict[str, Path] = {}
-    for place, name in levels(study, "workload"):
-        if name is not None and name.endswith(SCRIPT):
-            found[name] = _there(document, place, folder / name)
-    return found
+    return _named(document, study, "workload", lambda name: name.endswith(SCRIPT), folder)
+
+
+def datasets(document: Document, study: Study, folder: Path) -> dict[str, Path]:
+    """The file of each dataset that is one, by the name that the study gives it; raises InputError likewise."""
+    return _named(document, study, "dataset", dataset.is_path, folder)
+
+
+def _named(
+    document: Document, study: Study, factor: str, is_file: Callable[[str], bool], folder: Path
+) -> dict[str, Path]:
+    return {
+        name: _there(document, place, folder / name)
+        for place, name in levels(study, factor)
+        if name is not None and is_file(name)
+    }
 
 
 def resolve(document: Document, load: Load, folder: Path) -> tuple[Load, dict[str, str]]:

@@ -12,6 +12,7 @@ from loadstone.applications import catalogue
 from loadstone.experiments import expressible, load_files
 from loadstone.model.application import Application
 from loadstone.model.base import Finding, did_you_mean
+from loadstone.model.dataset import Keys, is_path
 from loadstone.model.document import Document
 from loadstone.model.errors import InputError, Problem
 from loadstone.model.load import SCRIPT
@@ -30,6 +31,8 @@ class Plan:
     treatments: tuple[Treatment, ...]
     scripts: Mapping[str, Path] = field(default_factory=dict)
     """The files of Lua workloads, by the name that the study gives them."""
+    datasets: Mapping[str, Path] = field(default_factory=dict)
+    """The files that are datasets, by the name that the study gives them."""
     files: Mapping[str, str] = field(default_factory=dict)
     """Digests of the other files that the load is made from, by path."""
     notes: tuple[Problem, ...] = ()
@@ -39,6 +42,13 @@ class Plan:
         """The workload that a treatment is loaded with: a mix, or the file of a script."""
         name = treatment.settings.workload or self.application.default_workload
         return self.scripts[name] if name in self.scripts else self.application.workloads[name]
+
+    def dataset(self, treatment: Treatment) -> Keys:
+        """The dataset of a treatment as ``stone seed`` is told of it; nothing where the application has none."""
+        name = treatment.settings.dataset
+        if name is None:
+            return {}
+        return {"file": str(self.datasets[name])} if name in self.datasets else self.application.datasets[name].keys
 
     def as_data(self) -> dict[str, Any]:
         """``plan.json``."""
@@ -52,7 +62,7 @@ class Plan:
                 {
                     "id": t.id,
                     "label": t.label,
-                    **t.model_dump(mode="json", include={"settings", "resources", "script_digest"}),
+                    **t.model_dump(mode="json", include={"settings", "resources", "script_digest", "dataset_digest"}),
                 }
                 for t in self.treatments
             ],
@@ -73,6 +83,7 @@ def make_plan(document: Document) -> Plan:
     load, files = load_files.resolve(document, study.load, folder)
     study = study.model_copy(update={"load": load})
     scripts = load_files.scripts(document, study, folder)
+    datasets = load_files.datasets(document, study, folder)
     treatments = tuple(
         Treatment(
             application=loaded.application.name,
@@ -80,22 +91,28 @@ def make_plan(document: Document) -> Plan:
             settings=_whole(settings, study, loaded.application),
             factors=tuple(study.factors),
             resources=study.resources,
-            script_digest=load_files.digest(scripts[settings.workload]) if settings.workload in scripts else None,
+            script_digest=_digest(scripts, settings.workload),
+            dataset_digest=_digest(datasets, settings.dataset),
         )
         for settings in study.treatments()
     )
     if not treatments:
         raise InputError([document.problem(("except",), "drops every treatment; nothing is left to run")])
-    return Plan(study, loaded.application, loaded.digest, treatments, scripts, files, loaded.notes)
+    return Plan(study, loaded.application, loaded.digest, treatments, scripts, datasets, files, loaded.notes)
+
+
+def _digest(files: Mapping[str, Path], name: str | None) -> str | None:
+    return load_files.digest(files[name]) if name is not None and name in files else None
 
 
 def _whole(settings: Settings, study: Study, application: Application) -> Settings:
-    """With what was left out: the application's workload, the orchestrator's environment, what managers make of it."""
+    """With what was left out: what is the application's or the orchestrator's own, and what managers make of it."""
     managers = study.cluster.managers
     environments: frozenset[str] = plugins.find("orchestrators", settings.orchestrator).expresses["environment"]
     return settings.model_copy(
         update={
             "workload": settings.workload or application.default_workload,
+            "dataset": settings.dataset or application.default_dataset,
             "environment": settings.environment or min(environments),
             "high_availability": "on" if managers is not None and managers >= 3 else settings.high_availability,
         }
@@ -128,5 +145,10 @@ def _findings(study: Study, application: Application) -> Iterator[Finding]:
         if name is not None and name not in application.workloads and not name.endswith(SCRIPT):
             message = f"{application.name} has no workload {name!r}"
             yield where, message + did_you_mean(str(name), list(application.workloads))
+    for where, name in expressible.levels(study, "dataset"):
+        if name is not None and not application.datasets:
+            yield where, f"{application.name} has no datasets; remove it"
+        elif name is not None and name not in application.datasets and not is_path(name):
+            yield where, f"{application.name} has no dataset {name!r}" + did_you_mean(name, list(application.datasets))
     if study.load.script is not None and not any(str(name).endswith(SCRIPT) for _, name in named):
         yield ("load", "script"), "no workload of this study is a Lua script; remove it, or write workload: mine.lua"

@@ -32,20 +32,21 @@ def create(results: Path, document: Document, plan: Plan, overrides: list[str], 
             except PermissionError:
                 raise InputError(f"cannot make {folder}: no permission; choose another place with --results") from None
         (folder / "study.yaml").write_text(Path(document.file).read_text(encoding="utf-8"), encoding="utf-8")
-        for name, script in plan.scripts.items():
-            _copy_script(folder, name, script)
+        for place, files in (("scripts", plan.scripts), ("datasets", plan.datasets)):
+            for name, file in files.items():
+                _copy(folder, name, file, place)
         (folder / "trials").mkdir()
     write_json(folder / "plan.json", {**plan.as_data(), "overrides": overrides, "source": str(document.file)})
     write_json(folder / "provenance.json", provenance)
     return folder
 
 
-def _copy_script(folder: Path, name: str, script: Path) -> None:
-    """Where the study's copy finds it, so that the run's folder repeats the study; else into ``scripts``."""
+def _copy(folder: Path, name: str, file: Path, otherwise: str) -> None:
+    """Where the study's copy finds it, so that the run's folder repeats the study; else into another folder."""
     inside = not Path(name).is_absolute() and ".." not in Path(name).parts
-    target = folder / name if inside else folder / "scripts" / script.name
+    target = folder / name if inside else folder / otherwise / file.name
     target.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(script, target)
+    shutil.copyfile(file, target)
 
 
 def provenance(versions: dict[str, str], nodes: list[dict[str, Any]], warnings: list[str]) -> dict[str, Any]:

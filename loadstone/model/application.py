@@ -8,7 +8,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from loadstone.model import dataset
 from loadstone.model.base import Finding, Matches, Model, did_you_mean
+from loadstone.model.dataset import Dataset, DatasetName
 from loadstone.model.image import Image
 from loadstone.model.units import Duration, Memory
 from loadstone.model.workload import Workload
@@ -22,6 +24,8 @@ ServiceName = Annotated[
 ]
 
 ContainerPath = Annotated[str, Matches(r"/.*[^/]", "an absolute path in the container, for example /etc/web.conf")]
+_OURS = ("STONE_LISTEN", "STONE_ADMIN", "STONE_DOCUMENTS", "STONE_PROFILE", "STONE_LOG_LEVEL")
+_OUR_NEEDS = "STONE_NEED_"
 Variable = Annotated[str, Matches(r"[^=\s]+", "the name of a variable, without '=' and spaces")]
 
 
@@ -93,7 +97,8 @@ class Service(Model):
     command: list[str] = []
     """Of an image: the arguments of its entrypoint, instead of its own."""
     environment: dict[Variable, str] = {}
-    """Of an image: variables. They stand in the results as they are here."""
+    """Of an image: variables; of a service of ``stone``, those beginning with ``STONE_`` that it reads and that are not
+    set for it. They stand in the results as they are here."""
     configs: dict[ContainerPath, str] = {}
     """Of an image: the text of files by their path in the container, mounted read-only."""
     volumes: list[ContainerPath] = []
@@ -101,7 +106,7 @@ class Service(Model):
 
     def of_images(self) -> list[str]:
         """The keys that are given and that only images have."""
-        return [key for key in ("entrypoint", "command", "environment", "configs", "volumes") if getattr(self, key)]
+        return [key for key in ("entrypoint", "command", "configs", "volumes") if getattr(self, key)]
 
 
 class Entry(Model):
@@ -112,14 +117,28 @@ class Entry(Model):
 
 
 class Growth(Model):
-    """A check after a trial: a collection must have grown by what completed writes of an operation say."""
+    """A check after a trial: a collection must have grown by what completed writes of its operations say."""
 
     store: str
+    """A document store, or a Redis."""
     collection: str
-    operation: str
-    """An operation, or the step of sessions, of this name."""
+    """Of a Redis: what its seeding counts."""
+    operation: str | None = None
+    """What adds to it: ``compose`` is the operation of this name and each step of this name of a session,
+    ``session.compose`` that step alone."""
+    operations: Annotated[list[str], Field(min_length=1)] | None = None
+    """Several of them, instead of one."""
     full_at: Annotated[int | None, Field(ge=1)] = None
     """Above this many documents a write may be answered well and yet add nothing (no room is left)."""
+
+    @property
+    def writes(self) -> list[str]:
+        """The operations, one or several."""
+        return [self.operation] if self.operation is not None else self.operations or []
+
+    def findings(self) -> Iterator[Finding]:
+        if (self.operation is None) == (self.operations is None):
+            yield (), "give either 'operation' or 'operations' (several)"
 
 
 class Application(Model):
@@ -132,8 +151,12 @@ class Application(Model):
     workloads: Annotated[dict[str, Workload], Field(min_length=1)]
     default_workload: str
     """The workload of a study that names none."""
-    seeding: Literal["hotel"] | None = None
+    seeding: Literal["hotel", "social", "media"] | None = None
     """What ``stone seed`` fills the stores with."""
+    datasets: dict[DatasetName, Dataset] = {}
+    """What the stores can be filled with, where there is a choice."""
+    default_dataset: str | None = None
+    """The dataset of a study that names none."""
     paper_resources: dict[Tier, Resources] = {}
     """Limits by tier under ``profile: paper``; a tier that is not named keeps its services' own."""
     checks: list[Growth] = []
@@ -147,8 +170,9 @@ class Application(Model):
         yield from self._several_stores()
         yield from self._cycles()
         yield from self._port_clashes()
+        yield from self._datasets()
         for name, workload in self.workloads.items():
-            for path, message in workload.findings():
+            for path, message in [*workload.findings(), *dataset.findings(workload, self.datasets)]:
                 yield ("workloads", name, *path), message
 
     def _unknown_names(self) -> Iterator[Finding]:
@@ -178,11 +202,15 @@ class Application(Model):
         for index, check in enumerate(self.checks):
             if check.store not in self.services:
                 yield ("checks", index, "store"), f"no service {check.store!r}" + did_you_mean(check.store, names)
-            requests = (name for workload in self.workloads.values() for name in workload.request_names())
-            operations = sorted({name.rpartition(".")[2] for name in requests})
-            if check.operation not in operations:
-                message = f"no workload has an operation {check.operation!r}"
-                yield ("checks", index, "operation"), message + did_you_mean(check.operation, operations)
+            requests = {name for workload in self.workloads.values() for name in workload.request_names()}
+            bare = {name.rpartition(".")[2] for name in requests}
+            yield from ((("checks", index, *path), message) for path, message in check.findings())
+            for position, operation in enumerate(check.writes):
+                if operation not in requests | bare:
+                    where = ("operation",) if check.operation is not None else ("operations", position)
+                    known = sorted(requests if "." in operation else bare)
+                    message = f"no workload has an operation {operation!r}" + did_you_mean(operation, known)
+                    yield ("checks", index, *where), message
 
     def _without_ports(self) -> Iterator[Finding]:
         for name, service in self.services.items():
@@ -197,6 +225,8 @@ class Application(Model):
             if service.runs.image is None:
                 for key in service.of_images():
                     yield ("services", name, key), f"only images have {key!r}; remove it, or write runs: {{image: ...}}"
+                for at, message in _wrong_variables(service):
+                    yield ("services", name, "environment", *at), message
             for index, path in enumerate(service.volumes):
                 if path in service.configs or path in service.volumes[:index]:
                     yield ("services", name, "volumes", index), f"{path} is given twice; remove one"
@@ -213,6 +243,15 @@ class Application(Model):
             stores = [need for need in service.needs if need in self.services and self.services[need].runs.documents]
             if len(stores) > 1:
                 yield ("services", name, "needs"), f"has {len(stores)} document stores; a service can have one"
+
+    def _datasets(self) -> Iterator[Finding]:
+        if self.datasets and self.seeding is None:
+            yield ("datasets",), "nothing fills the stores with them; give 'seeding'"
+        if self.datasets and self.default_dataset is None:
+            yield ("datasets",), "give 'default_dataset', the one of a study that names none"
+        elif self.default_dataset is not None and self.default_dataset not in self.datasets:
+            message = f"no dataset {self.default_dataset!r}" + did_you_mean(self.default_dataset, list(self.datasets))
+            yield ("default_dataset",), message
 
     def _cycles(self) -> Iterator[Finding]:
         graph = {name: [need for need in s.needs if need in self.services] for name, s in self.services.items()}
@@ -237,3 +276,15 @@ class Application(Model):
         """Service names, each after all that it needs."""
         graph = {name: service.needs for name, service in self.services.items()}
         return list(graphlib.TopologicalSorter(graph).static_order())
+
+
+def _wrong_variables(service: Service) -> Iterator[Finding]:
+    """Of what is no image."""
+    if service.environment and service.runs.stone is None:
+        yield (), "only images and services of stone have 'environment'; remove it"
+        return
+    for variable in service.environment:
+        if not variable.startswith("STONE_"):
+            yield (variable,), "a service of stone reads only variables that begin with STONE_; remove it"
+        elif variable in _OURS or variable.startswith(_OUR_NEEDS):
+            yield (variable,), "is set for every service of stone; remove it"

@@ -56,6 +56,17 @@ class IntegerField(Model):
             yield ("not",), f"min {self.min} = max leaves no value that differs from {self.not_}"
 
 
+class SeededField(Model):
+    """A whole number, uniform over as many as the study's dataset has: ``first`` to ``first`` + KEY - 1."""
+
+    kind: Literal["seeded"]
+    of: str
+    """The dataset's key that says how many there are: ``users``."""
+    first: Annotated[int, Field(ge=0, le=10**12)] = 0
+    not_: Annotated[str | None, Field(alias="not")] = None
+    """Another field with whole numbers, from which this one always differs."""
+
+
 class DecimalField(Model):
     """A number on the grid ``min``, ``min + step`` ... ``max``, uniform."""
 
@@ -214,6 +225,7 @@ class DateField(Model):
 
 AnyField = (
     IntegerField
+    | SeededField
     | DecimalField
     | ChoiceField
     | ZipfField

@@ -15,6 +15,7 @@ from loadstone.model.fields import (
     FileField,
     IntegerField,
     RepeatField,
+    SeededField,
     SequenceField,
     TextField,
     ZipfField,
@@ -22,6 +23,7 @@ from loadstone.model.fields import (
 
 Fields = Mapping[str, AnyField]
 _LONGEST = 16 * 2**20
+_WHOLE = "a field with whole numbers (integer, seeded, sequence, zipf with n)"
 _LINE_END = re.compile(r"[\r\n\0]")
 
 
@@ -74,8 +76,8 @@ def _references(field: AnyField) -> Iterator[_Reference]:
     match field:
         case DateField(after=str(name)):
             yield _Reference("after", name, "a date field", lambda other: isinstance(other, DateField))
-        case IntegerField(not_=str(name)):
-            yield _Reference("not", name, "an integer, a sequence or a zipf with n", _is_whole)
+        case IntegerField(not_=str(name)) | SeededField(not_=str(name)):
+            yield _Reference("not", name, _WHOLE, _is_whole)
         case ChoiceField(not_=str(name)):
             yield _Reference("not", name, "a choice", lambda other: isinstance(other, ChoiceField))
         case RepeatField():
@@ -87,7 +89,8 @@ def _references(field: AnyField) -> Iterator[_Reference]:
 
 
 def _is_whole(field: AnyField) -> bool:
-    return isinstance(field, IntegerField | SequenceField) or (isinstance(field, ZipfField) and field.n is not None)
+    whole = isinstance(field, IntegerField | SeededField | SequenceField)
+    return whole or (isinstance(field, ZipfField) and field.n is not None)
 
 
 def _way(fields: Fields, begin: str, end: str, seen: frozenset[str] = frozenset()) -> list[str]:

@@ -58,6 +58,9 @@ class Settings(Model):
     workload: str | None = None
     """One of the application's workloads, its default one where left out; or the path of a wrk or wrk2 script
     (``scripts/mixed.lua``), relative to the study file."""
+    dataset: str | None = None
+    """One of the application's datasets, its default one where left out; or the path of a file
+    (``datasets/mine.mtx``), relative to the study file."""
 
     @field_validator("high_availability", mode="before")
     @classmethod

@@ -33,6 +33,8 @@ class Treatment(Model):
     resources: dict[str, Resources] = {}
     script_digest: str | None = None
     """Of the text of a Lua workload: another script is another treatment."""
+    dataset_digest: str | None = None
+    """Of a file that is the dataset: with another content it is another treatment."""
 
     @property
     def id(self) -> str:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import BeforeValidator, Field, model_validator
 
 from loadstone.model import references
 from loadstone.model.base import Finding, Matches, Model, did_you_mean
 from loadstone.model.expectation import Expectation, Source
-from loadstone.model.fields import AnyField, FileField, Name, RandomField, Weight
+from loadstone.model.fields import AnyField, Name, RandomField, Weight
 from loadstone.model.units import Pause, format_seconds
 
 OperationName = Annotated[str, Matches(r"[A-Za-z0-9_:/-]+", "letters, digits and _ : / -")]
 HeaderName = Annotated[str, Matches(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", "a header's name, for example X-Request-Id")]
 RequestPath = Annotated[str, Matches(r"/\S*", "a path that begins with '/' and has no spaces, for example /hotels")]
+FieldType = TypeVar("FieldType", bound=Model)
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _LONGEST_PAUSE = 24 * 3600.0
 _OUR_OWN_HEADERS = ("content-length", "transfer-encoding")
@@ -167,14 +168,14 @@ class Operation(Request):
         """What its requests are called in results, where it is called ``name``."""
         return [name] if self.steps is None else [f"{name}.{step.name}" for step in self.steps]
 
-    def files(self) -> Iterator[tuple[tuple[str | int, ...], FileField]]:
-        """The fields that read files, each with its key."""
+    def fields_of(self, kind: type[FieldType]) -> Iterator[tuple[tuple[str | int, ...], FieldType]]:
+        """The fields of one kind, each with its key."""
         requests: list[tuple[tuple[str | int, ...], Request]] = [((), self)]
         requests += [(("steps", index), step) for index, step in enumerate(self.steps or [])]
         for at, request in requests:
             for name, field in request.fields.items():
-                if isinstance(field, FileField):
-                    yield (*at, "fields", name, "path"), field
+                if isinstance(field, kind):
+                    yield (*at, "fields", name), field
 
 
 class Workload(Model):

@@ -162,7 +162,7 @@ def _environment(deployment: Deployment, replica: Replica, site: Site) -> dict[s
             environment[variable] = ",".join(address(deployment, one, site.ports) for one in needed)
     environment["STONE_PROFILE"] = deployment.profile if deployment.profile == "dsb-quirks" else ""
     environment["STONE_LOG_LEVEL"] = "info"
-    return environment
+    return environment | replica.environment
 
 
 def address(deployment: Deployment, replica: Replica, ports: Ports, port: str | None = None) -> str:

@@ -15,7 +15,7 @@ def environment(deployment: Deployment, replica: Replica) -> dict[str, str]:
     for need in replica.needs:
         needed = deployment.of(need)[0]
         found[variable(deployment, need)] = url(deployment, needed, need, needed.ports[needed.main_port])
-    return found
+    return found | replica.environment
 
 
 def listening(replica: Replica) -> dict[str, str]:

@@ -76,7 +76,7 @@ def environment(deployment: Deployment, one: Replica) -> dict[str, str]:
     if one.image is not None:
         return one.environment
     files = {discovery.variable(deployment, need): f"file:/{_file(need)}" for need in _ours(deployment, one)}
-    return discovery.listening(one) | files | discovery.settings(deployment)
+    return discovery.listening(one) | files | discovery.settings(deployment) | one.environment
 
 
 def templates(deployment: Deployment, one: Replica) -> list[Template]:

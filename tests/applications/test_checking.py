@@ -3,7 +3,9 @@ from __future__ import annotations
 import pytest
 
 from loadstone.applications import catalogue
-from loadstone.applications.checking import CheckRow, check
+from loadstone.applications.checking import CheckRow, among_stores, check
+from loadstone.model.application import Application
+from loadstone.model.document import Document
 
 KEY = ("documents-reservation", "reservation")
 
@@ -80,3 +82,43 @@ def test_a_collection_that_cannot_be_counted_fails() -> None:
     application = catalogue.load("hotel-reservation").application
     (row,) = check(application, {}, {}, {"operations": []})
     assert not row.ok and "there is no such collection" in row.message
+
+
+SEVERAL = """\
+name: tiny
+entry: {service: web, port: http}
+services:
+  web: {tier: frontend, runs: {stone: social/frontend}, ports: {http: 80}}
+  store: {tier: caching, runs: {software: redis}}
+workloads:
+  mixed:
+    operations:
+      compose: {path: /}
+      upload: {path: /upload}
+      session: {steps: [{name: login, path: /}, {name: compose, path: /}, {name: upload, path: /}]}
+default_workload: mixed
+checks:
+  - {store: store, collection: all, operations: [compose, upload]}
+  - {store: store, collection: some, operations: [compose, session.compose, session.upload]}
+  - {store: store, collection: steps, operation: session.compose}
+"""
+
+
+def test_growth_by_several_operations_counts_each_request_once() -> None:
+    application = Document(SEVERAL, "application.yaml").parse(Application)
+    names = {"compose": 1, "upload": 10, "session.login": 100, "session.compose": 1000, "session.upload": 10000}
+    operations = [{"name": name, "all": {"sent": count, "completed": count}} for name, count in names.items()]
+    counts = {"all": 11011, "some": 11001, "steps": 1000}
+    after = {("store", name): count for name, count in counts.items()}
+    rows = check(application, dict.fromkeys(after, 0), after, {"operations": operations})
+    assert [(row.completed, row.ok) for row in rows] == [(count, True) for count in counts.values()]
+    assert rows[0].message == "store/all grew by 11,011; compose and upload: 11,011 completed, 11,011 sent"
+
+
+def test_what_stores_hold_together_is_told_with_examples_where_it_is_wrong() -> None:
+    right = {"what": "users", "want": 962, "have": 962, "ok": True, "examples": []}
+    wrong = {"what": "posts in home timelines", "want": 12345, "have": 12340, "ok": False, "examples": ["p7", "p9"]}
+    first, second = among_stores([right, wrong])
+    assert first.ok and first.message == "users: 962, wanted 962"
+    assert not second.ok
+    assert second.message == "posts in home timelines: 12,340, wanted 12,345; for example p7, p9"

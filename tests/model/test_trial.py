@@ -38,6 +38,7 @@ OTHER_SETTINGS: dict[str, Any] = {
     "environment": "vm",
     "high_availability": "on",
     "workload": "other",
+    "dataset": "large",
     "placement": Placement(tiers={"storage": ["worker-2"]}),
 }
 OTHER_TREATMENT: dict[str, Any] = {
@@ -46,6 +47,7 @@ OTHER_TREATMENT: dict[str, Any] = {
     "settings": Settings(workload="mixed", scaling="horizontal"),
     "resources": {"geo": Resources(cpu=1)},
     "script_digest": "5" * 12,
+    "dataset_digest": "6" * 12,
 }
 OTHER_TRIAL: dict[str, Any] = {
     "treatment": TREATMENT.model_copy(update={"application_digest": "3" * 12}),

@@ -1,0 +1,53 @@
+"""Runs ``stone seed``: its progress as sentences, its result as data, its errors in its own words."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+NOT_AS_WANTED = 4
+"""The exit code where stores do not hold what they should; of a check, its rows say so too."""
+
+
+class SeedingFailed(Exception):
+    """In the words of ``stone seed``."""
+
+
+def stone_seed(stone: Path, seeding: str, plan: Path, flags: tuple[str, ...], say: Callable[[str], None]) -> Any:
+    """One run to its end, however long it takes; returns what it printed. Leaves no process behind."""
+    command = [str(stone), "seed", seeding, "--plan", str(plan), *flags]
+    with (
+        tempfile.TemporaryFile("w+", encoding="utf-8") as printed,
+        subprocess.Popen(command, stdout=printed, stderr=subprocess.PIPE, text=True, encoding="utf-8") as process,
+    ):
+        try:
+            words = _relay(process.stderr or (), say)
+            code = process.wait()
+        except BaseException:
+            process.kill()
+            raise
+        printed.seek(0)
+        said = printed.read()
+    if code == 0 or (code == NOT_AS_WANTED and "--check" in flags):
+        return json.loads(said)
+    raise SeedingFailed(words.strip() or f"stone seed ended with exit code {code}")
+
+
+def _relay(lines: Iterable[str], say: Callable[[str], None]) -> str:
+    """Tell progress as it changes, ``seeding: users 40 %``; return all other lines, which are words."""
+    words, told = [], ""
+    for line in lines:
+        if line.startswith("{"):
+            with contextlib.suppress(ValueError, KeyError, TypeError, ZeroDivisionError):
+                progress = json.loads(line)
+                sentence = f"seeding: {progress['what']} {100 * progress['done'] // progress['of']} %"
+                if sentence != told:
+                    say(told := sentence)
+                continue
+        words.append(line)
+    return "".join(words)

@@ -1,0 +1,125 @@
+"""What ``stone seed`` is told and what becomes of its words; a program in its place says them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loadstone.applications.seeding import Seeder, numbers
+from loadstone.infrastructure.local import Local
+from loadstone.model.application import Application
+from loadstone.model.cluster import Cluster
+from loadstone.model.document import Document
+from loadstone.model.errors import DeploymentError, InputError
+from tests.orchestration.conftest import deployed
+
+APPLICATION = """\
+name: tiny
+entry: {service: frontend, port: http}
+seeding: social
+default_dataset: small
+datasets: {small: {users: 3}}
+services:
+  frontend: {tier: frontend, runs: {stone: social/frontend}, ports: {http: 8080}}
+  user: {tier: logic, runs: {stone: social/user}, ports: {thrift: 9101}}
+  documents-user: {tier: storage, runs: {documents: true}}
+  redis-timeline: {tier: caching, runs: {software: redis}, replicas: 2}
+  memcached-user: {tier: caching, runs: {software: memcached}, replicas: 2}
+workloads: {mixed: {operations: {get: {path: /}}}}
+default_workload: mixed
+"""
+
+
+class Placed:
+    """An orchestrator that knows addresses: of each service's replicas 10.0.0.1:PORT, 10.0.0.2:PORT ..."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.deployment: Any = None
+
+    def addresses(self, service: str, port: str) -> list[str]:
+        return [f"10.0.0.{one.index}:{one.ports[port]}" for one in self.deployment.of(service)]
+
+
+def seeder(folder: Path, script: str, **dataset: Any) -> Seeder:
+    """A seeder whose ``stone`` is this shell script; it is called as ``stone seed social --plan FILE [FLAG]``."""
+    stone = folder / "stone"
+    stone.write_text(f"#!/bin/sh\n{script}\n")
+    stone.chmod(0o755)
+    application = Document(APPLICATION, "application.yaml").parse(Application)
+    orchestrator = Placed(folder)
+    orchestrator.deployment = deployed(application, Local(Cluster()).sketch("process", 0), "tiny")
+    return Seeder(stone, application, orchestrator, orchestrator.deployment, dataset)  # type: ignore[arg-type]
+
+
+def test_each_set_of_stores_has_a_plan_of_its_own(tmp_path: Path) -> None:
+    seeder(tmp_path, "echo '{\"stores\": []}'", users=3).counts()
+    first, second = (json.loads((tmp_path / f"seed-{index}.json").read_text()) for index in (1, 2))
+    assert first == {
+        "stores": {"documents-user": "postgres://postgres@10.0.0.1:5432/postgres?sslmode=disable"},
+        "caches": {"memcached-user": "10.0.0.1:11211,10.0.0.2:11211"},
+        "profile": "",
+        "redis": {"redis-timeline": "10.0.0.1:6379"},
+        "dataset": {"users": 3},
+        "entry": ["10.0.0.1:8080"],
+    }
+    assert second["redis"] == {"redis-timeline": "10.0.0.2:6379"}
+
+
+def test_while_only_stores_run_there_is_no_entry(tmp_path: Path) -> None:
+    seeder(tmp_path, "echo '{}'").seed()
+    assert "entry" not in json.loads((tmp_path / "seed-1.json").read_text())
+
+
+def test_counts_are_by_the_service_that_is_the_store(tmp_path: Path) -> None:
+    rows = [
+        {"store": "user", "collection": "user", "have": 3},
+        {"store": "redis-timeline", "collection": "posts", "have": 5},
+    ]
+    counts = seeder(tmp_path, f"echo '{json.dumps({'stores': rows})}'").counts()
+    assert counts[("documents-user", "user")] == 6 and counts[("redis-timeline", "posts")] == 10
+
+
+def test_progress_is_told_once_for_each_per_cent_and_the_other_lines_are_the_error(tmp_path: Path) -> None:
+    said: list[str] = []
+    script = "\n".join(
+        [
+            *(f'echo \'{{"done": {done}, "of": 962, "what": "users"}}\' >&2' for done in (0, 384, 385, 962)),
+            "echo '{not progress' >&2; echo 'stone seed: the store is full' >&2; exit 1",
+        ]
+    )
+    with pytest.raises(DeploymentError) as caught:
+        seeder(tmp_path, script).seed(said.append)
+    assert said == ["seeding: users 0 %", "seeding: users 39 %", "seeding: users 40 %", "seeding: users 100 %"]
+    assert str(caught.value) == "seeding tiny failed: {not progress\nstone seed: the store is full"
+
+
+def test_an_end_without_words_says_its_code(tmp_path: Path) -> None:
+    with pytest.raises(DeploymentError, match=r"seeding tiny failed: stone seed ended with exit code 7$"):
+        seeder(tmp_path, "exit 7").reset()
+
+
+def test_a_check_that_finds_something_is_no_failure(tmp_path: Path) -> None:
+    row = {"what": "posts in timelines", "want": 3, "have": 2, "ok": False, "examples": ["p1"]}
+    said = json.dumps({"rows": [row], "ok": False})
+    assert seeder(tmp_path, f"echo '{said}'; [ $5 = --check ] && exit 4").check() == [row, row]
+
+
+def test_the_numbers_of_a_named_dataset_are_known_and_those_of_a_file_are_read_once(tmp_path: Path) -> None:
+    assert seeder(tmp_path, "exit 1", users=3).keys == {"users": 3}
+    script = f'echo x >> {tmp_path}/asked; cp "$4" {tmp_path}/plan; echo \'{{"users": 7}}\''
+    of_a_file = seeder(tmp_path, script, file="/data/mine.mtx")
+    assert (of_a_file.keys["users"], of_a_file.keys["users"]) == (7, 7)
+    assert (tmp_path / "asked").read_text() == "x\n"
+    plan = json.loads((tmp_path / "plan").read_text())
+    assert plan == {"stores": {}, "caches": {}, "profile": "", "dataset": {"file": "/data/mine.mtx"}}
+
+
+def test_a_file_that_is_no_dataset_is_named(tmp_path: Path) -> None:
+    wrong = seeder(tmp_path, "echo 'stone seed: /data/mine.mtx:3: two numbers are wanted' >&2; exit 2")
+    with pytest.raises(InputError) as caught:
+        numbers(wrong._stone, wrong._application, {"file": "/data/mine.mtx"})
+    assert str(caught.value) == "dataset /data/mine.mtx: stone seed: /data/mine.mtx:3: two numbers are wanted"
