@@ -1,0 +1,59 @@
+package timeline
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"loadstone.dev/stone/platform/documents"
+)
+
+// WriteWhereHeld is Write as one application published it.
+//
+// Quirk: a list of which Redis has nothing is left to its readers, who copy it.
+func (l *Lists[D]) WriteWhereHeld(ctx context.Context, owner any, entry Entry) error {
+	if err := l.store(ctx, owner, entry); err != nil {
+		return err
+	}
+	held, err := l.Redis.ZCard(ctx, key(owner)).Result()
+	if err != nil || held == 0 {
+		return redisFailed(err)
+	}
+	return redisFailed(l.Redis.ZAddNX(ctx, key(owner), members(entry)...).Err())
+}
+
+// ReadPublished is Read as published. What it found in the store refill copies to Redis.
+//
+// Quirk: whatever Redis holds counts, and each read of a list that is shorter than asked for reads the store, whose
+// order is that of writing. A range that makes no sense is empty.
+func (l *Lists[D]) ReadPublished(ctx context.Context, owner any, start, stop int) (list []int64, refill func() error, err error) {
+	if start < 0 || stop <= start {
+		return nil, nothing, nil
+	}
+	held, err := l.Redis.ZRevRange(ctx, key(owner), int64(start), int64(stop)-1).Result()
+	if err != nil {
+		return nil, nothing, redisFailed(err)
+	}
+	list, err = parse(held)
+	if err != nil || len(list) == stop-start {
+		return list, nothing, err
+	}
+	var document D
+	err = l.Documents.Head(ctx, &document, l.Array, stop, documents.Equal(l.Owner, owner))
+	if errors.Is(err, documents.ErrNotFound) {
+		return list, nothing, nil
+	}
+	if err != nil {
+		return nil, nothing, err
+	}
+	entries := document.Entries()
+	list = slices.Concat(list, ids(entries[min(start+len(list), len(entries)):]))
+	if len(entries) == 0 {
+		return list, nothing, nil
+	}
+	return list, func() error {
+		return redisFailed(l.Redis.ZAddNX(ctx, key(owner), members(entries...)...).Err())
+	}, nil
+}
+
+func nothing() error { return nil }
