@@ -10,9 +10,12 @@ from urllib.parse import SplitResult, urlsplit
 
 import yaml
 
-from loadstone.applications import catalogue
+from loadstone.applications import catalogue, seeding
 from loadstone.experiments import load_files
+from loadstone.infrastructure.binary import stone_binary
+from loadstone.model.application import Application
 from loadstone.model.base import Finding, Model, did_you_mean
+from loadstone.model.dataset import Keys, is_path, is_seeded, resolved
 from loadstone.model.document import Document
 from loadstone.model.errors import InputError
 from loadstone.model.load import SCRIPT, Load
@@ -95,9 +98,11 @@ def address(url: SplitResult) -> str:
     return f"{host}:{url.port or _PORTS[url.scheme]}"
 
 
-def workload(what: str, request: dict[str, Any]) -> Workload | Path:
-    """What is sent: always the same request, a script's, or an application's workload."""
+def workload(what: str, request: dict[str, Any], dataset: str | None = None) -> Workload | Path:
+    """What is sent: always the same request, a script's, or an application's workload for a dataset."""
     given = {key: value for key, value in request.items() if value}
+    if dataset is not None and (is_url(what) or what.endswith(SCRIPT)):
+        raise InputError(f"--dataset {dataset}: only for an application's workload; {what} knows no dataset")
     if is_url(what):
         return _one_request(urlsplit(what), given)
     if given:
@@ -107,7 +112,7 @@ def workload(what: str, request: dict[str, Any]) -> Workload | Path:
         if not Path(what).is_file():
             raise InputError(f"{what}: there is no such script")
         return Path(what).resolve()
-    return _of_application(what)
+    return _of_application(what, dataset)
 
 
 def is_url(what: str) -> bool:
@@ -126,7 +131,7 @@ def _one_request(url: SplitResult, given: dict[str, Any]) -> Workload:
         raise _as_options(error) from None
 
 
-def _of_application(what: str) -> Workload:
+def _of_application(what: str, dataset: str | None) -> Workload:
     """``hotel-reservation``, ``hotel-reservation/mixed``, ``my/application.yaml``, ``my/application.yaml/mixed``."""
     found = re.fullmatch(r"(.*\.ya?ml|[^/]+)(?:/([^/]+))?", what)
     name, chosen = found.groups() if found else (what, None)
@@ -139,7 +144,21 @@ def _of_application(what: str) -> Workload:
     chosen = chosen or application.default_workload
     if chosen not in application.workloads:
         raise InputError(f"{name} has no workload {chosen!r}" + did_you_mean(chosen, list(application.workloads)))
-    return application.workloads[chosen]
+    one, keys = application.workloads[chosen], _dataset(application, dataset)
+    return resolved(one, seeding.numbers(stone_binary(), application, keys)) if is_seeded(one) else one
+
+
+def _dataset(application: Application, name: str | None) -> Keys:
+    """The dataset that the stores hold, as ``--dataset`` says; the application's default one."""
+    if name is not None and is_path(name) and application.datasets:
+        if not Path(name).is_file():
+            raise InputError(f"--dataset {name}: there is no such file")
+        return {"file": str(Path(name).resolve())}
+    if name is not None and name not in application.datasets:
+        known = did_you_mean(name, list(application.datasets))
+        raise InputError(f"--dataset {name}: {application.name} has no such dataset{known}")
+    name = name or application.default_dataset
+    return application.datasets[name].keys if name is not None else {}
 
 
 def _as_options(error: InputError) -> InputError:

@@ -51,6 +51,7 @@ def command(
     seed: options.Seed = 1,
     wait: options.Wait = "auto",
     to: options.Target = None,
+    dataset: options.Dataset = None,
     workers: options.Workers = None,
     connections: options.Connections = None,
     threads: options.Threads = None,
@@ -84,7 +85,7 @@ def command(
         raise InputError("--json and --wrk2 exclude each other; the result is printed in one form")
     if requests and folder is None:
         raise InputError("--requests needs --out, the folder for its file")
-    workload = asking.workload(what, {"method": method, "headers": _headers(header), "body": _body(body)})
+    workload = asking.workload(what, {"method": method, "headers": _headers(header), "body": _body(body)}, dataset)
     url = asking.target(given, what)
     asked = asking.settings(
         {

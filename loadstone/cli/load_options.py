@@ -36,6 +36,9 @@ Slo = Annotated[list[str] | None, _option("P=TIME", "A gate, such as p99=200ms: 
 Seed = Annotated[int, _option(None, "The same seed sends the same requests at the same times.")]
 Wait = Annotated[str, _option("HOW", "auto, precise, tick or spin: how the next send is awaited.")]
 Target = Annotated[str | None, _option("URL", "TARGET as an option.", None, "--target")]
+Dataset = Annotated[
+    str | None, _option("NAME", "What the application's stores hold: a dataset's name, or the path of its file.")
+]
 Workers = Annotated[str | None, _option("HOST:PORT,...", "Drive it from where `stone worker` listens instead.")]
 
 Connections = Annotated[int | None, _option("N", "64 where left out.", _CONNECTIONS)]

@@ -21,6 +21,7 @@ Orchestrator = Annotated[
 Scaling = Annotated[str | None, typer.Option(help="baseline, vertical, horizontal or unlimited.")]
 Profile = Annotated[str | None, typer.Option(help="default, dsb-quirks or paper.")]
 Documents = Annotated[str | None, typer.Option(help="postgres or mongodb.")]
+Dataset = Annotated[str | None, typer.Option(help="What the stores are filled with: a dataset's name, or a file.")]
 Infrastructure = Annotated[
     str | None,
     typer.Option(help="local, namespaces (hosts emulated on this machine) or existing (your cluster)."),

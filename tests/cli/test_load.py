@@ -13,13 +13,14 @@ import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 
-from loadstone.cli import load
+from loadstone.cli import asked, load
 from loadstone.cli.asked import workload
 from loadstone.cli.live import LiveView, sparkline
 from loadstone.cli.main import run_command
 from loadstone.model.errors import InputError, Interrupted
 from loadstone.model.workload import Workload
 from loadstone.workloads.base import DriverError, Offer, Progress, Unreachable
+from tests.experiments.test_datasets import SEEDED
 from tests.experiments.test_verdict import changed, summary
 from tests.workloads.conftest import server  # noqa: F401
 
@@ -83,6 +84,8 @@ REFUSED = [
     ([URL, "--rate", "5", "--json", "--wrk2"], "--json and --wrk2 exclude each other"),
     ([URL, "--rate", "5", "--requests"], "--requests needs --out"),
     (["hotel-reservation", URL, "--rate", "5", "--method", "GET"], "--method: only for a URL"),
+    ([URL, "--rate", "5", "--dataset", "small"], "--dataset small: only for an application's workload"),
+    (["hotel-reservation", URL, "--dataset", "small"], "hotel-reservation has no such dataset; known: none"),
     (["hotel-reservation", "http://u@h/", "--rate", "5"], "a user goes into --header 'Authorization: ...'"),
     (["hotel-reservation", "ftp://h/", "--rate", "5"], "'ftp://h/' is not an address; write it like http://"),
     (["hotel-reservation", "http://h:99999/", "--rate", "5"], "'http://h:99999/' is not an address"),
@@ -179,6 +182,24 @@ def test_an_applications_workload(say: Say, stone: type[FakeStone]) -> None:
     assert isinstance(mixed, Workload) and "hotels" in mixed.operations
     with pytest.raises(InputError, match="cannot be read"):
         workload("my/application.yaml/login", {})
+
+
+def test_an_applications_workload_is_for_a_dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def users(dataset: str | None) -> int:
+        chosen = workload(str(tmp_path / "application.yaml"), {}, dataset)
+        assert isinstance(chosen, Workload)
+        return int(chosen.operations["get"].fields["user"].model_dump()["max"]) + 1
+
+    (tmp_path / "stone").write_text("#!/bin/sh\necho '{\"users\": 7}'\n")
+    (tmp_path / "stone").chmod(0o755)
+    monkeypatch.setattr(asked, "stone_binary", lambda: tmp_path / "stone")
+    (tmp_path / "application.yaml").write_text(SEEDED)
+    (tmp_path / "mine.mtx").write_text("1 2\n")
+    assert [users(dataset) for dataset in (None, "large", str(tmp_path / "mine.mtx"))] == [962, 81306, 7]
+    with pytest.raises(InputError, match=r"--dataset smal: tiny has no such dataset; did you mean 'small'\?"):
+        users("smal")
+    with pytest.raises(InputError, match=r"--dataset no.mtx: there is no such file"):
+        users("no.mtx")
 
 
 def test_what_is_printed(say: Say, stone: type[FakeStone]) -> None:
