@@ -6,6 +6,7 @@ import (
 	idl "loadstone.dev/stone/apps/media/idl/media"
 	"loadstone.dev/stone/platform/documents"
 	"loadstone.dev/stone/platform/seeding"
+	"loadstone.dev/stone/platform/timeline"
 )
 
 // Where each service keeps its documents.
@@ -78,6 +79,20 @@ type UserReviewList struct {
 type Entry struct {
 	ReviewID  int64 `json:"review_id"`
 	Timestamp int64 `json:"timestamp"`
+}
+
+// Entries are those of the list.
+func (l MovieReviewList) Entries() []timeline.Entry { return entries(l.Reviews) }
+
+// Entries are those of the list.
+func (l UserReviewList) Entries() []timeline.Entry { return entries(l.Reviews) }
+
+func entries(reviews []Entry) []timeline.Entry {
+	list := make([]timeline.Entry, len(reviews))
+	for i, one := range reviews {
+		list[i] = timeline.Entry{ID: one.ReviewID, Timestamp: one.Timestamp}
+	}
+	return list
 }
 
 // Plot is what happens in a film.

@@ -1,0 +1,105 @@
+package media
+
+import (
+	"context"
+	"errors"
+
+	"golang.org/x/sync/errgroup"
+
+	"loadstone.dev/stone/apps/media/data"
+	idl "loadstone.dev/stone/apps/media/idl/media"
+	"loadstone.dev/stone/platform/documents"
+	"loadstone.dev/stone/platform/service"
+)
+
+type movieID struct {
+	films   documents.Collection
+	cache   *service.Cached // title -> id
+	compose *idl.ComposeReviewServiceClient
+	rating  *idl.RatingServiceClient
+	quirks  bool
+}
+
+func startMovieID(ctx context.Context, host *service.Host) error {
+	films, err := openCollection(ctx, host, data.MovieIDs)
+	if err != nil {
+		return err
+	}
+	cache, err := host.OpenCache("memcached-movie-id")
+	if err != nil {
+		return err
+	}
+	compose, err := host.DialThrift("compose-review")
+	if err != nil {
+		return err
+	}
+	rating, err := host.DialThrift("rating")
+	if err != nil {
+		return err
+	}
+	host.Thrift = idl.NewMovieIdServiceProcessor(&movieID{
+		films: films, cache: cache, quirks: host.Config.Quirks,
+		compose: idl.NewComposeReviewServiceClient(compose), rating: idl.NewRatingServiceClient(rating),
+	})
+	return nil
+}
+
+// UploadMovieId finds the film that the request's review is about, and passes the rating on.
+func (m *movieID) UploadMovieId(ctx context.Context, reqID int64, title string, mark int32, carrier map[string]string) (bool, error) {
+	if err := firstOf(checkName("title", title), checkRating(mark, m.quirks)); err != nil {
+		return false, err
+	}
+	id, cached, err := m.find(ctx, title)
+	if err != nil {
+		return false, err
+	}
+	var film, rated bool
+	var all errgroup.Group
+	if !cached {
+		all.Go(func() error {
+			m.cache.Set(cacheKey(title), []byte(id))
+			return nil
+		})
+	}
+	all.Go(func() (err error) {
+		film, err = m.compose.UploadMovieId(ctx, reqID, id, carrier)
+		return callFailed(err)
+	})
+	all.Go(func() (err error) {
+		rated, err = m.rating.UploadRating(ctx, reqID, id, mark, carrier)
+		return callFailed(err)
+	})
+	err = all.Wait()
+	return film || rated, err
+}
+
+// find is the id of a title, and whether the cache knew it.
+func (m *movieID) find(ctx context.Context, title string) (id string, cached bool, err error) {
+	key := cacheKey(title)
+	if held, hit := m.cache.Get([]string{key})[key]; hit {
+		return string(held), true, nil
+	}
+	var film data.MovieID
+	err = m.films.Get(ctx, &film, documents.Equal("title", title))
+	if errors.Is(err, documents.ErrNotFound) {
+		return "", false, notFound("Movie %s is not registered", title)
+	}
+	return film.MovieID, false, documentsFailed(err)
+}
+
+// RegisterMovieId adds a film. Neither its title nor its id may be another's.
+func (m *movieID) RegisterMovieId(ctx context.Context, _ int64, title, id string, _ map[string]string) error {
+	if err := firstOf(checkName("title", title), checkName("movie_id", id)); err != nil {
+		return err
+	}
+	err := m.films.Insert(ctx, &data.MovieID{Title: title, MovieID: id})
+	if errors.Is(err, documents.ErrDuplicate) {
+		return conflict("Movie %s or its id %s already existed", title, id)
+	}
+	return documentsFailed(err)
+}
+
+// ListMovies lists films in the order of their titles, those after a title.
+func (m *movieID) ListMovies(ctx context.Context, _ int64, after string, limit int32, _ map[string]string) ([]*idl.MovieTitle, error) {
+	return nil, nil
+}
