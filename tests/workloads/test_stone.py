@@ -13,6 +13,7 @@ import pytest
 from loadstone.applications import catalogue
 from loadstone.experiments import schedule
 from loadstone.experiments.plan import Plan, read_plan
+from loadstone.model import dataset
 from loadstone.model.errors import Interrupted
 from loadstone.model.load import Closed, Load, Script, Tls
 from loadstone.model.trial import Trial
@@ -86,10 +87,13 @@ def test_an_interruption_ends_the_generator(plan: Plan, server: str, tmp_path: P
 def test_every_built_in_workload_is_one_that_the_generator_accepts(plan: Plan, server: str, tmp_path: Path) -> None:
     trial = next(schedule.fixed_trials(plan)).model_copy(update={"duration_s": 0.5})
     for name in catalogue.names():
-        for workload_name, workload in catalogue.load(name).application.workloads.items():
-            folder = tmp_path / workload_name
-            folder.mkdir()
-            summary = Stone().run(offer(plan, trial, [server], folder, workload=workload), lambda said: None)
+        application = catalogue.load(name).application
+        keys = application.datasets[application.default_dataset].keys if application.default_dataset else {}
+        for workload_name, workload in application.workloads.items():
+            folder = tmp_path / name / workload_name
+            folder.mkdir(parents=True)
+            drawn = dataset.resolved(workload, keys)
+            summary = Stone().run(offer(plan, trial, [server], folder, workload=drawn), lambda said: None)
             assert {op["name"] for op in summary["operations"]} == set(workload.request_names())
 
 
