@@ -70,7 +70,7 @@ func (f *frontend) register(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if err := f.signUp(r, params); err != nil {
-		return err
+		return f.failed(registerFailed, err, idl.ErrorCode_SE_CONFLICT)
 	}
 	found(w, toIndex)
 	return nil
@@ -80,9 +80,8 @@ func (f *frontend) signUp(r *http.Request, params web.Params) error {
 	if err := require(params, "first_name", "last_name", "username", "password"); err != nil {
 		return err
 	}
-	err := f.user.RegisterUser(r.Context(), requestID(), params.Get("first_name"), params.Get("last_name"),
+	return f.user.RegisterUser(r.Context(), requestID(), params.Get("first_name"), params.Get("last_name"),
 		params.Get("username"), params.Get("password"), nil)
-	return f.failed(registerFailed, err, idl.ErrorCode_SE_CONFLICT)
 }
 
 func (f *frontend) login(w http.ResponseWriter, r *http.Request) error {
@@ -91,23 +90,22 @@ func (f *frontend) login(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if err := f.logIn(w, r, params); err != nil {
-		return err
+		return f.failed("User login failure", err)
 	}
 	found(w, toMain+"?username="+url.QueryEscape(params.Get("username")))
 	return nil
 }
 
-// logIn begins a session. An unknown name is told no more than a wrong password.
+// logIn begins a session.
 func (f *frontend) logIn(w http.ResponseWriter, r *http.Request, params web.Params) error {
 	if err := require(params, "username", "password"); err != nil {
 		return err
 	}
 	token, err := f.user.Login(r.Context(), requestID(), params.Get("username"), params.Get("password"), nil)
-	if err != nil {
-		return f.failed("User login failure", err)
+	if err == nil {
+		f.sessions.Begin(w, token, cookieLasts)
 	}
-	f.sessions.Begin(w, token, cookieLasts)
-	return nil
+	return err
 }
 
 // connectMyself follows or unfollows as the user of the session, whom the request need not name but cannot misname.

@@ -47,6 +47,7 @@ func (f *frontend) routes() *http.ServeMux {
 	mux := http.NewServeMux()
 	f.routeLoadAPI(mux)
 	f.routeAPI(mux)
+	f.routePages(mux)
 	forward := f.media.Forward(f.site)
 	mux.Handle("/upload-media", forward)
 	mux.Handle("/get-media", forward)
@@ -103,8 +104,12 @@ func (f *frontend) failed(what string, err error, published ...idl.ErrorCode) er
 	if err == nil {
 		return nil
 	}
+	var refused *web.Problem
 	var told *idl.ServiceException
-	if !errors.As(err, &told) {
+	switch {
+	case errors.As(err, &refused): // by the front end itself
+		return refused
+	case !errors.As(err, &told):
 		return web.Problemf(http.StatusInternalServerError, "%s: %v", what, err)
 	}
 	problem := explain(told)

@@ -46,9 +46,10 @@ func (s Sessions) FormToken(w http.ResponseWriter, r *http.Request) string {
 	if cookie, err := r.Cookie(visitorCookie); err == nil && cookie.Value != "" {
 		return s.formToken(cookie.Value, s.Token(r))
 	}
-	visitor := rand.Text()
-	http.SetCookie(w, &http.Cookie{Name: visitorCookie, Value: visitor, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode})
-	return s.formToken(visitor, s.Token(r))
+	visitor := &http.Cookie{Name: visitorCookie, Value: rand.Text(), Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode}
+	http.SetCookie(w, visitor)
+	r.AddCookie(visitor) // for the other forms of this page
+	return s.formToken(visitor.Value, s.Token(r))
 }
 
 // CheckForm refuses a form that no page of ours gave to this browser in this session.

@@ -44,7 +44,11 @@ func TestASessionIsACookieThatScriptsCannotRead(t *testing.T) {
 
 func TestAFormBelongsToItsBrowserAndSession(t *testing.T) {
 	mine, other, loggedIn := httptest.NewRecorder(), httptest.NewRecorder(), httptest.NewRecorder()
-	token := sessions.FormToken(mine, with())
+	first := with()
+	token := sessions.FormToken(mine, first)
+	if again := sessions.FormToken(mine, first); again != token || len(mine.Result().Cookies()) != 1 {
+		t.Errorf("two forms of a page: %v", mine.Result().Cookies())
+	}
 	foreign := sessions.FormToken(other, with())
 	sessions.Begin(loggedIn, "token", time.Hour)
 	if again := sessions.FormToken(httptest.NewRecorder(), with(mine)); again != token {
