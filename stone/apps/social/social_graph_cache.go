@@ -10,6 +10,7 @@ import (
 
 	"loadstone.dev/stone/apps/social/data"
 	"loadstone.dev/stone/platform/documents"
+	"loadstone.dev/stone/platform/timeline"
 )
 
 // The two lists that a user has: names of fields, and ends of keys.
@@ -63,20 +64,31 @@ func (c *graphCache) read(ctx context.Context, of list) ([]int64, error) {
 	return c.refill(ctx, of)
 }
 
+// refill copies a list from the store to Redis and returns it.
 func (c *graphCache) refill(ctx context.Context, of list) ([]int64, error) {
 	var edges []data.Edge
-	read := func() (err error) {
-		edges, err = c.stored(ctx, of)
-		return err
-	}
-	err := refill(ctx, c.redis, of.stateKey(), read, func(pipeline goredis.Pipeliner) {
-		pipeline.Del(ctx, of.key())
-		if len(edges) > 0 {
-			pipeline.ZAdd(ctx, of.key(), edgeMembers(edges)...)
+	var unread error
+	err := c.redis.Watch(ctx, func(tx *goredis.Tx) error {
+		if edges, unread = c.stored(ctx, of); unread != nil {
+			return unread
 		}
-		pipeline.Set(ctx, of.stateKey(), isWhole, 0)
-	})
-	return edgeIDs(edges), err
+		_, err := tx.TxPipelined(ctx, func(pipeline goredis.Pipeliner) error {
+			pipeline.Del(ctx, of.key())
+			if len(edges) > 0 {
+				pipeline.ZAdd(ctx, of.key(), edgeMembers(edges)...)
+			}
+			pipeline.Set(ctx, of.stateKey(), isWhole, 0)
+			return nil
+		})
+		if errors.Is(err, goredis.TxFailedErr) { // it has changed since; what was read was right then
+			return nil
+		}
+		return err
+	}, of.stateKey())
+	if unread != nil {
+		return nil, unread
+	}
+	return edgeIDs(edges), redisFailed(err)
 }
 
 // forget makes the copies of lists void.
@@ -103,7 +115,7 @@ func (c *graphCache) stored(ctx context.Context, of list) ([]data.Edge, error) {
 	if of.side == followees {
 		edges = node.Followees
 	}
-	slices.SortFunc(edges, data.OldestFirst)
+	slices.SortFunc(edges, oldestFirst)
 	return edges, nil
 }
 
@@ -146,6 +158,11 @@ func (c *graphCache) remove(ctx context.Context, userID, followeeID int64) error
 		return nil
 	})
 	return redisFailed(err)
+}
+
+// oldestFirst orders edges as Redis does.
+func oldestFirst(a, b data.Edge) int {
+	return timeline.NewestFirst(timeline.Entry{ID: b.UserID, Timestamp: b.Timestamp}, timeline.Entry{ID: a.UserID, Timestamp: a.Timestamp})
 }
 
 func edgeMembers(edges []data.Edge) []goredis.Z {
