@@ -71,6 +71,11 @@ func TestConformance(t *testing.T) {
 		// each_test.go
 		"EachVisitsEveryDocument": eachVisitsEveryDocument,
 		"EachStopsAtAnError":      eachStopsAtAnError,
+		// replace_test.go
+		"ReplaceWritesOverOne":         replaceWritesOverOne,
+		"ReplaceOfWhatChangedIsNone":   replaceOfWhatChangedIsNone,
+		"ReplaceKeepsTheUniqueIndexes": replaceKeepsTheUniqueIndexes,
+		"ReadsOn":                      readsOn,
 		// exact_test.go
 		"NumbersAreExact":           numbersAreExact,
 		"TextIsExact":               textIsExact,

@@ -54,6 +54,10 @@ type Collection interface {
 	// Put writes documents by key, each replacing what the key held: repeating it changes nothing.
 	// The keys of one call must differ.
 	Put(ctx context.Context, items ...Keyed) error
+	// Replace writes a document over the one that satisfies all conditions, of which there must be one at
+	// most, and says whether there was one. It is one step in the store: of two calls at the same time
+	// that replace what both have read, the second finds none.
+	Replace(ctx context.Context, document any, where ...Condition) (replaced bool, err error)
 	// Load is Put of many documents, read one at a time: a way to fill a collection fast in little
 	// memory. After an error PostgreSQL has none of them, MongoDB some.
 	Load(ctx context.Context, items iter.Seq[Keyed]) error
@@ -129,6 +133,7 @@ type Query struct {
 	Where      []Condition
 	OrderBy    string // field; empty: no order
 	Descending bool
+	After      any // only documents whose field comes after this value in that order, for reading on; nil: all
 	Limit      int // 0: no limit
 }
 

@@ -102,6 +102,22 @@ func (c *mongoCollection) writeAll(ctx context.Context, writes []mongo.WriteMode
 	return translateMongo(err)
 }
 
+func (c *mongoCollection) Replace(ctx context.Context, document any, where ...Condition) (bool, error) {
+	encoded, err := encode("document", document)
+	if err != nil {
+		return false, err
+	}
+	filter, err := mongoFilter(where)
+	if err != nil {
+		return false, err
+	}
+	result, err := c.collection.ReplaceOne(ctx, filter, encoded)
+	if err != nil {
+		return false, translateMongo(err)
+	}
+	return result.MatchedCount > 0, nil
+}
+
 func (c *mongoCollection) Get(ctx context.Context, into any, where ...Condition) error {
 	filter, err := mongoFilter(where)
 	if err != nil {
@@ -124,9 +140,16 @@ func (c *mongoCollection) Find(ctx context.Context, into any, query Query) error
 		if err := checkFields(query.OrderBy); err != nil {
 			return err
 		}
-		direction := 1
+		direction, comes := 1, "$gt"
 		if query.Descending {
-			direction = -1
+			direction, comes = -1, "$lt"
+		}
+		if query.After != nil {
+			if err := checkStorable("value to read on from", query.After); err != nil {
+				return err
+			}
+			after := bson.D{{Key: query.OrderBy, Value: bson.D{{Key: comes, Value: query.After}}}}
+			filter = bson.D{{Key: "$and", Value: bson.A{filter, after}}}
 		}
 		find.SetSort(bson.D{{Key: query.OrderBy, Value: direction}})
 	}

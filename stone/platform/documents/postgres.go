@@ -105,6 +105,23 @@ func (c *postgresCollection) Put(ctx context.Context, items ...Keyed) error {
 		" ON CONFLICT (key) DO UPDATE SET body = excluded.body", keys, bodies)
 }
 
+func (c *postgresCollection) Replace(ctx context.Context, document any, where ...Condition) (bool, error) {
+	body, err := jsonText("document", document)
+	if err != nil {
+		return false, err
+	}
+	condition, args, err := predicate(where)
+	if err != nil {
+		return false, err
+	}
+	args = append(args, body)
+	result, err := c.pool.Exec(ctx, fmt.Sprintf("UPDATE %s SET body = $%d::jsonb%s", c.table, len(args), condition), args...)
+	if isMissing(err) {
+		return false, nil
+	}
+	return result.RowsAffected() > 0, translate(err)
+}
+
 // write runs one statement and makes the table first if it turns out not to exist.
 func (c *postgresCollection) write(ctx context.Context, sql string, args ...any) error {
 	return c.writeAfter(ctx, func() error { return c.define(ctx, "") }, sql, args...)

@@ -46,6 +46,21 @@ func (c *postgresCollection) selection(query Query) (sql string, args []any, err
 		if err := checkFields(query.OrderBy); err != nil {
 			return "", nil, err
 		}
+		if query.After != nil {
+			after, err := jsonText("value to read on from", query.After)
+			if err != nil {
+				return "", nil, err
+			}
+			joint, comes := " WHERE", ">"
+			if condition != "" {
+				joint = " AND"
+			}
+			if query.Descending {
+				comes = "<"
+			}
+			args = append(args, after)
+			sql += fmt.Sprintf("%s (%s) %s $%d::jsonb", joint, value(query.OrderBy), comes, len(args))
+		}
 		// A document without the field comes before all others, as in MongoDB.
 		direction := " NULLS FIRST"
 		if query.Descending {
