@@ -101,5 +101,13 @@ func (m *movieID) RegisterMovieId(ctx context.Context, _ int64, title, id string
 
 // ListMovies lists films in the order of their titles, those after a title.
 func (m *movieID) ListMovies(ctx context.Context, _ int64, after string, limit int32, _ map[string]string) ([]*idl.MovieTitle, error) {
-	return nil, nil
+	if err := checkWords("after", after, longestName); err != nil {
+		return nil, err
+	}
+	if limit < 1 || limit > mostItems {
+		return nil, invalid("limit: %d is not from 1 to %d", limit, mostItems)
+	}
+	films := []*data.MovieID{}
+	err := m.films.Find(ctx, &films, documents.Query{OrderBy: "title", After: after, Limit: int(limit)})
+	return films, documentsFailed(err)
 }

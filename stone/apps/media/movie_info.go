@@ -2,12 +2,12 @@ package media
 
 import (
 	"context"
-	"errors"
 	"math"
 	"strconv"
 
 	"loadstone.dev/stone/apps/media/data"
 	idl "loadstone.dev/stone/apps/media/idl/media"
+	"loadstone.dev/stone/platform/documents"
 	"loadstone.dev/stone/platform/service"
 )
 
@@ -67,7 +67,19 @@ func (m *movieInfo) ReadMovieInfo(ctx context.Context, _ int64, id string, _ map
 	return m.films.get(ctx, id)
 }
 
-// UpdateRating is not built yet.
-func (m *movieInfo) UpdateRating(context.Context, int64, string, int32, int32, map[string]string) error {
-	return errors.New("not built yet")
+// UpdateRating takes ratings over into a film's average. As published, nobody calls it.
+func (m *movieInfo) UpdateRating(ctx context.Context, _ int64, id string, sum, ratings int32, _ map[string]string) error {
+	if ratings < 1 {
+		return invalid("num_uncommitted_rating: %d is not 1 or more", ratings)
+	}
+	unchanged := func(film *data.MovieInfo) documents.Condition { return documents.Equal("num_rating", film.NumRating) }
+	return m.films.update(ctx, id, unchanged, func(film *data.MovieInfo) error {
+		if film.NumRating > math.MaxInt32-ratings {
+			return invalid("num_uncommitted_rating: %d more than %d are too many", ratings, film.NumRating)
+		}
+		total := film.AvgRating*float64(film.NumRating) + float64(sum)
+		film.NumRating += ratings
+		film.AvgRating = total / float64(film.NumRating)
+		return nil
+	})
 }

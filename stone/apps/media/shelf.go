@@ -1,6 +1,7 @@
 package media
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -18,7 +19,7 @@ import (
 // cacheWrites bounds how many documents of one answer are put into the cache at a time.
 const cacheWrites = 16
 
-// shelf keeps documents that are written once and read by their ids, through a cache. They are put there when they are
+// shelf keeps documents that are added once and read by their ids, through a cache. They are put there when they are
 // read, as published.
 type shelf[K int64 | string, T any] struct {
 	what      string // they are, for messages
@@ -60,6 +61,46 @@ func (s *shelf[K, T]) get(ctx context.Context, id K) (*T, error) {
 		return nil, notFound("there is no %s %v", s.what, id)
 	}
 	return document, nil
+}
+
+// update changes a document. Who changes it at the same time is noticed by what no longer holds for the one that was
+// read, and the change is made anew.
+func (s *shelf[K, T]) update(ctx context.Context, id K, unchanged func(*T) documents.Condition, change func(*T) error) error {
+	for replaced := false; !replaced; {
+		document, err := s.stored(ctx, id)
+		if err != nil {
+			return err
+		}
+		as := unchanged(document)
+		if err := change(document); err != nil {
+			return err
+		}
+		if replaced, err = s.documents.Replace(ctx, document, documents.Equal(s.field, id), as); err != nil {
+			return documentsFailed(err)
+		}
+	}
+	// Two updates may come to the cache in the other order than to the store, so each looks what is stored after it.
+	for cached := []byte(nil); ; {
+		document, err := s.stored(ctx, id)
+		if err != nil {
+			return err
+		}
+		encoded, err := json.Marshal(document)
+		if err != nil || bytes.Equal(encoded, cached) {
+			return err
+		}
+		s.cache.Set(cacheKey(fmt.Sprint(id)), encoded)
+		cached = encoded
+	}
+}
+
+func (s *shelf[K, T]) stored(ctx context.Context, id K) (*T, error) {
+	document := new(T)
+	err := s.documents.Get(ctx, document, documents.Equal(s.field, id))
+	if errors.Is(err, documents.ErrNotFound) {
+		return nil, notFound("there is no %s %v", s.what, id)
+	}
+	return document, documentsFailed(err)
 }
 
 // list is documents in the order of their ids, without those that there are not.
