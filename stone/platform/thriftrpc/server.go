@@ -35,10 +35,13 @@ type Server struct {
 	serving   sync.WaitGroup
 }
 
+// handlerTimeout ends what a handler waits for, a store that does not answer for one, while its caller still listens.
+const handlerTimeout = callTimeout - time.Second
+
 // NewServer makes a server. A handler that panics answers an INTERNAL_ERROR and is logged; so does an error that the
 // service does not declare, which comes from a store or a neighbour.
 func NewServer(processor thrift.TProcessor, log *slog.Logger) *Server {
-	guarded := thrift.WrapProcessor(processor, guard(log))
+	guarded := thrift.WrapProcessor(processor, guard(log), bound)
 	return &Server{processor: guarded, log: log, peers: make(map[*peer]struct{})}
 }
 
@@ -171,6 +174,16 @@ func guard(log *slog.Logger) thrift.ProcessorMiddleware {
 		}
 		return thrift.WrappedTProcessorFunction{Wrapped: process}
 	}
+}
+
+// bound gives the handlers their deadline.
+func bound(_ string, next thrift.TProcessorFunction) thrift.TProcessorFunction {
+	process := func(ctx context.Context, sequence int32, in, out thrift.TProtocol) (bool, thrift.TException) {
+		ctx, cancel := context.WithTimeout(ctx, handlerTimeout)
+		defer cancel()
+		return next.Process(ctx, sequence, in, out)
+	}
+	return thrift.WrappedTProcessorFunction{Wrapped: process}
 }
 
 func answer(ctx context.Context, out thrift.TProtocol, name string, sequence int32, problem string) (bool, thrift.TException) {

@@ -25,7 +25,7 @@ type handler struct {
 	release chan struct{}
 }
 
-func (h *handler) ComposeText(_ context.Context, _ int64, text string, _ map[string]string) (*social.TextServiceReturn, error) {
+func (h *handler) ComposeText(ctx context.Context, _ int64, text string, _ map[string]string) (*social.TextServiceReturn, error) {
 	switch text {
 	case "declared":
 		return nil, &social.ServiceException{ErrorCode: social.ErrorCode_SE_NOT_FOUND, Message: "nobody"}
@@ -33,6 +33,9 @@ func (h *handler) ComposeText(_ context.Context, _ int64, text string, _ map[str
 		return nil, errors.New("store is down")
 	case "panic":
 		panic("out of ideas")
+	case "deadline":
+		deadline, set := ctx.Deadline()
+		return &social.TextServiceReturn{Text: fmt.Sprint(set && time.Until(deadline) < 10*time.Second)}, nil
 	case "slow":
 		h.entered <- struct{}{}
 		<-h.release
@@ -199,6 +202,13 @@ func TestAStopDoesNotWaitForEver(t *testing.T) {
 	}
 	close(one.release)
 	<-stopped
+}
+
+func TestAHandlerGivesUpBeforeItsCaller(t *testing.T) {
+	client, _ := dial(t, start(t, "one", "127.0.0.1:0").address)
+	if text, err := say(t, client, "deadline"); text != "true" || err != nil {
+		t.Errorf("a deadline of less than 10 s: %q, %v", text, err)
+	}
 }
 
 func TestACallEndsByItsDeadline(t *testing.T) {
