@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from loadstone.applications.seeding import Counts
 from loadstone.model.application import Application, Growth
+from loadstone.model.workload import Request, Workload
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,30 @@ def _called(name: str) -> set[str]:
     What a script sends is called ``POST /path``.
     """
     return {name} if " " in name else {name, name.rpartition(".")[2]}
+
+
+def unfinished(workload: Workload | Path, summary: Mapping[str, Any]) -> int | None:
+    """How many writes were sent and not completed: they may be in the stores in part. None where that is not told."""
+    methods = {} if isinstance(workload, Path) else _methods(workload)
+    left = 0
+    for operation in summary["operations"]:
+        # What a script sends is called by its method.
+        method = methods.get(operation["name"]) or operation["name"].partition(" ")[0]
+        if method in ("GET", "HEAD"):
+            continue
+        if operation["all"]["sent"] is None:
+            return None
+        left += operation["all"]["sent"] - operation["all"]["completed"]
+    return left if summary["operations"] else None
+
+
+def _methods(workload: Workload) -> dict[str, str]:
+    """The method of each request by what it is called in results."""
+    methods: dict[str, str] = {}
+    for name, operation in workload.operations.items():
+        requests: Sequence[Request] = operation.steps or [operation]
+        methods |= zip(operation.request_names(name), (request.method for request in requests), strict=True)
+    return methods
 
 
 def _names(application: Application, rule: Growth) -> set[str]:

@@ -136,14 +136,17 @@ class Conductor:
             window.follow(said.get("phase", ""))
             self._listener.progress(said)
 
+        offer = self._offer(trial, deployed, folder)
         try:
-            summary = self._driver.run(self._offer(trial, deployed, folder), progress)
+            summary = self._driver.run(offer, progress)
         except DriverError as error:
+            deployed.seeder.loaded(None)
             return None, invalid(f"the load generator failed: {error}", *self._events())
         finally:
             self._write_logs(deployed, folder)
         self._listener.step("collecting")
         write_json(folder / "usage.json", window.rows())
+        deployed.seeder.loaded(checking.unfinished(offer.workload, summary))
         if events := self._events():
             return summary, invalid(*events)
         checks: list[checking.CheckRow | checking.ContentRow] = [

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from loadstone.applications import catalogue
-from loadstone.applications.checking import CheckRow, among_stores, check
+from loadstone.applications.checking import CheckRow, among_stores, check, unfinished
 from loadstone.model.application import Application
 from loadstone.model.document import Document
 
@@ -113,6 +116,21 @@ def test_growth_by_several_operations_counts_each_request_once() -> None:
     rows = check(application, dict.fromkeys(after, 0), after, {"operations": operations})
     assert [(row.completed, row.ok) for row in rows] == [(count, True) for count in counts.values()]
     assert rows[0].message == "store/all grew by 11,011; compose and upload: 11,011 completed, 11,011 sent"
+
+
+def test_writes_that_were_not_answered_are_counted() -> None:
+    application = Document(SEVERAL.replace("upload: {path", "upload: {method: POST, path"), "a.yaml").parse(Application)
+    mixed = application.workloads["mixed"]
+    sent = {"compose": 100, "upload": 7, "session.login": 100}
+    operations: list[dict[str, Any]] = [
+        {"name": name, "all": {"sent": count, "completed": 5}} for name, count in sent.items()
+    ]
+    assert unfinished(mixed, {"operations": operations}) == 2
+    scripted = [{"name": name, "all": {"sent": 9, "completed": 5}} for name in ("GET /", "POST /a", "PUT /a")]
+    assert unfinished(Path("mixed.lua"), {"operations": scripted}) == 8
+    operations[1]["all"]["sent"] = None
+    assert unfinished(mixed, {"operations": operations}) is None
+    assert unfinished(Path("mixed.lua"), {"operations": []}) is None
 
 
 def test_what_stores_hold_together_is_told_with_examples_where_it_is_wrong() -> None:

@@ -108,6 +108,26 @@ def test_a_check_that_finds_something_is_no_failure(tmp_path: Path) -> None:
     assert seeder(tmp_path, f"echo '{said}'; [ $5 = --check ] && exit 4").check() == [row, row]
 
 
+def test_a_check_knows_how_many_writes_were_left_since_the_stores_were_filled(tmp_path: Path) -> None:
+    def told() -> Any:
+        return json.loads((tmp_path / "seed-1.json").read_text()).get("unfinished")
+
+    row = {"what": "users", "want": 3, "have": 3, "ok": True, "examples": None}
+    one = seeder(tmp_path, f"echo '{json.dumps({'rows': [row]})}'")
+    one.loaded(3)
+    one.loaded(4)
+    assert one.check() and told() == 7
+    one.loaded(None)
+    one.loaded(1)
+    assert one.check() == [], "nobody knows how many there are"
+    one.reset()
+    assert one.check() and told() is None
+
+
+def test_a_seed_without_checks_has_no_rows(tmp_path: Path) -> None:
+    assert seeder(tmp_path, 'echo \'{"rows": null, "ok": true}\'').check() == []
+
+
 def test_the_numbers_of_a_named_dataset_are_known_and_those_of_a_file_are_read_once(tmp_path: Path) -> None:
     assert seeder(tmp_path, "exit 1", users=3).keys == {"users": 3}
     script = f'echo x >> {tmp_path}/asked; cp "$4" {tmp_path}/plan; echo \'{{"users": 7}}\''

@@ -15,6 +15,7 @@ import pytest
 
 from loadstone import plugins
 from loadstone.analysis.schema import schema
+from loadstone.applications.seeding import Seeder
 from loadstone.experiments import runs
 from loadstone.experiments.conductor import Conductor
 from loadstone.experiments.interruption import interruptible
@@ -79,6 +80,27 @@ def test_a_fixed_study_leaves_a_row_a_trial_and_nothing_running(begin: Begin) ->
     for row in table.to_pylist():
         folder = ledger.folder / "trials" / row["trial_id"]
         assert {path.name for path in folder.iterdir()} >= {"trial.json", "audit.json", "checks.json", "usage.json"}
+
+
+def test_a_trial_whose_stores_do_not_agree_with_each_other_is_invalid(
+    begin: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [
+        {"what": "users", "want": 3, "have": 3, "ok": True, "examples": []},
+        {"what": "posts in timelines", "want": 1200, "have": 1198, "ok": False, "examples": ["p7", "p9"]},
+    ]
+    monkeypatch.setattr(Seeder, "check", lambda self: rows)
+    plan, ledger = begin()
+    conduct(plan, ledger)
+    assert {verdict for _, verdict in verdicts(ledger)} == {"invalid"}
+    record = ledger.records[0]
+    assert record.row["reasons"] == ["posts in timelines: 1,198, wanted 1,200; for example p7, p9"]
+    told = json.loads((ledger.folder / "trials" / record.trial_id / "checks.json").read_text())
+    assert [(row["what"], row["have"], row["ok"]) for row in told] == [
+        ("users", 3, True),
+        ("posts in timelines", 1198, False),
+    ]
+    assert "posts in timelines: 1,198, wanted 1,200" in page.build(ledger.folder).read_text()
 
 
 def test_a_treatment_is_deployed_once_while_its_trials_follow_each_other(begin: Begin) -> None:
