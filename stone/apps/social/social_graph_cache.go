@@ -10,7 +10,7 @@ import (
 
 	"loadstone.dev/stone/apps/social/data"
 	"loadstone.dev/stone/platform/documents"
-	"loadstone.dev/stone/platform/timeline"
+	lists "loadstone.dev/stone/platform/timeline"
 )
 
 // The two lists that a user has: names of fields, and ends of keys.
@@ -162,7 +162,7 @@ func (c *graphCache) remove(ctx context.Context, userID, followeeID int64) error
 
 // oldestFirst orders edges as Redis does.
 func oldestFirst(a, b data.Edge) int {
-	return timeline.NewestFirst(timeline.Entry{ID: b.UserID, Timestamp: b.Timestamp}, timeline.Entry{ID: a.UserID, Timestamp: a.Timestamp})
+	return lists.NewestFirst(lists.Entry{ID: b.UserID, Timestamp: b.Timestamp}, lists.Entry{ID: a.UserID, Timestamp: a.Timestamp})
 }
 
 func edgeMembers(edges []data.Edge) []goredis.Z {

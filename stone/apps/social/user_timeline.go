@@ -9,12 +9,12 @@ import (
 	"loadstone.dev/stone/apps/social/data"
 	idl "loadstone.dev/stone/apps/social/idl/social"
 	"loadstone.dev/stone/platform/service"
-	"loadstone.dev/stone/platform/timeline"
+	lists "loadstone.dev/stone/platform/timeline"
 )
 
 // userTimeline keeps what each user posted.
 type userTimeline struct {
-	lists  *timeline.Lists[data.Timeline]
+	lists  *lists.Lists[data.Timeline]
 	posts  idl.PostStorageService
 	quirks bool
 }
@@ -41,7 +41,7 @@ func startUserTimeline(ctx context.Context, host *service.Host) error {
 }
 
 func (t *userTimeline) WriteUserTimeline(ctx context.Context, _, postID, userID, timestamp int64, _ map[string]string) error {
-	return listsFailed(t.lists.Write(ctx, userID, timeline.Entry{ID: postID, Timestamp: timestamp}))
+	return listsFailed(t.lists.Write(ctx, userID, lists.Entry{ID: postID, Timestamp: timestamp}))
 }
 
 // ReadUserTimeline returns the posts from start up to, not including, stop, counted from the newest.
@@ -78,7 +78,7 @@ func (t *userTimeline) readPublished(ctx context.Context, reqID, userID int64, s
 
 // listsFailed names an error of lists; nil stays nil.
 func listsFailed(err error) error {
-	if errors.Is(err, timeline.ErrRedis) {
+	if errors.Is(err, lists.ErrRedis) {
 		return exception(idl.ErrorCode_SE_REDIS_ERROR, "%v", err)
 	}
 	return storeFailed(err)

@@ -12,7 +12,7 @@ import (
 	"loadstone.dev/stone/apps/social/data"
 	idl "loadstone.dev/stone/apps/social/idl/social"
 	"loadstone.dev/stone/platform/documents"
-	"loadstone.dev/stone/platform/timeline"
+	lists "loadstone.dev/stone/platform/timeline"
 )
 
 // authors is a user timeline service with what it stands on.
@@ -173,10 +173,10 @@ func (a authors) expectPartOfStore(user int64, shown []int64) {
 	var stored data.Timeline
 	check(a.t, a.store.Get(a.t.Context(), &stored, documents.Equal("user_id", user)))
 	entries := stored.Entries()
-	slices.SortFunc(entries, timeline.NewestFirst)
+	slices.SortFunc(entries, lists.NewestFirst)
 	last := -1
 	for _, post := range shown {
-		at := slices.IndexFunc(entries, func(one timeline.Entry) bool { return one.ID == post })
+		at := slices.IndexFunc(entries, func(one lists.Entry) bool { return one.ID == post })
 		if at <= last {
 			a.t.Fatalf("user %d: %v is not a part, in order, of %v", user, shown, entries)
 		}
