@@ -12,12 +12,14 @@ import (
 	"time"
 
 	hotel "loadstone.dev/stone/apps/hotel/data"
+	social "loadstone.dev/stone/apps/social/seed"
 	"loadstone.dev/stone/platform/seeding"
 )
 
 // seeds makes what an application's stores are to hold under a plan; another application adds its line.
 var seeds = map[string]func(plan seeding.Plan) (seeding.App, error){
-	"hotel": func(plan seeding.Plan) (seeding.App, error) { return hotel.Collections(plan.Profile) },
+	"hotel":  func(plan seeding.Plan) (seeding.App, error) { return hotel.Collections(plan.Profile) },
+	"social": func(plan seeding.Plan) (seeding.App, error) { return social.New(plan) },
 }
 
 // seedTimeout bounds a run against stores that answer too slowly.

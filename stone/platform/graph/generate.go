@@ -14,9 +14,8 @@ const (
 // makes the same graph. Where there is no graph of that shape, because it is tiny or has nearly as many edges as there
 // can be, all degrees are about the same. It fails if there are fewer edges than half the nodes, or more than there can be.
 func Generate(nodes, edges int, seed uint64) (*Graph, error) {
-	if fewest, most := (nodes+1)/2, nodes*(nodes-1)/2; nodes < 2 || nodes > largest || edges < fewest || edges > most {
-		return nil, fmt.Errorf("graph: %d nodes and %d edges: want 2 to %d nodes, and from half as many edges up to one for each pair",
-			nodes, edges, largest)
+	if err := CheckSize(nodes, edges); err != nil {
+		return nil, fmt.Errorf("graph: %w", err)
 	}
 	degrees := degreeSequence(nodes, edges)
 	for attempt := range uint64(attempts) {
@@ -31,6 +30,15 @@ func Generate(nodes, edges int, seed uint64) (*Graph, error) {
 		}
 	}
 	return newGraph(nodes, ring(nodes, edges)), nil
+}
+
+// CheckSize says why there is no graph of that size in which nobody is alone; nil if there is.
+func CheckSize(nodes, edges int) error {
+	if fewest, most := (nodes+1)/2, nodes*(nodes-1)/2; nodes < 2 || nodes > largest || edges < fewest || edges > most {
+		return fmt.Errorf("%d nodes and %d edges: want 2 to %d nodes, and from half as many edges up to one for each pair",
+			nodes, edges, largest)
+	}
+	return nil
 }
 
 // ring joins every node with the next one of a ring, then with the second next, as long as there are edges.
