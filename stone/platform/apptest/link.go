@@ -56,8 +56,22 @@ func (l *Link) Cut() {
 	l.connections = nil
 }
 
+// Restart breaks the open connections and passes bytes on to another server: what happens to the services when theirs is
+// killed, and another that kept nothing starts in its place.
+func (l *Link) Restart(server string) {
+	l.t.Helper()
+	l.Cut()
+	l.mutex.Lock()
+	l.server = server
+	l.mutex.Unlock()
+	l.Mend()
+}
+
 func (l *Link) join(from net.Conn) {
-	to, err := net.Dial("tcp", l.server)
+	l.mutex.Lock()
+	server := l.server
+	l.mutex.Unlock()
+	to, err := net.Dial("tcp", server)
 	if err != nil {
 		_ = from.Close()
 		return
