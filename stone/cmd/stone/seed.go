@@ -12,6 +12,7 @@ import (
 	"time"
 
 	hotel "loadstone.dev/stone/apps/hotel/data"
+	media "loadstone.dev/stone/apps/media/data"
 	social "loadstone.dev/stone/apps/social/seed"
 	"loadstone.dev/stone/platform/seeding"
 )
@@ -19,6 +20,7 @@ import (
 // seeds makes what an application's stores are to hold under a plan; another application adds its line.
 var seeds = map[string]func(plan seeding.Plan) (seeding.App, error){
 	"hotel":  func(plan seeding.Plan) (seeding.App, error) { return hotel.Collections(plan.Profile) },
+	"media":  func(plan seeding.Plan) (seeding.App, error) { return media.NewSeed(plan) },
 	"social": func(plan seeding.Plan) (seeding.App, error) { return social.New(plan) },
 }
 
