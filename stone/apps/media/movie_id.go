@@ -101,7 +101,7 @@ func (m *movieID) RegisterMovieId(ctx context.Context, _ int64, title, id string
 
 // ListMovies lists films in the order of their titles, those after a title.
 func (m *movieID) ListMovies(ctx context.Context, _ int64, after string, limit int32, _ map[string]string) ([]*idl.MovieTitle, error) {
-	if err := checkWords("after", after, longestName); err != nil {
+	if err := checkText("after", after); err != nil {
 		return nil, err
 	}
 	if limit < 1 || limit > mostItems {
