@@ -28,7 +28,7 @@ func (f *frontend) ownForm(w http.ResponseWriter, r *http.Request) (web.Params, 
 	if err != nil {
 		return nil, err
 	}
-	return params, f.sessions.CheckForm(r, params.Get("form_token"))
+	return params, f.sessions.CheckForm(r, params.Get("form"))
 }
 
 // account is what the pages to log in and to register show.

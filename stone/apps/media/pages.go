@@ -1,6 +1,8 @@
 package media
 
 import (
+	"context"
+	_ "embed"
 	"html/template"
 	"net/http"
 	"net/url"
@@ -16,6 +18,9 @@ import (
 	"loadstone.dev/stone/platform/accounts"
 	"loadstone.dev/stone/platform/web"
 )
+
+//go:embed pages/icon.svg
+var icon []byte
 
 const (
 	filmsAPage   = 25
@@ -53,14 +58,15 @@ func (f *frontend) routePages(mux *http.ServeMux) {
 		mux.HandleFunc(pattern, f.site.HandleWith(answer, f.problemPage))
 	}
 	mux.HandleFunc("GET /style.css", web.StyleSheet)
+	mux.HandleFunc("GET /icon.svg", web.Asset("image/svg+xml", icon))
 }
 
 // view is what a template gets.
 type view struct {
-	Session   *accounts.Session // nil: nobody is logged in
-	FormToken string
-	Here      string // the page's address, to come back to after a login
-	Data      any
+	Session *accounts.Session // nil: nobody is logged in
+	Form    string            // token of forms
+	Here    string            // the page's address, to come back to after a login
+	Data    any
 }
 
 func (f *frontend) show(w http.ResponseWriter, r *http.Request, status int, page string, data any) error {
@@ -122,9 +128,15 @@ func likeTitle(text string) string {
 	return strings.Join(words, " ")
 }
 
+// shown is a review on a page.
+type shown struct {
+	*idl.Review
+	Title string // of its film, where the page is not the film's
+}
+
 // stretch is the reviews that a page shows.
 type stretch struct {
-	Reviews      []*idl.Review
+	List         []shown
 	First, Last  int // counted from 1, the newest
 	Newer, Older int // where those begin; -1: there are none
 	Average      float64
@@ -132,16 +144,17 @@ type stretch struct {
 
 // stretchOf takes one review more than are shown, if there are more.
 func stretchOf(start int32, reviews []*idl.Review) stretch {
-	shown := reviews[:min(len(reviews), reviewsAPage)]
-	s := stretch{Reviews: shown, First: int(start) + 1, Last: int(start) + len(shown), Newer: -1, Older: -1}
+	count := min(len(reviews), reviewsAPage)
+	s := stretch{First: int(start) + 1, Last: int(start) + count, Newer: -1, Older: -1}
 	if start > 0 {
 		s.Newer = int(max(0, start-reviewsAPage))
 	}
-	if len(reviews) > len(shown) {
+	if len(reviews) > count {
 		s.Older = s.Last
 	}
-	for _, review := range shown {
-		s.Average += float64(review.Rating) / float64(len(shown))
+	for _, review := range reviews[:count] {
+		s.List = append(s.List, shown{Review: review})
+		s.Average += float64(review.Rating) / float64(count)
 	}
 	return s
 }
@@ -202,28 +215,32 @@ func (f *frontend) userPage(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	shown := stretchOf(start, reviews)
-	titles := make([]string, len(shown.Reviews))
+	stretch := stretchOf(start, reviews)
 	var reading errgroup.Group
-	for i, review := range shown.Reviews {
-		reading.Go(func() error {
-			film, err := f.movieInfo.ReadMovieInfo(r.Context(), requestID(), review.MovieID, nil)
-			if titles[i] = review.MovieID; err == nil {
-				titles[i] = film.Title
-			} else if !isNotFound(err) {
-				return err
-			}
-			return nil
-		})
+	for i := range stretch.List {
+		reading.Go(func() error { return f.addTitle(r.Context(), &stretch.List[i]) })
 	}
 	if err := reading.Wait(); err != nil {
 		return err
 	}
 	return f.show(w, r, http.StatusOK, "user", struct {
 		User    int64
-		Reviews stretch
-		Titles  []string
-	}{user, shown, titles})
+		Reviews any
+	}{user, stretch})
+}
+
+// addTitle finds out what a review is about. A film that is not described is called by its id.
+func (f *frontend) addTitle(ctx context.Context, review *shown) error {
+	film, err := f.movieInfo.ReadMovieInfo(ctx, requestID(), review.MovieID, nil)
+	switch {
+	case err == nil:
+		review.Title = film.Title
+	case isNotFound(err):
+		review.Title = review.MovieID
+	default:
+		return err
+	}
+	return nil
 }
 
 // writeReview takes the form of a film's page.

@@ -64,13 +64,12 @@ func (f *frontend) routePages(mux *http.ServeMux) {
 	} {
 		mux.Handle(pattern, http.RedirectHandler(to, http.StatusFound))
 	}
-	for path, contentType := range map[string]string{"style.css": "text/css; charset=utf-8", "icon.svg": "image/svg+xml"} {
-		content, err := pageFiles.ReadFile("pages/" + path)
-		if err != nil {
-			panic(err) // it is part of the program
-		}
-		mux.HandleFunc("GET /"+path, web.Asset(contentType, content))
+	icon, err := pageFiles.ReadFile("pages/icon.svg")
+	if err != nil {
+		panic(err) // it is part of the program
 	}
+	mux.HandleFunc("GET /icon.svg", web.Asset("image/svg+xml", icon))
+	mux.HandleFunc("GET /style.css", web.StyleSheet)
 }
 
 // show writes a page.
