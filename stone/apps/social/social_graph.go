@@ -3,6 +3,7 @@ package social
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -14,13 +15,16 @@ import (
 )
 
 // socialGraph keeps who follows whom: documents, and Redis as a cache over them (graphCache). Following and unfollowing
-// can be repeated, and go on at the same time, without harm. Ids are taken as they come: one that no user has is no
-// error, as published.
+// can be repeated, and go on at the same time, without harm; but an edge stands in two documents, and only within one
+// replica do its changes wait for each other: where two replicas make and undo the same edge at the same moment, one end
+// may have it and the other not, until its next change. Ids are taken as they come: one that no user has is no error, as
+// published.
 type socialGraph struct {
 	nodes  documents.Collection
 	cache  *graphCache
 	users  idl.UserService
 	quirks bool
+	turns  [256]sync.Mutex // by edge
 }
 
 func startSocialGraph(ctx context.Context, host *service.Host) error {
@@ -95,6 +99,9 @@ func (g *socialGraph) change(ctx context.Context, userID, followeeID int64, stor
 			return err
 		}
 	}
+	turn := &g.turns[uint64(31*userID+followeeID)%uint64(len(g.turns))]
+	turn.Lock()
+	defer turn.Unlock()
 	var all errgroup.Group
 	all.Go(func() error { return storeFailed(stored(list{userID, followees}, followeeID)) })
 	all.Go(func() error { return storeFailed(stored(list{followeeID, followers}, userID)) })

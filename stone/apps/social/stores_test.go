@@ -2,8 +2,10 @@ package social
 
 import (
 	"context"
+	"math/rand/v2"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	goredis "github.com/redis/go-redis/v9"
 
@@ -50,6 +52,23 @@ type watched struct {
 	documents.Collection
 	reads atomic.Int64
 	then  atomic.Pointer[func()]
+	shake atomic.Bool // changes arrive late, and so in another order than they were sent
+}
+
+func (w *watched) Push(ctx context.Context, at documents.Condition, array string, element any, once string) error {
+	w.delay()
+	return w.Collection.Push(ctx, at, array, element, once)
+}
+
+func (w *watched) Pull(ctx context.Context, at documents.Condition, array, field string, value any) error {
+	w.delay()
+	return w.Collection.Pull(ctx, at, array, field, value)
+}
+
+func (w *watched) delay() {
+	if w.shake.Load() {
+		time.Sleep(rand.N(2 * time.Millisecond))
+	}
 }
 
 func (w *watched) Get(ctx context.Context, into any, where ...documents.Condition) error {
