@@ -169,10 +169,11 @@ func (s *shelf[K, T]) remember(stored []*T) error {
 	return writing.Wait()
 }
 
-// cacheKey is a text as memcached takes it: a word as it is, blanks and the like escaped, a hash of what is long.
+// cacheKey is a text as memcached takes it: a word as it is, blanks and the like escaped, a hash of what is long
+// or empty.
 func cacheKey(text string) string {
 	const longest = 200
-	if escaped := url.QueryEscape(text); len(escaped) <= longest {
+	if escaped := url.QueryEscape(text); escaped != "" && len(escaped) <= longest {
 		return escaped
 	}
 	sum := sha256.Sum256([]byte(text))
