@@ -57,13 +57,13 @@ def main() -> None:
         raise SystemExit("run it as root: emulated hosts are network namespaces")
     rows: list[Row] = []
     for name in ORCHESTRATORS:
-        with tempfile.TemporaryDirectory() as folder, _state(Path(folder)):
+        with tempfile.TemporaryDirectory() as folder, state(Path(folder)):
             rows += measure(name, Path(folder))
     report("orchestrators", rows)
 
 
 @contextmanager
-def _state(folder: Path) -> Iterator[None]:
+def state(folder: Path) -> Iterator[None]:
     """A journal of the benchmark's own, emptied whatever happens."""
     before = os.environ.get("LOADSTONE_STATE")
     os.environ["LOADSTONE_STATE"] = str(folder / "state")

@@ -87,6 +87,8 @@ class Service(Model):
     """By name; the first that is not ``admin`` is where others reach it. Stores have their software's port."""
     needs: list[str] = []
     """The services that it calls; they start first."""
+    calls: list[str] = []
+    """Services that it calls too, and that may start later: two that call each other cannot both be first."""
     resources: Resources = Resources()
     """Limits of one replica at ``scaling: baseline``."""
     replicas: Annotated[int, Field(ge=1, le=1000)] = 1
@@ -178,11 +180,13 @@ class Application(Model):
     def _unknown_names(self) -> Iterator[Finding]:
         names = list(self.services)
         for name, service in self.services.items():
-            for index, need in enumerate(service.needs):
-                if need not in self.services:
-                    yield ("services", name, "needs", index), f"no service {need!r}" + did_you_mean(need, names)
-                elif need in service.needs[:index]:
-                    yield ("services", name, "needs", index), f"{need!r} is given twice; remove one"
+            for key, needs in (("needs", service.needs), ("calls", service.calls)):
+                for index, need in enumerate(needs):
+                    earlier = needs[:index] if key == "needs" else service.needs + needs[:index]
+                    if need not in self.services:
+                        yield ("services", name, key, index), f"no service {need!r}" + did_you_mean(need, names)
+                    elif need in earlier:
+                        yield ("services", name, key, index), f"{need!r} is given twice; remove one"
             port = service.readiness.port
             if port is not None and port not in service.ports:
                 message = f"{name} has no port {port!r}" + did_you_mean(port, list(service.ports))

@@ -141,6 +141,15 @@ class TextField(Model):
             yield ("min",), f"{self.min} is above max {self.max}"
 
 
+class SumField(Model):
+    """Another field of whole numbers, plus ``add``: the end of a range that begins there."""
+
+    kind: Literal["sum"]
+    of: str
+    """The field that is added to."""
+    add: Whole
+
+
 class SequenceField(Model):
     """``start + step * n``, n the request's number: never the same twice in a run. Other operations' requests count."""
 
@@ -230,6 +239,7 @@ AnyField = (
     | ChoiceField
     | ZipfField
     | TextField
+    | SumField
     | SequenceField
     | FileField
     | RepeatField

@@ -17,13 +17,14 @@ from loadstone.model.fields import (
     RepeatField,
     SeededField,
     SequenceField,
+    SumField,
     TextField,
     ZipfField,
 )
 
 Fields = Mapping[str, AnyField]
 _LONGEST = 16 * 2**20
-_WHOLE = "a field with whole numbers (integer, seeded, sequence, zipf with n)"
+_WHOLE = "a field with whole numbers (integer, seeded, sum, sequence, zipf with n)"
 _LINE_END = re.compile(r"[\r\n\0]")
 
 
@@ -80,6 +81,8 @@ def _references(field: AnyField) -> Iterator[_Reference]:
             yield _Reference("not", name, _WHOLE, _is_whole)
         case ChoiceField(not_=str(name)):
             yield _Reference("not", name, "a choice", lambda other: isinstance(other, ChoiceField))
+        case SumField():
+            yield _Reference("of", field.of, _WHOLE, _is_whole)
         case RepeatField():
             yield _Reference("of", field.of, "a field", lambda other: True)
             if field.as_many_as is not None:
@@ -89,7 +92,7 @@ def _references(field: AnyField) -> Iterator[_Reference]:
 
 
 def _is_whole(field: AnyField) -> bool:
-    whole = isinstance(field, IntegerField | SeededField | SequenceField)
+    whole = isinstance(field, IntegerField | SeededField | SumField | SequenceField)
     return whole or (isinstance(field, ZipfField) and field.n is not None)
 
 
@@ -110,7 +113,7 @@ def _misfits(where: tuple[str, ...], field: AnyField, other: AnyField, known: Fi
     match field, other:
         case ChoiceField(), ChoiceField() if field.values != other.values and not list(field.findings()):
             yield where, f"{field.not_!r} has other values; give both fields the same, in the same order"
-        case RepeatField(), SequenceField() | FileField(order="sequence") if where[-1] == "of":
+        case RepeatField(), SumField() | SequenceField() | FileField(order="sequence") if where[-1] == "of":
             yield where, f"{field.of!r} is the same all through a request; repeat a random field"
         case DateField(to=str(to), after=str(after)), DateField():
             latest = _latest(after, known)

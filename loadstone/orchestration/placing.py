@@ -13,9 +13,11 @@ from loadstone.model.base import did_you_mean
 from loadstone.model.cluster import Node
 from loadstone.model.deployment import Deployment, Replica
 from loadstone.model.errors import InputError, PreflightError
+from loadstone.model.proxy import SERVICE
 from loadstone.model.software import SoftwareCatalogue
 from loadstone.model.study import Settings
 from loadstone.model.units import format_memory
+from loadstone.orchestration import proxy
 
 _STATELESS = ("frontend", "logic")
 
@@ -34,7 +36,9 @@ def resolve(
     own is bound by what is allowed, not by that. ``resources`` replace the application's limits by service; a limit
     that is not given stays. Raises InputError for unknown names.
     """
-    for unknown in set(resources) - set(application.services):
+    behind = application.entry if settings.proxy is not None else None
+    application = proxy.in_front(application, settings.proxy, catalogue)
+    for unknown in set(resources) - {*application.services, SERVICE}:
         known = list(application.services)
         raise InputError(f"resources: {application.name} has no service {unknown!r}" + did_you_mean(unknown, known))
     workers = [node for node in nodes if node.role == "worker"]
@@ -65,8 +69,9 @@ def resolve(
                     configs=service.configs,
                     volumes=tuple(service.volumes),
                     ports=ports,
-                    needs=tuple(service.needs),
+                    needs=(*service.needs, *service.calls),
                     readiness=service.readiness,
+                    in_front=software is not None and catalogue.software[software].in_front,
                 )
             )
     foreign = {replica.image: replica.image for replica in replicas if replica.image}
@@ -84,6 +89,8 @@ def resolve(
         replicas=tuple(replicas),
         software={name: catalogue.software[name] for name in dict.fromkeys(r.software for r in replicas) if name},
         scaling=settings.scaling,
+        proxy=settings.proxy,
+        behind=behind,
         allowed=allowed,
         images={one: f"loadstone/{one}:{loadstone.__version__}" for one in ours if one} | foreign,
         warnings=tuple(_warnings(replicas, workers, catalogue)),
@@ -96,7 +103,7 @@ def _allowed(application: Application, settings: Settings, workers: list[Node]) 
         return {}
     known = [node.name for node in workers]
     placement = settings.placement
-    for unknown in set(placement.services) - set(application.services):
+    for unknown in set(placement.services) - {*application.services, SERVICE}:
         services = list(application.services)
         raise InputError(f"placement: {application.name} has no service {unknown!r}" + did_you_mean(unknown, services))
     for names in [*placement.tiers.values(), *placement.services.values()]:

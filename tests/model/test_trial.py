@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loadstone.model.application import Resources
+from loadstone.model.proxy import Proxy
 from loadstone.model.study import Placement, Settings
 from loadstone.model.trial import Treatment, Trial
 
@@ -39,6 +40,7 @@ OTHER_SETTINGS: dict[str, Any] = {
     "high_availability": "on",
     "workload": "other",
     "dataset": "large",
+    "proxy": Proxy(workers=4),
     "placement": Placement(tiers={"storage": ["worker-2"]}),
 }
 OTHER_TREATMENT: dict[str, Any] = {
@@ -116,3 +118,7 @@ def test_labels_say_what_is_varied() -> None:
     assert TREATMENT.label == "scaling=baseline"
     assert TREATMENT.model_copy(update={"factors": ("scaling", "workload")}).label == "scaling=baseline workload=mixed"
     assert TREATMENT.model_copy(update={"factors": ()}).label == "hotel-reservation"
+    proxied = TREATMENT.model_copy(update={"factors": ("proxy",)})
+    assert proxied.label == "proxy=none"
+    settings = TREATMENT.settings.model_copy(update={"proxy": Proxy(workers=4)})
+    assert proxied.model_copy(update={"settings": settings}).label == "proxy=workers:4,connections:1024"
