@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	social "loadstone.dev/stone/apps/social/data"
+	"loadstone.dev/stone/platform/documents"
 	"loadstone.dev/stone/platform/seeding"
 	"loadstone.dev/stone/platform/servertest"
 )
@@ -32,7 +34,7 @@ func TestSeedCommand(t *testing.T) {
 		{"hotel --plan " + good, 0, ""},
 		{"hotel --plan " + good + " --reset", 0, ""},
 		{"hotel --plan " + good + " --verify", 0, ""},
-		{"hotel --plan " + good + " --count", 0, ""},
+		{"hotel --plan " + good + " --count", 0, `{"what":"collections","done":0,"of":12}`},
 		{"hotel --plan " + lacking, 2, "no address for documents-geo"},
 		{"hotel --plan absent.json", 2, "absent.json"},
 		{"hotel --plan " + good + " --reset --count", 2, "exclude each other"},
@@ -49,6 +51,47 @@ func TestSeedCommand(t *testing.T) {
 				t.Errorf("%s printed %s (%v)", example.arguments, printed, err)
 			}
 		}
+	}
+}
+
+// Of an application with more than documents: what it describes, and stores that do not agree with each other.
+func TestSeedCommandChecksAndDescribes(t *testing.T) {
+	address := servertest.Postgres(t)
+	plan := map[string]any{"dataset": map[string]int{"users": 40, "edges": 100, "posts_per_user": 3},
+		"redis": map[string]string{"redis-home-timeline": servertest.Redis(t)}}
+	stores := map[string]string{}
+	for _, service := range strings.Fields("user social-graph user-timeline post-storage url-shorten media") {
+		stores["documents-"+service] = address
+	}
+	plan["stores"] = stores
+	file := writePlan(t, plan)
+	code, printed, complaint := runVerb(t, "seed", "social", "--plan", file, "--describe")
+	if code != 0 || complaint != "" || !strings.Contains(printed, `"users":40`) || !strings.Contains(printed, `"edges":100`) {
+		t.Errorf("--describe: code %d, %s%s", code, printed, complaint)
+	}
+	for _, arguments := range []string{"", "--check"} {
+		if code, printed, complaint := runVerb(t, "seed", strings.Fields("social --plan "+file+" "+arguments)...); code != 0 {
+			t.Errorf("%q: code %d, %s%s", arguments, code, printed, complaint)
+		}
+	}
+	store, err := documents.Open(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := social.Posts.In(store).Clear(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	_ = store.Close(t.Context())
+	code, printed, complaint = runVerb(t, "seed", "social", "--plan", file, "--check")
+	var result seeding.Result
+	if err := json.Unmarshal([]byte(printed), &result); err != nil || code != 4 || result.OK || len(result.Rows) != 5 ||
+		!strings.Contains(complaint, "stone seed: the stores do not agree with each other") {
+		t.Errorf("--check without posts: code %d, %s%s (%v)", code, printed, complaint, err)
+	}
+	plan["dataset"] = map[string]int{"users": 40}
+	file = writePlan(t, plan)
+	if code, _, complaint := runVerb(t, "seed", "social", "--plan", file, "--describe"); code != 2 || !strings.Contains(complaint, file+": dataset: ") {
+		t.Errorf("a dataset without edges: code %d, %s", code, complaint)
 	}
 }
 

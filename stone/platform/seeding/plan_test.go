@@ -11,7 +11,18 @@ import (
 
 func TestReadPlan(t *testing.T) {
 	plan, err := seeding.ReadPlan(write(t, `{"stores": {"documents-geo": "mongodb://a:1"},
-		"caches": {"memcached-rate": "b:2,c:3"}, "profile": "dsb-quirks"}`))
+		"caches": {"memcached-rate": "b:2,c:3"}, "profile": "dsb-quirks", "redis": {"redis-a": "d:4"},
+		"dataset": {"users": 5}, "entry": ["e:5", "f:6"], "unfinished": 7}`))
+	if plan.Redis["redis-a"] != "d:4" || len(plan.Entry) != 2 || plan.Unfinished != 7 {
+		t.Errorf("%+v", plan)
+	}
+	var dataset struct{ Users int }
+	if err := plan.DatasetInto(&dataset); err != nil || dataset.Users != 5 {
+		t.Errorf("dataset %+v, %v", dataset, err)
+	}
+	if err := plan.DatasetInto(&struct{ Films int }{}); err == nil || !strings.Contains(err.Error(), `dataset: json: unknown field "users"`) {
+		t.Errorf("a key that is not known: %v", err)
+	}
 	if err != nil || plan.Stores["documents-geo"] != "mongodb://a:1" || plan.Caches["memcached-rate"] != "b:2,c:3" ||
 		plan.Profile != "dsb-quirks" {
 		t.Errorf("%+v, %v", plan, err)
