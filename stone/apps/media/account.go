@@ -77,7 +77,7 @@ func (f *frontend) begin(w http.ResponseWriter, r *http.Request, params web.Para
 		return f.again(w, r, params, isNew, err)
 	}
 	// A login's token is good for a minute, as published: too short to write a review.
-	id, err := tokens{secret: f.tokens.Secret}.read(token)
+	id, err := tokens{secret: f.sessions.Secret}.read(token)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package media
 
 import (
 	"context"
+	"math"
 	"net/http"
 
 	"golang.org/x/sync/errgroup"
@@ -71,12 +72,13 @@ func (f *frontend) composeAs(ctx context.Context, params web.Params) error {
 
 // compose has four services contribute to a review at the same time. It returns once the review is stored.
 func (f *frontend) compose(ctx context.Context, username, title string, params web.Params) error {
-	mark, err := params.Integer("rating", 0, greatestMark)
+	mark, err := params.Integer("rating", math.MinInt32, math.MaxInt32)
 	if err != nil {
 		return err
 	}
+	// Each service checks what it is given; this is so that no part is taken of a review that cannot be.
 	words := params.Get("text")
-	if err := firstOf(checkText("text", words), checkName("title", title)); err != nil {
+	if err := firstOf(checkRating(mark, f.quirks), checkText("text", words), checkName("title", title)); err != nil {
 		return err
 	}
 	id := requestID()

@@ -41,8 +41,9 @@ type frontend struct {
 func startFrontend(_ context.Context, host *service.Host) error {
 	f := &frontend{
 		sessions: web.Sessions{Cookie: "login_token", Secret: host.Config.Secret},
-		tokens:   accounts.Tokens{Secret: host.Config.Secret},
-		quirks:   host.Config.Quirks,
+		// Of another secret than the tokens of logins, which are read alike and mean another time by their numbers.
+		tokens: accounts.Tokens{Secret: "session " + host.Config.Secret},
+		quirks: host.Config.Quirks,
 	}
 	f.site = web.NewSite(host.Log, f.explain)
 	for need, use := range map[string]func(thrift.TClient){
