@@ -7,7 +7,7 @@ from loadstone.orchestration.commands import (
     Command,
     Site,
     commands,
-    processes_yaml,
+    rendered,
     symbolic_site,
 )
 from loadstone.orchestration.ports import BASE_PORT, preferred_ports
@@ -76,8 +76,8 @@ def test_words_of_software_are_filled_in() -> None:
 
 def test_the_rendered_file_is_readable_and_the_same_again() -> None:
     deployment = deployed(parse(SERVICES), two_nodes())
-    text = processes_yaml(deployment, symbolic_site(deployment))
-    assert text == processes_yaml(deployment, symbolic_site(deployment))
+    text = rendered(deployment, symbolic_site(deployment))["processes.yaml"]
+    assert {"processes.yaml": text} == rendered(deployment, symbolic_site(deployment))
     processes = yaml.safe_load(text)["processes"]
     assert list(processes) == ["memcached-geo-1", "documents-geo-1", "geo-1", "frontend-1"]
     assert processes["geo-1"]["limits"] == {"cpu": 0.25, "memory": "32MiB", "cores": "1"}

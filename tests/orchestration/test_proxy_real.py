@@ -1,0 +1,48 @@
+"""Hotel Reservation behind a real NGINX on real clusters of emulated hosts."""
+
+from __future__ import annotations
+
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from loadstone.applications import catalogue
+from tests.orchestration import docker_clusters
+
+pytestmark = [pytest.mark.root, pytest.mark.docker, pytest.mark.clusters, pytest.mark.timeout(1200)]
+BUILT_IN = Path(catalogue.__file__).parent / "hotel-reservation" / "application.yaml"
+FRONT_END = "runs: {stone: hotel/frontend}\n"
+
+
+@pytest.mark.parametrize("orchestrator", ["compose", "swarm", "nomad", "kubernetes"])
+def test_requests_reach_every_front_end_through_nginx(orchestrator: str) -> None:
+    with docker_clusters.folders() as home:
+        file = home / "application.yaml"
+        file.write_text(BUILT_IN.read_text().replace(FRONT_END, f"{FRONT_END}    replicas: 2\n"))
+        study = docker_clusters.study(
+            f"behind-{orchestrator}",
+            orchestrator,
+            application=str(file),
+            proxy={"workers": 2, "connections": 256},
+            cluster={"infrastructure": "namespaces", "workers": 1 if orchestrator == "compose" else 2},
+        )
+        study["resources"] |= {"nginx": {"cpu": 0.2, "memory": "64MiB"}}
+        plan = docker_clusters.plan_of(study)
+        with docker_clusters.cluster(plan, home) as provision:
+            deployed = docker_clusters.deploy(plan, provision, home / "run")
+            (entry,) = deployed.targets()
+            before = deployed.orchestrator.usage()
+            for _ in range(100):
+                url = f"http://{entry}/recommendations?require=dis&lat=38&lon=-122"
+                with urllib.request.urlopen(url, timeout=60) as answer:
+                    assert answer.status == 200 and answer.headers["Server"].startswith("nginx/")
+            after = deployed.orchestrator.usage()
+            for name in ("nginx-1", "frontend-1", "frontend-2"):
+                assert after[name].cpu_s > before[name].cpu_s
+            assert [row for row in deployed.orchestrator.audit() if not row.ok] == []
+            assert deployed.orchestrator.events() == []
+            assert "worker_processes 2;" in "".join(
+                file.read_text() for file in (home / "run").rglob("*") if "nginx" in str(file) and file.is_file()
+            )
+            deployed.remove()
