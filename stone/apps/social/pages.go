@@ -1,9 +1,8 @@
 package social
 
 import (
-	"bytes"
 	"embed"
-	"html/template"
+	"io/fs"
 	"net/http"
 	"net/url"
 
@@ -14,13 +13,17 @@ import (
 //go:embed pages
 var pageFiles embed.FS
 
-// pageTemplates are the pages by name, each with the layout and the parts that pages share.
-var pageTemplates = parsePages("login", "signup", "home", "compose", "profile", "contacts", "problem")
+// pages are the pages by name.
+var pages = mustParsePages()
 
-func parsePages(names ...string) map[string]*template.Template {
-	pages := make(map[string]*template.Template)
-	for _, name := range names {
-		pages[name] = template.Must(template.ParseFS(pageFiles, "pages/layout.html", "pages/parts.html", "pages/"+name+".html"))
+func mustParsePages() web.Pages {
+	folder, err := fs.Sub(pageFiles, "pages")
+	if err != nil {
+		panic(err)
+	}
+	pages, err := web.ParsePages(folder, nil)
+	if err != nil {
+		panic(err) // they are part of the program
 	}
 	return pages
 }
@@ -78,14 +81,7 @@ func (f *frontend) show(w http.ResponseWriter, r *http.Request, status int, name
 		page.Me = session.Username
 	}
 	page.Form = f.sessions.FormToken(w, r)
-	var text bytes.Buffer
-	if err := pageTemplates[name].Execute(&text, page); err != nil {
-		return err
-	}
-	web.SecurePage(w.Header())
-	w.WriteHeader(status)
-	_, _ = text.WriteTo(w) // fails only if the asker went away
-	return nil
+	return pages.Show(w, status, name, page)
 }
 
 // showProblem is the page of an error that no other page shows.

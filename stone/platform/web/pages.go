@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"net/http"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -21,23 +22,24 @@ var styleSheet []byte
 // Pages are the pages of an application, all within one layout and with one style sheet.
 type Pages map[string]*template.Template
 
-// ParsePages reads the templates of a folder. Each file but header.html is a page by its name without the ending, which
-// defines "title" and "main"; header.html defines "header", which stands on all of them.
+// ParsePages reads the templates of a folder. Each file is a page by its name without the ending, which defines "title"
+// and "main". But header.html defines "header", which stands on all of them, and parts.html what several of them use.
 func ParsePages(folder fs.FS, functions template.FuncMap) (Pages, error) {
-	base, err := template.New("layout").Funcs(functions).Parse(layout)
-	if err == nil {
-		base, err = base.ParseFS(folder, "header.html")
-	}
+	files, err := fs.Glob(folder, "*.html")
 	if err != nil {
 		return nil, err
 	}
-	files, err := fs.Glob(folder, "*.html")
+	shared := []string{"header.html"}
+	if slices.Contains(files, "parts.html") {
+		shared = append(shared, "parts.html")
+	}
+	base, err := template.Must(template.New("layout").Funcs(functions).Parse(layout)).ParseFS(folder, shared...)
 	if err != nil {
 		return nil, err
 	}
 	pages := Pages{}
 	for _, file := range files {
-		if file == "header.html" {
+		if slices.Contains(shared, file) {
 			continue
 		}
 		page, err := template.Must(base.Clone()).ParseFS(folder, file)

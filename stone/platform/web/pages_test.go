@@ -13,7 +13,8 @@ func testPages(t *testing.T) Pages {
 	t.Helper()
 	pages, err := ParsePages(fstest.MapFS{
 		"header.html": {Data: []byte(`{{define "header"}}<b>head</b>{{end}}`)},
-		"hello.html":  {Data: []byte(`{{define "title"}}Hello{{end}}{{define "main"}}<p>{{.Name}} {{twice 2}}</p>{{end}}`)},
+		"parts.html":  {Data: []byte(`{{define "name"}}{{.Name}}{{end}}`)},
+		"hello.html":  {Data: []byte(`{{define "title"}}Hello{{end}}{{define "main"}}<p>{{template "name" .}} {{twice 2}}</p>{{end}}`)},
 		"bye.html":    {Data: []byte(`{{define "title"}}Bye{{end}}{{define "main"}}{{.Name.None}}{{end}}`)},
 	}, template.FuncMap{"twice": func(n int) int { return 2 * n }})
 	if err != nil {
