@@ -89,7 +89,7 @@ def _read(file: Path) -> Document:
 
 
 def _unknown_software(application: Application) -> list[tuple[tuple[str | int, ...], str]]:
-    known = list(software().software)
+    known = [name for name, one in software().software.items() if not one.in_front]
     return [
         (
             ("services", name, "runs", "software"),

@@ -100,7 +100,7 @@ class Seeder:
         return store if any(one.service == store for one in self._stores()) else _PREFIX + store
 
     def _stores(self) -> Iterator[Replica]:
-        return (replica for replica in self._deployment.replicas if replica.software is not None)
+        return (replica for replica in self._deployment.replicas if replica.store)
 
     def _run(
         self, *flags: str, say: Say = _silent, running: bool = True, unfinished: int = 0

@@ -24,6 +24,7 @@ def findings(study: Study, application: Application) -> Iterator[Finding]:
     yield from _images(study, application)
     yield from _by_infrastructure(study)
     yield from _by_driver(study, application)
+    yield from _by_proxy(study)
 
 
 def levels(study: Study, factor: str) -> Iterator[tuple[tuple[str | int, ...], Any]]:
@@ -118,6 +119,15 @@ _WORDS = {
     "request": "a single request",
     "script": "a Lua script",
 }
+
+
+def _by_proxy(study: Study) -> Iterator[Finding]:
+    """NGINX is set up for HTTP/1.1 in the clear."""
+    asked = next((where for where, level in levels(study, "proxy") if level is not None), None)
+    if asked is not None and study.load.protocol != "http/1.1":
+        yield asked, f"{study.load.protocol} does not pass through nginx; write protocol: http/1.1, or leave it out"
+    if asked is not None and study.load.tls is not None:
+        yield asked, "nginx answers without TLS here; remove load.tls, or leave it out"
 
 
 def _driven(study: Study, application: Application, key: str) -> Iterator[tuple[tuple[str | int, ...], str]]:

@@ -10,6 +10,7 @@ from typing import Any
 from loadstone import plugins
 from loadstone.applications import catalogue
 from loadstone.experiments import expressible, load_files
+from loadstone.model import proxy
 from loadstone.model.application import Application
 from loadstone.model.base import Finding, did_you_mean
 from loadstone.model.dataset import Keys, is_path
@@ -135,9 +136,13 @@ def _beside(folder: Path, application: str) -> str:
 
 
 def _findings(study: Study, application: Application) -> Iterator[Finding]:
-    services = list(application.services)
+    proxied = [where for where, level in expressible.levels(study, "proxy") if level is not None]
+    services = [*application.services, *([proxy.SERVICE] if proxied else [])]
+    for where in proxied:
+        if proxy.SERVICE in application.services:
+            yield where, f"{application.name} has a service {proxy.SERVICE!r} of its own; remove it"
     for name in study.resources:
-        if name not in application.services:
+        if name not in services:
             message = f"{application.name} has no service {name!r}" + did_you_mean(name, services)
             yield ("resources", name), message
     named = list(expressible.levels(study, "workload"))

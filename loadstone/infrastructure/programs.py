@@ -37,6 +37,8 @@ def _by_numbers(path: Path) -> list[int]:
 @functools.cache
 def version(program: str) -> str:
     """The version number that a program says of itself."""
-    result = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
-    match = re.search(r"\d+(\.\d+)+", result.stdout + result.stderr)
-    return match.group(0) if match else "unknown"
+    for option in ("--version", "-v"):  # nginx knows the latter alone
+        result = subprocess.run([program, option], capture_output=True, text=True, check=False)
+        if match := re.search(r"\d+(\.\d+)+", result.stdout + result.stderr):
+            return match.group(0)
+    return "unknown"

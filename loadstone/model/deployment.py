@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from loadstone.model.application import Readiness, Resources, Tier
+from loadstone.model.application import Entry, Readiness, Resources, Tier
 from loadstone.model.base import Model
 from loadstone.model.cluster import Node
+from loadstone.model.proxy import Proxy
 from loadstone.model.software import Software
 
 
@@ -32,6 +33,13 @@ class Replica(Model):
     ports: dict[str, int]
     needs: tuple[str, ...]
     readiness: Readiness
+    in_front: bool = False
+    """Whether it only passes requests on to what it needs."""
+
+    @property
+    def store(self) -> bool:
+        """Whether it is a store: started and filled before the services that need it."""
+        return self.software is not None and not self.in_front
 
     @property
     def name(self) -> str:
@@ -57,6 +65,10 @@ class Deployment(Model):
     replicas: tuple[Replica, ...]
     software: dict[str, Software]
     scaling: str = "baseline"
+    proxy: Proxy | None = None
+    """NGINX as the entry."""
+    behind: Entry | None = None
+    """Where it passes requests on to."""
     allowed: dict[str, tuple[str, ...]] = {}
     """The nodes that a service may run on; any worker where it is not named."""
     images: dict[str, str] = {}

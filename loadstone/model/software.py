@@ -68,6 +68,8 @@ class Software(Model):
     url: str
     """How a service is told of it; ``{host}`` and ``{port}`` are replaced."""
     documents: bool = False
+    in_front: bool = False
+    """Whether it is no store, but passes requests on to the front end, where a study's ``proxy`` asks for it."""
     process: AsProcess | None = None
     container: AsContainer
 

@@ -6,13 +6,14 @@ import itertools
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidationError, field_validator
+from pydantic import BeforeValidator, Field, ValidationError, field_validator
 
 from loadstone.model.application import Resources, Tier
 from loadstone.model.base import Finding, Matches, Model, did_you_mean
 from loadstone.model.cluster import Cluster
 from loadstone.model.load import Load
 from loadstone.model.messages import message, show
+from loadstone.model.proxy import Proxy, or_none
 from loadstone.model.units import Duration, Pause, format_seconds
 
 Scaling = Literal["baseline", "vertical", "horizontal", "unlimited"]
@@ -61,6 +62,8 @@ class Settings(Model):
     dataset: str | None = None
     """One of the application's datasets, its default one where left out; or the path of a file
     (``datasets/mine.mtx``), relative to the study file."""
+    proxy: Annotated[Proxy | None, BeforeValidator(or_none)] = None
+    """NGINX in front of the application: ``{workers: 4, connections: 1024}``; ``none`` where left out."""
 
     @field_validator("high_availability", mode="before")
     @classmethod

@@ -44,7 +44,8 @@ class Treatment(Model):
     @property
     def levels(self) -> dict[str, str]:
         """Level by factor name."""
-        return {name: str(getattr(self.settings, name)) for name in self.factors}
+        levels = {name: getattr(self.settings, name) for name in self.factors}
+        return {name: "none" if level is None else str(level) for name, level in levels.items()}
 
     @property
     def label(self) -> str:

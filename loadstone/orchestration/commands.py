@@ -12,6 +12,7 @@ from loadstone.infrastructure.cores import format_cores
 from loadstone.model.deployment import Deployment, Replica
 from loadstone.model.software import AsProcess, Software
 from loadstone.model.units import format_memory
+from loadstone.orchestration import proxy
 from loadstone.orchestration.ports import Ports, preferred_ports
 
 
@@ -38,6 +39,8 @@ class Command:
     data: str | None = None
     initialise: list[str] = field(default_factory=list)
     ready: list[str] = field(default_factory=list)
+    files: dict[str, str] = field(default_factory=dict)
+    """Text by name, put into its data folder before it starts."""
     stop_signal: str = "TERM"
 
     @property
@@ -58,6 +61,7 @@ class Command:
             "ports": self.ports,
             "data": self.data,
             "initialise": self.initialise,
+            "files": list(self.files),
             "limits": {
                 "cpu": self.limits.cpu if self.limits.cpu is not None else "unlimited",
                 "memory": format_memory(self.limits.memory) if self.limits.memory is not None else "unlimited",
@@ -83,15 +87,17 @@ def commands(deployment: Deployment, site: Site) -> list[Command]:
     return [_command(deployment, replica, site) for replica in deployment.replicas]
 
 
-def processes_yaml(deployment: Deployment, site: Site) -> str:
-    """``processes.yaml``: every process as it is started."""
+def rendered(deployment: Deployment, site: Site) -> dict[str, str]:
+    """``processes.yaml``, every process as it is started, and the files that are made for processes."""
+    started = commands(deployment, site)
     data = {
         "deployment": deployment.name,
         "application": deployment.application,
-        "processes": {command.replica.name: command.as_data() for command in commands(deployment, site)},
+        "processes": {command.replica.name: command.as_data() for command in started},
     }
     text: str = yaml.safe_dump(data, sort_keys=False, width=120, default_flow_style=None)
-    return text
+    files = {f"configs/{one.replica.name}/{name}": text for one in started for name, text in one.files.items()}
+    return {"processes.yaml": text, **files}
 
 
 def _command(deployment: Deployment, replica: Replica, site: Site) -> Command:
@@ -132,8 +138,17 @@ def _command(deployment: Deployment, replica: Replica, site: Site) -> Command:
         data=data if process.initialise or any("{data}" in word for word in process.command) else None,
         initialise=fill(process.initialise),
         ready=fill(process.ready),
+        files={proxy.FILE: _proxy(deployment, replica, site)} if replica.in_front else {},
         stop_signal=process.stop_signal,
     )
+
+
+def _proxy(deployment: Deployment, replica: Replica, site: Site) -> str:
+    """The configuration of what is in front, with every replica behind it."""
+    assert deployment.proxy is not None and deployment.behind is not None
+    entry = deployment.behind
+    behind = [address(deployment, one, site.ports, entry.port) for one in deployment.of(entry.service)]
+    return proxy.configuration(deployment.proxy, address(deployment, replica, site.ports), proxy.servers(behind))
 
 
 def as_process(name: str, software: Software) -> AsProcess:

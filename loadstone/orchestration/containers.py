@@ -109,9 +109,14 @@ class Containers(Orchestrator):
     def apply(self, stores_only: bool = False) -> None:
         if not self._image_ids:
             self.prepare(lambda _sentence: None)
-        services = self.deployment.services()
-        stores = [name for name, replicas in services.items() if replicas[0].software is not None]
-        if chosen := stores if stores_only else list(services):
+        services = {name: replicas[0] for name, replicas in self.deployment.services().items()}
+        chosen = [name for name, one in services.items() if one.store or not stores_only]
+        behind = [name for name in chosen if not services[name].in_front]
+        if behind:
+            self._create(behind)
+        if len(behind) < len(chosen):
+            # What is in front looks up the addresses of those behind it when it starts, and never again.
+            self._await([one for one in self.deployment.replicas if one.service in behind], time.monotonic())
             self._create(chosen)
 
     def _begin(self) -> None:
@@ -128,17 +133,20 @@ class Containers(Orchestrator):
             journal.save(entry)
 
     def ready(self, stores_only: bool = False) -> None:
-        wanted = [one for one in self.deployment.replicas if one.software is not None or not stores_only]
         started = time.monotonic()
+        self._await([one for one in self.deployment.replicas if one.store or not stores_only], started)
+        if not stores_only:
+            self._wait_for_entry(started)
+            self._wait_for_agents()
+        self._born |= {found.name: found.container for found in self._find()}
+
+    def _await(self, wanted: list[Replica], started: float) -> None:
+        """Wait until these are ready; raises DeploymentError for the first that takes too long since ``started``."""
         while waiting := self._not_ready(wanted):
             for replica, found in waiting:
                 if (found is not None and found.hopeless) or time.monotonic() - started > replica.readiness.within:
                     raise DeploymentError(self._complaint(replica, found))
             time.sleep(_POLL_S)
-        if not stores_only:
-            self._wait_for_entry(started)
-            self._wait_for_agents()
-        self._born |= {found.name: found.container for found in self._find()}
 
     def _not_ready(self, wanted: Iterable[Replica]) -> list[tuple[Replica, Found | None]]:
         found = {one.name: one for one in self._find()}

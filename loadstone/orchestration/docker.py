@@ -114,7 +114,7 @@ def published(deployment: Deployment, replica: Replica) -> dict[str, int | None]
     for name, port in replica.ports.items():
         if replica.service == deployment.entry_service and name == deployment.entry_port:
             found[name] = port if len(deployment.of(replica.service)) == 1 else None
-        elif replica.software is not None or name == asked_port(replica):
+        elif replica.store or name == asked_port(replica):
             found[name] = None
     return found
 

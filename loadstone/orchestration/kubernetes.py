@@ -76,7 +76,7 @@ class Kubernetes(Containers):
         one = self.deployment.of(service)[0]
         for manifest in manifests.published(self.deployment, one, replicas):
             self._api.apply(manifest)
-        kind = "deployments" if one.software is None else "statefulsets"
+        kind = "statefulsets" if one.store else "deployments"
         path = f"/apis/apps/v1/namespaces/{self._namespace}/{kind}/{service}/scale"
         self._api.merge(path, {"spec": {"replicas": replicas}})
 

@@ -78,7 +78,7 @@ def service_manifests(deployment: Deployment, service: str, pull: str) -> list[M
 
 def published(deployment: Deployment, replica: Replica, count: int) -> list[Manifest]:
     """What opens ports on nodes: of the entry for all replicas alike, of a store for each."""
-    if replica.software is not None:
+    if replica.store:
         return [
             _node_port(
                 deployment,
@@ -108,11 +108,11 @@ def _workload(deployment: Deployment, replicas: list[Replica], pull: str) -> Man
     """A StatefulSet for a store, whose replicas are not alike; a Deployment for the rest."""
     replica = replicas[0]
     own: dict[str, Any] = {"strategy": {"type": "Recreate"}}  # never more replicas than wanted, not even for a moment
-    if replica.software is not None:
+    if replica.store:
         own = {"serviceName": replica.service, "podManagementPolicy": "Parallel"}
     return {
         "apiVersion": "apps/v1",
-        "kind": "Deployment" if replica.software is None else "StatefulSet",
+        "kind": "StatefulSet" if replica.store else "Deployment",
         "metadata": _meta(deployment, replica.service, replica.service),
         "spec": {
             "replicas": len(replicas),

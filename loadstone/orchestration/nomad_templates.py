@@ -7,7 +7,7 @@ import itertools
 from dataclasses import dataclass
 
 from loadstone.model.deployment import Deployment, Replica
-from loadstone.orchestration import discovery
+from loadstone.orchestration import discovery, proxy
 from loadstone.orchestration.docker import fit
 
 _LONGEST_DEPLOYMENT = 40
@@ -24,6 +24,11 @@ _HOSTS = (
     '{{ if lt (len (service "NAME|any")) COUNT }}{{ key "loadstone/waits-for/NAME" }}{{ end }}'
     '{{ range service "NAME|any" }}{{ .Address }} HOST\n{{ end }}'
 )
+_BEHIND = (
+    '{{ if lt (len (service "NAME|any")) COUNT }}{{ key "loadstone/waits-for/NAME" }}{{ end }}'
+    '{{ range service "NAME|any" }}server {{ .Address }}:{{ .Port }}; {{ end }}'
+)
+_PROXY_FILE = f"local/{proxy.FILE}"
 
 
 @dataclass(frozen=True)
@@ -84,6 +89,8 @@ def templates(deployment: Deployment, one: Replica) -> list[Template]:
     if one.image is not None:
         hosts = [Template("local/hosts", "restart", _hosts(deployment, one))] if one.needs else []
         return hosts + [_config(path, text) for path, text in one.configs.items()]
+    if one.in_front:
+        return [_proxy(deployment, one)]
     ours = _ours(deployment, one)
     lists = [Template(_file(need), "noop", _named(deployment, need, _REPLICAS) + "\n") for need in ours]
     stores = [need for need in one.needs if need not in ours]
@@ -93,6 +100,8 @@ def templates(deployment: Deployment, one: Replica) -> list[Template]:
 
 def mounts(one: Replica) -> list[Mount]:
     """Where an image finds its files and volumes."""
+    if one.in_front:
+        return [Mount(proxy.CONFIG, _PROXY_FILE, readonly=True)]
     hosts = [Mount("/etc/hosts", "local/hosts")] if one.image is not None and one.needs else []
     configs = [Mount(path, _config(path, text).destination, readonly=True) for path, text in one.configs.items()]
     return [*hosts, *configs, *(Mount(path) for path in one.volumes)]
@@ -128,6 +137,15 @@ def _hosts(deployment: Deployment, one: Replica) -> str:
         _named(deployment, need, _HOSTS).replace("HOST", need).replace("COUNT", str(len(deployment.of(need))))
         for need in reached
     )
+
+
+def _proxy(deployment: Deployment, one: Replica) -> Template:
+    """The configuration of what is in front, with all replicas behind it: their ports are known to Consul alone."""
+    assert deployment.proxy is not None and deployment.behind is not None
+    behind = deployment.behind.service
+    upstream = _named(deployment, behind, _BEHIND).replace("COUNT", str(len(deployment.of(behind))))
+    text = proxy.configuration(deployment.proxy, str(one.ports[one.main_port]), upstream)
+    return Template(_PROXY_FILE, "noop", text)
 
 
 def _config(path: str, text: str) -> Template:

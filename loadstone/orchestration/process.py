@@ -22,7 +22,7 @@ from loadstone.model.errors import DeploymentError, PreflightError
 from loadstone.orchestration import running
 from loadstone.orchestration.auditing import audit_process, usage_from_proc
 from loadstone.orchestration.base import Orchestrator
-from loadstone.orchestration.commands import Command, Site, address, commands, processes_yaml, symbolic_site
+from loadstone.orchestration.commands import Command, Site, address, commands, rendered, symbolic_site
 from loadstone.orchestration.installed import inspect, prepare_data, program
 from loadstone.orchestration.ports import Ports, free_ports
 from loadstone.orchestration.probing import why_not_ready
@@ -88,7 +88,7 @@ class Process(Orchestrator):
         return findings + [inspect(name, software) for name, software in self.deployment.software.items()]
 
     def render(self) -> dict[str, str]:
-        return {"processes.yaml": processes_yaml(self.deployment, symbolic_site(self.deployment))}
+        return rendered(self.deployment, symbolic_site(self.deployment))
 
     def versions(self) -> dict[str, str]:
         return {name: version(program(name, software)) for name, software in self.deployment.software.items()}
@@ -122,7 +122,9 @@ class Process(Orchestrator):
             )
             site = self._site(started)  # finds every program before anything is written
             (self.folder / "logs").mkdir(parents=True, exist_ok=True)
-            (self.folder / "processes.yaml").write_text(processes_yaml(self.deployment, site))
+            for name, text in rendered(self.deployment, site).items():
+                (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
+                (self.folder / name).write_text(text, encoding="utf-8")
             journal.save(entry)
         return self._attach()
 
@@ -160,7 +162,7 @@ class Process(Orchestrator):
         process = software.process if software else None
         return StartedReplica(
             name=replica.name,
-            store=replica.software is not None,
+            store=replica.store,
             stop_signal=process.stop_signal if process else "TERM",
             ports=ports[replica.name],
         )
@@ -178,6 +180,9 @@ class Process(Orchestrator):
                 name_of = command.replica.software or ""
                 found = program(name_of, self.deployment.software[name_of])
                 prepare_data(name_of, found, command.initialise, user, Path(command.data))
+                for file, text in command.files.items():
+                    Path(command.data, file).write_text(text, encoding="utf-8")
+                    Path(command.data, file).chmod(0o644)
             groups = []
             if (group := self._started.group) is not None:
                 self._groups.make(f"{group}/{name}", command.limits)
@@ -196,7 +201,7 @@ class Process(Orchestrator):
             raise DeploymentError(f"{name} cannot be started: {error}") from None
 
     def _chosen(self, stores_only: bool) -> list[Command]:
-        return [c for c in self._commands.values() if c.replica.software is not None or not stores_only]
+        return [c for c in self._commands.values() if c.replica.store or not stores_only]
 
     # Watching
 
