@@ -103,7 +103,7 @@ func (a *App) WaitReady() {
 	}
 }
 
-// Thrift is a client of a service's replicas.
+// Thrift is a client of a service's replicas. It waits a minute for an answer: a slow machine makes a slow test.
 func (a *App) Thrift(name string) thrift.TClient {
 	a.t.Helper()
 	client, err := thriftrpc.Dial(name, a.addresses(name)...)
@@ -111,7 +111,15 @@ func (a *App) Thrift(name string) thrift.TClient {
 		a.t.Fatal(err)
 	}
 	a.t.Cleanup(client.Close)
-	return client
+	return patient{client}
+}
+
+type patient struct{ thrift.TClient }
+
+func (p patient) Call(ctx context.Context, method string, arguments, result thrift.TStruct) (thrift.ResponseMeta, error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	return p.TClient.Call(ctx, method, arguments, result)
 }
 
 // Store is a client of the document store.
