@@ -39,13 +39,13 @@ def stone_seed(stone: Path, seeding: str, plan: Path, flags: tuple[str, ...], sa
 
 
 def _relay(lines: Iterable[str], say: Callable[[str], None]) -> str:
-    """Tell progress as it changes, ``seeding: users 40 %``; return all other lines, which are words."""
+    """Tell progress in steps of ten per cent, ``seeding: users 40 %``; return all other lines, which are words."""
     words, told = [], ""
     for line in lines:
         if line.startswith("{"):
             with contextlib.suppress(ValueError, KeyError, TypeError, ZeroDivisionError):
                 progress = json.loads(line)
-                sentence = f"seeding: {progress['what']} {100 * progress['done'] // progress['of']} %"
+                sentence = f"seeding: {progress['what']} {10 * (10 * progress['done'] // progress['of'])} %"
                 if sentence != told:
                     say(told := sentence)
                 continue

@@ -83,17 +83,17 @@ def test_counts_are_by_the_service_that_is_the_store(tmp_path: Path) -> None:
     assert counts[("documents-user", "user")] == 6 and counts[("redis-timeline", "posts")] == 10
 
 
-def test_progress_is_told_once_for_each_per_cent_and_the_other_lines_are_the_error(tmp_path: Path) -> None:
+def test_progress_is_told_in_steps_of_ten_per_cent_and_the_other_lines_are_the_error(tmp_path: Path) -> None:
     said: list[str] = []
     script = "\n".join(
         [
-            *(f'echo \'{{"done": {done}, "of": 962, "what": "users"}}\' >&2' for done in (0, 384, 385, 962)),
+            *(f'echo \'{{"done": {done}, "of": 962, "what": "users"}}\' >&2' for done in (0, 50, 384, 385, 480, 962)),
             "echo '{not progress' >&2; echo 'stone seed: the store is full' >&2; exit 1",
         ]
     )
     with pytest.raises(DeploymentError) as caught:
         seeder(tmp_path, script).seed(said.append)
-    assert said == ["seeding: users 0 %", "seeding: users 39 %", "seeding: users 40 %", "seeding: users 100 %"]
+    assert said == ["seeding: users 0 %", "seeding: users 30 %", "seeding: users 40 %", "seeding: users 100 %"]
     assert str(caught.value) == "seeding tiny failed: {not progress\nstone seed: the store is full"
 
 
