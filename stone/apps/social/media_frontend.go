@@ -8,7 +8,6 @@ import (
 	"io"
 	"mime/multipart"
 	"net/http"
-	"os"
 	"path"
 	"slices"
 	"strconv"
@@ -39,9 +38,8 @@ func startMediaFrontend(ctx context.Context, host *service.Host) error {
 		return err
 	}
 	prepareIndexes(host, store, data.Media)
-	name, _ := os.Hostname() // without one, ids differ by the rest of what they are made of
-	m := &mediaFrontend{files: data.Media.In(store), ids: uniqueid.New(name), quirks: host.Config.Quirks}
-	site := web.NewSite(host.Log, func(error) *web.Problem { return nil })
+	m := &mediaFrontend{files: data.Media.In(store), ids: newIDs(host), quirks: host.Config.Quirks}
+	site := web.NewSite(host.Log, explain)
 	host.HTTP = http.NewServeMux()
 	host.HTTP.Handle("/upload-media", web.OpenToAll(site.Handle(m.upload)))
 	host.HTTP.Handle("/get-media", web.OpenToAll(site.Handle(m.get)))
@@ -137,7 +135,7 @@ func (m *mediaFrontend) get(w http.ResponseWriter, r *http.Request) error {
 	case err != nil && !errors.Is(err, documents.ErrNotFound):
 		return err
 	}
-	if m.quirks {
+	if m.quirks && err == nil {
 		file.File = append(file.File, '\n')
 	}
 	header := w.Header()
