@@ -68,6 +68,15 @@ func TestPostsAreAsPublished(t *testing.T) {
 	}
 }
 
+// The numbers that would meet first if the factor had a divisor in common with 62^10.
+func TestShortAddressesDoNotMeet(t *testing.T) {
+	for _, divisor := range []int{2, 31} {
+		if far := shortURL(shortURLsThere / divisor); far == shortURL(0) {
+			t.Errorf("%s for two numbers", far)
+		}
+	}
+}
+
 // Everything that is kept of a post says the same of it, and ids rise with time as those of services do.
 func TestTimelinesAndPostsAgree(t *testing.T) {
 	s := made(t, `{"users": 50, "edges": 200, "posts_per_user": 6}`)

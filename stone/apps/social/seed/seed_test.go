@@ -206,6 +206,22 @@ func TestResetRestoresTheCopyOfThisSeed(t *testing.T) {
 	})
 }
 
+// A Redis that was started anew has no copy, or an old one.
+func TestResetFillsWhereOneStoreHasNoCopy(t *testing.T) {
+	s := newStage(t, servertest.Postgres(t), small)
+	s.wantSeed(s.run(seeding.Fill))
+	for _, forget := range []string{"redis.call('FLUSHALL') return 1", "redis.call('SELECT', 1) redis.call('FLUSHDB') redis.call('SET', 'kept', 'older') return 1"} {
+		hash := s.user(7).Password
+		s.use(7)
+		s.home("EVAL", forget, 0)
+		s.wantSeed(s.run(seeding.Reset))
+		s.wantSeed(s.run(seeding.Verify))
+		if s.user(7).Password == hash {
+			t.Errorf("%s: the stores were not filled again", forget)
+		}
+	}
+}
+
 // use does what load does: a user, a follow, a post, a file.
 func (s *stage) use(follower int64) {
 	s.t.Helper()
