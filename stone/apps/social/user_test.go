@@ -64,6 +64,9 @@ func testRegistrations(t *testing.T, a *app) {
 	expectException(t, err, idl.ErrorCode_SE_CONFLICT, "User ann already existed")
 	err = users.RegisterUserWithId(t.Context(), 1, "", "", "ann", "other", 77, nil)
 	expectException(t, err, idl.ErrorCode_SE_CONFLICT, "User ann already existed")
+	if nodes := a.count(t, data.Graph, documents.Equal("user_id", int64(77))); nodes != 0 {
+		t.Error("the graph has who was refused")
+	}
 	err = users.RegisterUserWithId(t.Context(), 1, "", "", "bob", "other", ann.UserID, nil)
 	expectException(t, err, idl.ErrorCode_SE_CONFLICT, "User bob already existed")
 	for want, c := range map[string]struct {

@@ -14,7 +14,7 @@ import (
 	"loadstone.dev/stone/platform/service"
 )
 
-// ids answers every call with the number of calls so far, kept in a cache, in Redis or in documents: all three answer.
+// services are a front and what it asks, which needs a store of each kind.
 var services = map[string]service.Definition{
 	"front": {
 		Wants: config.Wants{Needs: []string{"ids"}, Secret: true},
