@@ -1,6 +1,7 @@
 package media_test
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -66,22 +67,33 @@ func testAccounts(t *testing.T, a *app) {
 
 // Of several who want the same name one gets it.
 func testRegistrationsAtOnce(t *testing.T, a *app) {
+	register := func() error {
+		return a.users.RegisterUser(t.Context(), 1, "first", "last", "wanted", "password", nil)
+	}
+	conflicts := func(err error) bool {
+		var said *idl.ServiceException
+		return errors.As(err, &said) && said.ErrorCode == idl.ErrorCode_SE_CONFLICT
+	}
 	var all sync.WaitGroup
-	var got atomic.Int64
-	for range 5 {
+	var got, unknown atomic.Int64
+	for range 3 {
 		all.Go(func() {
-			if err := a.users.RegisterUser(t.Context(), 1, "first", "last", "wanted", "password", nil); err == nil {
+			err := register()
+			for err != nil && !conflicts(err) { // on a slow machine hashes take longer than a call may
+				unknown.Add(1)
+				err = register()
+			}
+			if err == nil {
 				got.Add(1)
-			} else {
-				expectException(t, err, idl.ErrorCode_SE_CONFLICT, "User wanted already existed")
 			}
 		})
 	}
 	all.Wait()
 	count, err := data.Users.In(a.store).Count(t.Context(), documents.Equal("username", "wanted"))
-	if got.Load() != 1 || count != 1 || err != nil {
-		t.Errorf("%d got the name, %d have it, %v", got.Load(), count, err)
+	if one := got.Load() == 1 || got.Load() == 0 && unknown.Load() > 0; !one || count != 1 || err != nil {
+		t.Errorf("%d got the name, %d may have, %d have it, %v", got.Load(), unknown.Load(), count, err)
 	}
+	expectException(t, register(), idl.ErrorCode_SE_CONFLICT, "User wanted already existed")
 }
 
 func testFilms(t *testing.T, a *app) {
