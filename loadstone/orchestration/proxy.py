@@ -36,7 +36,7 @@ def in_front(application: Application, proxy: Proxy | None, catalogue: SoftwareC
         ports={_PORT: port},
         needs=[entry.service],
         resources=_RESOURCES,
-        readiness=Readiness(port=_PORT),
+        readiness=Readiness(port=_PORT, within=behind.readiness.within),
         configs={CONFIG: text},
     )
     return application.model_copy(

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import urllib.request
-from pathlib import Path
 
 import pytest
 
-from loadstone.applications import catalogue
 from tests.orchestration import docker_clusters
+from tests.orchestration.test_nomad_study_real import patient
 
-pytestmark = [pytest.mark.root, pytest.mark.docker, pytest.mark.clusters, pytest.mark.timeout(1200)]
-BUILT_IN = Path(catalogue.__file__).parent / "hotel-reservation" / "application.yaml"
+pytestmark = [pytest.mark.root, pytest.mark.docker, pytest.mark.clusters, pytest.mark.timeout(1800)]
 FRONT_END = "runs: {stone: hotel/frontend}\n"
 
 
@@ -19,7 +17,7 @@ FRONT_END = "runs: {stone: hotel/frontend}\n"
 def test_requests_reach_every_front_end_through_nginx(orchestrator: str) -> None:
     with docker_clusters.folders() as home:
         file = home / "application.yaml"
-        file.write_text(BUILT_IN.read_text().replace(FRONT_END, f"{FRONT_END}    replicas: 2\n"))
+        file.write_text(patient().replace(FRONT_END, f"{FRONT_END}    replicas: 2\n"))
         study = docker_clusters.study(
             f"behind-{orchestrator}",
             orchestrator,
@@ -27,7 +25,9 @@ def test_requests_reach_every_front_end_through_nginx(orchestrator: str) -> None
             proxy={"workers": 2, "connections": 256},
             cluster={"infrastructure": "namespaces", "workers": 1 if orchestrator == "compose" else 2},
         )
-        study["resources"] |= {"nginx": {"cpu": 0.2, "memory": "64MiB"}}
+        # Nomad reserves what it limits.
+        cpu = 0.08 if orchestrator == "nomad" else 0.2
+        study["resources"] = {name: {"cpu": cpu, "memory": "128MiB"} for name in [*study["resources"], "nginx"]}
         plan = docker_clusters.plan_of(study)
         with docker_clusters.cluster(plan, home) as provision:
             deployed = docker_clusters.deploy(plan, provision, home / "run")
