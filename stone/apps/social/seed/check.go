@@ -27,7 +27,7 @@ func (s *Seed) Check(ctx context.Context, in *seeding.Opened) ([]seeding.Finding
 	if err != nil {
 		return nil, err
 	}
-	findings := held.compare(in.Plan.Unfinished)
+	findings := held.compare(in.Plan.Unfinished, s.quirks)
 	if len(in.Plan.Entry) > 0 {
 		in.Progress.Begin("asking", 1)
 		asked, good, examples := s.ask(ctx, in, held.sizes)

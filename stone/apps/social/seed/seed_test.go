@@ -20,8 +20,6 @@ import (
 
 const small = `{"users": 60, "edges": 300, "posts_per_user": 4}`
 
-var stores = map[string]func(testing.TB) string{"postgres": servertest.Postgres, "mongo": servertest.Mongo}
-
 // stage is one server of documents, where services stay apart by database, and two Redis.
 type stage struct {
 	t    testing.TB
@@ -101,65 +99,80 @@ func (s *stage) redis(name string, command ...any) any {
 	return answer
 }
 
-func eachStore(t *testing.T, test func(t *testing.T, s *stage)) {
-	for adapter, server := range stores {
-		t.Run(adapter, func(t *testing.T) { test(t, newStage(t, server(t), small)) })
+// Both adapters keep the seed alike, and Redis with them.
+func TestOnRealStores(t *testing.T) {
+	behaviours := map[string]func(*testing.T, *stage){
+		"FillTwiceIsFillOnce":            fillTwiceIsFillOnce,
+		"AKilledRunIsCompletedByAnother": aKilledRunIsCompletedByAnother,
+		"ResetRestoresTheCopyOfThisSeed": resetRestoresTheCopyOfThisSeed,
+		"VerifySeesWhatIsWrong":          verifySeesWhatIsWrong,
+		"CheckPassesWhatServicesStore":   checkPassesWhatServicesStore, // check_test.go
+	}
+	for adapter, server := range map[string]func(testing.TB) string{"postgres": servertest.Postgres, "mongo": servertest.Mongo} {
+		t.Run(adapter, func(t *testing.T) {
+			address := server(t)
+			for name, behaviour := range behaviours {
+				t.Run(name, func(t *testing.T) {
+					s := newStage(t, address, small)
+					for _, at := range []documents.Location{data.Users, data.Graph, data.UserTimelines, data.Posts, data.URLs, data.Media} {
+						s.in(at, func(c documents.Collection) { check(t, c.Clear(t.Context())) })
+					}
+					behaviour(t, s)
+				})
+			}
+		})
 	}
 }
 
-func TestFillTwiceIsFillOnce(t *testing.T) {
-	eachStore(t, func(t *testing.T, s *stage) {
-		if before := s.run(seeding.Verify); before.OK || have(before, "user") != 0 {
-			t.Errorf("before: %+v", before)
-		}
-		s.redis("redis-social-graph", "SET", "0:followers", "old")
-		s.wantSeed(s.run(seeding.Fill))
-		hash := s.user(7).Password
-		s.wantSeed(s.run(seeding.Fill))
-		if s.user(7).Password != hash {
-			t.Error("the second run wrote again what was there")
-		}
-		s.wantSeed(s.run(seeding.Verify))
-		if counted := s.run(seeding.Count); !counted.OK || have(counted, "user") != 60 {
-			t.Errorf("Count: %+v", counted)
-		}
-		if size := s.redis("redis-social-graph", "DBSIZE"); size != int64(0) {
-			t.Errorf("a Redis that only remembers still has %v keys", size)
-		}
-	})
+func fillTwiceIsFillOnce(t *testing.T, s *stage) {
+	if before := s.run(seeding.Verify); before.OK || have(before, "user") != 0 {
+		t.Errorf("before: %+v", before)
+	}
+	s.redis("redis-social-graph", "SET", "0:followers", "old")
+	s.wantSeed(s.run(seeding.Fill))
+	hash := s.user(7).Password
+	s.wantSeed(s.run(seeding.Fill))
+	if s.user(7).Password != hash {
+		t.Error("the second run wrote again what was there")
+	}
+	s.wantSeed(s.run(seeding.Verify))
+	if counted := s.run(seeding.Count); !counted.OK || have(counted, "user") != 60 {
+		t.Errorf("Count: %+v", counted)
+	}
+	if size := s.redis("redis-social-graph", "DBSIZE"); size != int64(0) {
+		t.Errorf("a Redis that only remembers still has %v keys", size)
+	}
 }
 
 // A run that is killed is one whose context ends: after any number of lines of progress.
-func TestAKilledRunIsCompletedByAnother(t *testing.T) {
-	eachStore(t, func(t *testing.T, s *stage) {
-		for lost := range 4 {
-			ctx, kill := context.WithCancel(t.Context())
-			s.plan.Progress = writer(func() {
-				if lost--; lost < 0 {
-					kill()
-				}
-			})
-			_, err := seeding.Run(ctx, s.plan, s.seed(), seeding.Fill)
-			if err != nil && !errors.Is(err, context.Canceled) {
-				t.Logf("killed: %v", err)
-			}
-			kill()
-		}
-		s.plan.Progress = nil
-		// What a run leaves that was killed at the worst time: half of everything.
-		s.run(seeding.Fill)
-		s.in(data.Users, func(c documents.Collection) {
-			var all []data.User
-			check(t, c.Find(t.Context(), &all, documents.Query{}))
-			check(t, c.Clear(t.Context()))
-			for _, user := range all[:30] {
-				check(t, c.Put(t.Context(), documents.Keyed{Key: fmt.Sprint(user.UserID), Document: user}))
+func aKilledRunIsCompletedByAnother(t *testing.T, s *stage) {
+	for lost := range 4 {
+		ctx, kill := context.WithCancel(t.Context())
+		s.plan.Progress = writer(func() {
+			if lost--; lost < 0 {
+				kill()
 			}
 		})
-		s.in(data.Posts, func(c documents.Collection) { check(t, c.Clear(t.Context())) })
-		s.home("DEL", "5")
-		s.wantSeed(s.run(seeding.Fill))
+		_, err := seeding.Run(ctx, s.plan, s.seed(), seeding.Fill)
+		if err != nil && !errors.Is(err, context.Canceled) {
+			t.Logf("killed: %v", err)
+		}
+		kill()
+	}
+	s.plan.Progress = nil
+	// What a run leaves that was killed at the worst time: half of everything.
+	s.run(seeding.Fill)
+	s.in(data.Users, func(c documents.Collection) {
+		var all []data.User
+		check(t, c.Find(t.Context(), &all, documents.Query{}))
+		check(t, c.Clear(t.Context()))
+		for _, user := range all[:30] {
+			check(t, c.Put(t.Context(), documents.Keyed{Key: fmt.Sprint(user.UserID), Document: user}))
+		}
 	})
+	s.in(data.Posts, func(c documents.Collection) { check(t, c.Clear(t.Context())) })
+	s.home("DEL", "5")
+	s.wantSeed(s.run(seeding.Fill))
 }
 
 type writer func()
@@ -168,42 +181,40 @@ func (w writer) Write(line []byte) (int, error) { w(); return len(line), nil }
 
 var _ io.Writer = writer(nil)
 
-func TestResetRestoresTheCopyOfThisSeed(t *testing.T) {
-	eachStore(t, func(t *testing.T, s *stage) {
-		s.wantSeed(s.run(seeding.Fill))
-		hash := s.user(7).Password
-		s.use(7)
-		if s.run(seeding.Verify).OK {
-			t.Error("Verify calls stores good that were used")
-		}
-		s.wantSeed(s.run(seeding.Reset))
-		if s.user(7).Password != hash {
-			t.Error("the stores were filled again: the password has another hash")
-		}
-		s.wantSeed(s.run(seeding.Verify))
-		if size := s.redis("redis-social-graph", "DBSIZE"); size != int64(0) {
-			t.Errorf("a Redis that only remembers still has %v keys", size)
-		}
+func resetRestoresTheCopyOfThisSeed(t *testing.T, s *stage) {
+	s.wantSeed(s.run(seeding.Fill))
+	hash := s.user(7).Password
+	s.use(7)
+	if s.run(seeding.Verify).OK {
+		t.Error("Verify calls stores good that were used")
+	}
+	s.wantSeed(s.run(seeding.Reset))
+	if s.user(7).Password != hash {
+		t.Error("the stores were filled again: the password has another hash")
+	}
+	s.wantSeed(s.run(seeding.Verify))
+	if size := s.redis("redis-social-graph", "DBSIZE"); size != int64(0) {
+		t.Errorf("a Redis that only remembers still has %v keys", size)
+	}
 
-		// A Fill of stores that were used is not kept, and another dataset is not restored from this one's copy.
-		s.use(7)
-		if s.run(seeding.Fill).OK {
-			t.Error("Fill calls stores good that were used")
-		}
-		s.wantSeed(s.run(seeding.Reset))
-		s.plan.Dataset = json.RawMessage(`{"users": 60, "edges": 301, "posts_per_user": 4}`)
-		s.wantSeed(s.run(seeding.Reset))
-		s.wantSeed(s.run(seeding.Verify))
-		if s.user(7).Password == hash {
-			t.Error("another dataset has the same users' hashes: they were restored")
-		}
-		s.plan.Profile = "dsb-quirks"
-		if s.run(seeding.Verify).OK {
-			t.Error("default users pass for those of dsb-quirks")
-		}
-		s.wantSeed(s.run(seeding.Reset))
-		s.wantSeed(s.run(seeding.Verify))
-	})
+	// A Fill of stores that were used is not kept, and another dataset is not restored from this one's copy.
+	s.use(7)
+	if s.run(seeding.Fill).OK {
+		t.Error("Fill calls stores good that were used")
+	}
+	s.wantSeed(s.run(seeding.Reset))
+	s.plan.Dataset = json.RawMessage(`{"users": 60, "edges": 301, "posts_per_user": 4}`)
+	s.wantSeed(s.run(seeding.Reset))
+	s.wantSeed(s.run(seeding.Verify))
+	if s.user(7).Password == hash {
+		t.Error("another dataset has the same users' hashes: they were restored")
+	}
+	s.plan.Profile = "dsb-quirks"
+	if s.run(seeding.Verify).OK {
+		t.Error("default users pass for those of dsb-quirks")
+	}
+	s.wantSeed(s.run(seeding.Reset))
+	s.wantSeed(s.run(seeding.Verify))
 }
 
 // A Redis that was started anew has no copy, or an old one.
@@ -240,35 +251,33 @@ func (s *stage) use(follower int64) {
 	s.redis("redis-social-graph", "SET", "0:followers", "old")
 }
 
-func TestVerifySeesWhatIsWrong(t *testing.T) {
-	eachStore(t, func(t *testing.T, s *stage) {
-		s.wantSeed(s.run(seeding.Fill))
-		changed := s.user(7)
-		changed.Password = s.user(8).Password
-		s.put(data.Users, 7, changed)
-		var node data.Node
-		s.in(data.Graph, func(c documents.Collection) {
-			check(t, c.Get(t.Context(), &node, documents.Equal("user_id", 9)))
-		})
-		node.Followers[0].Timestamp++
-		s.put(data.Graph, 9, node)
-		var post data.Post
-		s.in(data.Posts, func(c documents.Collection) { check(t, c.Get(t.Context(), &post)) })
-		post.Text = "another"
-		s.put(data.Posts, int(post.PostID), post)
-		member := s.redis("redis-home-timeline", "ZPOPMIN", "5").([]any)[0]
-		s.home("ZADD", "5", 17, member)
-
-		result := s.run(seeding.Verify)
-		for collection, want := range map[string]int{"user": 1, "social-graph": 1, "post": 1, "url-shorten": 0, "user-timeline": 0} {
-			if row := rowOf(result, collection); row.Differing != want || row.Have != row.Want {
-				t.Errorf("%+v, want %d differing", row, want)
-			}
-		}
-		if row := result.Stores[6]; row.Store != "redis-home-timeline" || row.Differing != 1 || result.OK {
-			t.Errorf("%+v, ok %v, want 1 differing", row, result.OK)
-		}
+func verifySeesWhatIsWrong(t *testing.T, s *stage) {
+	s.wantSeed(s.run(seeding.Fill))
+	changed := s.user(7)
+	changed.Password = s.user(8).Password
+	s.put(data.Users, 7, changed)
+	var node data.Node
+	s.in(data.Graph, func(c documents.Collection) {
+		check(t, c.Get(t.Context(), &node, documents.Equal("user_id", 9)))
 	})
+	node.Followers[0].Timestamp++
+	s.put(data.Graph, 9, node)
+	var post data.Post
+	s.in(data.Posts, func(c documents.Collection) { check(t, c.Get(t.Context(), &post)) })
+	post.Text = "another"
+	s.put(data.Posts, int(post.PostID), post)
+	member := s.redis("redis-home-timeline", "ZPOPMIN", "5").([]any)[0]
+	s.home("ZADD", "5", 17, member)
+
+	result := s.run(seeding.Verify)
+	for collection, want := range map[string]int{"user": 1, "social-graph": 1, "post": 1, "url-shorten": 0, "user-timeline": 0} {
+		if row := rowOf(result, collection); row.Differing != want || row.Have != row.Want {
+			t.Errorf("%+v, want %d differing", row, want)
+		}
+	}
+	if row := result.Stores[6]; row.Store != "redis-home-timeline" || row.Differing != 1 || result.OK {
+		t.Errorf("%+v, ok %v, want 1 differing", row, result.OK)
+	}
 }
 
 func (s *stage) put(at documents.Location, key int, document any) {
