@@ -14,8 +14,10 @@ import (
 
 // posters post and read without a pause until they are stopped.
 type posters struct {
-	a              *app
 	t              *testing.T
+	composer       idl.ComposePostService
+	users          idl.UserTimelineService
+	homes          idl.HomeTimelineService
 	posted, failed atomic.Int64
 	acknowledged   sync.Map // text -> its author's id
 	stop           context.CancelFunc
@@ -24,15 +26,15 @@ type posters struct {
 
 // startPosters has each of the users 0 to number-1 post.
 func startPosters(t *testing.T, a *app, number int64) *posters {
-	p := &posters{a: a, t: t}
+	p := &posters{t: t, composer: a.composer(), users: a.userTimelines(), homes: a.homeTimelines()}
 	ctx, stop := context.WithCancel(t.Context())
 	p.stop = stop
 	for user := range number {
 		p.working.Go(func() {
 			for i := 0; ctx.Err() == nil; i++ {
 				p.post(user, fmt.Sprintf("post %d of %d @username_%d", i, user, (user+1)%number))
-				_, _ = a.userTimelines().ReadUserTimeline(t.Context(), 1, user, 0, 10, nil)
-				_, _ = a.homeTimelines().ReadHomeTimeline(t.Context(), 1, user, 0, 10, nil)
+				_, _ = p.users.ReadUserTimeline(t.Context(), 1, user, 0, 10, nil)
+				_, _ = p.homes.ReadHomeTimeline(t.Context(), 1, user, 0, 10, nil)
 			}
 		})
 	}
@@ -41,7 +43,7 @@ func startPosters(t *testing.T, a *app, number int64) *posters {
 
 func (p *posters) post(user int64, text string) {
 	name := fmt.Sprintf("username_%d", user)
-	if p.a.composer().ComposePost(p.t.Context(), 1, name, user, text, nil, nil, idl.PostType_POST, nil) != nil {
+	if p.composer.ComposePost(p.t.Context(), 1, name, user, text, nil, nil, idl.PostType_POST, nil) != nil {
 		p.failed.Add(1)
 		return
 	}
@@ -61,7 +63,7 @@ func (p *posters) timeline(user int64) map[string]bool {
 	p.t.Helper()
 	texts, ids := make(map[string]bool), make(map[int64]bool)
 	for start := int32(0); ; start += 1000 {
-		posts, err := p.a.userTimelines().ReadUserTimeline(p.t.Context(), 1, user, start, start+1000, nil)
+		posts, err := p.users.ReadUserTimeline(p.t.Context(), 1, user, start, start+1000, nil)
 		if err != nil {
 			p.t.Fatal(err)
 		}
