@@ -79,7 +79,7 @@ func testOddPages(t *testing.T, s *subject) {
 	}
 	title := s.name("None")
 	s.fails(t, s.get(t, "/wrk2-api/page", "title="+title, start, stop), "no such title", 404, "Movie "+title+" is not registered")
-	s.fails(t, s.get(t, "/wrk2-api/page", "title="+film.title[:len(film.title)-1], start, stop), "half a title", 404, "Movie ")
+	s.fails(t, s.get(t, "/wrk2-api/page", "title="+film.title[:len(film.title)/2], start, stop), "half a title", 404, "Movie ")
 	for _, broken := range []string{"\xff", "a\x00b"} {
 		s.fails(t, s.get(t, "/wrk2-api/page", "title="+broken, start, stop), broken, 400, "title: ")
 	}
