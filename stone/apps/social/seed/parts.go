@@ -6,6 +6,7 @@ import (
 	"iter"
 	"reflect"
 	"slices"
+	"sync"
 
 	"golang.org/x/sync/errgroup"
 
@@ -64,7 +65,7 @@ func (s *Seed) allParts() []part {
 			func(l data.Timeline) any { return l.UserID }, nil, nil},
 		collection[data.Post]{data.Posts, s, "posts", "post_id", plain(s.total), never(s.postsBy),
 			func(p data.Post) any { return p.PostID }, nil, nil},
-		collection[data.URL]{data.URLs, s, "addresses", "shortened_url", s.urls, never(s.urlsBy),
+		collection[data.URL]{data.URLs, s, "addresses", "shortened_url", sync.OnceValue(s.urls), never(s.urlsBy),
 			func(u data.URL) any { return u.ShortenedURL }, nil, nil},
 		collection[data.File]{data.Media, s, "files", "filename", plain(0), never(func(int) []data.File { return nil }),
 			func(f data.File) any { return f.Filename }, nil, nil},
@@ -167,14 +168,16 @@ func (c collection[T]) items(users []int, failed *error) iter.Seq[documents.Keye
 
 // holds says whether all documents of some users are there.
 func (c collection[T]) holds(ctx context.Context, in documents.Collection, users []int) (bool, error) {
-	want, err := c.documents(users)
-	if err != nil {
-		return false, err
-	}
-	for batch := range slices.Chunk(want, lookups) {
-		held, err := in.Count(ctx, c.named(batch))
-		if err != nil || held < len(batch) {
+	for some := range slices.Chunk(users, sampleBatch) {
+		want, err := c.documents(some)
+		if err != nil {
 			return false, err
+		}
+		for batch := range slices.Chunk(want, lookups) {
+			held, err := in.Count(ctx, c.named(batch))
+			if err != nil || held < len(batch) {
+				return false, err
+			}
 		}
 	}
 	return true, nil
