@@ -30,7 +30,7 @@ func (l *Lists[D]) ReadPublished(ctx context.Context, owner any, start, stop int
 	if start < 0 || stop <= start {
 		return nil, nothing, nil
 	}
-	held, err := l.Redis.ZRevRange(ctx, key(owner), int64(start), int64(stop)-1).Result()
+	held, err := l.Redis.ZRangeArgs(ctx, newest(owner, start, stop)).Result()
 	if err != nil {
 		return nil, nothing, redisFailed(err)
 	}

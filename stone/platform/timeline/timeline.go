@@ -65,7 +65,7 @@ func (l *Lists[D]) Read(ctx context.Context, owner any, start, stop int) ([]int6
 	var whole *goredis.IntCmd
 	// Both at one moment: what is held does not count if it is lost before the mark is looked at.
 	_, err := l.Redis.TxPipelined(ctx, func(pipeline goredis.Pipeliner) error {
-		held = pipeline.ZRevRange(ctx, key(owner), int64(start), int64(stop)-1)
+		held = pipeline.ZRangeArgs(ctx, newest(owner, start, stop))
 		whole = pipeline.Exists(ctx, mark(owner))
 		return nil
 	})
@@ -123,6 +123,11 @@ func (l *Lists[D]) stored(ctx context.Context, owner any) ([]Entry, error) {
 func NewestFirst(a, b Entry) int {
 	return cmp.Or(cmp.Compare(b.Timestamp, a.Timestamp),
 		strings.Compare(strconv.FormatInt(b.ID, 10), strconv.FormatInt(a.ID, 10)))
+}
+
+// newest is the part of a sorted set from start up to, not including, stop, counted from the newest.
+func newest(owner any, start, stop int) goredis.ZRangeArgs {
+	return goredis.ZRangeArgs{Key: key(owner), Start: start, Stop: stop - 1, Rev: true}
 }
 
 func key(owner any) string { return fmt.Sprint(owner) }
