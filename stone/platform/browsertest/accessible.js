@@ -7,7 +7,7 @@
   for (const landmark of ["header", "nav", "main", "footer"])
     if (!document.querySelector(landmark)) wrong.push(`no <${landmark}>`);
   if (document.querySelectorAll("h1").length !== 1) wrong.push("not one h1");
-  for (const field of document.querySelectorAll("input:not([type=hidden]), textarea"))
+  for (const field of document.querySelectorAll("input:not([type=hidden]), select, textarea"))
     if (!field.labels.length) wrong.push(`no label: ${name(field)}`);
   for (const picture of document.querySelectorAll("img"))
     if (!picture.alt) wrong.push(`no text instead of a picture: ${picture.src}`);
