@@ -20,7 +20,7 @@ var Services = map[string]service.Definition{
 	},
 	"media-frontend": {
 		Summary: "HTTP front end for pictures",
-		Wants:   config.Wants{Documents: true, Secret: true},
+		Wants:   config.Wants{Documents: true},
 		Start:   startMediaFrontend,
 	},
 	"compose-post": {
