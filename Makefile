@@ -47,5 +47,5 @@ clean: ## remove .build, .venv and caches; results/ is never touched
 .venv/.ready: requirements.lock pyproject.toml
 	@scripts/setup-python.sh
 
-.build/stone: $(shell find stone -name '*.html' -o -name '*.go' -not -name '*_test.go') stone/go.mod stone/go.sum
+.build/stone: $(shell find stone -name '*.html' -o -name '*.css' -o -name '*.svg' -o -name '*.go' -not -name '*_test.go') stone/go.mod stone/go.sum
 	@scripts/setup-stone.sh
