@@ -62,7 +62,9 @@ func (h *homeTimeline) ReadHomeTimeline(ctx context.Context, reqID, userID int64
 	if empty, err := checkWindow(start, stop, h.quirks); empty || err != nil {
 		return []*idl.Post{}, err
 	}
-	members, err := h.timelines.ZRevRange(ctx, strconv.FormatInt(userID, 10), int64(start), int64(stop)-1).Result()
+	members, err := h.timelines.ZRangeArgs(ctx, goredis.ZRangeArgs{
+		Key: strconv.FormatInt(userID, 10), Start: start, Stop: stop - 1, Rev: true,
+	}).Result()
 	if err != nil {
 		return nil, redisFailed(err)
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	goredis "github.com/redis/go-redis/v9"
+
 	"loadstone.dev/stone/apps/social/data"
 	"loadstone.dev/stone/platform/documents"
 	"loadstone.dev/stone/platform/redis"
@@ -76,7 +78,7 @@ func (f *frontend) read(kind string, user int64) (posts []data.Post) {
 	} else {
 		client, err := redis.Open(f.s.plan.Redis["redis-home-timeline"])
 		check(t, err)
-		check(t, client.ZRevRange(t.Context(), fmt.Sprint(user), 0, -1).ScanSlice(&ids))
+		check(t, client.ZRangeArgs(t.Context(), goredis.ZRangeArgs{Key: fmt.Sprint(user), Start: 0, Stop: -1, Rev: true}).ScanSlice(&ids))
 		check(t, client.Close())
 	}
 	f.s.in(data.Posts, func(c documents.Collection) {
