@@ -113,7 +113,7 @@ func keysOf(users []int) []string {
 func readHomes(ctx context.Context, client *goredis.Client, keys []string) ([]data.Timeline, error) {
 	answers, err := client.Pipelined(ctx, func(pipeline goredis.Pipeliner) error {
 		for _, key := range keys {
-			pipeline.ZRevRangeWithScores(ctx, key, 0, -1)
+			pipeline.ZRangeArgsWithScores(ctx, goredis.ZRangeArgs{Key: key, Start: 0, Stop: -1, Rev: true})
 		}
 		return nil
 	})
