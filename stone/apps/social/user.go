@@ -41,7 +41,7 @@ func startUser(ctx context.Context, host *service.Host) error {
 	if err != nil {
 		return err
 	}
-	graph, err := host.DialThrift("social-graph")
+	graph, err := host.CallThrift("social-graph") // which needs this service
 	if err != nil {
 		return err
 	}

@@ -30,11 +30,21 @@ func (h *Host) Dial(need string) (*grpc.ClientConn, error) {
 
 // DialThrift is Dial for a service that speaks Thrift.
 func (h *Host) DialThrift(need string) (thrift.TClient, error) {
-	client, err := thriftrpc.Dial(need, h.Config.Needs[need]...)
+	client, err := h.CallThrift(need)
 	if err != nil {
 		return nil, err
 	}
 	h.Health.Need(need, client.Connected)
+	return client, nil
+}
+
+// CallThrift is DialThrift without the condition. Of two services that call each other one must be ready first: Swarm
+// and Kubernetes give a name only to who is ready, so each would wait for the other's.
+func (h *Host) CallThrift(called string) (*thriftrpc.Client, error) {
+	client, err := thriftrpc.Dial(called, h.Config.Needs[called]...)
+	if err != nil {
+		return nil, err
+	}
 	h.OnStop(client.Close)
 	return client, nil
 }
