@@ -31,6 +31,7 @@ from loadstone.model.study import Settings
 from loadstone.orchestration.kubernetes import Kubernetes
 from loadstone.orchestration.placing import resolve
 from tests.infrastructure.real_engines import registry
+from tests.orchestration import rendered
 from tests.orchestration.conftest import STORES, parse
 from tests.orchestration.pinned import GOLDEN
 from tests.traces import snapshot
@@ -136,13 +137,24 @@ def found(orchestrator: Kubernetes) -> dict[str, Found]:
 
 @pytest.mark.parametrize("folder", sorted(GOLDEN.glob("kubernetes/*")), ids=lambda folder: folder.name)
 def test_every_pinned_file_is_accepted(folder: Path, api: Api, access: Access) -> None:
-    namespace = yaml.safe_load((folder / "namespace.yaml").read_text())
+    files = {str(file.relative_to(folder)): file.read_text() for file in folder.rglob("*.yaml")}
+    assert len(files) > 1
+    accepted(files, api, access)
+
+
+@pytest.mark.parametrize(("application", "scaling"), rendered.SETS)
+def test_every_application_s_files_are_accepted(application: str, scaling: str, api: Api, access: Access) -> None:
+    accepted(rendered.files(rendered.deployment(application, "kubernetes", scaling=scaling), "kubernetes"), api, access)
+
+
+def accepted(files: dict[str, str], api: Api, access: Access) -> None:
+    """The cluster would take all files of a deployment; nothing of it stays."""
+    namespace = yaml.safe_load(files["namespace.yaml"])
     name = namespace["metadata"]["name"]
     api.apply(namespace)
-    files = sorted(folder.glob("services/*.yaml"))
-    manifests = [one for file in files for one in yaml.safe_load_all(file.read_text())]
-    accepted = [api.apply(manifest, dry_run=True)["kind"] for manifest in manifests]
-    assert len(files) >= 22 and {"Deployment", "Service"} <= set(accepted)
+    manifests = [one for text in files.values() for one in yaml.safe_load_all(text) if one["kind"] != "Namespace"]
+    kinds = [api.apply(manifest, dry_run=True)["kind"] for manifest in manifests]
+    assert {"Deployment", "Service"} <= set(kinds)
     assert pods(api, name) == []
     Kubernetes._delete(access, name)
     with pytest.raises(Refused, match="not found"):

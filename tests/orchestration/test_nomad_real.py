@@ -20,6 +20,7 @@ from loadstone.model.cluster import Cluster
 from loadstone.model.deployment import Deployment, Found
 from loadstone.model.errors import DeploymentError
 from loadstone.orchestration.nomad import Nomad
+from tests.orchestration import rendered
 from tests.orchestration.conftest import deployed, parse
 from tests.orchestration.pinned import GOLDEN
 from tests.traces import snapshot
@@ -123,13 +124,25 @@ def until(condition: Callable[[], Any]) -> None:
 
 
 def test_every_pinned_file_is_accepted(access: Access) -> None:
-    nomad = hashicorp.nomad(access.addresses)
     files = sorted(GOLDEN.glob("nomad/hotel-reservation-*/*.hcl"))
     for file in files:
-        job = nomad.post("/v1/jobs/parse", {"JobHCL": file.read_text(), "Canonicalize": True})
-        said = nomad.post("/v1/validate/job", {"Job": job})
-        assert said["DriverConfigValidated"] and not said["ValidationErrors"], (file, said)
+        accepted(access, file.name, file.read_text())
     assert len(files) == 4 * 22
+
+
+@pytest.mark.parametrize(("application", "scaling"), rendered.SETS)
+def test_every_application_s_files_are_accepted(access: Access, application: str, scaling: str) -> None:
+    wanted = rendered.deployment(application, "nomad", scaling=scaling)
+    for name, text in rendered.files(wanted, "nomad").items():
+        accepted(access, name, text)
+
+
+def accepted(access: Access, name: str, text: str) -> None:
+    """The cluster takes a job file, and so does the driver of its tasks."""
+    nomad = hashicorp.nomad(access.addresses)
+    job = nomad.post("/v1/jobs/parse", {"JobHCL": text, "Canonicalize": True})
+    said = nomad.post("/v1/validate/job", {"Job": job})
+    assert said["DriverConfigValidated"] and not said["ValidationErrors"], (name, said)
 
 
 def test_a_deployment_s_life(small: Nomad, access: Access) -> None:
