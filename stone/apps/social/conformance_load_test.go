@@ -104,7 +104,7 @@ func testPosting(t *testing.T, s *subject) {
 	ann, bob, eve := people[0], people[1], people[2]
 	s.follow(t, bob, ann)
 	before := time.Now()
-	s.compose(t, ann, `é "quoted" @`+eve.name+` @nobody_at_all http://example.org/path`, "media_ids=[\"12\",9223372036854775807]", `media_types=["png","gif"]`).
+	s.compose(t, ann, `é "quoted" @`+eve.name+` @nobody_at_all http://example.org/path`, "media_ids=[\"012\",9223372036854775807]", `media_types=["png","gif"]`).
 		expect(t, "compose", 200, "Successfully upload post")
 	for kind, of := range map[string]person{"user": ann, "home": bob} {
 		posts := s.timeline(t, kind, of, 0, 10)

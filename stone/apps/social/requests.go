@@ -5,6 +5,7 @@ import (
 	"math"
 	"net/http"
 	"strconv"
+	"strings"
 
 	idl "loadstone.dev/stone/apps/social/idl/social"
 	"loadstone.dev/stone/platform/web"
@@ -99,7 +100,7 @@ func (f *frontend) composePost(r *http.Request, params web.Params, user int64, u
 
 // mediaOf reads the files of a post: a JSON array of ids, as texts or numbers, and one of as many types.
 func mediaOf(params web.Params) ([]int64, []string, error) {
-	var numbers []json.Number // takes texts as well
+	var numbers []json.RawMessage // load scripts send texts of digits, of which the first can be 0
 	var types []string
 	if err := decodeArray(params, "media_ids", &numbers); err != nil {
 		return nil, nil, err
@@ -109,11 +110,12 @@ func mediaOf(params web.Params) ([]int64, []string, error) {
 	}
 	ids := make([]int64, len(numbers))
 	for i, number := range numbers {
-		id, err := strconv.ParseInt(number.String(), 10, 64)
-		if err != nil || id < 0 {
-			return nil, nil, web.Problemf(http.StatusBadRequest, "media_ids: %.30q is no id", number)
+		digits := strings.Trim(string(number), `"`)
+		id, err := strconv.ParseUint(digits, 10, 63)
+		if err != nil {
+			return nil, nil, web.Problemf(http.StatusBadRequest, "media_ids: %.30q is no id", digits)
 		}
-		ids[i] = id
+		ids[i] = int64(id)
 	}
 	return ids, types, nil
 }
