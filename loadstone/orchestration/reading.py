@@ -70,8 +70,9 @@ class Here(Reader):
         said = _ended(usage)
         for process in processes:
             try:
+                joined = self._groups.holds(group, process)
                 limits = replace(self._groups.effective(process), cores=allowed_cores(process))
-                if process in self._groups.processes(group):  # one that ended is in no group: it has no limits
+                if joined and self._groups.holds(group, process):  # who is in no group meanwhile has no limits
                     return Reading(limits, usage)
             except (CgroupError, OSError) as error:  # databases have children that live for a moment
                 said = _unreadable(error)

@@ -33,6 +33,7 @@ def test_limits_are_in_force_for_who_joins(groups: V1, group: str, join: Join) -
     process = join(groups, group, "exec sleep 60")
     assert groups.effective(process.pid) == Limits(cpu=0.5, memory=64 * MIB, cores=(core,))
     assert groups.processes(group) == {process.pid}
+    assert groups.holds(group, process.pid) and not groups.holds(group, os.getpid())
 
 
 @pytest.mark.root
@@ -114,6 +115,24 @@ def test_mounts_of_a_hybrid_machine(tmp_path: Path) -> None:
     assert cpu.folder("/elsewhere") == Path("/sys/fs/cgroup/cpu,cpuacct")
     assert groups_of(tmp_path, 7)[None] == "/user"
     assert groups_of(tmp_path, 7)[frozenset({"cpu", "cpuacct"})] == "/docker/abc/x"
+
+
+@pytest.mark.parametrize(
+    ("said", "holds"),
+    [
+        ("2:memory:/loadstone/geo\n1:cpu,cpuacct:/loadstone/geo\n", True),
+        ("2:memory:/loadstone/geo/below\n1:cpu,cpuacct:/loadstone/geo\n", True),
+        ("2:memory:/loadstone/geo-2\n1:cpu,cpuacct:/loadstone/geo\n", False),
+        ("2:memory:/loadstone/geo\n1:cpu,cpuacct:/\n", False),  # it joins one hierarchy after the other
+        ("2:memory:/\n1:cpu,cpuacct:/\n", False),  # what the kernel says of one that is about to end
+    ],
+)
+def test_who_is_in_a_group_says_so_in_every_hierarchy(tmp_path: Path, said: str, holds: bool) -> None:
+    tree(tmp_path, {"7/cgroup": said})
+    controllers = [frozenset({"memory"}), frozenset({"cpu", "cpuacct"})]
+    mounts = [Mount(tmp_path / "-".join(sorted(one)), PurePosixPath("/"), one) for one in controllers]
+    assert V1(mounts, tmp_path).holds("loadstone/geo", 7) is holds
+    assert not V1(mounts, tmp_path).holds("loadstone/geo", 8)
 
 
 def test_what_is_missing_is_named() -> None:

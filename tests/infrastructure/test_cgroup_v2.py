@@ -57,6 +57,8 @@ def test_the_tightest_limit_of_the_hierarchy_is_effective(imitation: tuple[Path,
     root, groups = imitation
     groups.make(GROUP, Limits(cpu=1, memory=64 * MIB))
     assert groups.effective(7) == Limits(1, 64 * MIB, (0, 1, 2, 3))
+    assert groups.holds(GROUP, 7) and groups.holds("loadstone", 7)
+    assert not groups.holds("loadstone/d/geo-2", 7) and not groups.holds(GROUP, 8)
     tree(root, {"loadstone/cpu.max": "25000 50000\n", "loadstone/d/memory.max": f"{MIB}\n"})
     tree(root / GROUP, {"cpuset.cpus.effective": "2\n"})
     assert groups.effective(7) == Limits(0.5, MIB, (2,))

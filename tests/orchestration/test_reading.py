@@ -203,19 +203,21 @@ def container() -> Iterator[tuple[Cgroups, str, str]]:
     groups.remove(top)
 
 
-def test_children_that_end_meanwhile_are_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    gone, zombie, alive = 1, 2, os.getpid()
-    here, usage, listed = Here(), Usage(**COUNTERS), iter([{gone, zombie, alive}, {alive}, {alive}])
+def test_children_that_come_or_go_meanwhile_are_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    gone, coming, going, alive = 1, 2, 3, os.getpid()
+    here, usage = Here(), Usage(**COUNTERS)
+    held = {gone: [False] * 2, coming: [False, True], going: [True, False], alive: [True] * 2}
 
     def effective(pid: int) -> Limits:
         if pid == gone:
             raise CgroupError("no such process")
-        return Limits(cpu=0.5) if pid == alive else Limits()  # the kernel says that a zombie is in the root
+        return Limits(cpu=0.5) if pid == alive else Limits()  # the kernel says that it is in the root
 
     for name, method in {
         "container": lambda identity: "group",
         "usage": lambda group: usage,
-        "processes": lambda group: next(listed),
+        "processes": lambda group: {gone, coming, going, alive},
+        "holds": lambda group, pid: held[pid].pop(0),
         "effective": effective,
     }.items():
         monkeypatch.setattr(here._groups, name, method)

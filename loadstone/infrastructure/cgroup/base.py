@@ -78,6 +78,11 @@ class Cgroups(ABC):
         """What is in force for a process: the tightest limit from its own group up to the root."""
 
     @abstractmethod
+    def holds(self, group: str, pid: int) -> bool:
+        """Whether a process says itself that it is in a group or below it, wherever there are limits. In version 1 one
+        that is about to end is in the root, though its group still lists it; one that starts joins step by step."""
+
+    @abstractmethod
     def usage(self, group: str) -> Usage:
         """What a group has used; raises CgroupError if there is no such group."""
 

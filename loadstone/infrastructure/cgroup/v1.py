@@ -116,6 +116,18 @@ class V1(Cgroups):
             cores=read_cores(cpuset / "cpuset.effective_cpus") if cpuset else None,
         )
 
+    def holds(self, group: str, pid: int) -> bool:
+        try:
+            groups = groups_of(self._proc, pid)
+        except OSError:
+            return False
+        places = {name: path for names, path in groups.items() for name in names or ()}
+        return all(
+            mount.folder(places.get(name, "/")).is_relative_to(mount.point / group)
+            for name, mount in self._mounts.items()
+            if name in _WANTED
+        )
+
     @staticmethod
     def _cpu(folder: Path) -> float | None:
         file = folder / "cpu.cfs_quota_us"

@@ -90,6 +90,13 @@ class V2(Cgroups):
             cores=read_cores(cores) if cores else None,
         )
 
+    def holds(self, group: str, pid: int) -> bool:
+        try:
+            path = groups_of(self._proc, pid)[None]
+        except OSError:
+            return False
+        return self._mount.folder(path).is_relative_to(self._mount.point / group)
+
     @staticmethod
     def _cpu(folder: Path) -> float | None:
         file = folder / "cpu.max"
