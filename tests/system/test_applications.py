@@ -1,0 +1,83 @@
+"""Social Network on a real swarm of emulated hosts: its API answers as published, and a study of it adds up."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from typing import Any
+
+import pytest
+import yaml
+
+import loadstone
+from loadstone.applications import catalogue
+from tests.orchestration import docker_clusters
+from tests.orchestration.test_swarm_real import rows, user  # noqa: F401
+from tests.system.conftest import REPOSITORY, User
+
+pytestmark = [pytest.mark.system, pytest.mark.root, pytest.mark.docker, pytest.mark.clusters, pytest.mark.timeout(1800)]
+
+NAME = "social-network"
+
+
+def write_study(user: User) -> None:  # noqa: F811
+    """A study of one short trial, small enough for two cores; each replica may take its time to be ready."""
+    source = f"{loadstone.__path__[0]}/applications/{NAME}/application.yaml"
+    with open(source, encoding="utf-8") as file:
+        application: dict[str, Any] = yaml.safe_load(file)
+    for service in application["services"].values():
+        service["readiness"] = {**service.get("readiness", {}), "within": "20m"}
+    (user.home / "application.yaml").write_text(yaml.safe_dump(application, sort_keys=False))
+    study = docker_clusters.study(
+        f"{NAME}-on-swarm",
+        "swarm",
+        application=str(user.home / "application.yaml"),
+        dataset="tiny",
+        cluster={"infrastructure": "namespaces", "workers": 1},
+        resources={name: {"cpu": 0.2, "memory": "128MiB"} for name in application["services"]},
+    )
+    (user.home / "study.yaml").write_text(yaml.safe_dump(study))
+    docker_clusters.require(docker_clusters.plan_of(study))
+
+
+def asked(url: str) -> str:
+    """What the conformance suite says of the deployment at ``url``."""
+    if shutil.which("go") is None:
+        pytest.skip("needs Go")
+    secret = catalogue.load(NAME).application.services["frontend"].environment["STONE_SECRET"]
+    done = subprocess.run(
+        ["go", "test", "./apps/social", "-run", "^TestConformance$", "-count=1", "-v", "-timeout=25m"],
+        cwd=REPOSITORY / "stone",
+        env={**os.environ, "STONE_CONFORMANCE_URL": url, "STONE_SECRET": secret},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_a_deployment_answers_as_published(user: User) -> None:  # noqa: F811
+    write_study(user)
+    up = json.loads(user.runs("up", "study.yaml", "--json").stdout)
+    try:
+        assert up["replicas"] == len(catalogue.load(NAME).application.services)
+        said = asked(up["url"])
+    finally:
+        user.runs("down")
+    # An application in the suite's own process would be named by its store: TestConformance/postgres/posting.
+    assert "--- PASS: TestConformance/posting " in said and "--- PASS: TestConformance/sessions " in said
+
+
+def test_a_study_adds_up(user: User) -> None:  # noqa: F811
+    write_study(user)
+    user.runs("run", "study.yaml")
+    (row,) = rows(user)
+    assert row["verdict"] in ("held", "not held"), row["reasons"]
+    (trial,) = user.home.glob("results/*/*/trials/*")
+    checks = json.loads((trial / "checks.json").read_text())
+    assert checks and all(check["ok"] for check in checks), checks
+    audit = json.loads((trial / "audit.json").read_text())
+    assert len(audit) == 5 * len(catalogue.load(NAME).application.services) and all(line["ok"] for line in audit)
