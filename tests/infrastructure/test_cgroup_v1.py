@@ -127,9 +127,9 @@ def test_mounts_of_a_hybrid_machine(tmp_path: Path) -> None:
         ("2:memory:/\n1:cpu,cpuacct:/\n", False),  # what the kernel says of one that is about to end
     ],
 )
-def test_who_is_in_a_group_says_so_in_every_hierarchy(tmp_path: Path, said: str, holds: bool) -> None:
-    tree(tmp_path, {"7/cgroup": said})
-    controllers = [frozenset({"memory"}), frozenset({"cpu", "cpuacct"})]
+def test_who_is_in_a_group_says_so_wherever_limits_are(tmp_path: Path, said: str, holds: bool) -> None:
+    tree(tmp_path, {"7/cgroup": f"3:cpuset:/nomad/shared\n{said}"})
+    controllers = [frozenset({"memory"}), frozenset({"cpu", "cpuacct"}), frozenset({"cpuset"})]
     mounts = [Mount(tmp_path / "-".join(sorted(one)), PurePosixPath("/"), one) for one in controllers]
     assert V1(mounts, tmp_path).holds("loadstone/geo", 7) is holds
     assert not V1(mounts, tmp_path).holds("loadstone/geo", 8)

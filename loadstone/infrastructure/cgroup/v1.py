@@ -125,7 +125,7 @@ class V1(Cgroups):
         return all(
             mount.folder(places.get(name, "/")).is_relative_to(mount.point / group)
             for name, mount in self._mounts.items()
-            if name in _WANTED
+            if name in ("cpu", "memory")  # Nomad moves what it starts to cpusets of its own
         )
 
     @staticmethod
