@@ -13,6 +13,7 @@ type concurrency struct {
 	now, most int
 	hold      int
 	full      chan struct{}
+	fill      sync.Once // so many can be there again later
 }
 
 func (c *concurrency) answer(conn net.Conn, path string, n int) bool {
@@ -20,7 +21,7 @@ func (c *concurrency) answer(conn net.Conn, path string, n int) bool {
 	c.now++
 	c.most = max(c.most, c.now)
 	if c.now == c.hold {
-		close(c.full)
+		c.fill.Do(func() { close(c.full) })
 	}
 	c.mutex.Unlock()
 	<-c.full
