@@ -27,6 +27,12 @@ func TestAPasswordIsKnownByItsHash(t *testing.T) {
 	}
 }
 
+func TestHashesOfPeopleAreNotCheap(t *testing.T) {
+	if Cost != 10 {
+		t.Errorf("cost %d", Cost)
+	}
+}
+
 func TestTheCostIsTheOneAskedFor(t *testing.T) {
 	hash, err := Hash("secret", SeedCost+1)
 	if cost, _ := bcrypt.Cost([]byte(hash)); err != nil || cost != SeedCost+1 {

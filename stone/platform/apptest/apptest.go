@@ -12,12 +12,15 @@ import (
 
 	"github.com/apache/thrift/lib/go/thrift"
 
+	"loadstone.dev/stone/platform/accounts"
 	"loadstone.dev/stone/platform/config"
 	"loadstone.dev/stone/platform/documents"
 	"loadstone.dev/stone/platform/servertest"
 	"loadstone.dev/stone/platform/service"
 	"loadstone.dev/stone/platform/thriftrpc"
 )
+
+func init() { accounts.Cost = accounts.SeedCost }
 
 // Secret is the deployment's secret.
 const Secret = "the secret of the tests"
