@@ -13,12 +13,10 @@ import (
 	"golang.org/x/crypto/bcrypt"
 )
 
-// What bcrypt shall cost: twice the time for each step.
-const (
-	SeedCost = 4 // of seeded users, whose passwords everybody knows
-)
+// SeedCost is what bcrypt shall cost for seeded users, whose passwords everybody knows; each step takes twice the time.
+const SeedCost = 4
 
-// Cost is what a hash costs of people who register. Tests of applications lower it: with the race detector a hash of 10
+// Cost is what it shall cost for people who register. Tests of applications lower it: with the race detector a hash of 10
 // takes a second.
 var Cost = 10
 
