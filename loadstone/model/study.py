@@ -13,6 +13,7 @@ from loadstone.model.base import Finding, Matches, Model, did_you_mean
 from loadstone.model.cluster import Cluster
 from loadstone.model.load import Load
 from loadstone.model.messages import message, show
+from loadstone.model.observing import Metrics, Traces, or_off
 from loadstone.model.proxy import Proxy, or_none
 from loadstone.model.units import Duration, Pause, format_seconds
 
@@ -64,6 +65,10 @@ class Settings(Model):
     (``datasets/mine.mtx``), relative to the study file."""
     proxy: Annotated[Proxy | None, BeforeValidator(or_none)] = None
     """NGINX in front of the application: ``{workers: 4, connections: 1024}``; ``none`` where left out."""
+    traces: Annotated[Traces | None, BeforeValidator(or_off)] = None
+    """Spans of a share of the requests: ``{sample: 1%}``; ``off`` where left out."""
+    metrics: Annotated[Metrics | None, BeforeValidator(or_off)] = Metrics()
+    """Counters of nodes and replicas: ``{period: 100ms}``, or ``off``; every second where left out."""
 
     @field_validator("high_availability", mode="before")
     @classmethod

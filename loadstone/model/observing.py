@@ -1,0 +1,53 @@
+"""What a study observes while it loads: spans of requests, and counters of nodes and replicas."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field
+
+from loadstone.model.base import Matches, Model
+from loadstone.model.units import Duration, format_seconds, format_share, share
+
+
+def _sample(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return share(value)
+    if not 0 <= value <= 1:
+        raise ValueError(f"{value!r} is no share of requests; use 0 to 1, or 0% to 100%")
+    return float(value)
+
+
+Sample = Annotated[float, BeforeValidator(_sample)]
+
+
+class Traces(Model):
+    """Spans of a share of the requests, from every service and store access."""
+
+    sample: Sample = 1.0
+    """Share of requests that are traced, from entry to the last store, the same in every service: ``1%`` or ``0.01``;
+    with 0 nothing is."""
+    forward: Annotated[str | None, Matches(r"[^\s/]+:\d{1,5}", "host:port of something that takes OTLP over gRPC")] = (
+        None
+    )
+    """Where spans are sent on to as well, a Jaeger for one: ``10.0.0.7:4317``."""
+
+    def __str__(self) -> str:
+        """``sample:1%``, for labels."""
+        return f"sample:{format_share(self.sample)}"
+
+
+class Metrics(Model):
+    """Counters of each node, its containers, its C-states and its power, in every trial."""
+
+    period: Annotated[Duration, Field(ge=0.1, le=60)] = 1.0
+    """Between two readings: 100 ms to a minute."""
+
+    def __str__(self) -> str:
+        """``period:1s``, for labels."""
+        return f"period:{format_seconds(self.period)}"
+
+
+def or_off(value: Any) -> Any:
+    """``off`` is nothing observed, also as a level of a factor."""
+    return None if value == "off" else value
