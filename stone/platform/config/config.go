@@ -31,6 +31,7 @@ type Config struct {
 	Secret    string              // STONE_SECRET, which signs tokens and sessions
 	Quirks    bool                // STONE_PROFILE=dsb-quirks
 	LogLevel  slog.Level
+	Traces    Traces
 }
 
 // Error is one variable that is missing or wrong; its text says what to set.
@@ -99,7 +100,9 @@ func Load(wants Wants, getenv func(string) string) (Config, error) {
 			return config, &Error{"STONE_LOG_LEVEL", level, "no such level", "set it to debug, info, warn or error"}
 		}
 	}
-	return config, nil
+	var err error
+	config.Traces, err = loadTraces(getenv)
+	return config, err
 }
 
 // Variable names the variable that says where a need is: STONE_NEED_MEMCACHED_RATE for memcached-rate.

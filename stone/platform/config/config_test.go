@@ -27,7 +27,9 @@ func environment(changes map[string]string) func(string) string {
 var wants = Wants{Needs: []string{"geo", "memcached-rate"}, Documents: true}
 
 func TestLoad(t *testing.T) {
-	got, err := Load(wants, environment(map[string]string{"STONE_PROFILE": "dsb-quirks"}))
+	got, err := Load(wants, environment(map[string]string{
+		"STONE_PROFILE": "dsb-quirks", "STONE_TRACES": "desk:4317", "STONE_TRACES_SAMPLE": "0.01", "STONE_REPLICA": "rate-2",
+	}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,9 +39,17 @@ func TestLoad(t *testing.T) {
 			"geo": {"10.0.0.1:8083", "10.0.0.2:8083"}, "memcached-rate": {"memcached-rate:11211"},
 		},
 		Documents: "postgres://postgres@127.0.0.1:5432/postgres", Quirks: true, LogLevel: slog.LevelWarn,
+		Traces: Traces{Collector: "desk:4317", Sample: 0.01, Replica: "rate-2"},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+func TestNothingIsTracedUnlessItIsAsked(t *testing.T) {
+	got, err := Load(wants, environment(nil))
+	if err != nil || got.Traces != (Traces{Sample: 1}) {
+		t.Errorf("%+v, error %v", got.Traces, err)
 	}
 }
 
@@ -63,6 +73,10 @@ func TestErrorsNameVariableValueAndRemedy(t *testing.T) {
 		{"STONE_DOCUMENTS", "", "postgres://"},
 		{"STONE_DOCUMENTS", "mysql://127.0.0.1:3306", "mongodb://"},
 		{"STONE_PROFILE", "quirks", "dsb-quirks"},
+		{"STONE_TRACES", "http://desk:4317", "host:port"},
+		{"STONE_TRACES_SAMPLE", "1%", "from 0 to 1"},
+		{"STONE_TRACES_SAMPLE", "1.01", "from 0 to 1"},
+		{"STONE_TRACES_SAMPLE", "NaN", "from 0 to 1"},
 		{"STONE_LOG_LEVEL", "loud", "debug, info, warn or error"},
 	} {
 		_, err := Load(wants, environment(map[string]string{wrong.variable: wrong.value}))
