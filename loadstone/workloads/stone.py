@@ -16,7 +16,7 @@ from loadstone.model.errors import InputError, PreflightError
 from loadstone.model.load import Load
 from loadstone.model.workload import operation_plan
 from loadstone.workloads.base import Driver, DriverError, Offer, Progress, Unreachable
-from loadstone.workloads.process import child
+from loadstone.infrastructure.children import child
 
 SPOKEN = "script.txt"
 """What a script printed on standard output."""

@@ -1,4 +1,4 @@
-"""Load generators as child processes: on the client's cores, and gone when we are, even if we are killed."""
+"""Instruments as child processes: on the client's cores, and gone when we are, even if we are killed."""
 
 from __future__ import annotations
 
@@ -13,13 +13,18 @@ from loadstone.infrastructure.cores import format_cores
 _STOP_GRACE_S = 3.0
 
 
+def start(command: Sequence[str], cpus: Sequence[int] = (), **options: Any) -> subprocess.Popen[str]:
+    """Start ``command`` with the options of Popen. It dies with us."""
+    before = [setpriv, "--pdeathsig", "KILL", "--"] if (setpriv := shutil.which("setpriv")) else []
+    if cpus and (taskset := shutil.which("taskset")):
+        before += [taskset, "-c", format_cores(cpus)]
+    return subprocess.Popen([*before, *command], text=True, start_new_session=True, **options)
+
+
 @contextmanager
 def child(command: Sequence[str], cpus: Sequence[int] = (), **options: Any) -> Iterator[subprocess.Popen[str]]:
     """Run ``command`` with the options of Popen; on leaving by an exception it is stopped, else awaited."""
-    start = [setpriv, "--pdeathsig", "KILL", "--"] if (setpriv := shutil.which("setpriv")) else []
-    if cpus and (taskset := shutil.which("taskset")):
-        start += [taskset, "-c", format_cores(cpus)]
-    with subprocess.Popen([*start, *command], text=True, start_new_session=True, **options) as process:
+    with start(command, cpus, **options) as process:
         try:
             yield process
             process.wait()
