@@ -79,7 +79,7 @@ func (c *occupancyCache) nightKey(id string, night night) string {
 // occupancy returns what the cache knows of hotels and nights.
 //
 // Quirk: ids come more than once, and are asked for as often.
-func (c *occupancyCache) occupancy(ids []string, nights []night) *occupancy {
+func (c *occupancyCache) occupancy(ctx context.Context, ids []string, nights []night) *occupancy {
 	keys := make([]string, 0, len(ids)*(len(nights)+1))
 	for _, id := range ids {
 		keys = append(keys, capacityKey(id))
@@ -87,7 +87,7 @@ func (c *occupancyCache) occupancy(ids []string, nights []night) *occupancy {
 			keys = append(keys, c.nightKey(id, night))
 		}
 	}
-	held := c.Get(keys)
+	held := c.Get(ctx, keys)
 	known := newOccupancy()
 	next := 0
 	number := func() (int, bool) {
@@ -110,22 +110,22 @@ func (c *occupancyCache) occupancy(ids []string, nights []night) *occupancy {
 }
 
 // setNights stores the counts of a hotel after a look at its store.
-func (c *occupancyCache) setNights(id string, nights []night, counted *occupancy) {
+func (c *occupancyCache) setNights(ctx context.Context, id string, nights []night, counted *occupancy) {
 	for _, night := range nights {
-		c.Set(c.nightKey(id, night), strconv.AppendInt(nil, int64(counted.taken[hotelNight{id, night.date}]), 10))
+		c.Set(ctx, c.nightKey(id, night), strconv.AppendInt(nil, int64(counted.taken[hotelNight{id, night.date}]), 10))
 	}
 }
 
 // addNights takes over counts that were not known and stores them, unless a booking was faster: its
 // count is the newer.
-func (c *occupancyCache) addNights(id string, nights []night, known, counted *occupancy) {
+func (c *occupancyCache) addNights(ctx context.Context, id string, nights []night, known, counted *occupancy) {
 	for _, night := range nights {
 		at := hotelNight{id, night.date}
 		if _, have := known.taken[at]; have {
 			continue
 		}
 		known.taken[at] = counted.taken[at]
-		c.Add(c.nightKey(id, night), strconv.AppendInt(nil, int64(counted.taken[at]), 10))
+		c.Add(ctx, c.nightKey(id, night), strconv.AppendInt(nil, int64(counted.taken[at]), 10))
 	}
 }
 

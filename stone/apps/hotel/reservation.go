@@ -80,7 +80,7 @@ func (r *reservation) MakeReservation(ctx context.Context, request *hotelpb.Rese
 		return nil, status.Errorf(codes.InvalidArgument, "one hotel is booked at a time, not %d", len(request.HotelIds))
 	}
 	id, rooms := request.HotelIds[0], int(request.RoomNumber)
-	known := r.cache.occupancy(request.HotelIds, wanted)
+	known := r.cache.occupancy(ctx, request.HotelIds, wanted)
 	if err := r.addCapacities(ctx, request.HotelIds, known); err != nil {
 		return nil, err
 	}
@@ -117,7 +117,7 @@ func (r *reservation) MakeReservation(ctx context.Context, request *hotelpb.Rese
 			}
 			booked.add(id, wanted, rooms)
 		}
-		r.cache.setNights(id, wanted, booked)
+		r.cache.setNights(ctx, id, wanted, booked)
 		if !free {
 			return &hotelpb.HotelIds{}, nil
 		}
@@ -131,7 +131,7 @@ func (r *reservation) CheckAvailability(ctx context.Context, request *hotelpb.Re
 	if err != nil {
 		return nil, err
 	}
-	known := r.cache.occupancy(request.HotelIds, wanted)
+	known := r.cache.occupancy(ctx, request.HotelIds, wanted)
 	if !r.quirks {
 		if err := r.addCapacities(ctx, request.HotelIds, known); err != nil {
 			return nil, err
@@ -183,7 +183,7 @@ func (r *reservation) addCapacities(ctx context.Context, ids []string, known *oc
 	}
 	for _, count := range counts {
 		known.capacity[count.HotelID] = count.NumberOfRoom
-		r.cache.Set(capacityKey(count.HotelID), strconv.AppendInt(nil, int64(count.NumberOfRoom), 10))
+		r.cache.Set(ctx, capacityKey(count.HotelID), strconv.AppendInt(nil, int64(count.NumberOfRoom), 10))
 	}
 	return nil
 }
@@ -199,7 +199,7 @@ func (r *reservation) addNights(ctx context.Context, ids []string, wanted []nigh
 		return err
 	}
 	for _, id := range missing {
-		r.cache.addNights(id, wanted, known, counted)
+		r.cache.addNights(ctx, id, wanted, known, counted)
 	}
 	return nil
 }

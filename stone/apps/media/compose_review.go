@@ -80,17 +80,17 @@ func (c *composeReview) UploadUserId(ctx context.Context, reqID, id int64, carri
 // Quirk: a part that comes twice is counted twice, so that a review can be stored with a part missing, or not at all.
 func (c *composeReview) upload(ctx context.Context, reqID int64, part, value string, carrier map[string]string) (completed bool, err error) {
 	counter := partKey(reqID, "counter")
-	if _, err := c.cache.AddFor(counter, []byte("0"), partsLive); err != nil {
+	if _, err := c.cache.AddFor(ctx, counter, []byte("0"), partsLive); err != nil {
 		return false, memcachedFailed(err)
 	}
-	added, err := c.cache.AddFor(partKey(reqID, part), []byte(value), partsLive)
+	added, err := c.cache.AddFor(ctx, partKey(reqID, part), []byte(value), partsLive)
 	if err != nil {
 		return false, memcachedFailed(err)
 	}
 	if !added && !c.quirks {
 		return false, conflict("request %d has its %s already", reqID, part)
 	}
-	count, found, err := c.cache.Increment(counter, 1)
+	count, found, err := c.cache.Increment(ctx, counter, 1)
 	if err != nil {
 		return false, memcachedFailed(err)
 	}
@@ -100,7 +100,7 @@ func (c *composeReview) upload(ctx context.Context, reqID int64, part, value str
 	if count != uint64(len(parts)) {
 		return false, nil
 	}
-	review, err := c.join(reqID)
+	review, err := c.join(ctx, reqID)
 	if err != nil {
 		return false, err
 	}
@@ -108,12 +108,12 @@ func (c *composeReview) upload(ctx context.Context, reqID int64, part, value str
 }
 
 // join makes the review of its parts.
-func (c *composeReview) join(reqID int64) (*idl.Review, error) {
+func (c *composeReview) join(ctx context.Context, reqID int64) (*idl.Review, error) {
 	keys := make([]string, len(parts))
 	for i, part := range parts {
 		keys[i] = partKey(reqID, part)
 	}
-	held, err := c.cache.GetMulti(keys)
+	held, err := c.cache.GetMulti(ctx, keys)
 	if err != nil {
 		return nil, memcachedFailed(err)
 	}

@@ -57,7 +57,7 @@ func (m *movieID) UploadMovieId(ctx context.Context, reqID int64, title string, 
 	var all errgroup.Group
 	if !cached {
 		all.Go(func() error {
-			m.cache.Set(cacheKey(title), []byte(id))
+			m.cache.Set(ctx, cacheKey(title), []byte(id))
 			return nil
 		})
 	}
@@ -76,7 +76,7 @@ func (m *movieID) UploadMovieId(ctx context.Context, reqID int64, title string, 
 // find is the id of a title, and whether the cache knew it.
 func (m *movieID) find(ctx context.Context, title string) (id string, cached bool, err error) {
 	key := cacheKey(title)
-	if held, hit := m.cache.Get([]string{key})[key]; hit {
+	if held, hit := m.cache.Get(ctx, []string{key})[key]; hit {
 		return string(held), true, nil
 	}
 	var film data.MovieID

@@ -89,7 +89,7 @@ func (s *shelf[K, T]) update(ctx context.Context, id K, unchanged func(*T) docum
 		if err != nil || bytes.Equal(encoded, cached) {
 			return err
 		}
-		s.cache.Set(cacheKey(fmt.Sprint(id)), encoded)
+		s.cache.Set(ctx, cacheKey(fmt.Sprint(id)), encoded)
 		cached = encoded
 	}
 }
@@ -127,7 +127,7 @@ func (s *shelf[K, T]) find(ctx context.Context, ids []K) (map[K]*T, error) {
 	for i, id := range ids {
 		keys[i] = cacheKey(fmt.Sprint(id))
 	}
-	held := s.cache.Get(keys)
+	held := s.cache.Get(ctx, keys)
 	found := make(map[K]*T, len(ids))
 	var missing []K
 	for i, id := range ids {
@@ -149,19 +149,19 @@ func (s *shelf[K, T]) find(ctx context.Context, ids []K) (map[K]*T, error) {
 	for _, document := range stored {
 		found[s.id(document)] = document
 	}
-	return found, s.remember(stored)
+	return found, s.remember(ctx, stored)
 }
 
 // remember puts documents into the cache, unless they are there: what changes a document puts it there itself, and later
 // than what was read here.
-func (s *shelf[K, T]) remember(stored []*T) error {
+func (s *shelf[K, T]) remember(ctx context.Context, stored []*T) error {
 	var writing errgroup.Group
 	writing.SetLimit(cacheWrites)
 	for _, document := range stored {
 		writing.Go(func() error {
 			encoded, err := json.Marshal(document)
 			if err == nil {
-				s.cache.Add(cacheKey(fmt.Sprint(s.id(document))), encoded)
+				s.cache.Add(ctx, cacheKey(fmt.Sprint(s.id(document))), encoded)
 			}
 			return err
 		})

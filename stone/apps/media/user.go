@@ -102,16 +102,16 @@ func (u *user) credentials(ctx context.Context, username string) (data.User, err
 		return data.User{}, unknownUser(username)
 	}
 	idKey, passwordKey, saltKey := username+":user_id", username+":password", username+":salt"
-	held := u.cache.Get([]string{idKey, passwordKey, saltKey})
+	held := u.cache.Get(ctx, []string{idKey, passwordKey, saltKey})
 	id, err := strconv.ParseInt(string(held[idKey]), 10, 64)
 	if err == nil && len(held) == 3 {
 		return data.User{UserID: id, Username: username, Password: string(held[passwordKey]), Salt: string(held[saltKey])}, nil
 	}
 	account, err := u.find(ctx, username)
 	if err == nil {
-		u.cache.Set(idKey, strconv.AppendInt(nil, account.UserID, 10))
-		u.cache.Set(passwordKey, []byte(account.Password))
-		u.cache.Set(saltKey, []byte(account.Salt))
+		u.cache.Set(ctx, idKey, strconv.AppendInt(nil, account.UserID, 10))
+		u.cache.Set(ctx, passwordKey, []byte(account.Password))
+		u.cache.Set(ctx, saltKey, []byte(account.Salt))
 	}
 	return account, err
 }
@@ -131,7 +131,7 @@ func (u *user) UploadUserWithUsername(ctx context.Context, reqID int64, username
 		return false, unknownUser(username)
 	}
 	key := username + ":user_id"
-	id, err := strconv.ParseInt(string(u.cache.Get([]string{key})[key]), 10, 64)
+	id, err := strconv.ParseInt(string(u.cache.Get(ctx, []string{key})[key]), 10, 64)
 	if err == nil {
 		return u.UploadUserWithUserId(ctx, reqID, id, carrier)
 	}
@@ -139,7 +139,7 @@ func (u *user) UploadUserWithUsername(ctx context.Context, reqID int64, username
 	if err != nil {
 		return false, err
 	}
-	u.cache.Set(key, strconv.AppendInt(nil, account.UserID, 10))
+	u.cache.Set(ctx, key, strconv.AppendInt(nil, account.UserID, 10))
 	return u.UploadUserWithUserId(ctx, reqID, account.UserID, carrier)
 }
 

@@ -93,7 +93,7 @@ func (s *postStorage) ReadPosts(ctx context.Context, _ int64, ids []int64, _ map
 // finds there into the cache.
 func (s *postStorage) find(ctx context.Context, ids []int64) (map[int64]*idl.Post, error) {
 	found := make(map[int64]*idl.Post, len(ids))
-	held := s.cache.Get(texts(ids))
+	held := s.cache.Get(ctx, texts(ids))
 	var missing []int64
 	for _, id := range ids {
 		var post data.Post
@@ -114,17 +114,17 @@ func (s *postStorage) find(ctx context.Context, ids []int64) (map[int64]*idl.Pos
 	for _, post := range stored {
 		found[post.PostID] = postMessage(post)
 	}
-	return found, s.remember(stored)
+	return found, s.remember(ctx, stored)
 }
 
-func (s *postStorage) remember(posts []data.Post) error {
+func (s *postStorage) remember(ctx context.Context, posts []data.Post) error {
 	var writing errgroup.Group
 	writing.SetLimit(cacheWrites)
 	for _, post := range posts {
 		writing.Go(func() error {
 			encoded, err := json.Marshal(post)
 			if err == nil {
-				s.cache.Set(strconv.FormatInt(post.PostID, 10), encoded)
+				s.cache.Set(ctx, strconv.FormatInt(post.PostID, 10), encoded)
 			}
 			return err
 		})

@@ -127,7 +127,7 @@ func (u *users) Login(ctx context.Context, _ int64, username, password string, _
 	if accounts.CheckUsername(username) != nil {
 		return "", unauthorized(refused)
 	}
-	known, cached := u.logins.get(username)
+	known, cached := u.logins.get(ctx, username)
 	if !cached {
 		account, err := u.find(ctx, username)
 		if errors.Is(err, documents.ErrNotFound) {
@@ -142,7 +142,7 @@ func (u *users) Login(ctx context.Context, _ int64, username, password string, _
 		return "", unauthorized(refused)
 	}
 	if !cached {
-		u.logins.set(username, known)
+		u.logins.set(ctx, username, known)
 	}
 	return u.tokens.Sign(accounts.Session{UserID: known.UserID, Username: username}), nil
 }
@@ -166,7 +166,7 @@ func (u *users) GetUserId(ctx context.Context, _ int64, username string, _ map[s
 	if accounts.CheckUsername(username) != nil {
 		return 0, notFound("User %.100q is not registered", username)
 	}
-	if id, cached := u.ids.get([]string{username})[username]; cached {
+	if id, cached := u.ids.get(ctx, []string{username})[username]; cached {
 		return id, nil
 	}
 	account, err := u.find(ctx, username)
@@ -176,7 +176,7 @@ func (u *users) GetUserId(ctx context.Context, _ int64, username string, _ map[s
 	if err != nil {
 		return 0, storeFailed(err)
 	}
-	u.ids.set([]data.Creator{{UserID: account.UserID, Username: username}})
+	u.ids.set(ctx, []data.Creator{{UserID: account.UserID, Username: username}})
 	return account.UserID, nil
 }
 

@@ -1,6 +1,7 @@
 package social
 
 import (
+	"context"
 	"encoding/json"
 	"strconv"
 	"sync"
@@ -16,12 +17,12 @@ type userIDs struct{ *service.Cached }
 func userIDKey(username string) string { return username + ":user_id" }
 
 // get returns the ids by name that the cache holds.
-func (c userIDs) get(names []string) map[string]int64 {
+func (c userIDs) get(ctx context.Context, names []string) map[string]int64 {
 	keys := make([]string, len(names))
 	for i, name := range names {
 		keys[i] = userIDKey(name)
 	}
-	held := c.Get(keys)
+	held := c.Get(ctx, keys)
 	ids := make(map[string]int64, len(names))
 	for i, name := range names {
 		if id, err := strconv.ParseInt(string(held[keys[i]]), 10, 64); err == nil {
@@ -32,10 +33,10 @@ func (c userIDs) get(names []string) map[string]int64 {
 }
 
 // set puts ids into the cache, at the same time: a cache that does not answer costs its timeout once.
-func (c userIDs) set(users []data.Creator) {
+func (c userIDs) set(ctx context.Context, users []data.Creator) {
 	var all sync.WaitGroup
 	for _, one := range users {
-		all.Go(func() { c.Set(userIDKey(one.Username), strconv.AppendInt(nil, one.UserID, 10)) })
+		all.Go(func() { c.Set(ctx, userIDKey(one.Username), strconv.AppendInt(nil, one.UserID, 10)) })
 	}
 	all.Wait()
 }
@@ -51,14 +52,14 @@ type login struct {
 
 func loginKey(username string) string { return username + ":login" }
 
-func (c logins) get(username string) (held login, cached bool) {
+func (c logins) get(ctx context.Context, username string) (held login, cached bool) {
 	key := loginKey(username)
-	value, is := c.Get([]string{key})[key]
+	value, is := c.Get(ctx, []string{key})[key]
 	return held, is && json.Unmarshal(value, &held) == nil
 }
 
-func (c logins) set(username string, known login) {
+func (c logins) set(ctx context.Context, username string, known login) {
 	if value, err := json.Marshal(known); err == nil { // it never fails
-		c.Set(loginKey(username), value)
+		c.Set(ctx, loginKey(username), value)
 	}
 }

@@ -61,7 +61,7 @@ func (m *userMention) ComposeUserMentions(ctx context.Context, _ int64, username
 //
 // Quirk: what the store says does not go into the cache.
 func (m *userMention) find(ctx context.Context, names []string) (map[string]int64, error) {
-	ids := m.ids.get(names)
+	ids := m.ids.get(ctx, names)
 	var missing []string
 	for _, name := range names {
 		if _, is := ids[name]; !is {
@@ -80,7 +80,7 @@ func (m *userMention) find(ctx context.Context, names []string) (map[string]int6
 		ids[one.Username] = one.UserID
 	}
 	if !m.quirks {
-		m.ids.set(found)
+		m.ids.set(ctx, found)
 	}
 	return ids, nil
 }

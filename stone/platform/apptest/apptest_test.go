@@ -55,8 +55,8 @@ var services = map[string]service.Definition{
 
 type seven struct{ cache *service.Cached }
 
-func (s seven) ComposeUniqueId(context.Context, int64, social.PostType, map[string]string) (int64, error) {
-	s.cache.Set("last", []byte("7"))
+func (s seven) ComposeUniqueId(ctx context.Context, _ int64, _ social.PostType, _ map[string]string) (int64, error) {
+	s.cache.Set(ctx, "last", []byte("7"))
 	return 7, nil
 }
 

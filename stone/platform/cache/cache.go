@@ -4,6 +4,7 @@
 package cache
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -22,19 +23,20 @@ const (
 )
 
 // Cache maps keys (at most 250 bytes, no spaces or control characters) to values that may be evicted
-// and, unless it is said how long they live, do not expire. Safe for concurrent use.
+// and, unless it is said how long they live, do not expire. Safe for concurrent use. A context says which request
+// an access is part of; what ends an access is its own timeout.
 type Cache interface {
 	// GetMulti returns the keys that the cache holds, in one request a server. With an error it
 	// returns what the servers that did answer hold.
-	GetMulti(keys []string) (map[string][]byte, error)
+	GetMulti(ctx context.Context, keys []string) (map[string][]byte, error)
 	// Set stores the value whatever was there.
-	Set(key string, value []byte) error
+	Set(ctx context.Context, key string, value []byte) error
 	// Add stores the value unless the key is held already, and says whether it stored it.
-	Add(key string, value []byte) (added bool, err error)
+	Add(ctx context.Context, key string, value []byte) (added bool, err error)
 	// AddFor is Add of a value that expires, after whole seconds of which the last may be cut short.
-	AddFor(key string, value []byte, lifetime time.Duration) (added bool, err error)
+	AddFor(ctx context.Context, key string, value []byte, lifetime time.Duration) (added bool, err error)
 	// Increment adds delta to a decimal number; found is false if the key is not held.
-	Increment(key string, delta uint64) (value uint64, found bool, err error)
+	Increment(ctx context.Context, key string, delta uint64) (value uint64, found bool, err error)
 	// Flush forgets every key on every server.
 	Flush() error
 	// Ping asks every server for an answer.
@@ -64,7 +66,7 @@ func Open(addresses string) (Cache, error) {
 
 type memcached struct{ client *memcache.Client }
 
-func (m *memcached) GetMulti(keys []string) (map[string][]byte, error) {
+func (m *memcached) GetMulti(_ context.Context, keys []string) (map[string][]byte, error) {
 	items, err := m.client.GetMulti(keys)
 	values := make(map[string][]byte, len(items))
 	for key, item := range items {
@@ -73,15 +75,15 @@ func (m *memcached) GetMulti(keys []string) (map[string][]byte, error) {
 	return values, err
 }
 
-func (m *memcached) Set(key string, value []byte) error {
+func (m *memcached) Set(_ context.Context, key string, value []byte) error {
 	return m.client.Set(&memcache.Item{Key: key, Value: value})
 }
 
-func (m *memcached) Add(key string, value []byte) (added bool, err error) {
-	return m.AddFor(key, value, 0)
+func (m *memcached) Add(ctx context.Context, key string, value []byte) (added bool, err error) {
+	return m.AddFor(ctx, key, value, 0)
 }
 
-func (m *memcached) AddFor(key string, value []byte, lifetime time.Duration) (added bool, err error) {
+func (m *memcached) AddFor(_ context.Context, key string, value []byte, lifetime time.Duration) (added bool, err error) {
 	err = m.client.Add(&memcache.Item{Key: key, Value: value, Expiration: int32(lifetime / time.Second)})
 	if errors.Is(err, memcache.ErrNotStored) {
 		return false, nil
@@ -89,7 +91,7 @@ func (m *memcached) AddFor(key string, value []byte, lifetime time.Duration) (ad
 	return err == nil, err
 }
 
-func (m *memcached) Increment(key string, delta uint64) (value uint64, found bool, err error) {
+func (m *memcached) Increment(_ context.Context, key string, delta uint64) (value uint64, found bool, err error) {
 	value, err = m.client.Increment(key, delta)
 	if errors.Is(err, memcache.ErrCacheMiss) {
 		return 0, false, nil

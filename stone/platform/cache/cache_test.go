@@ -22,9 +22,9 @@ func open(t *testing.T, addresses ...string) cache.Cache {
 func TestSetAndGetMulti(t *testing.T) {
 	c := open(t, servertest.Memcached(t))
 	check(t, c.Ping())
-	check(t, c.Set("one", []byte("1")))
-	check(t, c.Set("one", []byte("uno")))
-	check(t, c.Set("empty", nil))
+	check(t, c.Set(t.Context(), "one", []byte("1")))
+	check(t, c.Set(t.Context(), "one", []byte("uno")))
+	check(t, c.Set(t.Context(), "empty", nil))
 	want(t, c, map[string]string{"one": "uno", "empty": ""}, "one", "empty", "absent", "one")
 	want(t, c, map[string]string{})
 	check(t, c.Flush())
@@ -34,7 +34,7 @@ func TestSetAndGetMulti(t *testing.T) {
 func TestAddStoresOnce(t *testing.T) {
 	c := open(t, servertest.Memcached(t))
 	for _, first := range []bool{true, false} {
-		added, err := c.Add("key", fmt.Appendf(nil, "%v", first))
+		added, err := c.Add(t.Context(), "key", fmt.Appendf(nil, "%v", first))
 		check(t, err)
 		if added != first {
 			t.Errorf("added = %v, want %v", added, first)
@@ -46,12 +46,12 @@ func TestAddStoresOnce(t *testing.T) {
 func TestAValueExpires(t *testing.T) {
 	c := open(t, servertest.Memcached(t))
 	for key, lifetime := range map[string]time.Duration{"short": time.Second, "long": time.Hour, "forever": 0} {
-		if added, err := c.AddFor(key, []byte("x"), lifetime); !added || err != nil {
+		if added, err := c.AddFor(t.Context(), key, []byte("x"), lifetime); !added || err != nil {
 			t.Fatalf("%s: %v, %v", key, added, err)
 		}
 	}
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		found, err := c.GetMulti([]string{"short"})
+		found, err := c.GetMulti(t.Context(), []string{"short"})
 		check(t, err)
 		if len(found) == 0 {
 			break
@@ -65,20 +65,20 @@ func TestAValueExpires(t *testing.T) {
 
 func TestIncrementIsAtomic(t *testing.T) {
 	c := open(t, servertest.Memcached(t))
-	if _, found, err := c.Increment("rooms", 1); found || err != nil {
+	if _, found, err := c.Increment(t.Context(), "rooms", 1); found || err != nil {
 		t.Errorf("found = %v, %v; want a miss", found, err)
 	}
-	check(t, c.Set("rooms", []byte("5")))
+	check(t, c.Set(t.Context(), "rooms", []byte("5")))
 	var group sync.WaitGroup
 	for range 20 {
 		group.Go(func() {
-			if _, found, err := c.Increment("rooms", 2); !found || err != nil {
+			if _, found, err := c.Increment(t.Context(), "rooms", 2); !found || err != nil {
 				t.Errorf("found = %v, %v", found, err)
 			}
 		})
 	}
 	group.Wait()
-	if value, _, err := c.Increment("rooms", 0); value != 45 || err != nil {
+	if value, _, err := c.Increment(t.Context(), "rooms", 0); value != 45 || err != nil {
 		t.Errorf("value = %d, %v; want 45", value, err)
 	}
 }
@@ -89,11 +89,11 @@ func TestSeveralServersShareTheKeys(t *testing.T) {
 	var keys []string
 	for i := range 100 {
 		keys = append(keys, fmt.Sprintf("hotel-%d", i))
-		check(t, both.Set(keys[i], []byte("x")))
+		check(t, both.Set(t.Context(), keys[i], []byte("x")))
 	}
 	total := 0
 	for _, address := range addresses {
-		found, err := open(t, address).GetMulti(keys)
+		found, err := open(t, address).GetMulti(t.Context(), keys)
 		check(t, err)
 		if len(found) == 0 {
 			t.Errorf("%s holds no key", address)
@@ -103,7 +103,7 @@ func TestSeveralServersShareTheKeys(t *testing.T) {
 	if total != len(keys) {
 		t.Errorf("the servers hold %d keys, want each of %d once", total, len(keys))
 	}
-	found, err := both.GetMulti(keys)
+	found, err := both.GetMulti(t.Context(), keys)
 	check(t, err)
 	if len(found) != len(keys) {
 		t.Errorf("found %d of %d", len(found), len(keys))
@@ -114,13 +114,13 @@ func TestSeveralServersShareTheKeys(t *testing.T) {
 
 func TestAnAbsentServerIsAnErrorAndTheOthersStillAnswer(t *testing.T) {
 	const nobody = "127.0.0.1:1"
-	if _, err := open(t, nobody).GetMulti([]string{"key"}); err == nil {
+	if _, err := open(t, nobody).GetMulti(t.Context(), []string{"key"}); err == nil {
 		t.Error("GetMulti from nobody: no error")
 	}
 	live := servertest.Memcached(t)
 	half, kept := open(t, live, nobody), 0
 	for i := range 20 {
-		if half.Set(fmt.Sprint(i), []byte("x")) == nil {
+		if half.Set(t.Context(), fmt.Sprint(i), []byte("x")) == nil {
 			kept++
 		}
 	}
@@ -128,7 +128,7 @@ func TestAnAbsentServerIsAnErrorAndTheOthersStillAnswer(t *testing.T) {
 	for i := range keys {
 		keys[i] = fmt.Sprint(i)
 	}
-	found, err := half.GetMulti(keys)
+	found, err := half.GetMulti(t.Context(), keys)
 	if err == nil || len(found) != kept || kept == 0 {
 		t.Errorf("found %d of %d kept, error %v; want all kept and an error", len(found), kept, err)
 	}
@@ -144,7 +144,7 @@ func TestOpenRefusesWhatIsNoAddress(t *testing.T) {
 
 func want(t *testing.T, c cache.Cache, want map[string]string, keys ...string) {
 	t.Helper()
-	found, err := c.GetMulti(keys)
+	found, err := c.GetMulti(t.Context(), keys)
 	check(t, err)
 	got := map[string]string{}
 	for key, value := range found {

@@ -20,28 +20,30 @@ type Cached struct {
 }
 
 // Get returns the values of those keys that the cache holds and could be asked for.
-func (c *Cached) Get(keys []string) map[string][]byte {
+func (c *Cached) Get(ctx context.Context, keys []string) map[string][]byte {
 	if len(keys) == 0 {
 		return nil
 	}
-	values, err := c.cache.GetMulti(keys)
+	values, err := c.cache.GetMulti(ctx, keys)
 	c.failed(err)
 	return values
 }
 
 // Set stores a value, as far as possible.
-func (c *Cached) Set(key string, value []byte) { c.failed(c.cache.Set(key, value)) }
+func (c *Cached) Set(ctx context.Context, key string, value []byte) {
+	c.failed(c.cache.Set(ctx, key, value))
+}
 
 // Add stores a value unless the key has one, as far as possible.
-func (c *Cached) Add(key string, value []byte) {
-	_, err := c.cache.Add(key, value)
+func (c *Cached) Add(ctx context.Context, key string, value []byte) {
+	_, err := c.cache.Add(ctx, key, value)
 	c.failed(err)
 }
 
 // Through returns a value for each of the keys (which must differ), in their order. What the cache
 // does not hold is fetched, at the same time for all keys, and put there.
 func (c *Cached) Through(ctx context.Context, keys []string, fetch func(ctx context.Context, key string) ([]byte, error)) ([][]byte, error) {
-	held := c.Get(keys)
+	held := c.Get(ctx, keys)
 	values := make([][]byte, len(keys))
 	if len(held) == len(keys) {
 		for i, key := range keys {
@@ -59,7 +61,7 @@ func (c *Cached) Through(ctx context.Context, keys []string, fetch func(ctx cont
 			value, err := fetch(ctx, key)
 			if err == nil {
 				values[i] = value
-				c.Set(key, value)
+				c.Set(ctx, key, value)
 			}
 			return err
 		})

@@ -91,7 +91,7 @@ func remember(t *testing.T, memcached string) {
 	t.Helper()
 	opened, err := cache.Open(memcached)
 	check(t, err)
-	check(t, opened.Set("7", []byte("old")))
+	check(t, opened.Set(t.Context(), "7", []byte("old")))
 	check(t, opened.Close())
 }
 
@@ -99,7 +99,7 @@ func wantForgotten(t *testing.T, memcached string) {
 	t.Helper()
 	opened, err := cache.Open(memcached)
 	check(t, err)
-	if found, err := opened.GetMulti([]string{"7"}); err != nil || len(found) != 0 {
+	if found, err := opened.GetMulti(t.Context(), []string{"7"}); err != nil || len(found) != 0 {
 		t.Errorf("the cache still holds %v, %v", found, err)
 	}
 	check(t, opened.Close())
