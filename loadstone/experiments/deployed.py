@@ -18,6 +18,7 @@ from loadstone.model.dataset import is_seeded, resolved
 from loadstone.model.deployment import Deployment
 from loadstone.model.trial import Treatment
 from loadstone.model.workload import Workload
+from loadstone.monitoring.observation import Observation
 from loadstone.orchestration.base import Orchestrator
 from loadstone.orchestration.placing import refuse_impossible, resolve
 
@@ -38,9 +39,18 @@ def resolve_treatment(plan: Plan, treatment: Treatment, nodes: Sequence[Node], n
     return deployment.model_copy(update={"images": deployment.images | official})
 
 
-def orchestrate(plan: Plan, treatment: Treatment, provision: Provision, name: str, folder: Path) -> Orchestrator:
+def orchestrate(
+    plan: Plan,
+    treatment: Treatment,
+    provision: Provision,
+    name: str,
+    folder: Path,
+    observation: Observation | None = None,
+) -> Orchestrator:
     """The treatment's orchestrator, with nothing started yet; with limits that no node can give it is not refused."""
     deployment = resolve_treatment(plan, treatment, provision.nodes, name)
+    if observation is not None:
+        deployment = observation.told(deployment)
     kind = plugins.find("orchestrators", treatment.settings.orchestrator)
     orchestrator: Orchestrator = kind(deployment, folder, provision.access)
     return orchestrator
@@ -49,11 +59,20 @@ def orchestrate(plan: Plan, treatment: Treatment, provision: Provision, name: st
 class Deployed:
     """A running treatment: ``start`` it, use it for trials, ``remove`` it."""
 
-    def __init__(self, plan: Plan, treatment: Treatment, provision: Provision, name: str, folder: Path) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        treatment: Treatment,
+        provision: Provision,
+        name: str,
+        folder: Path,
+        observation: Observation | None = None,
+    ) -> None:
         self.treatment = treatment
         self._plan = plan
         self.folder = folder
-        self.orchestrator = orchestrate(plan, treatment, provision, name, folder)
+        self.observation = observation if observation is not None else Observation()
+        self.orchestrator = orchestrate(plan, treatment, provision, name, folder, self.observation)
         self.deployment = self.orchestrator.deployment
         refuse_impossible(self.deployment)
         dataset = plan.dataset(treatment)

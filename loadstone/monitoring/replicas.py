@@ -19,19 +19,20 @@ class Window:
         self._nodes: dict[str, str] = {}
         self._started: float | None = None
         self._stopped: float | None = None
+        self._started_ns, self._stopped_ns = 0, 0
         self._new_peaks = False
 
     def start(self) -> None:
         """Read the counters and begin new memory peaks where the kernel can."""
         self._new_peaks = self._orchestrator.new_peaks()
         self._before = self._orchestrator.usage()
-        self._started = time.monotonic()
+        self._started, self._started_ns = time.monotonic(), time.time_ns()
 
     def stop(self) -> None:
         """Read the counters again."""
         self._after = self._orchestrator.usage()
         self._nodes = self._orchestrator.nodes()
-        self._stopped = time.monotonic()
+        self._stopped, self._stopped_ns = time.monotonic(), time.time_ns()
 
     def follow(self, phase: str) -> None:
         """Start and stop by the phases that a driver reports (``warmup``, ``measure``, ``drain``)."""
@@ -39,6 +40,12 @@ class Window:
             self.start()
         elif phase == "drain" and self._started is not None and self._stopped is None:
             self.stop()
+
+    def seen_ns(self) -> dict[str, int] | None:
+        """The window in unix nanoseconds, as exact as a driver's progress is; None if there was none."""
+        if self._started is None or self._stopped is None:
+            return None
+        return {"from_ns": self._started_ns, "to_ns": self._stopped_ns}
 
     def rows(self) -> list[dict[str, Any]]:
         """One row a replica for ``usage.json``; none if the window never started.

@@ -81,6 +81,14 @@ class Orchestrator(ABC):
         """What each running replica has used, by replica name; empty where an orchestrator cannot tell."""
         return {}
 
+    def agents(self) -> dict[str, str]:
+        """Where the agents of nodes elsewhere are: ``host:port`` by node."""
+        return {}
+
+    def recordable(self) -> dict[str, tuple[str, dict[str, str]]]:
+        """By replica its node, and how an agent there finds it (``container`` or ``group``), if it can."""
+        return {}
+
     def new_peaks(self) -> bool:
         """Begin a new memory peak of every replica; False where that cannot be done."""
         return False

@@ -177,6 +177,8 @@ def _environment(deployment: Deployment, replica: Replica, site: Site) -> dict[s
             environment[variable] = ",".join(address(deployment, one, site.ports) for one in needed)
     environment["STONE_PROFILE"] = deployment.profile if deployment.profile == "dsb-quirks" else ""
     environment["STONE_LOG_LEVEL"] = "info"
+    if "STONE_TRACES" in replica.environment:
+        environment["STONE_REPLICA"] = replica.name
     return environment | replica.environment
 
 

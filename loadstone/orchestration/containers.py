@@ -225,6 +225,12 @@ class Containers(Orchestrator):
         readings = self._reader.read([one for one in self._find() if one.container])
         return {name: reading.usage for name, reading in readings.items() if reading.usage is not None}
 
+    def agents(self) -> dict[str, str]:
+        return agent.addresses(self.deployment)
+
+    def recordable(self) -> dict[str, tuple[str, dict[str, str]]]:
+        return {one.name: (one.node, {"container": one.container}) for one in self._find() if one.container}
+
     def new_peaks(self) -> bool:
         return self._reader.new_peaks([one for one in self._find() if one.container])
 

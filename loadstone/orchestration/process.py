@@ -298,6 +298,12 @@ class Process(Orchestrator):
         found = {name: self._usage(name, command) for name, command in self._commands.items()}
         return {name: used for name, used in found.items() if used is not None}
 
+    def recordable(self) -> dict[str, tuple[str, dict[str, str]]]:
+        self._attach()
+        if (group := self._started.group) is None:
+            return {}
+        return {one.name: (one.node, {"group": f"{group}/{one.name}"}) for one in self.deployment.replicas}
+
     def new_peaks(self) -> bool:
         self._attach()
         group = self._started.group

@@ -1,0 +1,121 @@
+"""Counters of nodes and replicas: an agent of this machine and those of nodes elsewhere, one file a trial."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import requests
+
+from loadstone.model.cluster import Node
+from loadstone.model.observing import Metrics
+from loadstone.monitoring.base import Probe
+from loadstone.monitoring.instrument import Instrument, InstrumentError, ask
+from loadstone.orchestration.base import Orchestrator
+
+FILE = "metrics.parquet"
+_MOST_NODES = 16
+_WITHIN_S = 60.0
+_TOLD = ("absent", "skipped", "stopped")
+"""What an agent says of its recording in the file's metadata."""
+
+
+class Nodes(Probe):
+    """Has the agents record. Nodes that share this machine's kernel are read once, under the name of the first."""
+
+    name = "nodes"
+
+    def __init__(self, metrics: Metrics, nodes: tuple[Node, ...], client: Node) -> None:
+        self._metrics = metrics
+        self._nodes = nodes
+        self._client = client
+        self._here = [node.name for node in nodes if node.here and node.role != "client"]
+        self._own: Instrument | None = None
+        self._session = requests.Session()
+        self._session.trust_env = False  # a proxy for the web does not lead to a node
+        self._recordings: dict[str, str] = {}
+        self._problems: list[str] = []
+        self._folder = Path()
+
+    def start(self) -> None:
+        if self._here:
+            self._own = Instrument(["agent", "--listen", "127.0.0.1:0"], self._client.cpus)
+
+    def begin(self, orchestrator: Orchestrator, folder: Path) -> None:
+        self._folder, self._problems = folder, []
+        agents = {**orchestrator.agents(), **self._ours()}
+        found = orchestrator.recordable()
+
+        def begin_one(node: str) -> tuple[str, str | None]:
+            alike = self._here if node in self._ours() else [node]
+            replicas = {name: how for name, (where, how) in found.items() if where in alike}
+            body = {"period_ms": round(1000 * self._metrics.period), "replicas": replicas}
+            try:
+                answer = ask(self._session, "POST", f"http://{agents[node]}/recordings", body, _WITHIN_S)
+                return node, f"http://{agents[node]}/recordings/{answer.json()['id']}"
+            except (InstrumentError, ValueError, KeyError) as error:
+                self._problems.append(f"{node} was not recorded: {error}")
+                return node, None
+
+        with ThreadPoolExecutor(_MOST_NODES) as pool:
+            self._recordings = {node: url for node, url in pool.map(begin_one, agents) if url is not None}
+
+    def _ours(self) -> Mapping[str, str]:
+        return {self._here[0]: self._own.addresses[0]} if self._own is not None else {}
+
+    def end(self) -> dict[str, Any]:
+        def end_one(node: str) -> tuple[str, pa.Table | None]:
+            try:
+                answer = ask(self._session, "POST", f"{self._recordings[node]}/end", None, _WITHIN_S)
+                return node, pq.read_table(io.BytesIO(answer.content))
+            except (InstrumentError, pa.ArrowException) as error:
+                self._problems.append(f"{node} was not recorded: {error}")
+                return node, None
+
+        with ThreadPoolExecutor(_MOST_NODES) as pool:
+            tables = {node: table for node, table in pool.map(end_one, self._recordings) if table is not None}
+        self._recordings = {}
+        if tables:
+            _write(tables, self._folder / FILE)
+        return {"nodes": {node: self._said(node, table) for node, table in tables.items()}, "problems": self._problems}
+
+    def _said(self, node: str, table: pa.Table) -> dict[str, Any]:
+        """What the agent said beside its numbers."""
+        metadata = {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
+        told = {key: json.loads(metadata[key]) for key in _TOLD if key in metadata}
+        if told.get("stopped"):
+            self._problems.append(f"the recording of {node} stopped early: {told['stopped']}")
+        shared = [one.name for one in self._nodes if one.here] if node in self._here[:1] else []
+        return {**told, **({"shared_by": shared} if len(shared) > 1 else {})}
+
+    def stop(self) -> None:
+        for url in self._recordings.values():  # of a trial that was interrupted
+            with contextlib.suppress(InstrumentError):
+                ask(self._session, "DELETE", url, None, _WITHIN_S)
+        self._recordings = {}
+        if self._own is not None:
+            self._own.stop()
+            self._own = None
+
+
+def _write(tables: Mapping[str, pa.Table], file: Path) -> None:
+    """All nodes' readings in one file, whole or not at all; ``node`` says whose they are."""
+    named = [
+        table.replace_schema_metadata(None).append_column(
+            "node", pa.array([node] * len(table), pa.string()).dictionary_encode()
+        )
+        for node, table in tables.items()
+    ]
+    temporary = file.with_name(f".{file.name}.tmp")
+    try:
+        pq.write_table(pa.concat_tables(named, promote_options="permissive"), temporary, compression="zstd")
+        temporary.replace(file)
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -1,0 +1,87 @@
+"""Spans of the deployment's services: ``stone spans`` beside the load generator, a file a trial."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from loadstone.model.cluster import Node
+from loadstone.model.deployment import Deployment
+from loadstone.model.observing import Traces
+from loadstone.monitoring.base import Probe
+from loadstone.monitoring.instrument import Instrument, InstrumentError
+from loadstone.orchestration.base import Orchestrator
+from loadstone.orchestration.tracing import traced
+
+FILE = "spans.parquet"
+_QUIET_S = 1.2
+"""Without a span for so long, all are in: services send what they have every half second."""
+_WITHIN_S = 15.0
+_MERGED_WITHIN_S = 600.0
+
+
+class Spans(Probe):
+    """Takes spans at the client's address; ``told`` tells services to send them there."""
+
+    name = "spans"
+
+    def __init__(self, traces: Traces, client: Node) -> None:
+        self._traces = traces
+        self._client = client
+        self._instrument: Instrument | None = None
+        self._problem = ""
+
+    def told(self, deployment: Deployment) -> Deployment:
+        """The deployment with services that send their spans here; it has been started."""
+        assert self._instrument is not None
+        return traced(deployment, self._instrument.addresses[0], self._traces.sample)
+
+    def start(self) -> None:
+        anywhere = f"{self._client.address}:0"
+        arguments = ["spans", "--grpc", anywhere, "--http", anywhere, "--control", "127.0.0.1:0"]
+        if self._traces.forward is not None:
+            arguments += ["--forward", self._traces.forward]
+        self._instrument = Instrument(arguments, self._client.cpus, lines=3)
+
+    def begin(self, orchestrator: Orchestrator, folder: Path) -> None:
+        self._problem = ""
+        try:
+            self._ask("/trials", {"file": str((folder / FILE).resolve())}, within_s=30.0)
+        except InstrumentError as error:
+            self._problem = str(error)
+
+    def end(self) -> dict[str, Any]:
+        try:
+            if self._problem:
+                raise InstrumentError(self._problem)
+            counts = self._ask("/trials/end", {"quiet_s": _QUIET_S, "within_s": _WITHIN_S}, _MERGED_WITHIN_S)
+        except InstrumentError as error:
+            return {"sample": self._traces.sample, "problems": [f"spans were not recorded: {error}"]}
+        return {"sample": self._traces.sample, **counts, "problems": _problems(counts)}
+
+    def _ask(self, path: str, body: dict[str, Any], within_s: float) -> dict[str, Any]:
+        assert self._instrument is not None
+        try:
+            said: dict[str, Any] = self._instrument.ask("POST", path, body, within_s).json()
+        except ValueError as error:
+            raise InstrumentError(f"its answer cannot be read: {error}") from None
+        return said
+
+    def stop(self) -> None:
+        if self._instrument is not None:
+            self._instrument.stop()
+            self._instrument = None
+
+
+def _problems(counts: dict[str, Any]) -> list[str]:
+    """What the counts say is missing, as sentences."""
+    said = {
+        "dropped": "spans were given up by services",
+        "refused": "spans were refused by the receiver, which could not keep up",
+        "unreadable": "requests with spans could not be read",
+    }
+    problems = [f"{counts[key]:,} {what}" for key, what in said.items() if counts.get(key)]
+    produced, known = counts.get("produced"), counts["received"] + (counts.get("dropped") or 0)
+    if produced is not None and produced > known:
+        problems.append(f"{produced - known:,} of {produced:,} spans never came")
+    return problems

@@ -1,0 +1,29 @@
+"""How services are told to make spans: their environment. Pure."""
+
+from __future__ import annotations
+
+from loadstone.model.deployment import Deployment, Replica
+
+
+def traced(deployment: Deployment, endpoint: str, sample: float) -> Deployment:
+    """The deployment with services that send spans of a ``sample`` of requests to ``endpoint`` (OTLP over gRPC).
+
+    Images are told by the variables of the OpenTelemetry specification; what an application sets itself stays.
+    """
+    ours = {"STONE_TRACES": endpoint, "STONE_TRACES_SAMPLE": f"{sample:g}"}
+    others = {
+        "OTEL_EXPORTER_OTLP_ENDPOINT": f"http://{endpoint}",
+        "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc",
+        "OTEL_TRACES_SAMPLER": "parentbased_traceidratio",
+        "OTEL_TRACES_SAMPLER_ARG": f"{sample:g}",
+    }
+
+    def told(replica: Replica) -> Replica:
+        if replica.stone is not None:
+            return replica.model_copy(update={"environment": ours | replica.environment})
+        if replica.image is not None:
+            named = {"OTEL_SERVICE_NAME": replica.service}
+            return replica.model_copy(update={"environment": others | named | replica.environment})
+        return replica
+
+    return deployment.model_copy(update={"replicas": tuple(told(replica) for replica in deployment.replicas)})
