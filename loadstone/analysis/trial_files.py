@@ -9,6 +9,8 @@ from typing import Any, NotRequired
 from pydantic import TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
+from loadstone.analysis.observed import Observed
+
 
 class Counts(TypedDict):
     """Of an operation, in the measured window; null is what the driver does not tell."""
@@ -88,6 +90,7 @@ _SHAPES: dict[str, TypeAdapter[Any]] = {
     "audit.json": TypeAdapter(list[Limit]),
     "checks.json": TypeAdapter(list[Check]),
     "usage.json": TypeAdapter(list[Use]),
+    "observed.json": TypeAdapter(Observed),
 }
 
 

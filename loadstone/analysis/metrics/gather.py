@@ -1,0 +1,134 @@
+"""The metrics of all trials of a run: one table for nodes, replicas, services, C-states and power each."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from loadstone.analysis.metrics import nodes, power, replicas
+from loadstone.analysis.metrics.windows import Measured, measure, read
+from loadstone.analysis.observed import Observed
+from loadstone.analysis.results import Run
+from loadstone.analysis.summary import Row, load_of
+
+_TRIAL: list[tuple[str, pa.DataType]] = [
+    *((name, pa.string()) for name in ("trial_id", "treatment", "phase")),
+    ("rate", pa.float64()),
+    ("clients", pa.int64()),
+    ("load", pa.float64()),
+    ("verdict", pa.string()),
+]
+_SPANS = ("requests", "traces", "roots", "produced", "received", "written", "dropped", "refused", "unreadable")
+_OBSERVED: list[tuple[str, pa.DataType]] = [
+    ("sample", pa.float64()),
+    *((name, pa.int64()) for name in (*_SPANS, "nodes", "recorded", "readings", "skipped")),
+]
+SCHEMAS: dict[str, pa.Schema] = {
+    name: pa.schema([*_TRIAL, *columns])
+    for name, columns in {
+        "metrics_nodes": nodes.COLUMNS,
+        "metrics_replicas": replicas.COLUMNS,
+        "metrics_services": replicas.OF_SERVICES,
+        "metrics_cstates": power.CSTATES,
+        "metrics_power": power.POWER,
+        "metrics_energy": power.ENERGY,
+        "observed": _OBSERVED,
+    }.items()
+}
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """``tables`` by name, one row a trial and node, replica, ... Loads as in ``trials.parquet``."""
+
+    tables: dict[str, pa.Table]
+    absent: dict[str, list[str]]
+    """What machines lack, with the reason: nodes by ``power: no /sys/class/powercap``."""
+    shared: list[str]
+    """The nodes of one machine, where several share one: all that is not told apart is of them together."""
+    warnings: list[str]
+
+    def __bool__(self) -> bool:
+        """Whether anything was observed."""
+        return any(table.num_rows for table in self.tables.values())
+
+
+def gather(run: Run) -> Metrics:
+    """Read and measure what was observed in each trial of the run."""
+    rows: dict[str, list[Row]] = {name: [] for name in SCHEMAS}
+    absent: dict[str, list[str]] = {}
+    shared: list[str] = []
+    doubts: Counter[str] = Counter()
+    for trial in run.trials.to_pylist():
+        observed: Observed | None = run.of_trial(trial["trial_id"], "observed.json")
+        if observed is None:
+            continue
+        table, problem = read(run.folder / "trials" / trial["trial_id"] / "metrics.parquet")
+        window = observed["window"]
+        measured = Measured(0.0, 0.0, {}, {})
+        if table is not None and window is not None:
+            measured = measure(table, window["from_ns"], window["to_ns"])
+        for name, found in _tables(observed, measured, trial["throughput"]).items():
+            rows[name] += [_trial(trial) | row for row in found]
+        _note_absent(observed, absent)
+        shared = shared or next((node["shared_by"] for node in observed["nodes"].values() if "shared_by" in node), [])
+        doubts.update({*([problem] if problem else []), *observed.get("problems", []), *_doubts(measured)})
+    tables = {name: pa.Table.from_pylist(found, schema=SCHEMAS[name]) for name, found in rows.items()}
+    return Metrics(tables, absent, shared, list(_warnings(doubts, tables["observed"].num_rows)))
+
+
+def _tables(observed: Observed, measured: Measured, throughput: float | None) -> dict[str, list[Row]]:
+    of_nodes, of_replicas = nodes.nodes(observed, measured), replicas.replicas(observed, measured)
+    domains = power.power(observed, measured)
+    energy = power.energy(domains, throughput)
+    return {
+        "metrics_nodes": of_nodes,
+        "metrics_replicas": of_replicas,
+        "metrics_services": replicas.services(of_replicas),
+        "metrics_cstates": power.cstates(observed, measured),
+        "metrics_power": domains,
+        "metrics_energy": [energy] if energy else [],
+        "observed": [_observed(observed, measured)],
+    }
+
+
+def _observed(observed: Observed, measured: Measured) -> Row:
+    spans = observed.get("traces")
+    recorded = {name for name, node in observed["nodes"].items() if node["recorded"]}
+    together = recorded.union(*(observed["nodes"][name].get("shared_by") or [] for name in recorded))
+    return {
+        "sample": spans.get("sample") if spans else None,
+        **{name: spans.get(name) if spans else None for name in _SPANS},
+        "nodes": len(observed["nodes"]),
+        "recorded": len(together),
+        "readings": sum(taken for taken, _ in measured.readings.values()),
+        "skipped": sum(missing for _, missing in measured.readings.values()),
+    }
+
+
+def _trial(trial: Row) -> Row:
+    kept = {name: trial[name] for name in ("trial_id", "treatment", "phase", "rate", "clients", "verdict")}
+    return kept | {"load": load_of(trial)}
+
+
+def _note_absent(observed: Observed, absent: dict[str, list[str]]) -> None:
+    for name, node in observed["nodes"].items():
+        for family, reason in (node.get("absent") or {}).items():
+            names = absent.setdefault(f"{family}: {reason}", [])
+            names += [] if name in names else [name]
+
+
+def _doubts(measured: Measured) -> Iterable[str]:
+    """Series that have no value in the window, by node and replica with the reason, once each."""
+    for (node, subject, _), value in measured.values.items():
+        if value.problem:
+            kind, _, name = subject.partition(":")
+            yield f"{name if kind == 'replica' else node}: {value.problem}"
+
+
+def _warnings(doubts: Counter[str], trials: int) -> Iterator[str]:
+    for text, count in doubts.items():
+        yield f"{text} ({count:,} of {trials:,} trial{'' if trials == 1 else 's'})"

@@ -1,0 +1,125 @@
+"""What each node did: processor time by mode, memory, switches, interrupts, network, disks, clock."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import chain
+
+import pyarrow as pa
+
+from loadstone.analysis.metrics.windows import Measured, total
+from loadstone.analysis.observed import Observed
+from loadstone.analysis.summary import Row
+
+MODES = {
+    "user": ("user", "nice"),
+    "system": ("system",),
+    "iowait": ("iowait",),
+    "irq": ("irq", "softirq"),
+    "steal": ("steal",),
+}
+"""The modes that are told apart, and the kernel's own that each is the sum of."""
+BUSY = ("user", "system", "irq")
+"""Modes in which this node's processors worked; in ``iowait`` they idled, in ``steal`` they belonged to others."""
+
+_PER_S = {"context_switches_per_s": "context_switches_total", "interrupts_per_s": "interrupts_total"}
+_NETWORK = {
+    "network_received_bytes_per_s": "network_received_bytes_total",
+    "network_transmitted_bytes_per_s": "network_transmitted_bytes_total",
+}
+_DISK = {
+    "disk_read_bytes_per_s": "disk_read_bytes_total",
+    "disk_written_bytes_per_s": "disk_written_bytes_total",
+}
+_INNER = re.compile(r"lo$|veth|docker|br-|bridge|cni|flannel|vxlan|cali|cilium|kube|nomad|virbr|tap|tun|dummy|ifb|vnet")
+"""Interfaces whose traffic never leaves the node, or passes a real interface as well and would count twice."""
+_PARTS = re.compile(r"((sd|vd|xvd|hd)[a-z]+|(nvme\d+n|mmcblk)\d+p)\d+$|loop|ram|zram|dm-|md\d|sr\d")
+"""Parts and layers of disks: what they do is done by a disk as well."""
+
+
+def nodes(observed: Observed, measured: Measured) -> list[Row]:
+    """One row a node. Where several share a kernel, one row for the machine, and one for each that has its own CPUs.
+
+    ``shared_by`` names the nodes of such a machine; null elsewhere. The rows of its nodes have processor time only.
+    """
+    rows: list[Row] = []
+    for name, node in observed["nodes"].items():
+        if not node["recorded"] or not any(key[0] == name for key in measured.values):
+            continue
+        shared = node.get("shared_by") or []
+        rows.append(_machine(observed, measured, name, shared))
+        rows += [_part(observed, measured, name, one, cpus) for one, cpus in _apart(observed, shared)]
+    return rows
+
+
+def title(observed: Observed, name: str) -> str:
+    """A recorded node as the tables name it; a machine that several nodes share by all their names."""
+    return " + ".join(observed["nodes"][name].get("shared_by") or [name])
+
+
+def under_test(observed: Observed, name: str) -> bool:
+    """Whether replicas ran on a recorded node, or on one that shares its machine."""
+    here = {name, *(observed["nodes"][name].get("shared_by") or [])}
+    return any(replica["node"] in here for replica in observed["replicas"].values())
+
+
+def _machine(observed: Observed, measured: Measured, name: str, shared: list[str]) -> Row:
+    cpus = {key[1] for key in measured.values if key[0] == name and re.fullmatch(r"cpu:\d+", key[1])}
+    row: Row = {"node": title(observed, name), "shared_by": shared or None, "replicas": under_test(observed, name)}
+    row |= {"cpus": len(cpus) or None} | _cpu(measured, name, ["node"])
+    whole, available = (measured.get(name, "node", f"memory_{what}_bytes").mean for what in ("total", "available"))
+    row["memory_used_bytes"] = whole - available if whole is not None and available is not None else None
+    row["memory_user_bytes"] = measured.get(name, "node", "memory_user_bytes").mean
+    row |= {column: measured.rate(name, "node", metric) for column, metric in _PER_S.items()}
+    for kind, columns, left_out in (("interface:", _NETWORK, _INNER), ("disk:", _DISK, _PARTS)):
+        for column, metric in columns.items():
+            real = [value.change for on, value in measured.subjects(name, kind, metric) if not left_out.match(on)]
+            moved = total(real)
+            row[column] = None if moved is None else moved / measured.seconds
+    clock = measured.get(name, "node", "clock_offset_seconds").mean
+    row["clock_offset_ms"] = None if clock is None else 1000 * clock
+    frequency = [
+        value.mean for _, value in measured.subjects(name, "cpu:", "frequency_hertz") if value.mean is not None
+    ]
+    row["frequency_ghz"] = sum(frequency) / len(frequency) / 1e9 if frequency else None
+    readings, skipped = measured.readings.get(name, (0, 0))
+    return row | {"readings": readings, "skipped": skipped}
+
+
+def _apart(observed: Observed, shared: list[str]) -> Iterator[tuple[str, list[int]]]:
+    """The nodes of a machine with the CPUs that are theirs alone; none where any CPU is of two nodes."""
+    cpus = {name: observed["nodes"][name].get("cpus") or [] for name in shared if name in observed["nodes"]}
+    every = list(chain.from_iterable(cpus.values()))
+    if len(every) == len(set(every)):
+        yield from ((name, own) for name, own in cpus.items() if own)
+
+
+def _part(observed: Observed, measured: Measured, machine: str, name: str, cpus: list[int]) -> Row:
+    replicas = any(replica["node"] == name for replica in observed["replicas"].values())
+    used = _cpu(measured, machine, [f"cpu:{cpu}" for cpu in cpus])
+    return {"node": name, "shared_by": None, "replicas": replicas, "cpus": len(cpus)} | used
+
+
+def _cpu(measured: Measured, name: str, subjects: list[str]) -> Row:
+    """Cores by mode: processor time over the window's length, summed over the subjects."""
+    row: Row = {}
+    for mode, counters in MODES.items():
+        rates = (measured.rate(name, s, f"cpu_{c}_seconds_total") for s in subjects for c in counters)
+        row[f"cpu_{mode}_cores"] = total(rates)
+    row["cpu_cores"] = total(row[f"cpu_{mode}_cores"] for mode in BUSY)
+    return row
+
+
+COLUMNS: list[tuple[str, pa.DataType]] = [
+    ("node", pa.string()),
+    ("shared_by", pa.list_(pa.string())),
+    ("replicas", pa.bool_()),
+    ("cpus", pa.int64()),
+    ("cpu_cores", pa.float64()),
+    *((f"cpu_{mode}_cores", pa.float64()) for mode in MODES),
+    *((name, pa.float64()) for name in ("memory_used_bytes", "memory_user_bytes")),
+    *((name, pa.float64()) for name in (*_PER_S, *_NETWORK, *_DISK, "clock_offset_ms", "frequency_ghz")),
+    ("readings", pa.int64()),
+    ("skipped", pa.int64()),
+]
