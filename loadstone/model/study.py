@@ -15,6 +15,7 @@ from loadstone.model.load import Load
 from loadstone.model.messages import message, show
 from loadstone.model.observing import Metrics, Traces, or_off
 from loadstone.model.proxy import Proxy, or_none
+from loadstone.model.tuning import Tuning
 from loadstone.model.units import Duration, Pause, format_seconds
 
 Scaling = Literal["baseline", "vertical", "horizontal", "unlimited"]
@@ -69,6 +70,9 @@ class Settings(Model):
     """Spans of a share of the requests: ``{sample: 1%}``; ``off`` where left out."""
     metrics: Annotated[Metrics | None, BeforeValidator(or_off)] = Metrics()
     """Counters of nodes and replicas: ``{period: 100ms}``, or ``off``; every second where left out."""
+    tuning: Annotated[Tuning | None, BeforeValidator(or_off)] = None
+    """Knobs of the hosts: ``{governor: performance, turbo: off}``; set before anything is started, back as they were
+    afterwards. Nothing is touched with ``off``, or where left out."""
 
     @field_validator("high_availability", mode="before")
     @classmethod

@@ -17,6 +17,7 @@ _SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 _PERCENT = {"%": 0.01}
 _BYTES = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "kB": 10**3, "MB": 10**6, "GB": 10**9}
 _BITS = {"kbit": 1e3, "Mbit": 1e6, "Gbit": 1e9}
+_HERTZ = {"kHz": 1e3, "MHz": 1e6, "GHz": 1e9}
 _LONGEST = 30 * 24 * 3600.0
 _LARGEST = 2**50
 
@@ -66,6 +67,17 @@ def bit_rate(value: Any) -> int:
     return round(result)
 
 
+def frequency(value: Any) -> int:
+    """Hertz of a frequency such as ``2.2GHz``: 100 MHz to 10 GHz, in whole kHz as the kernel has them."""
+    return _clocked(_quantity(value, _HERTZ, "frequency", "2.2GHz"), value)
+
+
+def _clocked(hertz: float, written: Any) -> int:
+    if not 1e8 <= hertz <= 1e10:
+        raise ValueError(f"{written!r} is out of range; use 100MHz to 10GHz")
+    return round(hertz / 1e3) * 1000
+
+
 def positive(value: float, written: Any) -> float:
     """``value`` if it is more than zero; ``written`` is how the user gave it."""
     if value <= 0:
@@ -101,6 +113,10 @@ def _bit_rate(value: Any, info: ValidationInfo) -> int:
     return int(value) if _already_parsed(value, info) else bit_rate(value)
 
 
+def _frequency(value: Any, info: ValidationInfo) -> int:
+    return _clocked(value, value) if _already_parsed(value, info) else frequency(value)
+
+
 def format_seconds(value: float) -> str:
     """A duration as a user would write it: ``200ms``, ``30s``, ``2m``; exact to a nanosecond."""
     if value == 0:
@@ -130,6 +146,11 @@ def format_bit_rate(value: int) -> str:
     return f"{_plain(value / _BITS[unit])}{unit}"
 
 
+def format_frequency(value: int) -> str:
+    """A frequency as a user would write it: ``2.2GHz``."""
+    return f"{_plain(value / 1e9)}GHz" if value >= 1e9 else f"{_plain(value / 1e6)}MHz"
+
+
 def _plain(value: float) -> str:
     """Without an exponent and without zeros that say nothing."""
     return f"{value:.9f}".rstrip("0").rstrip(".")
@@ -140,6 +161,7 @@ FORMATS: Mapping[str, Callable[[Any], str]] = {
     "percentage": format_share,
     "size": format_memory,
     "rate": format_bit_rate,
+    "frequency": format_frequency,
 }
 """How each ``quantity`` of a JSON Schema is written."""
 
@@ -200,3 +222,18 @@ BitRate = Annotated[
     ),
 ]
 """A data rate in bits per second."""
+
+Frequency = Annotated[
+    int,
+    BeforeValidator(_frequency),
+    PlainSerializer(format_frequency, when_used="json"),
+    WithJsonSchema(
+        {
+            "type": "string",
+            "pattern": r"^[0-9.]+\s*[kMG]Hz$",
+            "examples": ["800MHz", "2.2GHz"],
+            "quantity": "frequency",
+        }
+    ),
+]
+"""A frequency in hertz, in whole kilohertz."""
