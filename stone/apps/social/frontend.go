@@ -68,14 +68,9 @@ func (f *frontend) dial(host *service.Host) error {
 		}
 		use(client)
 	}
-	media, err := web.DialHTTP("media-frontend", host.Config.Needs["media-frontend"]...)
-	if err != nil {
-		return err
-	}
+	media, err := host.DialHTTP("media-frontend")
 	f.media = media
-	host.Health.Need("media-frontend", media.Connected)
-	host.OnStop(media.Close)
-	return nil
+	return err
 }
 
 // explain tells what an error of a service means to who asked.

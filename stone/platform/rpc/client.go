@@ -27,10 +27,10 @@ const callTimeout = 10 * time.Second
 // connected and say that they are ready (gRPC health checking protocol). A single host name stands
 // for all its addresses in DNS, a single file ("file:/path") lists the replicas, and both are asked
 // again every second; otherwise the addresses are the replicas. It connects in the background and
-// reconnects within a second.
-func Dial(addresses ...string) (*grpc.ClientConn, error) {
+// reconnects within a second. The options add to what every client is given.
+func Dial(addresses []string, options ...grpc.DialOption) (*grpc.ClientConn, error) {
 	target, replicas := target(addresses)
-	connection, err := grpc.NewClient(target,
+	connection, err := grpc.NewClient(target, append([]grpc.DialOption{
 		grpc.WithResolvers(replicas),
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultServiceConfig(`{"loadBalancingConfig": [{"round_robin": {}}], "healthCheckConfig": {"serviceName": ""}}`),
@@ -45,7 +45,7 @@ func Dial(addresses ...string) (*grpc.ClientConn, error) {
 		grpc.WithIdleTimeout(0),
 		grpc.WithStaticStreamWindowSize(window),
 		grpc.WithStaticConnWindowSize(window),
-	)
+	}, options...)...)
 	if err != nil {
 		return nil, fmt.Errorf("client of %v: %w", addresses, err)
 	}

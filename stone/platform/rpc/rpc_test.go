@@ -46,7 +46,7 @@ func start(t *testing.T, address string, answer func(context.Context) error) (*r
 
 func dial(t *testing.T, addresses ...string) (*grpc.ClientConn, grpc_health_v1.HealthClient) {
 	t.Helper()
-	connection, err := Dial(addresses...)
+	connection, err := Dial(addresses)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,11 +24,11 @@ const (
 	keepaliveTimeout  = 10 * time.Second
 )
 
-// NewServer makes a gRPC server. A handler that panics answers Internal and is logged; an error
+// NewServer makes a gRPC server. The interceptors are around all else. A handler that panics answers Internal and is logged; an error
 // that is no gRPC status answers Unavailable: it comes from a store or a neighbour.
-func NewServer(log *slog.Logger) *grpc.Server {
+func NewServer(log *slog.Logger, interceptors ...grpc.UnaryServerInterceptor) *grpc.Server {
 	server := grpc.NewServer(
-		grpc.UnaryInterceptor(guard(log)),
+		grpc.ChainUnaryInterceptor(append(interceptors, guard(log))...),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: keepaliveInterval, Timeout: keepaliveTimeout}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{
 			MinTime: keepaliveInterval / 2, PermitWithoutStream: true,

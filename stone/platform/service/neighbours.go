@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"strings"
 
 	"github.com/apache/thrift/lib/go/thrift"
@@ -15,11 +16,12 @@ import (
 	"loadstone.dev/stone/platform/redis"
 	"loadstone.dev/stone/platform/rpc"
 	"loadstone.dev/stone/platform/thriftrpc"
+	"loadstone.dev/stone/platform/web"
 )
 
 // Dial connects to a needed service; being connected is a condition of readiness.
 func (h *Host) Dial(need string) (*grpc.ClientConn, error) {
-	connection, err := rpc.Dial(h.Config.Needs[need]...)
+	connection, err := rpc.Dial(h.Config.Needs[need], h.tracing.DialOptions(need)...)
 	if err != nil {
 		return nil, err
 	}
@@ -30,17 +32,25 @@ func (h *Host) Dial(need string) (*grpc.ClientConn, error) {
 
 // DialThrift is Dial for a service that speaks Thrift.
 func (h *Host) DialThrift(need string) (thrift.TClient, error) {
-	client, err := h.CallThrift(need)
+	client, err := h.openThrift(need)
 	if err != nil {
 		return nil, err
 	}
 	h.Health.Need(need, client.Connected)
-	return client, nil
+	return h.tracing.Thrift(need, client), nil
 }
 
 // CallThrift is DialThrift without the condition. Of two services that call each other one must be ready first: Swarm
 // and Kubernetes give a name only to who is ready, so each would wait for the other's.
-func (h *Host) CallThrift(called string) (*thriftrpc.Client, error) {
+func (h *Host) CallThrift(called string) (thrift.TClient, error) {
+	client, err := h.openThrift(called)
+	if err != nil {
+		return nil, err
+	}
+	return h.tracing.Thrift(called, client), nil
+}
+
+func (h *Host) openThrift(called string) (*thriftrpc.Client, error) {
 	client, err := thriftrpc.Dial(called, h.Config.Needs[called]...)
 	if err != nil {
 		return nil, err
@@ -49,12 +59,25 @@ func (h *Host) CallThrift(called string) (*thriftrpc.Client, error) {
 	return client, nil
 }
 
+// DialHTTP is Dial for a service that speaks HTTP.
+func (h *Host) DialHTTP(need string) (*web.Backend, error) {
+	backend, err := web.DialHTTP(need, h.Config.Needs[need]...)
+	if err != nil {
+		return nil, err
+	}
+	backend.Wrap(func(next http.RoundTripper) http.RoundTripper { return h.tracing.RoundTripper(need, next) })
+	h.Health.Need(need, backend.Connected)
+	h.OnStop(backend.Close)
+	return backend, nil
+}
+
 // OpenRedis opens a needed Redis; an answer of it is a condition of readiness.
 func (h *Host) OpenRedis(need string) (*goredis.Client, error) {
 	client, err := redis.Open(h.Config.Needs[need]...)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", need, err)
 	}
+	h.tracing.Redis(need, client)
 	h.Health.Need(need, func(ctx context.Context) error { return client.Ping(ctx).Err() })
 	h.OnStop(func() { _ = client.Close() })
 	return client, nil
@@ -68,7 +91,7 @@ func (h *Host) OpenDocuments(ctx context.Context) (documents.Store, error) {
 	}
 	h.Health.Need("documents", store.Ping)
 	h.OnStop(func() { _ = store.Close(context.Background()) })
-	return store, nil
+	return h.tracing.Documents(store), nil
 }
 
 // OpenCache opens a needed cache; an answer of it is a condition of readiness.
@@ -90,5 +113,5 @@ func (h *Host) OpenMemcached(need string) (cache.Cache, error) {
 	}
 	h.Health.Need(need, func(context.Context) error { return opened.Ping() })
 	h.OnStop(func() { _ = opened.Close() })
-	return opened, nil
+	return h.tracing.Cache(need, opened), nil
 }

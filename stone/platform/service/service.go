@@ -25,6 +25,7 @@ import (
 	"loadstone.dev/stone/platform/logging"
 	"loadstone.dev/stone/platform/rpc"
 	"loadstone.dev/stone/platform/thriftrpc"
+	"loadstone.dev/stone/platform/tracing"
 )
 
 // Exit codes of Run.
@@ -57,6 +58,7 @@ type Host struct {
 	HTTP   *http.ServeMux
 	Thrift thrift.TProcessor
 
+	tracing    *tracing.Tracing
 	background sync.WaitGroup
 	closers    []func()
 	counters   map[string]*atomic.Int64
@@ -90,16 +92,21 @@ func Run(ctx context.Context, name string, definition Definition, getenv func(st
 	background, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	host := &Host{
-		Config: settings, Log: log, Health: health.New(), RPC: rpc.NewServer(log), context: background,
-		counters: make(map[string]*atomic.Int64),
+		Config: settings, Log: log, Health: health.New(), context: background, counters: make(map[string]*atomic.Int64),
 	}
-	if err := definition.Start(background, host); err != nil {
+	host.tracing, err = tracing.Start(name, settings.Traces, log, host.Counter)
+	if err == nil {
+		host.RPC = rpc.NewServer(log, host.tracing.ServerInterceptors()...)
+		err = definition.Start(background, host)
+	}
+	if err != nil {
 		fmt.Fprintf(stderr, "stone serve %s: %v\n", name, err)
 		return BadInput
 	}
 	err = host.serve(ctx)
 	cancel()
 	host.background.Wait()
+	host.tracing.Stop()
 	for i := len(host.closers) - 1; i >= 0; i-- {
 		host.closers[i]()
 	}
@@ -183,11 +190,11 @@ func (h *Host) showCounters(w http.ResponseWriter, _ *http.Request) {
 func (h *Host) serveHTTP(listener net.Listener, failed chan<- error) func() {
 	h.Health.Register(h.HTTP)
 	h.whenReady(func() {})
-	return h.serveMux(h.HTTP, listener, failed)
+	return h.serveMux(h.tracing.Handler(h.HTTP), listener, failed)
 }
 
-func (h *Host) serveMux(mux *http.ServeMux, listener net.Listener, failed chan<- error) func() {
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(h.Log.Handler(), slog.LevelWarn)}
+func (h *Host) serveMux(handler http.Handler, listener net.Listener, failed chan<- error) func() {
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(h.Log.Handler(), slog.LevelWarn)}
 	go func() {
 		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			failed <- err
@@ -203,7 +210,7 @@ func (h *Host) serveMux(mux *http.ServeMux, listener net.Listener, failed chan<-
 }
 
 func (h *Host) serveThrift(listener net.Listener, failed chan<- error) func() {
-	server := thriftrpc.NewServer(h.Thrift, h.Log)
+	server := thriftrpc.NewServer(h.Thrift, h.Log, h.tracing.Processors()...)
 	h.whenReady(func() {})
 	go func() {
 		if err := server.Serve(listener); err != nil {

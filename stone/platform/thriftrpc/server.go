@@ -38,10 +38,10 @@ type Server struct {
 // handlerTimeout ends what a handler waits for, a store that does not answer for one, while its caller still listens.
 const handlerTimeout = callTimeout - time.Second
 
-// NewServer makes a server. A handler that panics answers an INTERNAL_ERROR and is logged; so does an error that the
+// NewServer makes a server. The middleware is around all else. A handler that panics answers an INTERNAL_ERROR and is logged; so does an error that the
 // service does not declare, which comes from a store or a neighbour.
-func NewServer(processor thrift.TProcessor, log *slog.Logger) *Server {
-	guarded := thrift.WrapProcessor(processor, guard(log), bound)
+func NewServer(processor thrift.TProcessor, log *slog.Logger, middleware ...thrift.ProcessorMiddleware) *Server {
+	guarded := thrift.WrapProcessor(processor, append(middleware, guard(log), bound)...)
 	return &Server{processor: guarded, log: log, peers: make(map[*peer]struct{})}
 }
 

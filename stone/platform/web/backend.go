@@ -18,6 +18,7 @@ type Backend struct {
 	name      string
 	stop      func()
 	transport *http.Transport
+	send      http.RoundTripper // the transport, perhaps wrapped
 
 	mutex     sync.Mutex
 	replicas  []string
@@ -35,10 +36,14 @@ func DialHTTP(name string, addresses ...string) (*Backend, error) {
 		ResponseHeaderTimeout: time.Minute,
 		DisableCompression:    true,
 	}}
+	backend.send = backend.transport
 	stop, err := rpc.Watch(backend.know, backend.complain, addresses...)
 	backend.stop = stop
 	return backend, err
 }
+
+// Wrap puts something around the sending of each request, before the first.
+func (b *Backend) Wrap(wrap func(http.RoundTripper) http.RoundTripper) { b.send = wrap(b.send) }
 
 func (b *Backend) know(addresses []string) {
 	b.mutex.Lock()
@@ -66,7 +71,7 @@ func (b *Backend) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	to := r.Clone(r.Context())
 	to.URL.Scheme, to.URL.Host, to.Host = "http", address, ""
-	response, err := b.transport.RoundTrip(to)
+	response, err := b.send.RoundTrip(to)
 	if err != nil {
 		return nil, fmt.Errorf("%s at %s: %w", b.name, address, err)
 	}

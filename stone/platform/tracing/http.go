@@ -1,0 +1,135 @@
+package tracing
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// Handler serves what a mux serves, each request within a span that is named after its route.
+func (t *Tracing) Handler(mux *http.ServeMux) http.Handler {
+	if t == nil {
+		return mux
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if apart(r.URL.Path) {
+			mux.ServeHTTP(w, r)
+			return
+		}
+		ctx, span := t.serve(r.Context(), propagation.HeaderCarrier(r.Header), r.Method)
+		r = r.WithContext(ctx)
+		if !span.IsRecording() {
+			mux.ServeHTTP(w, r)
+			return
+		}
+		answer := &answer{ResponseWriter: w, status: http.StatusInternalServerError} // if the handler panics
+		defer func() {
+			span.SetName(method(r.Method) + " " + route(r.Pattern))
+			fail(span, answer.status)
+			span.End()
+		}()
+		mux.ServeHTTP(answer, r)
+		if !answer.written {
+			answer.status = http.StatusOK
+		}
+	})
+}
+
+// apart is what is asked beside the requests of users: readiness, and the files that belong to every page.
+func apart(path string) bool {
+	switch path {
+	case "/healthz", "/readyz", "/style.css", "/icon.svg", "/favicon.ico":
+		return true
+	}
+	return false
+}
+
+// route is the path of a mux's pattern, "[METHOD ][HOST]/[PATH]", as far as it says which; the mux sets it on the request.
+func route(pattern string) string {
+	slash := strings.IndexByte(pattern, '/')
+	if slash < 0 {
+		return "*"
+	}
+	return strings.TrimSuffix(pattern[slash:], "{$}")
+}
+
+// method keeps what callers make up out of the names of spans.
+func method(name string) string {
+	switch name {
+	case http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodHead, http.MethodOptions, http.MethodPatch:
+		return name
+	}
+	return "HTTP"
+}
+
+func fail(span trace.Span, status int) {
+	if status >= http.StatusInternalServerError {
+		span.SetStatus(codes.Error, fmt.Sprintf("status %d", status))
+	}
+}
+
+// answer knows the status that was written first.
+type answer struct {
+	http.ResponseWriter
+	status  int
+	written bool
+}
+
+func (a *answer) WriteHeader(status int) {
+	if !a.written && status >= http.StatusOK { // else it is not the last
+		a.status, a.written = status, true
+	}
+	a.ResponseWriter.WriteHeader(status)
+}
+
+func (a *answer) Write(body []byte) (int, error) {
+	if !a.written {
+		a.status, a.written = http.StatusOK, true
+	}
+	return a.ResponseWriter.Write(body)
+}
+
+// Unwrap is for http.ResponseController.
+func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
+
+// RoundTripper sends what another sends, each request within a span that ends with the answer's last byte. The requests
+// must be its caller's own to change.
+func (t *Tracing) RoundTripper(need string, next http.RoundTripper) http.RoundTripper {
+	if t == nil {
+		return next
+	}
+	return roundTripper{next, t.neighbour(need)}
+}
+
+type roundTripper struct {
+	next http.RoundTripper
+	need neighbour
+}
+
+func (t roundTripper) RoundTrip(r *http.Request) (*http.Response, error) {
+	ctx, span := t.need.call(r.Context(), r.Method, r.URL.Path)
+	propagator.Inject(ctx, propagation.HeaderCarrier(r.Header))
+	response, err := t.next.RoundTrip(r)
+	if err != nil || !span.IsRecording() {
+		end(span, err)
+		return response, err
+	}
+	fail(span, response.StatusCode)
+	response.Body = body{response.Body, span}
+	return response, nil
+}
+
+type body struct {
+	io.ReadCloser
+	span trace.Span
+}
+
+func (b body) Close() error {
+	b.span.End()
+	return b.ReadCloser.Close()
+}

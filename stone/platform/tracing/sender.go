@@ -1,0 +1,135 @@
+package tracing
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	sdk "go.opentelemetry.io/otel/sdk/trace"
+
+	"loadstone.dev/stone/platform/logging"
+)
+
+const (
+	sendInterval = 500 * time.Millisecond
+	batch        = 512  // spans sent at once, about 100 kB
+	mostQueued   = 8192 // spans that wait; 8 MB
+	stopTimeout  = 1500 * time.Millisecond
+)
+
+// counts are those of sampled spans since the service started.
+type counts struct {
+	produced *atomic.Int64 // ended
+	dropped  *atomic.Int64 // given up: there was no room, or no collector that took them
+}
+
+// sender queues the spans that end and sends them from a goroutine of its own. The SDK's own processor would wake one at
+// every span and does not tell how many it had no room for.
+type sender struct {
+	exporter sdk.SpanExporter
+	log      *logging.Limited
+	counts   counts
+	capacity int
+
+	mutex sync.Mutex
+	queue []sdk.ReadOnlySpan
+
+	full     chan struct{} // a batch is whole
+	stopping chan struct{}
+	stopped  chan struct{}
+	context  context.Context
+	cancel   context.CancelFunc
+	told     int64 // dropped spans that were logged
+}
+
+func newSender(exporter sdk.SpanExporter, log *slog.Logger, counts counts, capacity int, stopping chan struct{}) *sender {
+	ctx, cancel := context.WithCancel(context.Background())
+	s := &sender{
+		exporter: exporter, log: logging.NewLimited(log), counts: counts, capacity: capacity,
+		full: make(chan struct{}, 1), stopping: stopping, stopped: make(chan struct{}), context: ctx, cancel: cancel,
+	}
+	go s.run()
+	return s
+}
+
+// OnStart has nothing to do.
+func (s *sender) OnStart(context.Context, sdk.ReadWriteSpan) {}
+
+// OnEnd queues a span, or counts it as dropped. It never waits for the collector.
+func (s *sender) OnEnd(span sdk.ReadOnlySpan) {
+	s.counts.produced.Add(1)
+	s.mutex.Lock()
+	waiting := len(s.queue) + 1
+	if waiting <= s.capacity {
+		s.queue = append(s.queue, span)
+	}
+	s.mutex.Unlock()
+	switch {
+	case waiting > s.capacity:
+		s.counts.dropped.Add(1)
+	case waiting == batch:
+		select {
+		case s.full <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// ForceFlush is not used.
+func (s *sender) ForceFlush(context.Context) error { return nil }
+
+// Shutdown is not used.
+func (s *sender) Shutdown(context.Context) error { return nil }
+
+// stop sends what is queued, as far as possible in stopTimeout.
+func (s *sender) stop() {
+	close(s.stopping)
+	defer time.AfterFunc(stopTimeout, s.cancel).Stop()
+	<-s.stopped
+	s.cancel()
+}
+
+func (s *sender) run() {
+	defer close(s.stopped)
+	tick := time.NewTicker(sendInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-s.full:
+		case <-s.stopping:
+			s.flush()
+			return
+		}
+		s.flush()
+	}
+}
+
+func (s *sender) flush() {
+	var problem error
+	for spans := range slices.Chunk(s.take(), batch) {
+		if err := s.exporter.ExportSpans(s.context, spans); err != nil {
+			s.counts.dropped.Add(int64(len(spans)))
+			problem = err
+		}
+	}
+	if dropped := s.counts.dropped.Load(); dropped > s.told {
+		reason := "they end faster than they can be sent"
+		if problem != nil {
+			reason = problem.Error()
+		}
+		s.log.Warn("spans dropped", "reason", reason, "dropped", dropped, "of", s.counts.produced.Load())
+		s.told = dropped
+	}
+}
+
+func (s *sender) take() []sdk.ReadOnlySpan {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	taken := s.queue
+	s.queue = make([]sdk.ReadOnlySpan, 0, min(len(taken), batch))
+	return taken
+}

@@ -1,0 +1,165 @@
+package tracing
+
+import (
+	"context"
+	"maps"
+	"reflect"
+	"slices"
+	"sync"
+
+	"github.com/apache/thrift/lib/go/thrift"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// Processors are the middleware of a Thrift server: none if tracing is off.
+func (t *Tracing) Processors() []thrift.ProcessorMiddleware {
+	if t == nil {
+		return nil
+	}
+	return []thrift.ProcessorMiddleware{t.process}
+}
+
+// process gives a handler the context of its caller, although generated code is given a context before it reads the
+// carrier: the context is filled in when the arguments have been read.
+func (t *Tracing) process(name string, next thrift.TProcessorFunction) thrift.TProcessorFunction {
+	process := func(ctx context.Context, sequence int32, in, out thrift.TProtocol) (bool, thrift.TException) {
+		call := &incomingCall{Context: ctx, span: noSpan}
+		read := &argumentReader{TProtocol: in, whole: func(carrier propagation.MapCarrier) {
+			call.Context, call.span = t.serve(ctx, carrier, name)
+		}}
+		whole, failed := next.Process(call, sequence, read, out)
+		end(call.span, failed)
+		return whole, failed
+	}
+	return thrift.WrappedTProcessorFunction{Wrapped: process}
+}
+
+// incomingCall is a context whose values are filled in before the handler begins, by the goroutine that calls it.
+type incomingCall struct {
+	context.Context
+	span trace.Span
+}
+
+// argumentReader notes what the carrier says, which of all arguments alone is a map of texts, and tells it once they have
+// all been read.
+type argumentReader struct {
+	thrift.TProtocol
+	whole   func(propagation.MapCarrier)
+	inMap   bool
+	isKey   bool
+	key     string
+	carrier propagation.MapCarrier
+}
+
+func (r *argumentReader) ReadMapBegin(ctx context.Context) (key, value thrift.TType, size int, err error) {
+	key, value, size, err = r.TProtocol.ReadMapBegin(ctx)
+	r.inMap, r.isKey = key == thrift.STRING && value == thrift.STRING, true
+	return key, value, size, err
+}
+
+func (r *argumentReader) ReadMapEnd(ctx context.Context) error {
+	r.inMap = false
+	return r.TProtocol.ReadMapEnd(ctx)
+}
+
+func (r *argumentReader) ReadString(ctx context.Context) (string, error) {
+	text, err := r.TProtocol.ReadString(ctx)
+	switch {
+	case !r.inMap:
+	case r.isKey:
+		r.key, r.isKey = text, false
+	default:
+		if r.key == "traceparent" || r.key == "tracestate" {
+			if r.carrier == nil {
+				r.carrier = propagation.MapCarrier{}
+			}
+			r.carrier[r.key] = text
+		}
+		r.isKey = true
+	}
+	return text, err
+}
+
+func (r *argumentReader) ReadMessageEnd(ctx context.Context) error {
+	err := r.TProtocol.ReadMessageEnd(ctx)
+	r.whole(r.carrier)
+	return err
+}
+
+// Thrift calls what another client calls, each call within a span that its carrier names.
+func (t *Tracing) Thrift(need string, client thrift.TClient) thrift.TClient {
+	if t == nil {
+		return client
+	}
+	return thriftClient{client, t.neighbour(need)}
+}
+
+type thriftClient struct {
+	next thrift.TClient
+	need neighbour
+}
+
+func (c thriftClient) Call(ctx context.Context, method string, arguments, result thrift.TStruct) (thrift.ResponseMeta, error) {
+	ctx, span := c.need.call(ctx, method, "")
+	carry(ctx, arguments)
+	meta, err := c.next.Call(ctx, method, arguments, result)
+	if span.IsRecording() {
+		told := err
+		if told == nil && result != nil {
+			told = thrift.ExtractExceptionFromResult(result)
+		}
+		end(span, told)
+	}
+	return meta, err
+}
+
+// carry says in the carrier of a call's arguments whose part the call is. A handler passes on the carrier that it was
+// given, to several calls at the same time: it is left as it is, and what else it says is kept.
+func carry(ctx context.Context, arguments thrift.TStruct) {
+	carrier := carrierOf(arguments)
+	var now outgoing
+	propagator.Inject(ctx, &now)
+	if carrier == nil || now.in(*carrier) {
+		return
+	}
+	said := make(map[string]string, len(*carrier)+len(now)/2)
+	maps.Copy(said, *carrier)
+	for pair := range slices.Chunk(now, 2) {
+		said[pair[0]] = pair[1]
+	}
+	*carrier = said
+}
+
+// in says whether a carrier says the same already, as it does in a request that is not traced.
+func (o outgoing) in(carrier map[string]string) bool {
+	for pair := range slices.Chunk(o, 2) {
+		if carrier[pair[0]] != pair[1] {
+			return false
+		}
+	}
+	return true
+}
+
+// carrierFields are the numbers of the field Carrier by type of arguments; -1 where there is none.
+var carrierFields sync.Map
+
+func carrierOf(arguments thrift.TStruct) *map[string]string {
+	value := reflect.ValueOf(arguments)
+	if value.Kind() != reflect.Pointer || value.Elem().Kind() != reflect.Struct {
+		return nil
+	}
+	value = value.Elem()
+	number, known := carrierFields.Load(value.Type())
+	if !known {
+		number = -1
+		if field, is := value.Type().FieldByName("Carrier"); is && field.Type == reflect.TypeFor[map[string]string]() {
+			number = field.Index[0]
+		}
+		carrierFields.Store(value.Type(), number)
+	}
+	if number == -1 {
+		return nil
+	}
+	return value.Field(number.(int)).Addr().Interface().(*map[string]string)
+}

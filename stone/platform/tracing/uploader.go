@@ -1,0 +1,87 @@
+package tracing
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	otlp "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+)
+
+const (
+	attemptTimeout = 5 * time.Second
+	patience       = 10 * time.Second // with one batch
+	firstPause     = 100 * time.Millisecond
+	longestPause   = time.Second
+)
+
+// Metadata of each request to the collector: who sends, and its counts, so that the collector knows what is missing.
+const (
+	instanceKey = "stone-instance"
+	producedKey = "stone-spans-produced"
+	droppedKey  = "stone-spans-dropped"
+)
+
+// uploader sends batches to a collector. It is an otlptrace.Client: the one that comes with the exporter takes its
+// settings from variables of its own and cannot tell counts.
+type uploader struct {
+	collector collector.TraceServiceClient
+	instance  string
+	counts    counts
+	stopping  <-chan struct{}
+}
+
+func newUploader(connection *grpc.ClientConn, instance string, counts counts, stopping <-chan struct{}) *uploader {
+	return &uploader{collector.NewTraceServiceClient(connection), instance, counts, stopping}
+}
+
+// Start has nothing to do.
+func (u *uploader) Start(context.Context) error { return nil }
+
+// Stop has nothing to do.
+func (u *uploader) Stop(context.Context) error { return nil }
+
+// UploadTraces sends one batch, again after a while if the collector is away or has no room, but not when the service
+// stops. What a collector refuses of a batch counts as dropped; with an error it is the whole.
+func (u *uploader) UploadTraces(ctx context.Context, spans []*otlp.ResourceSpans) error {
+	request := &collector.ExportTraceServiceRequest{ResourceSpans: spans}
+	began := time.Now()
+	for pause := firstPause; ; pause = min(2*pause, longestPause) {
+		answer, err := u.attempt(ctx, request)
+		if err == nil {
+			u.counts.dropped.Add(answer.GetPartialSuccess().GetRejectedSpans())
+			return nil
+		}
+		if !mayPass(err) || time.Since(began)+pause > patience {
+			return err
+		}
+		select {
+		case <-u.stopping:
+			return err
+		case <-time.After(pause):
+		}
+	}
+}
+
+func (u *uploader) attempt(ctx context.Context, request *collector.ExportTraceServiceRequest) (*collector.ExportTraceServiceResponse, error) {
+	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
+	defer cancel()
+	ctx = metadata.AppendToOutgoingContext(ctx,
+		instanceKey, u.instance,
+		producedKey, strconv.FormatInt(u.counts.produced.Load(), 10),
+		droppedKey, strconv.FormatInt(u.counts.dropped.Load(), 10),
+	)
+	return u.collector.Export(ctx, request)
+}
+
+// mayPass says whether a failure may be gone soon. A timeout is not tried again: the collector may have the batch, and
+// would then have it twice.
+func mayPass(err error) bool {
+	code := status.Code(err)
+	return code == codes.Unavailable || code == codes.ResourceExhausted
+}
