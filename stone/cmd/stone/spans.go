@@ -1,0 +1,226 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"syscall"
+	"time"
+
+	"loadstone.dev/stone/spans"
+)
+
+const spansHelp = `usage: stone spans [--grpc HOST:PORT] [--http HOST:PORT] [--control HOST:PORT] [--forward HOST:PORT] [--cpus LIST]
+       stone spans --out FILE [...]
+       stone spans --recover DIR
+
+Receives spans of any service that speaks OTLP, over gRPC or HTTP, and makes of a trial's one sorted spans.parquet.
+Says how many it received, wrote and refused. What was written before a kill -9 is not lost: see --recover.
+
+  --grpc HOST:PORT     where OTLP over gRPC comes  (127.0.0.1:4317)
+  --http HOST:PORT     where OTLP over HTTP comes, POST /v1/traces, protobuf or JSON  (127.0.0.1:4318)
+  --control HOST:PORT  where trials are begun and ended, as below  (127.0.0.1:9621)
+  --forward HOST:PORT  send the same spans on to another receiver over gRPC, such as Jaeger; none if left out
+  --cpus LIST          run on these CPUs alone, such as 0 or 0-2,5; two CPUs at a time if left out
+  --out FILE           record from now until SIGTERM or SIGINT, without --control; then print the counts
+  --recover DIR        make the files of trials below DIR whose receiver was killed, print their counts and end
+
+A host that is left out is the loopback interface. Orders to --control and answers are JSON:
+
+  POST /trials      {"file": "/abs/spans.parquet"}      begins a trial; spans before it are counted "outside"
+  POST /trials/end  {"quiet_s": 1.2, "within_s": 10}    waits until no span has come for quiet_s, at most within_s;
+                                                        answers with the counts when the file is whole
+  GET  /counts                                          the counts so far
+  GET  /healthz                                         whether it lives
+
+Examples:
+  stone spans --out spans.parquet
+  stone spans --grpc 0.0.0.0:4317 --cpus 0 --forward 127.0.0.1:14317
+  curl -d '{"file": "/tmp/spans.parquet"}' http://127.0.0.1:9621/trials
+  curl -d '{}' http://127.0.0.1:9621/trials/end
+
+Exit codes: 0 stopped as asked, 1 unexpected, 2 bad input.
+`
+
+func init() {
+	verbs["spans"] = verb{"receive spans (OTLP) and make a Parquet file of a trial's", runSpans}
+}
+
+const (
+	spansMemory   = 176 << 20 // bytes: Go collects garbage harder as it comes near
+	spansCPUs     = 2         // at a time: the rest is for what is observed
+	spansQuiet    = 1200 * time.Millisecond
+	spansMostWait = 10 * time.Second
+)
+
+// spansOptions are what the command line gives.
+type spansOptions struct {
+	grpc, http, control string
+	forward, cpus       string
+	out, recover        string
+}
+
+func runSpans(args []string) int {
+	var options spansOptions
+	flags := flag.NewFlagSet("spans", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	flags.StringVar(&options.grpc, "grpc", "127.0.0.1:4317", "")
+	flags.StringVar(&options.http, "http", "127.0.0.1:4318", "")
+	flags.StringVar(&options.control, "control", "127.0.0.1:9621", "")
+	flags.StringVar(&options.forward, "forward", "", "")
+	flags.StringVar(&options.cpus, "cpus", "", "")
+	flags.StringVar(&options.out, "out", "", "")
+	flags.StringVar(&options.recover, "recover", "", "")
+	switch err := flags.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		fmt.Print(spansHelp)
+		return 0
+	case err != nil:
+		return spansFailed(fmt.Errorf("%w: %w; see 'stone spans --help'", spans.ErrBad, err))
+	case flags.NArg() > 0:
+		return spansFailed(fmt.Errorf("%w: unexpected argument %q; see 'stone spans --help'", spans.ErrBad, flags.Arg(0)))
+	}
+	if err := confine(options.cpus); err != nil {
+		return spansFailed(err)
+	}
+	if options.recover != "" {
+		return spansFailed(recoverSpans(options.recover))
+	}
+	return spansFailed(receiveSpans(options))
+}
+
+// confine bounds memory and CPUs.
+func confine(list string) error {
+	debug.SetMemoryLimit(spansMemory)
+	if list == "" {
+		runtime.GOMAXPROCS(min(runtime.GOMAXPROCS(0), spansCPUs))
+		return nil
+	}
+	cpus, err := spans.ParseCPUs(list)
+	if err != nil {
+		return err
+	}
+	return spans.Bind(cpus)
+}
+
+func recoverSpans(folder string) error {
+	if found, err := os.Stat(folder); err != nil || !found.IsDir() {
+		return fmt.Errorf("%w: --recover %s is no folder", spans.ErrBad, folder)
+	}
+	return spans.Recover(folder, func(file string, counts spans.Counts) {
+		printLine(map[string]any{"file": file, "counts": counts})
+	})
+}
+
+// receiveSpans serves until it is told to stop, then ends a trial that is still running.
+func receiveSpans(options spansOptions) error {
+	var forward *spans.Forwarder
+	if options.forward != "" {
+		if _, _, err := net.SplitHostPort(options.forward); err != nil {
+			return fmt.Errorf("%w: --forward %q is not HOST:PORT", spans.ErrBad, options.forward)
+		}
+		var err error
+		if forward, err = spans.Forward(options.forward, spans.DefaultBudget.Forward); err != nil {
+			return err
+		}
+		defer forward.Close()
+	}
+	recorder := spans.NewRecorder(spans.DefaultBudget, forward)
+	on, err := listen(options)
+	if err != nil {
+		return err
+	}
+	if options.out != "" {
+		file, err := filepath.Abs(options.out)
+		if err == nil {
+			err = recorder.Begin(file)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	fmt.Printf("listening on %s (gRPC)\nlistening on %s (HTTP)\n", on.GRPC.Addr(), on.HTTP.Addr())
+	if on.Control != nil {
+		fmt.Printf("listening on %s (control)\n", on.Control.Addr())
+	}
+	if options.out == "" {
+		err = spans.Serve(ctx, on, recorder)
+		if _, ended := recorder.End(0, 0); !errors.Is(ended, spans.ErrConflict) { // else no trial was running
+			err = errors.Join(err, ended)
+		}
+		return err
+	}
+	return recordUntil(ctx, on, recorder)
+}
+
+// recordUntil ends the only trial before it stops to listen: what is still under way belongs to it.
+func recordUntil(ctx context.Context, on spans.Listeners, recorder *spans.Recorder) error {
+	serving, stop := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() { served <- spans.Serve(serving, on, recorder) }()
+	var failed error
+	select {
+	case <-ctx.Done():
+	case failed = <-served:
+		served <- nil
+	}
+	counts, err := recorder.End(spansQuiet, spansMostWait)
+	stop()
+	if err = errors.Join(failed, err, <-served); err == nil {
+		printLine(counts)
+	}
+	return err
+}
+
+// listen opens all ports; by hand there is no control.
+func listen(options spansOptions) (on spans.Listeners, err error) {
+	places := []struct {
+		flag, address string
+		listener      *net.Listener
+	}{{"grpc", options.grpc, &on.GRPC}, {"http", options.http, &on.HTTP}, {"control", options.control, &on.Control}}
+	if options.out != "" {
+		places = places[:2]
+	}
+	for _, place := range places {
+		name, port, err := net.SplitHostPort(place.address)
+		if err != nil {
+			return on, fmt.Errorf("%w: --%s %q is not HOST:PORT", spans.ErrBad, place.flag, place.address)
+		}
+		if name == "" {
+			name = "127.0.0.1"
+		}
+		if *place.listener, err = net.Listen("tcp", net.JoinHostPort(name, port)); err != nil {
+			return on, fmt.Errorf("%w: --%s: %w; give another address", spans.ErrBad, place.flag, err)
+		}
+	}
+	return on, nil
+}
+
+func printLine(value any) {
+	if text, err := json.Marshal(value); err == nil {
+		fmt.Println(string(text))
+	}
+}
+
+// spansFailed tells what went wrong, if anything, and returns the exit code.
+func spansFailed(err error) int {
+	if err == nil {
+		return 0
+	}
+	fmt.Fprintln(os.Stderr, "stone spans:", err)
+	if errors.Is(err, spans.ErrBad) {
+		return 2
+	}
+	return 1
+}

@@ -1,0 +1,257 @@
+package spans
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// What a recorder can answer to a request or a wish. Other errors are unexpected.
+var (
+	ErrFull     = errors.New("no room for these spans now; send them again")
+	ErrBad      = errors.New("bad input")
+	ErrConflict = errors.New("not now")
+)
+
+// Recorder takes requests and makes files of them, one trial at a time. Its methods may be called by several goroutines.
+type Recorder struct {
+	budget  Budget
+	forward *Forwarder   // nil: nothing is sent on
+	waiting atomic.Int64 // bytes of requests in Take
+
+	lock      sync.Mutex
+	trial     *trial // nil: what comes is outside
+	finishing bool   // a trial is
+	outside   int64
+	spoiled   int64 // unreadable requests outside
+	ledger    ledger
+	reader    reader
+	arrived   chan struct{} // closed and made anew as spans come, where somebody waits
+	last      time.Time     // when spans came
+}
+
+// NewRecorder makes a recorder that sends what it takes on to forward, unless that is nil.
+func NewRecorder(budget Budget, forward *Forwarder) *Recorder {
+	return &Recorder{budget: budget, forward: forward, ledger: ledger{map[string]Sender{}}}
+}
+
+// Take takes the spans of an ExportTraceServiceRequest and returns how many of them were rejected for good, as they are
+// no spans. The request may be reused afterwards. It returns ErrFull if there is no room, ErrBad if it is unreadable.
+func (r *Recorder) Take(request []byte, from Sender) (rejected int64, err error) {
+	defer r.waiting.Add(-int64(len(request)))
+	waiting := r.waiting.Add(int64(len(request)))
+	spans, err := count(request)
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	if r.trial == nil {
+		return 0, r.pass(request, spans, from, err)
+	}
+	r.tell(from)
+	of := r.trial
+	if err == nil && waiting > r.budget.Waiting {
+		of.counts.Refused += spans
+		return 0, ErrFull
+	}
+	if err == nil {
+		r.reader.names = of.names
+		err = r.reader.read(request)
+	}
+	if err != nil {
+		of.counts.Unreadable++
+		return 0, unreadable(err)
+	}
+	rejected = r.reader.rejected
+	of.counts.Unreadable += rejected
+	if !of.take(r.reader.spans) {
+		of.counts.Refused += int64(len(r.reader.spans))
+		return 0, ErrFull
+	}
+	r.taken(spans-rejected, from)
+	r.send(request, spans)
+	return rejected, nil
+}
+
+// Unreadable counts a request that did not even become bytes that Take could look at.
+func (r *Recorder) Unreadable() {
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	if r.trial == nil {
+		r.spoiled++
+	} else {
+		r.trial.counts.Unreadable++
+	}
+}
+
+// pass counts spans that no trial is there for.
+func (r *Recorder) pass(request []byte, spans int64, from Sender, err error) error {
+	if from.Instance != "" {
+		r.ledger.tell(from)
+	}
+	if err != nil {
+		r.spoiled++
+		return unreadable(err)
+	}
+	r.outside += spans
+	r.send(request, spans)
+	return nil
+}
+
+func (r *Recorder) send(request []byte, spans int64) {
+	if r.forward != nil {
+		r.forward.add(request, spans)
+	}
+}
+
+// tell takes note of the numbers of a sender that tells some.
+func (r *Recorder) tell(from Sender) {
+	if from.Instance != "" {
+		produced, dropped := r.ledger.tell(from)
+		r.trial.counts.add(from.Instance, 0, &produced, &dropped)
+	}
+}
+
+// taken counts the spans that were read last.
+func (r *Recorder) taken(spans int64, from Sender) {
+	counts := &r.trial.counts
+	counts.Received += spans
+	for i := range r.reader.spans {
+		if s := &r.reader.spans[i]; s.operation == otherName || s.peer == otherName || s.service == otherName {
+			counts.Unnamed++
+		}
+	}
+	if from.Instance != "" {
+		counts.add(from.Instance, spans, nil, nil)
+	} else {
+		for rest := r.reader.spans; len(rest) > 0; {
+			n, of := 1, &rest[0]
+			for n < len(rest) && rest[n].replica == of.replica && rest[n].service == of.service {
+				n++
+			}
+			name := r.trial.names.name(of.replica)
+			if name == "" {
+				name = r.trial.names.name(of.service)
+			}
+			counts.add(name, int64(n), nil, nil)
+			rest = rest[n:]
+		}
+	}
+	r.last = time.Now()
+	if r.arrived != nil {
+		close(r.arrived)
+		r.arrived = nil
+	}
+}
+
+// Begin begins a trial whose spans become this file. It returns ErrConflict while there is another one, and ErrBad if
+// the file cannot be written.
+func (r *Recorder) Begin(file string) error {
+	switch {
+	case !filepath.IsAbs(file):
+		return fmt.Errorf("%w: file %q is no absolute path", ErrBad, file)
+	case strings.HasSuffix(file, PiecesSuffix):
+		return fmt.Errorf("%w: file %q: %s is for the pieces of a file; take another name", ErrBad, file, PiecesSuffix)
+	}
+	if folder, err := os.Stat(file); err == nil && folder.IsDir() {
+		return fmt.Errorf("%w: file %q is a folder", ErrBad, file)
+	}
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	if err := r.free(); err != nil {
+		return err
+	}
+	trial, err := beginTrial(file, r.budget, &r.lock)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrBad, err)
+	}
+	trial.counts.Outside = r.outside
+	trial.sent, trial.unsent = r.forward.counts()
+	r.outside, r.spoiled, r.trial, r.last = 0, 0, trial, time.Time{}
+	return nil
+}
+
+func (r *Recorder) free() error {
+	switch {
+	case r.finishing:
+		return fmt.Errorf("%w: the last trial is being finished", ErrConflict)
+	case r.trial != nil:
+		return fmt.Errorf("%w: a trial is running, into %s; end it first", ErrConflict, r.trial.file)
+	}
+	return nil
+}
+
+// End waits until no span has come for quiet, at most within, then makes the trial's file and returns its counts.
+// It returns ErrConflict if there is no trial.
+func (r *Recorder) End(quiet, within time.Duration) (Counts, error) {
+	r.lock.Lock()
+	if r.trial == nil || r.finishing {
+		defer r.lock.Unlock()
+		if r.finishing {
+			return Counts{}, r.free()
+		}
+		return Counts{}, fmt.Errorf("%w: no trial is running; begin one first", ErrConflict)
+	}
+	r.finishing = true
+	r.lock.Unlock()
+
+	silent := r.wait(quiet, within)
+
+	r.lock.Lock()
+	ended := r.trial
+	ended.counts.Quiet = silent
+	r.sentOn(ended)
+	r.trial = nil
+	r.lock.Unlock()
+	counts, err := ended.end()
+	r.lock.Lock()
+	r.finishing = false
+	r.lock.Unlock()
+	return counts, err
+}
+
+// wait waits for the silence that End wants and tells whether there was.
+func (r *Recorder) wait(quiet, within time.Duration) bool {
+	deadline := time.NewTimer(within)
+	defer deadline.Stop()
+	for {
+		r.lock.Lock()
+		silence := time.Until(r.last.Add(quiet))
+		if r.arrived == nil {
+			r.arrived = make(chan struct{})
+		}
+		arrived := r.arrived
+		r.lock.Unlock()
+		if silence <= 0 {
+			return true
+		}
+		select {
+		case <-time.After(silence):
+		case <-arrived:
+		case <-deadline.C:
+			return false
+		}
+	}
+}
+
+func (r *Recorder) sentOn(t *trial) {
+	sent, unsent := r.forward.counts()
+	t.counts.Forwarded, t.counts.NotForwarded = sent-t.sent, unsent-t.unsent
+}
+
+// Counts tells what has become of the spans of the running trial so far, or that there is none.
+func (r *Recorder) Counts() Counts {
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	if r.trial == nil {
+		return Counts{Outside: r.outside, Unreadable: r.spoiled, Replicas: map[string]Replica{}}
+	}
+	r.sentOn(r.trial)
+	counts := r.trial.counts
+	counts.Replicas = maps.Clone(counts.Replicas)
+	return counts
+}
