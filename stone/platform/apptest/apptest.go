@@ -4,6 +4,7 @@ package apptest
 
 import (
 	"context"
+	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -33,6 +34,7 @@ type App struct {
 	Documents string // URL of the document store, through its link
 	Profile   string
 
+	traces   string
 	t        testing.TB
 	name     string
 	services map[string]service.Definition
@@ -44,20 +46,27 @@ type App struct {
 // for those that are named as twins: they run in two.
 func Start(t testing.TB, name string, services map[string]service.Definition, profile string, store func(testing.TB) string, twins ...string) *App {
 	t.Helper()
+	return StartTraced(t, "", name, services, profile, store, twins...)
+}
+
+// StartTraced is Start of services that send spans of every request to a collector, host:port. The replicas of "rate" call
+// themselves rate-1 and rate-2.
+func StartTraced(t testing.TB, collector, name string, services map[string]service.Definition, profile string, store func(testing.TB) string, twins ...string) *App {
+	t.Helper()
 	address, err := url.Parse(store(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	a := &App{
 		Links: map[string]*Link{"documents": newLink(t, address.Host)}, Profile: profile,
-		t: t, name: name, services: services, replicas: make(map[string][]*Replica),
+		traces: collector, t: t, name: name, services: services, replicas: make(map[string][]*Replica),
 	}
 	address.Host = a.Links["documents"].Address
 	a.Documents = address.String()
 	for name, definition := range services {
-		a.replicas[name] = []*Replica{newReplica(a, name)}
+		a.replicas[name] = []*Replica{newReplica(a, name, 1)}
 		if slices.Contains(twins, name) {
-			a.replicas[name] = append(a.replicas[name], newReplica(a, name))
+			a.replicas[name] = append(a.replicas[name], newReplica(a, name, 2))
 		}
 		for _, need := range definition.Needs {
 			a.openStore(need)
@@ -153,6 +162,7 @@ func (a *App) environment(one *Replica) map[string]string {
 	environment := map[string]string{
 		"STONE_LISTEN": one.Listen, "STONE_ADMIN": one.Admin, "STONE_PROFILE": a.Profile,
 		"STONE_DOCUMENTS": a.Documents, "STONE_SECRET": Secret,
+		"STONE_TRACES": a.traces, "STONE_REPLICA": fmt.Sprintf("%s-%d", one.service, one.number),
 	}
 	for _, need := range a.services[one.service].Needs {
 		environment[config.Variable(need)] = strings.Join(a.addresses(need), ",")

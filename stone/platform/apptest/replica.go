@@ -22,13 +22,14 @@ type Replica struct {
 
 	app     *App
 	service string
+	number  int // 1 or 2
 	stop    context.CancelFunc
 	exit    chan int
 	log     *log
 }
 
-func newReplica(a *App, name string) *Replica {
-	return &Replica{Listen: freeAddress(a.t), Admin: freeAddress(a.t), app: a, service: name}
+func newReplica(a *App, name string, number int) *Replica {
+	return &Replica{Listen: freeAddress(a.t), Admin: freeAddress(a.t), app: a, service: name, number: number}
 }
 
 // Start runs the replica, at first or after a Stop.

@@ -77,7 +77,9 @@ func (h *Host) OpenRedis(need string) (*goredis.Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", need, err)
 	}
-	h.tracing.Redis(need, client)
+	for _, hook := range h.tracing.RedisHooks(need) {
+		client.AddHook(hook)
+	}
 	h.Health.Need(need, func(ctx context.Context) error { return client.Ping(ctx).Err() })
 	h.OnStop(func() { _ = client.Close() })
 	return client, nil

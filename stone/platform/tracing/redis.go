@@ -9,11 +9,12 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Redis has each command of a client, and each pipeline, be a span.
-func (t *Tracing) Redis(need string, client *goredis.Client) {
-	if t != nil {
-		client.AddHook(redisHook{t.neighbour(need)})
+// RedisHooks are those of a client of a Redis, which have each command and each pipeline be a span: none if tracing is off.
+func (t *Tracing) RedisHooks(need string) []goredis.Hook {
+	if t == nil {
+		return nil
 	}
+	return []goredis.Hook{redisHook{t.neighbour(need)}}
 }
 
 type redisHook struct{ need neighbour }

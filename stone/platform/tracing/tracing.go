@@ -22,7 +22,6 @@ import (
 	"google.golang.org/grpc"
 
 	"loadstone.dev/stone/platform/config"
-	"loadstone.dev/stone/platform/rpc"
 )
 
 // Tracing is that of one service. Nil is off, and costs nothing: what its methods would wrap they return as it is.
@@ -43,7 +42,7 @@ func Start(name string, settings config.Traces, log *slog.Logger, counter func(s
 }
 
 func start(name string, settings config.Traces, log *slog.Logger, counter func(string) *atomic.Int64, mostQueued int) (*Tracing, error) {
-	connection, err := rpc.Dial([]string{settings.Collector})
+	connection, err := dial(settings.Collector)
 	if err != nil {
 		return nil, fmt.Errorf("STONE_TRACES: %w", err)
 	}

@@ -8,7 +8,9 @@ import (
 	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	otlp "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 )
@@ -34,6 +36,20 @@ type uploader struct {
 	instance  string
 	counts    counts
 	stopping  <-chan struct{}
+}
+
+// dial prepares a client of the collector, whose name is looked up whenever it connects.
+func dial(address string) (*grpc.ClientConn, error) {
+	return grpc.NewClient("passthrough:///"+address,
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithNoProxy(),
+		grpc.WithDisableServiceConfig(),
+		grpc.WithIdleTimeout(0),
+		grpc.WithConnectParams(grpc.ConnectParams{
+			Backoff:           backoff.Config{BaseDelay: firstPause, Multiplier: 1.6, Jitter: 0.2, MaxDelay: longestPause},
+			MinConnectTimeout: longestPause,
+		}),
+	)
 }
 
 func newUploader(connection *grpc.ClientConn, instance string, counts counts, stopping <-chan struct{}) *uploader {

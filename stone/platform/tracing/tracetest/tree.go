@@ -1,0 +1,82 @@
+package tracetest
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"testing"
+
+	otlp "go.opentelemetry.io/proto/otlp/trace/v1"
+)
+
+// Tree is the one trace that some spans are; it fails the test unless they are that: one root, and of every other span its
+// parent: of a server the call to its service, of a call the server that makes it.
+func Tree(t testing.TB, spans []Span) Branch {
+	t.Helper()
+	byID := make(map[string]Span)
+	for _, one := range spans {
+		byID[one.ID] = one
+	}
+	children := make(map[string][]Span)
+	for _, one := range spans {
+		children[one.Parent] = append(children[one.Parent], one)
+		parent, is := byID[one.Parent]
+		switch {
+		case one.Parent == "":
+		case !is:
+			t.Errorf("%s is of a parent that did not come", one)
+		case one.Trace != parent.Trace:
+			t.Errorf("%s is of another trace than %s", one, parent)
+		case one.Kind == otlp.Span_SPAN_KIND_SERVER && one.Service != parent.Peer:
+			t.Errorf("%s was called by %s", one, parent)
+		case one.Kind == otlp.Span_SPAN_KIND_CLIENT && (one.Instance != parent.Instance || parent.Kind != otlp.Span_SPAN_KIND_SERVER):
+			t.Errorf("%s is within %s", one, parent)
+		}
+	}
+	if roots := children[""]; len(roots) != 1 || len(byID) != len(spans) {
+		t.Fatalf("%d spans with %d ids and roots %v", len(spans), len(byID), roots)
+	}
+	return grow(children[""][0], children)
+}
+
+func grow(root Span, children map[string][]Span) Branch {
+	branch := Branch{Span: root}
+	for _, one := range children[root.ID] {
+		branch.Within = append(branch.Within, grow(one, children))
+	}
+	slices.SortFunc(branch.Within, func(a, b Branch) int { return cmp.Compare(a.String(), b.String()) })
+	return branch
+}
+
+// Branch is a span and those within it, by their text.
+type Branch struct {
+	Span
+	Within []Branch
+}
+
+// String is the branch as lines, indented.
+func (b Branch) String() string {
+	var text strings.Builder
+	b.write(&text, "")
+	return text.String()
+}
+
+func (b Branch) write(text *strings.Builder, indent string) {
+	text.WriteString(indent + b.Span.String() + "\n")
+	for _, one := range b.Within {
+		one.write(text, indent+"  ")
+	}
+}
+
+// Calls are the different pairs "service > peer" of a branch, sorted.
+func (b Branch) Calls() []string {
+	var calls []string
+	if b.Kind == otlp.Span_SPAN_KIND_CLIENT {
+		calls = append(calls, b.Service+" > "+b.Peer)
+	}
+	for _, one := range b.Within {
+		calls = append(calls, one.Calls()...)
+	}
+	slices.Sort(calls)
+	return slices.Compact(calls)
+}
