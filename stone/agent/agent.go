@@ -1,9 +1,10 @@
-// Package agent tells, over HTTP, what the kernel of its node holds the containers there to and what they have used:
-// the verb `stone agent`. Loadstone asks it about nodes whose control groups it cannot read itself.
+// Package agent tells, over HTTP, what the kernel of its node holds the containers there to and what they have used, and
+// records the counters of the node and of its replicas over time: the verb `stone agent`. Loadstone asks it about nodes
+// whose kernel it cannot read itself, and for all that is recorded.
 //
-// It reads files of the kernel and nothing else, keeps no state between questions, and answers only to who names a
-// container by its whole id, or by that of its allocation in Nomad. It is the beginning of the node agent: counters of the node itself become further files
-// of this package and further paths of Handler, read from the same Host.
+// It reads files of the kernel (and asks chronyd), and tells of a container only to who names it by its whole id, or by
+// that of its allocation in Nomad. Each interface of the kernel has its file here, with a collector that reads it again
+// and again below the Roots of its Host; a recording reads a set of them at each tick and keeps a table.
 package agent
 
 import (
@@ -32,10 +33,12 @@ const (
 // a search in the kernel's folders.
 var wholeID = regexp.MustCompile("^" + containerID.String() + "$")
 
-// Serve answers until ctx ends.
+// Serve answers until ctx ends. Recordings that nobody has fetched are lost then.
 func Serve(ctx context.Context, listener net.Listener, host *Host) error {
+	recorder := NewRecorder(host)
+	defer recorder.Close()
 	server := &http.Server{
-		Handler:        Handler(host),
+		Handler:        Handler(host, recorder),
 		ReadTimeout:    answerWithin,
 		WriteTimeout:   2 * answerWithin,
 		IdleTimeout:    time.Minute,
@@ -60,9 +63,13 @@ func Serve(ctx context.Context, listener net.Listener, host *Host) error {
 //	GET  /healthz             {"alive": true}
 //	GET  /containers/ID,ID    {"ID": Container, ...}
 //	POST /peaks/ID,ID         {"ID": true, ...}: whether its memory's peak begins anew
+//	POST /recordings          Wanted; begins to record, {"id": "..."}
+//	POST /recordings/ID/end   the recording as Parquet
+//	DELETE /recordings/ID     throws it away
+//	GET  /metrics             the node now, and replicas that are being recorded, as Prometheus reads it
 //
 // Bad ids are answered with 400, and what takes too long with 503.
-func Handler(host *Host) http.Handler {
+func Handler(host *Host, recorder *Recorder) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		write(w, map[string]bool{"alive": true})
@@ -70,6 +77,7 @@ func Handler(host *Host) http.Handler {
 	turns := make(chan struct{}, mostQuestions)
 	mux.HandleFunc("GET /containers/{ids}", asked(turns, host.Containers))
 	mux.HandleFunc("POST /peaks/{ids}", asked(turns, host.NewPeaks))
+	recorder.handle(mux)
 	return mux
 }
 
@@ -105,11 +113,18 @@ func parse(list string) ([]string, error) {
 		return nil, fmt.Errorf("%d containers at once; ask about at most %d", len(ids), MostContainers)
 	}
 	for _, id := range ids {
-		if !wholeID.MatchString(id) && !allocationID.MatchString(id) {
-			return nil, fmt.Errorf("%.80q is no container's id: give all of its 64 hexadecimal digits, or Nomad's allocation", id)
+		if err := checkID(id); err != nil {
+			return nil, err
 		}
 	}
 	return ids, nil
+}
+
+func checkID(id string) error {
+	if !wholeID.MatchString(id) && !allocationID.MatchString(id) {
+		return fmt.Errorf("%.80q is no container's id: give all of its 64 hexadecimal digits, or Nomad's allocation", id)
+	}
+	return nil
 }
 
 func write(w http.ResponseWriter, body any) {

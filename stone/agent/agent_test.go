@@ -30,7 +30,9 @@ func ask(t *testing.T, method, url string) (int, string) {
 
 func TestWhatIsAnswered(t *testing.T) {
 	host, _, _ := host1(t)
-	server := httptest.NewServer(Handler(host))
+	recorder := NewRecorder(host)
+	defer recorder.Close()
+	server := httptest.NewServer(Handler(host, recorder))
 	defer server.Close()
 	many := strings.Repeat(geo+",", MostContainers) + geo
 	for _, example := range []struct {

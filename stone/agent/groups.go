@@ -17,6 +17,9 @@ import (
 // controllers are those that limits and counters are read from.
 var controllers = []string{"cpu", "cpuacct", "cpuset", "memory"}
 
+// threadCounter is used where it is mounted. In version 2 it has its file beside the others.
+const threadCounter = "pids"
+
 // groups are the control groups of one kernel: a hierarchy per controller (version 1) or one for all (version 2).
 type groups struct {
 	points map[string]string // where each controller's hierarchy is mounted
@@ -31,6 +34,8 @@ type files interface {
 	memory(folder string) (*int64, error)
 	usage(place) (Usage, error)
 	newPeak(place) bool
+	// sources are the files that a recording reads of each replica; of those that count the same the best comes first.
+	sources() []source
 }
 
 // place is the folder of one container's group, by controller.
@@ -48,7 +53,7 @@ func findGroups(mounts []*procfs.MountInfo) (groups, error) {
 				unified = mount.MountPoint
 			}
 		case "cgroup":
-			for _, name := range controllers {
+			for _, name := range append(controllers, threadCounter) {
 				if _, has := mount.SuperOptions[name]; has && points[name] == "" {
 					points[name] = mount.MountPoint
 				}
@@ -82,7 +87,7 @@ func (g groups) locate(ctx context.Context, ids []string) (map[string]place, err
 	for id, folder := range folders {
 		found[id] = place{"memory": folder}
 	}
-	for _, controller := range controllers {
+	for controller := range g.points {
 		if err := g.follow(ctx, controller, found); err != nil {
 			return nil, err
 		}
@@ -110,6 +115,18 @@ func (g groups) follow(ctx context.Context, controller string, found map[string]
 		found[id][controller] = folder
 	}
 	return err
+}
+
+// at is the place of a group by its path below each mount: the folders that are there.
+func (g groups) at(path string) place {
+	found := place{}
+	for controller, point := range g.points {
+		folder := filepath.Join(point, path)
+		if info, err := os.Stat(folder); err == nil && info.IsDir() {
+			found[controller] = folder
+		}
+	}
+	return found
 }
 
 // search walks a hierarchy until all ids were met.

@@ -12,10 +12,16 @@ import (
 	"github.com/prometheus/procfs"
 )
 
+// Roots are where the node's kernel tells of itself: its /proc, its /sys, and where its control groups are mounted (all
+// that Proc says is mounted, where empty).
+type Roots struct{ Proc, Sys, Cgroup string }
+
 // Host is the node whose kernel is read. Safe for concurrent use.
 type Host struct {
+	roots  Roots
 	proc   procfs.FS
 	groups groups
+	clock  *clock
 }
 
 // Container is what the kernel says of one container. Without Found its control group is not on this node.
@@ -47,9 +53,10 @@ type Usage struct {
 	Processes        int      `json:"pids"`
 }
 
-// Open finds the control groups in the mounts that proc lists. With cgroup, only those mounted there and below count:
-// in a container, its own come first in that list, the host's are where it was given them.
-func Open(proc, cgroup string) (*Host, error) {
+// Open finds the control groups in the mounts that /proc lists. With roots.Cgroup, only those mounted there and below
+// count: in a container, its own come first in that list, the host's are where it was given them.
+func Open(roots Roots) (*Host, error) {
+	proc, cgroup := roots.Proc, roots.Cgroup
 	files, err := procfs.NewFS(proc)
 	if err != nil {
 		return nil, err
@@ -70,7 +77,7 @@ func Open(proc, cgroup string) (*Host, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w at %s", err, cmp.Or(cgroup, "any place in "+filepath.Join(proc, "self", "mountinfo")))
 	}
-	return &Host{files, found}, nil
+	return &Host{roots, files, found, &clock{address: chronyd}}, nil
 }
 
 // Containers says of each container what it is held to and what it has used.

@@ -19,7 +19,7 @@ const (
 )
 
 // tree writes files below a folder.
-func tree(t *testing.T, folder string, files map[string]string) {
+func tree(t testing.TB, folder string, files map[string]string) {
 	t.Helper()
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		path := filepath.Join(folder, name)
@@ -56,7 +56,7 @@ func imitation(t *testing.T, mountinfo string) (proc, cgroup string) {
 
 func open(t *testing.T, proc, cgroup string) *Host {
 	t.Helper()
-	host, err := Open(proc, cgroup)
+	host, err := Open(Roots{Proc: proc, Sys: t.TempDir(), Cgroup: cgroup})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -245,12 +245,12 @@ func TestWhereThereAreNoControlGroups(t *testing.T) {
 		cgroup + "/cpu/": "no control groups for cpuacct are mounted at " + cgroup + "/cpu",
 		"/elsewhere":     "no control groups for cpu are mounted at /elsewhere",
 	} {
-		if _, err := Open(proc, folder); err == nil || err.Error() != want {
+		if _, err := Open(Roots{Proc: proc, Cgroup: folder}); err == nil || err.Error() != want {
 			t.Errorf("--cgroup %q: %v", folder, err)
 		}
 	}
 	for _, folder := range []string{filepath.Join(proc, "none"), cgroup} {
-		if _, err := Open(folder, ""); err == nil {
+		if _, err := Open(Roots{Proc: folder}); err == nil {
 			t.Errorf("%s is no /proc, but was taken for one", folder)
 		}
 	}

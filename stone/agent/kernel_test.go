@@ -16,7 +16,7 @@ import (
 
 // TestOnThisKernel limits a real process in a group named like a container's and asks about it.
 func TestOnThisKernel(t *testing.T) {
-	host, err := Open("/proc", "")
+	host, err := Open(Roots{Proc: "/proc", Sys: "/sys"})
 	if err != nil {
 		t.Skip(err)
 	}
@@ -45,9 +45,9 @@ func TestOnThisKernel(t *testing.T) {
 			continue // the process stays where it is: a new cpuset has no cores
 		}
 		for file, value := range files[controller] {
-			set(t, filepath.Join(folder, file), value)
+			tell(t, filepath.Join(folder, file), value)
 		}
-		set(t, filepath.Join(folder, "cgroup.procs"), strconv.Itoa(command.Process.Pid))
+		tell(t, filepath.Join(folder, "cgroup.procs"), strconv.Itoa(command.Process.Pid))
 	}
 	t.Cleanup(func() { _ = command.Process.Kill(); _ = command.Wait() }) // before the groups are removed
 
@@ -68,7 +68,7 @@ func TestOnThisKernel(t *testing.T) {
 	}
 }
 
-func set(t *testing.T, file, value string) {
+func tell(t *testing.T, file, value string) {
 	t.Helper()
 	if err := os.WriteFile(file, []byte(value), 0o644); err != nil {
 		t.Skipf("needs to set limits: %v", err)

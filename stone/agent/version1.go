@@ -74,3 +74,20 @@ func (version1) newPeak(at place) bool {
 	_, err = file.WriteString("0")
 	return errors.Join(err, file.Close()) == nil
 }
+
+func (version1) sources() []source {
+	return []source{
+		{controller: "cpuacct", file: "cpuacct.usage", counters: []counter{{"", "container_cpu_seconds_total", 1e9}}},
+		{controller: "cpuacct", file: "cpuacct.usage_user", counters: []counter{{"", "container_cpu_user_seconds_total", 1e9}}},
+		{controller: "cpuacct", file: "cpuacct.usage_sys", counters: []counter{{"", "container_cpu_system_seconds_total", 1e9}}},
+		{controller: "cpu", file: "cpu.stat", counters: []counter{
+			{"nr_periods", "container_periods_total", 1},
+			{"nr_throttled", "container_throttled_periods_total", 1},
+			{"throttled_time", "container_throttled_seconds_total", 1e9},
+		}},
+		{controller: "memory", file: "memory.usage_in_bytes", counters: []counter{{"", "container_memory_bytes", 1}}},
+		{controller: "memory", file: "cgroup.procs", members: "container_processes"},
+		{controller: threadCounter, file: "pids.current", counters: []counter{{"", "container_threads", 1}}},
+		{controller: "memory", file: "tasks", members: "container_threads"},
+	}
+}

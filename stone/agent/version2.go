@@ -74,3 +74,20 @@ func (version2) usage(at place) (usage Usage, err error) {
 
 // newPeak: Linux 6.12 begins anew only for who keeps the file open, which nobody else would see.
 func (version2) newPeak(place) bool { return false }
+
+func (version2) sources() []source {
+	return []source{
+		{controller: "memory", file: "cpu.stat", counters: []counter{
+			{"usage_usec", "container_cpu_seconds_total", 1e6},
+			{"user_usec", "container_cpu_user_seconds_total", 1e6},
+			{"system_usec", "container_cpu_system_seconds_total", 1e6},
+			{"nr_periods", "container_periods_total", 1},
+			{"nr_throttled", "container_throttled_periods_total", 1},
+			{"throttled_usec", "container_throttled_seconds_total", 1e6},
+		}},
+		{controller: "memory", file: "memory.current", counters: []counter{{"", "container_memory_bytes", 1}}},
+		{controller: "memory", file: "cgroup.procs", members: "container_processes"},
+		{controller: "memory", file: "pids.current", counters: []counter{{"", "container_threads", 1}}},
+		{controller: "memory", file: "cgroup.threads", members: "container_threads"},
+	}
+}

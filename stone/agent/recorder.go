@@ -1,0 +1,138 @@
+package agent
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"sync"
+	"time"
+)
+
+const (
+	shortestPeriod = 10 * time.Millisecond
+	longestPeriod  = time.Minute // energy counters of some servers begin anew after a few minutes
+	mostReplicas   = 1000
+	mostRecordings = 4
+	recordingKept  = time.Hour
+)
+
+// replicaName is what a replica may be called: names of deployments, nothing that a file of text could trip over.
+var replicaName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/:-]{0,199}$`)
+
+var errTooMany = fmt.Errorf("%d recordings are kept already: end one of them, or throw one away", mostRecordings)
+
+// Wanted is what to record, and how often.
+type Wanted struct {
+	PeriodMS int                `json:"period_ms"`
+	Replicas map[string]Subject `json:"replicas"`
+}
+
+func (w Wanted) problem() error {
+	if period := w.period(); period < shortestPeriod || period > longestPeriod {
+		return fmt.Errorf("period_ms is %d: give %d to %d", w.PeriodMS, shortestPeriod.Milliseconds(), longestPeriod.Milliseconds())
+	}
+	if len(w.Replicas) > mostReplicas {
+		return fmt.Errorf("%d replicas at once: record at most %d", len(w.Replicas), mostReplicas)
+	}
+	for name, subject := range w.Replicas {
+		if !replicaName.MatchString(name) {
+			return fmt.Errorf("%.200q is no name of a replica: give letters, digits and ._/:-", name)
+		}
+		if err := subject.problem(); err != nil {
+			return fmt.Errorf("replica %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func (w Wanted) period() time.Duration { return time.Duration(w.PeriodMS) * time.Millisecond }
+
+// Recorder keeps the recordings of a host. Safe for concurrent use.
+type Recorder struct {
+	host *Host
+
+	mu         sync.Mutex
+	recordings map[string]*recording
+	scraped    set // for /metrics; opened when first asked for
+	scrape     reading
+}
+
+// NewRecorder has no recordings yet.
+func NewRecorder(host *Host) *Recorder {
+	return &Recorder{host: host, recordings: map[string]*recording{}}
+}
+
+// Begin starts a recording and gives its id. It is thrown away after an hour.
+func (r *Recorder) Begin(ctx context.Context, wanted Wanted) (string, error) {
+	replicas, err := r.host.openReplicas(ctx, wanted.Replicas)
+	if err != nil {
+		return "", err
+	}
+	all := r.host.openNode()
+	all.join(replicas)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.recordings) >= mostRecordings {
+		all.close()
+		return "", errTooMany
+	}
+	id := rand.Text()
+	r.recordings[id] = begin(wanted.period(), all, mostTableBytes)
+	time.AfterFunc(recordingKept, func() { r.Drop(id) })
+	return id, nil
+}
+
+// End stops a recording and gives its file, again and again until it is dropped; false if there is none of that id.
+func (r *Recorder) End(id string) (*chunks, bool, error) {
+	r.mu.Lock()
+	recording := r.recordings[id]
+	r.mu.Unlock()
+	if recording == nil {
+		return nil, false, nil
+	}
+	file, err := recording.close()
+	return file, true, err
+}
+
+// Drop stops a recording and forgets it; false if there is none of that id.
+func (r *Recorder) Drop(id string) bool {
+	r.mu.Lock()
+	recording := r.recordings[id]
+	delete(r.recordings, id)
+	r.mu.Unlock()
+	if recording == nil {
+		return false
+	}
+	recording.end()
+	<-recording.ended
+	return true
+}
+
+// now reads the node, and gives what was read last of the replicas that are being recorded.
+func (r *Recorder) now() []point {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.scraped.absent == nil {
+		r.scraped = r.host.openNode()
+	}
+	r.scraped.read(&r.scrape)
+	points := slices.Clone(r.scrape.points)
+	for _, recording := range r.recordings {
+		points = recording.replicas(points)
+	}
+	return points
+}
+
+// Close throws everything away.
+func (r *Recorder) Close() {
+	r.mu.Lock()
+	ids := slices.Collect(maps.Keys(r.recordings))
+	r.mu.Unlock()
+	for _, id := range ids {
+		r.Drop(id)
+	}
+	r.scraped.close()
+}
