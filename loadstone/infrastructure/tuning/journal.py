@@ -91,7 +91,7 @@ def load() -> Entry | None:
     file = folder() / _NAME
     try:
         return Entry.model_validate_json(file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, UnicodeDecodeError, ValidationError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is damaged"

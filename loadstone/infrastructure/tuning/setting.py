@@ -36,6 +36,15 @@ class Restored:
     restarted: bool
     values: dict[str, tuple[str, str]]
 
+    @property
+    def sentence(self) -> str:
+        """What was done, in words."""
+        who = f"process {self.owner.pid} ({self.owner.command})"
+        if self.restarted:
+            return f"this machine was restarted since {who} tuned it: its values are the kernel's own again"
+        values = f"{len(self.values)} value{'s' if len(self.values) != 1 else ''}"
+        return f"{who} left this host tuned: {values} set back, all verified"
+
 
 def apply(tuning: Tuning, host: Host, say: Say) -> list[Change]:
     """Set what a study asks for; if anything fails, all is as before.
@@ -148,12 +157,10 @@ def _restore(entry: Entry, host: Host) -> Restored:
         return Restored(entry.owner, True, {})
     changed: dict[str, tuple[str, str]] = {}
     problems: list[str] = []
-    for _ in range(2):  # what one knob's way back does to another's is set back the second time
-        problems = []
-        for knob in _way_back(entry):
-            values = {Path(v.file): v.before for v in entry.values if v.knob == knob.key}
-            for file in knob.order(host, values):
-                problems += _set_back(knob, host, file, values[file], changed)
+    for knob in _way_back(entry):
+        values = {Path(value.file): value.before for value in entry.values if value.knob == knob.key}
+        for file in knob.order(host, values):
+            problems += _set_back(knob, host, file, values[file], changed)
     problems += _differing(entry, host)
     if problems:
         raise PreflightError(
