@@ -1,0 +1,19 @@
+"""Traces: which services a request's time really goes to.
+
+``read`` takes ``spans.parquet``, ``analyse`` finds every trace's critical path and makes the tables::
+
+    traces = analyse(read(trial / "spans.parquet", from_ns, to_ns))
+    traces.services   # see tables.SERVICES; traces.operations, .paths, .clocks and .heat likewise
+    folded(traces), jaeger(traces.spans, slowest(traces.spans, 5))
+    growth([(load, services), ...])
+
+The arithmetic is compiled by Numba, which is imported with this package: import it where it is needed.
+"""
+
+from loadstone.analysis.traces.analysing import Traces, analyse
+from loadstone.analysis.traces.exporting import folded, jaeger, slowest
+from loadstone.analysis.traces.growing import Growth, growth
+from loadstone.analysis.traces.reading import read
+from loadstone.analysis.traces.spans import Health, Spans
+
+__all__ = ["Growth", "Health", "Spans", "Traces", "analyse", "folded", "growth", "jaeger", "read", "slowest"]

@@ -1,0 +1,162 @@
+"""Reads ``spans.parquet`` into columns, a row group at a time, so that little more than the columns is in memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from loadstone.analysis.traces import linking
+from loadstone.analysis.traces.spans import Codes, Health, Ints, Spans
+from loadstone.model.errors import InputError
+
+SCHEMA = pa.schema(
+    [
+        ("trace_id", pa.binary(16)),
+        ("span_id", pa.uint64()),
+        ("parent_id", pa.uint64()),
+        ("service", pa.string()),
+        ("replica", pa.string()),
+        ("host", pa.string()),
+        ("operation", pa.string()),
+        ("peer", pa.string()),
+        ("kind", pa.uint8()),
+        ("start_ns", pa.int64()),
+        ("duration_ns", pa.int64()),
+        ("status", pa.uint8()),
+    ]
+)
+"""The columns of ``spans.parquet``, as ``stone spans`` writes it; sorted by ``trace_id`` and ``start_ns``."""
+_TEXTS = tuple(field.name for field in SCHEMA if field.type == pa.string())
+_NUMBERS = {field.name: field.type.to_pandas_dtype() for field in SCHEMA if field.name not in ("trace_id", *_TEXTS)}
+_MOST = 2**31 - 1
+_LATEST, _LONGEST = 2**62, 2**60
+"""Of times and durations (the years 2116 and 36), so that sums fit 64 bits."""
+
+
+def read(file: Path, from_ns: int | None = None, to_ns: int | None = None) -> Spans:
+    """The spans of the traces whose root starts at ``from_ns`` or later and before ``to_ns`` (unix time); None: all.
+
+    A file that is not sorted by trace and start is sorted. Raises InputError where it is no file of spans, is damaged,
+    or has more than 2^31 - 1 of them.
+    """
+    try:
+        if absent := [name for name in SCHEMA.names if name not in pq.read_schema(file).names]:
+            raise InputError(f"{file}: is no file of spans: it lacks the columns {', '.join(absent)}")
+        raw = _columns(pq.ParquetFile(file, read_dictionary=list(_TEXTS)), file)
+    except FileNotFoundError:
+        raise InputError(f"{file}: there is no such file; a trial has one where its study asks for traces") from None
+    except (pa.ArrowException, OSError, ValueError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise InputError(f"{file}: cannot be read as spans: {reason}; record them again with `stone spans`") from None
+    _check_times(raw, file)
+    _sort(raw)
+    return _linked(raw, from_ns, to_ns)
+
+
+def _columns(source: pq.ParquetFile, file: Path) -> dict[str, Any]:
+    """All columns as arrays; the trace's id as two numbers, its halves."""
+    size = source.metadata.num_rows
+    if size > _MOST:
+        raise InputError(f"{file}: {size:,} spans are more than can be analysed at once ({_MOST:,}); record a sample")
+    raw: dict[str, Any] = {name: np.empty(size, dtype) for name, dtype in _NUMBERS.items()}
+    raw |= {name: np.empty(size, np.uint64) for name in ("high", "low")}
+    codes = {name: np.empty(size, np.int32) for name in _TEXTS}
+    known: dict[str, dict[str, int]] = {name: {} for name in _TEXTS}
+    at = 0
+    for group in range(source.num_row_groups):
+        table = source.read_row_group(group, columns=SCHEMA.names).combine_chunks()
+        to = at + table.num_rows
+        raw["high"][at:to], raw["low"][at:to] = _halves(table["trace_id"], file)
+        for name, column in _NUMBERS.items():
+            raw[name][at:to] = _numbers(table[name], name, column)
+        for name in _TEXTS:
+            codes[name][at:to] = _codes(table[name], known[name])
+        at = to
+    return raw | {name: Codes(codes[name], tuple(known[name])) for name in _TEXTS}
+
+
+def _halves(column: pa.ChunkedArray, file: Path) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    if column.type != pa.binary(16) or column.null_count:
+        what = f"{column.null_count} rows without one" if column.null_count else str(column.type)
+        raise InputError(f"{file}: is no file of spans: trace_id has to be 16 bytes in every row, here it is {what}")
+    halves = [np.frombuffer(_bytes(chunk), ">u8").reshape(-1, 2) for chunk in column.chunks]
+    joined = np.concatenate(halves) if halves else np.empty((0, 2), ">u8")
+    return joined[:, 0].astype(np.uint64), joined[:, 1].astype(np.uint64)
+
+
+def _bytes(chunk: pa.Array) -> memoryview:
+    return memoryview(chunk.buffers()[1])[16 * chunk.offset : 16 * (chunk.offset + len(chunk))]
+
+
+def _numbers(column: pa.ChunkedArray, name: str, dtype: Any) -> NDArray[Any]:
+    """Where there is no value: a span that never ended, else 0."""
+    if column.null_count:
+        column = pc.fill_null(column, pa.scalar(-1 if name == "duration_ns" else 0, column.type))
+    wanted = SCHEMA.field(name).type
+    values: NDArray[Any] = (column if column.type == wanted else column.cast(wanted)).to_numpy()
+    return values.astype(dtype, copy=False)
+
+
+def _codes(column: pa.ChunkedArray, known: dict[str, int]) -> NDArray[np.int32]:
+    """The texts as numbers, the same in every row group; no text is the empty one."""
+    if not pa.types.is_dictionary(column.type):
+        column = column.cast(pa.string()).dictionary_encode()
+    parts = [np.empty(0, np.int32)]
+    for chunk in column.chunks:
+        names = [name or "" for name in chunk.dictionary.cast(pa.string()).to_pylist()]
+        moved = np.array([known.setdefault(name, len(known)) for name in names], np.int32)
+        if not chunk.indices.null_count:
+            parts.append(moved[chunk.indices.to_numpy()])
+            continue
+        absent = known.setdefault("", len(known))
+        with_absent = np.append(moved, np.int32(absent))
+        parts.append(with_absent[pc.fill_null(chunk.indices, len(moved)).to_numpy()])
+    return np.concatenate(parts)
+
+
+def _check_times(raw: dict[str, Any], file: Path) -> None:
+    for name, lowest, highest in (("start_ns", 0, _LATEST), ("duration_ns", -1, _LONGEST)):
+        wrong = (raw[name] < lowest) | (raw[name] >= highest)
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise InputError(
+                f"{file}: {name} of row {row:,} is {raw[name][row]}: no time that can be; record them again"
+            )
+
+
+def _sort(raw: dict[str, Any]) -> None:
+    """By trace and start; a file of ``stone spans`` is sorted already."""
+    high, low, start = raw["high"], raw["low"], raw["start_ns"]
+    same = high[1:] == high[:-1]
+    rises = (high[1:] > high[:-1]) | (same & (low[1:] > low[:-1]))
+    if (rises | (same & (low[1:] == low[:-1]) & (start[1:] >= start[:-1]))).all():
+        return
+    order = np.lexsort((start, low, high))
+    for name, column in raw.items():
+        raw[name] = column.take(order) if isinstance(column, Codes) else column[order]
+
+
+def _linked(raw: dict[str, Any], from_ns: int | None, to_ns: int | None) -> Spans:
+    """The trees, of the traces whose root starts in the window."""
+    high, low = raw.pop("high"), raw.pop("low")
+    size = len(high)
+    begins = np.ones(size, np.bool_)
+    begins[1:] = (high[1:] != high[:-1]) | (low[1:] != low[:-1])
+    starts = np.flatnonzero(begins)
+    first: Ints = np.append(starts, size).astype(np.int64)
+    ids = np.stack([high[starts], low[starts]], axis=1).astype(">u8").view(np.uint8).reshape(-1, 16)
+    del high, low, begins
+    parent, root, stays, counts = linking.link(first, raw["span_id"], raw["parent_id"], raw["kind"])
+    began = raw["start_ns"][root]
+    inside = (began >= (0 if from_ns is None else from_ns)) & (began < (_LATEST if to_ns is None else to_ns))
+    stays &= np.repeat(inside, np.diff(first))
+    found = {name: int(count) for name, count in zip(linking.COUNTS, counts[inside].sum(axis=0), strict=True)}
+    health = Health(traces=int(inside.sum()), spans=int(stays.sum()), outside=len(root) - int(inside.sum()), **found)
+    spans = Spans(first=first, trace_id=ids, root=root, parent=parent, health=health, **raw)
+    return spans if stays.all() else spans.keep(stays, health)

@@ -1,0 +1,136 @@
+"""The tables of operations, services and root durations over time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from loadstone.analysis.traces.critical import Critical
+from loadstone.analysis.traces.grouping import by, percentiles
+from loadstone.analysis.traces.owners import Owners
+from loadstone.analysis.traces.spans import ERROR, Ints, Spans
+
+OPERATIONS = pa.schema(
+    [
+        ("service", pa.string()),
+        ("operation", pa.string()),
+        ("peer", pa.string()),
+        ("count", pa.int64()),
+        ("errors", pa.int64()),
+        *((f"total_{name}_ms", pa.float64()) for name in ("p50", "p90", "p99", "mean")),
+        *((f"exclusive_{name}_ms", pa.float64()) for name in ("p50", "p99", "mean")),
+    ]
+)
+"""One row per service, operation and peer (empty for what is no call of another), the most time in all first.
+
+``total``: from a span's start to its end. ``exclusive``: less the time in which a child of it ran. A span that never
+ended counts with the end that it is taken to have.
+"""
+SERVICES = pa.schema(
+    [
+        ("service", pa.string()),
+        ("spans", pa.int64()),
+        ("exclusive_s", pa.float64()),
+        ("critical_s", pa.float64()),
+        ("critical_share", pa.float64()),
+        ("per_request_ms", pa.float64()),
+        ("network_s", pa.float64()),
+        ("waited_s", pa.float64()),
+    ]
+)
+"""One row per service and store, the most critical time first.
+
+``spans`` and times are of the spans whose own time is the service's (see ``owners``). ``critical_s``: their exclusive
+time on critical paths, over all traces; ``critical_share`` of all root durations, so shares add up to 1;
+``per_request_ms``: by trace. ``network_s``: of ``critical_s``, in calls of other services but not in these: on the
+network and in queues. ``waited_s``: the same time by the service that was called, not part of its ``critical_s``.
+"""
+HEAT = pa.schema(
+    [
+        ("from_s", pa.float64()),
+        ("to_s", pa.float64()),
+        ("low_ms", pa.float64()),
+        ("high_ms", pa.float64()),
+        ("count", pa.int64()),
+    ]
+)
+"""Root durations by time and length, only cells with any: roots that started ``from_s`` to ``to_s`` after the first and
+took ``low_ms`` up to ``high_ms``. Lengths in 20 steps a decade, from 1 us; the first step is ``low_ms`` 0."""
+_STEPS = 20
+_MOST_COLUMNS = 120
+_PERCENTILES = (50.0, 90.0, 99.0)
+
+
+def operations(spans: Spans, total: Ints, exclusive: Ints) -> pa.Table:
+    """See ``OPERATIONS``. ``total`` and ``exclusive`` in ns, by span."""
+    groups, texts = by(spans.service, spans.operation, spans.peer)
+    size = len(texts)
+    count = np.bincount(groups, minlength=size)
+    errors = np.bincount(groups[spans.status == ERROR], minlength=size)
+    spent = np.bincount(groups, total, size)
+    of_total = percentiles(total, groups, size, _PERCENTILES) / 1e6
+    of_exclusive = percentiles(exclusive, groups, size, _PERCENTILES) / 1e6
+    alone = np.bincount(groups, exclusive, size)
+    order = np.argsort(-spent, kind="stable")
+    columns = [
+        *([texts[k][part] for k in order] for part in range(3)),
+        *(values[order] for values in (count, errors, *of_total.T, spent / count / 1e6)),
+        *(values[order] for values in (of_exclusive[:, 0], of_exclusive[:, 2], alone / count / 1e6)),
+    ]
+    return pa.table(columns, schema=OPERATIONS)
+
+
+def services(spans: Spans, critical: Critical, owners: Owners) -> pa.Table:
+    """See ``SERVICES``."""
+    names, owner = owners.service.names, owners.service.codes
+    size = len(names)
+    on_path = np.maximum(critical.on_path, 0)
+    calls = np.flatnonzero(owners.callee >= 0)
+    count = np.bincount(owner, minlength=size)
+    exclusive, spent = np.bincount(owner, critical.exclusive, size), np.bincount(owner, on_path, size)
+    network = np.bincount(owner[calls], on_path[calls], size)
+    waited = np.bincount(owners.callee[calls], on_path[calls], size)
+    order = [k for k in np.argsort(-spent, kind="stable") if count[k]]
+    columns = [
+        [names[k] for k in order],
+        count[order],
+        exclusive[order] / 1e9,
+        spent[order] / 1e9,
+        spent[order] / max(float(spent.sum()), 1.0),
+        spent[order] / max(spans.traces, 1) / 1e6,
+        network[order] / 1e9,
+        waited[order] / 1e9,
+    ]
+    return pa.table(columns, schema=SERVICES)
+
+
+def heat(start: Ints, duration: Ints) -> pa.Table:
+    """See ``HEAT``. Start and duration of the roots in ns."""
+    if not len(start):
+        return pa.Table.from_pylist([], schema=HEAT)
+    since = (start - start.min()) / 1e9
+    width = _width(float(since.max()))
+    column = (since / width).astype(np.int64)
+    level = _levels(duration)
+    cells, count = np.unique(np.stack([column, level]), axis=1, return_counts=True)
+    low = np.where(cells[1] > 0, 1e-3 * 10 ** ((cells[1] - 1) / _STEPS), 0.0)
+    high = 1e-3 * 10 ** (cells[1] / _STEPS)
+    return pa.table([cells[0] * width, (cells[0] + 1) * width, low, high, count], schema=HEAT)
+
+
+def _levels(duration: Ints) -> NDArray[np.int64]:
+    """0 below 1 us, else the step of the logarithmic scale, from 1."""
+    microseconds = np.maximum(duration / 1e3, 1e-3)
+    step: Ints = np.floor(np.log10(microseconds) * _STEPS).astype(np.int64)
+    return np.maximum(step + 1, 0)
+
+
+def _width(seconds: float) -> float:
+    """Of a column of time: 0.1, 0.2, 0.5, 1 ... s, so that there are at most about a hundred."""
+    decade = 0.1
+    while True:
+        for factor in (1, 2, 5):
+            if seconds <= factor * decade * _MOST_COLUMNS:
+                return factor * decade
+        decade *= 10
