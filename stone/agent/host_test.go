@@ -33,7 +33,7 @@ func tree(t testing.TB, folder string, files map[string]string) {
 }
 
 // process writes what /proc says of one.
-func process(t *testing.T, proc string, pid int, state, cores, groups string) {
+func process(t testing.TB, proc string, pid int, state, cores, groups string) {
 	t.Helper()
 	folder := strconv.Itoa(pid)
 	tree(t, proc, map[string]string{

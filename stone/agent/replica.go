@@ -170,7 +170,7 @@ func (r *replica) read(out *reading) error {
 
 func (s *openSource) read(out *reading, subject string) error {
 	file := s.file
-	if s.members != "" { // version 1 keeps telling who reads on what it told him at first
+	if s.members != "" { // version 1 tells who reads an open list again only what it told him before
 		var err error
 		if file, err = openFile(s.path); err != nil {
 			return err
