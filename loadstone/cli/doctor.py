@@ -12,6 +12,8 @@ from loadstone.cli.adhoc import plan_for
 from loadstone.cli.app import Json, out, print_json
 from loadstone.experiments.interruption import interruptible
 from loadstone.experiments.preflight import inspect
+from loadstone.experiments.tuning import settled
+from loadstone.infrastructure.tuning import Host, disturbances, inventory
 from loadstone.model.errors import PreflightError
 
 EPILOG = (
@@ -36,7 +38,8 @@ def command(
         with interruptible():
             selftest.run(json)
         return
-    findings = inspect(plan_for(Path(what)))
+    plan = plan_for(Path(what))
+    findings = [*inspect(plan), inventory(Host()), *disturbances(Host(), settled(plan))]
     if json:
         print_json([finding.__dict__ for finding in findings])
     else:

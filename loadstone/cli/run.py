@@ -9,6 +9,7 @@ import typer
 
 from loadstone.cli.app import Json, Overrides, Results, err, out, print_json
 from loadstone.cli.progress import Display
+from loadstone.cli.restore import recover
 from loadstone.cli.words import load_in_words, plural
 from loadstone.experiments import preflight, runs, schedule
 from loadstone.experiments.conductor import Conductor
@@ -39,6 +40,7 @@ def command(
     json: Json = False,
 ) -> None:
     """Deploy, load, find the breaking point, report. Ctrl-C keeps finished trials; --resume goes on."""
+    recover()
     if resume:
         folder, plan, ledger = _old_run(results, study, overrides or [])
         warnings = preflight.require(plan)

@@ -7,9 +7,10 @@ from typing import Annotated
 import typer
 
 from loadstone.cli import options
-from loadstone.cli.app import Json, err, out, print_json
+from loadstone.cli.app import Json, err, out, print_json, warn
 from loadstone.cli.options import What, chosen_plan
 from loadstone.cli.progress import Display
+from loadstone.cli.restore import recover
 from loadstone.experiments.deployed import Deployed
 from loadstone.experiments.interruption import interruptible
 from loadstone.experiments.plan import Plan
@@ -40,6 +41,7 @@ def command(
     json: Json = False,
 ) -> None:
     """Make the cluster, deploy, seed and wait until ready; prints where requests go. `loadstone down` removes it."""
+    recover()
     plan = chosen_plan(
         what,
         orchestrator=orchestrator,
@@ -59,6 +61,8 @@ def command(
     for warning in require(plan):
         err.print("[yellow]warning:[/] ", end="")
         err.print(warning, markup=False)
+    if plan.treatments[0].settings.tuning is not None:
+        warn("up leaves this host as it is; `loadstone run` tunes it")
     nodes = infrastructure_of(plan, name)
     with interruptible(), Display() as display:
         provision = provide(plan, plan.treatments[0], nodes, display)

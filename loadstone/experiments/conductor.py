@@ -19,6 +19,7 @@ from loadstone.experiments.row import make_row
 from loadstone.experiments.verdict import Verdict, invalid, judge
 from loadstone.infrastructure import journal
 from loadstone.infrastructure.base import Infrastructure
+from loadstone.infrastructure.tuning import Host
 from loadstone.model.deployment import AuditRow
 from loadstone.model.errors import DeploymentError, TrialsInvalid
 from loadstone.model.trial import Trial
@@ -36,10 +37,11 @@ class Conductor:
         infrastructure: Infrastructure,
         driver: Driver,
         listener: Listener,
+        host: Host | None = None,
     ) -> None:
         self._plan = plan
         self._ledger = ledger
-        self._provider = Provider(plan, infrastructure, listener)
+        self._provider = Provider(plan, infrastructure, listener, host or Host())
         self._driver = driver
         self._listener = listener
         self._deployed: Deployed | None = None
@@ -95,6 +97,7 @@ class Conductor:
         with writing(folder):
             deployed.start(self._listener)
             runs.add_software(self._ledger.folder, deployed.orchestrator.versions(), deployed.images())
+            runs.add_tuning(self._ledger.folder, trial.treatment.label, self._provider.tuned)
         self._deployed = deployed
         if self._plan.study.trial.reset == "per-treatment":
             deployed.seeder.reset(self._listener.step)

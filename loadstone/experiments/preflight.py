@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from loadstone import plugins
+from loadstone.experiments import tuning
 from loadstone.experiments.deployed import orchestrate
 from loadstone.experiments.plan import Plan
 from loadstone.experiments.provisioning import demand, infrastructure_of
 from loadstone.infrastructure.base import Finding, Provision
 from loadstone.infrastructure.binary import stone_version
+from loadstone.infrastructure.tuning import Host
 from loadstone.model.cluster import Node
 from loadstone.model.errors import LoadstoneError, PreflightError, grouped
 from loadstone.orchestration.placing import refuse_impossible
@@ -34,6 +36,7 @@ def inspect(plan: Plan) -> list[Finding]:
         return list(dict.fromkeys(findings))
     for treatment in plan.treatments:
         sketched = Provision(tuple(infrastructure.sketch(*demand(plan, treatment))))
+        findings += tuning.findings(treatment, sketched, Host())
         with tempfile.TemporaryDirectory(prefix="loadstone-") as folder:
             try:
                 orchestrator = orchestrate(plan, treatment, sketched, "preflight", Path(folder))

@@ -8,8 +8,10 @@ from typing import NamedTuple
 from loadstone import plugins
 from loadstone.experiments.listener import Listener
 from loadstone.experiments.plan import Plan
+from loadstone.experiments.tuning import Tuner
 from loadstone.infrastructure.base import Infrastructure, Provision
 from loadstone.infrastructure.journal import cluster_name
+from loadstone.infrastructure.tuning import Change, Host
 from loadstone.model.trial import Treatment
 
 
@@ -50,12 +52,13 @@ def provide(plan: Plan, treatment: Treatment, infrastructure: Infrastructure, li
 
 
 class Provider:
-    """Keeps one cluster at a time: that of the treatment which runs."""
+    """Keeps one cluster at a time, its hosts tuned: that of the treatment which runs."""
 
-    def __init__(self, plan: Plan, infrastructure: Infrastructure, listener: Listener) -> None:
+    def __init__(self, plan: Plan, infrastructure: Infrastructure, listener: Listener, host: Host) -> None:
         self._plan = plan
         self._infrastructure = infrastructure
         self._listener = listener
+        self._tuner = Tuner(host, listener)
         self._demand: Demand | None = None
         self._provision = Provision(())
 
@@ -64,14 +67,23 @@ class Provider:
         """The nodes that are there now."""
         return self._provision
 
+    @property
+    def tuned(self) -> list[Change]:
+        """What is set on the hosts now."""
+        return self._tuner.changes
+
     def serves(self, treatment: Treatment) -> bool:
-        """Whether the cluster that is there is the one that a treatment needs."""
-        return self._demand == demand(self._plan, treatment)
+        """Whether the cluster that is there is the one that a treatment needs, whatever its hosts' tuning."""
+        same_cores = self._tuner.keeps_cores(treatment.settings.tuning)
+        return same_cores and self._demand == demand(self._plan, treatment)
 
     def provide(self, treatment: Treatment) -> Provision:
-        """The treatment's cluster; one that another treatment needed is given back first."""
-        if not self.serves(treatment):
+        """The treatment's cluster; one that another treatment needed is given back first. Hosts are tuned before."""
+        serves = self.serves(treatment)
+        if not serves:
             self.release()
+        self._tuner.tune(treatment.settings.tuning)
+        if not serves:
             self._provision = provide(self._plan, treatment, self._infrastructure, self._listener)
             self._demand = demand(self._plan, treatment)
         return self._provision
@@ -87,7 +99,10 @@ class Provider:
         return self._infrastructure.problems() if self._demand is not None else []
 
     def release(self) -> None:
-        """Give everything back."""
-        if self._demand is not None:
-            self._demand = None
-            self._infrastructure.release()
+        """Give everything back, then set the hosts back."""
+        try:
+            if self._demand is not None:
+                self._demand = None
+                self._infrastructure.release()
+        finally:
+            self._tuner.release()

@@ -14,6 +14,7 @@ from loadstone.experiments import schedule
 from loadstone.experiments.ledger import Ledger, write_json, writing
 from loadstone.experiments.plan import Plan
 from loadstone.infrastructure.facts import host_facts
+from loadstone.infrastructure.tuning import Change
 from loadstone.model.document import Document
 from loadstone.model.errors import InputError
 
@@ -65,14 +66,34 @@ def provenance(versions: dict[str, str], nodes: list[dict[str, Any]], warnings: 
 
 def add_software(folder: Path, versions: dict[str, str], images: dict[str, str]) -> None:
     """Add to a run's provenance what only a deployment tells: versions of cluster software, images by content."""
-    file = folder / "provenance.json"
-    try:
-        known = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):  # an older run's, damaged since
-        known = {}
+    known = _provenance(folder)
     software, had = {**known.get("software", {}), **versions}, {**known.get("images", {}), **images}
     if (software, had) != (known.get("software", {}), known.get("images", {})):
-        write_json(file, {**known, "software": software, **({"images": had} if had else {})})
+        added = {"software": software, **({"images": had} if had else {})}
+        write_json(folder / "provenance.json", {**known, **added})
+
+
+def add_tuning(folder: Path, treatment: str, changes: list[Change]) -> None:
+    """Add to a run's provenance what a treatment set on its hosts, by file: the value before, and the one set."""
+    if not changes:
+        return
+    values = {
+        str(change.file): {
+            "before": change.before,
+            **({"refused": change.refused} if change.refused else {"set": change.set}),
+        }
+        for change in changes
+    }
+    known = _provenance(folder)
+    write_json(folder / "provenance.json", {**known, "tuning": {**known.get("tuning", {}), treatment: values}})
+
+
+def _provenance(folder: Path) -> dict[str, Any]:
+    try:
+        known: dict[str, Any] = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
+        return known
+    except (OSError, ValueError):  # an older run's, damaged since
+        return {}
 
 
 def newest(results: Path, study: str) -> Path | None:

@@ -86,7 +86,7 @@ class Uncore(Ranges):
     """Of caches and memory controllers, by package and die; the driver is Intel's."""
 
     key = "uncore"
-    needs = "the driver intel_uncore_frequency (`modprobe intel_uncore_frequency` loads it on Intel's servers)"
+    needs = "driver intel_uncore_frequency (on Intel's servers `modprobe intel_uncore_frequency` loads it)"
     names = ("min_freq_khz", "max_freq_khz")
     limits = ("initial_min_freq_khz", "initial_max_freq_khz")
 

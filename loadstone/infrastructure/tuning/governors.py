@@ -23,8 +23,8 @@ class Governor(Knob):
 
     def wanted(self, host: Host, value: str) -> dict[Path, str]:
         governors = self._governors(host)
-        for file in self._choices(governors):
-            if value not in (known := words(host, file)):
+        for file, choices in zip(governors, self._choices(governors), strict=True):
+            if value not in (known := words(host, choices)):
                 raise Refused(f"{file}: has no governor {value!r}", f"choose one of: {', '.join(known)}")
         return dict.fromkeys(governors, value)
 

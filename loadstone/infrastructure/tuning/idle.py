@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from loadstone.infrastructure.tuning.base import Host, Knob, Refused, answering, numbered
-from loadstone.model.base import did_you_mean
 from loadstone.model.tuning import IdleStates
-from loadstone.model.units import format_seconds
 
 
 class CStates(Knob):
@@ -20,26 +18,26 @@ class CStates(Knob):
         return answering(host, numbered(host.cpu, "cpu[0-9]*/cpuidle/state*/disable"))
 
     def offers(self, host: Host) -> str:
-        return ", ".join(f"{name} ({format_seconds(latency)})" for name, latency in self._states(host).items())
+        return ", ".join(f"{name} ({latency}us)" for name, latency in self._states(host).items())
 
     def wanted(self, host: Host, value: IdleStates) -> dict[Path, str]:
         states = self._states(host)
         for name in value.names or []:
             if name not in states:
                 raise Refused(
-                    f"{host.cpu}: no idle state is called {name!r}{did_you_mean(name, list(states))}",
+                    f"{host.cpu}: no idle state is called {name!r}",
                     f"choose of: {self.offers(host)}; C0 is no idle state, it is to run",
                 )
-        limit = value.latency if value.latency is not None else 0.0
+        limit = (value.latency or 0.0) * 1e6 + 1e-6  # of microseconds that are whole
         allowed = value.names or [name for name, latency in states.items() if latency <= limit]
         return {file: "0" if _name(host, file) in allowed else "1" for file in self.files(host)}
 
-    def _states(self, host: Host) -> dict[str, float]:
-        """Exit latency in seconds by name, in the order of depth; the longest, where processors differ."""
-        found: dict[str, float] = {}
+    def _states(self, host: Host) -> dict[str, int]:
+        """Exit latency in microseconds by name, in the order of depth; the longest, where processors differ."""
+        found: dict[str, int] = {}
         for file in self.files(host):
-            latency = (host.number(file.with_name("latency")) or 0) / 1e6
-            found[_name(host, file)] = max(latency, found.get(_name(host, file), 0.0))
+            latency = host.number(file.with_name("latency")) or 0
+            found[_name(host, file)] = max(latency, found.get(_name(host, file), 0))
         return found
 
 

@@ -11,7 +11,7 @@ class Turbo(Knob):
     """Under one of three names: intel_pstate has it the other way round, others have it for all, or by policy."""
 
     key = "turbo"
-    needs = "a switch of turbo (intel_pstate/no_turbo, cpufreq/boost)"
+    needs = "switch of turbo (intel_pstate/no_turbo, cpufreq/boost)"
     disturbs = ("frequency",)  # some drivers set the highest frequency anew
 
     def files(self, host: Host) -> list[Path]:
@@ -35,7 +35,7 @@ class Smt(Knob):
     and comes back as the kernel likes it."""
 
     key = "smt"
-    needs = "a switch of hardware threads (smt/control)"
+    needs = "switch of hardware threads (smt/control)"
     disturbs = ("turbo", "governor", "frequency", "cstates", "irqs")
 
     def file(self, host: Host) -> Path:

@@ -61,7 +61,7 @@ def test_everything_is_set_and_comes_back(tmp_path: Path, state: Path) -> None:
 def test_what_is_left_out_is_not_touched(tmp_path: Path) -> None:
     tree = trees.intel(tmp_path / "tree")
     before = trees.contents(tree)
-    apply(tuning(cstates={"latency": "5us"}, uncore={"max": "1.5GHz"}), Kernel.of(tree), told)
+    apply(tuning(cstates={"latency": "2us"}, uncore={"max": "1.5GHz"}), Kernel.of(tree), told)
     changed = {name for name, text in trees.contents(tree).items() if text != before.get(name)}
     assert changed == {
         *(f"{trees.CPU}/cpu{core}/cpuidle/state{number}/disable" for core in range(4) for number in (2, 3)),
