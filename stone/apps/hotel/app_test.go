@@ -27,6 +27,7 @@ import (
 type app struct {
 	t         *testing.T
 	profile   string
+	traces    string
 	store     *link
 	documents string // URL, through the link
 	caches    map[string]*link
@@ -42,21 +43,22 @@ type replica struct {
 }
 
 // startApp starts stores, caches and services, in the wrong order, and seeds the stores.
-func startApp(t *testing.T, profile string, store func(testing.TB) string) *app {
+func startApp(t *testing.T, profile string, store func(testing.TB) string, collector ...string) *app {
 	t.Helper()
-	a := startUnseeded(t, profile, store)
+	a := startUnseeded(t, profile, store, collector...)
 	a.seed(seeding.Fill)
 	a.waitReady()
 	return a
 }
 
-func startUnseeded(t *testing.T, profile string, store func(testing.TB) string) *app {
+// startUnseeded may name a collector, host:port, which is then sent spans.
+func startUnseeded(t *testing.T, profile string, store func(testing.TB) string, collector ...string) *app {
 	t.Helper()
 	address, err := url.Parse(store(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &app{t: t, profile: profile, caches: make(map[string]*link), replicas: make(map[string][]*replica)}
+	a := &app{t: t, profile: profile, traces: strings.Join(collector, ""), caches: make(map[string]*link), replicas: make(map[string][]*replica)}
 	a.store = newLink(t, address.Host)
 	address.Host = a.store.address
 	a.documents = address.String()
@@ -83,7 +85,7 @@ func newReplica(t *testing.T) *replica {
 func (a *app) run(name string, one *replica) {
 	environment := map[string]string{
 		"STONE_LISTEN": one.listen, "STONE_ADMIN": one.admin, "STONE_PROFILE": a.profile,
-		"STONE_DOCUMENTS": a.documents,
+		"STONE_DOCUMENTS": a.documents, "STONE_TRACES": a.traces, "STONE_REPLICA": one.listen,
 	}
 	for _, need := range hotel.Services[name].Needs {
 		var addresses []string

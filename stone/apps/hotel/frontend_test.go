@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"loadstone.dev/stone/platform/servertest"
+	"loadstone.dev/stone/platform/tracing/tracetest"
 )
 
 type features struct {
@@ -51,11 +52,18 @@ const (
 	needCustomer    = "Please specify customerName params"
 )
 
-// TestConformance asks everything of the API once, over each document store.
+// TestConformance asks everything of the API once, over each document store; over PostgreSQL of services that trace all.
 func TestConformance(t *testing.T) {
 	for name, store := range map[string]func(testing.TB) string{"postgres": servertest.Postgres, "mongodb": servertest.Mongo} {
 		t.Run(name, func(t *testing.T) {
-			a := startApp(t, "", store)
+			var a *app
+			if name == "postgres" {
+				collector := tracetest.New(t)
+				a = startApp(t, "", store, collector.Address)
+				t.Run("traces", func(t *testing.T) { testTraces(t, a, collector) })
+			} else {
+				a = startApp(t, "", store)
+			}
 			t.Run("hotels", func(t *testing.T) { testHotels(t, a) })
 			t.Run("search", func(t *testing.T) { testSearch(t, a) })
 			t.Run("recommendations", func(t *testing.T) { testRecommendations(t, a) })

@@ -46,7 +46,12 @@ func postgres(t testing.TB) string { return servertest.Postgres(t) + "&pool_max_
 // it with them, as subtests.
 func startAppOn(t *testing.T, profile string, store func(testing.TB) string) *app {
 	t.Helper()
-	a := &app{App: apptest.Start(t, "media", media.Services, profile, store, "compose-review")}
+	return startTraced(t, "", profile, store)
+}
+
+func startTraced(t *testing.T, collector, profile string, store func(testing.TB) string) *app {
+	t.Helper()
+	a := &app{App: apptest.StartTraced(t, collector, "media", media.Services, profile, store, "compose-review")}
 	a.store = a.Store()
 	a.users = idl.NewUserServiceClient(a.Thrift("user"))
 	a.films = idl.NewMovieIdServiceClient(a.Thrift("movie-id"))

@@ -15,13 +15,14 @@ import (
 	idl "loadstone.dev/stone/apps/media/idl/media"
 	"loadstone.dev/stone/platform/apptest"
 	"loadstone.dev/stone/platform/servertest"
+	"loadstone.dev/stone/platform/tracing/tracetest"
 )
 
 const incomplete = "Incomplete arguments\n"
 
 // TestConformance asks everything of the HTTP API and of the pages: of an application in this process, over each document
-// store and in each profile, or of the one that STONE_CONFORMANCE_URL names, which then has the profile
-// STONE_CONFORMANCE_PROFILE and, if it is set, STONE_SECRET.
+// store and in each profile, over PostgreSQL of services that trace all, or of the one that STONE_CONFORMANCE_URL names,
+// which then has the profile STONE_CONFORMANCE_PROFILE and, if it is set, STONE_SECRET.
 func TestConformance(t *testing.T) {
 	if base := os.Getenv("STONE_CONFORMANCE_URL"); base != "" {
 		quirks := os.Getenv("STONE_CONFORMANCE_PROFILE") == "dsb-quirks"
@@ -35,7 +36,11 @@ func TestConformance(t *testing.T) {
 		"postgres": {"", postgres}, "mongo": {"", servertest.Mongo}, "quirks": {"dsb-quirks", postgres},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := startAppOn(t, c.profile, c.store)
+			collector := tracetest.New(t)
+			a := startTraced(t, map[string]string{"postgres": collector.Address}[name], c.profile, c.store)
+			if name == "postgres" {
+				t.Run("traces", func(t *testing.T) { testTraces(t, a, collector) })
+			}
 			testConformance(t, &subject{base: a.URL("frontend"), quirks: c.profile != "", secret: apptest.Secret})
 		})
 	}

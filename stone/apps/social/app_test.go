@@ -27,7 +27,12 @@ func startApp(t *testing.T, profile string) *app {
 
 func startAppOn(t *testing.T, profile string, store func(testing.TB) string) *app {
 	t.Helper()
-	a := &app{apptest.Start(t, "social", social.Services, profile, store), t}
+	return startTraced(t, "", profile, store)
+}
+
+func startTraced(t *testing.T, collector, profile string, store func(testing.TB) string) *app {
+	t.Helper()
+	a := &app{apptest.StartTraced(t, collector, "social", social.Services, profile, store), t}
 	a.WaitReady()
 	return a
 }

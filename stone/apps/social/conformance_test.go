@@ -16,11 +16,12 @@ import (
 	"loadstone.dev/stone/platform/apptest"
 	"loadstone.dev/stone/platform/documents"
 	"loadstone.dev/stone/platform/servertest"
+	"loadstone.dev/stone/platform/tracing/tracetest"
 )
 
 // TestConformance asks everything of the HTTP API: of an application in this process, over each document store and in
-// each profile, or of the one that STONE_CONFORMANCE_URL names, which then has the profile STONE_CONFORMANCE_PROFILE and,
-// if it is set, STONE_SECRET.
+// each profile, over PostgreSQL of services that trace all, or of the one that STONE_CONFORMANCE_URL names, which then has
+// the profile STONE_CONFORMANCE_PROFILE and, if it is set, STONE_SECRET.
 func TestConformance(t *testing.T) {
 	if base := os.Getenv("STONE_CONFORMANCE_URL"); base != "" {
 		quirks := os.Getenv("STONE_CONFORMANCE_PROFILE") == "dsb-quirks"
@@ -34,7 +35,11 @@ func TestConformance(t *testing.T) {
 		"postgres": {"", servertest.Postgres}, "mongo": {"", servertest.Mongo}, "quirks": {"dsb-quirks", servertest.Postgres},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := startAppOn(t, c.profile, c.store)
+			collector := tracetest.New(t)
+			a := startTraced(t, map[string]string{"postgres": collector.Address}[name], c.profile, c.store)
+			if name == "postgres" {
+				t.Run("traces", func(t *testing.T) { testTraces(t, a, collector) })
+			}
 			testConformance(t, &subject{
 				base: a.URL("frontend"), media: a.URL("media-frontend"), quirks: c.profile != "", secret: apptest.Secret, store: a.Store(),
 			})

@@ -80,3 +80,35 @@ func (b Branch) Calls() []string {
 	slices.Sort(calls)
 	return slices.Compact(calls)
 }
+
+// Request waits for a whole trace with a root of this name, and returns it: every call to a service has its answer, so
+// that nothing more can come.
+func (c *Collector) Request(t testing.TB, root string) Branch {
+	t.Helper()
+	var found []Span
+	c.Wait(t, "a whole request "+root, func(spans []Span) bool {
+		for _, one := range spans {
+			if one.Parent == "" && one.Name == root {
+				found = slices.DeleteFunc(slices.Clone(spans), func(other Span) bool { return other.Trace != one.Trace })
+				return whole(found)
+			}
+		}
+		return false
+	})
+	return Tree(t, found)
+}
+
+func whole(spans []Span) bool {
+	served := make(map[string]bool)
+	for _, one := range spans {
+		served[one.Parent] = served[one.Parent] || one.Kind == otlp.Span_SPAN_KIND_SERVER
+	}
+	return !slices.ContainsFunc(spans, func(one Span) bool {
+		return one.Kind == otlp.Span_SPAN_KIND_CLIENT && !isStore(one.Peer) && !served[one.ID]
+	})
+}
+
+func isStore(need string) bool {
+	kind, _, _ := strings.Cut(need, "-")
+	return kind == "memcached" || kind == "redis" || kind == "documents"
+}
