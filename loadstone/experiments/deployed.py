@@ -120,5 +120,6 @@ class Deployed:
         return {what: " ".join(filter(None, image.values())) for what, image in found.items()}
 
     def remove(self) -> None:
-        """Stop and remove all of it."""
+        """Stop and remove all of it, and stop observing it."""
         self.orchestrator.remove()
+        self.observation.stop()

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from loadstone.analysis.steady_state import SteadyState, steady_state
-from loadstone.experiments.verdict import Verdict
+from loadstone.experiments.measuring import Measured
 from loadstone.model.columns import FACTOR_PREFIX
 from loadstone.model.trial import Trial
 
@@ -17,12 +17,12 @@ _LATENCIES = ("p50", "p75", "p90", "p95", "p99", "p999", "max", "mean")
 def make_row(
     trial: Trial,
     started: datetime,
-    summary: dict[str, Any] | None,
-    verdict: Verdict,
+    measured: Measured,
     warnings: list[str],
     emulated: bool,
 ) -> dict[str, Any]:
     """One row of ``trials.parquet``; measured columns are null where there is no summary."""
+    summary, verdict = measured.summary, measured.verdict
     return {
         "trial_id": trial.id,
         "treatment_id": trial.treatment.id,
@@ -34,6 +34,7 @@ def make_row(
         "rate": trial.rate if trial.clients is not None or not summary else trial.rate or summary["offered_rate"],
         "clients": trial.clients,
         **(_measured(summary, trial.clients is not None) if summary is not None else {}),
+        **(_traced(measured.observed) if measured.observed is not None else {}),
         "verdict": verdict.verdict,
         "reasons": list(verdict.reasons),
         "warnings": [*verdict.warnings, *warnings],
@@ -65,6 +66,15 @@ def _measured(summary: dict[str, Any], clients: bool) -> dict[str, Any]:
         "warmup_cut_s": steady.cut * summary["series"]["step_s"] if steady else None,
         "aborted_at_s": aborted["at_s"] if aborted else None,
     }
+
+
+def _traced(observed: dict[str, Any]) -> dict[str, Any]:
+    """How many traces and spans came of those that services made; nothing where there was no tracing."""
+    told = observed["traces"]
+    if told is None or "received" not in told:
+        return {}
+    lost = None if told["produced"] is None else max(0, told["produced"] - told["written"])
+    return {"traces": told["roots"], "spans": told["written"], "spans_lost": lost}
 
 
 def _of(latency: dict[str, Any] | None, statistic: str) -> float | None:

@@ -49,5 +49,5 @@ class Metrics(Model):
 
 
 def or_off(value: Any) -> Any:
-    """``off`` is nothing observed, also as a level of a factor."""
-    return None if value == "off" else value
+    """``off`` is nothing, also as a level of a factor; older YAML reads the word as false."""
+    return None if value == "off" or value is False else value

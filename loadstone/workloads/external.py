@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from loadstone.infrastructure.base import Finding as PreflightFinding
+from loadstone.infrastructure.children import child
 from loadstone.model.workload import Operation, Workload
 from loadstone.workloads.base import Driver, DriverError, Offer, Progress, Unreachable
-from loadstone.infrastructure.children import child
 
 STATISTICS = ("mean", "p50", "p75", "p90", "p95", "p99", "p999", "max")
 Latency = dict[str, float | None]

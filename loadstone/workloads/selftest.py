@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from loadstone.infrastructure.binary import stone_binary
+from loadstone.infrastructure.children import child, stop
 from loadstone.model.load import Load
 from loadstone.model.slo import Slo
 from loadstone.model.workload import Operation, Workload
 from loadstone.workloads.base import DriverError, Offer
-from loadstone.infrastructure.children import child, stop
 from loadstone.workloads.stone import Stone
 
 FIRST_RATE, MOST_DOUBLINGS, REFINEMENTS = 500.0, 10, 3

@@ -11,12 +11,12 @@ from typing import IO, Any
 
 from loadstone.infrastructure.base import Finding as PreflightFinding
 from loadstone.infrastructure.binary import stone_binary, stone_version
+from loadstone.infrastructure.children import child
 from loadstone.model.arrival import arrival_plan
 from loadstone.model.errors import InputError, PreflightError
 from loadstone.model.load import Load
 from loadstone.model.workload import operation_plan
 from loadstone.workloads.base import Driver, DriverError, Offer, Progress, Unreachable
-from loadstone.infrastructure.children import child
 
 SPOKEN = "script.txt"
 """What a script printed on standard output."""

@@ -30,6 +30,7 @@ name: tiny-study
 application: ./application.yaml
 factors: {scaling: [baseline, unlimited]}
 load: {rates: [100, 200, 300], slo: {p99: 50ms}}
+metrics: off
 trial: {warmup: 0s, duration: 1s, repetitions: 2}
 """
 
@@ -172,7 +173,8 @@ def summary(rate: float, window: float, held: bool) -> dict[str, Any]:
     each = window / 10
     return {
         "schema": 1,
-        "plan": {"connections": 64, "slo": {"percentile": 99.0, "latency_ms": 50.0}},
+        "started": "2026-01-01T00:00:00Z",
+        "plan": {"connections": 64, "warmup_s": 0, "slo": {"percentile": 99.0, "latency_ms": 50.0}},
         "planned": offered,
         "window_s": window,
         "counts": counts,

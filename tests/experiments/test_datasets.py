@@ -90,7 +90,7 @@ def test_the_run_keeps_the_file_and_is_not_resumed_with_another(tmp_path: Path) 
 def test_a_dataset_that_is_none_is_refused_at_its_line(tmp_path: Path, setting: str, message: str) -> None:
     with pytest.raises(InputError) as caught:
         plan_of(tmp_path, STUDY + f"dataset: {setting}\n")
-    assert str(caught.value) == f"{tmp_path}/study.yaml:7: dataset: {message.format(folder=tmp_path)}"
+    assert str(caught.value) == f"{tmp_path}/study.yaml:8: dataset: {message.format(folder=tmp_path)}"
 
 
 def loads(plan: Plan, folder: Path) -> list[dict[str, Any]]:

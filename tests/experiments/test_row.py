@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from loadstone.analysis.schema import schema
+from loadstone.experiments.measuring import Measured
 from loadstone.experiments.plan import read_plan
 from loadstone.experiments.row import make_row
 from loadstone.experiments.schedule import fixed_trials
@@ -20,10 +21,11 @@ from tests.workloads.test_adapters import CLOSED as TOLD_CLOSED
 from tests.workloads.test_adapters import closed, generator, offer
 
 
-def row(folder: Path, study: str, told: dict[str, Any]) -> dict[str, Any]:
+def row(folder: Path, study: str, told: dict[str, Any], observed: dict[str, Any] | None = None) -> dict[str, Any]:
     """The row of a study's first trial, as the table keeps it."""
     plan = read_plan(write_study(folder, study))[1]
-    made = make_row(next(fixed_trials(plan)), datetime.now(UTC), told, Verdict("measured"), [], False)
+    measured = Measured(Verdict("measured"), told, observed)
+    made = make_row(next(fixed_trials(plan)), datetime.now(UTC), measured, [], False)
     rows: list[dict[str, Any]] = pa.Table.from_pylist([{**made, "order": 1}], schema=schema(["scaling"])).to_pylist()
     return rows[0]
 
@@ -49,3 +51,14 @@ def test_the_rate_of_a_trace_at_its_own_pace_is_what_it_came_to(tmp_path: Path) 
     study = STUDY.replace("rates: [100, 200, 300],", "arrival: {process: replay, file: trace.csv, speed: 1},")
     told = summary(40.0, 1.0, held=True) | {"offered_rate": 41.5}
     assert row(tmp_path, study, told)["rate"] == 41.5
+
+
+def test_spans_that_were_made_and_never_came_are_counted(tmp_path: Path) -> None:
+    told = summary(40.0, 1.0, held=True)
+    traces = {"received": 38, "written": 38, "produced": 40, "roots": 8}
+    made = row(tmp_path, STUDY, told, {"traces": traces})
+    assert (made["traces"], made["spans"], made["spans_lost"]) == (8, 38, 2)
+    others = row(tmp_path, STUDY, told, {"traces": traces | {"produced": None}})  # not of our services
+    assert (others["spans"], others["spans_lost"]) == (38, None)
+    assert row(tmp_path, STUDY, told, {"traces": {"sample": 1.0}})["spans"] is None  # the receiver failed
+    assert row(tmp_path, STUDY, told, {"traces": None})["spans"] is None
