@@ -88,7 +88,7 @@ func export(to any, ctx context.Context, decode func(any) error, _ grpc.UnarySer
 	if from, known := peer.FromContext(ctx); known {
 		address = from.Addr.String()
 	}
-	rejected, err := to.(*Recorder).Take(request.bytes.ReadOnlyData(), sender(address, func(key string) string {
+	rejected, err := to.(*Recorder).Take(ctx, request.bytes.ReadOnlyData(), sender(address, func(key string) string {
 		if values := told[key]; len(values) > 0 {
 			return values[0]
 		}

@@ -56,7 +56,7 @@ func takeBody(to *Recorder, w http.ResponseWriter, r *http.Request, kind string)
 		}
 		return 0, err
 	}
-	return to.Take(body, sender(r.RemoteAddr, r.Header.Get))
+	return to.Take(r.Context(), body, sender(r.RemoteAddr, r.Header.Get))
 }
 
 // unpack reads a body of at most mostRequestBytes, before and after it is unpacked.

@@ -1,6 +1,7 @@
 package spans
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -42,8 +43,9 @@ func NewRecorder(budget Budget, forward *Forwarder) *Recorder {
 }
 
 // Take takes the spans of an ExportTraceServiceRequest and returns how many of them were rejected for good, as they are
-// no spans. The request may be reused afterwards. It returns ErrFull if there is no room, ErrBad if it is unreadable.
-func (r *Recorder) Take(request []byte, from Sender) (rejected int64, err error) {
+// no spans. The request may be reused afterwards. It returns ErrFull if there is no room or the sender does not wait any
+// longer, so that it will send these spans again or count them as dropped, and ErrBad if the request is unreadable.
+func (r *Recorder) Take(ctx context.Context, request []byte, from Sender) (rejected int64, err error) {
 	defer r.waiting.Add(-int64(len(request)))
 	waiting := r.waiting.Add(int64(len(request)))
 	spans, err := count(request)
@@ -54,7 +56,7 @@ func (r *Recorder) Take(request []byte, from Sender) (rejected int64, err error)
 	}
 	r.tell(from)
 	of := r.trial
-	if err == nil && waiting > r.budget.Waiting {
+	if err == nil && (waiting > r.budget.Waiting || ctx.Err() != nil) {
 		of.counts.Refused += spans
 		return 0, ErrFull
 	}

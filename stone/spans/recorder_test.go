@@ -2,6 +2,7 @@ package spans
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"math/rand/v2"
@@ -32,7 +33,7 @@ func began(t *testing.T, budget Budget) (*Recorder, string) {
 
 func take(t *testing.T, r *Recorder, request []byte, from Sender) {
 	t.Helper()
-	if rejected, err := r.Take(request, from); err != nil || rejected != 0 {
+	if rejected, err := r.Take(t.Context(), request, from); err != nil || rejected != 0 {
 		t.Fatalf("taken: %v, %d rejected", err, rejected)
 	}
 }
@@ -76,7 +77,7 @@ func TestATrialBecomesASortedFile(t *testing.T) {
 			}))
 		}
 		for {
-			_, err := r.Take(request(t, nil, some...), Sender{})
+			_, err := r.Take(t.Context(), request(t, nil, some...), Sender{})
 			if err == nil {
 				break
 			}
@@ -122,7 +123,7 @@ func TestAnEmptyTrialIsAFileWithoutRows(t *testing.T) {
 func TestWhatDoesNotFitIsRefusedAndCounted(t *testing.T) {
 	r, file := began(t, Budget{PieceSpans: 4, Pieces: 1, Waiting: 1 << 20})
 	five := request(t, nil, made(1, 1), made(1, 2), made(1, 3), made(1, 4), made(1, 5))
-	if _, err := r.Take(five, Sender{}); !errors.Is(err, ErrFull) {
+	if _, err := r.Take(t.Context(), five, Sender{}); !errors.Is(err, ErrFull) {
 		t.Errorf("five spans into a room for four: %v", err)
 	}
 	take(t, r, request(t, nil, made(1, 6), made(1, 7)), Sender{})
@@ -131,11 +132,16 @@ func TestWhatDoesNotFitIsRefusedAndCounted(t *testing.T) {
 		t.Errorf("%+v", counts)
 	}
 
-	r, _ = began(t, Budget{PieceSpans: 4, Pieces: 1, Waiting: 10})
-	if _, err := r.Take(five, Sender{}); !errors.Is(err, ErrFull) {
-		t.Errorf("a request of %d bytes where 10 may wait: %v", len(five), err)
+	r, _ = began(t, Budget{PieceSpans: 4, Pieces: 1, Waiting: 80})
+	if _, err := r.Take(t.Context(), five, Sender{}); !errors.Is(err, ErrFull) {
+		t.Errorf("a request of %d bytes where 80 may wait: %v", len(five), err)
 	}
-	if counts := end(t, r); counts.Refused != 5 || counts.Received != 0 {
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := r.Take(gone, request(t, nil, made(1, 1)), Sender{}); !errors.Is(err, ErrFull) {
+		t.Errorf("a sender that waits no longer: %v", err)
+	}
+	if counts := end(t, r); counts.Refused != 6 || counts.Received != 0 {
 		t.Errorf("%+v", counts)
 	}
 }
@@ -144,11 +150,11 @@ func TestUnreadableRequestsLeaveNothing(t *testing.T) {
 	r, file := began(t, small)
 	good := request(t, nil, made(1, 1), made(1, 2))
 	for _, bad := range [][]byte{{0xff}, good[:len(good)-3], append(slices.Clone(good), 0x0a)} {
-		if _, err := r.Take(bad, Sender{}); !errors.Is(err, ErrBad) || !strings.Contains(err.Error(), "no ExportTraceServiceRequest") {
+		if _, err := r.Take(t.Context(), bad, Sender{}); !errors.Is(err, ErrBad) || !strings.Contains(err.Error(), "no ExportTraceServiceRequest") {
 			t.Errorf("%x: %v", bad, err)
 		}
 	}
-	rejected, err := r.Take(request(t, nil, made(1, 0), made(1, 3)), Sender{})
+	rejected, err := r.Take(t.Context(), request(t, nil, made(1, 0), made(1, 3)), Sender{})
 	if rejected != 1 || err != nil {
 		t.Errorf("a span without an id: %d rejected, %v", rejected, err)
 	}
@@ -160,7 +166,7 @@ func TestUnreadableRequestsLeaveNothing(t *testing.T) {
 func TestSpansBetweenTrialsAreOutside(t *testing.T) {
 	r := NewRecorder(small, nil)
 	take(t, r, request(t, nil, made(1, 1), made(1, 2)), Sender{})
-	if _, err := r.Take([]byte{0xff}, Sender{}); !errors.Is(err, ErrBad) {
+	if _, err := r.Take(t.Context(), []byte{0xff}, Sender{}); !errors.Is(err, ErrBad) {
 		t.Error(err)
 	}
 	if counts := r.Counts(); counts.Outside != 2 || counts.Unreadable != 1 || counts.Recording {

@@ -217,3 +217,7 @@ func TestNamesAreBounded(t *testing.T) {
 		t.Errorf("names have %d bytes, at most %d were wanted", n.bytes, mostNames)
 	}
 }
+
+func named(service, replica string) []*common.KeyValue {
+	return []*common.KeyValue{text("service.name", service), text("service.instance.id", replica)}
+}
