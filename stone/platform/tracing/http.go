@@ -11,8 +11,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Handler serves what a mux serves, each request within a span that is named after its route.
-func (t *Tracing) Handler(mux *http.ServeMux) http.Handler {
+// Handler serves what mux, a http.ServeMux, serves, each request within a span that is named after its route.
+func (t *Tracing) Handler(mux http.Handler) http.Handler {
 	if t == nil {
 		return mux
 	}
@@ -113,7 +113,7 @@ type roundTripper struct {
 
 func (t roundTripper) RoundTrip(r *http.Request) (*http.Response, error) {
 	ctx, span := t.need.call(r.Context(), r.Method, r.URL.Path)
-	propagator.Inject(ctx, propagation.HeaderCarrier(r.Header))
+	inject(ctx, propagation.HeaderCarrier(r.Header))
 	response, err := t.next.RoundTrip(r)
 	if err != nil || !span.IsRecording() {
 		end(span, err)

@@ -36,7 +36,7 @@ func (t *Tracing) DialOptions(need string) []grpc.DialOption {
 		invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
 		ctx, span := neighbour.call(ctx, method[1:], "")
 		var pairs outgoing
-		propagator.Inject(ctx, &pairs)
+		inject(ctx, &pairs)
 		err := invoke(metadata.AppendToOutgoingContext(ctx, pairs...), method, request, answer, connection, options...)
 		end(span, err)
 		return err

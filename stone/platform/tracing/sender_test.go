@@ -45,7 +45,7 @@ func (l *log) String() string {
 	return l.buffer.String()
 }
 
-func startTracing(t *testing.T, name, collector string, sample float64, queue int) traced {
+func startTracing(t testing.TB, name, collector string, sample float64, queue int) traced {
 	t.Helper()
 	counters := make(map[string]*atomic.Int64)
 	counter := func(name string) *atomic.Int64 {
@@ -172,7 +172,7 @@ func TestEveryServiceSamplesTheSameRequests(t *testing.T) {
 		ctx, root := entry.serve(t.Context(), propagation.MapCarrier{}, "request")
 		ctx, call := need.call(ctx, "call", "")
 		carrier := propagation.MapCarrier{}
-		propagator.Inject(ctx, carrier)
+		inject(ctx, carrier)
 		if carrier["traceparent"] == "" {
 			t.Fatal("an inner service would decide anew")
 		}

@@ -70,7 +70,7 @@ func (r *argumentReader) ReadString(ctx context.Context) (string, error) {
 	case r.isKey:
 		r.key, r.isKey = text, false
 	default:
-		if r.key == "traceparent" || r.key == "tracestate" {
+		if r.key == traceparent || r.key == "tracestate" {
 			if r.carrier == nil {
 				r.carrier = propagation.MapCarrier{}
 			}
@@ -119,7 +119,7 @@ func (c thriftClient) Call(ctx context.Context, method string, arguments, result
 func carry(ctx context.Context, arguments thrift.TStruct) {
 	carrier := carrierOf(arguments)
 	var now outgoing
-	propagator.Inject(ctx, &now)
+	inject(ctx, &now)
 	if carrier == nil || now.in(*carrier) {
 		return
 	}

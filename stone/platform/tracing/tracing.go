@@ -78,20 +78,35 @@ func (t *Tracing) Stop() {
 	_ = t.connection.Close()
 }
 
+// traceparent is the header of W3C Trace Context.
+const traceparent = "traceparent"
+
 var (
 	propagator = propagation.TraceContext{}
 	serverSpan = []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindServer)}
 	noSpan     = noop.Span{}
 )
 
-// serve begins the span of a request that came in: within its caller's, or of a new trace. Of a request that its caller
-// does not trace there is only the context, which passes that on.
+// serve begins the span of a request that came in: within its caller's, or of a new trace. Of a request that is not traced
+// there is only the context, which passes that on.
 func (t *Tracing) serve(ctx context.Context, carrier propagation.TextMapCarrier, name string) (context.Context, trace.Span) {
-	ctx = propagator.Extract(ctx, carrier)
-	if caller := trace.SpanContextFromContext(ctx); caller.IsValid() && !caller.IsSampled() {
-		return ctx, noSpan
+	if caller := carrier.Get(traceparent); isDeclined(caller) {
+		return trace.ContextWithSpan(ctx, &declined{traceparent: caller}), noSpan
 	}
-	return t.tracer.Start(ctx, name, serverSpan...)
+	traced, span := t.tracer.Start(propagator.Extract(ctx, carrier), name, serverSpan...)
+	if !span.IsRecording() {
+		return trace.ContextWithSpan(ctx, declinedHere), noSpan
+	}
+	return traced, span
+}
+
+// inject tells the next service whose part a call is, or that its request is not traced; outside of a request nothing.
+func inject(ctx context.Context, carrier propagation.TextMapCarrier) {
+	if no, is := trace.SpanFromContext(ctx).(*declined); is {
+		carrier.Set(traceparent, no.traceparent)
+		return
+	}
+	propagator.Inject(ctx, carrier)
 }
 
 // neighbour makes the spans of calls to one need.
