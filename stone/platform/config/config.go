@@ -10,7 +10,10 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 )
+
+const mostDelay = time.Minute
 
 // FilePrefix is how a need begins whose replicas a file lists: "file:/local/need-geo". Only services can be needed so.
 const FilePrefix = "file:"
@@ -32,6 +35,7 @@ type Config struct {
 	Quirks    bool                // STONE_PROFILE=dsb-quirks
 	LogLevel  slog.Level
 	Traces    Traces
+	Delay     time.Duration // STONE_DELAY, added to every request of the service
 }
 
 // Error is one variable that is missing or wrong; its text says what to set.
@@ -101,8 +105,16 @@ func Load(wants Wants, getenv func(string) string) (Config, error) {
 		}
 	}
 	var err error
-	config.Traces, err = loadTraces(getenv)
-	return config, err
+	if config.Traces, err = loadTraces(getenv); err != nil {
+		return config, err
+	}
+	if delay := getenv("STONE_DELAY"); delay != "" {
+		config.Delay, err = time.ParseDuration(delay)
+		if err != nil || config.Delay < 0 || config.Delay > mostDelay {
+			return config, &Error{"STONE_DELAY", delay, "no delay", "set it to 0 to 1m, for example 5ms"}
+		}
+	}
+	return config, nil
 }
 
 // Variable names the variable that says where a need is: STONE_NEED_MEMCACHED_RATE for memcached-rate.

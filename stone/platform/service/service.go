@@ -21,6 +21,7 @@ import (
 	"google.golang.org/grpc/health/grpc_health_v1"
 
 	"loadstone.dev/stone/platform/config"
+	"loadstone.dev/stone/platform/delay"
 	"loadstone.dev/stone/platform/health"
 	"loadstone.dev/stone/platform/logging"
 	"loadstone.dev/stone/platform/rpc"
@@ -96,7 +97,7 @@ func Run(ctx context.Context, name string, definition Definition, getenv func(st
 	}
 	host.tracing, err = tracing.Start(name, settings.Traces, log, host.Counter)
 	if err == nil {
-		host.RPC = rpc.NewServer(log, host.tracing.ServerInterceptors()...)
+		host.RPC = rpc.NewServer(log, host.interceptors()...)
 		err = definition.Start(background, host)
 	}
 	if err != nil {
@@ -190,7 +191,11 @@ func (h *Host) showCounters(w http.ResponseWriter, _ *http.Request) {
 func (h *Host) serveHTTP(listener net.Listener, failed chan<- error) func() {
 	h.Health.Register(h.HTTP)
 	h.whenReady(func() {})
-	return h.serveMux(h.tracing.Handler(h.HTTP), listener, failed)
+	handler := http.Handler(h.HTTP)
+	if h.Config.Delay > 0 {
+		handler = delay.HTTP(h.Config.Delay, handler)
+	}
+	return h.serveMux(h.tracing.Handler(handler), listener, failed)
 }
 
 func (h *Host) serveMux(handler http.Handler, listener net.Listener, failed chan<- error) func() {
@@ -210,7 +215,11 @@ func (h *Host) serveMux(handler http.Handler, listener net.Listener, failed chan
 }
 
 func (h *Host) serveThrift(listener net.Listener, failed chan<- error) func() {
-	server := thriftrpc.NewServer(h.Thrift, h.Log, h.tracing.Processors()...)
+	middleware := h.tracing.Processors()
+	if h.Config.Delay > 0 {
+		middleware = append(middleware, delay.Thrift(h.Config.Delay))
+	}
+	server := thriftrpc.NewServer(h.Thrift, h.Log, middleware...)
 	h.whenReady(func() {})
 	go func() {
 		if err := server.Serve(listener); err != nil {
@@ -218,6 +227,15 @@ func (h *Host) serveThrift(listener net.Listener, failed chan<- error) func() {
 		}
 	}()
 	return func() { server.Stop(stopTimeout) }
+}
+
+// interceptors are around every call of a gRPC server; a delay counts as the service's own time.
+func (h *Host) interceptors() []grpc.UnaryServerInterceptor {
+	chain := h.tracing.ServerInterceptors()
+	if h.Config.Delay > 0 {
+		chain = append(chain, delay.RPC(h.Config.Delay))
+	}
+	return chain
 }
 
 func (h *Host) serveRPC(listener net.Listener, failed chan<- error) func() {
