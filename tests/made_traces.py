@@ -82,7 +82,7 @@ HOTEL: dict[tuple[str, str], Operation] = {
         0.4, [[("memcached-profile", "MGET")], [("documents-profile", "find profiles")]]
     ),
 }
-"""Like Hotel Reservation's search: sequential and parallel calls, caches and documents; 21 spans a trace."""
+"""Like Hotel Reservation's search: sequential and parallel calls, caches and documents; 19 spans a trace."""
 
 
 @dataclass

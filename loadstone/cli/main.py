@@ -9,11 +9,11 @@ import traceback
 
 import typer
 
-from loadstone.cli import doctor, down, export, load, plan, render, report, restore, run, status, up, validate
+from loadstone.cli import doctor, down, export, load, plan, render, report, restore, run, status, traces, up, validate
 from loadstone.cli.app import app, err
 from loadstone.model.errors import Interrupted, LoadstoneError
 
-VERBS = (validate, plan, doctor, up, down, restore, run, load, status, report, render, export)
+VERBS = (validate, plan, doctor, up, down, restore, run, load, status, report, traces, render, export)
 for verb in VERBS:
     app.command(verb.__name__.rpartition(".")[2], epilog=verb.EPILOG)(verb.command)
 

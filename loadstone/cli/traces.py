@@ -1,0 +1,191 @@
+"""loadstone traces: where the time of a trial's requests went."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from loadstone.analysis.results import read as read_run
+from loadstone.analysis.summary import Row, load_of
+from loadstone.cli.app import Json, Results, Run, out, print_json, warn
+from loadstone.cli.words import load_of as load_in_words
+from loadstone.cli.words import plural
+from loadstone.experiments import runs
+from loadstone.experiments.ledger import writing
+from loadstone.model.errors import InputError
+from loadstone.report import format
+
+if TYPE_CHECKING:  # it brings a compiler along, which takes a second to load: other verbs do not wait for it
+    from loadstone.analysis.traces import Traces
+
+EPILOG = (
+    "Examples: [bold]loadstone traces[/], [bold]loadstone traces first-light --jaeger slowest.json[/], "
+    "[bold]loadstone traces spans.parquet --json[/]"
+)
+SLOWEST = 20
+_SHOWN_PATHS = 12
+_TABLES = ("services", "operations", "paths", "clocks", "heat")
+_ODD = {
+    "orphans": "spans without their parent, which hang on the root",
+    "rootless": "traces without a root, whose first span is taken for it",
+    "several_roots": "traces with several roots, of which the first is taken",
+    "duplicates": "spans that came twice, of which the first is kept",
+    "cycles": "rings of spans that are each other's ancestors, which are cut open",
+    "unfinished": "spans that never ended, taken to end with their parent",
+    "outliving": "spans that outlived their parent, waited for until it ended",
+    "early": "spans that began before their parent",
+}
+
+
+@dataclass(frozen=True)
+class _Chosen:
+    """The spans to look at. ``trial`` is the trial's row, None for a file that belongs to none."""
+
+    file: Path
+    trial: Row | None
+    observed: dict[str, Any]
+
+
+def command(
+    run: Run = None,
+    trial: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ID", help="Which trial: its id, or how that begins; left out: the highest load that held."
+        ),
+    ] = None,
+    jaeger: Annotated[
+        Path | None, typer.Option(metavar="FILE", help=f"Write the {SLOWEST} slowest traces as JSON for Jaeger's UI.")
+    ] = None,
+    folded: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write critical time by call path as folded stacks.")
+    ] = None,
+    results: Results = Path("results"),
+    json: Json = False,
+) -> None:
+    """Show the services and call paths that the requests of a trial waited for; RUN may be a spans.parquet too."""
+    chosen = _choose(results, run, trial)
+    from loadstone.analysis import traces
+
+    window = chosen.observed.get("window") or {"from_ns": None, "to_ns": None}
+    found = traces.analyse(traces.read(chosen.file, window["from_ns"], window["to_ns"]))
+    if jaeger is not None:
+        slowest = traces.slowest(found.spans, SLOWEST)
+        _write(jaeger, traces.jaeger(found.spans, slowest))
+    if folded is not None:
+        _write(folded, traces.folded(found))
+    if json:
+        print_json(_data(chosen, found))
+        return
+    _show(chosen, found)
+    for file in filter(None, (jaeger, folded)):
+        out.print(f"written: {file}", markup=False)
+
+
+def _choose(folder: Path, run: str | None, trial: str | None) -> _Chosen:
+    if run is not None and Path(run).is_file():
+        if trial is not None:
+            raise InputError(f"{run} is a file of spans, of which no trial can be chosen; leave --trial out")
+        return _Chosen(Path(run), None, {})
+    opened = read_run(runs.locate(folder, run))
+    spans = {
+        row["trial_id"]: opened.folder / "trials" / row["trial_id"] / "spans.parquet"
+        for row in opened.trials.to_pylist()
+    }
+    rows = [row for row in opened.trials.to_pylist() if spans[row["trial_id"]].exists()]
+    if not rows:
+        raise InputError(f"{opened.folder} has no spans: its study did not ask for any; add `traces: {{sample: 100%}}`")
+    row = _asked(rows, trial, opened.folder) if trial is not None else _best(rows)
+    return _Chosen(spans[row["trial_id"]], row, opened.of_trial(row["trial_id"], "observed.json") or {})
+
+
+def _asked(rows: list[Row], trial: str, folder: Path) -> Row:
+    fitting = [row for row in rows if row["trial_id"].startswith(trial)]
+    if len(fitting) != 1:
+        ids = ", ".join(row["trial_id"] for row in (fitting or rows)[:5])
+        what = f"{len(fitting)} trials with spans begin with {trial!r}" if fitting else f"no trial {trial!r} with spans"
+        raise InputError(f"{what} in {folder}; give one of: {ids}")
+    return fitting[0]
+
+
+def _best(rows: list[Row]) -> Row:
+    """The highest load that held, of full duration where there is one; else the last trial."""
+    good = [row for row in rows if row["verdict"] in ("held", "measured")]
+    return max(good, key=lambda row: (row["phase"] != "bracket", load_of(row)), default=rows[-1])
+
+
+def _write(file: Path, text: str) -> None:
+    try:
+        with writing(file):
+            file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"cannot write {file}: {error.strerror}; choose another place") from None
+
+
+def _data(chosen: _Chosen, found: Traces) -> dict[str, Any]:
+    tables = {name: getattr(found, name).to_pylist() for name in _TABLES}
+    trial = chosen.trial["trial_id"] if chosen.trial is not None else None
+    return {"file": str(chosen.file), "trial": trial, "health": asdict(found.health), **tables}
+
+
+def _show(chosen: _Chosen, found: Traces) -> None:
+    health = found.health
+    what = f"{plural(health.traces, 'trace')}, {plural(health.spans, 'span')}"
+    if (row := chosen.trial) is not None:
+        load = load_in_words(row["rate"], row["clients"])
+        what = f"{row['treatment']}, {load}, {row['verdict']}: {what} (trial {row['trial_id']})"
+    out.print(what, style="bold", markup=False)
+    for doubt in _doubts(chosen, found):
+        warn(doubt)
+    if not health.traces:
+        return
+    out.print(_services(found))
+    out.print(_paths(found))
+
+
+def _doubts(chosen: _Chosen, found: Traces) -> list[str]:
+    told = chosen.observed.get("traces") or {}
+    lost = {name: told.get(name) or 0 for name in ("dropped", "refused")}
+    doubts = [f"spans that were {name} on the way, and are missing: {count:,}" for name, count in lost.items() if count]
+    for name, words in _ODD.items():
+        if count := getattr(found.health, name):
+            doubts.append(f"{words}: {count:,}")
+    for row in found.clocks.to_pylist():
+        if row["offset_ms"]:
+            doubts.append(f"the clock of {row['host']} was {row['offset_ms']:+.3g} ms off, and is corrected")
+    if not found.health.traces:
+        doubts.append(f"no trace starts in the measured window, and {found.health.outside:,} outside of it")
+    return doubts
+
+
+def _services(found: Traces) -> Table:
+    names = ("service", "of latency", "a request", "of it network", "spans")
+    table = _table("Services, by time on the critical path", names)
+    for row in found.services.to_pylist():
+        network = row["per_request_ms"] * row["network_s"] / row["critical_s"] if row["network_s"] else None
+        cells = (format.percent(row["critical_share"]), format.milliseconds(row["per_request_ms"]))
+        table.add_row(Text(row["service"]), *cells, format.milliseconds(network), format.count(row["spans"]))
+    return table
+
+
+def _paths(found: Traces) -> Table:
+    rows = found.paths.to_pylist()
+    more = f"; {len(rows) - _SHOWN_PATHS} more" if len(rows) > _SHOWN_PATHS else ""
+    table = _table(f"Slowest call paths{more}", ("path", "of latency", "a span", "spans"))
+    for row in rows[:_SHOWN_PATHS]:
+        cells = (format.percent(row["share"]), format.milliseconds(1000 * row["critical_s"] / row["count"]))
+        table.add_row(Text(row["path"]), *cells, format.count(row["count"]))
+    return table
+
+
+def _table(title: str, columns: tuple[str, ...]) -> Table:
+    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+    for index, name in enumerate(columns):
+        table.add_column(name, justify="right" if index else "left", no_wrap=index > 0)
+    return table
