@@ -1,61 +1,99 @@
 package agent
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
-
-	"github.com/prometheus/procfs/blockdevice"
+	"strconv"
 )
 
 // bytesPerSector in /proc/diskstats, whatever a disk's own sectors are (Documentation/block/stat.rst of Linux).
 const bytesPerSector = 512
 
+// Columns of /proc/diskstats after a device's two numbers and its name (Documentation/admin-guide/iostats.rst).
+const (
+	readsCompleted = iota
+	_
+	sectorsRead
+	_
+	writesCompleted
+	_
+	sectorsWritten
+	_
+	_
+	millisecondsBusy
+	diskColumns
+)
+
 // disks reads /proc/diskstats: of whole disks, and only of those that were ever used.
 type disks struct {
-	files    blockdevice.FS
+	file     *kernelFile
 	sys      string
 	subjects map[string]string // by name; empty for a part of a disk
 }
 
 func openDisks(h *Host) (collector, error) {
-	files, err := blockdevice.NewFS(h.roots.Proc, h.roots.Sys)
+	file, err := openFile(filepath.Join(h.roots.Proc, "diskstats"))
 	if err != nil {
 		return nil, err
 	}
-	_, err = files.ProcDiskstats()
-	return &disks{files, h.roots.Sys, map[string]string{}}, err
+	return &disks{file, h.roots.Sys, map[string]string{}}, nil
 }
 
 func (d *disks) read(r *reading) error {
-	all, err := d.files.ProcDiskstats()
+	text, err := r.file(d.file)
 	if err != nil {
-		return fmt.Errorf("diskstats: %w", err)
+		return err
 	}
-	for i := range all {
-		disk := &all[i]
-		subject := d.subject(disk.DeviceName)
-		if subject == "" || disk.ReadIOs+disk.WriteIOs == 0 {
+	for line := range bytes.Lines(text) {
+		name, counts, err := parseDisk(line)
+		if err != nil {
+			return err
+		}
+		subject, known := d.subjects[string(name)]
+		if !known {
+			subject = d.subject(string(name))
+			d.subjects[string(name)] = subject
+		}
+		if subject == "" || counts[readsCompleted]+counts[writesCompleted] == 0 {
 			continue
 		}
-		r.put(subject, "disk_read_bytes_total", float64(disk.ReadSectors)*bytesPerSector)
-		r.put(subject, "disk_written_bytes_total", float64(disk.WriteSectors)*bytesPerSector)
-		r.put(subject, "disk_reads_completed_total", float64(disk.ReadIOs))
-		r.put(subject, "disk_writes_completed_total", float64(disk.WriteIOs))
-		r.put(subject, "disk_busy_seconds_total", float64(disk.IOsTotalTicks)/1e3)
+		r.put(subject, "disk_read_bytes_total", float64(counts[sectorsRead])*bytesPerSector)
+		r.put(subject, "disk_written_bytes_total", float64(counts[sectorsWritten])*bytesPerSector)
+		r.put(subject, "disk_reads_completed_total", float64(counts[readsCompleted]))
+		r.put(subject, "disk_writes_completed_total", float64(counts[writesCompleted]))
+		r.put(subject, "disk_busy_seconds_total", float64(counts[millisecondsBusy])/1e3)
 	}
 	return nil
 }
 
+// subject is empty for what is no whole disk.
 func (d *disks) subject(name string) string {
-	subject, known := d.subjects[name]
-	if !known {
-		if _, err := os.Stat(filepath.Join(d.sys, "block", name)); err == nil {
-			subject = "disk:" + name
-		}
-		d.subjects[name] = subject
+	if _, err := os.Stat(filepath.Join(d.sys, "block", name)); err != nil {
+		return ""
 	}
-	return subject
+	return "disk:" + name
 }
 
-func (*disks) close() {}
+// parseDisk reads one line. Newer kernels have more columns.
+func parseDisk(line []byte) (name []byte, counts [diskColumns]uint64, err error) {
+	column := -3
+	for field := range bytes.FieldsSeq(line) {
+		switch {
+		case column == -1:
+			name = field
+		case column >= 0 && column < diskColumns:
+			if counts[column], err = strconv.ParseUint(string(field), 10, 64); err != nil {
+				return nil, counts, fmt.Errorf("/proc/diskstats holds %q, whose column %d is no counter", line, column+4)
+			}
+		}
+		column++
+	}
+	if column < diskColumns {
+		return nil, counts, fmt.Errorf("/proc/diskstats holds %q, which has too few columns", line)
+	}
+	return name, counts, nil
+}
+
+func (d *disks) close() { closeAll(d.file) }

@@ -2,14 +2,13 @@ package agent
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 )
 
 // frequencies reads what cpufreq says that each processor runs at.
 type frequencies struct {
 	subjects []string
-	files    []*os.File
+	files    []*kernelFile
 }
 
 func openFrequencies(h *Host) (collector, error) {

@@ -8,7 +8,7 @@ import (
 // Whatever a file that is read again and again holds, its parsers give numbers or an error.
 func FuzzTextsOfTheKernel(f *testing.F) {
 	for _, seed := range []string{
-		netDev, "usage_usec 2500000\nnr_periods 10\nthrottled_usec 3\n", "0-3,8", "12\n13\n", "7\n", "-1", "18446744073709551616", "",
+		netDev, "cpu  1 2 3 4 5 6 7 8 9 10\ncpu0 1 2 3\nintr 12 3\nctxt 4\n", " 8 0 sda 1 2 3 4 5 6 7 8 9 10 11\n", "usage_usec 2500000\nnr_periods 10\nthrottled_usec 3\n", "0-3,8", "12\n13\n", "7\n", "-1", "18446744073709551616", "",
 	} {
 		f.Add(seed)
 	}
@@ -17,6 +17,14 @@ func FuzzTextsOfTheKernel(f *testing.F) {
 		err := eachInterface([]byte(text), func([]byte, [interfaceColumns]uint64) { interfaces++ })
 		if lines := countLines(text); err == nil && interfaces != lines-2 {
 			t.Errorf("%d interfaces in %d lines", interfaces, lines)
+		}
+		if name, _, err := parseDisk([]byte(text)); err == nil && len(name) == 0 {
+			t.Error("a disk without a name")
+		}
+		times := reading{}
+		err = (&processors{subjects: map[string]string{}}).tell([]byte(text), &times)
+		if err == nil && len(times.points) > len(text) {
+			t.Errorf("%d numbers in %d bytes", len(times.points), len(text))
 		}
 		if cpus, err := parseCPUs(text); err == nil && (len(cpus) == 0 || len(cpus) > 2*mostCPUs) {
 			t.Errorf("%d processors", len(cpus))

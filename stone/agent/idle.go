@@ -2,7 +2,6 @@ package agent
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 )
 
@@ -11,7 +10,7 @@ type idleStates struct{ states []idleState }
 
 type idleState struct {
 	subject        string
-	time, entrance *os.File
+	time, entrance *kernelFile
 }
 
 func openIdleStates(h *Host) (collector, error) {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strconv"
 )
@@ -23,7 +22,7 @@ const (
 
 // interfaces reads the network of the node: that of its first process, since /proc/net is that of the reader.
 type interfaces struct {
-	file     *os.File
+	file     *kernelFile
 	subjects map[string]string
 }
 

@@ -154,12 +154,18 @@ func TestWhatFailsMeanwhile(t *testing.T) {
 	host, folder := machine(t, "virtual.txt")
 	opened := host.openNode()
 	defer opened.close()
-	tree(t, folder, map[string]string{"proc/loadavg": "high\n", "proc/1/net/dev": "head\nings\n  eth0: 1 2 x\n"})
+	tree(t, folder, map[string]string{"proc/loadavg": "high\n", "proc/stat": "cpu  1 2 x\n", "proc/diskstats": " 8 0 sda 1 2 3 4 5 6 7 8 9\n", "proc/1/net/dev": "head\nings\n  eth0: 1 2 x\n"})
 	got := told(t, &opened)
 	if _, is := got["node load1"]; is || !strings.Contains(opened.absent["load"], "high") {
 		t.Errorf("told %v, absent %v", got["node load1"], opened.absent)
 	}
 	same(t, opened.absent["interface"], `net/dev holds "  eth0: 1 2 x\n", whose column 3 is no counter`)
+	same(t, opened.absent["disk"], `/proc/diskstats holds " 8 0 sda 1 2 3 4 5 6 7 8 9\n", which has too few columns`)
+	same(t, opened.absent["cpu"], `/proc/stat holds "x" for node, which is no time`)
+	tree(t, folder, map[string]string{"proc/stat": "", "proc/diskstats": " 8 0 sda 1 b 3 4 5 6 7 8 9 10\n"})
+	told(t, &opened)
+	same(t, opened.absent["disk"], `/proc/diskstats holds " 8 0 sda 1 b 3 4 5 6 7 8 9 10\n", whose column 5 is no counter`)
+	same(t, opened.absent["cpu"], "/proc/stat does not begin with the time of all processors")
 	unpack(t, "virtual.txt", folder)
 	expect(t, told(t, &opened), map[string]float64{"node load1": 0.12, "interface:eth0 network_transmitted_packets_total": 186892})
 	if len(opened.absent) != 3 {

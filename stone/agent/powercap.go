@@ -3,7 +3,6 @@ package agent
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,7 +15,7 @@ type powercap struct{ zones []zone }
 // zone is a domain whose energy is counted: a package, or a part of one.
 type zone struct {
 	subject string
-	file    *os.File
+	file    *kernelFile
 	most    uint64 // microjoules, at which the counter begins anew
 	begun   bool
 	last    uint64 // microjoules, as the kernel counts

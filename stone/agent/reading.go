@@ -2,13 +2,14 @@ package agent
 
 import (
 	"bytes"
-	"io"
 	"os"
 	"strconv"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 )
+
+// pageBytes is what the kernel gives of a file at once, at least.
+const pageBytes = 4096
 
 // A collector reads one interface of the kernel again and again. It keeps open what it reads often.
 type collector interface {
@@ -37,24 +38,27 @@ func (r *reading) put(subject, metric string, value float64) {
 }
 
 // file reads an open file of the kernel from its beginning. The text is good until the next file is read.
-func (r *reading) file(file *os.File) ([]byte, error) {
+func (r *reading) file(file *kernelFile) ([]byte, error) {
 	for length := 0; ; {
-		if length == len(r.text) {
-			r.text = append(r.text, make([]byte, max(4096, len(r.text)))...)
+		if len(r.text)-length < pageBytes {
+			r.text = append(r.text, make([]byte, max(pageBytes, len(r.text)))...)
 		}
-		count, err := file.ReadAt(r.text[length:], int64(length))
-		length += count
+		count, err := unix.Pread(file.descriptor, r.text[length:], int64(length))
 		switch {
-		case err == io.EOF:
-			return r.text[:length], nil
+		case err == unix.EINTR:
+			continue
 		case err != nil:
 			return nil, err
+		}
+		// The kernel fills pages with whole lines, so what it gives before the end is more than half of one.
+		if length += count; count < pageBytes/2 {
+			return r.text[:length], nil
 		}
 	}
 }
 
 // number reads a file that holds one.
-func (r *reading) number(file *os.File) (uint64, error) {
+func (r *reading) number(file *kernelFile) (uint64, error) {
 	text, err := r.file(file)
 	if err != nil {
 		return 0, err
@@ -66,24 +70,27 @@ func parseNumber(text []byte) (uint64, error) {
 	return strconv.ParseUint(string(bytes.TrimSpace(text)), 10, 64)
 }
 
-// openFile opens a file of the kernel without the poller, which has nothing to tell of it.
-func openFile(path string) (*os.File, error) {
+// kernelFile is an open file of the kernel. It is leaner than an os.File, whose locks and poller nobody needs here.
+type kernelFile struct{ descriptor int }
+
+func openFile(path string) (*kernelFile, error) {
 	for {
-		number, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+		descriptor, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 		switch err {
 		case nil:
-			return os.NewFile(uintptr(number), path), nil
-		case syscall.EINTR:
+			return &kernelFile{descriptor}, nil
+		case unix.EINTR:
 		default:
 			return nil, &os.PathError{Op: "open", Path: path, Err: err}
 		}
 	}
 }
 
-func closeAll(files ...*os.File) {
+// closeAll closes those that are there.
+func closeAll(files ...*kernelFile) {
 	for _, file := range files {
 		if file != nil {
-			_ = file.Close() // was only read
+			_ = unix.Close(file.descriptor) // was only read
 		}
 	}
 }

@@ -53,14 +53,14 @@ type counter struct {
 type replica struct {
 	subject string
 	sources []openSource
-	network *os.File
+	network *kernelFile
 	gone    error
 }
 
 type openSource struct {
 	source
 	path string
-	file *os.File // nil for members
+	file *kernelFile // nil for members
 }
 
 // openReplicas opens what there is of each replica, and says why not of others.
@@ -111,7 +111,7 @@ func seen(sources []source, at place) []source {
 	return slices.DeleteFunc(sources, func(source source) bool { return source.members != "" })
 }
 
-func openReplica(subject string, sources []source, at place, network *os.File) *replica {
+func openReplica(subject string, sources []source, at place, network *kernelFile) *replica {
 	r := &replica{subject: subject, network: network}
 	told := map[string]bool{} // of metrics that have several sources, the first there is counts
 	for _, source := range sources {
@@ -218,7 +218,7 @@ func (r *replica) close() {
 }
 
 // ownNetwork opens the counters of a process's network namespace; nil where that is the node's own, or is not told.
-func (h *Host) ownNetwork(pid int) *os.File {
+func (h *Host) ownNetwork(pid int) *kernelFile {
 	if pid == 0 {
 		return nil
 	}

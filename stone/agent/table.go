@@ -10,8 +10,9 @@ import (
 )
 
 const (
-	rowsPerGroup = 1 << 16 // 1 MB of cells while they are gathered
-	chunkBytes   = 256 << 10
+	rowsPerGroup    = 1 << 14 // 256 kB of cells while they are gathered
+	chunkBytes      = 256 << 10
+	pageBufferBytes = 64 << 10
 )
 
 // row is one of the file: a number at a time.
@@ -43,7 +44,8 @@ type table struct {
 
 func newTable() *table {
 	t := &table{numbers: map[series]uint32{}}
-	t.writer = parquet.NewGenericWriter[row](&t.file, parquet.Compression(&zstd.Codec{Level: zstd.SpeedFastest}))
+	t.writer = parquet.NewGenericWriter[row](&t.file,
+		parquet.Compression(&zstd.Codec{Level: zstd.SpeedFastest}), parquet.PageBufferSize(pageBufferBytes))
 	return t
 }
 

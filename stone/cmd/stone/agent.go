@@ -9,6 +9,8 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"runtime"
+	"runtime/debug"
 	"syscall"
 
 	"loadstone.dev/stone/agent"
@@ -43,6 +45,9 @@ Examples:
 Exit codes: 0 stopped as asked, 1 unexpected, 2 bad input, 3 the host's /proc or control groups cannot be read.
 `
 
+// agentGCPercent keeps its memory small: it makes little that is thrown away.
+const agentGCPercent = 30
+
 func init() {
 	verbs["agent"] = verb{"tell and record what this node and its containers use", runAgent}
 }
@@ -63,6 +68,8 @@ func runAgent(args []string) int {
 	case flags.NArg() > 0:
 		return agentFailed(2, fmt.Errorf("unexpected argument %q; see 'stone agent --help'", flags.Arg(0)))
 	}
+	runtime.GOMAXPROCS(1) // it disturbs least what it observes, and never has much to do at once
+	debug.SetGCPercent(agentGCPercent)
 	host, err := agent.Open(agent.Roots{Proc: *proc, Sys: *sys, Cgroup: *cgroup})
 	if err != nil {
 		return agentFailed(3, err)
