@@ -89,7 +89,7 @@ def _read(file: Path) -> Document:
 
 
 def _unknown_software(application: Application) -> list[tuple[tuple[str | int, ...], str]]:
-    known = [name for name, one in software().software.items() if not one.in_front]
+    known = [name for name, one in software().software.items() if not (one.in_front or one.stack)]
     return [
         (
             ("services", name, "runs", "software"),

@@ -28,11 +28,18 @@ Infrastructure = Annotated[
 ]
 Managers = Annotated[int | None, typer.Option(help="Nodes that run the orchestrator's own services.")]
 Workers = Annotated[int | None, typer.Option(help="Nodes that run replicas.")]
+Stacks = Annotated[
+    list[str] | None,
+    typer.Option("--stack", help="Put this beside it, to look at: prometheus, grafana or jaeger; may be repeated."),
+]
 
 
-def chosen_plan(what: Path, **settings: str | int | None) -> Plan:
+def chosen_plan(what: Path, stacks: list[str] | None = None, **settings: str | int | None) -> Plan:
     """The one treatment that a user means."""
-    plan = plan_for(what, **{key: str(value) for key, value in settings.items() if value is not None})
+    given = {key: str(value) for key, value in settings.items() if value is not None}
+    if stacks:
+        given["stacks"] = f"[{', '.join(stacks)}]"
+    plan = plan_for(what, **given)
     if len(plan.treatments) != 1:
         levels = "; ".join(treatment.label for treatment in plan.treatments[:4])
         raise InputError(f"{what} has {len(plan.treatments)} treatments ({levels}); choose levels by options")

@@ -27,6 +27,7 @@ def command(
     documents: options.Documents = None,
     managers: options.Managers = None,
     workers: options.Workers = None,
+    stack: options.Stacks = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="DIR", help="Write files here; else they are printed.")
     ] = None,
@@ -40,6 +41,7 @@ def command(
         documents=documents,
         managers=managers,
         workers=workers,
+        stacks=stack,
     )
     for note in grouped(plan.notes):
         warn(note)

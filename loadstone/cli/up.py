@@ -19,6 +19,8 @@ from loadstone.experiments.provisioning import infrastructure_of, provide
 from loadstone.infrastructure import journal
 from loadstone.infrastructure.base import Infrastructure, Provision
 from loadstone.model.errors import InputError
+from loadstone.monitoring.shown import show
+from loadstone.orchestration.stacks import interfaces
 
 EPILOG = (
     "Examples: [bold]loadstone up hotel-reservation[/], "
@@ -37,6 +39,7 @@ def command(
     infrastructure: options.Infrastructure = None,
     managers: options.Managers = None,
     workers: options.Workers = None,
+    stack: options.Stacks = None,
     cluster_only: Annotated[bool, typer.Option("--cluster-only", help="Make the cluster, deploy nothing.")] = False,
     json: Json = False,
 ) -> None:
@@ -52,6 +55,7 @@ def command(
         infrastructure=infrastructure,
         managers=managers,
         workers=workers,
+        stacks=stack,
     )
     name = f"up-{plan.study.name}"
     there = journal.load(journal.cluster_name(name))
@@ -87,13 +91,18 @@ def _tell(plan: Plan, name: str, provision: Provision, deployed: Deployed | None
     for row in deployed.orchestrator.audit() if deployed is not None else []:
         if not row.ok:
             err.print(f"[yellow]warning:[/] {row.replica} has {row.what} {row.effective}, wanted {row.wanted}")
+    for problem in show(deployed.orchestrator) if deployed is not None else []:
+        warn(problem)
     access = provision.access
+    stacks = interfaces(deployed.deployment) if deployed is not None else {}
     if json:
-        data = {"name": name, "url": url, "replicas": replicas}
+        data = {"name": name, "url": url, "replicas": replicas, **({"stacks": stacks} if stacks else {})}
         print_json(data if access is None else {**data, "access": access.as_data()})
         return
     if access is not None:
         out.print(f"{access.software}: {len(provision.nodes) - 1} nodes, {' '.join(access.addresses)}", markup=False)
     if url is not None:
         out.print(f"{plan.application.name} is up: {replicas} replicas, {url}")
+    for stack, interface in stacks.items():
+        out.print(f"{stack}: {interface}", markup=False)
     out.print(f"remove it with: loadstone down {name if url else journal.cluster_name(name)}")

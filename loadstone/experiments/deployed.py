@@ -20,6 +20,7 @@ from loadstone.model.trial import Treatment
 from loadstone.model.workload import Workload
 from loadstone.monitoring.observation import Observation
 from loadstone.orchestration.base import Orchestrator
+from loadstone.orchestration.delaying import delayed
 from loadstone.orchestration.placing import refuse_impossible, resolve
 
 
@@ -33,6 +34,7 @@ def resolve_treatment(plan: Plan, treatment: Treatment, nodes: Sequence[Node], n
         catalogue=catalogue.software(),
         name=name,
     )
+    deployment = delayed(deployment, treatment.settings.delays)
     if plan.study.cluster.images == "packaged":
         return deployment
     official = {name: software.container.image for name, software in deployment.software.items()}

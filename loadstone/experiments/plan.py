@@ -137,7 +137,8 @@ def _beside(folder: Path, application: str) -> str:
 
 def _findings(study: Study, application: Application) -> Iterator[Finding]:
     proxied = [where for where, level in expressible.levels(study, "proxy") if level is not None]
-    services = [*application.services, *([proxy.SERVICE] if proxied else [])]
+    services = [*application.services, *([proxy.SERVICE] if proxied else []), *study.stacks.asked()]
+    yield from ((("stacks", *path), text) for path, text in study.stacks.clashes(application.services))
     for where in proxied:
         if proxy.SERVICE in application.services:
             yield where, f"{application.name} has a service {proxy.SERVICE!r} of its own; remove it"
@@ -145,6 +146,12 @@ def _findings(study: Study, application: Application) -> Iterator[Finding]:
         if name not in services:
             message = f"{application.name} has no service {name!r}" + did_you_mean(name, services)
             yield ("resources", name), message
+    for where, delays in expressible.levels(study, "delays"):
+        for name in delays if delays is not None else ():
+            if name not in application.services or application.services[name].runs.stone is None:
+                ours = [one for one, service in application.services.items() if service.runs.stone is not None]
+                message = f"{application.name} has no service {name!r} that can be delayed"
+                yield (*where, name), message + did_you_mean(name, ours)
     named = list(expressible.levels(study, "workload"))
     for where, name in named:
         if name is not None and name not in application.workloads and not name.endswith(SCRIPT):

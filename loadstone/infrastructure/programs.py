@@ -7,13 +7,15 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
+from loadstone.infrastructure.builds.recipes import recipe
 from loadstone.model.software import AsProcess
 
 
 def find(process: AsProcess) -> str | None:
-    """The first of the places where the program is; of several versions that a glob finds, the newest."""
+    """The first of the places where the program is, else what was built of it; of versions in a glob, the newest."""
     for place in process.program:
         if "/" not in place:
             if found := shutil.which(place):
@@ -21,7 +23,17 @@ def find(process: AsProcess) -> str | None:
             continue
         if matches := [path for path in matching(place) if os.access(path, os.X_OK)]:
             return str(max(matches, key=_by_numbers))
+    if process.build is not None and (built := recipe(process.build).cached).exists():
+        return str(built)
     return None
+
+
+def remedy(process: AsProcess) -> str:
+    """How to get what is not there."""
+    install = f"install {process.package}"
+    if process.build is None:
+        return install
+    return f"{install}, or build it, once: {sys.executable} -m loadstone.infrastructure.builds {process.build}"
 
 
 def matching(pattern: str) -> list[Path]:
@@ -37,8 +49,10 @@ def _by_numbers(path: Path) -> list[int]:
 @functools.cache
 def version(program: str) -> str:
     """The version number that a program says of itself."""
-    for option in ("--version", "-v"):  # nginx knows the latter alone
+    for option in ("--version", "-v", "version"):  # nginx knows the second alone, jaeger the third
         result = subprocess.run([program, option], capture_output=True, text=True, check=False)
+        if result.returncode != 0:
+            continue
         if match := re.search(r"\d+(\.\d+)+", result.stdout + result.stderr):
             return match.group(0)
     return "unknown"

@@ -35,11 +35,13 @@ class Replica(Model):
     readiness: Readiness
     in_front: bool = False
     """Whether it only passes requests on to what it needs."""
+    stack: bool = False
+    """Whether it watches from beside: on one node, on the ports that it declares, and no part of the application."""
 
     @property
     def store(self) -> bool:
         """Whether it is a store: started and filled before the services that need it."""
-        return self.software is not None and not self.in_front
+        return self.software is not None and not self.in_front and not self.stack
 
     @property
     def name(self) -> str:

@@ -15,12 +15,14 @@ from loadstone.model.document import Document
 class AsProcess(Model):
     """How the software starts as a process of this machine.
 
-    Words in braces are replaced: ``{host}``, ``{port}``, ``{data}`` (the replica's own folder), ``{program}`` (the
-    found executable) and ``{folder}`` (where it lies, for tools beside it).
+    Words in braces are replaced: ``{host}``, ``{port}``, ``{ports[name]}`` where it has several, ``{data}`` (the
+    replica's own folder), ``{program}`` (the found executable) and ``{folder}`` (where it lies, for tools beside it).
     """
 
     package: str
     program: Annotated[list[str], Field(min_length=1, description="where to look, in order; globs allowed")]
+    build: str | None = None
+    """What ``python -m loadstone.infrastructure.builds`` calls it, where it can be built if none is installed."""
     command: Annotated[list[str], Field(min_length=1)]
     initialise: Annotated[list[str], Field(description="fills {data} once; the folder is then copied")] = []
     ready: Annotated[list[str], Field(description="exits 0 once it serves; else its port must accept")] = []
@@ -37,6 +39,8 @@ class Packaged(Model):
 
     files: list[str] = []
     """More files and whole folders, found as ``process.program`` is; ``{folder}`` is where the program lies."""
+    entrypoint: bool = False
+    """Whether the program is the image's entrypoint, as in the official image, and ``command`` its arguments alone."""
     append: dict[str, str] = {}
     """Text by file of the data folder, added to its end: what the official image's defaults are."""
 
@@ -61,7 +65,7 @@ class AsContainer(Model):
 
 
 class Software(Model):
-    """A store as software: one entry of ``applications/software.yaml``."""
+    """Software of others, most of it stores: one entry of ``applications/software.yaml``."""
 
     version: str
     port: int
@@ -70,6 +74,8 @@ class Software(Model):
     documents: bool = False
     in_front: bool = False
     """Whether it is no store, but passes requests on to the front end, where a study's ``proxy`` asks for it."""
+    stack: bool = False
+    """Whether it is no store, but watches from beside, where a user asks for it by ``stacks``."""
     process: AsProcess | None = None
     container: AsContainer
 

@@ -11,10 +11,12 @@ from pydantic import BeforeValidator, Field, ValidationError, field_validator
 from loadstone.model.application import Resources, Tier
 from loadstone.model.base import Finding, Matches, Model, did_you_mean
 from loadstone.model.cluster import Cluster
+from loadstone.model.delays import Delays
 from loadstone.model.load import Load
 from loadstone.model.messages import message, show
 from loadstone.model.observing import Metrics, Traces, or_off
 from loadstone.model.proxy import Proxy, or_none
+from loadstone.model.stacks import Stacks
 from loadstone.model.tuning import Tuning
 from loadstone.model.units import Duration, Pause, format_seconds
 
@@ -66,6 +68,8 @@ class Settings(Model):
     (``datasets/mine.mtx``), relative to the study file."""
     proxy: Annotated[Proxy | None, BeforeValidator(or_none)] = None
     """NGINX in front of the application: ``{workers: 4, connections: 1024}``; ``none`` where left out."""
+    delays: Annotated[Delays | None, BeforeValidator(or_off)] = None
+    """Added to each request of a service of ``stone``: ``{search: 5ms}``; ``off`` where left out."""
     traces: Annotated[Traces | None, BeforeValidator(or_off)] = None
     """Spans of a share of the requests: ``{sample: 1%}``; ``off`` where left out."""
     metrics: Annotated[Metrics | None, BeforeValidator(or_off)] = Metrics()
@@ -116,6 +120,8 @@ class Study(Settings):
     """Combinations to leave out: each names levels by factor, and drops all treatments that have them."""
     resources: dict[str, Resources] = {}
     """Limits that replace those of the application, by service."""
+    stacks: Stacks = Stacks()
+    """What watches from beside, during trials too: ``[prometheus, grafana, jaeger]``; none where left out."""
     load: Annotated[Load, Field(examples=[{"rates": [100], "slo": {"p99": "200ms"}}])]
     """What is offered, and what counts as good enough."""
     trial: TrialSettings = TrialSettings()
@@ -132,6 +138,8 @@ class Study(Settings):
         """Contradictions in the file itself; what needs the application or adapters is checked by the plan."""
         for path, text in self.cluster.findings():
             yield ("cluster", *path), text
+        for path, text in self.stacks.findings():
+            yield ("stacks", *path), text
         for path, text in self.load.findings():
             yield ("load", *path), text
         for path, text in self.load.misfits(self.trial.duration):

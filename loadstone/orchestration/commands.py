@@ -12,7 +12,7 @@ from loadstone.infrastructure.cores import format_cores
 from loadstone.model.deployment import Deployment, Replica
 from loadstone.model.software import AsProcess, Software
 from loadstone.model.units import format_memory
-from loadstone.orchestration import proxy
+from loadstone.orchestration import proxy, stacks
 from loadstone.orchestration.ports import Ports, preferred_ports
 
 
@@ -104,6 +104,9 @@ def _command(deployment: Deployment, replica: Replica, site: Site) -> Command:
     node = deployment.node(replica.node)
     limits = Limits(replica.resources.cpu, replica.resources.memory, node.cpus)
     ports = site.ports[replica.name]
+    if replica.stone is not None and replica.stack:
+        argv = [site.programs["stone"], replica.stone, "--listen", f"{node.address}:{ports[replica.main_port]}"]
+        return Command(replica=replica, host=node.address, argv=argv, limits=limits, ports=ports)
     if replica.stone is not None:
         return Command(
             replica=replica,
@@ -117,8 +120,9 @@ def _command(deployment: Deployment, replica: Replica, site: Site) -> Command:
     process = as_process(replica.software, deployment.software[replica.software])
     program = site.programs[replica.software]
     data = f"{site.data}/{replica.name}"
-    words = {
+    words: dict[str, Any] = {
         "port": str(ports[replica.main_port]),
+        "ports": ports,
         "host": node.address,
         "program": program,
         "folder": program.rpartition("/")[0] or ".",
@@ -138,7 +142,7 @@ def _command(deployment: Deployment, replica: Replica, site: Site) -> Command:
         data=data if process.initialise or any("{data}" in word for word in process.command) else None,
         initialise=fill(process.initialise),
         ready=fill(process.ready),
-        files={proxy.FILE: _proxy(deployment, replica, site)} if replica.in_front else {},
+        files={proxy.FILE: _proxy(deployment, replica, site)} if replica.in_front else stacks.files(replica, data),
         stop_signal=process.stop_signal,
     )
 

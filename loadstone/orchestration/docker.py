@@ -108,12 +108,14 @@ def agent_service(deployment: Deployment) -> Tree:
 def published(deployment: Deployment, replica: Replica) -> dict[str, int | None]:
     """The ports that the client reaches by name, each with the number on its node; None: any that is free.
 
-    The entry keeps its own where one replica has it.
+    The entry keeps its own where one replica has it, a stack always.
     """
     found: dict[str, int | None] = {}
     for name, port in replica.ports.items():
         if replica.service == deployment.entry_service and name == deployment.entry_port:
             found[name] = port if len(deployment.of(replica.service)) == 1 else None
+        elif replica.stack:
+            found[name] = port
         elif replica.store or name == asked_port(replica):
             found[name] = None
     return found

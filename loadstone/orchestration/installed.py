@@ -10,7 +10,7 @@ from pathlib import Path
 
 from loadstone.infrastructure.base import Finding
 from loadstone.infrastructure.places import data_root
-from loadstone.infrastructure.programs import find, version
+from loadstone.infrastructure.programs import find, remedy, version
 from loadstone.model.errors import DeploymentError
 from loadstone.model.software import Software
 from loadstone.orchestration.running import run_as
@@ -24,8 +24,8 @@ def inspect(name: str, software: Software) -> Finding:
     found = find(process)
     if found is None:
         places = " or ".join(process.program)
-        remedy = f"install {process.package}" + (", or set documents: postgres" if name == "mongodb" else "")
-        return Finding(name, "error", f"{name} is not installed: no {places}", remedy)
+        instead = ", or set documents: postgres" if name == "mongodb" else ""
+        return Finding(name, "error", f"{name} is not installed: no {places}", remedy(process) + instead)
     if process.user is not None and os.geteuid() == 0:
         try:
             pwd.getpwnam(process.user)

@@ -141,6 +141,8 @@ def _pod(deployment: Deployment, replica: Replica, pull: str) -> dict[str, Any]:
             "labelSelector": {"matchLabels": _Line({LABEL: namespace_of(deployment.name)})},
         }
     ]
+    if replica.stack:  # on the ports of its node, and yet with the cluster's names
+        pod |= {"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"}
     pod |= {
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,

@@ -68,7 +68,7 @@ def _port(deployment: Deployment, replicas: list[Replica], name: str) -> dict[st
     """A port's number on its node is free to choose, but of the entry, and of those that images know by number."""
     one = replicas[0]
     entry = len(replicas) == 1 and (one.service, name) == (deployment.entry_service, deployment.entry_port)
-    known = any(one.service in other.needs for other in deployment.replicas if other.image is not None)
+    known = one.stack or any(one.service in other.needs for other in deployment.replicas if other.image is not None)
     number = one.ports[name]
     return {"static": number, "to": number} if entry or known else {"to": number}
 

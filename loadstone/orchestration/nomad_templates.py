@@ -89,6 +89,8 @@ def templates(deployment: Deployment, one: Replica) -> list[Template]:
     if one.image is not None:
         hosts = [Template("local/hosts", "restart", _hosts(deployment, one))] if one.needs else []
         return hosts + [_config(path, text) for path, text in one.configs.items()]
+    if one.stack:
+        return [_config(path, text) for path, text in one.configs.items()]
     if one.in_front:
         return [_proxy(deployment, one)]
     ours = _ours(deployment, one)

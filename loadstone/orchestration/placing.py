@@ -15,9 +15,10 @@ from loadstone.model.deployment import Deployment, Replica
 from loadstone.model.errors import InputError, PreflightError
 from loadstone.model.proxy import SERVICE
 from loadstone.model.software import SoftwareCatalogue
+from loadstone.model.stacks import Stacks
 from loadstone.model.study import Settings
 from loadstone.model.units import format_memory
-from loadstone.orchestration import proxy
+from loadstone.orchestration import proxy, stacks
 
 _STATELESS = ("frontend", "logic")
 
@@ -29,8 +30,9 @@ def resolve(
     resources: dict[str, Resources],
     catalogue: SoftwareCatalogue,
     name: str,
+    beside: Stacks = Stacks(),  # noqa: B008, it is frozen
 ) -> Deployment:
-    """Every replica of ``application`` under ``settings``, in start order.
+    """Every replica of ``application`` under ``settings``, in start order, and the stacks ``beside`` it, last.
 
     Replicas are spread evenly over the worker nodes that placement allows them; an orchestrator with a scheduler of its
     own is bound by what is allowed, not by that. ``resources`` replace the application's limits by service; a limit
@@ -38,20 +40,25 @@ def resolve(
     """
     behind = application.entry if settings.proxy is not None else None
     application = proxy.in_front(application, settings.proxy, catalogue)
-    for unknown in set(resources) - {*application.services, SERVICE}:
+    watching = list(beside.asked())
+    for unknown in set(resources) - {*application.services, SERVICE, *watching}:
         known = list(application.services)
         raise InputError(f"resources: {application.name} has no service {unknown!r}" + did_you_mean(unknown, known))
     workers = [node for node in nodes if node.role == "worker"]
     if not workers:
         raise InputError("the cluster has no worker node to place replicas on")
 
-    allowed = _allowed(application, settings, workers)
+    on = stacks.nodes(beside, settings.placement, workers)
+    free = tuple(node.name for node in stacks.others(beside, workers))
+    allowed = _allowed(application, settings, workers, watching)
+    if len(free) < len(workers):
+        allowed = dict.fromkeys(application.services, free) | allowed
     replicas: list[Replica] = []
     for service_name in application.start_order():
         service = application.services[service_name]
         software = _software(service, settings, catalogue, service_name)
         ports = service.ports or ({software: catalogue.software[software].port} if software else {})
-        nodes_of = allowed.get(service_name) or tuple(node.name for node in workers)
+        nodes_of = allowed.get(service_name) or free
         for index in range(1, _count(service, settings) + 1):
             replicas.append(
                 Replica(
@@ -74,11 +81,12 @@ def resolve(
                     in_front=software is not None and catalogue.software[software].in_front,
                 )
             )
+    replicas += stacks.replicas(on, resources, catalogue, settings.orchestrator)
     foreign = {replica.image: replica.image for replica in replicas if replica.image}
     ours = dict.fromkeys("stone" if replica.stone else replica.software for replica in replicas)
     if not all(node.here for node in workers):
         ours["stone"] = None  # for the nodes' agents
-    return Deployment(
+    deployment = Deployment(
         name=name,
         application=application.name,
         profile=settings.profile,
@@ -91,19 +99,22 @@ def resolve(
         scaling=settings.scaling,
         proxy=settings.proxy,
         behind=behind,
-        allowed=allowed,
+        allowed=allowed | {replica.service: (replica.node,) for replica in replicas if replica.stack},
         images={one: f"loadstone/{one}:{loadstone.__version__}" for one in ours if one} | foreign,
         warnings=tuple(_warnings(replicas, workers, catalogue)),
     )
+    return stacks.watching(deployment, settings.orchestrator, {})
 
 
-def _allowed(application: Application, settings: Settings, workers: list[Node]) -> dict[str, tuple[str, ...]]:
+def _allowed(
+    application: Application, settings: Settings, workers: list[Node], watching: list[str]
+) -> dict[str, tuple[str, ...]]:
     """The nodes by service that ``placement`` names, a service's own before its tier's."""
     if settings.placement is None:
         return {}
     known = [node.name for node in workers]
     placement = settings.placement
-    for unknown in set(placement.services) - {*application.services, SERVICE}:
+    for unknown in set(placement.services) - {*application.services, SERVICE, *watching}:
         services = list(application.services)
         raise InputError(f"placement: {application.name} has no service {unknown!r}" + did_you_mean(unknown, services))
     for names in [*placement.tiers.values(), *placement.services.values()]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 
 from loadstone.model.deployment import Deployment
+from loadstone.model.errors import DeploymentError
 
 BASE_PORT = 20_000
 """Below the range that Linux hands out to outgoing connections (32768 and up)."""
@@ -14,14 +15,14 @@ Ports = dict[str, dict[str, int]]
 
 
 def preferred_ports(deployment: Deployment) -> Ports:
-    """The ports of a deployment while none is taken: the entry keeps its own, the others count up from the base."""
+    """The ports of a deployment while none is taken: entry and stacks keep their own, others count up from the base."""
     ports: Ports = {}
     number = BASE_PORT
     for replica in deployment.replicas:
         ports[replica.name] = {}
         for name, declared in replica.ports.items():
             entry = replica.service == deployment.entry_service and name == deployment.entry_port
-            if entry and replica.index == 1:
+            if replica.stack or (entry and replica.index == 1):
                 ports[replica.name][name] = declared
             else:
                 ports[replica.name][name] = number
@@ -30,8 +31,16 @@ def preferred_ports(deployment: Deployment) -> Ports:
 
 
 def free_ports(deployment: Deployment) -> Ports:
-    """The preferred ports, those that are taken now replaced by the next free ones above all of them."""
+    """The preferred ports, those that are taken now replaced by the next free ones above all of them.
+
+    Raises DeploymentError for those of stacks: where they are is known to others before.
+    """
     preferred = preferred_ports(deployment)
+    for replica in deployment.replicas:
+        for number in replica.ports.values() if replica.stack else ():
+            if not is_free(number, deployment.node(replica.node).address):
+                taken = f"{replica.service}: port {number} is taken by another program"
+                raise DeploymentError(taken, "stop it, or leave the stack out")
     highest = max((number for ports in preferred.values() for number in ports.values()), default=BASE_PORT)
     spare = iter(number for number in range(highest + 1, 65_536) if is_free(number))
     return {

@@ -181,8 +181,7 @@ class Process(Orchestrator):
                 found = program(name_of, self.deployment.software[name_of])
                 prepare_data(name_of, found, command.initialise, user, Path(command.data))
                 for file, text in command.files.items():
-                    Path(command.data, file).write_text(text, encoding="utf-8")
-                    Path(command.data, file).chmod(0o644)
+                    _write(Path(command.data), file, text)
             groups = []
             if (group := self._started.group) is not None:
                 self._groups.make(f"{group}/{name}", command.limits)
@@ -350,6 +349,17 @@ class Process(Orchestrator):
                 raise DeploymentError(f"cannot remove {started.data}: {error.strerror}", "remove it by hand") from None
         journal.forget(entry.name)
         return [f"{entry.name} ({len(ended)} of its {len(started.replicas)} processes were running)"]
+
+
+def _write(folder: Path, name: str, text: str) -> None:
+    """A file below a data folder that every user may read who may enter the folder."""
+    file = folder / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, encoding="utf-8")
+    file.chmod(0o644)
+    for parent in file.relative_to(folder).parents:
+        if parent != Path():
+            (folder / parent).chmod(0o755)
 
 
 def _own_warnings(deployment: Deployment, unlimited: str | None) -> list[str]:

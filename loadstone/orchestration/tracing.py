@@ -19,6 +19,8 @@ def traced(deployment: Deployment, endpoint: str, sample: float) -> Deployment:
     }
 
     def told(replica: Replica) -> Replica:
+        if replica.stack:
+            return replica
         if replica.stone is not None:
             return replica.model_copy(update={"environment": ours | replica.environment})
         if replica.image is not None:

@@ -134,6 +134,7 @@ def of_store(what: str, software: Software) -> Recipe:
     config = {
         "User": f"{owner}:{owner}",
         "Env": [f"{name}={value}" for name, value in environment.items()],
+        **({"Entrypoint": [program]} if container.packaged.entrypoint else {}),
         "Cmd": container.command,
         "WorkingDir": container.data or "/",
         "StopSignal": f"SIG{process.stop_signal}",
@@ -151,7 +152,8 @@ def inspect(what: str, software: Software) -> Finding:
         return Finding(what, "ok", f"an image of {program} {programs.version(program)}")
     package = process.package if process is not None else what
     message = f"no image of {what} can be made: {package} is not installed here"
-    remedy = "install it, or set `cluster.images: official` where nodes reach a registry"
+    remedy = programs.remedy(process) if process is not None and process.build else "install it"
+    remedy += ", or set `cluster.images: official` where nodes reach a registry"
     if software.documents:
         remedy += ", or choose another document store"
     return Finding(what, "error", message, remedy)

@@ -1,0 +1,57 @@
+"""Stacks that watch an application from beside it, as a user asks for them; no result needs one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Literal
+
+from pydantic import model_validator
+
+from loadstone.model.base import Finding, Model
+
+TIER: Literal["tracing"] = "tracing"
+"""Of their services."""
+
+
+class Stack(Model):
+    """One stack."""
+
+    node: str | None = None
+    """A worker of its own, where only ``placement`` puts anything else; shares the last one where left out."""
+
+
+class Stacks(Model):
+    """Which of them run beside the application: ``[prometheus, jaeger]``, or ``{jaeger: {node: worker-3}}``."""
+
+    prometheus: Stack | None = None
+    """Counters of nodes, of their containers and of the load, kept and asked by queries."""
+    grafana: Stack | None = None
+    """Dashboards over what Prometheus keeps: load, services, nodes."""
+    jaeger: Stack | None = None
+    """Spans of requests, to be looked at; ``traces`` says of how many."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _names_alone(cls, value: Any) -> Any:
+        """Names in a list are stacks without settings."""
+        if isinstance(value, str):
+            raise ValueError(f"{value!r} is not a list; write [{value}]")
+        if isinstance(value, list):
+            if twice := next((name for name in value if value.count(name) > 1), None):
+                raise ValueError(f"{twice!r} is given twice; remove one")
+            return {str(name): {} for name in value}
+        return value
+
+    def asked(self) -> dict[str, Stack]:
+        """Those that are wanted, by name; Grafana after Prometheus, which it asks."""
+        return {name: one for name in type(self).model_fields if (one := getattr(self, name)) is not None}
+
+    def findings(self) -> Iterator[Finding]:
+        if self.grafana is not None and self.prometheus is None:
+            yield ("grafana",), "shows what Prometheus keeps; add prometheus"
+
+    def clashes(self, services: Iterable[str]) -> Iterator[Finding]:
+        """What stands in their way beside an application that has these services."""
+        for name in self.asked():
+            if name in services:
+                yield (name,), f"the application has a service {name!r} of its own; leave the stack out"

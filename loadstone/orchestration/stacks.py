@@ -1,0 +1,208 @@
+"""Prometheus, Grafana and Jaeger beside an application: their replicas, their addresses, their configurations. Pure.
+
+A stack has one replica, on one node, and keeps the ports that it declares there: so everything about it is known before
+anything runs, and refused where another has its port.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import yaml
+
+from loadstone.model import image
+from loadstone.model.application import Readiness, Resources
+from loadstone.model.base import did_you_mean
+from loadstone.model.cluster import Node
+from loadstone.model.deployment import Deployment, Replica
+from loadstone.model.errors import InputError
+from loadstone.model.observing import Traces
+from loadstone.model.software import SoftwareCatalogue
+from loadstone.model.stacks import TIER, Stacks
+from loadstone.model.study import Placement
+from loadstone.orchestration import agent
+from loadstone.orchestration.tracing import traced
+
+LOAD_PORT = 9621
+"""Where Prometheus looks for the load generator, at the client's address: ``loadstone load --metrics``."""
+AGENT = "node-agent"
+"""The service that reads this machine's counters, where replicas are its processes."""
+
+_DASHBOARDS = Path(__file__).parents[1] / "monitoring" / "dashboards"
+_MAIN = "http"
+_SPANS = "otlp"
+_MORE_PORTS = {"jaeger": {_SPANS: 4317}}
+_READY = {"prometheus": "/-/ready", "grafana": "/api/health", "jaeger": "/api/services"}
+_BY_ADDRESS = ("process", "nomad")
+"""Orchestrators whose replicas do not find each other by the names of their services."""
+_SCRAPE_EVERY = "2s"
+
+
+def nodes(asked: Stacks, placement: Placement | None, workers: Sequence[Node]) -> dict[str, str]:
+    """The worker of each stack; raises InputError where there is no such worker."""
+    known = [node.name for node in workers]
+    placed = placement or Placement()
+    found = {}
+    for name, stack in asked.asked().items():
+        there = placed.services.get(name) or placed.tiers.get(TIER) or known[-1:]
+        found[name] = stack.node or there[0]
+        if found[name] not in known:
+            raise InputError(f"stacks: {name}: no worker {found[name]!r}" + did_you_mean(found[name], known))
+    return found
+
+
+def others(asked: Stacks, workers: Sequence[Node]) -> list[Node]:
+    """The workers that no stack wants for itself; all of them where nothing would be left."""
+    taken = {stack.node for stack in asked.asked().values()}
+    return [node for node in workers if node.name not in taken] or list(workers)
+
+
+def replicas(
+    on: Mapping[str, str], resources: Mapping[str, Resources], catalogue: SoftwareCatalogue, orchestrator: str
+) -> list[Replica]:
+    """The replicas of stacks on these nodes, unlimited unless ``resources`` says otherwise."""
+    found = []
+    for name, node in on.items():
+        software = catalogue.software[name]
+        pulled = name == "grafana" and orchestrator != "process"  # no package to make an image from
+        found.append(
+            Replica(
+                service=name,
+                index=1,
+                tier=TIER,
+                node=node,
+                resources=resources.get(name, Resources()),
+                software=None if pulled else name,
+                image=image.whole(software.container.image) if pulled else None,
+                environment=software.container.environment if pulled else {},
+                ports={_MAIN: software.port, **_MORE_PORTS.get(name, {})},
+                needs=(),
+                readiness=Readiness(port=_MAIN, http=_READY[name]),
+                stack=True,
+            )
+        )
+    if "prometheus" in on and orchestrator == "process":
+        found.append(
+            Replica(
+                service=AGENT,
+                index=1,
+                tier=TIER,
+                node=on["prometheus"],
+                resources=Resources(),
+                stone="agent",
+                ports={_MAIN: agent.PORT},
+                needs=(),
+                readiness=Readiness(port=_MAIN, http="/healthz"),
+                stack=True,
+            )
+        )
+    return found
+
+
+def address(deployment: Deployment, name: str, port: str = _MAIN) -> str | None:
+    """``host:port`` of a stack for the client and for whoever looks at it; None where it is not deployed."""
+    there = [one for one in deployment.of(name) if one.stack]
+    return f"{deployment.node(there[0].node).address}:{there[0].ports[port]}" if there else None
+
+
+def _reached(deployment: Deployment, orchestrator: str, name: str, port: str = _MAIN) -> str | None:
+    """``host:port`` of a stack for other replicas."""
+    there = address(deployment, name, port)
+    return there if there is None or orchestrator in _BY_ADDRESS else f"{name}:{there.rpartition(':')[2]}"
+
+
+def interfaces(deployment: Deployment) -> dict[str, str]:
+    """What a person opens in a browser, by stack."""
+    shown = [one.service for one in deployment.replicas if one.stack and one.service != AGENT]
+    return {name: f"http://{address(deployment, name)}" for name in shown}
+
+
+def traces_endpoint(deployment: Deployment) -> str | None:
+    """Where Jaeger takes spans (OTLP over gRPC) as the client reaches it; None where it is not deployed."""
+    return address(deployment, "jaeger", _SPANS)
+
+
+def told(deployment: Deployment, orchestrator: str, traces: Traces | None) -> Deployment:
+    """The deployment with services that send spans to Jaeger, where both are wanted and nobody else takes them."""
+    endpoint = _reached(deployment, orchestrator, "jaeger", _SPANS)
+    if endpoint is None or traces is None or traces.sample == 0:
+        return deployment
+    return traced(deployment, endpoint, traces.sample)
+
+
+def load_metrics(deployment: Deployment) -> str | None:
+    """Where the load generator should show its metrics to Prometheus; None where nobody looks."""
+    client = next((node for node in deployment.nodes if node.role == "client"), None)
+    return f"{client.address}:{LOAD_PORT}" if client is not None and deployment.of("prometheus") else None
+
+
+def watching(deployment: Deployment, orchestrator: str, agents: Mapping[str, str]) -> Deployment:
+    """The deployment with the configurations of its stacks.
+
+    ``agents``: more node agents than those that are deployed with it, ``host:port`` by node; they come first.
+    """
+
+    def configured(one: Replica) -> Replica:
+        if not one.stack or one.service not in _CONFIGS:
+            return one
+        return one.model_copy(update={"configs": _CONFIGS[one.service](deployment, orchestrator, agents)})
+
+    return deployment.model_copy(update={"replicas": tuple(map(configured, deployment.replicas))})
+
+
+def _prometheus(deployment: Deployment, orchestrator: str, agents: Mapping[str, str]) -> dict[str, str]:
+    beside = {one.node: f"{address(deployment, AGENT)}" for one in deployment.of(AGENT)}
+    scraped = {**beside, **agent.addresses(deployment), **agents}
+    jobs = {
+        "prometheus": [{"targets": [_reached(deployment, orchestrator, "prometheus")]}],
+        "nodes": [{"targets": [there], "labels": {"node": node}} for node, there in scraped.items()],
+        "load": [{"targets": [there]} for there in [load_metrics(deployment)] if there is not None],
+    }
+    said = {
+        "global": {"scrape_interval": _SCRAPE_EVERY, "scrape_timeout": _SCRAPE_EVERY},
+        "scrape_configs": [{"job_name": job, "static_configs": targets} for job, targets in jobs.items() if targets],
+    }
+    return {"/etc/prometheus/prometheus.yml": yaml.safe_dump(said, sort_keys=False)}
+
+
+def _grafana(deployment: Deployment, orchestrator: str, agents: Mapping[str, str]) -> dict[str, str]:
+    del agents
+    source = {
+        "name": "Prometheus",
+        "uid": "prometheus",
+        "type": "prometheus",
+        "access": "proxy",
+        "url": f"http://{_reached(deployment, orchestrator, 'prometheus')}",
+        "isDefault": True,
+        "jsonData": {"timeInterval": _SCRAPE_EVERY},
+    }
+    provider = {
+        "name": "Loadstone",
+        "folder": "Loadstone",
+        "type": "file",
+        "options": {"path": "/etc/grafana/dashboards"},
+    }
+    return {
+        "/etc/grafana/provisioning/datasources/loadstone.yaml": _provisioned("datasources", source),
+        "/etc/grafana/provisioning/dashboards/loadstone.yaml": _provisioned("providers", provider),
+        **{f"/etc/grafana/dashboards/{one.name}": one.read_text(encoding="utf-8") for one in dashboards()},
+    }
+
+
+def _provisioned(kind: str, one: Mapping[str, object]) -> str:
+    return str(yaml.safe_dump({"apiVersion": 1, kind: [dict(one)]}, sort_keys=False))
+
+
+_CONFIGS = {"prometheus": _prometheus, "grafana": _grafana}
+
+
+def dashboards() -> Iterable[Path]:
+    """Grafana's dashboards, as files."""
+    return sorted(_DASHBOARDS.glob("*.json"))
+
+
+def files(replica: Replica, data: str) -> dict[str, str]:
+    """The configurations of a stack that is a process: text by name in its data folder."""
+    root = f"/etc/{replica.service}"
+    return {path.removeprefix(f"{root}/"): text.replace(root, data) for path, text in replica.configs.items()}

@@ -1,0 +1,228 @@
+"""Prometheus, Grafana and Jaeger beside an application: where every orchestrator puts them, and real ones."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from loadstone import plugins
+from loadstone.applications import catalogue
+from loadstone.model.application import Resources
+from loadstone.model.cluster import Node
+from loadstone.model.deployment import Deployment
+from loadstone.model.errors import DeploymentError, InputError
+from loadstone.model.observing import Traces
+from loadstone.model.stacks import Stacks
+from loadstone.model.study import Settings
+from loadstone.orchestration import ports, stacks
+from loadstone.orchestration.placing import resolve
+from tests.orchestration.conftest import SERVICES, parse, two_nodes
+from tests.orchestration.docker_deployments import nodes
+from tests.orchestration.pinned import compare
+
+ALL = ["prometheus", "grafana", "jaeger"]
+ORCHESTRATORS = plugins.names("orchestrators")
+STONE = Path(__file__).parents[2] / "stone"
+
+
+def watched(
+    asked: Any, there: list[Node] | None = None, resources: dict[str, Resources] | None = None, **settings: Any
+) -> Deployment:
+    """An application with stacks beside it, told where spans go."""
+    chosen = Settings.model_validate({"traces": {"sample": 1}, **settings})
+    beside = Stacks.model_validate(asked)
+    found = resolve(parse(SERVICES), chosen, there or nodes(3), resources or {}, catalogue.software(), "test", beside)
+    return stacks.told(found, chosen.orchestrator, chosen.traces)
+
+
+def nodes_for(orchestrator: str, **changes: Any) -> list[Node]:
+    return two_nodes() if orchestrator == "process" else nodes(1 if orchestrator == "compose" else 3, **changes)
+
+
+def rendered(deployment: Deployment, orchestrator: str) -> dict[str, str]:
+    files: dict[str, str] = plugins.find("orchestrators", orchestrator)(deployment, Path("/nowhere")).render()
+    return files
+
+
+@pytest.mark.parametrize("orchestrator", ORCHESTRATORS)
+def test_golden(orchestrator: str) -> None:
+    there = nodes_for(orchestrator)
+    asked = {"prometheus": {}, "jaeger": {"node": there[-1].name}}
+    deployment = watched(asked, there, orchestrator=orchestrator, scaling="horizontal")
+    compare(f"{orchestrator}/services-watched", rendered(deployment, orchestrator))
+
+
+@pytest.mark.parametrize("orchestrator", ORCHESTRATORS)
+def test_what_is_beside_changes_nothing_of_the_application(orchestrator: str) -> None:
+    there = nodes_for(orchestrator)
+    alone = watched({}, there, orchestrator=orchestrator)
+    beside = watched(ALL, there, orchestrator=orchestrator)
+    ours = [one.model_copy(update={"environment": {}}) for one in beside.replicas if not one.stack]
+    assert ours == [one.model_copy(update={"environment": {}}) for one in alone.replicas]
+    kept = {name: taken for name, taken in ports.preferred_ports(beside).items() if name.rpartition("-")[0] not in ALL}
+    kept.pop("node-agent-1", None)
+    assert kept == ports.preferred_ports(alone)
+    assert [one.service for one in beside.replicas if one.store] == ["memcached-geo", "documents-geo"]
+    assert (beside.entry_service, beside.entry_port) == ("frontend", "http")
+
+
+ENDPOINTS = {
+    "process": "127.0.0.1:4317",
+    "compose": "jaeger:4317",
+    "swarm": "jaeger:4317",
+    "kubernetes": "jaeger:4317",
+    "nomad": "198.18.0.5:4317",
+}
+
+
+@pytest.mark.parametrize(("orchestrator", "endpoint"), ENDPOINTS.items())
+def test_services_send_their_spans_to_jaeger_unless_somebody_else_takes_them(orchestrator: str, endpoint: str) -> None:
+    there = nodes_for(orchestrator)
+    told = {one.service: one.environment.get("STONE_TRACES") for one in
+            watched(["jaeger"], there, orchestrator=orchestrator).replicas}  # fmt: skip
+    assert told == dict.fromkeys(("frontend", "geo"), endpoint) | dict.fromkeys(
+        ("memcached-geo", "documents-geo", "jaeger")
+    )
+    for without in (watched(["prometheus"], there), watched(["jaeger"], there, traces="off"),
+                    watched(["jaeger"], there, traces={"sample": 0})):  # fmt: skip
+        assert not any("STONE_TRACES" in one.environment for one in without.replicas)
+    worker = there[-1]
+    assert stacks.traces_endpoint(watched(["jaeger"], there)) == f"{worker.address}:4317"
+    assert stacks.traces_endpoint(watched(["prometheus"], there)) is None
+
+
+def test_a_receiver_comes_before_jaeger() -> None:
+    from loadstone.orchestration.tracing import traced  # as an observation does
+
+    deployment = resolve(parse(SERVICES), Settings(), nodes(1), {}, catalogue.software(), "t", Stacks(jaeger={}))  # type: ignore[arg-type]
+    there = {one.service: one.environment for one in traced(deployment, "198.18.0.1:5", 0.5).replicas}
+    assert there["geo"]["STONE_TRACES"] == "198.18.0.1:5" and there["jaeger"] == {}
+
+
+def test_a_node_of_its_own_is_left_by_the_application_unless_placement_says_so() -> None:
+    asked = {"prometheus": {}, "jaeger": {"node": "worker-2"}}
+    deployment = watched(asked)
+    assert {one.service: one.node for one in deployment.replicas if one.stack} == {
+        "prometheus": "worker-3", "jaeger": "worker-2", "node-agent": "worker-3",
+    }  # fmt: skip
+    assert {one.node for one in deployment.replicas if not one.stack} == {"worker-1", "worker-3"}
+    assert deployment.allowed["geo"] == ("worker-1", "worker-3") and deployment.allowed["jaeger"] == ("worker-2",)
+    placed = watched(asked, placement={"services": {"geo": ["worker-2"]}, "tiers": {"tracing": ["worker-1"]}})
+    assert placed.allowed["geo"] == ("worker-2",), "placement comes first"
+    assert placed.of("prometheus")[0].node == "worker-1" and placed.of("jaeger")[0].node == "worker-2"
+    only = watched({"jaeger": {"node": "worker-1"}}, nodes(1))
+    assert {one.node for one in only.replicas} == {"worker-1"} and "geo" not in only.allowed
+
+
+@pytest.mark.parametrize("settings", [{"scaling": "horizontal", "profile": "paper"}, {"scaling": "vertical"}])
+def test_stacks_are_one_replica_each_without_limits_but_those_that_are_given(settings: dict[str, Any]) -> None:
+    given = {"prometheus": Resources(cpu=1, memory=2**28)}
+    deployment = watched(ALL, resources=given, **settings)
+    assert {one.name: one.resources for one in deployment.replicas if one.stack} == {
+        "prometheus-1": given["prometheus"], "grafana-1": Resources(), "jaeger-1": Resources(),
+        "node-agent-1": Resources(),
+    }  # fmt: skip
+    assert {one.tier for one in deployment.replicas if one.stack} == {"tracing"}
+
+
+def test_unknown_nodes_and_services_are_refused() -> None:
+    with pytest.raises(InputError, match=r"stacks: jaeger: no worker 'worker-33'; did you mean 'worker-3'"):
+        watched({"jaeger": {"node": "worker-33"}})
+    with pytest.raises(InputError, match=r"resources: services has no service 'jaeger'"):
+        watched({"prometheus": {}}, resources={"jaeger": Resources(cpu=1)})
+
+
+def scraped(deployment: Deployment) -> dict[str, list[dict[str, Any]]]:
+    """The targets of each job of Prometheus."""
+    (text,) = deployment.of("prometheus")[0].configs.values()
+    return {job["job_name"]: job["static_configs"] for job in yaml.safe_load(text)["scrape_configs"]}
+
+
+def test_prometheus_asks_itself_every_agent_and_the_load_generator() -> None:
+    far = watched(["prometheus"], nodes(2, here=False), orchestrator="swarm")
+    assert scraped(far) == {
+        "prometheus": [{"targets": ["prometheus:9090"]}],
+        "nodes": [{"targets": [f"198.18.0.{n + 2}:9620"], "labels": {"node": f"worker-{n}"}} for n in (1, 2)],
+        "load": [{"targets": ["198.18.0.1:9621"]}],
+    }
+    assert stacks.load_metrics(far) == "198.18.0.1:9621" and stacks.load_metrics(watched(["jaeger"])) is None
+    here = watched(["prometheus"], nodes(2), orchestrator="swarm")
+    assert "nodes" not in scraped(here), "nobody reads this machine's counters"
+    given = stacks.watching(here, "swarm", {"worker-1": "198.18.0.1:4711"})
+    assert scraped(given)["nodes"] == [{"targets": ["198.18.0.1:4711"], "labels": {"node": "worker-1"}}]
+    processes = watched(["prometheus"], two_nodes())
+    assert scraped(processes)["nodes"] == [{"targets": ["127.0.0.1:9620"], "labels": {"node": "worker-1"}}]
+
+
+@pytest.mark.parametrize("orchestrator", ORCHESTRATORS)
+def test_grafana_finds_prometheus_and_its_dashboards(orchestrator: str) -> None:
+    deployment = watched(ALL, nodes_for(orchestrator), orchestrator=orchestrator)
+    (one,) = deployment.of("grafana")
+    text = "\n".join(rendered(deployment, orchestrator).values())
+    if orchestrator == "process":
+        assert (one.software, one.image) == ("grafana", None)
+        assert "path: DATA/grafana-1/dashboards" in text and "url: http://127.0.0.1:9090" in text
+    else:
+        assert (one.software, one.image) == (None, "grafana/grafana:10.4.14")
+        assert deployment.images["grafana/grafana:10.4.14"] == "grafana/grafana:10.4.14"
+        host = "198.18.0.5" if orchestrator == "nomad" else "prometheus"
+        assert "path: /etc/grafana/dashboards" in text and f"url: http://{host}:9090" in text
+    for name in ("load", "services", "nodes"):
+        assert f'"uid": "loadstone-{name}"' in text
+    interfaces = stacks.interfaces(deployment)
+    assert [url.rpartition(":")[2] for url in interfaces.values()] == ["9090", "3000", "16686"]
+    assert list(interfaces) == ALL, "the agent is for no person"
+
+
+def test_a_taken_port_of_a_stack_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    deployment = watched(["jaeger"], two_nodes())
+    monkeypatch.setattr(ports, "is_free", lambda port, _address="": port != 4317)
+    with pytest.raises(DeploymentError, match=r"jaeger: port 4317 is taken by another program"):
+        ports.free_ports(deployment)
+
+
+# Dashboards
+
+
+def exported() -> set[str]:
+    """The names that the agent and the load generator export, from their sources."""
+    names = set(re.findall(r'^\t"(\w+)": ', (STONE / "agent/metrics.go").read_text(), re.MULTILINE))
+    for name in re.findall(r'describe\("(\w+)"', (STONE / "load/export/metrics.go").read_text()):
+        bucket = "_bucket" if name in ("latency_seconds", "lateness_seconds") else ""
+        names.add(f"stone_load_{name}{bucket}")
+    return names
+
+
+def asked(expression: str) -> set[str]:
+    """The metrics of an expression: names that are no function, label, keyword or text."""
+    bare = re.sub(r'"[^"]*"|\[[^\]]*\]|\b(by|on)\s*\([^)]*\)|\w+\s*=~?', " ", expression)
+    return {name for name in re.findall(r"\b[a-z]\w*\b(?!\s*\()", bare) if name not in ("sum", "avg")}
+
+
+@pytest.mark.parametrize("file", list(stacks.dashboards()), ids=lambda file: file.stem)
+def test_dashboards_ask_for_what_is_exported(file: Path) -> None:
+    board = json.loads(file.read_text())
+    assert board["uid"] == f"loadstone-{file.stem}" and board["panels"]
+    assert len({panel["id"] for panel in board["panels"]}) == len(board["panels"])
+    expressions = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
+    expressions += [variable["query"] for variable in board["templating"]["list"]]
+    for expression in expressions:
+        there = {name for name in asked(expression) if name not in ("subject", "node")}
+        assert there and there <= exported(), (file.name, expression, there - exported())
+    for panel in board["panels"]:
+        assert panel["datasource"]["uid"] == "prometheus"
+
+
+def test_there_are_dashboards_of_load_services_and_nodes() -> None:
+    assert [file.stem for file in stacks.dashboards()] == ["load", "nodes", "services"]
+    assert len(exported()) > 40
+
+
+def test_traces_are_a_share() -> None:
+    deployment = watched(["jaeger"], traces=Traces(sample=0.25).model_dump())
+    assert deployment.of("geo")[0].environment["STONE_TRACES_SAMPLE"] == "0.25"
