@@ -19,6 +19,7 @@ from loadstone.model.deployment import Deployment
 from loadstone.model.trial import Treatment
 from loadstone.model.workload import Workload
 from loadstone.monitoring.observation import Observation
+from loadstone.orchestration import stacks
 from loadstone.orchestration.base import Orchestrator
 from loadstone.orchestration.delaying import delayed
 from loadstone.orchestration.placing import refuse_impossible, resolve
@@ -33,6 +34,7 @@ def resolve_treatment(plan: Plan, treatment: Treatment, nodes: Sequence[Node], n
         resources=treatment.resources,
         catalogue=catalogue.software(),
         name=name,
+        beside=plan.study.stacks,
     )
     deployment = delayed(deployment, treatment.settings.delays)
     if plan.study.cluster.images == "packaged":
@@ -53,6 +55,8 @@ def orchestrate(
     deployment = resolve_treatment(plan, treatment, provision.nodes, name)
     if observation is not None:
         deployment = observation.told(deployment)
+    else:
+        deployment = stacks.told(deployment, treatment.settings.orchestrator, treatment.settings.traces)
     kind = plugins.find("orchestrators", treatment.settings.orchestrator)
     orchestrator: Orchestrator = kind(deployment, folder, provision.access)
     return orchestrator
