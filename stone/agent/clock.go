@@ -72,6 +72,9 @@ func track(address string) (chrony.Tracking, error) {
 	_ = connection.SetDeadline(time.Now().Add(chronydWithin)) // a socket has deadlines
 	client := chrony.Client{Connection: connection}
 	answer, err := client.Communicate(chrony.NewTrackingPacket())
+	if broken := (*net.OpError)(nil); errors.As(err, &broken) {
+		err = broken.Err // without the port that we had by chance
+	}
 	if err != nil {
 		return chrony.Tracking{}, fmt.Errorf("chronyd at %s tells nothing: %w", address, err)
 	}

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"math"
+	"strings"
 	"testing"
 )
 
@@ -44,11 +45,9 @@ func FuzzTextsOfTheKernel(f *testing.F) {
 }
 
 func countLines(text string) int {
-	lines := 0
-	for i, letter := range text {
-		if letter == '\n' || i == len(text)-1 {
-			lines++
-		}
+	lines := strings.Count(text, "\n")
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		lines++
 	}
 	return lines
 }

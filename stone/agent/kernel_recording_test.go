@@ -56,10 +56,8 @@ func TestRecordingOnThisKernel(t *testing.T) {
 		if got["replica:rate-1 container_processes"] != want || got["replica:rate-1 container_threads"] != want {
 			t.Errorf("%v processes, %v threads, want %v", got["replica:rate-1 container_processes"], got["replica:rate-1 container_threads"], want)
 		}
-		for _, some := range []string{"node memory_total_bytes", "cpu:0 cpu_user_seconds_total", "interface:lo network_received_bytes_total"} {
-			if got[some] <= 0 {
-				t.Errorf("%s is %v, %v", some, got[some], opened.absent)
-			}
+		if got["node memory_total_bytes"] <= 0 || got["node cpu_user_seconds_total"] <= 0 {
+			t.Errorf("told %v, %v", only(got, "node"), opened.absent)
 		}
 		for _, some := range []string{"container_cpu_seconds_total", "container_memory_bytes", "container_periods_total"} {
 			if _, is := got["replica:rate-1 "+some]; !is {

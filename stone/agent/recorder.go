@@ -134,5 +134,8 @@ func (r *Recorder) Close() {
 	for _, id := range ids {
 		r.Drop(id)
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.scraped.close()
+	r.scraped = set{}
 }

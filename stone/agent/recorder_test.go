@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -178,5 +179,18 @@ func TestWhatPrometheusIsTold(t *testing.T) {
 	}
 	if status, _ := ask(t, "DELETE", at+"/recordings/"+id); status != 200 {
 		t.Errorf("%d", status)
+	}
+}
+
+// The reference names every metric.
+func TestTheReferenceIsWhole(t *testing.T) {
+	page, err := os.ReadFile("../../docs/reference/agent.md")
+	if err != nil {
+		t.Skip(err) // the module alone, as in an image
+	}
+	for metric := range Metrics {
+		if !strings.Contains(string(page), "`"+metric+"`") {
+			t.Errorf("%s is missing", metric)
+		}
 	}
 }
