@@ -78,6 +78,8 @@ func TestErrorsNameVariableValueAndRemedy(t *testing.T) {
 		{"STONE_TRACES_SAMPLE", "1.01", "from 0 to 1"},
 		{"STONE_TRACES_SAMPLE", "NaN", "from 0 to 1"},
 		{"STONE_LOG_LEVEL", "loud", "debug, info, warn or error"},
+		{"STONE_DELAY", "5", "set it to 0 to 1m"},
+		{"STONE_DELAY", "2h", "set it to 0 to 1m"},
 	} {
 		_, err := Load(wants, environment(map[string]string{wrong.variable: wrong.value}))
 		var problem *Error
