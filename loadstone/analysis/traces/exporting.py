@@ -18,10 +18,15 @@ _KINDS = ("", "internal", "server", "client", "producer", "consumer")
 def folded(traces: Traces) -> str:
     """Critical time by call path as ``flamegraph.pl`` takes it: steps joined by ``;``, a blank, whole microseconds."""
     lines = [
-        f"{';'.join(step.replace(';', ',') for step in chain)} {round(spent / 1000)}"
+        f"{';'.join(_frame(step) for step in chain)} {round(spent / 1000)}"
         for chain, spent in zip(traces.tree.chains(), traces.tree.critical_ns.tolist(), strict=True)
     ]
     return "".join(f"{line}\n" for line in sorted(lines))
+
+
+def _frame(step: str) -> str:
+    """The step without what separates steps and lines."""
+    return " ".join(step.replace(";", ",").split())
 
 
 def slowest(spans: Spans, count: int) -> list[str]:

@@ -108,7 +108,9 @@ def _labels(spans: Spans, owners: Owners, rows: Rows) -> tuple[Rows, tuple[str, 
         called, services = by(Codes(owners.callee[rows[between]], owners.service.names))
         labels[between] = called + np.int32(len(steps))
         steps += [f"to {service}" for (service,) in services]
-    return labels, tuple(steps)
+    distinct = {step: number for number, step in enumerate(dict.fromkeys(steps))}  # short names may be the same
+    renumbered = np.array([distinct[step] for step in steps], np.int32)
+    return renumbered[labels], tuple(distinct)
 
 
 def short(operation: str) -> str:
@@ -123,7 +125,7 @@ def _levels(rows, callee, parent):  # type: ignore[no-untyped-def]
 
     Below the deepest step it is that step, and the depth ``DEEPEST + 1``.
     """
-    above, depth = np.empty(len(rows), np.int32), np.empty(len(rows), np.int32)
+    above, depth = np.empty(len(rows), np.int32), np.empty(len(rows), np.int8)
     place = np.full(len(parent), -1, np.int32)
     for k in range(len(rows)):
         place[rows[k]] = k

@@ -58,6 +58,8 @@ HEAT = pa.schema(
 """Root durations by time and length, only cells with any: roots that started ``from_s`` to ``to_s`` after the first and
 took ``low_ms`` up to ``high_ms``. Lengths in 20 steps a decade, from 1 us; the first step is ``low_ms`` 0."""
 _STEPS = 20
+_LEVELS = 1000
+"""More than there are: 2^63 ns is 16 decades above 1 us."""
 _MOST_COLUMNS = 120
 _PERCENTILES = (50.0, 90.0, 99.0)
 
@@ -113,10 +115,11 @@ def heat(start: Ints, duration: Ints) -> pa.Table:
     width = _width(float(since.max()))
     column = (since / width).astype(np.int64)
     level = _levels(duration)
-    cells, count = np.unique(np.stack([column, level]), axis=1, return_counts=True)
-    low = np.where(cells[1] > 0, 1e-3 * 10 ** ((cells[1] - 1) / _STEPS), 0.0)
-    high = 1e-3 * 10 ** (cells[1] / _STEPS)
-    return pa.table([cells[0] * width, (cells[0] + 1) * width, low, high, count], schema=HEAT)
+    cells, count = np.unique(column * _LEVELS + level, return_counts=True)
+    column, level = np.divmod(cells, _LEVELS)
+    low = np.where(level > 0, 1e-3 * 10 ** ((level - 1) / _STEPS), 0.0)
+    high = 1e-3 * 10 ** (level / _STEPS)
+    return pa.table([column * width, (column + 1) * width, low, high, count], schema=HEAT)
 
 
 def _levels(duration: Ints) -> NDArray[np.int64]:

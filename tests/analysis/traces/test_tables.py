@@ -115,6 +115,12 @@ def test_short_names(operation: str, shown: str) -> None:
     assert short(operation) == shown
 
 
+def test_operations_of_the_same_short_name_are_one_step(tmp_path: Path) -> None:
+    rows = [span(1, 0, 0, 10), *(span(n, 1, 2 * n, 2 * n + 1, operation=f"v{n}.S/M") for n in (2, 3))]
+    traces = analyse(read(write(tmp_path / "spans.parquet", rows)))
+    assert {row["path"]: row["count"] for row in traces.paths.to_pylist()} == {"a op1": 1, "a op1 > a M": 2}
+
+
 def test_heat_counts_roots_by_start_and_duration(tmp_path: Path) -> None:
     lengths = [1_500_000, 1_500_000, 90_000_000, 500, 0]
     rows = [

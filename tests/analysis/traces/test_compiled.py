@@ -1,0 +1,64 @@
+"""Compiled functions: all ranges are worked on, and a package that cannot be written to is no obstacle."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numba
+import pytest
+
+from loadstone.analysis.traces import compiled
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.mark.parametrize("processors", [1, 2, 7])
+@pytest.mark.parametrize("count", [0, 1, 5, 1000])
+def test_ranges_cover_everything_once(processors: int, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiled, "processors", lambda: processors)
+    done = compiled.over(lambda low, high: list(range(low, high)), count)
+    assert [place for piece in done for place in piece] == list(range(count))
+
+
+def test_what_goes_wrong_in_a_range_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiled, "processors", lambda: 2)
+    with pytest.raises(ZeroDivisionError):
+        compiled.over(lambda low, high: 1 // (low - 500), 1000)
+
+
+def test_without_a_place_for_a_cache_it_compiles_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As Numba says it where neither the package nor the user's cache can be written."""
+    asked: list[bool] = []
+    real = numba.njit
+
+    def njit(cache: bool = False, **options: bool):  # type: ignore[no-untyped-def]
+        asked.append(cache)
+        if cache:
+            raise RuntimeError("cannot cache function: no locator available")
+        return real(**options)
+
+    monkeypatch.setattr(numba, "njit", njit)
+    assert compiled.kernel(lambda n: n + 1)(2) == 3
+    assert asked == [True, False]
+
+
+def test_a_read_only_package_uses_the_users_cache_or_none(tmp_path: Path) -> None:
+    """A file is where Numba would make its cache: what permissions do to others, that does to root too."""
+    package = tmp_path / "package"
+    package.mkdir()
+    shutil.copy(ROOT / "loadstone/analysis/traces/compiled.py", package)
+    (package / "uses.py").write_text("from compiled import kernel\n\n\n@kernel\ndef more(n):\n    return n + 1\n")
+    (package / "__pycache__").write_text("in the way")
+    home = tmp_path / "home"
+    home.mkdir()
+    script = "from uses import more; print(more(1))"
+    for cache in (home, Path("/dev/null")):
+        environment = {**os.environ, "PYTHONPATH": str(package), "XDG_CACHE_HOME": str(cache), "HOME": str(cache)}
+        environment.pop("NUMBA_CACHE_DIR", None)
+        done = subprocess.run([sys.executable, "-B", "-c", script], capture_output=True, text=True, env=environment)
+        assert (done.returncode, done.stdout) == (0, "2\n"), done.stderr
+    assert list(home.rglob("*.nbi"))
