@@ -183,6 +183,11 @@ func TestForgottenRecordings(t *testing.T) {
 	host, _ := machine(t, "virtual.txt")
 	synctest.Test(t, func(t *testing.T) {
 		recorder := NewRecorder(host)
+		kept := func() int {
+			recorder.mu.Lock()
+			defer recorder.mu.Unlock()
+			return len(recorder.recordings)
+		}
 		for range mostRecordings {
 			if _, err := recorder.Begin(t.Context(), Wanted{PeriodMS: 60_000}); err != nil {
 				t.Fatal(err)
@@ -193,15 +198,15 @@ func TestForgottenRecordings(t *testing.T) {
 			t.Errorf("one more: %v", err)
 		}
 		time.Sleep(recordingKept - mostRecordings*time.Minute + time.Second)
-		if len(recorder.recordings) != mostRecordings-1 {
-			t.Errorf("%d recordings after an hour", len(recorder.recordings))
+		if kept() != mostRecordings-1 {
+			t.Errorf("%d recordings after an hour", kept())
 		}
 		if _, err := recorder.Begin(t.Context(), Wanted{PeriodMS: 60_000}); err != nil {
 			t.Errorf("in its place: %v", err)
 		}
 		recorder.Close()
-		if len(recorder.recordings) != 0 {
-			t.Errorf("%d recordings are left", len(recorder.recordings))
+		if kept() != 0 {
+			t.Errorf("%d recordings are left", kept())
 		}
 		time.Sleep(2 * recordingKept) // the reminders of those that are gone
 	})

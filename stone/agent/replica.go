@@ -1,14 +1,12 @@
 package agent
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -35,32 +33,12 @@ func (s Subject) problem() error {
 	return nil
 }
 
-// source is a file of a control group and what it counts: `key number` lines, one number (its key is empty), or as
-// many lines as there are members.
-type source struct {
-	controller, file string
-	counters         []counter
-	members          string // metric of their number; its file is opened anew for every reading
-}
-
-// counter is a number in a file: so many parts of a unit.
-type counter struct {
-	key, metric string
-	parts       float64
-}
-
 // replica reads the files of a replica's control group, and those of its network if that is its own.
 type replica struct {
 	subject string
 	sources []openSource
 	network *kernelFile
 	gone    error
-}
-
-type openSource struct {
-	source
-	path string
-	file *kernelFile // nil for members
 }
 
 // openReplicas opens what there is of each replica, and says why not of others.
@@ -103,14 +81,6 @@ func containersOf(wanted map[string]Subject) []string {
 	return ids
 }
 
-// seen leaves out the lists of members where version 1 shows none to a reader in another PID namespace, though some are.
-func seen(sources []source, at place) []source {
-	if members, err := read(at["memory"], "cgroup.procs"); err == nil && members != "" {
-		return sources
-	}
-	return slices.DeleteFunc(sources, func(source source) bool { return source.members != "" })
-}
-
 func openReplica(subject string, sources []source, at place, network *kernelFile) *replica {
 	r := &replica{subject: subject, network: network}
 	told := map[string]bool{} // of metrics that have several sources, the first there is counts
@@ -133,21 +103,13 @@ func openReplica(subject string, sources []source, at place, network *kernelFile
 	return r
 }
 
-// metric is what a source counts, or the first of that.
-func (s source) metric() string {
-	if s.members != "" {
-		return s.members
-	}
-	return s.counters[0].metric
-}
-
 func (r *replica) read(out *reading) error {
 	if r.gone != nil {
 		return r.gone
 	}
 	for i := range r.sources {
 		if err := r.sources[i].read(out, r.subject); err != nil {
-			r.gone = fmt.Errorf("its control group went away: %w", err)
+			r.gone = fmt.Errorf("its control group cannot be read any more: %w", err)
 			r.close()
 			return r.gone
 		}
@@ -165,46 +127,6 @@ func (r *replica) read(out *reading) error {
 	}
 	out.put(r.subject, "container_network_received_bytes_total", float64(received))
 	out.put(r.subject, "container_network_transmitted_bytes_total", float64(transmitted))
-	return nil
-}
-
-func (s *openSource) read(out *reading, subject string) error {
-	file := s.file
-	if s.members != "" { // version 1 tells who reads an open list again only what it told him before
-		var err error
-		if file, err = openFile(s.path); err != nil {
-			return err
-		}
-		defer closeAll(file)
-	}
-	text, err := out.file(file)
-	if err != nil {
-		return err
-	}
-	return s.tell(text, out, subject)
-}
-
-func (s *source) tell(text []byte, out *reading, subject string) error {
-	if s.members != "" {
-		out.put(subject, s.members, float64(bytes.Count(text, []byte("\n"))))
-		return nil
-	}
-	for line := range bytes.Lines(text) {
-		key, value, found := bytes.Cut(line, []byte(" "))
-		if !found {
-			key, value = nil, line
-		}
-		for _, counter := range s.counters {
-			if string(key) != counter.key {
-				continue
-			}
-			number, err := parseNumber(value)
-			if err != nil {
-				return fmt.Errorf("%s holds %q, which is no number", s.file, line)
-			}
-			out.put(subject, counter.metric, float64(number)/counter.parts)
-		}
-	}
 	return nil
 }
 

@@ -97,7 +97,7 @@ func TestReplicasOfVersion1(t *testing.T) {
 	got = told(t, opened)
 	expect(t, got, map[string]float64{"replica:geo-1 container_cpu_seconds_total": 3.5, "replica:geo-1 container_processes": 3})
 	path := filepath.Join(cgroup, "memory/loadstone/x/rate-1/cgroup.procs")
-	left := "its control group went away: open " + path + ": no such file or directory"
+	left := "its control group cannot be read any more: open " + path + ": no such file or directory"
 	same(t, opened.absent["replica:rate-1"], left)
 	if found := only(told(t, opened), "replica:rate-1"); len(found) != 0 || opened.absent["replica:rate-1"] != left {
 		t.Errorf("of what went away: %v, %v", found, opened.absent)
