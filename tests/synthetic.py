@@ -277,6 +277,7 @@ PROVENANCE: dict[str, Any] = {
         "memory_bytes": 33_400_000_000,
         "cgroup": "v2",
     },
+    "tuning": {"scaling=baseline": {"/sys/a": {"before": "0", "set": "1"}, "/sys/b": {"before": "0", "set": "1"}}},
     "software": {"stone": "0.1.0 (go1.26.0)", "postgres": "15.9", "memcached": "1.6.18"},
     "nodes": [
         {

@@ -37,8 +37,8 @@ class Tuner:
         self._tuning = wanted
         for knob in dict.fromkeys(change.knob.key for change in self.changes if change.refused):
             left = [change for change in self.changes if change.refused and change.knob.key == knob]
-            files = f"{len(left)} values stay as they are, the kernel does not let them go; the first is {left[0].file}"
-            self._listener.note(f"tuning.{knob}: {files}")
+            first = f"{left[0].file}{f' and {len(left) - 1} more' if len(left) > 1 else ''}"
+            self._listener.note(f"tuning.{knob}: the kernel does not let go of {first}; left as before")
 
     def release(self) -> None:
         """Set everything back; also what an interruption left half done."""

@@ -55,7 +55,9 @@ def origin(content: Content) -> Iterator[tuple[str, str]]:
     order = ("loadstone", "stone", "python", "time")
     provenance = content.run.provenance
     first = {name: provenance[name] for name in order if name in provenance}
-    yield from _flat({**first, **{k: v for k, v in provenance.items() if k not in ("warnings", "command")}})
+    yield from _flat({**first, **{k: v for k, v in provenance.items() if k not in ("warnings", "command", "tuning")}})
+    for treatment, values in (provenance.get("tuning") or {}).items():
+        yield f"tuned for {treatment}", f"{len(values)} values of the host; before and set stand in provenance.json"
     load = content.run.study.get("load") or {}
     if "seed" in load:
         yield "seed", f"{load['seed']} (each trial's own stands in its trial.json)"

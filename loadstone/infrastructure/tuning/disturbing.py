@@ -76,7 +76,8 @@ def _stolen(host: Host) -> float | None:
 def _missing(host: Host) -> Iterator[str]:
     if not CStates().files(host):
         yield "C-states (cpuidle)"
-    if not numbered(host.sys, "class/powercap/*rapl*") and not (host.sys / "bus/event_source/devices/power").exists():
+    power = ("class/powercap/*rapl*", "bus/event_source/devices/power/events/energy-*")
+    if not any(numbered(host.sys, pattern) for pattern in power):
         yield "power (powercap or perf)"
     if not numbered(host.cpu, "cpufreq/policy*"):
         yield "frequencies (cpufreq)"
