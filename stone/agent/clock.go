@@ -22,6 +22,7 @@ const (
 // it is read, so that a silent chronyd never delays a reading. All recordings share it.
 type clock struct {
 	address string
+	within  time.Duration // of its answer
 
 	mu      sync.Mutex
 	asked   time.Time
@@ -52,7 +53,7 @@ func (c *clock) read(r *reading) error {
 func (c *clock) close() {}
 
 func (c *clock) ask() {
-	tracking, err := track(c.address)
+	tracking, err := track(c.address, c.within)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.asking, c.problem, c.known = false, err, err == nil
@@ -63,13 +64,13 @@ func (c *clock) ask() {
 	}
 }
 
-func track(address string) (chrony.Tracking, error) {
-	connection, err := net.DialTimeout("udp", address, chronydWithin)
+func track(address string, within time.Duration) (chrony.Tracking, error) {
+	connection, err := net.DialTimeout("udp", address, within)
 	if err != nil {
 		return chrony.Tracking{}, fmt.Errorf("no chronyd to ask: %w", err)
 	}
 	defer connection.Close()
-	_ = connection.SetDeadline(time.Now().Add(chronydWithin)) // a socket has deadlines
+	_ = connection.SetDeadline(time.Now().Add(within)) // a socket has deadlines
 	client := chrony.Client{Connection: connection}
 	answer, err := client.Communicate(chrony.NewTrackingPacket())
 	if broken := (*net.OpError)(nil); errors.As(err, &broken) {

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"net"
-	"strings"
 	"testing"
+	"time"
 )
 
 // clockd answers one question as chronyd would; without an answer it is silent.
@@ -40,8 +40,8 @@ func tracking(leap uint16) []byte {
 }
 
 func TestAClockThatFollowsASource(t *testing.T) {
-	c := &clock{address: clockd(t, tracking(0))}
-	c.asking = true // now
+	c := &clock{address: clockd(t, tracking(0)), within: time.Hour}
+	c.asked = time.Now()
 	c.ask()
 	r := reading{}
 	if err := c.read(&r); err != nil || len(r.points) != 2 {
@@ -53,26 +53,29 @@ func TestAClockThatFollowsASource(t *testing.T) {
 }
 
 func TestAClockThatFollowsNone(t *testing.T) {
-	gone := clockd(t, nil)
-	for address, want := range map[string]string{
-		clockd(t, tracking(3)):      "follows no source yet",
-		clockd(t, tracking(0)[:30]): "tells nothing",
-		"127.0.0.1:0":               "tells nothing",
-		gone:                        "tells nothing",
-		"no address":                "no chronyd to ask",
+	early, cut, silent := clockd(t, tracking(3)), clockd(t, tracking(0)[:30]), clockd(t, nil)
+	for _, example := range []struct {
+		address string
+		within  time.Duration
+		want    string
+	}{
+		{early, time.Hour, "chronyd at " + early + " follows no source yet"},
+		{cut, time.Hour, "chronyd at " + cut + " tells nothing: unexpected EOF"},
+		{silent, time.Millisecond, "chronyd at " + silent + " tells nothing: i/o timeout"},
+		{"no address", time.Hour, "no chronyd to ask: dial udp: address no address: missing port in address"},
 	} {
-		c := &clock{address: address}
+		c := &clock{address: example.address, within: example.within, asked: time.Now()}
 		c.ask()
 		r := reading{}
-		if err := c.read(&r); err == nil || !strings.Contains(err.Error(), want) || len(r.points) != 0 {
-			t.Errorf("%s: %v, %v", address, err, r.points)
+		if err := c.read(&r); err == nil || err.Error() != example.want || len(r.points) != 0 {
+			t.Errorf("%v, %v, want %s", err, r.points, example.want)
 		}
 	}
 }
 
 // A reading takes what is known, and never waits for who is asked.
 func TestASilentClock(t *testing.T) {
-	c := &clock{address: clockd(t, nil)}
+	c := &clock{address: clockd(t, nil), within: time.Minute}
 	r := reading{}
 	if err := c.read(&r); err != nil || len(r.points) != 0 {
 		t.Errorf("%v, %v", r.points, err)

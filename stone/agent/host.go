@@ -77,7 +77,7 @@ func Open(roots Roots) (*Host, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w at %s", err, cmp.Or(cgroup, "any place in "+filepath.Join(proc, "self", "mountinfo")))
 	}
-	return &Host{roots, files, found, &clock{address: chronyd}}, nil
+	return &Host{roots, files, found, &clock{address: chronyd, within: chronydWithin}}, nil
 }
 
 // Containers says of each container what it is held to and what it has used.
