@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import selectors
+import itertools
+import re
 import subprocess
 import tempfile
-import time
+import threading
 from collections.abc import Sequence
 from typing import IO, Any
 
@@ -15,7 +16,7 @@ from loadstone.infrastructure.binary import stone_binary
 from loadstone.infrastructure.children import start, stop
 from loadstone.model.errors import DeploymentError
 
-_LISTENING = "listening"
+_LISTENING = re.compile(r"listening on (\S+:\d+)\b")
 _STARTED_WITHIN_S = 30.0
 
 
@@ -24,7 +25,10 @@ class InstrumentError(Exception):
 
 
 class Instrument:
-    """A child that says where it listens, a line each, the last of which is where it is asked. It dies with us."""
+    """A child whose first lines say where it listens: ``listening on HOST:PORT``. The last is where it is asked.
+
+    It dies with us.
+    """
 
     def __init__(self, arguments: Sequence[str], cpus: Sequence[int], lines: int = 1) -> None:
         self._name = arguments[0]
@@ -41,17 +45,15 @@ class Instrument:
 
     def _listens(self, lines: int) -> list[str]:
         assert self._process.stdout is not None
-        found: list[str] = []
-        deadline = time.monotonic() + _STARTED_WITHIN_S
-        with selectors.DefaultSelector() as selector:
-            selector.register(self._process.stdout, selectors.EVENT_READ)
-            while len(found) < lines:
-                ready = selector.select(max(0.0, deadline - time.monotonic()))
-                line = self._process.stdout.readline() if ready else ""
-                if not line:
-                    raise DeploymentError(f"stone {self._name} did not start: {self._last_words()}")
-                if line.startswith(_LISTENING):
-                    found.append(line.split()[-1])
+        late = threading.Timer(_STARTED_WITHIN_S, self._process.kill)
+        late.start()
+        try:
+            said = list(itertools.islice(self._process.stdout, lines))
+        finally:
+            late.cancel()
+        found = [match.group(1) for line in said if (match := _LISTENING.match(line))]
+        if len(found) < lines:
+            raise DeploymentError(f"stone {self._name} did not start: {self._last_words()}")
         return found
 
     def ask(self, method: str, path: str, body: Any = None, within_s: float = 30.0) -> requests.Response:

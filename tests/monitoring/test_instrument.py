@@ -17,9 +17,8 @@ def stone(folder: Path, script: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_it_says_where_it_listens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    stone(
-        tmp_path, "echo hello; echo listening on one 127.0.0.1:1; echo listening on 127.0.0.1:9; exec cat", monkeypatch
-    )
+    said = "echo listening on 127.0.0.1:1 '(gRPC)'; echo listening on 127.0.0.1:9; exec cat"
+    stone(tmp_path, said, monkeypatch)
     instrument = Instrument(["agent"], (), lines=2)
     try:
         assert instrument.addresses == ["127.0.0.1:1", "127.0.0.1:9"]
