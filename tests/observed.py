@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tests import synthetic_spans
 from tests.synthetic_files import SERVICES
 
 Reading = tuple[str, str, str, float, float]
@@ -26,7 +27,7 @@ CSTATES = {"POLL": (0.01, 90.0), "C1": (0.30, 900.0), "C1E": (0.15, 300.0), "C6"
 """Share of the idle time, and transitions per second and CPU."""
 POWER = {"package-0": (28.0, 60.0), "package-0/core": (9.0, 48.0), "package-0/dram": (3.0, 6.0)}
 """Watts of an idle node, and what full load adds."""
-ABSENT = {"cstates": "no /sys/devices/system/cpu/cpu0/cpuidle", "power": "no /sys/class/powercap"}
+ABSENT = {"cstate": "no /sys/devices/system/cpu/cpu0/cpuidle", "power": "no /sys/class/powercap"}
 
 
 def observe(run: Path, kind: str = "rich", spans: int = 0, capacity: float = 1250.0) -> None:
@@ -51,6 +52,8 @@ def write(place: Path, row: dict[str, Any], kind: str, spans: int, capacity: flo
         "problems": [],
     }
     (place / "observed.json").write_text(json.dumps(observed))
+    if spans:
+        synthetic_spans.write(place / "spans.parquet", window["from_ns"], window["to_ns"], spans, busy)
 
 
 def where(service: str) -> str:

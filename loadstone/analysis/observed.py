@@ -21,6 +21,8 @@ class Node(TypedDict):
     cpus: NotRequired[list[int]]
     recorded: bool
     absent: NotRequired[dict[str, str]]
+    skipped: NotRequired[int]
+    """Readings that were due and not taken, as the agent counted them."""
     shared_by: NotRequired[list[str]]
     """All nodes of the kernel whose one recording bears this node's name."""
 

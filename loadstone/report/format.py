@@ -31,6 +31,11 @@ def count(value: int | None) -> str:
     return NOTHING if value is None else f"{value:,}"
 
 
+def cores(value: float | None) -> str:
+    """Processor time: ``1.53``; what is hardly anything is 0."""
+    return NOTHING if value is None else f"{value:,.2f}" if value >= 0.005 else "0"
+
+
 def rate(value: float | None) -> str:
     """Requests per second."""
     return NOTHING if value is None else f"{number(value)} req/s"

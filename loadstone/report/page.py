@@ -5,9 +5,10 @@ from __future__ import annotations
 import base64
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -16,10 +17,13 @@ from markupsafe import Markup, escape
 from loadstone.analysis import latency, results, summary
 from loadstone.report import content as contents
 from loadstone.report import facts, format, tables, words
+from loadstone.report import inside as insides
 from loadstone.report.content import Content
 from loadstone.report.figures import style
+from loadstone.report.figures.inside_kinds import PARTS
 from loadstone.report.figures.kinds import KINDS, Kind
 from loadstone.report.inline import inline
+from loadstone.report.inside import Inside
 
 
 @dataclass(frozen=True)
@@ -38,12 +42,13 @@ def build(run_folder: Path) -> Path:
     Raises InputError where there is no run; anything that the run lacks is said in the page.
     """
     content = contents.gather(run_folder)
+    inside = insides.gather(content)
     target = content.run.folder / "report"
     for name in ("figures", "tables"):
         shutil.rmtree(target / name, ignore_errors=True)
         (target / name).mkdir(parents=True)
-    files = {name: tables.to_csv(table) for name, table in content.tables.items() if table.num_rows}
-    for name, text in files.items():
+    written = {name: tables.to_csv(table) for name, table in inside.content.tables.items() if table.num_rows}
+    for name, text in written.items():
         (target / "tables" / f"{name}.csv").write_text(text, encoding="utf-8")
     if searched := content.rows("breaking_points"):
         latex = tables.breaking_points_latex(searched)
@@ -51,14 +56,21 @@ def build(run_folder: Path) -> Path:
     if content.grid is not None:
         latex = tables.grid_latex(content.grid)
         (target / "tables" / "grid.tex").write_text(latex, encoding="utf-8")
-    figures = list(_figures(content, target / "figures"))
+    figures = list(_figures(content, KINDS, target / "figures"))
+    parts = {
+        name: list(_figures(inside.content, kinds, target / "figures", inside.facts())) for name, kinds in PARTS.items()
+    }
+    # What was observed inside has rows for each node and service of each trial: beside the page, not in it.
+    files = {name: text for name, text in written.items() if name in content.tables}
     page = target / "index.html"
-    page.write_text(_render(content, figures, files), encoding="utf-8")
+    page.write_text(_render(content, figures, files, inside, parts), encoding="utf-8")
     return page
 
 
-def _figures(content: Content, folder: Path) -> Iterator[Shown]:
-    for kind in KINDS:
+def _figures(
+    content: Content, kinds: Sequence[Kind], folder: Path, about: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[Shown]:
+    for kind in kinds:
         with style.styled():
             figure = kind.draw(content)
             if figure is None:
@@ -66,12 +78,14 @@ def _figures(content: Content, folder: Path) -> Iterator[Shown]:
             svg = style.save(figure, "svg")
             (folder / f"{kind.name}.svg").write_bytes(svg)
             (folder / f"{kind.name}.pdf").write_bytes(style.save(figure, "pdf"))
-        title, caption = kind.words(content)
+        title, caption = kind.words(content, **about)
         # The figure comes from our own drawing code, which escapes what users named.
         yield Shown(kind, title, caption, Markup(inline(svg, kind.name, f"{title}. {caption}")))
 
 
-def _render(content: Content, figures: list[Shown], files: dict[str, str]) -> str:
+def _render(
+    content: Content, figures: list[Shown], files: dict[str, str], inside: Inside, parts: dict[str, list[Shown]]
+) -> str:
     environment = Environment(
         loader=PackageLoader("loadstone.report"),
         autoescape=True,
@@ -82,6 +96,7 @@ def _render(content: Content, figures: list[Shown], files: dict[str, str]) -> st
     environment.filters |= {
         "number": format.number,
         "count": format.count,
+        "cores": format.cores,
         "rate": format.rate,
         "load": format.load,
         "ms": format.milliseconds,
@@ -104,6 +119,8 @@ def _render(content: Content, figures: list[Shown], files: dict[str, str]) -> st
         slo=words.slo(content),
         closed=content.closed,
         figures=figures,
+        inside=inside,
+        figures_inside=parts,
         csv={name: _download(text) for name, text in files.items()},
         breaking=content.rows("breaking_points"),
         grid=content.grid,

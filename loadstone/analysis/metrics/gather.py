@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pyarrow as pa
 
 from loadstone.analysis.metrics import nodes, power, replicas
 from loadstone.analysis.metrics.windows import Measured, measure, read
-from loadstone.analysis.observed import Observed
+from loadstone.analysis.observed import Node, Observed
 from loadstone.analysis.results import Run
 from loadstone.analysis.summary import Row, load_of
 
@@ -21,6 +21,7 @@ _TRIAL: list[tuple[str, pa.DataType]] = [
     ("load", pa.float64()),
     ("verdict", pa.string()),
 ]
+_REPLICA = "replica:"
 _SPANS = ("requests", "traces", "roots", "produced", "received", "written", "dropped", "refused", "unreadable")
 _OBSERVED: list[tuple[str, pa.DataType]] = [
     ("sample", pa.float64()),
@@ -75,7 +76,8 @@ def gather(run: Run) -> Metrics:
             rows[name] += [_trial(trial) | row for row in found]
         _note_absent(observed, absent)
         shared = shared or next((node["shared_by"] for node in observed["nodes"].values() if "shared_by" in node), [])
-        doubts.update({*([problem] if problem else []), *observed.get("problems", []), *_doubts(measured)})
+        said = [*([problem] if problem else []), *observed.get("problems", []), *_doubts(observed, measured)]
+        doubts.update(dict.fromkeys(said, 1))
     tables = {name: pa.Table.from_pylist(found, schema=SCHEMAS[name]) for name, found in rows.items()}
     return Metrics(tables, absent, shared, list(_warnings(doubts, tables["observed"].num_rows)))
 
@@ -105,8 +107,13 @@ def _observed(observed: Observed, measured: Measured) -> Row:
         "nodes": len(observed["nodes"]),
         "recorded": len(together),
         "readings": sum(taken for taken, _ in measured.readings.values()),
-        "skipped": sum(missing for _, missing in measured.readings.values()),
+        "skipped": sum(_skipped(observed, name, missing) for name, (_, missing) in measured.readings.items()),
     }
+
+
+def _skipped(observed: Observed, name: str, gaps: int) -> int:
+    """What the agent itself says, which knows of those before the first reading and after the last, too."""
+    return observed["nodes"].get(name, Node(recorded=True)).get("skipped", gaps)
 
 
 def _trial(trial: Row) -> Row:
@@ -117,16 +124,21 @@ def _trial(trial: Row) -> Row:
 def _note_absent(observed: Observed, absent: dict[str, list[str]]) -> None:
     for name, node in observed["nodes"].items():
         for family, reason in (node.get("absent") or {}).items():
+            if family.startswith(_REPLICA):
+                continue
             names = absent.setdefault(f"{family}: {reason}", [])
             names += [] if name in names else [name]
 
 
-def _doubts(measured: Measured) -> Iterable[str]:
-    """Series that have no value in the window, by node and replica with the reason, once each."""
-    for (node, subject, _), value in measured.values.items():
+def _doubts(observed: Observed, measured: Measured) -> Iterator[str]:
+    """Replicas that were not recorded, and series that have no value in the window, with the reason."""
+    for node in observed["nodes"].values():
+        for family, reason in (node.get("absent") or {}).items():
+            if family.startswith(_REPLICA):
+                yield f"{family.removeprefix(_REPLICA)}: {reason}"
+    for (name, subject, _), value in measured.values.items():
         if value.problem:
-            kind, _, name = subject.partition(":")
-            yield f"{name if kind == 'replica' else node}: {value.problem}"
+            yield f"{subject.removeprefix(_REPLICA) if subject.startswith(_REPLICA) else name}: {value.problem}"
 
 
 def _warnings(doubts: Counter[str], trials: int) -> Iterator[str]:

@@ -23,6 +23,7 @@ MODES = {
 BUSY = ("user", "system", "irq")
 """Modes in which this node's processors worked; in ``iowait`` they idled, in ``steal`` they belonged to others."""
 
+_MOST_NAMES = 3
 _PER_S = {"context_switches_per_s": "context_switches_total", "interrupts_per_s": "interrupts_total"}
 _NETWORK = {
     "network_received_bytes_per_s": "network_received_bytes_total",
@@ -54,8 +55,9 @@ def nodes(observed: Observed, measured: Measured) -> list[Row]:
 
 
 def title(observed: Observed, name: str) -> str:
-    """A recorded node as the tables name it; a machine that several nodes share by all their names."""
-    return " + ".join(observed["nodes"][name].get("shared_by") or [name])
+    """A recorded node as the tables name it; a machine that several nodes share by their names, if those are few."""
+    shared = observed["nodes"][name].get("shared_by") or [name]
+    return " + ".join(shared) if len(shared) <= _MOST_NAMES else f"machine of {len(shared)} nodes"
 
 
 def under_test(observed: Observed, name: str) -> bool:

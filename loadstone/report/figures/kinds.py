@@ -22,11 +22,13 @@ class Kind:
     table: str
     closed: tuple[str, str] | None = None
     """Title and caption where the load came from a closed loop; None where that makes no difference."""
+    wide: bool = False
+    """Whether it has the whole width of the page."""
 
-    def words(self, content: Content) -> tuple[str, str]:
-        """Title and caption."""
+    def words(self, content: Content, **facts: str) -> tuple[str, str]:
+        """Title and caption; ``facts`` fill what they leave open, as ``{window}``."""
         title, caption = self.closed if self.closed is not None and content.closed else (self.title, self.caption)
-        return title.format(percentile=content.percentile[1]), caption
+        return title.format(percentile=content.percentile[1]), caption.format(**facts)
 
 
 KINDS = (

@@ -39,7 +39,7 @@ def latency(content: Content) -> Figure | None:
             )
         style.plain_scale(axes, "x", [row["load"] for row in rows])
         style.plain_scale(axes, "y", [row[column] for row in rows] + [limit], log=True)
-        axes.set_xlabel(_load_label(content))
+        axes.set_xlabel(load_label(content))
         axes.set_ylabel(f"{name} latency{', closed loop' if content.closed else ''} (ms)")
     _legend(figure, pairs[0][1], rows)
     return figure
@@ -59,7 +59,7 @@ def throughput(content: Content) -> Figure | None:
             _trials(axes, one, [row for row in rows if row["treatment"] == one.treatment.label], "throughput")
         style.plain_scale(axes, "x", loads, log=False)
         style.plain_scale(axes, "y", [row["throughput"] for row in rows] if content.closed else loads, log=False)
-        axes.set_xlabel(_load_label(content))
+        axes.set_xlabel(load_label(content))
         axes.set_ylabel("completed (requests/s)")
     ideal = [] if content.closed else [Line2D([], [], color=style.QUIET, linewidth=1, label="all completed")]
     _legend(figure, pairs[0][1], rows, *ideal)
@@ -98,7 +98,8 @@ def holding(content: Content) -> Figure | None:
     return figure
 
 
-def _load_label(content: Content) -> str:
+def load_label(content: Content) -> str:
+    """What the axis of loads says."""
     return "clients in a closed loop" if content.closed else "offered load (requests/s)"
 
 

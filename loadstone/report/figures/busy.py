@@ -1,0 +1,57 @@
+"""Processor time of nodes and of services against the load."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from loadstone.report.content import Content
+from loadstone.report.figures import loads, style
+from loadstone.report.figures.load import load_label
+from loadstone.report.figures.loads import Rows
+from loadstone.report.figures.names import LINES, short
+
+MOST = len(style.COLOURS)
+
+
+def nodes(content: Content) -> Figure | None:
+    """The busy share of each node's CPUs; where nodes share a machine, of each node that has CPUs of its own."""
+    rows = loads.valid(content, "metrics_nodes", "cpu_cores", "cpus")
+    apart = {row["trial_id"] for row in rows if row["shared_by"] is None}
+    rows = [row for row in rows if row["shared_by"] is None or row["trial_id"] not in apart]
+    for row in rows:
+        row["busy"] = 100 * row["cpu_cores"] / row["cpus"]
+    return _lines(content, rows, "node", "busy", "busy share of its CPUs (%)", 100.0)
+
+
+def services(content: Content) -> Figure | None:
+    """Cores used by the busiest services."""
+    rows = loads.valid(content, "metrics_services", "cores")
+    return _lines(content, rows, "service", "cores", "cores used", None)
+
+
+def _lines(content: Content, rows: Rows, name: str, column: str, label: str, full: float | None) -> Figure | None:
+    if not rows:
+        return None
+    names = loads.most(rows, name, column, MOST)
+    pairs = loads.treated(content, rows)
+    height = style.HEIGHT if len(pairs) == 1 else 2.9
+    figure, panels = style.panels([short(one) for one, _ in pairs], 2, height, sharex=True, sharey=True)
+    for axes, (_, mine) in zip(panels, pairs, strict=True):
+        for index, one in enumerate(names):
+            some = [row for row in mine if row[name] == one]
+            look: dict[str, Any] = {"color": style.COLOURS[index]}
+            axes.scatter([row["load"] for row in some], [row[column] for row in some], s=9, alpha=0.5, lw=0, **look)
+            points = loads.medians(some, column)
+            axes.plot(*zip(*points, strict=True), linestyle=LINES[index], linewidth=1.4, **look) if points else None
+        if full is not None:
+            axes.axhline(full, color=style.QUIET, linewidth=1, linestyle=(0, (4, 2)), zorder=1)
+        axes.set_ylim(bottom=0)
+        style.plain_scale(axes, "x", [row["load"] for row in rows], log=False)
+        axes.set_xlabel(load_label(content))
+        axes.set_ylabel(label)
+    handles = [Line2D([], [], color=style.COLOURS[i], linestyle=LINES[i], label=one) for i, one in enumerate(names)]
+    style.legend(figure, handles)
+    return figure

@@ -1,0 +1,79 @@
+"""Power by domain, and what a request costs."""
+
+from __future__ import annotations
+
+from statistics import median
+from typing import Any
+
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from loadstone.report.content import Content
+from loadstone.report.figures import loads, style
+from loadstone.report.figures.load import load_label
+from loadstone.report.figures.loads import Rows
+from loadstone.report.figures.names import panelled, short
+
+
+def domains(content: Content) -> Figure | None:
+    """Watts of all nodes with replicas together: cores, the rest of their packages, memory."""
+    rows = loads.valid(content, "metrics_energy", "watts")
+    if not rows:
+        return None
+    parts = _parts(rows)
+    colours = loads.looks(parts)
+    pairs = loads.treated(content, rows)
+    height = style.HEIGHT if len(pairs) == 1 else 2.9
+    figure, panels = style.panels([short(one) for one, _ in pairs], 2, height, sharey=True)
+    for axes, (_, mine) in zip(panels, pairs, strict=True):
+        at = loads.shown(row["load"] for row in mine)
+        heights = {
+            part: [median(_watts(row, part, parts) for row in mine if row["load"] == load) for load in at]
+            for part in parts
+        }
+        loads.stacked(axes, at, heights, colours)
+        axes.set_xlabel(load_label(content))
+        axes.set_ylabel("power (W)")
+    style.legend(figure, loads.handles(colours))
+    return figure
+
+
+def _parts(rows: Rows) -> list[str]:
+    """Cores are told apart where every trial counted them."""
+    cores = all(row["core_watts"] is not None for row in rows)
+    package = ["cores", "rest of the package"] if cores else ["package"]
+    return package + ["DRAM"] * any(row["dram_watts"] is not None for row in rows)
+
+
+def _watts(row: dict[str, Any], part: str, parts: list[str]) -> float:
+    if part == "DRAM":
+        return row["dram_watts"] or 0.0
+    if part == "cores":
+        return float(row["core_watts"])
+    return float(row["package_watts"] - (row["core_watts"] if "cores" in parts else 0.0))
+
+
+def per_request(content: Content) -> Figure | None:
+    """Joules per completed request against the load, a line a treatment."""
+    rows = loads.valid(content, "metrics_energy", "joules_per_request")
+    if not rows:
+        return None
+    groups = panelled(content.treatments)
+    height = style.HEIGHT if len(groups) == 1 else 2.9
+    figure, panels = style.panels([title for title, _ in groups], 2, height, sharex=True, sharey=True)
+    for axes, (_, series) in zip(panels, groups, strict=True):
+        for one in series:
+            mine = [row for row in rows if row["treatment"] == one.treatment.label]
+            for verdict in style.VERDICTS:
+                points = [(row["load"], row["joules_per_request"]) for row in mine if row["verdict"] == verdict]
+                style.scatter(axes, points, verdict, one.colour)
+            line = loads.medians(mine, "joules_per_request")
+            axes.plot(*zip(*line, strict=True), color=one.colour, linestyle=one.line, lw=1.2) if line else None
+        style.plain_scale(axes, "x", [row["load"] for row in rows])
+        style.plain_scale(axes, "y", [row["joules_per_request"] for row in rows])
+        axes.set_xlabel(load_label(content))
+        axes.set_ylabel("energy per request (J)")
+    lines = [Line2D([], [], color=one.colour, linestyle=one.line, label=one.name) for one in groups[0][1]]
+    verdicts = style.verdict_handles({row["verdict"] for row in rows})
+    style.legend(figure, [*(lines if len(lines) > 1 else []), *verdicts])
+    return figure
