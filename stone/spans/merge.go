@@ -2,6 +2,7 @@ package spans
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 	"os"
 )
@@ -45,28 +46,26 @@ func merge(all []piece, scratch string, each func(*span) error) error {
 // source reads a piece from its begin.
 type source struct {
 	head   span
+	left   int64  // spans behind the head
 	ahead  []byte // read, not yet taken
 	buffer []byte
-	rest   *io.SectionReader
+	rest   io.Reader
 }
 
 // next makes the next span the head and tells whether there was one.
 func (s *source) next() (bool, error) {
-	if len(s.ahead) == 0 {
-		n, err := io.ReadFull(s.rest, s.buffer)
-		if err == io.EOF {
-			return false, nil
-		}
-		if err != nil && err != io.ErrUnexpectedEOF {
-			return false, err
-		}
-		s.ahead = s.buffer[:n]
+	if s.left == 0 {
+		return false, nil
 	}
-	if len(s.ahead) < recordBytes {
-		return false, io.ErrUnexpectedEOF
+	if len(s.ahead) == 0 {
+		s.ahead = s.buffer[:min(int64(len(s.buffer)), s.left*recordBytes)]
+		if _, err := io.ReadFull(s.rest, s.ahead); err != nil {
+			return false, fmt.Errorf("a piece ends too early: %w", err)
+		}
 	}
 	s.head.read(s.ahead)
 	s.ahead = s.ahead[recordBytes:]
+	s.left--
 	return true, nil
 }
 
@@ -75,6 +74,7 @@ func mergeAtOnce(all []piece, each func(*span) error) error {
 	for _, piece := range all {
 		ahead := min(mergeBytes/len(all), mostReadAhead, int(min(piece.spans*recordBytes, mostReadAhead)))
 		s := &source{
+			left:   piece.spans,
 			buffer: make([]byte, max(1, ahead/recordBytes)*recordBytes),
 			rest:   io.NewSectionReader(piece.file, piece.offset, piece.spans*recordBytes),
 		}

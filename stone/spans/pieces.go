@@ -74,7 +74,7 @@ func lock(path string, flags int) (*os.File, error) {
 	return file, nil
 }
 
-// add writes sorted spans with the names that they need, all[:], and the counts until then.
+// add writes sorted spans, before them the names that they need, of all, and the counts with them.
 func (p *pieces) add(spans []span, all []string, counts Counts) error {
 	p.begin()
 	for _, name := range all[p.known:] {
@@ -85,6 +85,15 @@ func (p *pieces) add(spans []span, all []string, counts Counts) error {
 		return err
 	}
 	p.known = len(all)
+	text, err := json.Marshal(counts)
+	if err != nil {
+		return err
+	}
+	p.begin()
+	p.block = append(p.block, text...)
+	if err := p.write(blockCounts); err != nil {
+		return err
+	}
 	p.begin()
 	for i := range spans {
 		p.block = spans[i].append(p.block)
@@ -94,13 +103,7 @@ func (p *pieces) add(spans []span, all []string, counts Counts) error {
 		return err
 	}
 	p.all = append(p.all, piece{p.file, offset, int64(len(spans))})
-	text, err := json.Marshal(counts)
-	if err != nil {
-		return err
-	}
-	p.begin()
-	p.block = append(p.block, text...)
-	return p.write(blockCounts)
+	return nil
 }
 
 func (p *pieces) begin() { p.block = append(p.block[:0], make([]byte, blockBytes)...) }

@@ -71,6 +71,7 @@ func TestATrialBecomesASortedFile(t *testing.T) {
 		var some []*trace.Span
 		for _, n := range chunk {
 			some = append(some, made(byte(1+n%traces), uint64(1+n), func(s *trace.Span) {
+				s.StartTimeUnixNano, s.EndTimeUnixNano = 2e18-uint64(n), 2e18 // later ones begin earlier
 				if n >= traces {
 					s.ParentSpanId = binary.BigEndian.AppendUint64(nil, uint64(1+n%traces))
 				}
@@ -98,7 +99,7 @@ func TestATrialBecomesASortedFile(t *testing.T) {
 	for _, row := range all {
 		ids[row.SpanID] = true
 		want := Row{TraceID: row.TraceID, SpanID: row.SpanID, ParentID: row.ParentID, Operation: "GET /hotels", Kind: 2,
-			Start: 1e18 + 1000*int64(row.SpanID), Duration: 500}
+			Start: 2e18 + 1 - int64(row.SpanID), Duration: int64(row.SpanID) - 1}
 		if row != want || row.TraceID[15] != byte(1+(row.SpanID-1)%traces) {
 			t.Fatalf("row %+v, want %+v", row, want)
 		}

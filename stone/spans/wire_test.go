@@ -154,6 +154,7 @@ func examples(t testing.TB) [][]byte {
 		made(4, 3, func(s *trace.Span) { s.TraceId = nil }), made(4, 4, func(s *trace.Span) { s.SpanId = s.SpanId[:7] }),
 		made(4, 0), made(0, 1), made(4, 5, func(s *trace.Span) { s.ParentSpanId = []byte{1} }),
 		made(4, 6, func(s *trace.Span) { s.StartTimeUnixNano = math.MaxUint64 }), made(4, 7, func(s *trace.Span) { s.EndTimeUnixNano = math.MaxUint64 }),
+		made(4, 10, func(s *trace.Span) { s.EndTimeUnixNano = s.StartTimeUnixNano }),
 		made(4, 8, func(s *trace.Span) { s.Kind, s.Status = 77, &trace.Status{Code: -1} }),
 		made(4, 9, func(s *trace.Span) { s.Name = strings.Repeat("é", 2000) }))
 	// A resource may come behind its spans, and in two parts.
