@@ -101,6 +101,7 @@ func Run(ctx context.Context, name string, definition Definition, getenv func(st
 		err = definition.Start(background, host)
 	}
 	if err != nil {
+		host.tracing.Stop()
 		fmt.Fprintf(stderr, "stone serve %s: %v\n", name, err)
 		return BadInput
 	}
