@@ -13,7 +13,7 @@ has() {
         docker-compose) command -v docker-compose >/dev/null || docker compose version >/dev/null 2>&1 ;;
         iproute2) command -v ip >/dev/null && command -v tc >/dev/null ;;
         chromium) command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null ;;
-        python3 | redis-server | memcached | nginx | containerd | runc | conntrack | iptables | docker-registry | haproxy | openssl)
+        python3 | redis-server | memcached | nginx | prometheus | containerd | runc | conntrack | iptables | docker-registry | haproxy | openssl)
             command -v "$1" >/dev/null ;;
         *) fail "nobody said how $1 is recognised" 2 ;;
     esac
@@ -25,7 +25,7 @@ case ${1:-run} in
     run) packages=("${stores[@]}") ;;
     clusters) packages=("${stores[@]}" "${clusters[@]}") ;;
     test)
-        packages=("${stores[@]}" "${clusters[@]}" nginx docker-registry)
+        packages=("${stores[@]}" "${clusters[@]}" nginx prometheus docker-registry)
         # Ubuntu's package is a stub for a snap, which servers often cannot run; without one, tests of pages are skipped.
         if apt-cache show chromium 2>/dev/null | grep -q '^Maintainer:.*debian'; then packages+=(chromium); fi
         ;;
@@ -71,7 +71,7 @@ done
 # Nor are they to start at the next boot; what was there before keeps its setting.
 for package in "${missing[@]}"; do
     case $package in
-        memcached | redis-server | postgresql | nginx | docker.io | containerd | docker-registry | haproxy)
+        memcached | redis-server | postgresql | nginx | prometheus | docker.io | containerd | docker-registry | haproxy)
             logged "${as_root[@]}" update-rc.d "${package%.io}" disable || say "$package may start at the next boot" ;;
     esac
 done
