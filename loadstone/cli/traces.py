@@ -165,12 +165,12 @@ def _doubts(chosen: _Chosen, found: Traces) -> list[str]:
 
 
 def _services(found: Traces) -> Table:
-    names = ("service", "of latency", "a request", "of it network", "spans")
+    names = ("service", "of latency", "a request", "of it calling", "waited for", "spans")
     table = _table("Services, by time on the critical path", names)
     for row in found.services.to_pylist():
-        network = row["per_request_ms"] * row["network_s"] / row["critical_s"] if row["network_s"] else None
-        cells = (format.percent(row["critical_share"]), format.milliseconds(row["per_request_ms"]))
-        table.add_row(Text(row["service"]), *cells, format.milliseconds(network), format.count(row["spans"]))
+        calling, waited = (1000 * row[name] / found.health.traces or None for name in ("network_s", "waited_s"))
+        times = (format.milliseconds(time) for time in (row["per_request_ms"], calling, waited))
+        table.add_row(Text(row["service"]), format.percent(row["critical_share"]), *times, format.count(row["spans"]))
     return table
 
 

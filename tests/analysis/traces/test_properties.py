@@ -60,7 +60,7 @@ def test_one_trace_is_as_the_reference_has_it(file: Path, rows: list[Row]) -> No
     assert critical.on_path.tolist() == [node.critical for node in nodes]
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(many=st.lists(nonsense() | trees(), max_size=6))
 def test_sums_hold_in_every_trace(file: Path, many: list[list[Row]]) -> None:
     rows = [{**row, "trace_id": bytes([n] * 16)} for n, trace in enumerate(many) for row in trace]
@@ -81,7 +81,7 @@ def test_sums_hold_in_every_trace(file: Path, many: list[list[Row]]) -> None:
     assert sum(traces.heat["count"].to_pylist()) == spans.traces
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=20)
 @given(rows=trees(), later=st.integers(0, 10**15))
 def test_when_it_was_does_not_matter(file: Path, rows: list[Row], later: int) -> None:
     before = analyse(read(write(file, rows)))
