@@ -36,16 +36,16 @@ class Replica(TypedDict):
 
 
 class Spans(TypedDict):
-    """What the collector counted in the whole trial; null is what could not be known."""
+    """What the collector counted in the whole trial; null, or not there, is what could not be known."""
 
-    received: int
-    written: int
-    refused: int
-    unreadable: int
-    traces: int
-    roots: int
-    produced: int | None
-    dropped: int | None
+    received: NotRequired[int]
+    written: NotRequired[int]
+    refused: NotRequired[int]
+    unreadable: NotRequired[int]
+    traces: NotRequired[int]
+    roots: NotRequired[int]
+    produced: NotRequired[int | None]
+    dropped: NotRequired[int | None]
     outside: NotRequired[int]
     quiet: NotRequired[bool]
     sample: NotRequired[float]

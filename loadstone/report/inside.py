@@ -138,10 +138,13 @@ class Inside:
         """By treatment, what is known of the service that grows."""
         return [(label, re.sub(r"(?<=\d)%", " %", why)) for label, (_, why) in self.traced.growing.items()]
 
-    def absent(self) -> list[str]:
-        """What machines do not have: ``energy counters (worker-1: no /sys/class/powercap)``."""
-        families = ((*what.partition(": "), nodes) for what, nodes in self.metrics.absent.items())
-        return [f"{_FAMILIES.get(name, name)} ({', '.join(nodes)}: {why})" for name, _, why, nodes in families]
+    def absent(self) -> list[tuple[str, str]]:
+        """What machines do not have, and why: ``energy counters (client)``, ``no /sys/class/powercap``."""
+        everywhere = set(self.metrics.recorded)
+        return [
+            (_FAMILIES.get(name, name) + ("" if everywhere <= set(nodes) else f" ({', '.join(nodes)})"), reason)
+            for (name, reason), nodes in self.metrics.absent.items()
+        ]
 
     def shared(self) -> str:
         """The nodes that share a machine, as a list in a sentence; empty where none does."""

@@ -46,8 +46,10 @@ class Metrics:
     """``tables`` by name, one row a trial and node, replica, ... Loads as in ``trials.parquet``."""
 
     tables: dict[str, pa.Table]
-    absent: dict[str, list[str]]
-    """What machines lack, with the reason: nodes by ``power: no /sys/class/powercap``."""
+    absent: dict[tuple[str, str], list[str]]
+    """What machines lack, with the reason: nodes by ``("power", "no /sys/class/powercap")``."""
+    recorded: list[str]
+    """All nodes that were recorded in some trial."""
     shared: list[str]
     """The nodes of one machine, where several share one: all that is not told apart is of them together."""
     warnings: list[str]
@@ -60,7 +62,8 @@ class Metrics:
 def gather(run: Run) -> Metrics:
     """Read and measure what was observed in each trial of the run."""
     rows: dict[str, list[Row]] = {name: [] for name in SCHEMAS}
-    absent: dict[str, list[str]] = {}
+    absent: dict[tuple[str, str], list[str]] = {}
+    recorded: dict[str, None] = {}
     shared: list[str] = []
     doubts: Counter[str] = Counter()
     for trial in run.trials.to_pylist():
@@ -75,11 +78,12 @@ def gather(run: Run) -> Metrics:
         for name, found in _tables(observed, measured, trial["throughput"]).items():
             rows[name] += [_trial(trial) | row for row in found]
         _note_absent(observed, absent)
+        recorded |= {name: None for name, node in observed["nodes"].items() if node["recorded"]}
         shared = shared or next((node["shared_by"] for node in observed["nodes"].values() if "shared_by" in node), [])
         said = [*([problem] if problem else []), *observed.get("problems", []), *_doubts(observed, measured)]
         doubts.update(dict.fromkeys(said, 1))
     tables = {name: pa.Table.from_pylist(found, schema=SCHEMAS[name]) for name, found in rows.items()}
-    return Metrics(tables, absent, shared, list(_warnings(doubts, tables["observed"].num_rows)))
+    return Metrics(tables, absent, list(recorded), shared, list(_warnings(doubts, tables["observed"].num_rows)))
 
 
 def _tables(observed: Observed, measured: Measured, throughput: float | None) -> dict[str, list[Row]]:
@@ -121,12 +125,12 @@ def _trial(trial: Row) -> Row:
     return kept | {"load": load_of(trial)}
 
 
-def _note_absent(observed: Observed, absent: dict[str, list[str]]) -> None:
+def _note_absent(observed: Observed, absent: dict[tuple[str, str], list[str]]) -> None:
     for name, node in observed["nodes"].items():
         for family, reason in (node.get("absent") or {}).items():
             if family.startswith(_REPLICA):
                 continue
-            names = absent.setdefault(f"{family}: {reason}", [])
+            names = absent.setdefault((family, reason), [])
             names += [] if name in names else [name]
 
 

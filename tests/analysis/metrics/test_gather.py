@@ -36,7 +36,8 @@ def test_every_trial_is_in_every_table(rich: Path):
     for name, rows in per_trial.items():
         assert found.tables[name].num_rows == 6 * rows
         assert found.tables[name]["trial_id"].unique().to_pylist() == run.trials["trial_id"].to_pylist()
-    assert found.absent == {"power: no /sys/class/powercap": ["client"]}
+    assert found.absent == {("power", "no /sys/class/powercap"): ["client"]}
+    assert found.recorded == ["worker-1", "worker-2", "client"]
 
 
 def test_spans_are_counted_beside_requests(rich: Path):
@@ -65,7 +66,7 @@ def test_a_shared_machine_is_said_to_be_one(tmp_path: Path):
     found = metrics.gather(results.read(folder))
     assert found.shared == ["worker-1", "worker-2", "client"]
     assert found.tables["observed"]["recorded"].to_pylist() == [3]
-    assert set(found.absent) == {f"{family}: {reason}" for family, reason in observed.ABSENT.items()}
+    assert set(found.absent) == set(observed.ABSENT.items())
     assert {found.tables[name].num_rows for name in ("metrics_cstates", "metrics_power", "metrics_energy")} == {0}
 
 
@@ -82,11 +83,14 @@ def test_a_restarted_replica_and_damaged_files_are_doubts_not_errors(rich: Path,
     pq.write_table(table, first / "metrics.parquet")
     (second / "metrics.parquet").write_bytes(b"")
     content = json.loads((third / "observed.json").read_text())
-    (third / "observed.json").write_text(json.dumps(content | {"problems": ["worker-2 was not recorded: no answer"]}))
+    lost = {"problems": ["worker-2 was not recorded: no answer"], "traces": {"sample": 1.0, "requests": 400}}
+    (third / "observed.json").write_text(json.dumps(content | lost))
     found = metrics.gather(results.read(folder))
     assert "geo-1: began anew (1 of 6 trials)" in found.warnings
     assert "worker-2 was not recorded: no answer (1 of 6 trials)" in found.warnings
     assert any(text.startswith("metrics.parquet cannot be read") for text in found.warnings)
+    counted = {row["trial_id"]: row["traces"] for row in found.tables["observed"].to_pylist()}
+    assert counted[third.name] is None and counted[first.name] is not None
     geo = [row for row in found.tables["metrics_services"].to_pylist() if row["service"] == "geo"]
     assert [row["trial_id"] for row in geo if row["cores"] is None] == [first.name]
     assert len({row["trial_id"] for row in geo}) == 5
