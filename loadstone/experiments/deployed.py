@@ -55,8 +55,7 @@ def orchestrate(
     deployment = resolve_treatment(plan, treatment, provision.nodes, name)
     if observation is not None:
         deployment = observation.told(deployment)
-    else:
-        deployment = stacks.told(deployment, treatment.settings.orchestrator, treatment.settings.traces)
+    deployment = stacks.told(deployment, treatment.settings.orchestrator, treatment.settings.traces)
     kind = plugins.find("orchestrators", treatment.settings.orchestrator)
     orchestrator: Orchestrator = kind(deployment, folder, provision.access)
     return orchestrator

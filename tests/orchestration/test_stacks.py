@@ -21,6 +21,7 @@ from loadstone.model.stacks import Stacks
 from loadstone.model.study import Settings
 from loadstone.orchestration import ports, stacks
 from loadstone.orchestration.placing import resolve
+from loadstone.orchestration.tracing import traced
 from tests.orchestration.conftest import SERVICES, parse, two_nodes
 from tests.orchestration.docker_deployments import nodes
 from tests.orchestration.pinned import compare
@@ -97,11 +98,10 @@ def test_services_send_their_spans_to_jaeger_unless_somebody_else_takes_them(orc
 
 
 def test_a_receiver_comes_before_jaeger() -> None:
-    from loadstone.orchestration.tracing import traced  # as an observation does
-
     deployment = resolve(parse(SERVICES), Settings(), nodes(1), {}, catalogue.software(), "t", Stacks(jaeger={}))  # type: ignore[arg-type]
-    there = {one.service: one.environment for one in traced(deployment, "198.18.0.1:5", 0.5).replicas}
-    assert there["geo"]["STONE_TRACES"] == "198.18.0.1:5" and there["jaeger"] == {}
+    deployment = stacks.told(traced(deployment, "198.18.0.1:5", 0.5), "swarm", Traces())
+    there = {one.service: one.environment for one in deployment.replicas}
+    assert there["geo"] == {"STONE_TRACES": "198.18.0.1:5", "STONE_TRACES_SAMPLE": "0.5"} and there["jaeger"] == {}
 
 
 def test_a_node_of_its_own_is_left_by_the_application_unless_placement_says_so() -> None:

@@ -79,6 +79,10 @@ job "test-jaeger" {
         }
       }
 
+      env = {
+        OTEL_TRACES_SAMPLER = "always_off"
+      }
+
       resources {
         cpu    = 2
         memory = 10
