@@ -124,7 +124,7 @@ def traces_endpoint(deployment: Deployment) -> str | None:
 
 
 def told(deployment: Deployment, orchestrator: str, traces: Traces | None) -> Deployment:
-    """The deployment with services that send spans to Jaeger, where both are wanted and nobody else was named before."""
+    """The deployment with services that send spans to Jaeger, where both are wanted and no receiver was named."""
     endpoint = _reached(deployment, orchestrator, "jaeger", _SPANS)
     if endpoint is None or traces is None or traces.sample == 0:
         return deployment

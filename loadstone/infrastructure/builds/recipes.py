@@ -135,9 +135,9 @@ RECIPES = {
             },
             on_path=False,  # there it is called jaeger-all-in-one, and software.yaml finds it
             optional=True,
-            cpu_s=0,
-            download_mb=0,
-            disk_mb=0,
+            cpu_s=380,
+            download_mb=129,
+            disk_mb=1100,
         ),
     )
 }
