@@ -55,13 +55,15 @@ def apply(tuning: Tuning, host: Host, say: Say) -> list[Change]:
         with journal.locked():
             _restore_what_was_left(host)
             entry = Entry(boot=host.boot, owner=journal.myself(), tuning=str(tuning), values=[])
-            entry = _with_values_of(entry, touched(tuning), host)
+            entry = _with_values(entry, touched(tuning), host)
             journal.save(entry)
         changes: list[Change] = []
         for knob, value in asked(tuning):
             say(f"tuning this host: {knob.key}")
             wanted = knob.wanted(host, value)
-            entry = _with_values_of(entry, touched(tuning), host)
+            entry, known = _with_values(entry, touched(tuning), host), entry
+            if entry != known:
+                journal.save(entry)
             changes += _set(knob, host, wanted, entry.before())
         return [_verified(change, host) for change in changes]
     except BaseException:
@@ -84,8 +86,8 @@ def undo(host: Host) -> None:
             _restore(entry, host)
 
 
-def _with_values_of(entry: Entry, knobs: list[Knob], host: Host) -> Entry:
-    """With values that the journal does not have yet, as of processors that have just been turned on."""
+def _with_values(entry: Entry, knobs: list[Knob], host: Host) -> Entry:
+    """With the values that it does not have yet: all at first, later those of processors that were turned on."""
     known = entry.before()
     new = [
         Value(knob=knob.key, file=str(file), before=before)
@@ -93,11 +95,7 @@ def _with_values_of(entry: Entry, knobs: list[Knob], host: Host) -> Entry:
         for file in knob.files(host)
         if str(file) not in known and (before := knob.read(host, file)) is not None
     ]
-    if not new:
-        return entry
-    entry = entry.model_copy(update={"values": [*entry.values, *new]})
-    journal.save(entry)
-    return entry
+    return entry.model_copy(update={"values": [*entry.values, *new]})
 
 
 def _set(knob: Knob, host: Host, wanted: dict[Path, str], before: dict[str, str]) -> Iterator[Change]:

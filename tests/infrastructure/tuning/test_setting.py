@@ -118,6 +118,18 @@ def test_turbo_under_its_other_name_changes_the_highest_frequency_along(tmp_path
     assert policy(kernel, "scaling_max_freq") == ["2000000"] * 2  # not the highest, to which boost has set it
 
 
+def test_threads_that_go_off_come_back_with_all_that_was_theirs(tmp_path: Path) -> None:
+    tree = trees.intel(tmp_path / "tree")
+    kernel = Kernel.of(tree)
+    put(tree / "proc/irq/26/smp_affinity_list", "3")
+    put(kernel.cpu / "cpu3/cpuidle/state3/disable", "1")
+    before = trees.contents(tree)
+    apply(tuning(smt="off"), kernel, told)
+    assert kernel.read(tree / "proc/irq/26/smp_affinity_list") == "0-1"
+    undo(kernel)
+    assert trees.contents(tree) == before
+
+
 def test_threads_that_were_off_are_tuned_and_off_again(tmp_path: Path) -> None:
     tree = trees.intel(tmp_path / "tree")
     kernel = Kernel.of(tree)
