@@ -32,7 +32,7 @@ const (
 	exportMethod  = "Export"
 
 	mostRequestBytes = 4 << 20 // of a request, unpacked: gRPC's own bound
-	mostStreams      = 16      // requests at a time on a connection
+	mostStreams      = 8       // requests at a time on a connection
 	window           = 256 << 10
 	comeAgain        = time.Second // when to try refused spans again
 )

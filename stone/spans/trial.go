@@ -20,7 +20,7 @@ type Budget struct {
 }
 
 // DefaultBudget keeps the whole process under 200 MB.
-var DefaultBudget = Budget{PieceSpans: 1 << 16, Pieces: 12, Waiting: 16 << 20, Forward: 16 << 20}
+var DefaultBudget = Budget{PieceSpans: 1 << 16, Pieces: 12, Waiting: 8 << 20, Forward: 16 << 20}
 
 // writtenWithin is how long a span may be in memory only.
 const writtenWithin = time.Second

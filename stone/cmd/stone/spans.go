@@ -56,7 +56,7 @@ func init() {
 }
 
 const (
-	spansMemory   = 176 << 20 // bytes: Go collects garbage harder as it comes near
+	spansMemory   = 144 << 20 // bytes: Go collects garbage harder as it comes near
 	spansCPUs     = 2         // at a time: the rest is for what is observed
 	spansQuiet    = 1200 * time.Millisecond
 	spansMostWait = 10 * time.Second
