@@ -301,6 +301,14 @@ def test_the_command_builds_what_it_is_told(programs: Path, capsys: pytest.Captu
     assert capsys.readouterr().err.startswith("error: cannot build 'podman'\n")
 
 
+def test_without_a_name_only_what_clusters_need_is_built(programs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    put_go(programs)
+    put(programs, "gcc", "#!/bin/sh")
+    assert main([]) == 0
+    built = [line.partition(":")[0] for line in capsys.readouterr().out.splitlines() if "/" in line]
+    assert built == ["nomad", "consul", "kubernetes"]
+
+
 def test_our_modules_are_formatted_and_none_of_their_sums_is_missing() -> None:
     for recipe in RECIPES.values():
         assert (recipe.module / "go.sum").stat().st_size > 10_000
