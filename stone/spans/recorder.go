@@ -26,15 +26,15 @@ type Recorder struct {
 	forward *Forwarder   // nil: nothing is sent on
 	waiting atomic.Int64 // bytes of requests in Take
 
-	lock      sync.Mutex
-	trial     *trial // nil: what comes is outside
-	finishing bool   // a trial is
-	outside   int64
-	spoiled   int64 // unreadable requests outside
-	ledger    ledger
-	reader    reader
-	arrived   chan struct{} // closed and made anew as spans come, where somebody waits
-	last      time.Time     // when spans came
+	lock     sync.Mutex
+	trial    *trial        // nil: what comes is outside
+	finished chan struct{} // closed when the trial that is being ended has its file; nil: none is being ended
+	outside  int64
+	spoiled  int64 // unreadable requests outside
+	ledger   ledger
+	reader   reader
+	arrived  chan struct{} // closed and made anew as spans come, where somebody waits
+	last     time.Time     // when spans came
 }
 
 // NewRecorder makes a recorder that sends what it takes on to forward, unless that is nil.
@@ -179,7 +179,7 @@ func (r *Recorder) Begin(file string) error {
 
 func (r *Recorder) free() error {
 	switch {
-	case r.finishing:
+	case r.finished != nil:
 		return fmt.Errorf("%w: the last trial is being finished", ErrConflict)
 	case r.trial != nil:
 		return fmt.Errorf("%w: a trial is running, into %s; end it first", ErrConflict, r.trial.file)
@@ -191,14 +191,14 @@ func (r *Recorder) free() error {
 // It returns ErrConflict if there is no trial.
 func (r *Recorder) End(quiet, within time.Duration) (Counts, error) {
 	r.lock.Lock()
-	if r.trial == nil || r.finishing {
+	if r.trial == nil || r.finished != nil {
 		defer r.lock.Unlock()
-		if r.finishing {
+		if r.finished != nil {
 			return Counts{}, r.free()
 		}
 		return Counts{}, fmt.Errorf("%w: no trial is running; begin one first", ErrConflict)
 	}
-	r.finishing = true
+	r.finished = make(chan struct{})
 	r.lock.Unlock()
 
 	silent := r.wait(quiet, within)
@@ -211,9 +211,25 @@ func (r *Recorder) End(quiet, within time.Duration) (Counts, error) {
 	r.lock.Unlock()
 	counts, err := ended.end()
 	r.lock.Lock()
-	r.finishing = false
+	close(r.finished)
+	r.finished = nil
 	r.lock.Unlock()
 	return counts, err
+}
+
+// Close ends a trial that is still running, at once, or waits until one that is being ended has its file.
+func (r *Recorder) Close() error {
+	r.lock.Lock()
+	finished := r.finished
+	r.lock.Unlock()
+	if finished != nil {
+		<-finished
+		return nil // whoever ended it was told of errors
+	}
+	if _, err := r.End(0, 0); !errors.Is(err, ErrConflict) {
+		return err
+	}
+	return nil // no trial
 }
 
 // wait waits for the silence that End wants and tells whether there was.

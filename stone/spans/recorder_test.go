@@ -195,7 +195,7 @@ func TestTheEndWaitsForSilence(t *testing.T) {
 		t.Errorf("no silence of an hour: %+v, %v", counts, err)
 	}
 
-	r, _ = began(t, small)
+	r, file := began(t, small)
 	take(t, r, request(t, nil, made(1, 1)), Sender{})
 	ended := make(chan Counts)
 	go func() {
@@ -216,8 +216,14 @@ func TestTheEndWaitsForSilence(t *testing.T) {
 	close(r.arrived)
 	r.arrived = nil
 	r.lock.Unlock()
+	if err := r.Close(); err != nil || len(rows(t, file)) != 2 {
+		t.Errorf("closed while one ends: %v", err)
+	}
 	if counts := <-ended; !counts.Quiet || counts.Received != 2 {
 		t.Errorf("%+v", counts)
+	}
+	if err := r.Close(); err != nil {
+		t.Errorf("closed without a trial: %v", err)
 	}
 }
 

@@ -155,11 +155,7 @@ func receiveSpans(options spansOptions) error {
 		fmt.Printf("listening on %s (control)\n", on.Control.Addr())
 	}
 	if options.out == "" {
-		err = spans.Serve(ctx, on, recorder)
-		if _, ended := recorder.End(0, 0); !errors.Is(ended, spans.ErrConflict) { // else no trial was running
-			err = errors.Join(err, ended)
-		}
-		return err
+		return errors.Join(spans.Serve(ctx, on, recorder), recorder.Close())
 	}
 	return recordUntil(ctx, on, recorder)
 }
