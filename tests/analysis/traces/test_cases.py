@@ -76,6 +76,11 @@ CASES: dict[str, tuple[list[Row], Times, dict[str, int]]] = {
         {1: (50, 50), 2: (0, None)},
         {"unfinished": 1, "outliving": 1, "empty": 1},
     ),
+    "what never ended is closed from the root down, whatever began first": (
+        [span(1, 0, 0, 50), span(2, 1, 60, None), span(3, 2, 55, None)],
+        {1: (50, 50), 2: (0, None), 3: (5, None)},
+        {"unfinished": 2, "outliving": 1, "early": 1, "empty": 1},
+    ),
     "orphans hang on the root": (
         [span(1, 0, 0, 100), span(2, 99, 20, 60), span(3, 2, 30, 40)],
         {1: (60, 60), 2: (30, 30), 3: (10, 10)},
