@@ -7,7 +7,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 
 from loadstone.experiments import runs, schedule
-from loadstone.experiments.deployed import Deployed
+from loadstone.experiments.deployed import Deployed, resolve_treatment
 from loadstone.experiments.ledger import Ledger, Record, writing
 from loadstone.experiments.listener import Listener
 from loadstone.experiments.measuring import Measured, Measuring
@@ -89,7 +89,8 @@ class Conductor:
         provision = self._provider.provide(trial.treatment)
         name = f"{self._plan.study.name}-{self._ledger.folder.name}-{trial.treatment.id[:6]}"
         folder = self._ledger.folder / "deployments" / trial.treatment.id
-        observation = observation_of(trial.treatment.settings, provision.nodes)
+        sketched = resolve_treatment(self._plan, trial.treatment, provision.nodes, name)
+        observation = observation_of(trial.treatment.settings, sketched)
         observation.start()
         try:
             deployed = Deployed(self._plan, trial.treatment, provision, name, folder, observation)

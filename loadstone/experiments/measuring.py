@@ -19,6 +19,7 @@ from loadstone.model.deployment import AuditRow
 from loadstone.model.trial import Trial
 from loadstone.monitoring import observation
 from loadstone.monitoring.replicas import Window
+from loadstone.orchestration import stacks
 from loadstone.workloads.base import Driver, DriverError, Offer
 
 
@@ -106,6 +107,7 @@ class Measuring:
             may_stop=trial.phase not in ("fixed", "closed"),
             cpus=next((node.cpus for node in nodes if node.role == "client"), ()),
             folder=folder,
+            metrics=stacks.load_metrics(deployed.deployment),
         )
 
 

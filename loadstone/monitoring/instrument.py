@@ -60,9 +60,13 @@ class Instrument:
         """Its answer; raises InstrumentError where there is none, or another status than 200."""
         return ask(self._session, method, f"http://{self.addresses[-1]}{path}", body, within_s)
 
+    def alive(self) -> bool:
+        """Whether it runs."""
+        return self._process.poll() is None
+
     def stop(self) -> None:
         """End it. May be called twice."""
-        if self._process.poll() is None:
+        if self.alive():
             stop(self._process)
         if self._process.stdout is not None:
             self._process.stdout.close()

@@ -15,16 +15,19 @@ import pyarrow.parquet as pq
 import requests
 
 from loadstone.model.cluster import Node
+from loadstone.model.deployment import Deployment
+from loadstone.model.errors import DeploymentError
 from loadstone.model.observing import Metrics
 from loadstone.monitoring.base import Probe
 from loadstone.monitoring.instrument import Instrument, InstrumentError, ask
+from loadstone.orchestration import stacks
 from loadstone.orchestration.base import Orchestrator
 
 FILE = "metrics.parquet"
 _MOST_NODES = 16
 _WITHIN_S = 60.0
-_TOLD = ("absent", "skipped", "stopped")
-"""What an agent says of its recording in the file's metadata."""
+_TOLD = ("absent", "skipped")
+"""What an agent says of its recording in the file's metadata, as JSON."""
 
 
 class Nodes(Probe):
@@ -32,11 +35,13 @@ class Nodes(Probe):
 
     name = "nodes"
 
-    def __init__(self, metrics: Metrics, nodes: tuple[Node, ...], client: Node) -> None:
+    def __init__(self, metrics: Metrics, deployment: Deployment, client: Node) -> None:
         self._metrics = metrics
-        self._nodes = nodes
+        self._nodes = deployment.nodes
         self._client = client
-        self._here = [node.name for node in nodes if node.here and node.role != "client"]
+        self._here = [node.name for node in deployment.nodes if node.here and node.role != "client"]
+        self._beside = stacks.address(deployment, stacks.AGENT)
+        self._watched = stacks.address(deployment, "prometheus") is not None
         self._own: Instrument | None = None
         self._session = requests.Session()
         self._session.trust_env = False  # a proxy for the web does not lead to a node
@@ -45,11 +50,22 @@ class Nodes(Probe):
         self._folder = Path()
 
     def start(self) -> None:
-        if self._here:
-            self._own = Instrument(["agent", "--listen", "127.0.0.1:0"], self._client.cpus)
+        if self._here and self._beside is None:
+            host = self._client.address if self._watched else "127.0.0.1"
+            self._own = Instrument(["agent", "--listen", f"{host}:0"], self._client.cpus)
+
+    def told(self, deployment: Deployment, orchestrator: str) -> Deployment:
+        """The deployment with a Prometheus, if it has one, that asks the agent of this machine too; it was started."""
+        return stacks.watching(deployment, orchestrator, self._ours()) if self._own is not None else deployment
 
     def begin(self, orchestrator: Orchestrator, folder: Path) -> None:
         self._folder, self._problems = folder, []
+        if self._own is not None and not self._own.alive():
+            self._own.stop()
+            try:
+                self.start()
+            except DeploymentError as error:
+                self._problems.append(str(error))
         agents = {**orchestrator.agents(), **self._ours()}
         found = orchestrator.recordable()
 
@@ -68,7 +84,9 @@ class Nodes(Probe):
             self._recordings = {node: url for node, url in pool.map(begin_one, agents) if url is not None}
 
     def _ours(self) -> Mapping[str, str]:
-        return {self._here[0]: self._own.addresses[0]} if self._own is not None else {}
+        """The agent of this machine, which may be a part of the deployment."""
+        address = self._own.addresses[0] if self._own is not None else self._beside
+        return {self._here[0]: address} if address is not None else {}
 
     def end(self) -> dict[str, Any]:
         def end_one(node: str) -> tuple[str, pa.Table | None]:
@@ -90,8 +108,8 @@ class Nodes(Probe):
         """What the agent said beside its numbers."""
         metadata = {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
         told = {key: json.loads(metadata[key]) for key in _TOLD if key in metadata}
-        if told.get("stopped"):
-            self._problems.append(f"the recording of {node} stopped early: {told['stopped']}")
+        if why := metadata.get("stopped"):
+            self._problems.append(f"the recording of {node} stopped early: {why}")
         shared = [one.name for one in self._nodes if one.here] if node in self._here[:1] else []
         return {**told, **({"shared_by": shared} if len(shared) > 1 else {})}
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from loadstone.model.cluster import Node
 from loadstone.model.deployment import Deployment
 from loadstone.model.study import Settings
 from loadstone.monitoring.base import Probe
@@ -16,21 +15,22 @@ from loadstone.orchestration.base import Orchestrator
 FILE = "observed.json"
 
 
-def observation_of(settings: Settings, nodes: tuple[Node, ...]) -> Observation:
+def observation_of(settings: Settings, deployment: Deployment) -> Observation:
     """The probes that a treatment asks for; they run where the client does."""
-    client = next((node for node in nodes if node.role == "client"), None)
+    client = next((node for node in deployment.nodes if node.role == "client"), None)
     if client is None:
         return Observation()
     traces, metrics = settings.traces, settings.metrics
-    spans = Spans(traces, client) if traces is not None and traces.sample > 0 else None
-    return Observation(spans, Nodes(metrics, nodes, client) if metrics is not None else None)
+    spans = Spans(traces, deployment, client) if traces is not None and traces.sample > 0 else None
+    return Observation(spans, Nodes(metrics, deployment, client) if metrics is not None else None)
 
 
 class Observation:
-    """The probes of a deployment: ``start`` them before it is resolved, for it must know where spans go."""
+    """The probes of a deployment: ``start`` them before it is, for it must know where spans go."""
 
     def __init__(self, spans: Spans | None = None, nodes: Nodes | None = None) -> None:
         self._spans = spans
+        self._nodes = nodes
         self._probes: list[Probe] = [probe for probe in (spans, nodes) if probe is not None]
 
     def start(self) -> None:
@@ -42,8 +42,10 @@ class Observation:
             self.stop()
             raise
 
-    def told(self, deployment: Deployment) -> Deployment:
-        """The deployment with services that send their spans here, where they are wanted."""
+    def told(self, deployment: Deployment, orchestrator: str) -> Deployment:
+        """The deployment as it must be to be observed; the probes have been started."""
+        if self._nodes is not None:
+            deployment = self._nodes.told(deployment, orchestrator)
         return deployment if self._spans is None else self._spans.told(deployment)
 
     def begin(self, orchestrator: Orchestrator, folder: Path) -> None:

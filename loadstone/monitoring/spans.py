@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 from typing import Any
 
+from loadstone.infrastructure.binary import stone_binary
 from loadstone.model.cluster import Node
 from loadstone.model.deployment import Deployment
+from loadstone.model.errors import DeploymentError
 from loadstone.model.observing import Traces
 from loadstone.monitoring.base import Probe
 from loadstone.monitoring.instrument import Instrument, InstrumentError
+from loadstone.orchestration import stacks
 from loadstone.orchestration.base import Orchestrator
 from loadstone.orchestration.tracing import traced
 
@@ -25,11 +29,14 @@ class Spans(Probe):
 
     name = "spans"
 
-    def __init__(self, traces: Traces, client: Node) -> None:
+    def __init__(self, traces: Traces, deployment: Deployment, client: Node) -> None:
         self._traces = traces
+        self._forward = traces.forward or stacks.traces_endpoint(deployment)
         self._client = client
         self._instrument: Instrument | None = None
+        self._folder = Path()
         self._problem = ""
+        self._anew = False
 
     def told(self, deployment: Deployment) -> Deployment:
         """The deployment with services that send their spans here; it has been started."""
@@ -38,16 +45,21 @@ class Spans(Probe):
 
     def start(self) -> None:
         anywhere = f"{self._client.address}:0"
-        arguments = ["spans", "--grpc", anywhere, "--http", anywhere, "--control", "127.0.0.1:0"]
-        if self._traces.forward is not None:
-            arguments += ["--forward", self._traces.forward]
+        grpc, http, control = self._instrument.addresses if self._instrument else (anywhere, anywhere, "127.0.0.1:0")
+        arguments = ["spans", "--grpc", grpc, "--http", http, "--control", control]
+        if self._forward is not None:
+            arguments += ["--forward", self._forward]
         self._instrument = Instrument(arguments, self._client.cpus, lines=3)
 
     def begin(self, orchestrator: Orchestrator, folder: Path) -> None:
-        self._problem = ""
+        self._folder, self._problem, self._anew = folder, "", False
         try:
+            if self._instrument is not None and not self._instrument.alive():  # services know its address
+                self._instrument.stop()
+                self.start()
+                self._anew = True
             self._ask("/trials", {"file": str((folder / FILE).resolve())}, within_s=30.0)
-        except InstrumentError as error:
+        except (InstrumentError, DeploymentError) as error:
             self._problem = str(error)
 
     def end(self) -> dict[str, Any]:
@@ -56,8 +68,16 @@ class Spans(Probe):
                 raise InstrumentError(self._problem)
             counts = self._ask("/trials/end", {"quiet_s": _QUIET_S, "within_s": _WITHIN_S}, _MERGED_WITHIN_S)
         except InstrumentError as error:
-            return {"sample": self._traces.sample, "problems": [f"spans were not recorded: {error}"]}
+            return {"sample": self._traces.sample, "problems": [f"spans were not recorded{self._saved()}: {error}"]}
+        if self._anew:  # it does not know how many services had made before
+            counts |= {"produced": None, "dropped": None}
         return {"sample": self._traces.sample, **counts, "problems": _problems(counts)}
+
+    def _saved(self) -> str:
+        """What is said of the spans that a receiver which was killed had written; they are made the trial's file."""
+        command = [str(stone_binary()), "spans", "--recover", str(self._folder)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        return " to the end" if done.returncode == 0 and (self._folder / FILE).exists() else ""
 
     def _ask(self, path: str, body: dict[str, Any], within_s: float) -> dict[str, Any]:
         assert self._instrument is not None

@@ -8,9 +8,12 @@ NAME = "loadstone-agent"
 """Of its service, DaemonSet or job."""
 PORT = 9620
 """On every node. An agent belongs to no deployment, so where several share a node, one of theirs answers for all."""
-MOUNTS = {"/proc": "/host/proc", "/sys/fs/cgroup": "/host/sys/fs/cgroup"}
-"""What it sees of its node, read-only: folders of the container by folder of the node."""
-ARGUMENTS = ("agent", "--listen", f"0.0.0.0:{PORT}", "--proc", "/host/proc", "--cgroup", "/host/sys/fs/cgroup")
+MOUNTS = {"/proc": "/host/proc", "/sys": "/host/sys"}
+"""What it sees of its node, read-only, with what is mounted below: folders of the container by folder of the node."""
+ARGUMENTS = (
+    *("agent", "--listen", f"0.0.0.0:{PORT}"),
+    *("--proc", "/host/proc", "--sys", "/host/sys", "--cgroup", "/host/sys/fs/cgroup"),
+)
 """Of ``stone``."""
 
 

@@ -69,6 +69,9 @@ class FakeInstrument:
         with requests.Session() as session:
             return ask(session, method, f"http://{self.addresses[-1]}{path}", body, within_s)
 
+    def alive(self) -> bool:
+        return True
+
     def stop(self) -> None:
         self._server.shutdown()
         self._thread.join()
@@ -115,7 +118,7 @@ def test_spans_go_into_the_trial_s_folder(
     instrument: type[FakeInstrument], deployment: Deployment, tmp_path: Path
 ) -> None:
     instrument.answer = staticmethod(says(COUNTS))  # type: ignore[assignment]
-    probe = Spans(Traces(sample=0.5, forward="10.0.0.7:4317"), client(deployment))
+    probe = Spans(Traces(sample=0.5, forward="10.0.0.7:4317"), deployment, client(deployment))
     probe.start()
     try:
         assert instrument.arguments[-2:] == ["--forward", "10.0.0.7:4317"]
@@ -141,7 +144,7 @@ def test_what_is_missing_is_said(
     instrument: type[FakeInstrument], deployment: Deployment, tmp_path: Path, counts: dict[str, int], problem: str
 ) -> None:
     instrument.answer = staticmethod(says(COUNTS | counts))  # type: ignore[assignment]
-    probe = Spans(Traces(), client(deployment))
+    probe = Spans(Traces(), deployment, client(deployment))
     probe.start()
     try:
         probe.begin(Recordable(deployment, tmp_path), tmp_path)
@@ -154,7 +157,7 @@ def test_a_receiver_that_fails_spoils_nothing(
     instrument: type[FakeInstrument], deployment: Deployment, tmp_path: Path
 ) -> None:
     instrument.answer = staticmethod(says({}, status=409))  # type: ignore[assignment]
-    probe = Spans(Traces(), client(deployment))
+    probe = Spans(Traces(), deployment, client(deployment))
     probe.start()
     try:
         probe.begin(Recordable(deployment, tmp_path), tmp_path)
@@ -168,7 +171,7 @@ def test_what_agents_recorded_is_one_file(
     instrument: type[FakeInstrument], deployment: Deployment, tmp_path: Path
 ) -> None:
     instrument.answer = staticmethod(agent({"absent": '{"power": "no powercap"}', "skipped": "2"}))  # type: ignore[assignment]
-    probe = Nodes(Metrics(period=0.5), deployment.nodes, client(deployment))
+    probe = Nodes(Metrics(period=0.5), deployment, client(deployment))
     probe.start()
     try:
         probe.begin(Recordable(deployment, tmp_path), tmp_path)
@@ -189,7 +192,7 @@ def test_an_interrupted_recording_is_thrown_away(
     instrument: type[FakeInstrument], deployment: Deployment, tmp_path: Path
 ) -> None:
     instrument.answer = staticmethod(agent({}))  # type: ignore[assignment]
-    probe = Nodes(Metrics(), deployment.nodes, client(deployment))
+    probe = Nodes(Metrics(), deployment, client(deployment))
     probe.start()
     probe.begin(Recordable(deployment, tmp_path), tmp_path)
     probe.stop()
@@ -199,8 +202,8 @@ def test_an_interrupted_recording_is_thrown_away(
 def test_a_recording_that_stopped_is_a_problem(
     instrument: type[FakeInstrument], deployment: Deployment, tmp_path: Path
 ) -> None:
-    instrument.answer = staticmethod(agent({"stopped": '"64 MiB are full"'}))  # type: ignore[assignment]
-    observation = Observation(nodes=Nodes(Metrics(), deployment.nodes, client(deployment)))
+    instrument.answer = staticmethod(agent({"stopped": "64 MiB are full"}))  # type: ignore[assignment]
+    observation = Observation(nodes=Nodes(Metrics(), deployment, client(deployment)))
     observation.start()
     try:
         orchestrator = Recordable(deployment, tmp_path)
@@ -215,9 +218,9 @@ def test_a_recording_that_stopped_is_a_problem(
 
 
 def test_nothing_is_started_where_nothing_is_asked_for(deployment: Deployment, tmp_path: Path) -> None:
-    observation = observation_of(Settings(metrics=None, traces=Traces(sample=0)), deployment.nodes)
+    observation = observation_of(Settings(metrics=None, traces=Traces(sample=0)), deployment)
     observation.start()
-    assert observation.told(deployment) == deployment
+    assert observation.told(deployment, "process") == deployment
     observation.begin(FakeOrchestrator(deployment, tmp_path), tmp_path)
     assert observation.end(FakeOrchestrator(deployment, tmp_path), None, None)["problems"] == []
     observation.stop()

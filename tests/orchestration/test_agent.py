@@ -148,6 +148,6 @@ def test_on_kubernetes_it_is_a_daemonset_of_the_workers_elsewhere(tmp_path: Path
     assert [mount["readOnly"] for mount in container["volumeMounts"]] == [True, True]
     assert {volume["name"]: volume["hostPath"]["path"] for volume in pod["volumes"]} == {
         "proc": "/proc",
-        "sys-fs-cgroup": "/sys/fs/cgroup",
+        "sys": "/sys",
     }
     assert "limits" not in container["resources"] and container["securityContext"]["capabilities"] == {"drop": ["ALL"]}

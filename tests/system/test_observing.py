@@ -1,0 +1,110 @@
+"""What is seen inside of a real run: spans of every request, counters of every replica, a delay where it was put."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pyarrow.parquet as pq
+import pytest
+
+from loadstone.analysis import traces
+from tests.system.conftest import User
+
+pytestmark = [pytest.mark.system, pytest.mark.servers, pytest.mark.timeout(900)]
+
+DELAY_S = 0.005
+STUDY = """\
+version: 1
+name: observed
+application: hotel-reservation
+factors: {delays: [off, {search: 5ms}]}
+traces: {sample: 1}
+metrics: {period: 200ms}
+load: {rates: [40], slo: {p99: 10s}, timeout: 20s, lateness: 10s, connections: 16}
+trial: {warmup: 1s, duration: 3s, order: sequential}
+"""
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    user = User(tmp_path_factory.mktemp("user"))
+    (user.home / "study.yaml").write_text(STUDY)
+    user.runs("run", "study.yaml")
+    [folder] = user.home.glob("results/observed/*")
+    return folder
+
+
+def trials(run: Path) -> dict[str, tuple[dict[str, Any], Path]]:
+    """By the delay, the trial's row and its folder."""
+    rows = pq.read_table(run / "trials.parquet").to_pylist()
+    return {row["factor_delays"]: (row, run / "trials" / row["trial_id"]) for row in rows}
+
+
+def test_every_request_is_a_trace_and_no_span_is_lost(run: Path) -> None:
+    for row, folder in trials(run).values():
+        observed = json.loads((folder / "observed.json").read_text())
+        assert row["traces"] == observed["traces"]["requests"] > 100
+        assert (row["spans_lost"], observed["traces"]["produced"]) == (0, row["spans"])
+        assert observed["problems"] == [] and row["warnings"] == []
+
+
+def test_a_delay_is_seen_in_the_service_that_has_it(run: Path) -> None:
+    own = {}
+    for delay, (_, folder) in trials(run).items():
+        observed = json.loads((folder / "observed.json").read_text())
+        window = observed["window"]
+        spans = traces.read(folder / "spans.parquet", window["from_ns"], window["to_ns"])
+        table = traces.analyse(spans).operations.to_pylist()
+        [own[delay]] = [one for one in table if one["service"] == "search" and one["peer"] == ""]
+    # A busy machine adds to the delay and takes nothing from it.
+    assert own["search:5ms"]["exclusive_p50_ms"] >= 1000 * DELAY_S
+    assert own["search:5ms"]["exclusive_p50_ms"] > own["none"]["exclusive_p50_ms"]
+
+
+def test_counters_of_every_replica_are_there(run: Path) -> None:
+    for _, folder in trials(run).values():
+        observed = json.loads((folder / "observed.json").read_text())
+        table = pq.read_table(folder / "metrics.parquet")
+        seen = set(zip(table["subject"].to_pylist(), table["metric"].to_pylist(), strict=True))
+        assert ("node", "cpu_user_seconds_total") in seen and ("node", "context_switches_total") in seen
+        assert observed["nodes"]["worker-1"]["recorded"]
+        if os.geteuid() == 0:  # else nothing may have a control group of its own
+            counted = {subject for subject, metric in seen if metric == "container_cpu_seconds_total"}
+            assert counted == {f"replica:{name}" for name in observed["replicas"]}
+        times = table["time_ns"].to_pylist()
+        assert min(times) < observed["window"]["from_ns"] and max(times) > observed["window"]["to_ns"]
+
+
+def test_the_report_and_the_terminal_show_it(run: Path) -> None:
+    user = User(run.parents[2])
+    page = (run / "report" / "index.html").read_text()
+    assert "Where the time goes" in page and "search:5ms" in page
+    shown = user.runs("traces", str(run), "--folded", "stacks.txt").stdout
+    assert "frontend" in shown and "on the critical path" in shown
+    lines = (user.home / "stacks.txt").read_text().splitlines()
+    assert any(line.startswith("frontend GET /hotels;") for line in lines)
+
+
+def test_a_receiver_that_is_killed_spoils_one_trial_s_spans_and_nothing_else(tmp_path: Path) -> None:
+    user = User(tmp_path)
+    two = STUDY.replace("factors: {delays: [off, {search: 5ms}]}\n", "").replace("rates: [40]", "rates: [40, 41]")
+    (tmp_path / "study.yaml").write_text(two)
+    process = user.starts("run", "study.yaml")
+    try:
+        user.waits_until_a_trial_is_loaded(process, finished=0)
+        [receiver] = [one for one in psutil.Process(process.pid).children() if "spans" in one.cmdline()]
+        os.kill(receiver.pid, signal.SIGKILL)
+        out, err = process.communicate(timeout=300)
+    finally:
+        process.kill()
+    assert process.returncode == 0, out + err
+    [table] = tmp_path.glob("results/*/*/trials.parquet")
+    first, second = pq.read_table(table).to_pylist()
+    assert first["verdict"] == second["verdict"] == "held"
+    assert any("spans were not recorded" in warning for warning in first["warnings"])
+    assert second["warnings"] == [] and second["spans"] > 0
