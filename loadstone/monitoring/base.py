@@ -6,6 +6,9 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any, ClassVar
 
+from loadstone.model.cluster import Node
+from loadstone.model.deployment import Deployment
+from loadstone.model.study import Settings
 from loadstone.orchestration.base import Orchestrator
 
 
@@ -16,10 +19,20 @@ class Probe(ABC):
     """
 
     name: ClassVar[str]
+    """What its part of ``observed.json`` is called."""
+
+    @classmethod
+    @abstractmethod
+    def asked(cls, settings: Settings, deployment: Deployment, client: Node) -> Probe | None:
+        """The probe of a deployment, where its settings ask for one; it runs where the client does."""
 
     @abstractmethod
     def start(self) -> None:
         """Start what runs beside the deployment. Raises DeploymentError where it cannot."""
+
+    def told(self, deployment: Deployment, orchestrator: str) -> Deployment:
+        """The deployment as it must be for this to observe it; asked once it has been started."""
+        return deployment
 
     @abstractmethod
     def begin(self, orchestrator: Orchestrator, folder: Path) -> None:

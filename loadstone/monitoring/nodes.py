@@ -18,6 +18,7 @@ from loadstone.model.cluster import Node
 from loadstone.model.deployment import Deployment
 from loadstone.model.errors import DeploymentError
 from loadstone.model.observing import Metrics
+from loadstone.model.study import Settings
 from loadstone.monitoring.base import Probe
 from loadstone.monitoring.instrument import Instrument, InstrumentError, ask
 from loadstone.orchestration import stacks
@@ -49,13 +50,17 @@ class Nodes(Probe):
         self._problems: list[str] = []
         self._folder = Path()
 
+    @classmethod
+    def asked(cls, settings: Settings, deployment: Deployment, client: Node) -> Nodes | None:
+        return cls(settings.metrics, deployment, client) if settings.metrics is not None else None
+
     def start(self) -> None:
         if self._here and self._beside is None:
             host = self._client.address if self._watched else "127.0.0.1"
             self._own = Instrument(["agent", "--listen", f"{host}:0"], self._client.cpus)
 
     def told(self, deployment: Deployment, orchestrator: str) -> Deployment:
-        """The deployment with a Prometheus, if it has one, that asks the agent of this machine too; it was started."""
+        # A Prometheus, if there is one, is to ask the agent of this machine too.
         return stacks.watching(deployment, orchestrator, self._ours()) if self._own is not None else deployment
 
     def begin(self, orchestrator: Orchestrator, folder: Path) -> None:

@@ -2,36 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from loadstone import plugins
 from loadstone.model.deployment import Deployment
 from loadstone.model.study import Settings
 from loadstone.monitoring.base import Probe
-from loadstone.monitoring.nodes import Nodes
-from loadstone.monitoring.spans import Spans
 from loadstone.orchestration.base import Orchestrator
 
 FILE = "observed.json"
 
 
 def observation_of(settings: Settings, deployment: Deployment) -> Observation:
-    """The probes that a treatment asks for; they run where the client does."""
+    """What a treatment asks for."""
     client = next((node for node in deployment.nodes if node.role == "client"), None)
     if client is None:
         return Observation()
-    traces, metrics = settings.traces, settings.metrics
-    spans = Spans(traces, deployment, client) if traces is not None and traces.sample > 0 else None
-    return Observation(spans, Nodes(metrics, deployment, client) if metrics is not None else None)
+    kinds = (plugins.find("probes", name) for name in plugins.names("probes"))
+    probes = (kind.asked(settings, deployment, client) for kind in kinds)
+    return Observation([probe for probe in probes if probe is not None])
 
 
 class Observation:
     """The probes of a deployment: ``start`` them before it is, for it must know where spans go."""
 
-    def __init__(self, spans: Spans | None = None, nodes: Nodes | None = None) -> None:
-        self._spans = spans
-        self._nodes = nodes
-        self._probes: list[Probe] = [probe for probe in (spans, nodes) if probe is not None]
+    def __init__(self, probes: Sequence[Probe] = ()) -> None:
+        self._probes = probes
 
     def start(self) -> None:
         """Start all probes, or none: raises DeploymentError where one cannot."""
@@ -44,9 +42,9 @@ class Observation:
 
     def told(self, deployment: Deployment, orchestrator: str) -> Deployment:
         """The deployment as it must be to be observed; the probes have been started."""
-        if self._nodes is not None:
-            deployment = self._nodes.told(deployment, orchestrator)
-        return deployment if self._spans is None else self._spans.told(deployment)
+        for probe in self._probes:
+            deployment = probe.told(deployment, orchestrator)
+        return deployment
 
     def begin(self, orchestrator: Orchestrator, folder: Path) -> None:
         """A trial begins; its files go into ``folder``."""
@@ -74,7 +72,8 @@ class Observation:
                 one.name: {"service": one.service, "tier": one.tier, "node": where.get(one.name, one.node)}
                 for one in orchestrator.deployment.replicas
             },
-            "traces": {**said["spans"], "requests": requests} if "spans" in said else None,
+            "traces": {**said.pop("spans"), "requests": requests} if "spans" in said else None,
+            "others": {name: told for name, told in said.items() if name != "nodes"},
             "problems": problems,
         }
 

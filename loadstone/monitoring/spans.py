@@ -11,6 +11,7 @@ from loadstone.model.cluster import Node
 from loadstone.model.deployment import Deployment
 from loadstone.model.errors import DeploymentError
 from loadstone.model.observing import Traces
+from loadstone.model.study import Settings
 from loadstone.monitoring.base import Probe
 from loadstone.monitoring.instrument import Instrument, InstrumentError
 from loadstone.orchestration import stacks
@@ -38,8 +39,12 @@ class Spans(Probe):
         self._problem = ""
         self._anew = False
 
-    def told(self, deployment: Deployment) -> Deployment:
-        """The deployment with services that send their spans here; it has been started."""
+    @classmethod
+    def asked(cls, settings: Settings, deployment: Deployment, client: Node) -> Spans | None:
+        traces = settings.traces
+        return cls(traces, deployment, client) if traces is not None and traces.sample > 0 else None
+
+    def told(self, deployment: Deployment, orchestrator: str) -> Deployment:
         assert self._instrument is not None
         return traced(deployment, self._instrument.addresses[0], self._traces.sample)
 

@@ -122,7 +122,7 @@ def test_spans_go_into_the_trial_s_folder(
     probe.start()
     try:
         assert instrument.arguments[-2:] == ["--forward", "10.0.0.7:4317"]
-        told = probe.told(deployment).of("geo")[0].environment
+        told = probe.told(deployment, "process").of("geo")[0].environment
         assert told["STONE_TRACES"] == "127.0.0.1:4317" and told["STONE_TRACES_SAMPLE"] == "0.5"
         probe.begin(Recordable(deployment, tmp_path), tmp_path)
         assert probe.end() == {"sample": 0.5, **COUNTS, "problems": []}
@@ -203,7 +203,7 @@ def test_a_recording_that_stopped_is_a_problem(
     instrument: type[FakeInstrument], deployment: Deployment, tmp_path: Path
 ) -> None:
     instrument.answer = staticmethod(agent({"stopped": "64 MiB are full"}))  # type: ignore[assignment]
-    observation = Observation(nodes=Nodes(Metrics(), deployment, client(deployment)))
+    observation = Observation([Nodes(Metrics(), deployment, client(deployment))])
     observation.start()
     try:
         orchestrator = Recordable(deployment, tmp_path)
