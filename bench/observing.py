@@ -24,6 +24,7 @@ import requests
 import yaml
 
 from bench.common import ROOT, Row, build_stone, report
+from bench.delays import RATE, delay_rows
 from bench.orchestrators import state
 from loadstone.experiments.deployed import Deployed
 from loadstone.experiments.listener import Listener
@@ -51,6 +52,7 @@ def main() -> None:
         rows += agent(Path(folder) / "agent")
         for application, rate in RATES.items():
             rows += application_rows(application, rate, Path(folder) / application)
+        rows += delay_rows(study("hotel-reservation", RATE), Path(folder) / "delay")
     notes = [
         f"CPU: user and system of all replicas, in {ROUNDS} rounds; ratios are of trials of the same round.",
         "spans lost: those that services made and no file has.",
