@@ -8,6 +8,7 @@ import shutil
 import subprocess
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 import yaml
 
@@ -36,6 +37,7 @@ def write_study(user: User) -> None:  # noqa: F811
         application=str(user.home / "application.yaml"),
         dataset="tiny",
         cluster={"infrastructure": "namespaces", "workers": 1},
+        traces={"sample": 1},
         resources={name: {"cpu": 0.2, "memory": "128MiB"} for name in application["services"]},
     )
     (user.home / "study.yaml").write_text(yaml.safe_dump(study))
@@ -81,3 +83,10 @@ def test_a_study_adds_up(user: User) -> None:  # noqa: F811
     assert checks and all(check["ok"] for check in checks), checks
     audit = json.loads((trial / "audit.json").read_text())
     assert len(audit) == 5 * len(catalogue.load(NAME).application.services) and all(line["ok"] for line in audit)
+    observed = json.loads((trial / "observed.json").read_text())
+    assert observed["problems"] == []
+    assert row["traces"] == observed["traces"]["requests"] > 0 and row["spans_lost"] == 0
+    table = pq.read_table(trial / "metrics.parquet")
+    seen = zip(table["subject"].to_pylist(), table["metric"].to_pylist(), strict=True)
+    counted = {subject for subject, metric in seen if metric == "container_cpu_seconds_total"}
+    assert counted == {f"replica:{name}" for name in observed["replicas"]}
