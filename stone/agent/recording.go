@@ -40,7 +40,8 @@ func begin(period time.Duration, set set, most int) *recording {
 	return r
 }
 
-// run makes the n-th reading n periods after the first. Those whose time has passed meanwhile are skipped.
+// run makes the n-th reading n periods after the first, and a last one at the end. Those whose time has passed meanwhile
+// are skipped.
 func (r *recording) run(ctx context.Context) {
 	defer close(r.ended)
 	defer r.set.close()
@@ -51,6 +52,7 @@ func (r *recording) run(ctx context.Context) {
 		tick = next
 		select {
 		case <-ctx.Done():
+			r.read() // what happened since the reading before
 			return
 		case <-time.After(time.Until(begun.Add(time.Duration(tick) * r.period))):
 		}

@@ -101,14 +101,14 @@ func TestTicks(t *testing.T) {
 			values = append(values, row.Value)
 		}
 	}
-	if want := []float64{0, 1, 4, 5, 6}; !slices.Equal(times, want) || len(rows) != 2*len(want) {
+	if want := []float64{0, 1, 4, 5, 6, 6.5}; !slices.Equal(times, want) || len(rows) != 2*len(want) {
 		t.Errorf("read at %v, %d rows", times, len(rows))
 	}
-	if want := []float64{1, 2, 3, 4, 5}; !slices.Equal(values, want) {
+	if want := []float64{1, 2, 3, 4, 5, 6}; !slices.Equal(values, want) {
 		t.Errorf("values %v", values)
 	}
 	delete(metadata, "host")
-	if want := map[string]string{"absent": `{"power":"none"}`, "period_ms": "1000", "readings": "5", "skipped": "2"}; !maps.Equal(metadata, want) {
+	if want := map[string]string{"absent": `{"power":"none"}`, "period_ms": "1000", "readings": "6", "skipped": "2"}; !maps.Equal(metadata, want) {
 		t.Errorf("metadata %v", metadata)
 	}
 	if collector.closed != 1 {
@@ -116,10 +116,10 @@ func TestTicks(t *testing.T) {
 	}
 }
 
-func TestARecordingThatEndsAtOnceHasOneReading(t *testing.T) {
+func TestARecordingThatEndsAtOnceHasItsFirstAndItsLastReading(t *testing.T) {
 	opened, _ := setOf("family", func(r *reading) error { r.put("node", "load1", 1); return errors.New("half of it") })
 	rows, metadata := contents(t, closed(t, begin(time.Hour, opened, mostTableBytes)))
-	if len(rows) != 1 || rows[0].Value != 1 || metadata["absent"] != `{"family":"half of it"}` {
+	if len(rows) != 2 || rows[0].Value != 1 || metadata["absent"] != `{"family":"half of it"}` {
 		t.Errorf("%v, %v", rows, metadata)
 	}
 }
