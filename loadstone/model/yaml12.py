@@ -35,11 +35,15 @@ for _name, _pattern in _IMPLICIT.items():
     Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_name}", re.compile(rf"(?:{_pattern})$"), None)
 
 
-class _Dumper(yaml.SafeDumper):
-    """Quotes what YAML 1.1 or 1.2 takes for something else than text; lines stay lines."""
+class Dumper(yaml.SafeDumper):
+    """Quotes what YAML 1.1 or 1.2 takes for something else than text; no anchors."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
+
+
+class _Dumper(Dumper):
+    """Lines stay lines, short lists are on one."""
 
 
 def _text(dumper: _Dumper, value: str) -> yaml.ScalarNode:
@@ -59,5 +63,5 @@ def dump(data: Any) -> str:
 _Dumper.add_representer(str, _text)
 _Dumper.add_representer(list, _list)
 for _name, _pattern in _IMPLICIT.items():
-    _Dumper.add_implicit_resolver(f"tag:yaml.org,2002:{_name}", re.compile(rf"(?:{_pattern})$"), None)
+    Dumper.add_implicit_resolver(f"tag:yaml.org,2002:{_name}", re.compile(rf"(?:{_pattern})$"), None)
 Loader.add_constructor("tag:yaml.org,2002:int", Loader.construct_integer)

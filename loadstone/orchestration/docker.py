@@ -9,6 +9,7 @@ from typing import Any
 
 import yaml
 
+from loadstone.model import yaml12
 from loadstone.model.deployment import Deployment, Replica
 from loadstone.model.errors import DeploymentError
 from loadstone.model.units import format_seconds
@@ -149,11 +150,8 @@ def with_configs(deployment: Deployment, name: str, text: str) -> dict[str, str]
     return files
 
 
-class _Dumper(yaml.SafeDumper):
-    """Short lists on one line, everything else below each other, no anchors."""
-
-    def ignore_aliases(self, data: Any) -> bool:
-        return True
+class _Dumper(yaml12.Dumper):
+    """Short lists on one line, everything else below each other."""
 
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
         super().increase_indent(flow, False)

@@ -9,6 +9,7 @@ from typing import Any
 
 import yaml
 
+from loadstone.model import yaml12
 from loadstone.model.deployment import Deployment, Replica
 from loadstone.model.units import format_memory
 from loadstone.orchestration import discovery
@@ -286,11 +287,8 @@ def _port_name(name: str, port: int) -> str:
     return name if fits else f"port-{port}"
 
 
-class _Dumper(yaml.SafeDumper):
-    """As a person would write it: short lists and settings on one line, texts of several lines as such, no anchors."""
-
-    def ignore_aliases(self, data: Any) -> bool:
-        return True
+class _Dumper(yaml12.Dumper):
+    """As a person would write it: short lists and settings on one line, texts of several lines as such."""
 
 
 def _text(dumper: _Dumper, text: str) -> yaml.Node:

@@ -18,6 +18,7 @@ from loadstone import plugins
 from loadstone.applications import catalogue
 from loadstone.applications.compose_import import schema
 from loadstone.applications.compose_import.variables import assignments, substitute
+from loadstone.model import yaml12
 from loadstone.model.application import Application, Service
 from loadstone.model.cluster import Node
 from loadstone.model.deployment import Deployment
@@ -92,7 +93,7 @@ def compose_file(wanted: dict[str, Any], folder: Path, long: bool) -> str:
             "deploy": {"replicas": service["replicas"], "resources": {"limits": limits}},
             **({"ports": ports[:1], "expose": ports[1:]} if at == 0 else {"expose": ports}),
         }
-    return yaml.safe_dump({"services": said}, sort_keys=False, allow_unicode=True)
+    return yaml12.dump({"services": said})
 
 
 def escaped(words: list[str]) -> list[str]:

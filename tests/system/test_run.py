@@ -110,10 +110,10 @@ def test_a_limit_taken_away_in_a_trial_makes_it_invalid_with_wanted_and_effectiv
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of one megabyte."""
+    """A file system of four megabytes: room for the run and its report."""
     folder = tmp_path / "small"
     folder.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", folder], check=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", folder], check=True)
     yield folder
     subprocess.run(["umount", "-l", folder], check=True)
 
