@@ -44,12 +44,17 @@ def wait_dead(identity: Identity) -> None:
         time.sleep(0.01)
 
 
+def wait_for_text(log: Path, text: str) -> None:
+    end = time.monotonic() + 60
+    while text not in log.read_text():
+        assert time.monotonic() < end, log.read_text()
+        time.sleep(0.01)
+
+
 def test_a_process_has_its_own_session_environment_and_log(tmp_path: Path, started: list[Identity]) -> None:
     script = 'echo "$WORD ${HOME-none}"; echo complaint >&2; pwd; exec sleep 60'
     identity = spawn(tmp_path, script, started, folder=str(tmp_path))
-    end = time.monotonic() + 30
-    while (tmp_path / "log").read_text().count("\n") < 3 and time.monotonic() < end:
-        time.sleep(0.01)
+    wait_for_text(tmp_path / "log", f"{tmp_path}\n")
     assert (tmp_path / "log").read_text() == f"a b none\ncomplaint\n{tmp_path}\n"
     assert os.getsid(identity.pid) == identity.pid
     assert running.is_alive(identity)
@@ -75,7 +80,8 @@ def test_a_name_with_parentheses_and_spaces_does_not_confuse() -> None:
 
 
 def test_stop_is_gentle_first_and_kills_the_whole_family_then(tmp_path: Path, started: list[Identity]) -> None:
-    gentle = spawn(tmp_path, "trap 'echo bye; exit 0' TERM; while :; do sleep 0.05; done", started)
+    gentle = spawn(tmp_path, "trap 'echo bye; exit 0' TERM; echo hello; while :; do sleep 0.05; done", started)
+    wait_for_text(tmp_path / "log", "hello")
     running.stop([(gentle, "TERM")], 30)
     assert not running.is_alive(gentle)
     assert "bye" in (tmp_path / "log").read_text()
@@ -99,7 +105,8 @@ def test_what_cannot_join_its_group_does_not_run(tmp_path: Path, started: list[I
 
 
 def test_it_does_not_inherit_that_we_ignore_broken_pipes(tmp_path: Path, started: list[Identity]) -> None:
-    identity = spawn(tmp_path, "exec sleep 60", started)
+    identity = spawn(tmp_path, "echo running; exec sleep 60", started)
+    wait_for_text(tmp_path / "log", "running")
     status = Path(f"/proc/{identity.pid}/status").read_text()
     ignored = int(next(line.split()[1] for line in status.splitlines() if line.startswith("SigIgn")), 16)
     assert not ignored & 1 << (signal.SIGPIPE - 1)
@@ -107,7 +114,8 @@ def test_it_does_not_inherit_that_we_ignore_broken_pipes(tmp_path: Path, started
 
 def test_cores_bind_where_no_group_does(tmp_path: Path, started: list[Identity]) -> None:
     core = max(os.sched_getaffinity(0))
-    identity = spawn(tmp_path, "exec sleep 60", started, cores=(core,))
+    identity = spawn(tmp_path, "echo bound; exec sleep 60", started, cores=(core,))
+    wait_for_text(tmp_path / "log", "bound")
     assert os.sched_getaffinity(identity.pid) == {core}
 
 
