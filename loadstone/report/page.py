@@ -6,7 +6,7 @@ import base64
 import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -16,7 +16,7 @@ from markupsafe import Markup, escape
 
 from loadstone.analysis import latency, results, summary
 from loadstone.report import content as contents
-from loadstone.report import facts, format, tables, words
+from loadstone.report import facts, format, sections, tables, words
 from loadstone.report import inside as insides
 from loadstone.report.content import Content
 from loadstone.report.figures import style
@@ -24,6 +24,7 @@ from loadstone.report.figures.inside_kinds import PARTS
 from loadstone.report.figures.kinds import KINDS, Kind
 from loadstone.report.inline import inline
 from loadstone.report.inside import Inside
+from loadstone.report.section import Section
 
 
 @dataclass(frozen=True)
@@ -43,11 +44,13 @@ def build(run_folder: Path) -> Path:
     """
     content = contents.gather(run_folder)
     inside = insides.gather(content)
+    added = list(sections.gather(content))
     target = content.run.folder / "report"
     for name in ("figures", "tables"):
         shutil.rmtree(target / name, ignore_errors=True)
         (target / name).mkdir(parents=True)
-    written = {name: tables.to_csv(table) for name, table in inside.content.tables.items() if table.num_rows}
+    every = {**inside.content.tables, **{name: table for one in added for name, table in one.tables.items()}}
+    written = {name: tables.to_csv(table) for name, table in every.items() if table.num_rows}
     for name, text in written.items():
         (target / "tables" / f"{name}.csv").write_text(text, encoding="utf-8")
     if searched := content.rows("breaking_points"):
@@ -60,11 +63,16 @@ def build(run_folder: Path) -> Path:
     parts = {
         name: list(_figures(inside.content, kinds, target / "figures", inside.facts())) for name, kinds in PARTS.items()
     }
+    drawn = [(one, list(_figures(_with(content, one), one.kinds, target / "figures", one.facts))) for one in added]
     # What was observed inside has rows for each node and service of each trial: beside the page, not in it.
     files = {name: text for name, text in written.items() if name in content.tables}
     page = target / "index.html"
-    page.write_text(_render(content, figures, files, inside, parts), encoding="utf-8")
+    page.write_text(_render(content, figures, files, inside, parts, drawn), encoding="utf-8")
     return page
+
+
+def _with(content: Content, section: Section) -> Content:
+    return replace(content, tables=content.tables | dict(section.tables))
 
 
 def _figures(
@@ -84,7 +92,12 @@ def _figures(
 
 
 def _render(
-    content: Content, figures: list[Shown], files: dict[str, str], inside: Inside, parts: dict[str, list[Shown]]
+    content: Content,
+    figures: list[Shown],
+    files: dict[str, str],
+    inside: Inside,
+    parts: dict[str, list[Shown]],
+    drawn: list[tuple[Section, list[Shown]]],
 ) -> str:
     environment = Environment(
         loader=PackageLoader("loadstone.report"),
@@ -115,7 +128,8 @@ def _render(
         several=len(content.treatments) > 1,
         answer=words.answer(content),
         each=words.each_treatment(content),
-        warnings=words.warnings(content),
+        warnings=[*words.warnings(content), *(text for section, _ in drawn for text in section.cautions)],
+        sections=drawn,
         slo=words.slo(content),
         closed=content.closed,
         figures=figures,
