@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, NotRequired
+from typing import Any, Literal, NotRequired
 
 from pydantic import TypeAdapter, ValidationError
 from typing_extensions import TypedDict
@@ -46,11 +46,39 @@ class Operation(TypedDict):
     latency_ms: Latencies
 
 
+class Series(TypedDict):
+    """The mean latency of every ``step_s`` of the window; null where nothing was scheduled in it."""
+
+    step_s: float
+    mean_ms: list[float | None]
+
+
+class Batch(TypedDict):
+    """One of the parts of the window; the backlog is that at its end."""
+
+    start_s: float
+    offered: int
+    completed: int
+    backlog: int
+
+
+class Failure(TypedDict):
+    """Requests that failed in the same way."""
+
+    kind: str
+    operation: NotRequired[str | None]
+    count: int
+
+
 class Summary(TypedDict):
     """``summary.json``. ``spectrum``: percentile, latency, service time."""
 
+    schema: NotRequired[Literal[1]]
     spectrum: list[tuple[float, float | None, float | None]]
     operations: list[Operation]
+    series: NotRequired[Series | None]
+    batches: NotRequired[list[Batch] | None]
+    errors: NotRequired[list[Failure] | None]
 
 
 class Limit(TypedDict):
@@ -94,17 +122,42 @@ _SHAPES: dict[str, TypeAdapter[Any]] = {
 }
 
 
+_KEPT = 8192
+"""Files that are kept as they were read: several parts of a report look into each."""
+
+
 def read(folder: Path, name: str) -> tuple[Any, str]:
-    """The content of a trial's file, or None and what is wrong with it; a file that is not there is not wrong."""
+    """The content of a trial's file, or None and what is wrong with it; a file that is not there is not wrong.
+
+    It is read and checked once for as long as it stays as it is: the content is shared and not to be changed.
+    """
+    file = folder / name
     try:
-        return _SHAPES[name].validate_python(json.loads((folder / name).read_text(encoding="utf-8"))), ""
+        stat = file.stat()
+        return _read(str(file), name, stat.st_mtime_ns, stat.st_size)
     except FileNotFoundError:
         return None, ""
-    except ValidationError as error:
-        first = error.errors()[0]
-        return None, f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
     except (OSError, ValueError) as error:
         return None, str(error)
+
+
+@lru_cache(maxsize=_KEPT)
+def _read(file: str, name: str, changed_ns: int, size: int) -> tuple[Any, str]:
+    """``changed_ns`` and ``size`` tell a file that was replaced from what was kept of it."""
+    try:
+        return _SHAPES[name].validate_json(Path(file).read_bytes()), ""
+    except ValidationError as error:
+        return None, _problem(error)
+    except OSError as error:
+        return None, str(error)
+
+
+def _problem(error: ValidationError) -> str:
+    first = error.errors()[0]
+    place = ".".join(map(str, first["loc"]))
+    if place == "schema":
+        return f"schema {first['input']!r} is not of this version of Loadstone, which knows {first['ctx']['expected']}"
+    return f"{place}: {first['msg']}" if place else first["msg"]
 
 
 def problems(folder: Path, measured: bool) -> list[str]:
