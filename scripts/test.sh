@@ -1,19 +1,24 @@
 #!/usr/bin/env bash
 # Runs every check, or only those of one kind: test.sh [lint]. All of them run even where one fails; the last line sums up.
+# What needs whole clusters mostly waits for them, so it runs beside the rest, and its output is shown when both are done.
 source "$(dirname "$0")/common.sh"
 staticcheck=honnef.co/go/tools/cmd/staticcheck@v0.8.2
 # A number of inputs, not of seconds: at the end of its time Go's fuzzing now and then takes its own deadline for a failure.
 fuzz_time=${FUZZ_TIME:-5000x}
+clusters="clusters or docker or root"
 export PATH="$PWD/.venv/bin:$PATH" GOTOOLCHAIN=auto
-passed=() failed=()
+beside=$(mktemp -d)
+lane=
+trap '[ -z "$lane" ] || kill -INT -- "-$lane" 2>/dev/null; wait; rm -rf "$beside"' EXIT
 
-# check NAME COMMAND...: runs it under a heading and remembers how it ended.
+# check NAME COMMAND...: runs it under a heading and notes how it ended.
 check() {
-    local name=$1 started=$SECONDS
+    local name=$1 started=$SECONDS result=failed
     shift
     printf '\n== %s\n' "$name"
-    if "$@" </dev/null; then passed+=("$name"); else failed+=("$name"); fi
-    printf -- '-- %s: %s s\n' "$name" $((SECONDS - started))
+    "$@" </dev/null && result=passed
+    echo "$name" >>"$beside/$result"
+    printf -- '-- %s: %s in %s s\n' "$name" "$result" $((SECONDS - started))
 }
 
 in_go() { (cd stone && "$@"); }
@@ -44,22 +49,36 @@ fuzz() {
     echo "$count fuzz targets, $fuzz_time each"
 }
 
-check "ruff check" ruff check
-check "ruff format" ruff format --check --diff
-check "mypy" mypy
-check "gofmt" gofmt_clean
-check "go vet" in_go go vet ./...
-check "staticcheck" in_go go run "$staticcheck" ./...
-if [ "${1:-}" != lint ]; then
+static() {
+    check "ruff check" ruff check
+    check "ruff format" ruff format --check --diff
+    check "mypy" mypy
+    check "gofmt" gofmt_clean
+    check "go vet" in_go go vet ./...
+    check "staticcheck" in_go go run "$staticcheck" ./...
+}
+
+touch "$beside/passed" "$beside/failed"
+if [ "${1:-}" = lint ]; then
+    static
+else
+    set -m # a process group of its own, so that Ctrl-C lets it clean up
+    check "tests on clusters" pytest -m "$clusters" >"$beside/log" 2>&1 &
+    lane=$!
+    set +m
+    static
     check "go test" go_tests
     check "go fuzzing" fuzz
-    check "pytest" pytest
+    check "pytest" pytest -m "not ($clusters)"
+    echo "... waiting for the tests on clusters"
+    wait
+    cat "$beside/log"
 fi
 
-printf '\n'
-if [ ${#failed[@]} -gt 0 ]; then
-    printf 'FAILED: %s (%d of %d passed, %d s)\n' "$(IFS=,; echo "${failed[*]}")" \
-        ${#passed[@]} $((${#passed[@]} + ${#failed[@]})) $SECONDS
+passed=$(wc -l <"$beside/passed") failed=$(wc -l <"$beside/failed")
+if [ "$failed" -gt 0 ]; then
+    printf '\nFAILED: %s (%d of %d passed, %d s)\n' "$(paste -sd, "$beside/failed")" \
+        "$passed" $((passed + failed)) $SECONDS
     exit 1
 fi
-printf 'All %d checks passed in %d s\n' ${#passed[@]} $SECONDS
+printf '\nAll %d checks passed in %d s\n' "$passed" $SECONDS
