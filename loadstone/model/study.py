@@ -6,8 +6,9 @@ import itertools
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, ValidationError, field_validator
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, field_validator
 
+from loadstone.model import papers
 from loadstone.model.application import Resources, Tier
 from loadstone.model.base import Finding, Matches, Model, did_you_mean
 from loadstone.model.cluster import Cluster
@@ -110,6 +111,9 @@ class Study(Settings):
     """Names the results folder."""
     description: str = ""
     """What the study asks, for its report."""
+    reproduces: Annotated[str | None, AfterValidator(papers.known), Field(examples=["vanderputten2024"])] = None
+    """A published study: its report lays the published numbers beside this study's own, and compares treatments as it
+    did where that is built. Known are the files of ``studies/papers/published``."""
     application: Annotated[str, Field(examples=["hotel-reservation"])]
     """A built-in application's name, or the path of an application or compose file, relative to the study file."""
     cluster: Cluster = Cluster()
