@@ -105,6 +105,7 @@ class Use(TypedDict):
 
     service: str
     tier: str
+    node: NotRequired[str]
     window_s: float
     cpu_s: float
     cpu_limit: NotRequired[float | None]

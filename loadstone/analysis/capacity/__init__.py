@@ -1,0 +1,26 @@
+"""The capacity model: CPU-seconds per request by service, and the load that another layout would bear.
+
+``fit`` makes a model of one treatment that was measured, ``predict`` asks it about a layout that was not. See
+docs/explanation/capacity-model.md. The simulator (``simulation``) is apart: it brings a compiler along.
+"""
+
+from loadstone.analysis.capacity.demands import Demand
+from loadstone.analysis.capacity.fitting import CannotTell, Model, fit
+from loadstone.analysis.capacity.layout import Layout, Placed
+from loadstone.analysis.capacity.predicting import Prediction, predict
+from loadstone.analysis.capacity.registered import VERSION, Registered, registered, scores
+
+__all__ = [
+    "VERSION",
+    "CannotTell",
+    "Demand",
+    "Layout",
+    "Model",
+    "Placed",
+    "Prediction",
+    "Registered",
+    "fit",
+    "predict",
+    "registered",
+    "scores",
+]

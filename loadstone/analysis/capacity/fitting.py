@@ -1,0 +1,177 @@
+"""The capacity model of a treatment: its demands, and how far its bottleneck could be filled before the SLO broke."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from loadstone.analysis.breaking_point import Estimate
+from loadstone.analysis.capacity import demands
+from loadstone.analysis.capacity.demands import Demand, Floats, Point
+from loadstone.analysis.capacity.layout import Layout, Station, stations
+from loadstone.analysis.results import Run
+from loadstone.analysis.summary import Treatment
+
+PRESSED = 0.75
+"""A service that uses more of its limit than this is throttled now and then: its CPU no longer says what a request
+costs it, as throttled work is done in batches."""
+LEAST_LOADS, WANTED_LOADS = 2, 4
+FULL = 0.75
+"""Trials at no more than this share of the breaking point tell what the bottleneck spends on a request."""
+_DRAWS = 2000
+
+
+class CannotTell(Exception):
+    """There is nothing to fit a model from; the text says what is missing."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """What one treatment's trials say. ``draws`` are standard normal (n, 4): three for demands, one for the load."""
+
+    treatment_id: str
+    label: str
+    demands: Mapping[str, Demand]
+    breaking_point: Estimate
+    layout: Layout
+    bottleneck: Station
+    utilisation: float
+    """CPU that requests at the breaking point would ask of the bottleneck at their cost at low load, as a share of what
+    it has. Below 1: queues break the SLO first. Above 1: throttled work is done in batches, which is cheaper."""
+    draws: Floats
+    trials: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+    def point_draws(self) -> Floats:
+        """Draws of the breaking point."""
+        spread = math.log(self.breaking_point.high / self.breaking_point.low) / 3.92
+        return np.asarray(self.breaking_point.value * np.exp(spread * self.draws[:, 3]), dtype=np.float64)
+
+    def used(self, station: Station, load: Floats | float, drawn: bool = False) -> Floats:
+        """Cores that ``load`` asks of a station at the cost of unpressed requests; one load a draw if ``drawn``.
+
+        On a node no replica can use more than its own limit.
+        """
+        return used(self.demands, station, load, self.draws[:, :3] if drawn else None)
+
+
+def used(found: Mapping[str, Demand], station: Station, load: Floats | float, draws: Floats | None = None) -> Floats:
+    """Cores that ``load`` asks of a station; see ``Model.used``."""
+    total = np.zeros(np.shape(load))
+    for part in station.parts:
+        if (demand := found.get(part.service)) is None:
+            continue
+        coefficients = demand.draws(draws) if draws is not None else None
+        cores = demand.cores(np.asarray(load) / part.replicas, coefficients)
+        if station.kind == "node" and part.limit is not None:
+            cores = np.minimum(cores, part.limit)
+        total = total + part.here * cores
+    return total
+
+
+def fit(run: Run, treatment: Treatment) -> Model:
+    """The model of a treatment that was measured; raises CannotTell with what is missing."""
+    reference = breaking_point(treatment)
+    measured = [(row, usage) for row, usage in _trials(run, treatment) if usage]
+    if not measured:
+        raise CannotTell(f"{treatment.label}: no trial that held has CPU counters (usage.json)")
+    layout = Layout.seen(measured[-1][1], run.provenance.get("nodes") or [])
+    points, tiers = _points(measured)
+    found: dict[str, Demand] = {}
+    for service, pairs in points.items():
+        limit = next(one.limit for one in layout.replicas if one.service == service)
+        ceiling = reference.value / layout.count(service)
+        fitted = demands.fit(service, tiers[service], _unpressed(pairs, limit, ceiling))
+        found[service] = fitted
+    at = {station: float(used(found, station, reference.value)) / station.capacity for station in stations(layout)}
+    if not at:
+        raise CannotTell(f"{treatment.label}: no service has a CPU limit and the nodes' cores are not known")
+    bottleneck = max(at, key=lambda station: at[station])
+    return Model(
+        treatment_id=treatment.id,
+        label=treatment.label,
+        demands=found,
+        breaking_point=reference,
+        layout=layout,
+        bottleneck=bottleneck,
+        utilisation=at[bottleneck],
+        draws=np.random.default_rng(1).standard_normal((_DRAWS, 4)),
+        trials=tuple(sorted({point.trial for demand in found.values() for point in demand.points})),
+        warnings=tuple(_doubts(bottleneck, at[bottleneck], found, layout)),
+    )
+
+
+def breaking_point(treatment: Treatment) -> Estimate:
+    """The search's estimate; at fixed rates the middle between what held and what did not. Raises CannotTell."""
+    if treatment.searched is not None and treatment.searched.result is not None:
+        return treatment.searched.result.breaking_point
+    low, high = treatment.held_up_to, treatment.breaks_from
+    if low is None or high is None:
+        missing = "no trial held" if low is None else "every trial held"
+        raise CannotTell(f"{treatment.label}: {missing}, so its breaking point is not known; measure it first")
+    return Estimate(math.sqrt(low * high), low, high)
+
+
+def _trials(run: Run, treatment: Treatment) -> list[tuple[dict[str, Any], list[dict[str, Any]]]]:
+    rows = [row for row in treatment.rows() if row["verdict"] in ("held", "measured") and row["throughput"]]
+    whole = sorted((row for row in rows if row["aborted_at_s"] is None), key=lambda row: float(row["throughput"]))
+    return [(row, run.of_trial(row["trial_id"], "usage.json") or []) for row in whole]
+
+
+def _points(
+    measured: Sequence[tuple[dict[str, Any], list[dict[str, Any]]]],
+) -> tuple[dict[str, list[Point]], dict[str, str | None]]:
+    points: dict[str, list[Point]] = {}
+    tiers: dict[str, str | None] = {}
+    for row, usage in measured:
+        for service in dict.fromkeys(replica["service"] for replica in usage):
+            mine = [replica for replica in usage if replica["service"] == service and replica["window_s"]]
+            if not mine:
+                continue
+            tiers[service] = mine[0].get("tier")
+            cores = sum(replica["cpu_s"] / replica["window_s"] for replica in mine) / len(mine)
+            rate = row["throughput"] / len(mine)
+            points.setdefault(service, []).append(Point(rate, cores, mine[0]["window_s"], row["trial_id"]))
+    return points, tiers
+
+
+def _unpressed(points: list[Point], limit: float | None, ceiling: float) -> list[Point]:
+    """Those at up to 75 % of the breaking point that leave a quarter of the limit free; where too few do, the lowest.
+
+    Of a service that is far from its limit at the breaking point, trials beside that count too: nothing bends there.
+    """
+    free = [point for point in points if limit is None or point.cores <= PRESSED * limit]
+    near = max((point.cores for point in points), default=0.0)
+    if limit is not None and near > PRESSED * limit:
+        free = [point for point in free if point.rate <= FULL * ceiling]
+    if len({round(point.rate, 1) for point in free}) >= LEAST_LOADS:
+        return free
+    lowest = sorted(points, key=lambda point: point.rate)[:LEAST_LOADS]
+    return sorted({*free, *lowest}, key=lambda point: point.rate)
+
+
+def _doubts(station: Station, utilisation: float, found: Mapping[str, Demand], layout: Layout) -> list[str]:
+    said = []
+    if utilisation < 0.5:
+        said.append(
+            f"at the breaking point {station}, the busiest, had use for {utilisation:.0%} of its CPU: something else"
+            " than CPU breaks the SLO, and that is not in the model"
+        )
+    demand = found.get(station.name) if station.kind == "service" else None
+    if demand is not None:
+        loads = {round(point.rate, 1) for point in demand.points}
+        pressed = [p for p in demand.points if station.capacity and p.cores > PRESSED * station.capacity]
+        if len(loads) < WANTED_LOADS:
+            said.append(
+                f"{station.name} is fitted from {len(loads)} load{'s' if len(loads) > 1 else ''} of at most 75 %;"
+                f" {WANTED_LOADS} are wanted (load.capacity.predict: true measures them)"
+            )
+        if pressed:
+            said.append(f"{station.name} was pressed at the lowest loads too: its cost per request is a lower bound")
+    if not layout.cores:
+        said.append("the nodes' cores are not known: only limits of services bound the prediction")
+    return said

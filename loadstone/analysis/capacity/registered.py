@@ -1,0 +1,129 @@
+"""Predictions that were written down before they were measured, and how they did."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+import pyarrow as pa
+from pydantic import TypeAdapter, ValidationError
+
+from loadstone.analysis.capacity.fitting import CannotTell, Model, breaking_point
+from loadstone.analysis.capacity.predicting import Prediction
+from loadstone.analysis.results import Run
+from loadstone.analysis.summary import Treatment
+
+FOLDER = "predictions"
+VERSION = 1
+"""Of the model: another one may predict otherwise from the same trials."""
+
+
+@dataclass(frozen=True)
+class Registered:
+    """``predictions/<treatment_id>.json``. Loads in requests/s; ``low`` and ``high`` are the ends of 95 %."""
+
+    model: int
+    loadstone: str
+    time: str
+    """When it was written, RFC 3339."""
+    treatment_id: str
+    treatment: str
+    base_id: str
+    base: str
+    base_breaking_point: float
+    trials: tuple[str, ...]
+    """That it was made from."""
+    predicted: float
+    low: float
+    high: float
+    bottleneck: str
+    """A service's or node's name."""
+    bottleneck_in_words: str
+    utilisation: float
+    extrapolation: float
+    warnings: tuple[str, ...]
+
+
+_SHAPE = TypeAdapter(Registered)
+
+
+def register(
+    model: Model, prediction: Prediction, treatment_id: str, label: str, time: str, loadstone: str
+) -> dict[str, Any]:
+    """The content of the file."""
+    return asdict(
+        Registered(
+            model=VERSION,
+            loadstone=loadstone,
+            time=time,
+            treatment_id=treatment_id,
+            treatment=label,
+            base_id=model.treatment_id,
+            base=model.label,
+            base_breaking_point=model.breaking_point.value,
+            trials=model.trials,
+            predicted=prediction.value,
+            low=prediction.low,
+            high=prediction.high,
+            bottleneck=prediction.bottleneck.name,
+            bottleneck_in_words=str(prediction.bottleneck),
+            utilisation=prediction.utilisation,
+            extrapolation=prediction.extrapolation,
+            warnings=prediction.warnings,
+        )
+    )
+
+
+def registered(run: Run) -> tuple[list[Registered], list[str]]:
+    """The predictions of a run in the order of time, and what is wrong with files that cannot be read."""
+    found, wrong = [], []
+    for file in sorted((run.folder / FOLDER).glob("*.json")):
+        try:
+            found.append(_SHAPE.validate_python(json.loads(file.read_text(encoding="utf-8"))))
+        except (OSError, ValueError, ValidationError) as error:
+            wrong.append(f"{FOLDER}/{file.name} cannot be read: {str(error).splitlines()[0]}")
+    return sorted(found, key=lambda one: (one.time, one.treatment_id)), wrong
+
+
+SCORES = pa.schema(
+    [
+        ("treatment", pa.string()),
+        ("base", pa.string()),
+        *((name, pa.float64()) for name in ("predicted", "predicted_low", "predicted_high")),
+        ("bottleneck", pa.string()),
+        *((name, pa.float64()) for name in ("measured", "measured_low", "measured_high", "error")),
+        ("outcome", pa.string()),
+        ("registered", pa.string()),
+        ("before", pa.bool_()),
+        ("extrapolation", pa.float64()),
+    ]
+)
+"""``error``: predicted / measured - 1. ``outcome``: ``hit`` where the measured breaking point lies inside the predicted
+interval, ``miss``, or ``not measured``. ``before``: whether the treatment's first trial began after ``registered``."""
+
+
+def scores(predictions: list[Registered], treatments: list[Treatment]) -> pa.Table:
+    """One row a prediction, beside what was measured."""
+    by_id = {treatment.id: treatment for treatment in treatments}
+    rows = [_score(one, by_id.get(one.treatment_id)) for one in predictions]
+    return pa.Table.from_pylist(rows, schema=SCORES)
+
+
+def _score(one: Registered, treatment: Treatment | None) -> dict[str, Any]:
+    row: dict[str, Any] = {"treatment": one.treatment, "base": one.base, "bottleneck": one.bottleneck_in_words}
+    row |= {"predicted": one.predicted, "predicted_low": one.low, "predicted_high": one.high}
+    row |= {"registered": one.time, "extrapolation": one.extrapolation, "outcome": "not measured"}
+    if treatment is None:
+        return row
+    valid = [trial["started"] for trial in treatment.rows() if trial["verdict"] != "invalid"]
+    if valid:
+        row["before"] = datetime.fromisoformat(one.time) <= min(map(datetime.fromisoformat, valid))
+    try:
+        measured = breaking_point(treatment)
+    except CannotTell:
+        return row
+    row |= {"measured": measured.value, "measured_low": measured.low, "measured_high": measured.high}
+    row["error"] = one.predicted / measured.value - 1
+    return row | {"outcome": "hit" if one.low <= measured.value <= one.high else "miss"}
