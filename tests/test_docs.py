@@ -102,7 +102,7 @@ def test_there_are_examples() -> None:
 
 
 def test_every_verb_that_is_named_exists() -> None:
-    verbs = {verb.__name__.rpartition(".")[2] for verb in VERBS}
+    verbs = set(VERBS)
     shell = "\n".join(text for _, text in blocks("sh"))
     inline = "\n".join(re.findall(r"`(loadstone [^`]+)`", "\n".join(p.read_text(encoding="utf-8") for p in PAGES)))
     named = set(re.findall(r"^(?:\.venv/bin/)?loadstone ([a-z]+)", f"{shell}\n{inline}", re.MULTILINE))

@@ -20,9 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import ruptures
 from numpy.typing import NDArray
-from scipy import stats
 
 Floats = NDArray[np.float64]
 
@@ -95,7 +93,9 @@ def batch_slope(values: Floats) -> tuple[float, float]:
     means = np.array([batch.mean() for batch in np.array_split(values, min(SLOPE_BATCHES, len(values) // 2))])
     if np.ptp(means) == 0:
         return 0.0, 1.0
-    fit = stats.linregress(np.arange(len(means)), means)
+    from scipy.stats import linregress  # takes a second, which no --help has to wait for
+
+    fit = linregress(np.arange(len(means)), means)
     return float(fit.slope) * (len(means) - 1) / _scale(values), float(fit.pvalue)
 
 
@@ -107,6 +107,8 @@ def change_points(values: Floats) -> list[int]:
     shortest = max(MSER_BATCH, len(values) // 10)
     if len(values) < 2 * shortest:
         return []
+    import ruptures  # the same
+
     search = ruptures.KernelCPD(kernel="linear", min_size=shortest).fit((values / spread).reshape(-1, 1))
     ends = search.predict(pen=PENALTY * float(np.log(len(values))))
     levels = [float(part.mean()) for part in np.split(values, ends[:-1])]

@@ -7,7 +7,8 @@ import sys
 def main() -> None:
     """Run the command line."""
     signal.signal(signal.SIGINT, lambda number, frame: sys.exit(130))
-    from loadstone.cli.main import main as run  # imports plotting and statistics, which takes a second
+    from loadstone.cli.main import register, run_command
 
+    register(sys.argv[1:])
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    run()
+    sys.exit(run_command(sys.argv[1:]))

@@ -10,7 +10,6 @@ import typer
 from loadstone.cli.app import Json, Results, Run, out, print_json
 from loadstone.experiments import runs
 from loadstone.experiments.ledger import writing
-from loadstone.report import bundle
 
 EPILOG = "Example: [bold]loadstone export first-light -o first-light.zip[/]"
 
@@ -24,6 +23,8 @@ def command(
     json: Json = False,
 ) -> None:
     """Pack a run's study, dataset, figures and report into one archive."""
+    from loadstone.report import bundle  # plotting takes a second to import: no --help has to wait for it
+
     folder = runs.locate(results, run)
     target = output or Path(f"{folder.parent.name}-{folder.name}.zip")
     with writing(target):

@@ -1,7 +1,8 @@
-"""The entry point: registers the verbs and turns errors into words and exit codes."""
+"""Registers the verbs and turns errors into words and exit codes."""
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 import tempfile
@@ -9,23 +10,45 @@ import traceback
 
 import typer
 
-from loadstone.cli import doctor, down, export, load, plan, render, report, restore, run, status, traces, up, validate
 from loadstone.cli.app import app, err
 from loadstone.model.errors import Interrupted, LoadstoneError
 
-VERBS = (validate, plan, doctor, up, down, restore, run, load, status, report, traces, render, export)
-for verb in VERBS:
-    app.command(verb.__name__.rpartition(".")[2], epilog=verb.EPILOG)(verb.command)
+VERBS = (
+    "validate",
+    "plan",
+    "doctor",
+    "up",
+    "down",
+    "restore",
+    "run",
+    "load",
+    "status",
+    "report",
+    "traces",
+    "render",
+    "export",
+)
+"""Modules of this package, in the order of the help."""
 
 
-def main() -> None:
-    """Run the command line; no traceback reaches a user."""
-    sys.exit(run_command(sys.argv[1:]))
+def register(arguments: list[str]) -> None:
+    """Only the verb that is asked for, so that none waits for what the others import; all of them for the help."""
+    asked = next((argument for argument in arguments if not argument.startswith("-")), "")
+    app.registered_commands.clear()
+    for verb in [asked] if asked in VERBS else VERBS:
+        module = importlib.import_module(f"loadstone.cli.{verb}")
+        app.command(verb, epilog=module.EPILOG)(module.command)
+
+
+@app.callback()
+def _verbs() -> None:
+    """Without this, typer would take a single verb for the whole application."""
 
 
 def run_command(arguments: list[str]) -> int:
     """Run one command; returns its exit code (DESIGN: 0, 1, 2, 3, 4, 5, 130)."""
     try:
+        register(arguments)
         typer.main.get_command(app).main(arguments, prog_name="loadstone")
         return 0
     except SystemExit as ended:  # typer's own errors and --help

@@ -7,13 +7,14 @@ from pathlib import Path
 from loadstone.cli.app import Json, Results, Run, out, print_json
 from loadstone.experiments import runs
 from loadstone.experiments.ledger import writing
-from loadstone.report import page, terminal
 
 EPILOG = "Examples: [bold]loadstone report[/], [bold]loadstone report first-light[/]"
 
 
 def command(run: Run = None, results: Results = Path("results"), json: Json = False) -> None:
     """Draw a run's report again from its results; also of a run that is not finished."""
+    from loadstone.report import page, terminal  # plotting takes a second to import: no --help has to wait for it
+
     folder = runs.locate(results, run)
     with writing(folder):
         index = page.build(folder)

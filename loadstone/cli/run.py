@@ -21,7 +21,6 @@ from loadstone.experiments.resume import reopen
 from loadstone.infrastructure import journal
 from loadstone.infrastructure.binary import stone_version
 from loadstone.model.errors import InputError, Interrupted, LoadstoneError, TrialsInvalid
-from loadstone.report import page, terminal
 from loadstone.workloads.base import Driver
 
 EPILOG = (
@@ -97,6 +96,8 @@ def _conduct(plan: Plan, ledger: Ledger, driver: Driver, warnings: list[str]) ->
 
 
 def _tell(plan: Plan, ledger: Ledger, json: bool) -> None:
+    from loadstone.report import page, terminal  # plotting takes a second to import: no --help has to wait for it
+
     failures = runs.conclude(plan, ledger)
     with writing(ledger.folder):
         index = page.build(ledger.folder)

@@ -9,13 +9,14 @@ from loadstone.experiments import runs
 from loadstone.experiments.resume import reopen
 from loadstone.experiments.schedule import remaining
 from loadstone.infrastructure import journal
-from loadstone.report import terminal
 
 EPILOG = "Examples: [bold]loadstone status[/], [bold]loadstone status first-light --json[/]"
 
 
 def command(run: Run = None, results: Results = Path("results"), json: Json = False) -> None:
     """Show deployments that are up, and how far a run is."""
+    from loadstone.report import terminal  # takes a second to import: no --help has to wait for it
+
     up = [entry.name for entry in journal.entries()]
     folder = runs.locate(results, run) if run or any(results.glob("*/*/plan.json")) else None
     data: dict[str, object] = {"deployments": up, "run": None}

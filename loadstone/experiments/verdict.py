@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import stats
+from scipy.special import stdtrit
 
 from loadstone.experiments import instrument
 from loadstone.experiments.instrument import lateness_budget_ms
@@ -150,7 +150,7 @@ def _growing_backlog(summary: Mapping[str, Any]) -> Iterator[str]:
     residual = backlog - backlog.mean() - slope * centred
     freedom = len(batches) - 2
     variance = max(float(np.sum(residual**2)) / freedom, float(backlog.mean()))
-    bound = slope - float(stats.t.ppf(CONFIDENCE, freedom)) * float(np.sqrt(variance / scatter))
+    bound = slope - float(stdtrit(freedom, CONFIDENCE)) * float(np.sqrt(variance / scatter))
     rate = _asked(summary) / summary["window_s"]
     if bound > GROWTH * rate:
         yield (
