@@ -1,0 +1,54 @@
+"""Whole latency distributions of a trial, from ``latency.hlog``: HdrHistogram V2 in intervals, values in ns."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from hdrh.histogram import HdrHistogram
+
+from loadstone.analysis.comparison.merging import Sample, sample
+from loadstone.model.errors import InputError
+
+FILE = "latency.hlog"
+ALL = "intended"
+"""The tag of all requests from their intended send time; ``intended:<operation>`` of one operation's."""
+_NS_PER_US = 1000.0
+
+
+def read(file: Path, prefix: str = ALL) -> dict[str, Sample]:
+    """The latencies in us of the whole trial by tag, of those tags that begin with ``prefix``.
+
+    A value is the highest that its bin may stand for, as in the percentiles of ``summary.json``. Raises InputError
+    where the file is missing or damaged.
+    """
+    counts: dict[str, np.ndarray[tuple[int], np.dtype[np.int64]]] = {}
+    values: dict[str, np.ndarray[tuple[int], np.dtype[np.int64]]] = {}
+    try:
+        with file.open(encoding="utf-8") as lines:
+            for line in lines:
+                tag, _, rest = line.partition(",")
+                name = tag.removeprefix("Tag=")
+                if name == tag or not name.startswith(prefix):
+                    continue
+                histogram = HdrHistogram.decode(rest.rsplit(",", 1)[1].strip().encode())
+                seen = np.array(histogram.counts, np.int64)
+                counts[name] = counts[name] + seen if name in counts else seen
+                values.setdefault(name, _highest(histogram))
+    except FileNotFoundError:
+        raise InputError(f"{file}: is missing; the driver leaves it beside summary.json") from None
+    except Exception as error:  # the decoder raises whatever its input makes it stumble over
+        text = " ".join(str(error).split()) or type(error).__name__
+        raise InputError(f"{file}: cannot be read as an HdrHistogram log: {text}") from None
+    return {name: sample(values[name] / _NS_PER_US, seen) for name, seen in counts.items() if seen.any()}
+
+
+def _highest(histogram: HdrHistogram) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """The highest value in ns of every bin: after two rows of equal bins, each further row has bins twice as wide."""
+    index = np.arange(histogram.counts_len, dtype=np.int64)
+    half = histogram.sub_bucket_half_count
+    row = index // half - 1
+    place = np.where(row < 0, index, index % half + half)
+    shift = np.maximum(row, 0) + histogram.unit_magnitude
+    highest: np.ndarray[tuple[int], np.dtype[np.int64]] = ((place + 1) << shift) - 1
+    return highest

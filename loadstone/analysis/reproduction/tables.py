@@ -1,0 +1,125 @@
+"""The fifth study's tables of a run: best-fit runs with their percentiles, all runs, all pairs, whole distributions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from loadstone.analysis.comparison.shape import quantiles
+from loadstone.analysis.reproduction.fitting import Fitted, fit
+from loadstone.analysis.reproduction.reading import Group, read
+from loadstone.analysis.results import Run
+from loadstone.analysis.summary import Row, Treatment
+
+PERCENTILES = (50, 75, 90, 95, 99, 100)
+_POINTS = 60
+"""Of a distribution, evenly on an axis that gives every further nine the same room."""
+
+
+@dataclass(frozen=True)
+class BestFits:
+    """Tables by name, and what could not be read. ``reproduction`` has the published columns, in us."""
+
+    tables: dict[str, pa.Table]
+    warnings: list[str]
+
+
+def best_fits(run: Run, treatments: list[Treatment]) -> BestFits:
+    """Reads every distribution of the run's fixed loads, and compares as the fifth study did."""
+    samples = read(run, treatments)
+    repetition = {row["trial_id"]: row["repetition"] for one in treatments for row in one.rows()}
+    rows: dict[str, list[Row]] = {name: [] for name in SCHEMAS}
+    for group, fitted in zip(samples.groups, fit([group.scenarios for group in samples.groups]), strict=True):
+        floor = _floor(fitted[0])
+        for one in fitted:
+            place = _place(group) | {"treatment": one.scenario.name}
+            best = one.scenario.runs[one.best]
+            rows["reproduction"].append(
+                place
+                | {"baseline": one is fitted[0], "best_fit": best, "repetition": repetition[best]}
+                | {"runs": len(one.scenario.runs), "requests": one.sample.size}
+                | _percentiles(one)
+                | {"ad_statistic": one.ad, "ks_statistic": one.ks, "baseline_ad_q95": floor}
+            )
+            rows["reproduction_runs"] += [place | row for row in _runs(one)]
+            rows["reproduction_pairs"] += [place | row for row in _pairs(one)]
+            rows["reproduction_percentiles"] += [place | row for row in _distribution(one)]
+    tables = {name: pa.Table.from_pylist(rows[name], schema=schema) for name, schema in SCHEMAS.items()}
+    return BestFits(tables, samples.warnings)
+
+
+def _place(group: Group) -> Row:
+    return {"span": group.name, "kind": group.kind, "rate": group.rate, "clients": group.clients}
+
+
+def _floor(baseline: Fitted) -> float | None:
+    """What 95 % of the baseline's own pairs of runs do not exceed: one run of it from another run of it."""
+    return float(np.quantile(baseline.pair_ad, 0.95)) if baseline.pair_ad else None
+
+
+def _percentiles(one: Fitted) -> Row:
+    found = quantiles(one.sample, [percentile / 100 for percentile in PERCENTILES])
+    return {f"p{percentile}_us": float(value) for percentile, value in zip(PERCENTILES, found, strict=True)}
+
+
+def _runs(one: Fitted) -> Iterator[Row]:
+    for index, (trial, summed) in enumerate(zip(one.scenario.runs, one.summed_ad, strict=True)):
+        yield {"trial_id": trial, "summed_ad": summed, "best_fit": index == one.best}
+
+
+def _pairs(one: Fitted) -> Iterator[Row]:
+    for (a, b), ad, ks in zip(one.pairs, one.pair_ad, one.pair_ks, strict=True):
+        runs = one.scenario.runs
+        yield {"trial_a": runs[a], "trial_b": runs[b], "ad_statistic": ad, "ks_statistic": ks}
+
+
+def _distribution(one: Fitted) -> Iterator[Row]:
+    """The best-fit run's, and the range of all runs, up to the percentile that the smallest run can show."""
+    smallest = min(sample.size for sample in one.scenario.samples)
+    shares = 1 - 10 ** -np.linspace(0, np.log10(smallest), _POINTS)
+    every = np.array([quantiles(sample, shares) for sample in one.scenario.samples])
+    for place, share in enumerate(shares):
+        yield {
+            "percentile": 100 * float(share),
+            "latency_us": float(every[one.best, place]),
+            "lowest_us": float(every[:, place].min()),
+            "highest_us": float(every[:, place].max()),
+        }
+
+
+_PLACE: list[tuple[str, pa.DataType]] = [
+    ("span", pa.string()),
+    ("kind", pa.string()),
+    ("rate", pa.float64()),
+    ("clients", pa.int64()),
+    ("treatment", pa.string()),
+]
+SCHEMAS = {
+    "reproduction": pa.schema(
+        [
+            *_PLACE,
+            ("baseline", pa.bool_()),
+            ("best_fit", pa.string()),
+            *((name, pa.int64()) for name in ("repetition", "runs", "requests")),
+            *((f"p{percentile}_us", pa.float64()) for percentile in PERCENTILES),
+            *((name, pa.float64()) for name in ("ad_statistic", "ks_statistic", "baseline_ad_q95")),
+        ]
+    ),
+    "reproduction_runs": pa.schema(
+        [*_PLACE, ("trial_id", pa.string()), ("summed_ad", pa.float64()), ("best_fit", pa.bool_())]
+    ),
+    "reproduction_pairs": pa.schema(
+        [
+            *_PLACE,
+            *((name, pa.string()) for name in ("trial_a", "trial_b")),
+            *((name, pa.float64()) for name in ("ad_statistic", "ks_statistic")),
+        ]
+    ),
+    "reproduction_percentiles": pa.schema(
+        [*_PLACE, *((name, pa.float64()) for name in ("percentile", "latency_us", "lowest_us", "highest_us"))]
+    ),
+}
+"""By table. ``span`` is ``service operation``, an operation, or ``all requests``; latencies are in us."""
