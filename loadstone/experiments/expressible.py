@@ -32,7 +32,7 @@ def levels(study: Study, factor: str) -> Iterator[tuple[tuple[str | int, ...], A
     if factor not in study.factors:
         yield (factor,), getattr(study, factor)
         return
-    for index, level in enumerate(study.factors[factor]):
+    for index, level in enumerate(study.levels(factor)):
         yield ("factors", factor, index), getattr(Settings.model_validate({factor: level}), factor)
 
 

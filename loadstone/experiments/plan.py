@@ -9,7 +9,7 @@ from typing import Any
 
 from loadstone import plugins
 from loadstone.applications import catalogue
-from loadstone.experiments import expressible, load_files
+from loadstone.experiments import expressible, load_files, splitting
 from loadstone.model import proxy
 from loadstone.model.application import Application
 from loadstone.model.base import Finding, did_you_mean
@@ -80,6 +80,7 @@ def make_plan(document: Document) -> Plan:
         if any(problem.line for problem in error.problems):  # the application's own file says where it is wrong
             raise
         raise InputError([document.problem(("application",), str(error))]) from None
+    study = splitting.written_out(document, study, loaded.application)
     document.check([*_findings(study, loaded.application), *expressible.findings(study, loaded.application)])
     load, files = load_files.resolve(document, study.load, folder)
     study = study.model_copy(update={"load": load})

@@ -6,16 +6,17 @@ import itertools
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, field_validator
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, ValidationError, field_validator
 
 from loadstone.model import papers
-from loadstone.model.application import Resources, Tier
+from loadstone.model.application import Resources
 from loadstone.model.base import Finding, Matches, Model, did_you_mean
 from loadstone.model.cluster import Cluster
 from loadstone.model.delays import Delays
 from loadstone.model.load import Load
 from loadstone.model.messages import message, show
 from loadstone.model.observing import Metrics, Traces, or_off
+from loadstone.model.placement import Placement, Splits
 from loadstone.model.proxy import Proxy, or_none
 from loadstone.model.stacks import Stacks
 from loadstone.model.tuning import Tuning
@@ -30,17 +31,15 @@ Name = Annotated[
 Reset = Literal["never", "per-treatment", "per-trial"]
 
 
-class Placement(Model):
-    """Nodes by tier or service; a service's own nodes come before those of its tier."""
+def _form(levels: Any) -> str:
+    splits = isinstance(levels, Splits) or (isinstance(levels, dict) and set(levels) & {"tiers", "services", "nodes"})
+    return "splits" if splits else "levels"
 
-    tiers: dict[Tier, Annotated[list[str], Field(min_length=1)]] = {}
-    """Nodes by tier: ``frontend``, ``logic``, ``caching``, ``storage``, ``tracing``."""
-    services: dict[str, Annotated[list[str], Field(min_length=1)]] = {}
-    """Nodes by service."""
 
-    def __str__(self) -> str:
-        """``frontend:worker-1,storage:worker-2+worker-3``, for labels."""
-        return ",".join(f"{name}:{'+'.join(nodes)}" for name, nodes in [*self.tiers.items(), *self.services.items()])
+Levels = Annotated[
+    Annotated[list[Any], Field(min_length=1), Tag("levels")] | Annotated[Splits, Tag("splits")], Discriminator(_form)
+]
+"""Of a factor: a list, or what stands for one."""
 
 
 class Settings(Model):
@@ -118,8 +117,9 @@ class Study(Settings):
     """A built-in application's name, or the path of an application or compose file, relative to the study file."""
     cluster: Cluster = Cluster()
     """The nodes that the study needs."""
-    factors: dict[str, Annotated[list[Any], Field(min_length=1)]] = {}
-    """Levels by factor: any of the settings above. A treatment is one combination; all are run."""
+    factors: dict[str, Levels] = {}
+    """Levels by factor: any of the settings above. A treatment is one combination; all are run. All splits of the
+    application over nodes: ``placement: {tiers: all-splits, nodes: 2}``."""
     except_: Annotated[list[dict[str, Any]], Field(alias="except")] = []
     """Combinations to leave out: each names levels by factor, and drops all treatments that have them."""
     resources: dict[str, Resources] = {}
@@ -164,6 +164,11 @@ class Study(Settings):
                 continue
             if name in self.model_fields_set:
                 yield (name,), f"{name!r} is a setting and a factor at once; keep one"
+            if isinstance(levels, Splits):
+                yield from ((("factors", name, *path), text) for path, text in levels.findings())
+                if name != "placement":
+                    yield ("factors", name), f"only placement has splits; write the levels of {name!r} as a list"
+                continue
             for index, level in enumerate(levels):
                 where = ("factors", name, index)
                 if level in levels[:index]:
@@ -179,15 +184,23 @@ class Study(Settings):
                 where = ("except", index, name)
                 if name not in self.factors:
                     yield where, f"{name!r} is not a factor of this study" + did_you_mean(name, list(self.factors))
+                elif isinstance(self.factors[name], Splits):
+                    continue  # whose names only the application tells
                 elif level not in self.factors[name]:
                     known = ", ".join(map(show, self.factors[name]))
                     yield where, f"{show(level)} is not a level of {name!r} in this study; it has: {known}"
+
+    def levels(self, factor: str) -> list[Any]:
+        """The levels of a factor as the file has them; splits must have been written out."""
+        levels = self.factors[factor]
+        assert isinstance(levels, list), f"{factor}: only a plan knows which levels there are"
+        return levels
 
     def treatments(self) -> list[Settings]:
         """The cross product of the factors' levels without what ``except`` drops, in file order."""
         fixed = {name: getattr(self, name) for name in Settings.model_fields}
         result = []
-        for levels in itertools.product(*self.factors.values()):
+        for levels in itertools.product(*map(self.levels, self.factors)):
             chosen = dict(zip(self.factors, levels, strict=True))
             if not any(all(chosen[k] == v for k, v in drop.items()) for drop in self.except_):
                 result.append(Settings.model_validate({**fixed, **chosen}))

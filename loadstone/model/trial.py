@@ -38,8 +38,9 @@ class Treatment(Model):
 
     @property
     def id(self) -> str:
-        """A hash of everything that is deployed."""
-        return _digest(self.model_dump(mode="json", exclude={"factors"}, exclude_none=True))
+        """A hash of everything that is deployed, whatever a placement is called."""
+        names = {"factors": True, "settings": {"placement": {"name"}}}
+        return _digest(self.model_dump(mode="json", exclude=names, exclude_none=True))
 
     @property
     def levels(self) -> dict[str, str]:

@@ -20,7 +20,7 @@ from loadstone.model.errors import InputError
 from loadstone.model.observing import Traces
 from loadstone.model.software import SoftwareCatalogue
 from loadstone.model.stacks import TIER, Stacks
-from loadstone.model.study import Placement
+from loadstone.model.placement import Placement
 from loadstone.orchestration import agent
 from loadstone.orchestration.tracing import traced
 
