@@ -22,7 +22,10 @@ def load_in_words(plan: Plan) -> str:
     load = plan.study.load
     if load.capacity is not None:
         return f"searches the breaking point under {load.capacity.slo} to +-{load.capacity.precision:.0%}"
-    repeated = plural(plan.study.trial.repetitions, "repetition")
+    trial = plan.study.trial
+    repeated = (
+        plural(trial.least, "repetition") if trial.least == trial.most else f"{trial.least} to {trial.most} repetitions"
+    )
     if load.closed is not None:
         judged = f" under {load.slo}" if load.slo is not None else ""
         return f"closed loop with {_listed(load.closed.clients)} x {repeated}{judged}"

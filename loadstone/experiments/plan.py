@@ -39,6 +39,11 @@ class Plan:
     notes: tuple[Problem, ...] = ()
     """What of an imported application is not carried, what is guessed, and what cannot be repeated."""
 
+    @property
+    def baseline(self) -> Treatment:
+        """What the others are compared with."""
+        return self.treatments[self.study.baseline()]
+
     def workload(self, treatment: Treatment) -> Workload | Path:
         """The workload that a treatment is loaded with: a mix, or the file of a script."""
         name = treatment.settings.workload or self.application.default_workload
@@ -58,6 +63,7 @@ class Plan:
             "application": self.application.model_dump(mode="json", by_alias=True, exclude_none=True),
             "application_digest": self.application_digest,
             "files": dict(self.files),
+            **({"baseline": self.baseline.id} if self.study.comparison is not None else {}),
             **({"notes": [str(note) for note in self.notes]} if self.notes else {}),
             "treatments": [
                 {
@@ -81,6 +87,7 @@ def make_plan(document: Document) -> Plan:
             raise
         raise InputError([document.problem(("application",), str(error))]) from None
     study = splitting.written_out(document, study, loaded.application)
+    document.check(study.wrong_baseline())
     document.check([*_findings(study, loaded.application), *expressible.findings(study, loaded.application)])
     load, files = load_files.resolve(document, study.load, folder)
     study = study.model_copy(update={"load": load})

@@ -39,9 +39,9 @@ _IDENTITY = (
 )
 
 _RESULT = (
-    Column("phase", "text", "", "fixed (a rate), closed (clients), or of a search: bracket (short), fine, confirm"),
+    Column("phase", "text", "", "fixed (a rate), closed (clients), bracket (short), fine or confirm of a search, model"),
     Column("repetition", "integer", "", "numbers equal trials at a fixed load, or the searches of a treatment"),
-    Column("number", "integer", "", "position of the trial within its search; 1 at a fixed load"),
+    Column("number", "integer", "", "position within its search; at a fixed load 1, or 2 where a baseline ran again"),
     Column("order", "integer", "", "position in the order in which the study ran its trials"),
     Column("rate", "number", "requests/s", "offered load that was asked for, or that a trace had; 0 in a closed loop"),
     Column("clients", "integer", "", "clients of a closed loop; null where requests were scheduled", optional=True),

@@ -12,6 +12,7 @@ from loadstone.model import papers
 from loadstone.model.application import Resources
 from loadstone.model.base import Finding, Matches, Model, did_you_mean
 from loadstone.model.cluster import Cluster
+from loadstone.model.comparison import FEWEST_PAIRS, Comparison, Repeating, Repetitions
 from loadstone.model.delays import Delays
 from loadstone.model.load import Load
 from loadstone.model.messages import message, show
@@ -91,14 +92,25 @@ class TrialSettings(Model):
     """Load before the measured window: the rate grows evenly to the whole one, and nothing is counted."""
     duration: Duration = 30.0
     """The measured window."""
-    repetitions: Annotated[int, Field(ge=1, le=1000)] = 1
-    """How often each trial (or each search) is done."""
+    repetitions: Repetitions = 1
+    """How often each trial (or each search) is done: a number, or ``{least: 10, most: 30, until: {p50: 2%, p99: 5%}}``
+    for as many as it takes."""
     order: Literal["interleaved", "sequential"] = "interleaved"
     """``interleaved`` spreads a machine's drift over all treatments; ``sequential`` finishes one after the other."""
     reset: Reset = "per-trial"
     """When stores are emptied and filled anew."""
     on_invalid: Literal["continue", "stop"] = "continue"
     """What follows an invalid trial."""
+
+    @property
+    def least(self) -> int:
+        """Repetitions that are done in any case."""
+        return self.repetitions.least if isinstance(self.repetitions, Repeating) else self.repetitions
+
+    @property
+    def most(self) -> int:
+        """Repetitions that may be done."""
+        return self.repetitions.most if isinstance(self.repetitions, Repeating) else self.repetitions
 
 
 class Study(Settings):
@@ -130,6 +142,8 @@ class Study(Settings):
     """What is offered, and what counts as good enough."""
     trial: TrialSettings = TrialSettings()
     """Warm-up, window, repetitions, order."""
+    comparison: Comparison | None = None
+    """Which treatment the others are compared with, ``{}`` for the first; at fixed loads it runs twice in a block."""
 
     @field_validator(*Settings.model_fields, mode="before")
     @classmethod
@@ -150,6 +164,8 @@ class Study(Settings):
             yield ("load", *path), text
         yield from self._wrong_factors()
         yield from self._wrong_exceptions()
+        yield from self._wrong_repetitions()
+        yield from self.wrong_baseline()
         if self.load.capacity is not None:
             latency = max(self.load.capacity.slo.limits.values()) / 1000
             if self.trial.duration < 2 * latency:
@@ -190,6 +206,36 @@ class Study(Settings):
                     known = ", ".join(map(show, self.factors[name]))
                     yield where, f"{show(level)} is not a level of {name!r} in this study; it has: {known}"
 
+    def _wrong_repetitions(self) -> Iterator[Finding]:
+        where, trial = ("trial", "repetitions"), self.trial
+        if isinstance(trial.repetitions, Repeating):
+            yield from (((*where, *path), text) for path, text in trial.repetitions.findings())
+            if self.load.capacity is not None:
+                yield where, "a search goes on by itself until it is precise enough; give a number of searches"
+            elif trial.order == "sequential":
+                yield where, "whether enough is known is seen after whole blocks; remove order: sequential"
+        if self.comparison is not None and self.load.capacity is None:
+            if trial.least < FEWEST_PAIRS:
+                text = f"{trial.least} {'pair' if trial.least == 1 else 'pairs'} can show no difference, however large"
+                yield where, f"{text}; a comparison needs at least {FEWEST_PAIRS}, and 10 see more"
+            if trial.order == "sequential":
+                yield ("trial", "order"), "a comparison needs blocks in which all treatments run; write interleaved"
+
+    def wrong_baseline(self) -> Iterator[Finding]:
+        """Levels of the comparison's baseline that no treatment has; nothing while splits are not written out."""
+        named = self.comparison.baseline if self.comparison is not None else {}
+        if any(isinstance(levels, Splits) for levels in self.factors.values()):
+            return
+        for name, level in named.items():
+            where = ("comparison", "baseline", name)
+            if name not in self.factors:
+                yield where, f"{name!r} is not a factor of this study" + did_you_mean(name, list(self.factors))
+            elif not any(_is(one, level) for one in self.levels(name)):
+                known = ", ".join(_called(one) for one in self.levels(name))
+                yield where, f"{show(level)} is not a level of {name!r} in this study; it has: {known}"
+            elif self._baseline() is None:
+                yield where, "no treatment has these levels, as 'except' drops it; choose another"
+
     def levels(self, factor: str) -> list[Any]:
         """The levels of a factor as the file has them; splits must have been written out."""
         levels = self.factors[factor]
@@ -199,12 +245,31 @@ class Study(Settings):
     def treatments(self) -> list[Settings]:
         """The cross product of the factors' levels without what ``except`` drops, in file order."""
         fixed = {name: getattr(self, name) for name in Settings.model_fields}
-        result = []
+        return [Settings.model_validate({**fixed, **chosen}) for chosen in self._combinations()]
+
+    def baseline(self) -> int:
+        """Which of ``treatments`` the others are compared with."""
+        return self._baseline() or 0
+
+    def _baseline(self) -> int | None:
+        named = self.comparison.baseline if self.comparison is not None else {}
+        chosen = enumerate(self._combinations())
+        return next((i for i, one in chosen if all(k in one and _is(one[k], v) for k, v in named.items())), None)
+
+    def _combinations(self) -> Iterator[dict[str, Any]]:
         for levels in itertools.product(*map(self.levels, self.factors)):
             chosen = dict(zip(self.factors, levels, strict=True))
             if not any(all(chosen[k] == v for k, v in drop.items()) for drop in self.except_):
-                result.append(Settings.model_validate({**fixed, **chosen}))
-        return result
+                yield chosen
+
+
+def _is(level: Any, named: Any) -> bool:
+    """Whether a level is the one that is named: as it is written, or by the name that it has."""
+    return bool(level == named or (isinstance(level, dict) and named is not None and level.get("name") == named))
+
+
+def _called(level: Any) -> str:
+    return str(level["name"]) if isinstance(level, dict) and "name" in level else show(level)
 
 
 def _not_a_level(factor: str, level: Any) -> str | None:

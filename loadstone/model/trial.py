@@ -10,7 +10,7 @@ from loadstone.model.application import Resources
 from loadstone.model.base import Model
 from loadstone.model.study import Settings
 
-Phase = Literal["fixed", "closed", "bracket", "fine", "confirm"]
+Phase = Literal["fixed", "closed", "bracket", "fine", "confirm", "model"]
 
 
 def _digest(value: object) -> str:
@@ -66,7 +66,7 @@ class Trial(Model):
     repetition: int
     """Which of equal trials at a fixed rate, or which search of a capacity study."""
     number: int = 1
-    """The ordinal of a probe within its search."""
+    """The ordinal of a probe within its search; at a fixed load 2 for the baseline's second run in a block (A/A)."""
     warmup_s: float
     duration_s: float
     load_digest: str

@@ -1,0 +1,52 @@
+"""Whether blocks of trials are repeated on: a pure function of the study's rule and of what has finished."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from loadstone.experiments.ledger import Record
+from loadstone.model.comparison import Repeating
+from loadstone.model.trial import Trial
+from loadstone.model.units import format_share
+
+
+def ends(repetitions: int | Repeating, blocks: int, trials: Sequence[Trial], records: Sequence[Record]) -> bool:
+    """Whether the ``trials`` of so many blocks were enough; also while some have not finished: more is unknown yet."""
+    if not isinstance(repetitions, Repeating) or blocks not in repetitions.looks:
+        return False
+    planned = {trial.id for trial in trials}
+    finished = [record for record in records if record.trial_id in planned]
+    return len(finished) < len(planned) or not list(_imprecise(repetitions, finished))
+
+
+def unreached(repetitions: int | Repeating, records: Sequence[Record]) -> list[str]:
+    """What is not known as exactly as the rule asks for after all repetitions, as sentences."""
+    if not isinstance(repetitions, Repeating):
+        return []
+    return [
+        f"{treatment}: after {runs} valid runs at {load} the {name.upper()} is known to +-{reached:.1%}, "
+        f"not {format_share(wanted)}"
+        for treatment, load, name, runs, reached, wanted in _imprecise(repetitions, records)
+    ]
+
+
+def _imprecise(rule: Repeating, records: Sequence[Record]) -> Iterator[tuple[str, str, str, int, float, float]]:
+    """Treatment, load, percentile, valid runs, precision and what was asked for, of all that misses it.
+
+    A treatment without any valid run is left out: more of them would not help.
+    """
+    # It brings SciPy along: only studies with such a rule wait for it.
+    from loadstone.analysis.comparison.stopping import precision
+
+    groups: dict[tuple[str, float, int | None], list[Record]] = {}
+    for record in records:
+        row = record.row
+        if record.outcome.verdict != "invalid" and row.get("aborted_at_s") is None:
+            groups.setdefault((row["treatment"], row["rate"], row["clients"]), []).append(record)
+    for (treatment, rate, clients), runs in groups.items():
+        load = f"{rate:g} req/s" if clients is None else f"{clients} clients"
+        for name, wanted in rule.until.wanted.items():
+            values = [value for record in runs if (value := record.row.get(f"{name}_ms"))]
+            reached = precision(values)
+            if reached > wanted:
+                yield treatment, load, name, len(values), reached, wanted
