@@ -23,7 +23,7 @@ def power(pairs: int, sd: float, effect: float, alpha: float = ALPHA, method: Me
     freedom, error = _error(pairs, sd, method)
     far = abs(log1p(effect)) / error
     critical = float(stdtrit(freedom, 1 - alpha / 2))
-    return _below(-critical, freedom, far) + _below(-critical, freedom, -far)
+    return _above(critical, freedom, far) + _above(critical, freedom, -far)
 
 
 def power_of_equality(
@@ -33,7 +33,7 @@ def power_of_equality(
     freedom, error = _error(pairs, sd, method)
     critical = float(stdtrit(freedom, 1 - alpha))
     near, far = (log1p(margin) - abs(log1p(effect))) / error, (log1p(margin) + abs(log1p(effect))) / error
-    return max(0.0, _below(-critical, freedom, -near) - (1 - _below(-critical, freedom, -far)))
+    return max(0.0, _above(critical, freedom, near) + _above(critical, freedom, far) - 1)
 
 
 def needed_pairs(
@@ -100,8 +100,10 @@ def _error(pairs: int, sd: float, method: Method) -> tuple[float, float]:
     return 2.0 * (pairs - 1), max(sd, 1e-12) * float(np.sqrt(2 / pairs))
 
 
-def _below(value: float, freedom: float, centre: float) -> float:
-    """P(T <= value) of the noncentral t; far from the centre, where the series fails, it is 0 or 1."""
-    if abs(centre) > 35:
-        return float(centre < value)
-    return float(nctdtr(freedom, centre, value))
+def _above(value: float, freedom: float, centre: float) -> float:
+    """P(T > value) of the noncentral t around ``centre``, for a positive value."""
+    side = 1.0 if centre >= 0 else -1.0
+    below = float(nctdtr(freedom, abs(centre), side * value))
+    if np.isnan(below):  # far from the centre, where the series gives up, it is 0 or 1
+        below = float(abs(centre) < side * value)
+    return 1 - below if side > 0 else below
