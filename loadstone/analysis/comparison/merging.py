@@ -69,18 +69,17 @@ def distances(samples: Sequence[Sample], pairs: Sequence[tuple[int, int]]) -> Fl
     AD is the standardised statistic (mean 0, variance 1 where both samples are of one continuous distribution), not a
     number for fewer than four observations together; Wasserstein is in the values' unit.
     """
-    edges = np.concatenate(([0], np.cumsum([len(one.values) for one in samples]))).astype(np.int64)
-    values = np.concatenate([one.values for one in samples])
-    counts = np.concatenate([one.counts for one in samples])
-    sizes = np.array([one.size for one in samples], np.int64)
+    first = np.cumsum([0, *(len(one.values) + 1 for one in samples)])
+    values = np.concatenate([part for one in samples for part in (one.values, [np.inf])])
+    counts = np.concatenate([part for one in samples for part in (one.counts, [0])]).astype(np.float64)
+    sizes = np.array([one.size for one in samples], np.float64)
     index = np.asarray(pairs, np.int64).reshape(-1, 2)
     found = np.empty((len(index), 4))
 
     def piece(low: int, high: int) -> None:
         for row in range(low, high):
             a, b = index[row]
-            x, y = slice(edges[a], edges[a + 1]), slice(edges[b], edges[b + 1])
-            _merge(values[x], counts[x], sizes[a], values[y], counts[y], sizes[b], found[row])
+            _merge(values, counts, first[a], first[b], sizes[a], sizes[b], found[row])
 
     over(piece, len(index))
     scale: dict[tuple[int, int], float] = {}
@@ -125,44 +124,42 @@ def _harmonic(total):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _merge(x, of_x, n, y, of_y, m, out):  # type: ignore[no-untyped-def]
-    """Walks both samples by ascending value; at each distinct value all four sums get their term."""
+def _merge(values, counts, i, j, n, m, out):  # type: ignore[no-untyped-def]
+    """Walks the sample that begins at ``i`` and that at ``j`` by ascending value, up to the infinity that ends both.
+
+    Each distinct value gives every sum its term. Mid-ranks count half of the tied ones as below; ``apart`` is the
+    difference of the two shares, times n m: exact in whole numbers, and free of divisions.
+    """
     total = n + m
-    i = j = 0
-    below_x = below_y = 0  # observations less than the value looked at
-    ks = ad = squares = area = gap = last = 0.0
-    while i < len(x) or j < len(y):
-        from_x = j >= len(y) or (i < len(x) and x[i] <= y[j])
-        from_y = i >= len(x) or (j < len(y) and y[j] <= x[i])
-        value = x[i] if from_x else y[j]
-        here_x = of_x[i] if from_x else 0
-        here_y = of_y[j] if from_y else 0
-        here, below = here_x + here_y, below_x + below_y
-        if below > 0:
-            area += gap * (value - last)
-        # Mid-ranks: half of the tied ones count as below.
-        middle, middle_x = below + 0.5 * here, below_x + 0.5 * here_x
-        off = total * middle_x - n * middle
-        spread = middle * (total - middle) - 0.25 * total * here
-        if spread > 0:
-            ad += here * off * off / spread
-        squares += n * _squares(middle + 0.5, below_x, here_x) + m * _squares(middle + 0.5, below_y, here_y)
-        below_x += here_x
-        below_y += here_y
-        gap = abs(below_x / n - below_y / m)
-        ks = max(ks, gap)
-        last = value
+    below_x = below_y = apart = 0.0
+    ks = ad = squares = area = last = 0.0
+    while True:
+        x, y = values[i], values[j]
+        value = min(x, y)
+        if value == np.inf:
+            break
+        # No branch on which comes next: it could not be predicted.
+        from_x, from_y = x <= y, y <= x
+        here_x, here_y = counts[i] * from_x, counts[j] * from_y
         i += from_x
         j += from_y
-    size = float(n) * m
-    out[0] = ks
+        area += abs(apart) * (value - last)
+        last = value
+        middle_x, middle_y = below_x + 0.5 * here_x, below_y + 0.5 * here_y
+        below_x += here_x
+        below_y += here_y
+        here, middle = here_x + here_y, middle_x + middle_y
+        off = m * middle_x - n * middle_y
+        spread = middle * (total - middle) - 0.25 * total * here
+        if spread > 0:  # else all observations are one value
+            ad += here * off * off / spread
+        squares += n * here_x * (middle_y * middle_y + (here_x * here_x - 1.0) / 12.0)
+        squares += m * here_y * (middle_x * middle_x + (here_y * here_y - 1.0) / 12.0)
+        apart = m * below_x - n * below_y
+        if abs(apart) > ks:
+            ks = abs(apart)
+    size = n * m
+    out[0] = ks / size
     out[1] = ad * (total - 1.0) / total / total * (1.0 / n + 1.0 / m)
-    out[2] = squares / (size * total) - (4 * size - 1) / (6.0 * total)
-    out[3] = area
-
-
-@kernel
-def _squares(rank, below, here):  # type: ignore[no-untyped-def]
-    """Sum of (rank - i)^2 over the ``here`` ranks i after ``below``: in their own sample, tied ones keep an order."""
-    off = rank - below - 0.5 * (here + 1)
-    return here * (off * off + (here * here - 1.0) / 12.0)
+    out[2] = squares / (size * total) - (4.0 * size - 1.0) / (6.0 * total)
+    out[3] = area / size
