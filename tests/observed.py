@@ -115,7 +115,16 @@ def rich(busy: float) -> Iterator[Reading]:
 
 def poor(busy: float) -> Iterator[Reading]:
     yield from kernel("worker-1", [0, 1, 2, 3], 0.6 * busy)
+    yield from switch("worker-1", busy)
     yield from containers(dict.fromkeys(SERVICES, "worker-1"), busy, quotas=False)
+
+
+def switch(recorder: str, busy: float) -> Iterator[Reading]:
+    """What two emulated workers sent each other, and what the client sent and was answered."""
+    ports = {"uplink": (1e6, 2e6), "worker-1": (10e6, 6e6), "worker-2": (5e6, 8e6)}
+    for port, (received, sent) in ports.items():
+        yield recorder, f"network:switch/{port}", "network_received_bytes_total", 1e9, received * busy
+        yield recorder, f"network:switch/{port}", "network_transmitted_bytes_total", 1e9, sent * busy
 
 
 def kernel(node: str, cpus: list[int], load: float) -> Iterator[Reading]:

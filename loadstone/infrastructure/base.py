@@ -41,6 +41,8 @@ class Access:
     """Where images are pushed to instead, as the user names it."""
     cluster: str = ""
     """The journal's name of a cluster that we made; empty for one that was there."""
+    switch: str = ""
+    """The control group of the switch that joins emulated hosts: its interfaces see all that goes between them."""
     extra: dict[str, str] = field(default_factory=dict)
     """What only this software has: the address of Consul, a namespace."""
 

@@ -78,6 +78,8 @@ class Nodes(Probe):
             alike = self._here if node in self._ours() else [node]
             replicas = {name: how for name, (where, how) in found.items() if where in alike}
             body = {"period_ms": round(1000 * self._metrics.period), "replicas": replicas}
+            if node in self._ours() and orchestrator.access is not None and orchestrator.access.switch:
+                body["networks"] = {"switch": {"group": orchestrator.access.switch}}
             try:
                 answer = ask(self._session, "POST", f"http://{agents[node]}/recordings", body, _WITHIN_S)
                 return node, f"http://{agents[node]}/recordings/{answer.json()['id']}"

@@ -20,9 +20,11 @@ const (
 	interfaceColumns   = 16
 )
 
-// interfaces reads the network of the node: that of its first process, since /proc/net is that of the reader.
+// interfaces reads a network: that of the node, or another one on it. The network of the node is that of its first
+// process, since /proc/net is that of the reader.
 type interfaces struct {
 	file     *kernelFile
+	prefix   string
 	subjects map[string]string
 }
 
@@ -31,7 +33,21 @@ func openInterfaces(h *Host) (collector, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &interfaces{file, map[string]string{}}, nil
+	return &interfaces{file, "interface:", map[string]string{}}, nil
+}
+
+// openNetworks opens the networks that are not the node's own, and says why not of others.
+func (h *Host) openNetworks(wanted map[string]Subject) set {
+	opened := set{absent: map[string]string{}}
+	for name, subject := range wanted {
+		family := "network:" + name
+		if file := h.ownNetwork(firstMember(h.groups.at(subject.Group))); file != nil {
+			opened.add(family, &interfaces{file, family + "/", map[string]string{}})
+		} else {
+			opened.absent[family] = "no process of " + subject.Group + " had a network of its own when the recording began"
+		}
+	}
+	return opened
 }
 
 func (n *interfaces) read(r *reading) error {
@@ -42,7 +58,7 @@ func (n *interfaces) read(r *reading) error {
 	return eachInterface(text, func(name []byte, counts [interfaceColumns]uint64) {
 		subject, known := n.subjects[string(name)]
 		if !known {
-			subject = "interface:" + string(name)
+			subject = n.prefix + string(name)
 			n.subjects[string(name)] = subject
 		}
 		r.put(subject, "network_received_bytes_total", float64(counts[receivedBytes]))

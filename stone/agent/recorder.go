@@ -15,6 +15,7 @@ const (
 	shortestPeriod = 10 * time.Millisecond
 	longestPeriod  = time.Minute // energy counters of some servers begin anew after a few minutes
 	mostReplicas   = 1000
+	mostNetworks   = 100
 	mostRecordings = 4
 	recordingKept  = time.Hour
 )
@@ -28,6 +29,8 @@ var errTooMany = fmt.Errorf("%d recordings are kept already: end one of them, or
 type Wanted struct {
 	PeriodMS int                `json:"period_ms"`
 	Replicas map[string]Subject `json:"replicas"`
+	// Networks are those of emulated hosts and switches on this machine, each told by a control group in it.
+	Networks map[string]Subject `json:"networks"`
 }
 
 func (w Wanted) problem() error {
@@ -37,13 +40,31 @@ func (w Wanted) problem() error {
 	if len(w.Replicas) > mostReplicas {
 		return fmt.Errorf("%d replicas at once: record at most %d", len(w.Replicas), mostReplicas)
 	}
+	if len(w.Networks) > mostNetworks {
+		return fmt.Errorf("%d networks at once: record at most %d", len(w.Networks), mostNetworks)
+	}
 	for name, subject := range w.Replicas {
-		if !replicaName.MatchString(name) {
-			return fmt.Errorf("%.200q is no name of a replica: give letters, digits and ._/:-", name)
+		if err := namedProblem("replica", name, subject); err != nil {
+			return err
 		}
-		if err := subject.problem(); err != nil {
-			return fmt.Errorf("replica %s: %w", name, err)
+	}
+	for name, subject := range w.Networks {
+		if err := namedProblem("network", name, subject); err != nil {
+			return err
 		}
+		if subject.Container != "" {
+			return fmt.Errorf("network %s: give its \"group\"; a container's network is recorded with its replica", name)
+		}
+	}
+	return nil
+}
+
+func namedProblem(what, name string, subject Subject) error {
+	if !replicaName.MatchString(name) {
+		return fmt.Errorf("%.200q is no name of a %s: give letters, digits and ._/:-", name, what)
+	}
+	if err := subject.problem(); err != nil {
+		return fmt.Errorf("%s %s: %w", what, name, err)
 	}
 	return nil
 }
@@ -73,6 +94,7 @@ func (r *Recorder) Begin(ctx context.Context, wanted Wanted) (string, error) {
 	}
 	all := r.host.openNode()
 	all.join(replicas)
+	all.join(r.host.openNetworks(wanted.Networks))
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.recordings) >= mostRecordings {

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from loadstone.infrastructure.base import Access
 from loadstone.model.cluster import Node
 from loadstone.model.deployment import Deployment
 from loadstone.model.observing import Metrics, Traces
@@ -184,6 +185,22 @@ def test_what_agents_recorded_is_one_file(
         assert said["nodes"]["worker-1"]["skipped"] == 2
         table = pq.read_table(tmp_path / "metrics.parquet")
         assert table["node"].to_pylist() == ["worker-1", "worker-1"] and table["value"].to_pylist() == [0.5, 0.6]
+    finally:
+        probe.stop()
+
+
+def test_the_switch_of_emulated_hosts_is_recorded_with_this_machine(
+    instrument: type[FakeInstrument], deployment: Deployment, tmp_path: Path
+) -> None:
+    instrument.answer = staticmethod(agent({}))  # type: ignore[assignment]
+    probe = Nodes(Metrics(), deployment, client(deployment))
+    probe.start()
+    try:
+        group = "loadstone/emulated-1/switch/daemons"
+        for access in (Access("swarm", switch=group), Access("swarm")):
+            probe.begin(Recordable(deployment, tmp_path, access), tmp_path)
+        asked = [body for _, path, body in instrument.asked if path == "/recordings"]
+        assert [body.get("networks") for body in asked] == [{"switch": {"group": group}}, None]
     finally:
         probe.stop()
 

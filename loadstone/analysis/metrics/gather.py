@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from loadstone.analysis.metrics import nodes, power, replicas
+from loadstone.analysis.metrics import network, nodes, power, replicas
 from loadstone.analysis.metrics.windows import Measured, measure, read
 from loadstone.analysis.observed import Node, Observed
 from loadstone.analysis.results import Run
@@ -22,6 +22,8 @@ _TRIAL: list[tuple[str, pa.DataType]] = [
     ("verdict", pa.string()),
 ]
 _REPLICA = "replica:"
+_BY_NAME = (_REPLICA, "network:")
+"""Families of what is told by its name, not by what a machine has."""
 _SPANS = ("requests", "traces", "roots", "produced", "received", "written", "dropped", "refused", "unreadable")
 _OBSERVED: list[tuple[str, pa.DataType]] = [
     ("sample", pa.float64()),
@@ -36,6 +38,8 @@ SCHEMAS: dict[str, pa.Schema] = {
         "metrics_cstates": power.CSTATES,
         "metrics_power": power.POWER,
         "metrics_energy": power.ENERGY,
+        "metrics_network": network.COLUMNS,
+        "metrics_between": network.BETWEEN,
         "observed": _OBSERVED,
     }.items()
 }
@@ -90,6 +94,8 @@ def _tables(observed: Observed, measured: Measured, throughput: float | None) ->
     of_nodes, of_replicas = nodes.nodes(observed, measured), replicas.replicas(observed, measured)
     domains = power.power(observed, measured)
     energy = power.energy(domains, throughput)
+    traffic = network.network(observed, measured)
+    between = network.between(traffic, throughput)
     return {
         "metrics_nodes": of_nodes,
         "metrics_replicas": of_replicas,
@@ -97,6 +103,8 @@ def _tables(observed: Observed, measured: Measured, throughput: float | None) ->
         "metrics_cstates": power.cstates(observed, measured),
         "metrics_power": domains,
         "metrics_energy": [energy] if energy else [],
+        "metrics_network": traffic,
+        "metrics_between": [between] if between else [],
         "observed": [_observed(observed, measured)],
     }
 
@@ -128,7 +136,7 @@ def _trial(trial: Row) -> Row:
 def _note_absent(observed: Observed, absent: dict[tuple[str, str], list[str]]) -> None:
     for name, node in observed["nodes"].items():
         for family, reason in (node.get("absent") or {}).items():
-            if family.startswith(_REPLICA):
+            if family.startswith(_BY_NAME):
                 continue
             names = absent.setdefault((family, reason), [])
             names += [] if name in names else [name]
@@ -138,8 +146,8 @@ def _doubts(observed: Observed, measured: Measured) -> Iterator[str]:
     """Replicas that were not recorded, and series that have no value in the window, with the reason."""
     for node in observed["nodes"].values():
         for family, reason in (node.get("absent") or {}).items():
-            if family.startswith(_REPLICA):
-                yield f"{family.removeprefix(_REPLICA)}: {reason}"
+            if family.startswith(_BY_NAME):
+                yield f"{family.partition(':')[2]}: {reason}"
     for (name, subject, _), value in measured.values.items():
         if value.problem:
             yield f"{subject.removeprefix(_REPLICA) if subject.startswith(_REPLICA) else name}: {value.problem}"

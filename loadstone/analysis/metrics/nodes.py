@@ -33,7 +33,7 @@ _DISK = {
     "disk_read_bytes_per_s": "disk_read_bytes_total",
     "disk_written_bytes_per_s": "disk_written_bytes_total",
 }
-_INNER = re.compile(r"lo$|veth|docker|br-|bridge|cni|flannel|vxlan|cali|cilium|kube|nomad|virbr|tap|tun|dummy|ifb|vnet")
+INNER = re.compile(r"lo$|veth|docker|br-|bridge|cni|flannel|vxlan|cali|cilium|kube|nomad|virbr|tap|tun|dummy|ifb|vnet")
 """Interfaces whose traffic never leaves the node, or passes a real interface as well and would count twice."""
 _PARTS = re.compile(r"((sd|vd|xvd|hd)[a-z]+|(nvme\d+n|mmcblk)\d+p)\d+$|loop|ram|zram|dm-|md\d|sr\d")
 """Parts and layers of disks: what they do is done by a disk as well."""
@@ -74,7 +74,7 @@ def _machine(observed: Observed, measured: Measured, name: str, shared: list[str
     row["memory_used_bytes"] = whole - available if whole is not None and available is not None else None
     row["memory_user_bytes"] = measured.get(name, "node", "memory_user_bytes").mean
     row |= {column: measured.rate(name, "node", metric) for column, metric in _PER_S.items()}
-    for kind, columns, left_out in (("interface:", _NETWORK, _INNER), ("disk:", _DISK, _PARTS)):
+    for kind, columns, left_out in (("interface:", _NETWORK, INNER), ("disk:", _DISK, _PARTS)):
         for column, metric in columns.items():
             real = [value.change for on, value in measured.subjects(name, kind, metric) if not left_out.match(on)]
             moved = total(real)

@@ -131,6 +131,7 @@ def _emulated(entry: journal.Entry, emulated: Emulated) -> Provision:
             node.name: f"{emulated.hosts_folder}/{node.name}/containerd.sock" for node in nodes if node.role == "worker"
         },
         cluster=entry.name,
+        switch=emulated.switch.daemons,
         extra={"managers": str(sum(node.role == "manager" for node in nodes))},
     )
     return Provision(tuple(nodes), access)

@@ -61,7 +61,7 @@ class Namespaces(Infrastructure):
         except BaseException:
             self.release()
             raise
-        return Provision(tuple(nodes), replace(access, cluster=self.entry_name))
+        return Provision(tuple(nodes), replace(access, cluster=self.entry_name, switch=emulated.switch.daemons))
 
     def release(self) -> None:
         if self._begun and (entry := journal.load(self.entry_name)) is not None:

@@ -1,0 +1,86 @@
+"""Bytes that nodes sent and received, and those that went between workers.
+
+Nodes of their own count at their interfaces. Emulated hosts are counted at the switch that joins them, which also
+knows what left for the client and for managers; what is left of all that workers sent went between workers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pyarrow as pa
+
+from loadstone.analysis.metrics.nodes import INNER
+from loadstone.analysis.metrics.windows import Measured, total
+from loadstone.analysis.observed import Observed
+from loadstone.analysis.summary import Row
+
+_SWITCH = "network:switch/"
+_UPLINK = "uplink"
+"""The switch's interface that leads to this machine, where the load comes from."""
+_METRICS = ("network_received_bytes_total", "network_transmitted_bytes_total")
+
+
+def network(observed: Observed, measured: Measured) -> list[Row]:
+    """One row a node: bytes that it received and sent a second; none for nodes that cannot be told apart."""
+    return [*_emulated(observed, measured), *_real(observed, measured)]
+
+
+def between(rows: Iterable[Row], throughput: float | None) -> Row | None:
+    """What workers sent to each other, bytes a second, and per completed request, in all directions together.
+
+    None where the traffic of client and managers is not known. Client and managers speak to each other little while a
+    trial is measured; that little is taken for traffic of workers that left them, so this is a lower bound.
+    """
+    by_role: dict[str, list[Row]] = {}
+    for row in rows:
+        by_role.setdefault(row["role"], []).append(row)
+    workers, others = by_role.pop("worker", []), [row for some in by_role.values() for row in some]
+    sent = total(row["sent_bytes_per_s"] for row in workers)
+    if sent is None or len(workers) < 2 or "client" not in by_role:
+        return None
+    elsewhere = total(row["received_bytes_per_s"] for row in others)
+    if elsewhere is None:
+        return None
+    rate = max(0.0, sent - elsewhere)
+    return {"between_bytes_per_s": rate, "between_bytes_per_request": rate / throughput if throughput else None}
+
+
+def _emulated(observed: Observed, measured: Measured) -> Iterable[Row]:
+    """What the switch received at a host's port is what that host sent."""
+    ports = {subject.removeprefix(_SWITCH): node for node, subject, _ in measured.values if subject.startswith(_SWITCH)}
+    for port, recorder in ports.items():
+        name = "client" if port == _UPLINK else port
+        if name == "client" or name in observed["nodes"]:
+            sent, received = (measured.rate(recorder, f"{_SWITCH}{port}", metric) for metric in _METRICS)
+            yield _row(observed, name, received, sent)
+
+
+def _real(observed: Observed, measured: Measured) -> Iterable[Row]:
+    for name, node in observed["nodes"].items():
+        if node["recorded"] and not node.get("shared_by"):
+            received, sent = (_over_interfaces(measured, name, metric) for metric in _METRICS)
+            if received is not None or sent is not None:
+                yield _row(observed, name, received, sent)
+
+
+def _over_interfaces(measured: Measured, name: str, metric: str) -> float | None:
+    real = [value.change for on, value in measured.subjects(name, "interface:", metric) if not INNER.match(on)]
+    moved = total(real)
+    return None if moved is None else moved / measured.seconds
+
+
+def _row(observed: Observed, name: str, received: float | None, sent: float | None) -> Row:
+    known: Any = observed["nodes"].get(name, {})
+    role = "client" if name == "client" else known.get("role", "worker")
+    return {"node": name, "role": role, "received_bytes_per_s": received, "sent_bytes_per_s": sent}
+
+
+COLUMNS: list[tuple[str, pa.DataType]] = [
+    *((name, pa.string()) for name in ("node", "role")),
+    *((name, pa.float64()) for name in ("received_bytes_per_s", "sent_bytes_per_s")),
+]
+BETWEEN: list[tuple[str, pa.DataType]] = [
+    (name, pa.float64()) for name in ("between_bytes_per_s", "between_bytes_per_request")
+]

@@ -1,0 +1,84 @@
+"""Bytes of nodes and between them: at the switch of emulated hosts, at the interfaces of real ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from loadstone.analysis.metrics import network
+from loadstone.analysis.metrics.windows import Measured, Value
+
+KINDS = ("network_received_bytes_total", "network_transmitted_bytes_total")
+
+
+def measured(counters: dict[tuple[str, str], tuple[float | None, float | None]]) -> Measured:
+    """Received and sent bytes by recorder and subject in a window of 2 s."""
+    values = {
+        (node, subject, kind): Value(change, None, None, None)
+        for (node, subject), both in counters.items()
+        for kind, change in zip(KINDS, both, strict=True)
+    }
+    return Measured(2.0, 1.0, values, {})
+
+
+def nodes(**roles: str) -> Any:
+    return {"nodes": {name.replace("_", "-"): {"role": role, "recorded": True} for name, role in roles.items()}}
+
+
+def test_at_a_switch_what_a_port_received_its_host_sent() -> None:
+    observed = nodes(worker_1="worker", worker_2="worker", manager_1="manager", client="client")
+    for node in observed["nodes"].values():
+        node["recorded"] = False
+    found = network.network(
+        observed,
+        measured(
+            {
+                ("worker-1", "network:switch/uplink"): (200.0, 400.0),
+                ("worker-1", "network:switch/worker-1"): (3000.0, 1200.0),
+                ("worker-1", "network:switch/worker-2"): (1000.0, 2600.0),
+                ("worker-1", "network:switch/manager-1"): (6.0, 10.0),
+                ("worker-1", "network:switch/switch"): (1.0, 1.0),
+            }
+        ),
+    )
+    by_node = {row["node"]: row for row in found}
+    assert set(by_node) == {"client", "worker-1", "worker-2", "manager-1"}
+    assert by_node["worker-1"] == {
+        "node": "worker-1", "role": "worker", "received_bytes_per_s": 600.0, "sent_bytes_per_s": 1500.0
+    }  # fmt: skip
+    between = network.between(found, 100.0)
+    # Workers sent 2000 a second; 200 of that came to the client, and 5 to the manager.
+    assert between == {"between_bytes_per_s": 1795.0, "between_bytes_per_request": 17.95}
+
+
+def test_real_nodes_count_at_what_leads_off_them() -> None:
+    observed = nodes(a="worker", b="worker")
+    found = network.network(
+        observed,
+        measured(
+            {
+                ("a", "interface:eth0"): (20.0, 40.0),
+                ("a", "interface:docker0"): (7.0, 7.0),
+                ("b", "interface:eno1"): (60.0, 80.0),
+            }
+        ),
+    )
+    assert [(row["node"], row["received_bytes_per_s"], row["sent_bytes_per_s"]) for row in found] == [
+        ("a", 10.0, 20.0),
+        ("b", 30.0, 40.0),
+    ]
+    assert network.between(found, 100.0) is None, "the client was not seen"
+
+
+def test_nodes_that_share_a_machine_without_a_switch_are_not_told_apart() -> None:
+    observed = {"nodes": {"a": {"role": "worker", "recorded": True, "shared_by": ["a", "b"]}}}
+    assert network.network(observed, measured({("a", "interface:eth0"): (1.0, 1.0)})) == []  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("missing", ["worker-1", "uplink"])
+def test_a_counter_that_began_anew_leaves_no_sum(missing: str) -> None:
+    ports = {"uplink": (2.0, 4.0), "worker-1": (30.0, 12.0), "worker-2": (10.0, 26.0)}
+    counters: Any = {("w", f"network:switch/{port}"): both for port, both in (ports | {missing: (None, None)}).items()}
+    found = network.network(nodes(worker_1="worker", worker_2="worker", client="client"), measured(counters))
+    assert network.between(found, 1.0) is None
