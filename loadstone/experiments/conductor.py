@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict
 from datetime import UTC, datetime
 
-from loadstone.experiments import runs, schedule
+from loadstone.experiments import predicting, runs, schedule
 from loadstone.experiments.deployed import Deployed, resolve_treatment
 from loadstone.experiments.ledger import Ledger, Record, writing
 from loadstone.experiments.listener import Listener
@@ -42,11 +42,14 @@ class Conductor:
         self._listener = listener
         self._measuring = Measuring(plan, driver, listener, self._events)
         self._deployed: Deployed | None = None
+        self._run: tuple[int, int] | None = None
 
     def run(self) -> None:
         """Run to the end. Whatever ends it, nothing that was started is left and finished trials stay."""
         try:
             while (trial := schedule.next_trial(self._plan, self._ledger.records)) is not None:
+                for prediction in predicting.foretell(self._plan, self._ledger):
+                    self._listener.step(prediction)
                 self._listener.trial_started(trial, schedule.remaining(self._plan, self._ledger.records))
                 record = self._run_trial(trial)
                 self._listener.trial_finished(record)
@@ -79,9 +82,14 @@ class Conductor:
         return [*self._provider.problems(), *(self._deployed.orchestrator.events() if self._deployed else [])]
 
     def _deploy(self, trial: Trial) -> Deployed:
-        """The trial's treatment, deployed; reused when it is the one that runs."""
-        if self._deployed is not None and self._deployed.treatment.id == trial.treatment.id:
+        """The trial's treatment, deployed; reused when it is the one that runs.
+
+        In a comparison only within a run of its block: two runs of the baseline differ by all that a deployment does.
+        """
+        run = (trial.repetition, trial.number) if self._plan.study.comparison is not None else None
+        if self._deployed is not None and (self._deployed.treatment.id, self._run) == (trial.treatment.id, run):
             return self._deployed
+        self._run = run
         if self._provider.serves(trial.treatment):
             self._remove()
         else:

@@ -103,8 +103,9 @@ class Measuring:
             warmup_s=trial.warmup_s,
             duration_s=trial.duration_s,
             seed=trial.seed,
-            # A fixed load is asked for to see what happens there; only a search may cut a lost trial short.
-            may_stop=trial.phase not in ("fixed", "closed"),
+            # A fixed load is asked for to see what happens there, and one for the capacity model likewise; only a
+            # search may cut a lost trial short.
+            may_stop=trial.phase not in ("fixed", "closed", "model"),
             cpus=next((node.cpus for node in nodes if node.role == "client"), ()),
             folder=folder,
             metrics=stacks.load_metrics(deployed.deployment),

@@ -6,12 +6,15 @@ Nothing else is remembered, so a run that was killed goes on as if it had not be
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import random
 from collections.abc import Iterator, Sequence
 
+from loadstone.experiments import bases, repeating
 from loadstone.experiments.ledger import Record
 from loadstone.experiments.plan import Plan
+from loadstone.experiments.probe import Outcome, Probe
 from loadstone.experiments.search import Failed, Found, Search, expected_trials, next_probe
 from loadstone.model.trial import Phase, Treatment, Trial
 
@@ -29,32 +32,61 @@ def next_trial(plan: Plan, records: Sequence[Record]) -> Trial | None:
     """The next trial, or None when the study is complete."""
     if plan.study.load.capacity is None:
         done = {record.trial_id for record in records}
-        return next((trial for trial in fixed_trials(plan) if trial.id not in done), None)
+        return next((trial for trial in fixed_trials(plan, records) if trial.id not in done), None)
     for campaign in _in_turn(plan, records):
-        history = records_of(campaign, records)
-        step = next_probe(search_settings(plan), [record.outcome for record in history])
+        step = _step(plan, campaign, records)
         if not isinstance(step, Found | Failed):
             treatment, repetition = campaign
-            return _trial(plan, treatment, step.phase, step.load, step.duration_s, repetition, len(history) + 1)
+            number = len(records_of(campaign, records)) + 1
+            return _trial(plan, treatment, step.phase, step.load, step.duration_s, repetition, number)
     return None
+
+
+def _step(plan: Plan, campaign: Campaign, records: Sequence[Record]) -> Probe | Found | Failed:
+    """What a search does next, with the trials of the capacity model after it."""
+    history = [record.outcome for record in records_of(campaign, records)]
+    step = next_probe(search_settings(plan), _of_search(history))
+    if isinstance(step, Found) and campaign in _modelled(plan):
+        return bases.next_load(step.result.breaking_point.value, plan.study.trial.duration, history) or step
+    return step
+
+
+def _of_search(history: Sequence[Outcome]) -> list[Outcome]:
+    return [outcome for outcome in history if outcome.phase != "model"]
+
+
+def _modelled(plan: Plan) -> list[Campaign]:
+    """The searches that others are to be predicted from: they go first, and trials of the model follow each."""
+    assert plan.study.load.capacity is not None
+    return [(base, 1) for base in bases.bases(plan)] if plan.study.load.capacity.predict else []
+
+
+def found(plan: Plan, campaign: Campaign, records: Sequence[Record]) -> bool:
+    """Whether a search is over and has found a breaking point."""
+    return isinstance(_step(plan, campaign, records), Found)
 
 
 def remaining(plan: Plan, records: Sequence[Record]) -> float:
     """About how many trials are still to come."""
     if plan.study.load.capacity is None:
-        return len(list(fixed_trials(plan))) - len(records)
+        return len(list(fixed_trials(plan, records))) - len(records)
     settings = search_settings(plan)
-    histories = [[record.outcome for record in records_of(campaign, records)] for campaign in campaigns(plan)]
-    return sum(expected_trials(settings, history) for history in histories)
+    total = 0.0
+    for campaign in campaigns(plan):
+        history = [record.outcome for record in records_of(campaign, records)]
+        total += expected_trials(settings, _of_search(history))
+        if campaign in _modelled(plan):
+            total += max(0, len(bases.LOADS) - sum(outcome.phase == "model" for outcome in history))
+    return total
 
 
 def failures(plan: Plan, records: Sequence[Record]) -> list[str]:
-    """Why searches ended without a breaking point, as sentences."""
+    """Why searches ended without a breaking point, and repetitions without the precision, as sentences."""
     if plan.study.load.capacity is None:
-        return []
+        return repeating.unreached(plan.study.trial.repetitions, records)
     found = []
     for campaign in campaigns(plan):
-        step = next_probe(search_settings(plan), [record.outcome for record in records_of(campaign, records)])
+        step = _step(plan, campaign, records)
         if isinstance(step, Failed):
             found.append(f"{campaign[0].label}: {step.reason}")
     return found
@@ -80,7 +112,7 @@ def search_settings(plan: Plan) -> Search:
 
 def campaigns(plan: Plan) -> list[Campaign]:
     """Every search of the study."""
-    repetitions = range(1, plan.study.trial.repetitions + 1)
+    repetitions = range(1, plan.study.trial.most + 1)
     return [(treatment, repetition) for repetition in repetitions for treatment in plan.treatments]
 
 
@@ -90,35 +122,45 @@ def records_of(campaign: Campaign, records: Sequence[Record]) -> list[Record]:
     return [r for r in records if r.treatment_id == treatment.id and r.repetition == repetition]
 
 
-def fixed_trials(plan: Plan) -> Iterator[Trial]:
-    """All trials of a study with fixed rates or numbers of clients, in the order in which they are run.
+def fixed_trials(plan: Plan, records: Sequence[Record] = ()) -> Iterator[Trial]:
+    """The trials of a study with fixed rates or numbers of clients, in the order in which they are run.
 
     Interleaved: one block a repetition, in which treatments and the loads of each come in a shuffled order, so that
-    drift of the machine meets all alike. Sequential: treatment by treatment.
+    drift of the machine meets all alike. Sequential: treatment by treatment. In a comparison the baseline comes twice
+    in a block, with its number 2 the second time. A rule may end it earlier: after how many blocks, ``records`` say.
     """
     study = plan.study
-    closed = study.load.closed
     # A trace at its own pace is one load, whose rate nobody asked for.
+    closed = study.load.closed
     loads: Sequence[float] = closed.clients if closed is not None else study.load.rates or [0.0]
-    repetitions = range(1, study.trial.repetitions + 1)
     if study.trial.order == "sequential":
-        order = [(treatment, load, rep) for treatment in plan.treatments for load in loads for rep in repetitions]
-    else:
-        shuffle = random.Random(study.load.seed).sample
-        order = [
-            (treatment, load, rep)
-            for rep in repetitions
-            for treatment in shuffle(plan.treatments, len(plan.treatments))
-            for load in shuffle(loads, len(loads))
-        ]
-    for treatment, load, repetition in order:
-        phase: Phase = "fixed" if closed is None else "closed"
-        yield _trial(plan, treatment, phase, load, study.trial.duration, repetition, 1)
+        for treatment, load, repetition in itertools.product(plan.treatments, loads, range(1, study.trial.most + 1)):
+            yield _fixed_trial(plan, treatment, load, repetition, 1)
+        return
+    runs = [(treatment, 1) for treatment in plan.treatments]
+    if study.comparison is not None:
+        runs.append((plan.baseline, 2))
+    shuffle = random.Random(study.load.seed).sample
+    block: list[Trial] = []
+    for repetition in range(1, study.trial.most + 1):
+        if repeating.ends(study.trial.repetitions, repetition - 1, block, records):
+            return
+        for treatment, number in shuffle(runs, len(runs)):
+            for load in shuffle(loads, len(loads)):
+                block.append(_fixed_trial(plan, treatment, load, repetition, number))
+                yield block[-1]
+
+
+def _fixed_trial(plan: Plan, treatment: Treatment, load: float, repetition: int, number: int) -> Trial:
+    phase: Phase = "fixed" if plan.study.load.closed is None else "closed"
+    return _trial(plan, treatment, phase, load, plan.study.trial.duration, repetition, number)
 
 
 def _in_turn(plan: Plan, records: Sequence[Record]) -> list[Campaign]:
     """Searches in the order in which they may go on: the current one first until its round is over."""
     order = campaigns(plan)
+    if first := [one for one in _modelled(plan) if isinstance(_step(plan, one, records), Probe)]:
+        order = first
     if not records:
         return order
     last = records[-1]
@@ -136,8 +178,10 @@ def _trial(
     load["slo"] = plan.study.load.objective.model_dump(mode="json") if plan.study.load.objective else None
     if load["closed"] is not None:
         del load["closed"]["clients"]
-    # The seed knows no treatment: equal trials of two treatments send the same requests, which pairs them.
-    seed = _number([plan.study.load.seed, phase, amount, repetition, number])
+    # The seed knows no treatment: equal trials of two treatments send the same requests, which pairs them. So do the
+    # two runs of a baseline in its block.
+    probe = 1 if phase in ("fixed", "closed") else number
+    seed = _number([plan.study.load.seed, phase, amount, repetition, probe])
     return Trial(
         treatment=treatment,
         phase=phase,

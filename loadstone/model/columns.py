@@ -39,7 +39,7 @@ _IDENTITY = (
 )
 
 _RESULT = (
-    Column("phase", "text", "", "fixed (a rate), closed (clients), bracket (short), fine or confirm of a search, model"),
+    Column("phase", "text", "", "fixed (a rate), closed (clients); of a search: bracket (short), fine, confirm, model"),
     Column("repetition", "integer", "", "numbers equal trials at a fixed load, or the searches of a treatment"),
     Column("number", "integer", "", "position within its search; at a fixed load 1, or 2 where a baseline ran again"),
     Column("order", "integer", "", "position in the order in which the study ran its trials"),

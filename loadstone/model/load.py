@@ -40,6 +40,9 @@ class Capacity(Model):
     """No trial offers more requests per second than this."""
     bracket_duration: Duration = 10.0
     """The window of the short trials that find the rough range; never longer than ``trial.duration``."""
+    predict: bool = False
+    """Search the first treatment first, load it four times below its breaking point, and write down what the capacity
+    model expects of the treatments that differ from it in scaling or placement alone, before they are measured."""
 
     def findings(self) -> Iterator[Finding]:
         if self.start >= self.highest:

@@ -1,0 +1,45 @@
+"""Which treatments the others are predicted from, and the trials that tell what a request costs them.
+
+A treatment is predicted from the first of the plan that differs from it in scaling and placement alone: what else
+differs changes what a request costs, and that must be measured. Where a study asks for it (``load.capacity.predict``)
+these bases are searched first, then loaded four times below their breaking point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from loadstone.experiments.plan import Plan
+from loadstone.experiments.probe import Outcome, Probe, readable
+from loadstone.model.trial import Treatment
+
+LOADS = (0.2, 0.35, 0.5, 0.75)
+"""Of the breaking point: low enough that the bottleneck is not throttled, and far enough apart to show a trend."""
+_ATTEMPTS = 2
+"""Trials at one of these loads, if the first is invalid."""
+_PREDICTED = ("scaling", "placement")
+
+
+def base_of(plan: Plan, treatment: Treatment) -> Treatment:
+    """The treatment that ``treatment`` is predicted from; itself where it is the first of its kind."""
+    return next(one for one in plan.treatments if _costs(one) == _costs(treatment))
+
+
+def bases(plan: Plan) -> list[Treatment]:
+    """The treatments that others are predicted from, or could be, in the plan's order."""
+    return [treatment for treatment in plan.treatments if base_of(plan, treatment) is treatment]
+
+
+def _costs(treatment: Treatment) -> dict[str, Any]:
+    return treatment.settings.model_dump(exclude=set(_PREDICTED))
+
+
+def next_load(breaking_point: float, duration_s: float, history: Sequence[Outcome]) -> Probe | None:
+    """The next trial of a base whose search has found its breaking point; None when all were done."""
+    for share in LOADS:
+        load = readable(share * breaking_point)
+        there = [one for one in history if one.phase == "model" and one.load == load]
+        if len(there) < _ATTEMPTS and all(one.verdict == "invalid" for one in there):
+            return Probe(load, "model", duration_s)
+    return None

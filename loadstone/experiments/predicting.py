@@ -1,0 +1,90 @@
+"""Writes down what the capacity model expects of a treatment before that is measured, and never again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import loadstone
+from loadstone.analysis import capacity, results, summary
+from loadstone.analysis.capacity import CannotTell, Layout, Model
+from loadstone.analysis.capacity.registered import FOLDER, register
+from loadstone.experiments import schedule
+from loadstone.experiments.bases import base_of
+from loadstone.experiments.deployed import resolve_treatment
+from loadstone.experiments.ledger import Ledger, write_json, writing
+from loadstone.experiments.plan import Plan
+from loadstone.model.cluster import Node
+from loadstone.model.errors import LoadstoneError
+from loadstone.model.trial import Treatment
+
+
+def foretell(plan: Plan, ledger: Ledger) -> list[str]:
+    """Register every prediction that can be made now and was not; returns what was registered, as sentences.
+
+    A treatment is predicted once its base's first search is over, and only while it has no valid trial itself.
+    """
+    due = [treatment for treatment in plan.treatments if _due(plan, treatment, ledger)]
+    models: dict[str, Model | None] = {}
+    said = []
+    for treatment in due:
+        base = base_of(plan, treatment)
+        if base.id not in models:
+            models[base.id] = _model(ledger.folder, base)
+        if (model := models[base.id]) is not None:
+            said += _register(plan, treatment, model, ledger.folder)
+    return said
+
+
+def _due(plan: Plan, treatment: Treatment, ledger: Ledger) -> bool:
+    base = base_of(plan, treatment)
+    if plan.study.load.capacity is None or base is treatment or _file(ledger.folder, treatment).exists():
+        return False
+    measured = any(one.treatment_id == treatment.id and one.outcome.verdict != "invalid" for one in ledger.records)
+    return not measured and schedule.found(plan, (base, 1), ledger.records)
+
+
+def _file(folder: Path, treatment: Treatment) -> Path:
+    return folder / FOLDER / f"{treatment.id}.json"
+
+
+def _model(folder: Path, base: Treatment) -> Model | None:
+    """None where the trials do not say enough: a study goes on without a prediction."""
+    run = results.read(folder)
+    measured = next(one for one in summary.treatments(run) if one.id == base.id)
+    try:
+        return capacity.fit(run, measured)
+    except CannotTell:
+        return None
+
+
+def _register(plan: Plan, treatment: Treatment, model: Model, folder: Path) -> list[str]:
+    assert plan.study.load.capacity is not None
+    try:
+        layout = layout_of(plan, treatment, nodes_of(folder))
+    except LoadstoneError:  # what cannot be placed cannot be measured either, and says so then
+        return []
+    found = capacity.predict(model, layout, plan.study.load.capacity.precision)
+    time = datetime.now(UTC).isoformat(timespec="milliseconds")
+    file = _file(folder, treatment)
+    with writing(folder):
+        file.parent.mkdir(exist_ok=True)
+    write_json(file, register(model, found, treatment.id, treatment.label, time, loadstone.__version__))
+    interval = f"{found.value:,.0f} req/s [{found.low:,.0f}, {found.high:,.0f}]"
+    return [f"predicted for {treatment.label}: {interval}, bounded by {found.bottleneck}"]
+
+
+def layout_of(plan: Plan, treatment: Treatment, nodes: Sequence[Node]) -> Layout:
+    """Where the treatment's replicas would be, with which limits."""
+    return Layout.of(resolve_treatment(plan, treatment, nodes, "predicted"))
+
+
+def nodes_of(folder: Path) -> list[Node]:
+    """The nodes that a run's provenance names; none where it cannot be read."""
+    try:
+        known = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))["nodes"]
+        return [Node.model_validate(node) for node in known]
+    except (OSError, ValueError, KeyError):
+        return []
