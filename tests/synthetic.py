@@ -25,7 +25,7 @@ from loadstone.experiments.probe import Outcome, Probe
 from loadstone.experiments.search import Search, next_probe
 from loadstone.model.study import Study
 from loadstone.model.trial import Phase, Treatment, Trial
-from tests.synthetic_files import audit, checks, usage
+from tests.synthetic_files import audit, checks, series, usage
 
 OPERATIONS = {"hotels": (0.60, 1.2), "recommendations": (0.39, 0.6), "user": (0.005, 0.4), "reserve": (0.005, 3.0)}
 """Share of the requests, and work relative to the mean."""
@@ -241,6 +241,7 @@ class Synthetic:
             "operations": operations,
             "errors": [],
             "batches": _batches(arrival, finished, window),
+            "series": series(arrival, latency, window),
             "generator": {
                 "cpu_s": share * window,
                 "wall_s": window,

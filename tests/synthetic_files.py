@@ -49,3 +49,11 @@ def usage(random: np.random.Generator, load: float, seconds: float, capacity: fl
         used = {"window_s": seconds, "cpu_s": cpu, "throttled_s": throttled, "cpu_limit": 1.0}
         rows.append({**row, **used, **memory})
     return rows
+
+
+def series(due: np.ndarray, latency_ms: np.ndarray, window_s: float, steps: int = 100) -> dict[str, Any]:
+    """How a trial's latency went: the mean of what was due in each step of the window, null where nothing was."""
+    step = np.minimum((due / window_s * steps).astype(int), steps - 1)
+    count, total = np.bincount(step, minlength=steps), np.bincount(step, latency_ms, minlength=steps)
+    means = [float(t / c) if c else None for c, t in zip(count, total, strict=True)]
+    return {"step_s": window_s / steps, "mean_ms": means}

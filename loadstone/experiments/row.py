@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from loadstone.analysis.steady_state import SteadyState, steady_state
+from loadstone.analysis.courses import Judged, judge
 from loadstone.experiments.measuring import Measured
 from loadstone.model.columns import FACTOR_PREFIX
 from loadstone.model.trial import Trial
@@ -62,8 +62,8 @@ def _measured(summary: dict[str, Any], clients: bool) -> dict[str, Any]:
         "lateness_p99_ms": _of(summary["latency_ms"].get("lateness"), "p99"),
         "generator_cpu_share": generator["cpu_share"],
         "generator_us_per_request": generator["cpu_us_per_request"],
-        "steady": steady.stationary if steady else None,
-        "warmup_cut_s": steady.cut * summary["series"]["step_s"] if steady else None,
+        "steady": steady.state.stationary if steady else None,
+        "warmup_cut_s": steady.cut_s if steady else None,
         "aborted_at_s": aborted["at_s"] if aborted else None,
     }
 
@@ -85,9 +85,6 @@ def _of(latency: dict[str, Any] | None, statistic: str) -> float | None:
     return value
 
 
-def _steady(summary: dict[str, Any]) -> SteadyState | None:
+def _steady(summary: dict[str, Any]) -> Judged | None:
     """The steady state of the latency's course; None where it is not told, or of a trial that was cut short."""
-    if summary["series"] is None or summary["aborted"]:
-        return None
-    series = [mean for mean in summary["series"]["mean_ms"] if mean is not None]
-    return steady_state(series) if series else None
+    return None if summary["aborted"] else judge(summary["series"])

@@ -1,0 +1,94 @@
+"""The page's part of the steady state: how latency went over time, and which trials had not settled."""
+
+from __future__ import annotations
+
+from statistics import median
+from typing import Any
+
+from loadstone.analysis import courses
+from loadstone.analysis.latency import beside_breaking_point
+from loadstone.report import format
+from loadstone.report.content import Content
+from loadstone.report.figures import steady as figure
+from loadstone.report.figures.kinds import Kind
+from loadstone.report.section import Section
+
+Rows = list[dict[str, Any]]
+MOST_NAMED = 20
+"""Trials that had not settled which the page names; all stand in the table."""
+
+_KIND = Kind(
+    "over_time",
+    figure.over_time,
+    "Latency over time beside the breaking point",
+    "The highest load that held and the lowest above it that did not{which}. The mean is of requests by the time at "
+    "which they were due, in hundredths of the window: the verdict is on it. P50 and P99 are of what was answered in "
+    "each second. Shaded: the warm-up that MSER-5 found within the window.",
+    "over_time",
+    wide=True,
+)
+
+
+def gather(content: Content) -> Section | None:
+    """None where no trial kept how its latency went."""
+    table = courses.steady(content.run)
+    rows: Rows = table.to_pylist()
+    if not any(row["judged"] for row in rows):
+        return None
+    beside = [row for treatment in content.treatments for row in beside_breaking_point(treatment)]
+    times, problems = courses.over_time(content.run, beside)
+    unsettled = [row for row in rows if row["stationary"] is False]
+    shown = {
+        "treatments": [line for one in content.treatments if (line := _line(one.label, rows)) is not None],
+        "unsettled": [row | {"why": why(row)} for row in unsettled[:MOST_NAMED]],
+        "more": max(0, len(unsettled) - MOST_NAMED),
+        "overloaded": sum(row["verdict"] == "not held" for row in unsettled),
+    }
+    which = f", of the first {figure.MOST} such trials" if len(beside) > figure.MOST else ""
+    return Section(
+        name="steady",
+        title="Steady state",
+        tables={"steady": table, "over_time": times},
+        kinds=(_KIND,),
+        shown=shown,
+        cautions=[*_cautions(unsettled, rows), *problems],
+        facts={"which": which},
+    )
+
+
+def why(row: dict[str, Any]) -> str:
+    """What was found in a trial that had not settled, in words."""
+    if row["changes_s"]:
+        places = " and ".join(f"{format.number(at)} s" for at in row["changes_s"])
+        return f"its level changes at {places}"
+    return f"it {'rises' if row['drift'] > 0 else 'falls'} by {format.percent(abs(row['drift']))} over the window"
+
+
+def _line(label: str, rows: Rows) -> dict[str, Any] | None:
+    """A treatment's trials counted; None where it has none that ended."""
+    mine = [row for row in rows if row["treatment"] == label]
+    judged = [row for row in mine if row["judged"]]
+    if not mine:
+        return None
+    return {
+        "treatment": label,
+        "steady": sum(row["stationary"] is True for row in judged),
+        "unsettled": sum(row["stationary"] is False for row in judged),
+        "short": sum(row["stationary"] is None for row in judged),
+        "untold": len(mine) - len(judged),
+        "cut_s": median(row["cut_s"] for row in judged) if judged else None,
+        "longest_cut_s": max((row["cut_s"] for row in judged), default=None),
+    }
+
+
+def _cautions(unsettled: Rows, rows: Rows) -> list[str]:
+    """Trials that held and had not settled: a longer one at the same load might have ended otherwise."""
+    held = [row for row in unsettled if row["verdict"] != "not held"]
+    if not held:
+        return []
+    judged = sum(row["judged"] and row["verdict"] != "not held" for row in rows)
+    named = ", ".join(row["trial_id"] for row in held[:5]) + (f" and {len(held) - 5} more" if len(held) > 5 else "")
+    return [
+        f"{len(held)} of {judged} trials that held or were measured had not reached a steady state ({named}): "
+        "their latencies depend on how long they ran; see Steady state."
+    ]
