@@ -24,10 +24,8 @@ def written_out(document: Document, study: Study, application: Application) -> S
         return study
     document.check(_findings(study, splits, application))
     levels = _levels(study, splits, application)
-    named = {level["name"]: level for level in levels}
-    document.check(_unknown(study, list(named)))
-    dropped = [{key: named.get(one, one) if key == FACTOR else one for key, one in d.items()} for d in study.except_]
-    return study.model_copy(update={"factors": {**study.factors, FACTOR: levels}, "except_": dropped})
+    document.check(_unknown(study, [level["name"] for level in levels]))
+    return study.model_copy(update={"factors": {**study.factors, FACTOR: levels}})
 
 
 def _findings(study: Study, splits: Splits, application: Application) -> Iterator[Finding]:

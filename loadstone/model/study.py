@@ -202,8 +202,8 @@ class Study(Settings):
                     yield where, f"{name!r} is not a factor of this study" + did_you_mean(name, list(self.factors))
                 elif isinstance(self.factors[name], Splits):
                     continue  # whose names only the application tells
-                elif level not in self.factors[name]:
-                    known = ", ".join(map(show, self.factors[name]))
+                elif not any(_is(one, level) for one in self.levels(name)):
+                    known = ", ".join(map(_called, self.levels(name)))
                     yield where, f"{show(level)} is not a level of {name!r} in this study; it has: {known}"
 
     def _wrong_repetitions(self) -> Iterator[Finding]:
@@ -259,7 +259,7 @@ class Study(Settings):
     def _combinations(self) -> Iterator[dict[str, Any]]:
         for levels in itertools.product(*map(self.levels, self.factors)):
             chosen = dict(zip(self.factors, levels, strict=True))
-            if not any(all(chosen[k] == v for k, v in drop.items()) for drop in self.except_):
+            if not any(all(_is(chosen[k], v) for k, v in drop.items()) for drop in self.except_):
                 yield chosen
 
 
