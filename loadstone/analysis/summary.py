@@ -121,18 +121,23 @@ def _treatment(run: Run, treatment_id: str, plan: dict[str, Any]) -> Treatment:
         label=label,
         levels=levels,
         trials=trials,
-        planned=None if searched else _planned(run),
+        planned=None if searched else _planned(run, treatment_id),
         searched=searched,
         searches=searches,
         warnings=tuple(warnings),
     )
 
 
-def _planned(run: Run) -> int | None:
+def _planned(run: Run, treatment_id: str) -> int | None:
+    """Of a rule that ends the repetitions, the fewest; the baseline of a comparison runs twice as often."""
     load = run.study.get("load") or {}
     loads = load.get("rates") or (load.get("closed") or {}).get("clients")
     repetitions = (run.study.get("trial") or {}).get("repetitions", 1)
-    return len(loads) * repetitions if isinstance(loads, list) and isinstance(repetitions, int) else None
+    if isinstance(repetitions, dict):
+        repetitions = repetitions.get("least")
+    if not (isinstance(loads, list) and isinstance(repetitions, int)):
+        return None
+    return len(loads) * repetitions * (2 if run.plan.get("baseline") == treatment_id else 1)
 
 
 def _precision(run: Run) -> float | None:
@@ -178,7 +183,7 @@ def _search(rows: list[Row]) -> Searched:
         high=min(broke, default=None),
         result=bp.estimate(full, short) if known == "estimated" else None,
         confirmed=_confirmed(valid),
-        evidence=tuple(row["trial_id"] for row in valid if row["phase"] != "bracket"),
+        evidence=tuple(row["trial_id"] for row in valid if row["phase"] in ("fine", "confirm")),
         bracket=tuple(row["trial_id"] for row in valid if row["phase"] == "bracket"),
     )
 

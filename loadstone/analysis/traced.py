@@ -92,6 +92,17 @@ def chosen(run: Run, treatment: Treatment, most: int) -> list[Row]:
     return sorted([*first, *(other[load] for load in loads)], key=load_of)
 
 
+def operations(run: Run, trial_id: str) -> list[Row]:
+    """Spans by service, operation and peer of one trial; nothing where it has none that can be read."""
+    try:
+        found: list[Row] = (
+            _of_trial(run, trial_id)[0]["operations"].to_pylist() if _spans(run, trial_id).exists() else []
+        )
+    except InputError:
+        return []
+    return found
+
+
 def _spans(run: Run, trial_id: str) -> Path:
     return run.folder / "trials" / trial_id / "spans.parquet"
 

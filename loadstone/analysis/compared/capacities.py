@@ -1,0 +1,62 @@
+"""Breaking points side by side: how many times as much a treatment takes, with the interval of the ratio."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from loadstone.analysis import breaking_point as bp
+from loadstone.analysis.summary import Treatment, search_trials
+
+Verdict = Literal["higher", "lower", "equal", "cannot tell"]
+_POINTS = 800
+"""Equally probable points that stand for each posterior: the interval's ends move by less than 0.1 % with more."""
+
+
+def ratio(a: bp.Posterior, b: bp.Posterior) -> bp.Estimate:
+    """B's breaking point divided by A's, their searches being independent of each other."""
+    differences = (_points(b)[:, None] - _points(a)[None, :]).ravel()
+    tail = (1 - bp.CREDIBLE) / 2
+    low, median, high = (float(end) for end in np.exp(np.quantile(differences, [tail, 0.5, 1 - tail])))
+    return bp.Estimate(median, low, high)
+
+
+def _points(belief: bp.Posterior) -> bp.Floats:
+    """Equally probable logarithms of the breaking point."""
+    weight = belief.weight.sum(axis=1)
+    shares = (np.arange(_POINTS) + 0.5) / _POINTS
+    points: bp.Floats = np.interp(shares, np.cumsum(weight) - weight / 2, belief.log_load)
+    return points
+
+
+def compared(baseline: Treatment, others: Sequence[Treatment], margin: float) -> list[dict[str, Any]]:
+    """One row for each other treatment whose breaking point is known, as the baseline's; none without that."""
+    if baseline.searched is None or baseline.searched.result is None:
+        return []
+    of_a, before = _posterior(baseline), baseline.searched.result.breaking_point
+    rows = []
+    for other in others:
+        if other.searched is None or other.searched.result is None:
+            continue
+        after, found = other.searched.result.breaking_point, ratio(of_a, _posterior(other))
+        row: dict[str, Any] = {"baseline": baseline.label, "treatment": other.label}
+        for side, point in (("a", before), ("b", after)):
+            row |= {side: point.value, f"{side}_low": point.low, f"{side}_high": point.high}
+        row |= {"ratio": found.value, "low": found.low, "high": found.high, "margin": margin}
+        rows.append(row | {"verdict": verdict(found, margin)})
+    return rows
+
+
+def verdict(found: bp.Estimate, margin: float) -> Verdict:
+    """Equal first: what is certainly smaller than what matters does not matter."""
+    if found.low > 1 / (1 + margin) and found.high < 1 + margin:
+        return "equal"
+    if found.low > 1:
+        return "higher"
+    return "lower" if found.high < 1 else "cannot tell"
+
+
+def _posterior(treatment: Treatment) -> bp.Posterior:
+    return bp.posterior(*search_trials(treatment.rows()))

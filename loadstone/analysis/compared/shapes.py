@@ -1,0 +1,62 @@
+"""Where the latencies of all requests differ, from the whole distributions that trials leave."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from loadstone.analysis import histograms
+from loadstone.analysis.compared.measured import Measured
+from loadstone.analysis.compared.tables import AGAIN, Row, shape_rows
+from loadstone.analysis.compared.treatments import Pair, again, at, pairs
+from loadstone.analysis.comparison.merging import Sample
+from loadstone.analysis.comparison.shape import shape
+from loadstone.analysis.results import Run
+from loadstone.model.errors import InputError
+
+MOST = 120
+"""Trials whose distributions are read: each takes some milliseconds."""
+
+
+@dataclass(frozen=True)
+class Shapes:
+    """Rows of the tables ``SHAPES`` and ``SHIFTS``."""
+
+    distances: list[Row] = field(default_factory=list)
+    shifts: list[Row] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+
+def of(run: Run, runs: Sequence[Measured], baseline: str, keys: Sequence[tuple[str, float]], paired: bool) -> Shapes:
+    """Of each treatment at each load against the baseline, over the blocks that both have."""
+    wanted = {key: _sides(runs, baseline, *key) for key in keys}
+    needed = {one.trial_id for both in wanted.values() for pair in both for one in pair}
+    if len(needed) > MOST:
+        text = f"shapes of distributions are shown of comparisons of up to {MOST} trials, and these are {len(needed)}"
+        return Shapes(warnings=[text])
+    samples = {trial: one for trial in sorted(needed) if (one := _sample(run, trial)) is not None}
+    found = Shapes()
+    for (treatment, load), both in wanted.items():
+        there = [
+            (samples[a.trial_id], samples[b.trial_id]) for a, b in both if {a.trial_id, b.trial_id} <= set(samples)
+        ]
+        if not there:
+            continue
+        where = {"baseline": baseline, "treatment": treatment, "load": load, "clients": both[0][0].clients}
+        described = shape([a for a, _ in there], [b for _, b in there], paired)
+        distances, shifts = shape_rows(where, described)
+        found.distances.append(distances)
+        found.shifts.extend(shifts)
+    return found
+
+
+def _sides(runs: Sequence[Measured], baseline: str, treatment: str, load: float) -> list[Pair]:
+    theirs = again(runs, baseline, load) if treatment == AGAIN else at(runs, treatment, load)
+    return pairs(at(runs, baseline, load), theirs)
+
+
+def _sample(run: Run, trial_id: str) -> Sample | None:
+    try:
+        return histograms.read(run.folder / "trials" / trial_id / histograms.FILE).get(histograms.ALL)
+    except InputError:  # a driver that leaves none
+        return None
