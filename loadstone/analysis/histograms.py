@@ -32,7 +32,7 @@ def read(file: Path, prefix: str = ALL) -> dict[str, Sample]:
                 if name == tag or not name.startswith(prefix):
                     continue
                 histogram = HdrHistogram.decode(rest.rsplit(",", 1)[1].strip().encode())
-                seen = np.array(histogram.counts, np.int64)
+                seen = np.ctypeslib.as_array(histogram.counts).astype(np.int64)
                 counts[name] = counts[name] + seen if name in counts else seen
                 values.setdefault(name, _highest(histogram))
     except FileNotFoundError:

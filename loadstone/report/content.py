@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -15,6 +16,9 @@ from loadstone.analysis.grid import Grid, grid
 from loadstone.analysis.results import Run
 from loadstone.analysis.summary import Treatment
 from loadstone.model.slo import Slo
+
+if TYPE_CHECKING:
+    from loadstone.analysis.reproduction import BestFits
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,13 @@ class Content:
     def percentile(self) -> tuple[str, str, float | None]:
         """Column, name and limit in ms of the latency that is shown against load."""
         return latency.percentile_column(self.slo)
+
+    @cached_property
+    def best_fits(self) -> BestFits:
+        """The fifth study's comparison of this run; the first time it reads every distribution, which takes a while."""
+        from loadstone.analysis import reproduction  # with a compiler, which takes a second to load
+
+        return reproduction.best_fits(self.run, self.treatments)
 
     def rows(self, table: str, **equal: Any) -> list[dict[str, Any]]:
         """The rows of a table in which the columns ``equal`` these values."""

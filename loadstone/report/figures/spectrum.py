@@ -11,7 +11,7 @@ from loadstone.report.content import Content
 from loadstone.report.figures import style
 from loadstone.report.figures.names import LINES, short
 
-_TICKS = (50, 90, 99, 99.9, 99.99, 99.999)
+TICKS = (50, 90, 99, 99.9, 99.99, 99.999)
 
 
 def spectrum(content: Content) -> Figure | None:
@@ -30,7 +30,7 @@ def spectrum(content: Content) -> Figure | None:
         for index, trial in enumerate(dict.fromkeys(row["trial_id"] for row in rows)):
             mine = [row for row in rows if row["trial_id"] == trial]
             axes.plot(
-                [_nines(row["percentile"]) for row in mine],
+                [nines(row["percentile"]) for row in mine],
                 [row["latency_ms"] for row in mine],
                 color=style.COLOURS[index],
                 linestyle=LINES[-index - 4],
@@ -38,14 +38,12 @@ def spectrum(content: Content) -> Figure | None:
                 label=f"{format.load(mine[0])} ({format.percent(round(mine[0]['share'], 2))})",
             )
         for percentile, limit in (content.slo.limits if content.slo else {}).items():
-            axes.plot([_nines(percentile)], [limit], marker="_", color=style.INK, markersize=16, markeredgewidth=2)
+            axes.plot([nines(percentile)], [limit], marker="_", color=style.INK, markersize=16, markeredgewidth=2)
             text = f"SLO: P{percentile:g} ≤ {format.milliseconds(limit)}"
-            axes.annotate(
-                text, (_nines(percentile), limit), (0, 4), textcoords="offset points", ha="center", fontsize=8
-            )
+            axes.annotate(text, (nines(percentile), limit), (0, 4), textcoords="offset points", ha="center", fontsize=8)
         highest = max((row["percentile"] for row in everything), default=99)
-        ticks = [tick for tick in _TICKS if tick <= highest]
-        axes.set_xticks([_nines(tick) for tick in ticks], [f"{tick:g}" for tick in ticks])
+        ticks = [tick for tick in TICKS if tick <= highest]
+        axes.set_xticks([nines(tick) for tick in ticks], [f"{tick:g}" for tick in ticks])
         style.plain_scale(axes, "y", [row["latency_ms"] for row in everything], log=True)
         axes.margins(y=0.12)
         axes.set_xlabel(f"percentile of the {'answers' if content.closed else 'scheduled requests'}")
@@ -54,6 +52,6 @@ def spectrum(content: Content) -> Figure | None:
     return figure
 
 
-def _nines(percentile: float) -> float:
+def nines(percentile: float) -> float:
     """0 at the minimum, 1 at the 90th percentile, 2 at the 99th ..."""
     return -math.log10(1 - percentile / 100)

@@ -1,0 +1,137 @@
+"""What a run measured of one published quantity, for one treatment that was run under its settings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import exp, inf, log
+from statistics import fmean, stdev
+
+from scipy.special import stdtrit
+
+from loadstone.analysis.metrics import power, windows
+from loadstone.analysis.results import Run
+from loadstone.analysis.summary import VALID, Row, Treatment, load_of
+from loadstone.model.papers import Published
+
+LATENCIES = {"p50": 50.0, "p75": 75.0, "p90": 90.0, "p95": 95.0, "p99": 99.0, "p999": 99.9, "max": 100.0}
+"""Percentile by measure."""
+
+
+@dataclass(frozen=True)
+class Ours:
+    """What a run came to: a value with its 95 % interval, or only a range that it lies in; in the measure's unit."""
+
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    trials: int = 0
+    why: str = ""
+    """Why there is neither."""
+
+
+def measured(run: Run, treatment: Treatment, one: Published, fits: list[Row]) -> Ours:
+    """What the treatment came to; ``fits`` are the rows of the table ``reproduction``."""
+    if one.span is not None or one.measure in ("anderson_darling", "kolmogorov_smirnov"):
+        return _of_best_fit(treatment, one, fits)
+    if one.measure == "breaking_point":
+        return _breaking_point(treatment)
+    rows = [row for row in treatment.rows() if row["verdict"] in VALID and row["aborted_at_s"] is None]
+    if one.measure == "nothing_dropped_up_to":
+        return _nothing_dropped(rows)
+    if one.at is not None:
+        highest = max(map(load_of, rows), default=None)
+        wanted = highest if one.at == "highest" else one.at
+        if not (there := [row for row in rows if load_of(row) == wanted]):
+            tried = ", ".join(f"{load:g}" for load in sorted({load_of(row) for row in rows})) or "none"
+            return Ours(why=f"not in this run: {one.at} req/s (tried: {tried})".replace(".0 req", " req"))
+        rows = there
+    elif len({load_of(row) for row in rows}) > 1:
+        return Ours(why="published for one load, and this run has several")
+    return _over_runs(run, one.measure or "", rows)
+
+
+def _breaking_point(treatment: Treatment) -> Ours:
+    trials = len(treatment.rows()) - treatment.count("invalid")
+    if (searched := treatment.searched) is not None:
+        if searched.result is not None:
+            point = searched.result.breaking_point
+            return Ours(point.value, point.low, point.high, trials)
+        low, high = searched.low, searched.high
+    else:
+        low, high = treatment.held_up_to, treatment.breaks_from
+    return Ours(low=low, high=high, trials=trials) if low or high else Ours(why="no valid trial")
+
+
+def _nothing_dropped(rows: list[Row]) -> Ours:
+    """The highest load up to which no trial dropped a request; it lies below the lowest that did."""
+    dropped = [load_of(row) for row in rows if row["offered"] is not None and row["completed"] != row["offered"]]
+    good = [load_of(row) for row in rows if load_of(row) < min(dropped, default=inf)]
+    if not rows:
+        return Ours(why="no valid trial")
+    return Ours(low=max(good, default=None), high=min(dropped, default=None), trials=len(rows))
+
+
+def _of_best_fit(treatment: Treatment, one: Published, fits: list[Row]) -> Ours:
+    mine = [row for row in fits if row["treatment"] == treatment.label and row["span"] == (one.span or "all requests")]
+    if not mine:
+        return Ours(why=f"not in this run: span {one.span}")
+    if len(mine) > 1:
+        return Ours(why="published for one load, and this run has several")
+    column = {"anderson_darling": "ad_statistic", "kolmogorov_smirnov": "ks_statistic", "max": "p100_us"}
+    value = mine[0][column.get(one.measure or "", f"{one.measure}_us")]
+    return Ours(value / 1000 if one.measure in LATENCIES else value, trials=mine[0]["runs"])
+
+
+def _over_runs(run: Run, measure: str, rows: list[Row]) -> Ours:
+    """The mean over trials with its 95 % interval (Student's t): of latencies and rates the geometric mean."""
+    found = [_of_trial(run, measure, row) for row in rows]
+    values = [value for value in found if value is not None]
+    if not values:
+        return Ours(why="no valid trial measured it")
+    if measure.endswith("_share"):
+        return _mean(values)
+    if min(values) <= 0:
+        return Ours(fmean(values), trials=len(values))
+    logs = _mean([log(value) for value in values])
+    low, high = (None if end is None else exp(end) for end in (logs.low, logs.high))
+    return Ours(exp(logs.value or 0.0), low, high, logs.trials)
+
+
+def _of_trial(run: Run, measure: str, row: Row) -> float | None:
+    match measure:
+        case "throughput":
+            return float(row["throughput"])
+        case "completed_share":
+            return row["completed"] / row["offered"] if row["offered"] else None
+        case "traced_share":
+            return _traced(run, row)
+        case "c0_share":
+            return _in_c0(run, row)
+    latency: float | None = row[f"{measure}_ms"]
+    return latency
+
+
+def _mean(values: list[float]) -> Ours:
+    mean, count = fmean(values), len(values)
+    if count < 2:
+        return Ours(mean, trials=count)
+    reach = float(stdtrit(count - 1, 0.975)) * stdev(values) / count**0.5
+    return Ours(mean, mean - reach, mean + reach, count)
+
+
+def _traced(run: Run, row: Row) -> float | None:
+    """Requests with a stored trace, of all that were sent, warm-up included."""
+    spans = (run.of_trial(row["trial_id"], "observed.json") or {}).get("traces") or {}
+    return spans["traces"] / spans["requests"] if spans.get("requests") and "traces" in spans else None
+
+
+def _in_c0(run: Run, row: Row) -> float | None:
+    """Of all nodes with replicas, the mean."""
+    observed = run.of_trial(row["trial_id"], "observed.json")
+    table, _ = windows.read(run.folder / "trials" / row["trial_id"] / "metrics.parquet")
+    if observed is None or observed["window"] is None or table is None:
+        return None
+    measured = windows.measure(table, observed["window"]["from_ns"], observed["window"]["to_ns"])
+    states = [one for one in power.cstates(observed, measured) if one["state"] == power.ACTIVE and one["replicas"]]
+    shares = [one["share"] for one in states if one["share"] is not None]
+    return fmean(shares) if shares else None

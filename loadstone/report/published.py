@@ -1,0 +1,105 @@
+"""The page's part of a reproduced study: the published numbers beside this run's own."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from loadstone.analysis import published as laying
+from loadstone.model import papers
+from loadstone.report import format
+from loadstone.report.content import Content
+from loadstone.report.figures import published as figure
+from loadstone.report.figures.kinds import Kind
+from loadstone.report.section import Section
+
+Row = dict[str, Any]
+
+_KINDS = (
+    Kind(
+        "published-values",
+        figure.values,
+        "Published and measured here",
+        "Grey: what was published, a value or the range that it lies in (an arrow where an end is open). Coloured: "
+        "this run under the same settings, with its 95 % interval where it has one, or the range that it lies in.",
+        "published",
+        wide=True,
+    ),
+    Kind(
+        "published-percentiles",
+        figure.percentiles,
+        "Published percentiles and those measured here",
+        "Hollow markers are published, lines are this run's best-fit runs at the same percentiles.",
+        "published",
+        wide=True,
+    ),
+)
+
+
+def gather(content: Content) -> Section | None:
+    """None where the study reproduces no published one."""
+    name = content.run.study.get("reproduces")
+    if not name:
+        return None
+    if name not in papers.names():
+        text = f"this version of Loadstone has no published values of {name!r}, which the study says it reproduces"
+        return Section("published", "Published values", shown={"paper": None, "name": name}, cautions=[text])
+    paper = papers.paper(name)
+    fits = content.best_fits.tables["reproduction"] if paper.method == "best-fit-run" else None
+    table = laying.beside(content.run, content.treatments, papers.values(name), fits)
+    rows: list[Row] = table.to_pylist()
+    here = [row for row in rows if not row["why"]]
+    shown = {
+        "paper": paper,
+        "name": name,
+        "rows": [row | _texts(row) for row in here],
+        "all": len(rows),
+        "absent": Counter(row["why"] for row in rows if row["why"]).most_common(),
+    }
+    return Section(
+        name="published",
+        title="Published values",
+        tables={"published": table},
+        kinds=_KINDS,
+        shown=shown,
+        answers=[_answer(paper, here, len(rows))],
+    )
+
+
+def _answer(paper: papers.Paper, here: list[Row], count: int) -> str:
+    values = format.plural(count, "published value")
+    if not here:
+        return f"{paper.by}: none of the {values} was measured under its settings here."
+    ratios = [row[end] for row in here for end in ("ratio_low", "ratio_high") if row[end] is not None]
+    ranging = f", at **{format.number(min(ratios))}** to **{format.number(max(ratios))}** times them" if ratios else ""
+    return f"{paper.by}: **{len(here)}** of {values} were measured under their settings here{ranging}."
+
+
+def _texts(row: Row) -> dict[str, str]:
+    unit = f" {row['unit']}" if row["unit"] else ""
+    ours = between(row["low"], row["high"]) if row["value"] is None else format.number(row["value"])
+    if row["value"] is not None and row["low"] is not None:
+        ours += f" {format.interval(row['low'], row['high'])}"
+    published = row["published"]
+    theirs = between(row["published_low"], row["published_high"]) if published is None else format.number(published)
+    at = f" at {row['at']} load" if row["at"] == "highest" else f" at {row['at']} req/s" if row["at"] else ""
+    return {"what": row["quantity"] + at, "theirs": theirs + unit, "ours": ours + unit, "times": _times(row)}
+
+
+def _times(row: Row) -> str:
+    """The ratio with its interval; where either is a range, from the least to the most that it may be."""
+    low, high = row["ratio_low"], row["ratio_high"]
+    if row["ratio"] is not None:
+        return format.number(row["ratio"]) + (f" {format.interval(low, high)}" if low != high else "")
+    if low is None and high is None:
+        return format.NOTHING
+    if low is not None and high is not None:
+        return f"{format.number(low)} to {format.number(high)}"
+    return f"at least {format.number(low)}" if high is None else f"at most {format.number(high)}"
+
+
+def between(low: float | None, high: float | None) -> str:
+    """A range in words, with open ends."""
+    if low is None:
+        return f"below {format.number(high)}"
+    return f"above {format.number(low)}" if high is None else f"{format.number(low)} to {format.number(high)}"
