@@ -35,7 +35,7 @@ for _name, _pattern in _IMPLICIT.items():
     Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_name}", re.compile(rf"(?:{_pattern})$"), None)
 
 
-class Dumper(yaml.SafeDumper):
+class Dumper(yaml.CSafeDumper):
     """Quotes what YAML 1.1 or 1.2 takes for something else than text; no anchors."""
 
     def ignore_aliases(self, data: Any) -> bool:

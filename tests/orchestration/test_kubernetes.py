@@ -66,7 +66,7 @@ def other(text: str, **settings: Any) -> Deployment:
 
 def rendered(deployment: Deployment, access: Access | None = None) -> Docs:
     files = Kubernetes(deployment, Path("/nowhere"), access).render()
-    return {name: list(yaml.safe_load_all(text)) for name, text in files.items()}
+    return {name: list(yaml.load_all(text, Loader=yaml.CSafeLoader)) for name, text in files.items()}
 
 
 def of_kind(docs: Docs, *kinds: str) -> list[dict[str, Any]]:
