@@ -35,6 +35,9 @@ def command(
     ] = None,
     overrides: Overrides = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the newest run of the study.")] = False,
+    emulated_ok: Annotated[
+        bool, typer.Option("--emulated-ok", help="Compare numbers of nodes although they share one machine's cores.")
+    ] = False,
     results: Results = Path("results"),
     json: Json = False,
 ) -> None:
@@ -42,12 +45,12 @@ def command(
     recover()
     if resume:
         folder, plan, ledger = _old_run(results, study, overrides or [])
-        warnings = preflight.require(plan)
+        warnings = preflight.require(plan, emulated_ok)
     else:
         if study is None:
             raise InputError("which study? for example: loadstone run studies/first-light.yaml")
         document, plan = read_plan(study, overrides)
-        warnings = preflight.require(plan)
+        warnings = preflight.require(plan, emulated_ok)
         versions, nodes = preflight.surroundings(plan)
         driver = preflight.driver_of(plan)
         facts = runs.provenance({"stone": stone_version(), driver.name: driver.version(), **versions}, nodes, warnings)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from loadstone import plugins
-from loadstone.experiments import tuning
+from loadstone.experiments import emulation, tuning
 from loadstone.experiments.deployed import orchestrate
 from loadstone.experiments.plan import Plan
 from loadstone.experiments.provisioning import demand, infrastructure_of
@@ -26,30 +26,35 @@ def driver_of(plan: Plan) -> Driver:
     return driver
 
 
-def inspect(plan: Plan) -> list[Finding]:
-    """All findings, good and bad, of the driver, the infrastructure and each treatment's orchestrator."""
+def inspect(plan: Plan, emulated_ok: bool = False) -> list[Finding]:
+    """All findings, good and bad, of the driver, the infrastructure and each treatment's orchestrator.
+
+    ``emulated_ok``: the user accepts that numbers of emulated nodes are compared.
+    """
     findings = list(dict.fromkeys([_stone(), *driver_of(plan).preflight()]))
     infrastructure = infrastructure_of(plan, "preflight")
     for wanted in dict.fromkeys(demand(plan, treatment) for treatment in plan.treatments):
         findings += infrastructure.preflight(*wanted)
     if any(finding.level == "error" for finding in findings):
         return list(dict.fromkeys(findings))
+    deployments = []
     for treatment in plan.treatments:
         sketched = Provision(tuple(infrastructure.sketch(*demand(plan, treatment))))
         findings += tuning.findings(treatment, sketched, Host())
         with tempfile.TemporaryDirectory(prefix="loadstone-") as folder:
             try:
                 orchestrator = orchestrate(plan, treatment, sketched, "preflight", Path(folder))
+                deployments.append(orchestrator.deployment)
                 refuse_impossible(orchestrator.deployment)
                 findings += orchestrator.preflight()
             except LoadstoneError as error:
                 findings.append(Finding(treatment.label, "error", str(error)))
-    return list(dict.fromkeys(findings))
+    return list(dict.fromkeys([*findings, *emulation.node_counts(deployments, emulated_ok)]))
 
 
-def require(plan: Plan) -> list[str]:
+def require(plan: Plan, emulated_ok: bool = False) -> list[str]:
     """The warnings of a preflight, what an import lost first; raises PreflightError with every error and its remedy."""
-    findings = inspect(plan)
+    findings = inspect(plan, emulated_ok)
     errors = [finding for finding in findings if finding.level == "error"]
     if errors:
         lines = [f"{f.what}: {f.message}" + (f"\n  {f.remedy}" if f.remedy else "") for f in errors]
