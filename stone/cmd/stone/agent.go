@@ -74,6 +74,7 @@ func runAgent(args []string) int {
 	if err != nil {
 		return agentFailed(3, err)
 	}
+	debug.FreeOSMemory() // starting took some that it never needs again
 	name, port, err := net.SplitHostPort(*address)
 	if err != nil {
 		return agentFailed(2, fmt.Errorf("--listen %q is not HOST:PORT", *address))
