@@ -60,20 +60,24 @@ def _why_not(one: Published, settings: dict[str, dict[str, str]]) -> str:
     for name, level in one.levels.items():
         if all(mine.get(name) != level for mine in settings.values()):
             return f"not in this run: {name} {level}"
-    return "not in this run: " + ", ".join(f"{name} {level}" for name, level in one.levels.items())
+    return "not in this run together: " + ", ".join(_named(name, level) for name, level in one.levels.items())
+
+
+def _named(name: str, level: str) -> str:
+    """``swarm``; where a level alone says nothing, with its setting: ``high_availability on``, ``workers 5``."""
+    return f"{name} {level}" if level in ("on", "off") or level.isdigit() else level
 
 
 def _row(one: Published, label: str | None, ours: Ours) -> Row:
     scale = UNITS[unit_of(one.measure)][one.unit] if one.measure is not None else 1.0
     value, low, high = (None if end is None else scale * end for end in (ours.value, ours.low, ours.high))
-    setting = ", ".join(one.levels.values())
     return {
         "source": one.source,
         "quantity": one.quantity,
         "measure": one.measure,
         "span": one.span,
         "at": None if one.at is None else f"{one.at:g}" if isinstance(one.at, float) else one.at,
-        "setting": setting,
+        "setting": ", ".join(_named(name, level) for name, level in one.levels.items()),
         "unit": one.unit,
         "published": one.value,
         "published_low": one.low,

@@ -39,7 +39,7 @@ def values(content: Content) -> Figure | None:
             _between(axes, -place + _THEIRS, row["published"], row["published_low"], row["published_high"], None)
             _between(axes, -place + _OURS, row["value"], row["low"], row["high"], style.COLOURS[0])
         axes.set_yticks([-place for place in range(len(some))], [_label(row) for row in some])
-        axes.set_ylim(0.6 - len(some), 0.6)
+        axes.set_ylim(0.4 - len(some), 0.6)
         ends = ("published", "published_low", "published_high", "value", "low", "high")
         style.plain_scale(axes, "x", [row[end] for row in some for end in ends])
         axes.margins(x=0.12)
