@@ -61,6 +61,10 @@ class Synthetic:
     highest: float = 100_000.0
     duration_s: float = 5.0
     timeout_s: float = 2.0
+    slower_ms: dict[str, float] = field(default_factory=dict)
+    """Added to every latency, by level."""
+    comparison: bool = False
+    """Whether the first level runs twice in each block."""
     spread: float = 0.02
     """Standard deviation of a trial's capacity, relative."""
     stop_after: int | None = None
@@ -93,6 +97,7 @@ class Synthetic:
                 {"id": t.id, "label": t.label, **t.model_dump(mode="json", include={"settings", "resources"})}
                 for t in treatments.values()
             ],
+            **({"baseline": next(iter(treatments.values())).id} if self.comparison else {}),
             "overrides": [],
             "source": "studies/synthetic.yaml",
         }
@@ -122,6 +127,7 @@ class Synthetic:
             "name": self.name,
             "application": "hotel-reservation",
             **({"factors": levels} if varied else {"workload": "mixed"}),
+            **({"comparison": {}} if self.comparison else {}),
             "load": load,
             "trial": {"warmup": "1s", "duration": f"{self.duration_s:g}s", "repetitions": self.repetitions},
         }
@@ -130,9 +136,10 @@ class Synthetic:
         """Each next trial; looks at the rows that its caller adds."""
         if self.rates is not None:
             for repetition in range(1, self.repetitions + 1):
-                for level in self.capacities:
+                first = [(next(iter(self.capacities)), 2)] if self.comparison else []
+                for level, number in [*((level, 1) for level in self.capacities), *first]:
                     for rate in self.rates:
-                        yield _Step(level, rate, "fixed", self.duration_s, repetition, 1)
+                        yield _Step(level, rate, "fixed", self.duration_s, repetition, number)
             return
         settings = Search(start=self.start, highest=self.highest, fine_s=self.duration_s, bracket_s=self.duration_s / 2)
         for repetition in range(1, self.repetitions + 1):
@@ -186,7 +193,8 @@ class Synthetic:
         work = np.array([work for _, work in OPERATIONS.values()])
         mean_work = sum(share * work for share, work in OPERATIONS.values())
         busy = random.exponential(1, len(arrival)) * work[which] / mean_work / capacity
-        finished = _single_server(arrival, busy) + 0.002 + random.exponential(0.001, len(arrival))
+        constant = 0.002 + self.slower_ms.get(step.level, 0.0) / 1000
+        finished = _single_server(arrival, busy) + constant + random.exponential(0.001, len(arrival))
         latency = (finished - arrival) * 1000
         service = np.minimum(latency, 0.9 * latency + 0.1)
         limit = self.limit_ms

@@ -24,6 +24,7 @@ VERBS = (
     "load",
     "status",
     "report",
+    "compare",
     "traces",
     "render",
     "export",

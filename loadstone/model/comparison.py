@@ -8,7 +8,8 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Discriminator, Field, Tag
 
 from loadstone.model.base import Finding, Model
-from loadstone.model.units import Share, format_share
+from loadstone.model.errors import InputError
+from loadstone.model.units import Share, format_share, share
 
 FEWEST_PAIRS = 6
 """With fewer no difference can be shown: of 5 pairs that all differ the same way, the exact p is still 6 %."""
@@ -19,6 +20,14 @@ def _possible_share(value: float) -> float:
     if not 0.001 <= value <= 0.5:
         raise ValueError(f"{format_share(value)} is not between 0.1% and 50%; 2% is usual")
     return value
+
+
+def given_share(option: str, text: str | None) -> float | None:
+    """The share that an option of the command line gives; raises InputError naming it."""
+    try:
+        return None if text is None else _possible_share(share(text))
+    except ValueError as error:
+        raise InputError(f"{option}: {error}") from None
 
 
 _Few = Annotated[Share, AfterValidator(_possible_share)]

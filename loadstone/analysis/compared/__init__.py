@@ -115,20 +115,24 @@ def between(old: Run, new: Run, margin: float | None = None, spans: bool = True)
     for run in (old, new):
         found.warnings += doubts.of_trials(run.trials.to_pylist())
     for a, b in matched:
-        named = b.label if a.label == b.label else f"{a.label} then {b.label}"
-        found.capacities += [row | {"treatment": named} for row in capacities.compared(a, [b], margin)]
+        sides = {"baseline": _of(a, old), "treatment": _of(b, new)}
+        found.capacities += [row | sides for row in capacities.compared(a, [b], margin)]
         for load in loads(of_old):
             mine, theirs = at(of_old, a.label, load), at(of_new, b.label, load)
             if not (mine and theirs):
                 continue
-            where = {"baseline": a.label, "treatment": named, "load": load, "clients": mine[0].clients}
+            where = {**sides, "load": load, "clients": mine[0].clients}
             floor = noise(mine, again(of_old, a.label, load), margin, min(len(mine), len(theirs)))
             second = bool(pairs(mine, again(of_old, a.label, load)))
             found.noise += tables.noise_rows(where | {"treatment": tables.AGAIN}, floor, second)
             results = effects(mine, theirs, margin, paired=False)
             found.effects += tables.effect_rows(where, results)
-            found.warnings += doubts.of_pairs(named, load, results[0][1].effect.runs, "unpaired")
+            found.warnings += doubts.of_pairs(sides["treatment"], load, results[0][1].effect.runs, "unpaired")
     return found.compared(old.folder.name, margin, "unpaired")
+
+
+def _of(treatment: Treatment, run: Run) -> str:
+    return f"{treatment.label} ({run.folder.name})"
 
 
 def baseline_of(run: Run, treatments: Sequence[Treatment], given: str | None) -> Treatment:

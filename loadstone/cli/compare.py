@@ -1,0 +1,207 @@
+"""loadstone compare: is one treatment slower than another, by how much, how sure?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from loadstone.cli.app import Json, Results, Run, out, print_json, warn
+from loadstone.experiments import runs
+from loadstone.model.comparison import given_share
+from loadstone.model.errors import InputError
+
+if TYPE_CHECKING:  # statistics take half a second to load: the help does not wait for them
+    from loadstone.analysis.compared import Compared
+
+EPILOG = (
+    "Examples: [bold]loadstone compare[/], [bold]loadstone compare compare-delay --margin 5%[/], "
+    "[bold]loadstone compare results/a/20260102-030405 results/a/20260202-030405[/], "
+    "[bold]loadstone compare compare-delay --detect 2%[/]"
+)
+Row = dict[str, Any]
+
+
+def command(
+    run: Run = None,
+    other: Annotated[
+        str | None, typer.Argument(metavar="[RUN2]", help="A second run, of another time, to compare the first with.")
+    ] = None,
+    baseline: Annotated[
+        str | None,
+        typer.Option(metavar="LABEL", help="Compare with this treatment: its label, or a part that no other has."),
+    ] = None,
+    margin: Annotated[
+        str | None, typer.Option(metavar="SHARE", help="What counts as practically equal; the study's, else 2%.")
+    ] = None,
+    detect: Annotated[
+        str | None, typer.Option(metavar="SHARE", help="How many pairs a difference of this size takes here.")
+    ] = None,
+    unpaired: Annotated[
+        bool, typer.Option("--unpaired", help="As if runs of a block did not belong together.")
+    ] = False,
+    results: Results = Path("results"),
+    json: Json = False,
+) -> None:
+    """Compare the treatments of a run with its baseline, or two runs with each other: ratios, intervals, verdicts."""
+    equal = given_share("--margin", margin)
+    sought = given_share("--detect", detect)
+    if other is not None and baseline is not None:
+        raise InputError(
+            "--baseline is for treatments of one run; of two runs the first is what the second is compared with"
+        )
+    from loadstone.analysis import compared
+    from loadstone.analysis.results import read
+
+    first = read(runs.locate(results, run))
+    if other is None:
+        found = compared.within(first, baseline, equal, unpaired)
+    else:
+        found = compared.between(first, read(runs.locate(results, other)), equal)
+    plans = _plans(found, sought) if sought is not None else []
+    if not any(table.num_rows for table in found.tables.values()):
+        raise InputError(
+            f"{first.folder}: there is nothing to compare: it has no two treatments with trials that count"
+        )
+    if json:
+        tables = {name: table.to_pylist() for name, table in found.tables.items()}
+        told = {"baseline": found.baseline, "method": found.method, "margin": found.margin, "warnings": found.warnings}
+        print_json(_plain({**told, **tables, **({"detect": plans} if sought is not None else {})}))
+        return
+    for text in found.warnings:
+        warn(text)
+    if sought is not None:
+        _tell_plans(plans, sought)
+    else:
+        _tell(found)
+
+
+def _plain(value: Any) -> Any:
+    """What JSON has no number for is null."""
+    if isinstance(value, dict):
+        return {key: _plain(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
+    return value if not isinstance(value, float) or abs(value) < float("inf") else None
+
+
+def _tell(found: Compared) -> None:
+    from loadstone.report import comparison_words as words
+    from loadstone.report import format
+
+    for text in words.sentences(found):
+        out.print(_bold(text))
+    noise = found.tables["noise"].to_pylist()
+    if found.tables["comparison"].num_rows:
+        out.print(
+            f"\n= equal within {format.percent(found.margin)}; ~ cannot tell, and about how many more would",
+            style="dim",
+        )
+    for (treatment, load), rows in _grouped(found.tables["comparison"].to_pylist()).items():
+        floor = [row for row in noise if (row["baseline"], row["load"]) == (rows[0]["baseline"], load)]
+        out.print()
+        pairs = "pairs" if rows[0]["method"] == "paired" else "runs of each, unpaired"
+        out.print(
+            f"{treatment} against {rows[0]['baseline']} at {words.load(rows[0])}, {rows[0]['runs']} {pairs}",
+            markup=False,
+        )
+        out.print(_table(rows, floor))
+    if found.tables["calibration"].num_rows:
+        out.print()
+        out.print(_calibration(found.tables["calibration"].to_pylist()))
+
+
+def _grouped(rows: Iterable[Row]) -> dict[tuple[str, float], list[Row]]:
+    groups: dict[tuple[str, float], list[Row]] = {}
+    for row in rows:
+        groups.setdefault((row["treatment"], row["load"]), []).append(row)
+    return groups
+
+
+def _table(rows: list[Row], noise: list[Row]) -> Table:
+    """The baseline against itself first, then every endpoint: ``~`` where nothing can be told."""
+    from loadstone.report import comparison_words as words
+    from loadstone.report import format
+
+    table = _grid("", "old", "new", "change", "95 % interval", "p", "")
+    first = [row for row in noise if row["scope"] == "requests"]
+    for row in [*first, *rows]:
+        mark = {"cannot tell": "~", "equal": "="}.get(row["verdict"], words.change(row["ratio"]))
+        name = f"{'A/A' if row in first else row['name']} {row['statistic'].upper()}"
+        style = {"slower": "red", "faster": "green"}.get(row["verdict"], "")
+        told_p = "" if row["p_adjusted"] is None else words.p(row["p_adjusted"]).removeprefix("p ").removeprefix("= ")
+        old, new = format.milliseconds(row["a_ms"]), format.milliseconds(row["b_ms"])
+        cells: list[str | Text] = [old, new, Text(mark, style), Text(words.interval(row)), told_p]
+        cells.append(Text(_verdict(row), style))
+        table.add_row(Text(name, "dim" if row in first else ""), *cells)
+    return table
+
+
+def _verdict(row: Row) -> str:
+    """Short: how many more ``~`` would take."""
+    if row["verdict"] != "cannot tell":
+        return str(row["verdict"])
+    return f"+{row['needed']:,} {'pairs' if row['method'] == 'paired' else 'runs'}" if row["needed"] else ""
+
+
+def _calibration(rows: list[Row]) -> Table:
+    from loadstone.report import format
+
+    table = _grid("delay put in", "median of", "longer by (ms)", "95 % interval", "detected", "KS", "AD")
+    for row in rows:
+        delay = f"{row['service']} {format.milliseconds(row['delay_ms'])}" if row["delay_ms"] else "none (A/A)"
+        told = Text("yes", "green") if row["detected"] else Text("no")
+        moved, ends = f"{row['shift_ms']:+.3f}", f"[{row['low_ms']:+.3f}, {row['high_ms']:+.3f}]"
+        distances = [format.number(row[name]) for name in ("ks", "ad")]
+        table.add_row(Text(delay), Text(row["name"]), moved, Text(ends), told, *distances)
+    return table
+
+
+def _plans(found: Compared, effect: float) -> list[Row]:
+    """Pairs by endpoint of all requests and load, from the noise of A/A."""
+    from loadstone.analysis.comparison import needed_pairs
+
+    rows = [row for row in found.tables["noise"].to_pylist() if row["scope"] == "requests"]
+    family = len({row["statistic"] for row in rows})
+    return [
+        {name: row[name] for name in ("load", "clients", "statistic", "sd", "sd_low", "sd_high")}
+        | {"effect": effect, "pairs": needed_pairs(row["sd"], effect, 0.05 / max(1, family))}
+        | {"pairs_low": needed_pairs(row["sd_low"], effect, 0.05 / max(1, family))}
+        | {"pairs_high": needed_pairs(row["sd_high"], effect, 0.05 / max(1, family))}
+        for row in rows
+    ]
+
+
+def _tell_plans(plans: list[Row], effect: float) -> None:
+    from loadstone.report import comparison_words as words
+    from loadstone.report import format
+
+    if not plans:
+        raise InputError(
+            "there is no A/A to plan from: write comparison: {} into the study, or run the baseline 4 times"
+        )
+    table = _grid("", "spread within pairs", f"pairs for {format.percent(effect)}", "from", "to")
+    for row in plans:
+        pairs = [row[name] or "> 10,000" for name in ("pairs", "pairs_low", "pairs_high")]
+        table.add_row(f"{row['statistic'].upper()} at {words.load(row)}", format.percent(row["sd"]), *map(str, pairs))
+    out.print(table)
+    out.print("With 80 % power at 5 % over both; from and to: as far as the spread is known.", markup=False)
+
+
+def _grid(*columns: str) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    for index, name in enumerate(columns):
+        last = index == len(columns) - 1 and not name
+        table.add_column(name, justify="right" if index and not last else "left", no_wrap=True)
+    return table
+
+
+def _bold(text: str) -> Text:
+    result = Text()
+    for index, part in enumerate(text.split("**")):
+        result.append(part, style="bold" if index % 2 else "")
+    return result

@@ -1,0 +1,147 @@
+"""A comparison in words, the same in the report and on the terminal. ``**`` stands around what is set in bold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from loadstone.analysis.compared import Compared
+from loadstone.analysis.compared.calibration import limits
+from loadstone.analysis.compared.measured import ALL
+from loadstone.report import format
+
+Row = Mapping[str, Any]
+MOST = 6
+"""Sentences about treatments; with more of them, tables and figures say it better."""
+_WORDS = {"slower": "longer", "faster": "shorter"}
+
+
+def change(ratio: float | None) -> str:
+    """``+5.1 %`` for a ratio of 1.051."""
+    if ratio is None:
+        return format.NOTHING
+    percent = 100 * (ratio - 1)
+    return f"{percent:+.1f} %" if abs(percent) < 100 else f"{ratio:.2f}x"
+
+
+def interval(row: Row) -> str:
+    """``[4.2, 6.0]``, in percent as ``change``."""
+    low, high = row["low"], row["high"]
+    if not (low > 0 and high < float("inf")):
+        return ""
+    if abs(row["ratio"] - 1) >= 1:
+        return f"[{low:.2f}, {high:.2f}]"
+    return f"[{100 * (low - 1):+.1f}, {100 * (high - 1):+.1f}]"
+
+
+def p(value: float | None) -> str:
+    """``p = 0.002``."""
+    if value is None:
+        return "too few to test"
+    return "p < 0.001" if value < 0.001 else f"p = {value:.2g}"
+
+
+def verdict(row: Row) -> str:
+    """``slower``, ``equal within 2 %``, or ``cannot tell; about 12 more pairs would``."""
+    if row["verdict"] == "equal":
+        return f"equal within {format.percent(row['margin'])}"
+    if row["verdict"] != "cannot tell":
+        return str(row["verdict"])
+    return f"cannot tell; {_more(row)}" if row["needed"] else "cannot tell"
+
+
+def load(row: Row) -> str:
+    """``150 req/s``, ``20 clients``; ``a trace at its own pace`` where nobody asked for a rate."""
+    if row["clients"] is not None:
+        return format.clients(row["clients"])
+    return format.rate(row["load"]) if row["load"] else "the trace's own pace"
+
+
+def sentences(compared: Compared) -> list[str]:
+    """What was found, breaking points first."""
+    found = [capacity(row) for row in compared.tables["capacities"].to_pylist()[:MOST]]
+    groups: dict[tuple[str, float], list[Row]] = {}
+    for row in _of_all(compared, "comparison"):
+        groups.setdefault((row["treatment"], row["load"]), []).append(row)
+    told = list(groups.values())
+    if len(told) > MOST:
+        differ = sum(any(row["verdict"] in _WORDS for row in rows) for rows in told)
+        found.append(f"**{differ} of {len(told)}** comparisons with {compared.baseline} show a difference.")
+    else:
+        found += [_treatment(rows) for rows in told]
+    found += list(_noise(compared))
+    return found + list(_calibration(compared))
+
+
+def capacity(row: Row) -> str:
+    """``**nomad** held **2,310 req/s** [2,240, 2,390], swarm 1,480 req/s [...]: **1.56x** [1.48, 1.63].``"""
+    told = {
+        side: f"{format.rate(row[side])} {format.interval(row[f'{side}_low'], row[f'{side}_high'])}" for side in "ab"
+    }
+    rate, _, rest = told["b"].partition(" [")
+    ratio = f"**{row['ratio']:.2f}x** [{row['low']:.2f}, {row['high']:.2f}]"
+    ends = {"equal": f", equal within {format.percent(row['margin'])}", "cannot tell": ": cannot tell which is more"}
+    end = ends.get(row["verdict"], "")
+    return f"**{row['treatment']}** held **{rate}** [{rest}, {row['baseline']} {told['a']}: {ratio}{end}."
+
+
+def _treatment(rows: Sequence[Row]) -> str:
+    first = rows[0]
+    parts = [f"{row['statistic'].upper()} {_found(row)}" for row in rows]
+    return f"**{first['treatment']}** against {first['baseline']} at {load(first)}: {'; '.join(parts)}."
+
+
+def _found(row: Row) -> str:
+    size = f"{change(row['ratio'])} {interval(row)}".rstrip()
+    runs = format.plural(row["runs"], "pair" if row["method"] == "paired" else "run")
+    if row["verdict"] in _WORDS:
+        longer = change(row["ratio"]).lstrip("+-")
+        return f"**{longer} {_WORDS[row['verdict']]}** {interval(row)} ({runs}, {p(row['p_adjusted'])})"
+    if row["verdict"] == "equal":
+        return f"equal within {format.percent(row['margin'])}: {size} ({runs})"
+    why = f"{runs}, {p(row['p_adjusted'])}" + (f"; {_more(row)} tell" if row["needed"] else "")
+    return f"cannot be told apart: {size} ({why})"
+
+
+def _more(row: Row) -> str:
+    noun = "pair" if row["method"] == "paired" else "run"
+    more = format.plural(row["needed"], f"more {noun}")
+    return f"about {more} would" if row["method"] == "paired" else f"about {more} of each would"
+
+
+def _noise(compared: Compared) -> Iterator[str]:
+    groups: dict[tuple[str, float], list[Row]] = {}
+    for row in _of_all(compared, "noise"):
+        groups.setdefault((row["baseline"], row["load"]), []).append(row)
+    for rows in groups.values() if len(groups) <= 2 else ():
+        told = [f"{row['statistic'].upper()} {change(row['ratio'])} {interval(row)}" for row in rows]
+        seen = [
+            f"{row['statistic'].upper()} from {format.percent(row['detects'])}"
+            for row in rows
+            if row["detects"] < float("inf")
+        ]
+        how = "" if rows[0]["from_second_runs"] else ", from neighbouring runs"
+        limit = f"; as many pairs find differences of {' and '.join(seen)} on" if seen else ""
+        found = any(row["verdict"] in _WORDS for row in rows)
+        alarm = " **A difference was found between the same and the same: distrust the others.**" if found else ""
+        yield f"A/A at {load(rows[0])}{how}: {'; '.join(told)}{limit}.{alarm}"
+
+
+def _calibration(compared: Compared) -> Iterator[str]:
+    table = compared.tables["calibration"].to_pylist()
+    smallest = {(row["load"], row["service"]): row for row in table if row["delay_ms"] > 0}
+    if len({row["delay_ms"] for row in table}) < 3:
+        return
+    for (at, service, name), delay in limits(table).items():
+        if name != ALL or (at, service) not in smallest:
+            continue
+        if delay is None:
+            yield f"Calibration at {at:g} req/s: even the longest delay of {service} was **not detected** in the P50."
+        else:
+            shown = format.milliseconds(delay)
+            yield f"Calibration at {at:g} req/s: delays of {service} are detected in the P50 **from {shown}** on."
+
+
+def _of_all(compared: Compared, table: str) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = compared.tables[table].to_pylist()
+    return [row for row in rows if row["scope"] == "requests"]
