@@ -158,14 +158,14 @@ def _agent_rows(
             before, began = _cpu_seconds(process.pid), time.monotonic()
             time.sleep(AGENT_S)
             share = (_cpu_seconds(process.pid) - before) / (time.monotonic() - began)
-            memory = _peak_mb(process.pid)
+            memory, own = _memory_mb(process.pid, "VmRSS"), _memory_mb(process.pid, "RssAnon")
         finally:
             process.terminate()
     title = f"agent, {len(replicas)} replicas every {period_ms} ms: "
     rows = [Row(title + "CPU", "% of a core", 100 * share, target=f"below {most_cpu:.1%}", holds=share < most_cpu)]
     holds = None if most_mb is None else memory < most_mb
     rows.append(Row(title + "memory", "MB", memory, target=f"below {most_mb:g} MB" if most_mb else None, holds=holds))
-    return rows
+    return [*rows, Row(title + "of which are not pages of its file", "MB", own)]
 
 
 def _cpu_seconds(pid: int) -> float:
@@ -174,8 +174,8 @@ def _cpu_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def _peak_mb(pid: int) -> float:
-    line = next(line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("VmHWM"))
+def _memory_mb(pid: int, what: str) -> float:
+    line = next(line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith(what))
     return int(line.split()[1]) * 1024 / 1e6
 
 
