@@ -17,6 +17,7 @@ from loadstone.analysis.comparison.planning import (
     needed_pairs,
     power,
     power_of_equality,
+    reached,
 )
 
 spreads, effects = st.floats(0.002, 0.2), st.floats(0.002, 0.5)
@@ -24,16 +25,16 @@ methods: list[Method] = ["paired", "unpaired"]
 
 
 @pytest.mark.parametrize(("pairs", "sd", "effect"), [(10, 0.02, 0.02), (6, 0.05, 0.1), (30, 0.01, 0.003)])
-def test_power_is_the_noncentral_t(pairs: int, sd: float, effect: float) -> None:
+def test_power_is_the_noncentral_t_at_the_level_that_is_reached(pairs: int, sd: float, effect: float) -> None:
     theirs = stats.nct(pairs - 1, math.log1p(effect) / sd * math.sqrt(pairs))
-    critical = stats.t(pairs - 1).ppf(0.975)
+    critical = stats.t(pairs - 1).ppf(1 - {6: 2 / 64, 10: 50 / 1024, 30: 0.05}[pairs] / 2)
     assert power(pairs, sd, effect) == pytest.approx(theirs.sf(critical) + theirs.cdf(-critical), abs=1e-9)
 
 
 def test_power_is_what_a_simulation_finds() -> None:
     rng = np.random.default_rng(7)
     differences = rng.normal(math.log(1.02), 0.02, (2000, 10))
-    found = np.mean([paired(np.zeros(10), one).p_t < 0.05 for one in differences])
+    found = np.mean([paired(np.zeros(10), one).p <= 0.05 for one in differences])
     assert power(10, 0.02, 0.02) == pytest.approx(found, abs=0.03)
 
 
@@ -89,6 +90,13 @@ def test_the_fewest_pairs_are_those_whose_smallest_p_is_small_enough(method: Met
     runs = least(alpha, method)
     assert smallest(runs) <= alpha * (1 + 1e-12)
     assert runs == {"paired": 6, "unpaired": 4}[method] or smallest(runs - 1) > alpha * (1 - 1e-12)
+
+
+def test_the_level_that_is_reached() -> None:
+    assert [reached(n, 0.05, "paired") for n in (4, 5, 6, 10)] == [0, 0, 2 / 64, 50 / 1024]
+    assert [reached(n, 0.05, "unpaired") for n in (3, 4, 5)] == [0, 2 / 70, 12 / 252]
+    assert reached(6, 2 / 64, "paired") == 2 / 64
+    assert power(5, 0.0, 1.0) == 0
 
 
 def test_no_spread_sees_everything_and_too_much_of_it_nothing() -> None:
