@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -121,21 +122,27 @@ def operations(run: Run, treatment: Treatment) -> pa.Table:
     """Counts and latency by operation of the trials of ``beside_breaking_point``, from their summaries."""
     rows = []
     for row in beside_breaking_point(treatment):
-        summary = run.of_trial(row["trial_id"], "summary.json") or {}
-        for operation in summary.get("operations", []):
-            counts, latency = operation["counts"], operation["latency_ms"]
-            # Where clients wait for answers there is no intended send time.
-            counted = latency["service"] if latency["intended"] is None and row["clients"] else latency["intended"]
-            offered, completed = counts["offered"], counts["completed"]
-            rows.append(
-                _trial(row)
-                | {"operation": operation["name"], "offered": offered, "completed": completed}
-                | {"dropped_share": 1 - completed / offered if offered and completed is not None else None}
-                | {"violations": operation.get("violations")}
-                | {f"{name}_ms": _of_some(counted, name) for name in ("p50", "p95", "p99", "p999", "max")}
-                | {"service_p99_ms": _of_some(latency["service"], "p99")}
-            )
-    return pa.Table.from_pylist(rows, schema=_OPERATIONS)
+        rows += of_operations(row, run.of_trial(row["trial_id"], "summary.json") or {})
+    return pa.Table.from_pylist(rows, schema=OPERATIONS)
+
+
+def of_operations(row: Row, summary: dict[str, Any]) -> list[Row]:
+    """Counts and latency by operation of one trial, from its summary."""
+    rows = []
+    for operation in summary.get("operations", []):
+        counts, latency = operation["counts"], operation["latency_ms"]
+        # Where clients wait for answers there is no intended send time.
+        counted = latency["service"] if latency["intended"] is None and row["clients"] else latency["intended"]
+        offered, completed = counts["offered"], counts["completed"]
+        rows.append(
+            _trial(row)
+            | {"operation": operation["name"], "offered": offered, "completed": completed}
+            | {"dropped_share": 1 - completed / offered if offered and completed is not None else None}
+            | {"violations": operation.get("violations")}
+            | {f"{name}_ms": _of_some(counted, name) for name in ("p50", "p95", "p99", "p999", "max")}
+            | {"service_p99_ms": _of_some(latency["service"], "p99")}
+        )
+    return rows
 
 
 def _of_some(latency: Row | None, name: str) -> float | None:
@@ -158,7 +165,7 @@ _TRIAL = [
 _SPECTRUM = pa.schema(
     [*_TRIAL, *((name, pa.float64()) for name in ("share", "percentile", "latency_ms", "service_ms"))]
 )
-_OPERATIONS = pa.schema(
+OPERATIONS = pa.schema(
     [
         *_TRIAL,
         ("operation", pa.string()),

@@ -26,12 +26,18 @@ def cpu_by_service(run: Run, treatment: Treatment) -> pa.Table:
     """
     trial = highest_held(treatment)
     if trial is None:
-        return pa.Table.from_pylist([], schema=_SCHEMA)
-    by_service: dict[str, list[dict[str, Any]]] = {}
-    for replica in run.of_trial(trial["trial_id"], "usage.json") or []:
-        by_service.setdefault(replica["service"], []).append(replica)
-    rows = [_row(trial, service, replicas) for service, replicas in by_service.items()]
-    return pa.Table.from_pylist(sorted(rows, key=lambda row: -row["cpu_s"]), schema=_SCHEMA)
+        return pa.Table.from_pylist([], schema=SCHEMA)
+    replicas = run.of_trial(trial["trial_id"], "usage.json") or []
+    return pa.Table.from_pylist(by_service(trial, replicas), schema=SCHEMA)
+
+
+def by_service(trial: Row, replicas: Iterable[dict[str, Any]]) -> list[Row]:
+    """The rows of one trial's services, busiest first, from its ``usage.json``."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for replica in replicas:
+        found.setdefault(replica["service"], []).append(replica)
+    rows = [_row(trial, service, mine) for service, mine in found.items()]
+    return sorted(rows, key=lambda row: -row["cpu_s"])
 
 
 def _row(trial: Row, service: str, replicas: list[dict[str, Any]]) -> Row:
@@ -59,7 +65,7 @@ def _sum(values: Iterable[float | None]) -> float | None:
     return None if None in some else sum(value for value in some if value is not None)
 
 
-_SCHEMA = pa.schema(
+SCHEMA = pa.schema(
     [
         ("trial_id", pa.string()),
         ("treatment", pa.string()),

@@ -1,0 +1,83 @@
+"""One trial from the inside."""
+
+from __future__ import annotations
+
+import json
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from loadstone.analysis import courses, results
+from loadstone.api.table import Table
+from loadstone.model.errors import InputError
+
+if TYPE_CHECKING:
+    from loadstone.analysis.traces import Traces
+
+
+class Trial:
+    """One measured run of a treatment at one load; ``run.trial(trial_id)``."""
+
+    def __init__(self, run: results.Run, row: dict[str, Any]) -> None:
+        self._run = run
+        self.row = row
+        """Its row of ``run.trials``."""
+        self.path = run.folder / "trials" / row["trial_id"]
+        """Its folder, with all that it left."""
+
+    @property
+    def id(self) -> str:
+        """Its name: the hash of its treatment, load and repetition."""
+        return str(self.row["trial_id"])
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """All of ``summary.json`` (docs/reference/summary.md). Raises InputError where it is missing or damaged."""
+        file = self.path / "summary.json"
+        try:
+            found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise InputError(f"{file}: cannot be read: {error}") from None
+        return found
+
+    @cached_property
+    def over_time(self) -> Table:
+        """Latency in ms over the window: ``mean``, ``p50`` or ``p99`` (``what``) from ``from_s`` to ``to_s``."""
+        return Table(courses.over_time(self._run, [self.row])[0])
+
+    @property
+    def metrics(self) -> Table:
+        """The raw readings of nodes and replicas: ``time_ns``, ``node``, ``subject``, ``metric``, ``value``."""
+        return Table(self._parquet("metrics.parquet"))
+
+    @property
+    def spans(self) -> Table:
+        """All its spans (docs/reference/spans.md), sorted by trace."""
+        return Table(self._parquet("spans.parquet"))
+
+    @cached_property
+    def traces(self) -> Traces:
+        """Its traces within the measured window with their critical paths: ``traces.services``, ``.paths`` ...
+
+        Raises InputError where it has no spans.
+        """
+        from loadstone.analysis import traces  # it brings a compiler along, which takes a second to load
+
+        window = (self._run.of_trial(self.id, "observed.json") or {}).get("window") or {}
+        spans = traces.read(self.path / "spans.parquet", window.get("from_ns"), window.get("to_ns"))
+        return traces.analyse(spans)
+
+    def _parquet(self, name: str) -> pa.Table:
+        file = self.path / name
+        if not file.exists():
+            return pa.table({})
+        try:
+            return pq.read_table(file)
+        except (pa.ArrowException, OSError) as error:
+            raise InputError(f"{file}: cannot be read: {str(error).splitlines()[0]}") from None
+
+    def __repr__(self) -> str:
+        load = f"{self.row['rate']:g} req/s" if self.row["clients"] is None else f"{self.row['clients']} clients"
+        return f"<Trial {self.id}: {self.row['treatment']} at {load}, {self.row['verdict']}>"
