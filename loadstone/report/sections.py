@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from loadstone.report import published, reproduction, steady
+from loadstone.report import comparison, published, reproduction, steady
 from loadstone.report.content import Content
 from loadstone.report.section import Gather, Section
 
-SECTIONS: tuple[Gather, ...] = (reproduction.gather, steady.gather, published.gather)
+SECTIONS: tuple[Gather, ...] = (comparison.gather, reproduction.gather, steady.gather, published.gather)
 
 
 def gather(content: Content) -> Iterator[Section]:

@@ -1,0 +1,152 @@
+"""The page's part of the comparison: what is slower or faster than the baseline, by how much, how sure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from loadstone.analysis import compared as analysis
+from loadstone.analysis.compared import Compared, comparable
+from loadstone.report import comparison_words as words
+from loadstone.report import format
+from loadstone.report.content import Content
+from loadstone.report.figures import comparison as figures
+from loadstone.report.figures.kinds import Kind
+from loadstone.report.section import Section
+
+MOST_SPANS = 300
+"""Trials, above which a report does not look into all traces; ``loadstone compare`` does."""
+
+_KINDS = (
+    Kind(
+        "comparison_forest",
+        figures.forest,
+        "Change against the baseline",
+        "Ratio of the geometric means over runs with its 95 % interval{which}. Grey: the baseline against itself (A/A) "
+        "at the same endpoint, the noise that all else is seen through. Dashed: what counts as equal. A filled "
+        "marker is a difference after correction for their number, a hollow one is none that can be told.",
+        "comparison",
+        wide=True,
+    ),
+    Kind(
+        "comparison_capacities",
+        figures.capacities,
+        "Breaking points against the baseline's",
+        "How many times as much load each treatment holds, with the 95 % interval of the ratio.",
+        "comparison_capacities",
+    ),
+    Kind(
+        "comparison_shifts",
+        figures.shifts,
+        "Where the latencies moved",
+        "How much longer each percentile of all requests is than the baseline's, with the 95 % interval from run to "
+        "run. Grey: the baseline against itself.",
+        "comparison_shifts",
+    ),
+    Kind(
+        "calibration",
+        figures.calibration,
+        "What this set-up can see",
+        "Delays of known size were put in. Above: how much longer the median is, with its 95 % interval; on the line "
+        "every request meets the delay once. Filled: detected. Below, as in the fifth study: the KS distance of all "
+        "latencies from the baseline's; the line is that of the baseline from itself.",
+        "calibration",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class _Line:
+    """A row of a table of the page."""
+
+    name: str
+    statistic: str
+    old: float
+    new: float
+    change: str
+    sort: float
+    interval: str
+    p: str
+    verdict: str
+    kind: str
+
+
+def gather(content: Content) -> Section | None:
+    """None where a run has nothing to compare."""
+    if not comparable(content.run):
+        return None
+    found = analysis.within(content.run, spans=content.run.trials.num_rows <= MOST_SPANS)
+    if not any(found.tables[name].num_rows for name in ("comparison", "noise", "capacities")):
+        return None
+    only = {treatment.label for treatment in content.treatments} - {found.baseline}
+    tables = {_file(name): table for name, table in found.tables.items()}
+    which = (
+        f", of the first {figures.MOST} comparisons" if figures.panels_of(tables["comparison"]) > figures.MOST else ""
+    )
+    shown = {
+        "baseline": found.baseline,
+        "alone": not only,
+        "paired": found.method == "paired",
+        "margin": format.percent(found.margin),
+        "groups": list(_groups(found)),
+        "noise": [_line(row) for row in found.tables["noise"].to_pylist()],
+        "capacities": [row | {"told": words.change(row["ratio"])} for row in found.tables["capacities"].to_pylist()],
+        "shapes": found.tables["shapes"].to_pylist(),
+        "calibration": found.tables["calibration"].to_pylist(),
+    }
+    return Section(
+        name="comparison",
+        title="Comparison",
+        tables={name: table for name, table in tables.items() if table.num_rows},
+        kinds=[kind for kind in _KINDS if tables[kind.table].num_rows],
+        shown=shown,
+        answers=_answers(content, found),
+        cautions=[_sentence(text) for text in found.warnings],
+        facts={"which": which},
+    )
+
+
+def _answers(content: Content, found: Compared) -> list[str]:
+    """For the top of the page, where a comparison was asked for; of breaking points always the first few."""
+    asked = "baseline" in content.run.plan
+    return (
+        words.sentences(found) if asked else [words.capacity(row) for row in found.tables["capacities"].to_pylist()[:3]]
+    )
+
+
+def _sentence(text: str) -> str:
+    return f"Comparison: {text}."
+
+
+def _file(table: str) -> str:
+    return table if table in ("comparison", "calibration") else f"comparison_{table}"
+
+
+def _groups(found: Compared) -> Iterable[dict[str, Any]]:
+    """The rows of each treatment at each load."""
+    groups: dict[tuple[str, float], list[dict[str, Any]]] = {}
+    for row in found.tables["comparison"].to_pylist():
+        groups.setdefault((row["treatment"], row["load"]), []).append(row)
+    for (treatment, _), rows in groups.items():
+        runs = format.plural(rows[0]["runs"], "pair" if found.method == "paired" else "run")
+        title = f"{treatment} at {words.load(rows[0])}: {runs}"
+        yield {"title": title, "rows": [_line(row) for row in rows]}
+
+
+def _line(row: dict[str, Any]) -> dict[str, Any]:
+    line = _Line(
+        name=row["name"],
+        statistic=row["statistic"].upper(),
+        old=row["a_ms"],
+        new=row["b_ms"],
+        change=words.change(row["ratio"]),
+        sort=row["ratio"],
+        interval=words.interval(row),
+        p=words.p(row["p_adjusted"]),
+        verdict=words.verdict(row),
+        kind=row["verdict"],
+    )
+    detects = row.get("detects")
+    seen = format.percent(detects) if detects is not None and detects < float("inf") else format.NOTHING
+    return asdict(line) | {"load": words.load(row), "detects": seen}
