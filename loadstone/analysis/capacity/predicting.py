@@ -151,7 +151,7 @@ def _doubts(model: Model, layout: Layout, first: Station, extrapolation: float) 
     said = list(model.warnings)
     if extrapolation > FARTHEST * _ROUNDING:
         said.append(
-            f"extrapolation: each replica of {first.name} would serve {extrapolation:.1f} times what was measured;"
+            f"extrapolation: each replica {'on' if first.kind == 'node' else 'of'} {first.name} would serve {extrapolation:.1f} times what was measured;"
             f" beyond {FARTHEST:g} times believe the order of magnitude only"
         )
     unknown = sorted({one.service for one in layout.replicas} - set(model.demands))

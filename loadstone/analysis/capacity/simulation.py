@@ -1,0 +1,111 @@
+"""Latency of what cannot be deployed: an open queueing network with measured demands, simulated request by request."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from loadstone.analysis.capacity import queueing
+from loadstone.analysis.capacity.calls import Calls
+from loadstone.analysis.capacity.demands import Floats
+from loadstone.analysis.capacity.layout import Layout
+
+PERIOD_S = 0.1
+"""In which the kernel gives out a CPU quota (CFS)."""
+_EVENTS = 25_000_000
+"""So many take about a quarter of a minute; a request has three or four of them a call."""
+_SECONDS, _LEAST, _MOST = 60.0, 100_000, 400_000
+"""Of simulated time, and requests, unless that would be more events."""
+_KEEPS_UP = 0.99
+"""Fuller than this, queues grow as long as one looks."""
+_WARM = 0.2
+PERCENTILES = {"p50": 50.0, "p90": 90.0, "p95": 95.0, "p99": 99.0, "p999": 99.9}
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """What came out at one rate."""
+
+    rate: float
+    requests: int
+    seconds: float
+    """Of simulated time that counts."""
+    stable: bool
+    """Whether it kept up with what was offered."""
+    latency_ms: Mapping[str, float | None]
+    """None where it did not."""
+    busiest: str
+    busiest_share: float
+    """Of its CPU: a service's replicas' quota, or a node's cores."""
+
+
+def simulate(
+    layout: Layout, calls: Calls, work: Mapping[str, float], rate: float, hop_s: float = 0.0, seed: int = 1
+) -> Simulated:
+    """Requests at ``rate`` per second. ``work``: CPU-seconds of a service for one request, all its visits together."""
+    network = _Network(layout, calls)
+    visits = calls.visits()
+    events = 3.5 * sum(visits.values())
+    wanted = min(max(_SECONDS * rate, _LEAST), max(_MOST, rate))
+    requests = int(min(wanted, _EVENTS / events))
+    warm = int(_WARM * requests)
+    each = np.array([work.get(name, 0.0) / visits[name] for name in network.services])
+    latency, nodes, replicas, seconds = queueing.run(
+        *(seed, rate, requests, warm, hop_s),
+        *network.calls,
+        *(calls.parallel, each),
+        *network.replicas,
+        *(PERIOD_S, *network.nodes),
+        min(requests, 200_000),
+    )
+    done = latency[~np.isnan(latency)]
+    completed = len(done) / max(requests - warm, 1)
+    name, share = network.busiest(nodes / seconds, replicas / seconds)
+    stable = completed > 0.98 and share < _KEEPS_UP
+    kept = {name: float(np.percentile(done, at)) * 1e3 if stable else None for name, at in PERCENTILES.items()}
+    kept["mean"] = float(done.mean()) * 1e3 if stable else None
+    return Simulated(rate, requests - warm, float(seconds), stable, kept, name, share)
+
+
+class _Network:
+    """The layout and the calls as arrays."""
+
+    def __init__(self, layout: Layout, calls: Calls) -> None:
+        self.services = list(dict.fromkeys(calls.service))
+        number = {name: index for index, name in enumerate(self.services)}
+        nodes = list(layout.cores) or list(dict.fromkeys(one.node for one in layout.replicas))
+        at = {name: index for index, name in enumerate(nodes)}
+        placed = sorted((one for one in layout.replicas if one.service in number), key=lambda p: number[p.service])
+        missing = set(number) - {one.service for one in placed}
+        if missing:
+            raise ValueError(f"no replica of {', '.join(sorted(missing))}, which requests call")
+        self._placed, self._nodes = placed, nodes
+        count = np.bincount([number[one.service] for one in placed], minlength=len(number))
+        cores = np.array([max(1, round(layout.cores.get(name, len(placed)))) for name in nodes])
+        self._cores = cores
+        self.replicas = (
+            np.concatenate([[0], np.cumsum(count)[:-1]]),
+            count,
+            np.array([at.get(one.node, 0) for one in placed]),
+            np.array([one.limit or 0.0 for one in placed]),
+        )
+        self.nodes = np.concatenate([[0], np.cumsum(cores)[:-1]]), cores
+        first, following = np.full(len(calls.parent), -1), np.full(len(calls.parent), -1)
+        for index in range(len(calls.parent) - 1, 0, -1):
+            following[index] = first[calls.parent[index]]
+            first[calls.parent[index]] = index
+        service = np.array([number[name] for name in calls.service])
+        self.calls = service, np.array(calls.probability), first, following, np.array(calls.parent)
+
+    def busiest(self, by_node: Floats, by_replica: Floats) -> tuple[str, float]:
+        """Name and share of the node or the service with the fullest CPU."""
+        shares: dict[str, float] = {}
+        for one, used in zip(self._placed, by_replica, strict=True):
+            if one.limit:
+                shares[one.service] = max(shares.get(one.service, 0.0), float(used) / one.limit)
+        for name, cores, used in zip(self._nodes, self._cores, by_node, strict=True):
+            shares[f"node {name}"] = float(used) / float(cores)
+        name = max(shares, key=lambda each: shares[each])
+        return name, shares[name]

@@ -1,0 +1,96 @@
+"""What the simulator is given: the CPU of a request by service at a rate, and how far measured latencies agree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from loadstone.analysis.capacity.calls import Calls
+from loadstone.analysis.capacity.fitting import PRESSED, Model
+from loadstone.analysis.capacity.layout import Layout
+from loadstone.analysis.capacity.simulation import Simulated, simulate
+from loadstone.analysis.summary import Treatment
+
+_THROTTLED = 0.97
+"""Share of a quota in use at the breaking point where work is done in batches (``Model.utilisation`` above 1)."""
+_CASES = 5
+
+
+def work(model: Model, layout: Layout, rate: float) -> dict[str, float]:
+    """CPU-seconds by service for one request at ``rate`` requests/s.
+
+    A service beyond 75 % of its quota spends less on each, as far as the measured bottleneck did: its use goes on in a
+    straight line from there to 97 % at the utilisation that broke the SLO.
+    """
+    found = {}
+    for service, demand in model.demands.items():
+        if (replicas := layout.count(service)) == 0:
+            continue
+        limit = next(one.limit for one in layout.replicas if one.service == service)
+        cores = float(demand.cores(rate / replicas))
+        if limit is not None and model.utilisation > _THROTTLED and cores > PRESSED * limit:
+            slope = (_THROTTLED - PRESSED) / (model.utilisation - PRESSED)
+            cores = limit * (PRESSED + slope * (cores / limit - PRESSED))
+        found[service] = cores * replicas / rate
+    return found
+
+
+@dataclass(frozen=True)
+class Case:
+    """A measured trial and its simulation; ms."""
+
+    trial_id: str
+    rate: float
+    measured_p50: float
+    measured_p99: float
+    simulated: Simulated
+
+
+@dataclass(frozen=True)
+class Validation:
+    """How the simulator does where it was measured. Errors: the median of |simulated / measured - 1|; None: no case."""
+
+    hop_s: float
+    """What each call and return takes besides CPU, from the median latency at the lowest load."""
+    cases: tuple[Case, ...]
+    error_p50: float | None
+    error_p99: float | None
+
+
+def validate(model: Model, treatment: Treatment, calls: Calls) -> Validation:
+    """Simulate trials of the treatment that the model is of, spread over the loads that held."""
+    rows = [row for row in treatment.rows("held") if row["aborted_at_s"] is None and row["p50_ms"] and row["p99_ms"]]
+    rows.sort(key=lambda row: float(row["rate"]))
+    count = min(_CASES, len(rows))
+    chosen = [rows[round(place * (len(rows) - 1) / max(count - 1, 1))] for place in range(count)]
+    if not chosen:
+        return Validation(0.0, (), None, None)
+    hop = _hop(model, chosen[0], calls)
+    cases = tuple(_case(model, row, calls, hop) for row in chosen)
+    middle, tail = _errors(cases[1:], "p50"), _errors(cases, "p99")
+    return Validation(hop, cases, median(middle) if middle else None, median(tail) if tail else None)
+
+
+def _hop(model: Model, row: dict[str, Any], calls: Calls) -> float:
+    """Twice each call but the entry's: there and back."""
+    bare = _case(model, row, calls, 0.0).simulated.latency_ms["p50"]
+    hops = 2 * (sum(calls.visits().values()) - 1) or 1.0
+    measured = float(row["p50_ms"])
+    return max(0.0, (measured - (bare or measured)) / 1e3 / hops)
+
+
+def _case(model: Model, row: dict[str, Any], calls: Calls, hop: float) -> Case:
+    rate = float(row["throughput"] or row["rate"])
+    simulated = simulate(model.layout, calls, work(model, model.layout, rate), rate, hop)
+    return Case(row["trial_id"], row["rate"], row["p50_ms"], row["p99_ms"], simulated)
+
+
+def _errors(cases: tuple[Case, ...], name: str) -> list[float]:
+    found = []
+    for case in cases:
+        simulated = case.simulated.latency_ms[name]
+        measured = case.measured_p50 if name == "p50" else case.measured_p99
+        if simulated is not None:
+            found.append(abs(simulated / measured - 1))
+    return found

@@ -1,0 +1,153 @@
+"""loadstone predict: what would bear how much, from what was measured; nothing is deployed."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from loadstone.cli.app import Json, Results, Run, out, print_json, warn
+from loadstone.experiments import runs
+from loadstone.model.errors import InputError
+
+if TYPE_CHECKING:  # the model and the simulator take a second to load: the help does not wait for them
+    from loadstone.analysis.capacity import Layout, Model, Prediction
+    from loadstone.analysis.capacity.calls import Calls
+    from loadstone.analysis.capacity.sizing import Validation
+    from loadstone.analysis.results import Run as Results_
+    from loadstone.analysis.summary import Treatment
+
+EPILOG = (
+    "Examples: [bold]loadstone predict[/], [bold]loadstone predict predict-scaling --set scaling=horizontal[/], "
+    "[bold]loadstone predict --set resources.frontend.cpu=0.4 --rate 500 --simulate[/], "
+    "[bold]loadstone predict --set cluster.workers=1000 --replicas all=1000 --rate 1000000 --simulate[/]"
+)
+_SHARES = (0.5, 0.8, 0.95)
+"""Of the predicted breaking point: the rates that are simulated where none is given."""
+
+
+def command(
+    run: Run = None,
+    overrides: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY.KEY=VALUE", help="What is to be different; repeatable."),
+    ] = None,
+    replicas: Annotated[
+        list[str] | None,
+        typer.Option("--replicas", metavar="SERVICE=N", help="Replicas of a service, or of all; repeatable."),
+    ] = None,
+    treatment: Annotated[
+        str | None,
+        typer.Option("--from", metavar="LABEL", help="The measured treatment: its label, or a part of it."),
+    ] = None,
+    rates: Annotated[
+        list[float] | None, typer.Option("--rate", min=0.001, help="A load in requests per second; repeatable.")
+    ] = None,
+    simulate: Annotated[bool, typer.Option("--simulate", help="Latencies too, by simulation, at each rate.")] = False,
+    parallel: Annotated[
+        bool, typer.Option("--parallel", help="Simulate services that call all they need at once, not in turn.")
+    ] = False,
+    results: Results = Path("results"),
+    json: Json = False,
+) -> None:
+    """Predict the breaking point of what was not deployed, and its latencies, from the trials of a run."""
+    from loadstone.analysis import capacity, summary
+    from loadstone.analysis import results as files
+    from loadstone.cli import predicted
+    from loadstone.experiments import predicting, supposing
+
+    measured = files.read(runs.locate(results, run))
+    found = _chosen(summary.treatments(measured), treatment)
+    try:
+        model = capacity.fit(measured, found)
+    except capacity.CannotTell as missing:
+        raise InputError(f"cannot tell: {missing}") from None
+    nodes = predicting.nodes_of(measured.folder)
+    counts = supposing.replica_counts(replicas or [])
+    wanted = [overrides or []] if overrides or counts else [["scaling=vertical"], ["scaling=horizontal"]]
+    layouts = [supposing.supposed(measured.plan, found.id, nodes, one, counts) for one in wanted]
+    predictions = [(label, layout, capacity.predict(model, layout)) for label, layout in layouts]
+    said: dict[str, Any] = {
+        "run": str(measured.folder),
+        "model": predicted.of_model(model),
+        "predictions": [{"what": label, **predicted.of_prediction(one)} for label, _, one in predictions],
+        "registered": _scores(measured),
+    }
+    if rates or simulate:
+        # Of several suggestions the first would be an arbitrary choice: what was measured is not.
+        label, layout, one = predictions[0] if overrides or counts else _as_measured(model)
+        said["at"] = {"what": label, "rates": [predicted.at_rate(model, layout, one, rate) for rate in rates or []]}
+        if simulate:
+            asked = rates or [share * one.value for share in _SHARES]
+            said["simulated"] = _simulated(measured, model, found, layout, asked, parallel) | {"what": label}
+    if json:
+        print_json(said)
+        return
+    for text in dict.fromkeys(text for _, _, one in predictions for text in one.warnings):
+        warn(text)
+    out.print(predicted.render(said))
+
+
+def _chosen(treatments: list[Treatment], label: str | None) -> Treatment:
+    """The one that is named; else the first with trials."""
+    if label is None:
+        measured = [one for one in treatments if one.trials.num_rows]
+        if not measured:
+            raise InputError("this run has no trial yet; predictions are made from measured ones")
+        return measured[0]
+    if exact := [one for one in treatments if one.label == label]:
+        return exact[0]
+    found = [one for one in treatments if label in one.label]
+    if len(found) != 1:
+        known = ", ".join(one.label for one in found or treatments)
+        raise InputError(f"--from {label!r} names {len(found) or 'no'} treatments; give one of: {known}")
+    return found[0]
+
+
+def _as_measured(model: Model) -> tuple[str, Layout, Prediction]:
+    from loadstone.analysis import capacity
+
+    return "as measured", model.layout, capacity.predict(model, model.layout)
+
+
+def _scores(measured: Results_) -> list[dict[str, Any]]:
+    from loadstone.analysis import capacity, summary
+
+    found, wrong = capacity.registered(measured)
+    for text in wrong:
+        warn(text)
+    rows: list[dict[str, Any]] = capacity.scores(found, summary.treatments(measured)).to_pylist()
+    return rows
+
+
+def _simulated(
+    measured: Results_, model: Model, found: Treatment, layout: Layout, rates: list[float], parallel: bool
+) -> dict[str, Any]:
+    from loadstone.analysis.capacity import sizing
+    from loadstone.analysis.capacity.simulation import simulate
+
+    calls = _calls(measured, found, parallel)
+    check: Validation = sizing.validate(model, found, calls)
+    cases = [asdict(simulate(layout, calls, sizing.work(model, layout, one), one, check.hop_s)) for one in rates]
+    return {"calls": calls.source, "validation": asdict(check), "rates": cases}
+
+
+def _calls(measured: Results_, found: Treatment, parallel: bool) -> Calls:
+    """From the traces of the treatment where they name the model's services, else from the application."""
+    from loadstone.analysis import traced
+    from loadstone.analysis.capacity import calls
+
+    application = measured.plan["application"]
+    entry = application["entry"]["service"]
+    seen = traced.gather(measured, [found])
+    rows = seen.tables["traces_operations"].to_pylist() if "traces_operations" in seen.tables else []
+    trials = {row["trial_id"]: row["traces"] for row in found.rows() if row["traces"]}
+    for trial in reversed(dict.fromkeys(row["trial_id"] for row in rows)):
+        mine = [row for row in rows if row["trial_id"] == trial]
+        roots = sum(row["count"] for row in mine if row["service"] == entry and not row["peer"])
+        told = calls.of_traces(mine, entry, roots, parallel) if trial in trials and roots else None
+        if told is not None and set(told.service) <= set(application["services"]) and len(told.service) > 1:
+            return told
+    return calls.of_application(application, parallel)

@@ -1,0 +1,153 @@
+"""What ``loadstone predict`` says: as data, and as text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from loadstone.analysis.capacity import Layout, Model, Prediction
+from loadstone.analysis.capacity.layout import stations
+from loadstone.report import format
+
+_MOST = 8
+
+
+def of_model(model: Model) -> dict[str, Any]:
+    """The model as data: demands in CPU-seconds per request, with their 95 % interval at the breaking point."""
+    rows = []
+    for name, demand in model.demands.items():
+        rate = model.breaking_point.value / max(model.layout.count(name), 1)
+        low, high = demand.interval(rate, model.draws[:, :3])
+        limit = next((one.limit for one in model.layout.replicas if one.service == name), None)
+        cores = float(demand.cores(rate))
+        rows.append(
+            {
+                "service": name,
+                "cpu_s_per_request": demand.seconds(rate),
+                "low": low,
+                "high": high,
+                "cores": cores * model.layout.count(name),
+                "limit_cores": limit,
+                "utilisation": cores / limit if limit else None,
+                "loads": len({round(point.rate, 1) for point in demand.points}),
+            }
+        )
+    return {
+        "treatment": model.label,
+        "breaking_point": asdict(model.breaking_point),
+        "bottleneck": str(model.bottleneck),
+        "utilisation": model.utilisation,
+        "trials": list(model.trials),
+        "demands": sorted(rows, key=lambda row: -row["cores"]),
+        "warnings": list(model.warnings),
+    }
+
+
+def of_prediction(one: Prediction) -> dict[str, Any]:
+    """A prediction as data."""
+    return {
+        "breaking_point": one.value,
+        "low": one.low,
+        "high": one.high,
+        "bottleneck": str(one.bottleneck),
+        "utilisation": one.utilisation,
+        "extrapolation": one.extrapolation,
+        "alone": one.loads,
+        "warnings": list(one.warnings),
+    }
+
+
+def at_rate(model: Model, layout: Layout, one: Prediction, rate: float) -> dict[str, Any]:
+    """Whether a rate is below what is predicted, and the fullest services and nodes there."""
+    fullest = sorted(stations(layout), key=lambda each: -float(model.used(each, rate)) / each.capacity)[:3]
+    holds = "holds" if rate < one.low else "breaks" if rate > one.high else "cannot tell"
+    shares = {str(each): float(model.used(each, rate)) / each.capacity for each in fullest}
+    return {"rate": rate, "verdict": holds, "utilisation": shares}
+
+
+def render(said: Mapping[str, Any]) -> RenderableType:
+    """All of it for a terminal."""
+    model = said["model"]
+    point = model["breaking_point"]
+    measured = f"{format.rate(point['value'])} {format.interval(point['low'], point['high'])}"
+    parts: list[RenderableType] = [
+        Text.assemble(
+            f"{model['treatment']}, measured: ",
+            (measured, "bold"),
+            f", bounded by {model['bottleneck']}: {model['utilisation']:.0%} of its CPU, at the cost of unpressed requests",
+        ),
+        _demands(model["demands"]),
+        _predictions(said["predictions"]),
+    ]
+    if said["registered"]:
+        parts.append(_registered(said["registered"]))
+    for row in said.get("at", {}).get("rates", []):
+        shares = ", ".join(f"{name} {share:.0%}" for name, share in row["utilisation"].items())
+        parts.append(Text(f"at {format.rate(row['rate'])}, {said['at']['what']}: {row['verdict']}; {shares}"))
+    if "simulated" in said:
+        parts += _simulated(said["simulated"])
+    return Group(*parts)
+
+
+def _table(title: str, *columns: str) -> Table:
+    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+    for index, name in enumerate(columns):
+        table.add_column(name, justify="right" if index else "left", no_wrap=bool(index))
+    return table
+
+
+def _demands(rows: list[dict[str, Any]]) -> Table:
+    title = "CPU of a request at the measured breaking point, by service"
+    table = _table(title, "service", "CPU ms", "95 % interval", "cores", "limit", "loads")
+    for row in rows[:_MOST]:
+        interval = Text(format.interval(1e3 * row["low"], 1e3 * row["high"]))
+        cost, limit = format.number(1e3 * row["cpu_s_per_request"]), format.number(row["limit_cores"])
+        table.add_row(row["service"], cost, interval, format.number(row["cores"]), limit, str(row["loads"]))
+    return table
+
+
+def _predictions(rows: list[dict[str, Any]]) -> Table:
+    table = _table("Predicted breaking points", "what", "req/s", "95 % interval", "bounded by")
+    for row in rows:
+        value = Text(format.number(row["breaking_point"]), "bold")
+        table.add_row(Text(row["what"]), value, Text(format.interval(row["low"], row["high"])), row["bottleneck"])
+    return table
+
+
+def _registered(rows: list[dict[str, Any]]) -> Table:
+    table = _table("Registered before they were measured", "treatment", "predicted", "measured", "error", "outcome")
+    for row in rows:
+        interval = format.interval(row["predicted_low"], row["predicted_high"])
+        measured = format.interval(row["measured_low"], row["measured_high"]) if row["measured"] else ""
+        table.add_row(
+            Text(row["treatment"]),
+            Text(f"{format.number(row['predicted'])} {interval}"),
+            Text(f"{format.number(row['measured'])} {measured}".strip()),
+            "" if row["error"] is None else f"{100 * row['error']:+.1f} %",
+            row["outcome"],
+        )
+    return table
+
+
+def _simulated(said: Mapping[str, Any]) -> list[RenderableType]:
+    table = _table(f"Simulated: {said['what']}", "req/s", "P50 ms", "P90 ms", "P99 ms", "P99.9 ms", "fullest")
+    for row in said["rates"]:
+        latencies = [format.number(row["latency_ms"][name]) for name in ("p50", "p90", "p99", "p999")]
+        if not row["stable"]:
+            latencies = ["does not keep up", "", "", ""]
+        fullest = f"{row['busiest']} {row['busiest_share']:.0%}"
+        table.add_row(format.number(row["rate"]), *latencies, fullest)
+    check = said["validation"]
+    error = "the simulator could not be checked: no trial held"
+    if check["error_p99"] is not None:
+        middle = "" if check["error_p50"] is None else f"P50 by {check['error_p50']:.0%}, "
+        error = (
+            f"where it was measured the simulator is off: {middle}P99 by {check['error_p99']:.0%} (median of trials)"
+        )
+    return [table, Text(f"calls: {said['calls']}"), Text(error)]

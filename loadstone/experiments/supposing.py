@@ -1,0 +1,90 @@
+"""What a run did not deploy: its study with other settings, more replicas, more nodes; nothing is started."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from loadstone.analysis.capacity import Layout
+from loadstone.experiments.plan import Plan, make_plan
+from loadstone.experiments.predicting import layout_of
+from loadstone.model.base import did_you_mean
+from loadstone.model.cluster import Node
+from loadstone.model.document import Document
+from loadstone.model.errors import InputError
+
+ALL = "all"
+
+
+def supposed(
+    plan: Mapping[str, Any],
+    treatment_id: str,
+    nodes: Sequence[Node],
+    assignments: Sequence[str],
+    replicas: Mapping[str, int],
+) -> tuple[str, Layout]:
+    """The label and the layout of a measured treatment (of ``plan.json``) with ``--set`` assignments applied.
+
+    ``replicas`` replace the counts at ``scaling: baseline``, by service or for ``all``. More workers than the run had
+    are taken to be like its first. Raises InputError for what no study could say.
+    """
+    document = _as_study(plan, treatment_id)
+    for assignment in assignments:
+        document.override(assignment)
+    changed = _with_replicas(make_plan(document), replicas)
+    said = [*assignments, *(f"replicas.{name}={count}" for name, count in replicas.items())]
+    return " ".join(said) or "as measured", layout_of(changed, changed.treatments[0], _nodes(changed, nodes))
+
+
+def replica_counts(texts: Sequence[str]) -> dict[str, int]:
+    """``search=4`` or ``all=500``, several of them."""
+    found = {}
+    for text in texts:
+        match = re.fullmatch(r"([a-z][a-z0-9-]*)=(\d+)", text)
+        if match is None or int(match[2]) == 0:
+            raise InputError(f"--replicas {text!r}: write a service and a number, for example search=4, or all=4")
+        found[match[1]] = int(match[2])
+    return found
+
+
+def _as_study(plan: Mapping[str, Any], treatment_id: str) -> Document:
+    """A study of that treatment alone, as the run's study resolved it."""
+    study = {name: value for name, value in plan["study"].items() if value is not None}
+    known = next(one for one in plan["treatments"] if one["id"] == treatment_id)
+    settings = {name: value for name, value in known["settings"].items() if value is not None}
+    for name in ("factors", "except", "comparison"):
+        study.pop(name, None)
+    # Only what is deployed matters; how it is loaded may have come from files that are gone.
+    study["load"] = {"rates": [1], "slo": {"p99": "1s"}}
+    study["trial"] = {}
+    return Document(yaml.safe_dump({**study, **settings}), plan.get("source") or Path("study.yaml"))
+
+
+def _with_replicas(plan: Plan, replicas: Mapping[str, int]) -> Plan:
+    services = dict(plan.application.services)
+    for name, count in replicas.items():
+        if name != ALL and name not in services:
+            known = did_you_mean(name, list(services))
+            raise InputError(f"--replicas {name}: {plan.application.name} has no such service{known}")
+        for one in services if name == ALL else [name]:
+            services[one] = services[one].model_copy(update={"replicas": count})
+    return replace(plan, application=plan.application.model_copy(update={"services": services}))
+
+
+def _nodes(plan: Plan, nodes: Sequence[Node]) -> list[Node]:
+    """As many workers as the study says, the measured ones first."""
+    workers = [node for node in nodes if node.role == "worker"]
+    if not workers:
+        raise InputError("the run's provenance.json names no worker, so nothing can be placed")
+    wanted = plan.study.cluster.workers
+    names = {node.name for node in workers}
+    spare = (f"worker-{number}" for number in range(1, wanted + len(workers) + 1))
+    while len(workers) < wanted:
+        name = next(one for one in spare if one not in names)
+        workers.append(workers[0].model_copy(update={"name": name}))
+    return [*(node for node in nodes if node.role != "worker"), *workers[:wanted]]
