@@ -3,7 +3,7 @@
 - ``compare(endpoints, margin)``: ratio, interval, p and verdict for each endpoint, paired or not (``comparing``)
 - ``floors``, ``adjacent``: the noise floor from A against A (``noise``)
 - ``needed_pairs``, ``detectable``: how many pairs a difference takes, and what some pairs can see (``planning``)
-- ``look``: whether to repeat on (``stopping``)
+- ``precision``: how well a treatment is known, which ends its repetitions (``stopping``)
 - ``shape``: where two distributions differ, from samples or histograms (``shape``); ``distances`` of many pairs
   (``merging``), whose compiled code is imported only by those who ask for it
 """
@@ -12,21 +12,19 @@ from loadstone.analysis.comparison.comparing import compare
 from loadstone.analysis.comparison.effect import Comparison, Effect, Endpoint, Verdict
 from loadstone.analysis.comparison.noise import Floor, adjacent, floors
 from loadstone.analysis.comparison.planning import detectable, needed_pairs, power
-from loadstone.analysis.comparison.stopping import Look, Rule, look
+from loadstone.analysis.comparison.stopping import precision
 
 __all__ = [
     "Comparison",
     "Effect",
     "Endpoint",
     "Floor",
-    "Look",
-    "Rule",
     "Verdict",
     "adjacent",
     "compare",
     "detectable",
     "floors",
-    "look",
     "needed_pairs",
     "power",
+    "precision",
 ]
