@@ -36,16 +36,21 @@ func openInterfaces(h *Host) (collector, error) {
 	return &interfaces{file, "interface:", map[string]string{}}, nil
 }
 
-// openNetworks opens the networks that are not the node's own, and says why not of others.
+// openNetworks opens the networks that are not known to be the node's own, and says why not of others.
 func (h *Host) openNetworks(wanted map[string]Subject) set {
 	opened := set{absent: map[string]string{}}
 	for name, subject := range wanted {
 		family := "network:" + name
-		if file := h.ownNetwork(firstMember(h.groups.at(subject.Group))); file != nil {
-			opened.add(family, &interfaces{file, family + "/", map[string]string{}})
-		} else {
-			opened.absent[family] = "no process of " + subject.Group + " had a network of its own when the recording began"
+		pid := firstMember(h.groups.at(subject.Group))
+		var file *kernelFile
+		if own, told := h.inOwnNetwork(pid); own || !told {
+			file = h.network(pid)
 		}
+		if file == nil {
+			opened.absent[family] = "no process of " + subject.Group + " had a network of its own when the recording began"
+			continue
+		}
+		opened.add(family, &interfaces{file, family + "/", map[string]string{}})
 	}
 	return opened
 }

@@ -41,6 +41,18 @@ func TestNetworksBesideTheNodesOwn(t *testing.T) {
 	}
 }
 
+// The namespace of a node's first process is not told to everybody.
+func TestNetworksWhereTheNodesOwnIsNotTold(t *testing.T) {
+	host, proc, cgroup := host1(t)
+	tree(t, cgroup, map[string]string{"memory/loadstone/e/switch/daemons/cgroup.procs": "50\n"})
+	inNetwork(t, proc, "50", "2000")
+	opened := host.openNetworks(map[string]Subject{"switch": {Group: "loadstone/e/switch/daemons"}})
+	t.Cleanup(opened.close)
+	if got := told(t, &opened); got["network:switch/eth0 network_received_bytes_total"] != 1000 {
+		t.Errorf("got %v, absent %v", got, opened.absent)
+	}
+}
+
 func TestWrongNetworksAreRefused(t *testing.T) {
 	for want, networks := range map[string]map[string]Subject{
 		`"a b" is no name of a network: give letters, digits and ._/:-`:                              {"a b": {Group: "loadstone/x"}},

@@ -141,20 +141,26 @@ func (r *replica) close() {
 
 // ownNetwork opens the counters of a process's network namespace; nil where that is the node's own, or is not told.
 func (h *Host) ownNetwork(pid int) *kernelFile {
-	if pid == 0 {
+	if own, told := h.inOwnNetwork(pid); !own || !told {
 		return nil
 	}
-	folder := filepath.Join(h.roots.Proc, strconv.Itoa(pid))
-	its, err := os.Readlink(filepath.Join(folder, "ns/net"))
-	nodes, wrong := os.Readlink(filepath.Join(h.roots.Proc, "1/ns/net"))
-	if err != nil || wrong != nil || its == nodes {
-		return nil
-	}
-	file, err := openFile(filepath.Join(folder, "net/dev"))
+	return h.network(pid)
+}
+
+// network opens the counters of a process's network namespace; nil where there are none.
+func (h *Host) network(pid int) *kernelFile {
+	file, err := openFile(filepath.Join(h.roots.Proc, strconv.Itoa(pid), "net/dev"))
 	if err != nil {
 		return nil
 	}
 	return file
+}
+
+// inOwnNetwork says whether a process is in another network namespace than the node, where the kernel lets us know.
+func (h *Host) inOwnNetwork(pid int) (own, told bool) {
+	its, err := os.Readlink(filepath.Join(h.roots.Proc, strconv.Itoa(pid), "ns/net"))
+	nodes, wrong := os.Readlink(filepath.Join(h.roots.Proc, "1/ns/net"))
+	return its != nodes, err == nil && wrong == nil
 }
 
 // firstMember is the lowest id of a process in a group; 0 if none.
