@@ -31,8 +31,8 @@ class Grid:
             data[name] = [one.value if one else None for one in estimates]
             data[f"{name}_low"] = [one.low if one else None for one in estimates]
             data[f"{name}_high"] = [one.high if one else None for one in estimates]
-        types = {name: pa.string() if name == "treatment" else pa.float64() for name in data}
-        return pa.table(data, schema=pa.schema(list(types.items())))
+        points = [pa.field(name, pa.float64(), metadata={"unit": "requests/s"}) for name in data if name != "treatment"]
+        return pa.table(data, schema=pa.schema([pa.field("treatment", pa.string()), *points]))
 
 
 def grid(found: list[Treatment]) -> Grid | None:

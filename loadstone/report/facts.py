@@ -18,13 +18,17 @@ def deployments(content: Content) -> list[dict[str, Any]]:
         if not rows:
             continue
         last = rows[-1]["trial_id"]
-        replicas: dict[str, dict[str, Any]] = {}
-        for row in rows:
-            if row["trial_id"] == last:
-                replicas.setdefault(row["replica"], {"on": row["node"]})[row["what"]] = row
-        what = list(dict.fromkeys(row["what"] for row in rows if row["trial_id"] == last))
-        found.append({"treatment": treatment.label, "trial": last, "what": what, "replicas": replicas})
+        audited = replicas([row for row in rows if row["trial_id"] == last])
+        found.append({"treatment": treatment.label, "trial": last, **audited})
     return found
+
+
+def replicas(audit: list[dict[str, Any]]) -> dict[str, Any]:
+    """By replica what an audit read back, and all things that it looked at."""
+    found: dict[str, dict[str, Any]] = {}
+    for row in audit:
+        found.setdefault(row["replica"], {"on": row["node"]})[row["what"]] = row
+    return {"what": list(dict.fromkeys(row["what"] for row in audit)), "replicas": found}
 
 
 def study(content: Content) -> Iterator[tuple[str, str]]:

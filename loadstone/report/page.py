@@ -1,40 +1,51 @@
-"""The report: one page that works alone, with its figures as SVG and PDF and its tables as CSV beside it."""
+"""The report: one page that works alone; beside it the files of figures and tables, and a page of each trial."""
 
 from __future__ import annotations
 
-import base64
-import re
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup, escape
+import pyarrow as pa
 
 from loadstone.analysis import latency, results, summary
 from loadstone.report import content as contents
-from loadstone.report import facts, format, sections, tables, words
+from loadstone.report import drawing, facts, rendering, sections, tables, words
 from loadstone.report import inside as insides
 from loadstone.report.content import Content
-from loadstone.report.figures import style
+from loadstone.report.details import Pages
+from loadstone.report.drawing import Job, Shown
 from loadstone.report.figures.inside_kinds import PARTS
-from loadstone.report.figures.kinds import KINDS, Kind
-from loadstone.report.inline import inline
+from loadstone.report.figures.kinds import KINDS
 from loadstone.report.inside import Inside
 from loadstone.report.section import Section
 
 
 @dataclass(frozen=True)
-class Shown:
-    """A figure in the page."""
+class _Found:
+    """All that a report is made from."""
 
-    kind: Kind
-    title: str
-    caption: str
-    svg: Markup
+    content: Content
+    inside: Inside
+    sections: list[Section]
+
+    @property
+    def tables(self) -> dict[str, pa.Table]:
+        added = {name: table for one in self.sections for name, table in one.tables.items()}
+        return {name: table for name, table in {**self.inside.content.tables, **added}.items() if table.num_rows}
+
+    def jobs(self, folder: Path) -> dict[str, list[Job]]:
+        """The figures by the part of the page that they stand in."""
+        jobs = {"": [Job(kind, self.content, folder) for kind in KINDS]}
+        about = self.inside.facts()
+        for name, kinds in PARTS.items():
+            jobs[f"inside {name}"] = [Job(kind, self.inside.content, folder, about) for kind in kinds]
+        for one in self.sections:
+            known = replace(self.content, tables=self.content.tables | dict(one.tables))
+            jobs[f"section {one.name}"] = [Job(kind, known, folder, one.facts) for kind in one.kinds]
+        return jobs
 
 
 def build(run_folder: Path) -> Path:
@@ -43,125 +54,72 @@ def build(run_folder: Path) -> Path:
     Raises InputError where there is no run; anything that the run lacks is said in the page.
     """
     content = contents.gather(run_folder)
-    inside = insides.gather(content)
-    added = list(sections.gather(content))
+    found = _Found(content, insides.gather(content), list(sections.gather(content)))
     target = content.run.folder / "report"
-    for name in ("figures", "tables"):
+    for name in ("figures", "tables", "trials", "treatments"):
         shutil.rmtree(target / name, ignore_errors=True)
         (target / name).mkdir(parents=True)
-    every = {**inside.content.tables, **{name: table for one in added for name, table in one.tables.items()}}
-    written = {name: tables.to_csv(table) for name, table in every.items() if table.num_rows}
-    for name, text in written.items():
-        (target / "tables" / f"{name}.csv").write_text(text, encoding="utf-8")
-    if searched := content.rows("breaking_points"):
-        latex = tables.breaking_points_latex(searched)
-        (target / "tables" / "breaking_points.tex").write_text(latex, encoding="utf-8")
-    if content.grid is not None:
-        latex = tables.grid_latex(content.grid)
-        (target / "tables" / "grid.tex").write_text(latex, encoding="utf-8")
-    figures = list(_figures(content, KINDS, target / "figures"))
-    parts = {
-        name: list(_figures(inside.content, kinds, target / "figures", inside.facts())) for name, kinds in PARTS.items()
-    }
-    drawn = [(one, list(_figures(_with(content, one), one.kinds, target / "figures", one.facts))) for one in added]
-    # What was observed inside has rows for each node and service of each trial: beside the page, not in it.
-    files = {name: text for name, text in written.items() if name in content.tables}
+    pages = Pages(found.inside, target)
+
+    def meanwhile() -> dict[str, list[str]]:
+        written = tables.write(found.tables, target / "tables")
+        pages.write(rendering.environment(written))
+        return written
+
+    jobs = found.jobs(target / "figures")
+    drawn, written = drawing.draw([job for some in jobs.values() for job in some], meanwhile)
+    each = iter(drawn)
+    figures = {name: [shown for _ in some if (shown := next(each)) is not None] for name, some in jobs.items()}
     page = target / "index.html"
-    page.write_text(_render(content, figures, files, inside, parts, drawn), encoding="utf-8")
+    page.write_text(_render(found, figures, pages, written, target), encoding="utf-8")
     return page
 
 
-def _with(content: Content, section: Section) -> Content:
-    return replace(content, tables=content.tables | dict(section.tables))
-
-
-def _figures(
-    content: Content, kinds: Sequence[Kind], folder: Path, about: Mapping[str, str] = MappingProxyType({})
-) -> Iterator[Shown]:
-    for kind in kinds:
-        with style.styled():
-            figure = kind.draw(content)
-            if figure is None:
-                continue
-            svg = style.save(figure, "svg")
-            (folder / f"{kind.name}.svg").write_bytes(svg)
-            (folder / f"{kind.name}.pdf").write_bytes(style.save(figure, "pdf"))
-        title, caption = kind.words(content, **about)
-        # The figure comes from our own drawing code, which escapes what users named.
-        yield Shown(kind, title, caption, Markup(inline(svg, kind.name, f"{title}. {caption}")))
-
-
 def _render(
-    content: Content,
-    figures: list[Shown],
-    files: dict[str, str],
-    inside: Inside,
-    parts: dict[str, list[Shown]],
-    drawn: list[tuple[Section, list[Shown]]],
+    found: _Found, figures: Mapping[str, list[Shown]], pages: Pages, written: Mapping[str, list[str]], folder: Path
 ) -> str:
-    environment = Environment(
-        loader=PackageLoader("loadstone.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
+    content, added = found.content, found.sections
+    return (
+        rendering.environment(written)
+        .get_template("index.html.j2")
+        .render(
+            content=content,
+            run=content.run,
+            treatments=content.treatments,
+            several=len(content.treatments) > 1,
+            pages=pages,
+            answer=words.answer(content),
+            each=words.each_treatment(content),
+            warnings=[*words.warnings(content), *(text for one in added for text in one.cautions)],
+            sections=[(one, figures[f"section {one.name}"]) for one in added],
+            slo=words.slo(content),
+            closed=content.closed,
+            figures=figures[""],
+            inside=found.inside,
+            figures_inside={name: figures[f"inside {name}"] for name in PARTS},
+            # What was observed inside has rows for each node and service of each trial: beside the page, not in it.
+            csv={
+                name: rendering.download(folder / "tables" / f"{name}.csv")
+                for name in content.tables
+                if name in written
+            },
+            breaking=content.rows("breaking_points"),
+            grid=content.grid,
+            forest=_forest(content.rows("breaking_points")),
+            rates=content.rows("rates"),
+            operations=content.rows("operations"),
+            cpu=content.rows("cpu"),
+            trials=content.rows("trials"),
+            percentile=latency.percentile_column(content.slo),
+            verdicts={v: sum(t.count(v) for t in content.treatments) for v in results.VERDICTS},
+            common=set(summary.trial_warnings(content.run.trials)),
+            evidence=content.evidence,
+            deployments=facts.deployments(content),
+            facts=list(facts.study(content)),
+            origin=list(facts.origin(content)),
+            repeat=facts.repeat(content),
+        )
     )
-    environment.filters |= {
-        "number": format.number,
-        "count": format.count,
-        "cores": format.cores,
-        "rate": format.rate,
-        "load": format.load,
-        "ms": format.milliseconds,
-        "percent": format.percent,
-        "duration": format.duration,
-        "size": format.size,
-        "plural": format.plural,
-        "digest": format.digest,
-        "bold": _bold,
-    }
-    environment.globals |= {"interval": format.interval}
-    return environment.get_template("index.html.j2").render(
-        content=content,
-        run=content.run,
-        treatments=content.treatments,
-        several=len(content.treatments) > 1,
-        answer=words.answer(content),
-        each=words.each_treatment(content),
-        warnings=[*words.warnings(content), *(text for section, _ in drawn for text in section.cautions)],
-        sections=drawn,
-        slo=words.slo(content),
-        closed=content.closed,
-        figures=figures,
-        inside=inside,
-        figures_inside=parts,
-        csv={name: _download(text) for name, text in files.items()},
-        breaking=content.rows("breaking_points"),
-        grid=content.grid,
-        forest=_forest(content.rows("breaking_points")),
-        rates=content.rows("rates"),
-        operations=content.rows("operations"),
-        cpu=content.rows("cpu"),
-        trials=content.rows("trials"),
-        percentile=latency.percentile_column(content.slo),
-        verdicts={v: sum(t.count(v) for t in content.treatments) for v in results.VERDICTS},
-        common=set(summary.trial_warnings(content.run.trials)),
-        evidence=content.evidence,
-        deployments=facts.deployments(content),
-        facts=list(facts.study(content)),
-        origin=list(facts.origin(content)),
-        repeat=facts.repeat(content),
-    )
-
-
-def _bold(text: str) -> Markup:
-    """``**word**`` in bold, the rest escaped."""
-    return Markup(re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", str(escape(text))))
-
-
-def _download(text: str) -> str:
-    """The table inside the page, so that its link works wherever the page is."""
-    return "data:text/csv;base64," + base64.b64encode(text.encode()).decode()
 
 
 def _forest(rows: list[dict[str, Any]]) -> dict[str, float]:

@@ -1,28 +1,35 @@
-"""Tables as files: CSV for machines, LaTeX for papers."""
+"""The tables of a report as files: CSV for machines with full precision, LaTeX and Markdown for papers."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from loadstone.analysis.breaking_point import Estimate
-from loadstone.analysis.grid import Grid
-from loadstone.report import format
+from loadstone.report import paper
 
-_LATEX = str.maketrans(
-    {
-        **{character: f"\\{character}" for character in "&%$#_{}"},
-        "\\": r"\textbackslash{}",
-        "~": r"\textasciitilde{}",
-        "^": r"\textasciicircum{}",
-        "≤": r"$\leq$",
-        "–": "--",
-    }
-)
+MOST_ROWS = 600
+"""Of a table for people to read; a longer one is written as CSV only."""
+
+
+def write(tables: Mapping[str, pa.Table], folder: Path) -> dict[str, list[str]]:
+    """Write every table that has rows, and return what follows the name of each of its files."""
+    written: dict[str, list[str]] = {}
+    for name, table in tables.items():
+        if not table.num_rows:
+            continue
+        files = {"csv": to_csv(table)}
+        if table.num_rows <= MOST_ROWS:
+            shown = paper.shown(name, table)
+            files |= {"tex": paper.latex(shown), "md": paper.markdown(shown)}
+        for kind, text in files.items():
+            (folder / f"{name}.{kind}").write_text(text, encoding="utf-8")
+        written[name] = list(files)
+    return written
 
 
 def to_csv(table: pa.Table) -> str:
@@ -30,8 +37,8 @@ def to_csv(table: pa.Table) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(table.column_names)
-    for row in table.to_pylist():
-        writer.writerow([_plain(value) for value in row.values()])
+    columns = [[_plain(value) for value in column.to_pylist()] for column in table.columns]
+    writer.writerows(zip(*columns, strict=True))
     return text.getvalue()
 
 
@@ -39,45 +46,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list):
         return "; ".join(map(str, value))
     return {True: "true", False: "false"}[value] if isinstance(value, bool) else value
-
-
-def breaking_points_latex(rows: Sequence[dict[str, Any]]) -> str:
-    """The table of breaking points for a paper (package booktabs)."""
-    lines = [
-        r"\begin{tabular}{lrrrrr}",
-        r"\toprule",
-        r"Treatment & Breaking point & 95\,\% interval & Capacity & 95\,\% interval & Trials \\",
-        r"\midrule",
-    ]
-    for row in rows:
-        name = row["treatment"] + (f" (search {row['search']})" if row["search"] is not None else "")
-        cells = [
-            name,
-            format.number(row["breaking_point"]),
-            format.interval(row["breaking_point_low"], row["breaking_point_high"]),
-            format.number(row["capacity"]),
-            format.interval(row["capacity_low"], row["capacity_high"]),
-            format.count(row["full_trials"] + row["bracket_trials"]),
-        ]
-        lines.append(" & ".join(cell.translate(_LATEX) for cell in cells) + r" \\")
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
-
-
-def grid_latex(grid: Grid) -> str:
-    """The grid of breaking points with their intervals for a paper (package booktabs)."""
-    lines = [
-        rf"\begin{{tabular}}{{l{'r' * len(grid.columns)}}}",
-        r"\toprule",
-        " & ".join(["Treatment", *(column.translate(_LATEX) for column in grid.columns)]) + r" \\",
-        r"\midrule",
-    ]
-    for name, estimates in zip(grid.rows, grid.cells, strict=True):
-        cells = [name, *(_point(estimate) for estimate in estimates)]
-        lines.append(" & ".join(cell.translate(_LATEX) for cell in cells) + r" \\")
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
-
-
-def _point(estimate: Estimate | None) -> str:
-    if estimate is None:
-        return format.NOTHING
-    return f"{format.number(estimate.value)} {format.interval(estimate.low, estimate.high)}"

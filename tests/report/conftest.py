@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from loadstone.report import page
+from loadstone.report import drawing, page
 from tests.synthetic import Synthetic
+
+
+@contextmanager
+def no_figures() -> Iterator[None]:
+    """Pages are made without their figures, which take most of the time and which others test."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(drawing.Job, "draw", lambda self: None)
+        yield
+
+
+@pytest.fixture
+def plain() -> Iterator[None]:
+    """``no_figures`` for a whole test."""
+    with no_figures():
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -30,7 +47,8 @@ def crossed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     }
     synthetic = Synthetic(name="crossed", factor="orchestrator/scaling", capacities=capacities)
     folder = synthetic.write(tmp_path_factory.mktemp("results"))
-    page.build(folder)
+    with no_figures():
+        page.build(folder)
     return folder
 
 

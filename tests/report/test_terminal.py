@@ -1,4 +1,4 @@
-"""What the terminal shows of a run, and the LaTeX table."""
+"""What the terminal shows of a run."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from loadstone.report import format, tables, terminal
+from loadstone.report import format, terminal
 from loadstone.report.content import gather
 from tests.synthetic import Synthetic
 
@@ -43,12 +43,3 @@ def test_a_run_without_trials_and_one_with_odd_names(tmp_path: Path):
     assert "No trial has finished yet." in printed(Synthetic(stop_after=0).write(tmp_path / "a"))
     odd = Synthetic(rates=[200], factor="workload", capacities={"[red]x[/]": 700.0, "plain": 900.0})
     assert "workload=[red]x[/]" in printed(odd.write(tmp_path / "b"))
-
-
-def test_the_latex_table_has_the_numbers_and_escapes_names(searched: Path):
-    rows = gather(searched).rows("breaking_points")
-    text = tables.breaking_points_latex([{**rows[0], "treatment": "a_b & 50 %"}, rows[1]])
-    assert r"a\_b \& 50 \%" in text
-    assert format.number(rows[1]["breaking_point"]) in text
-    assert text.count(r"\\") == 3
-    assert (searched / "report" / "tables" / "breaking_points.tex").exists()

@@ -1,0 +1,90 @@
+"""Draws the figures of a report: each once, as SVG, PDF and PNG beside the page and as SVG in it."""
+
+from __future__ import annotations
+
+import multiprocessing
+import sys
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from markupsafe import Markup
+
+from loadstone.report.content import Content
+from loadstone.report.figures import style
+from loadstone.report.figures.kinds import Kind
+from loadstone.report.inline import inline
+
+FORMATS = ("svg", "pdf", "png")
+MANY_TRIALS = 100
+"""From so many on it is worth to start processes."""
+_Result = TypeVar("_Result")
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A figure in the page."""
+
+    kind: Kind
+    title: str
+    caption: str
+    svg: Markup
+
+
+@dataclass(frozen=True)
+class Job:
+    """A figure to draw into ``folder``; ``about`` fills what its caption leaves open."""
+
+    kind: Kind
+    content: Content
+    folder: Path
+    about: Mapping[str, str] = field(default_factory=dict)
+
+    def draw(self) -> str | None:
+        """Write its files and return the figure for the page; None where there is no data for it."""
+        kind = self.kind
+        with style.styled():
+            figure = kind.draw(self.content)
+            if figure is None:
+                return None
+            files = {name: style.save(figure, name) for name in FORMATS}
+        for name, data in files.items():
+            (self.folder / f"{kind.name}.{name}").write_bytes(data)
+        return inline(files["svg"], kind.name, ". ".join(kind.words(self.content, **self.about)))
+
+    def shown(self, svg: str) -> Shown:
+        """With its words. The figure comes from our own drawing code, which escapes what users named."""
+        return Shown(self.kind, *self.kind.words(self.content, **self.about), Markup(svg))
+
+
+def draw(jobs: Sequence[Job], meanwhile: Callable[[], _Result]) -> tuple[list[Shown | None], _Result]:
+    """Draw all, in the order of the jobs, and do what is to be done meanwhile; on all cores where that is worth it."""
+    global _jobs
+    if not _parallel(jobs):
+        return _shown(jobs, [job.draw() for job in jobs]), meanwhile()
+    _jobs = jobs
+    with ProcessPoolExecutor(multiprocessing.cpu_count(), multiprocessing.get_context("fork")) as pool:
+        drawn = pool.map(_draw, range(len(jobs)))
+        other = meanwhile()
+        return _shown(jobs, drawn), other
+
+
+def _shown(jobs: Sequence[Job], drawn: Iterable[str | None]) -> list[Shown | None]:
+    return [None if svg is None else job.shown(svg) for job, svg in zip(jobs, drawn, strict=True)]
+
+
+def _parallel(jobs: Sequence[Job]) -> bool:
+    """A copy of a process whose threads hold locks may wait for them for ever: only where there are no others."""
+    many = bool(jobs) and jobs[0].content.run.trials.num_rows >= MANY_TRIALS
+    return many and sys.platform == "linux" and threading.active_count() == 1
+
+
+_jobs: Sequence[Job] = ()
+"""What the copies of this process draw: they have it in their memory, and are told the place of each."""
+
+
+def _draw(place: int) -> str | None:
+    return _jobs[place].draw()

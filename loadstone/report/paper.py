@@ -1,0 +1,174 @@
+"""A table as a paper shows it: words and units in its head, rounded numbers, a value with its interval in one cell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from loadstone.model import columns as known
+from loadstone.report import format
+
+_CHOSEN: dict[str, tuple[str, ...]] = {
+    "breaking_points": (
+        *("treatment", "search", "known", "breaking_point", "capacity"),
+        *("full_trials", "bracket_trials", "confirmed"),
+    ),
+    "trials": (
+        *("order", "treatment", "phase", "rate", "clients", "repetition", "window_s", "offered", "completed"),
+        *("throughput", "p50_ms", "p99_ms", "p999_ms", "verdict"),
+    ),
+}
+"""The columns that are shown of the widest tables; their CSV has all."""
+_LONG = 40
+"""Rows from which on a table goes over several pages."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Heads and cells, all as text; ``numbers`` says which columns are set to the right."""
+
+    heads: list[str]
+    rows: list[list[str]]
+    numbers: list[bool]
+
+
+@dataclass(frozen=True)
+class _Unit:
+    text: str
+    factor: float = 1.0
+    """What a value is multiplied by to be shown in it."""
+
+
+_REQUESTS = _Unit("requests/s")
+_UNITS = {
+    **dict.fromkeys(("load", "rate", "throughput", "breaking_point", "capacity", "offered_per_s"), _REQUESTS),
+    **dict.fromkeys(("cores", "limit_cores"), _Unit("cores")),
+    "joules": _Unit("J"),
+    "joules_per_request": _Unit("J"),
+}
+_ENDINGS = {
+    "_bytes_per_s": _Unit("MiB/s", 2**-20),
+    "_bytes": _Unit("MiB", 2**-20),
+    "_share": _Unit("%", 100.0),
+    "_per_s": _Unit("1/s"),
+    "_cores": _Unit("cores"),
+    "_watts": _Unit("W"),
+    "_ghz": _Unit("GHz"),
+    "_ms": _Unit("ms"),
+    "_us": _Unit("us"),
+    "_s": _Unit("s"),
+}
+_WORDS = {"p999": "P99.9", "cpu": "CPU", "dram": "DRAM", "id": "ID", "aa": "A/A"}
+
+
+def shown(name: str, table: pa.Table) -> Shown:
+    """The table ``name`` without columns that say nothing.
+
+    A column ``x`` between ``x_low`` and ``x_high`` is shown with these as its interval. The unit of a column is the
+    ``unit`` in the metadata of its field, else that of its name (``_ms``, ``_share``, ``_bytes``, ...).
+    """
+    chosen = [one for one in _CHOSEN.get(name, table.column_names) if one in table.column_names]
+    heads, columns, numbers = [], [], []
+    for one in chosen:
+        if _is_end(one, chosen) or table[one].null_count == table.num_rows:
+            continue
+        unit, words = _unit(table.schema.field(one))
+        text = _text(table.schema.field(one).type, unit)
+        ends = [f"{one}_low", f"{one}_high"]
+        cells = [text(value) for value in table[one].to_pylist()]
+        if all(end in table.column_names for end in ends):
+            around = zip(*(table[end].to_pylist() for end in ends), strict=True)
+            cells = [_with(cell, low, high, text) for cell, (low, high) in zip(cells, around, strict=True)]
+            words += " [interval]"
+        heads.append(f"{words} ({unit.text})" if unit.text else words)
+        columns.append(cells)
+        numbers.append(pa.types.is_floating(table[one].type) or pa.types.is_integer(table[one].type))
+    return Shown(heads, [list(row) for row in zip(*columns, strict=True)], numbers)
+
+
+def _is_end(name: str, names: Sequence[str]) -> bool:
+    """Whether it is an end of another column's interval."""
+    whole, _, end = name.rpartition("_")
+    return end in ("low", "high") and whole in names
+
+
+def _with(cell: str, low: Any, high: Any, text: Callable[[Any], str]) -> str:
+    return cell if low is None or high is None else f"{cell} [{text(low)}, {text(high)}]"
+
+
+def _unit(field: pa.Field) -> tuple[_Unit, str]:
+    """The unit of a column, and its name in words without it."""
+    name = field.name.removeprefix(known.FACTOR_PREFIX)
+    given = (field.metadata or {}).get(b"unit", b"").decode() or None
+    ending = next((one for one in _ENDINGS if name.endswith(one) and name not in _UNITS), "")
+    unit = _UNITS.get(name) or (_ENDINGS[ending] if ending else _Unit(""))
+    if given is not None and not (given == "share" and ending):
+        unit = _Unit("%", 100.0) if given == "share" else _Unit(given)
+    words = " ".join(_word(word) for word in name.removesuffix(ending).split("_"))
+    return unit, words[:1].upper() + words[1:]
+
+
+def _word(word: str) -> str:
+    return _WORDS.get(word) or (word.upper() if word[:1] == "p" and word[1:].isdigit() else word)
+
+
+def _text(type: pa.DataType, unit: _Unit) -> Callable[[Any], str]:
+    if pa.types.is_boolean(type):
+        return lambda value: {True: "yes", False: "no", None: format.NOTHING}[value]
+    if pa.types.is_floating(type):
+        return lambda value: format.NOTHING if value is None else format.number(value * unit.factor)
+    if pa.types.is_integer(type):
+        factor = unit.factor
+        return lambda value: format.count(value) if value is None or factor == 1 else format.number(value * factor)
+    if pa.types.is_list(type):
+        return lambda value: "; ".join(map(str, value or ()))
+    return lambda value: format.NOTHING if value is None else str(value)
+
+
+_LATEX = str.maketrans(
+    {
+        **{character: f"\\{character}" for character in "&%$#_{}"},
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "\n": " ",
+        "≤": r"$\leq$",
+        "∞": r"$\infty$",
+        "–": "--",
+    }
+)
+
+
+def latex(table: Shown) -> str:
+    """For a paper with the package booktabs; a long one goes over pages, with longtable."""
+    columns = "".join("r" if number else "l" for number in table.numbers)
+    head = " & ".join(head.translate(_LATEX) for head in table.heads) + r" \\"
+    rows = [" & ".join(_cell(cell) for cell in row) + r" \\" for row in table.rows]
+    if len(table.rows) > _LONG:
+        top = [r"% needs: \usepackage{booktabs,longtable}", rf"\begin{{longtable}}{{{columns}}}"]
+        begin, end = [*top, r"\toprule", head, r"\midrule", r"\endhead"], r"\end{longtable}"
+    else:
+        top = [r"% needs: \usepackage{booktabs}", rf"\begin{{tabular}}{{{columns}}}"]
+        begin, end = [*top, r"\toprule", head, r"\midrule"], r"\end{tabular}"
+    return "\n".join([*begin, *rows, r"\bottomrule", end, ""])
+
+
+def _cell(text: str) -> str:
+    """Escaped; a bracket at its start is no option of the line before."""
+    escaped = text.translate(_LATEX)
+    return f"{{{escaped}}}" if escaped.startswith("[") else escaped
+
+
+def markdown(table: Shown) -> str:
+    """As GitHub and others show it."""
+    lines = [
+        [head.replace("|", r"\|") for head in table.heads],
+        ["---:" if number else "---" for number in table.numbers],
+        *([cell.replace("|", r"\|").replace("\n", " ") for cell in row] for row in table.rows),
+    ]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)

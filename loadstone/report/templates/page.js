@@ -1,0 +1,2 @@
+{% include "sort.js" %}
+{% include "zoom.js" %}
