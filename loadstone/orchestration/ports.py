@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
+import os
 import socket
+import tempfile
+from pathlib import Path
 
 from loadstone.model.deployment import Deployment
 from loadstone.model.errors import DeploymentError
@@ -42,9 +47,9 @@ def free_ports(deployment: Deployment) -> Ports:
                 taken = f"{replica.service}: port {number} is taken by another program"
                 raise DeploymentError(taken, "stop it, or leave the stack out")
     highest = max((number for ports in preferred.values() for number in ports.values()), default=BASE_PORT)
-    spare = iter(number for number in range(highest + 1, 65_536) if is_free(number))
+    spare = iter(number for number in range(highest + 1, 65_536) if _take(number))
     return {
-        replica: {name: number if is_free(number) else next(spare) for name, number in ports.items()}
+        replica: {name: number if _take(number) else next(spare) for name, number in ports.items()}
         for replica, ports in preferred.items()
     }
 
@@ -59,3 +64,30 @@ def is_free(port: int, address: str = "127.0.0.1") -> bool:
         except OSError:
             return False
         return True
+
+
+_CLAIMS: dict[int, int] = {}
+"""Files by port that this process has locked."""
+
+
+def _take(port: int) -> bool:
+    """Whether a port is free and no other program like this one is about to use it; until we end it is ours then.
+
+    Between choosing a port and listening on it lie seconds, in which another deployment may choose it too. A locked
+    file for each port tells; a lock ends with its process, however that ends.
+    """
+    if port not in _CLAIMS:
+        file = Path(tempfile.gettempdir(), "loadstone-ports", str(port))
+        with contextlib.suppress(FileExistsError):
+            file.parent.mkdir()
+            file.parent.chmod(0o1777)
+        with contextlib.suppress(FileExistsError):
+            file.touch(0o644, exist_ok=False)
+        lock = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(lock)
+            return False
+        _CLAIMS[port] = lock
+    return is_free(port)
