@@ -38,16 +38,16 @@ def measured(run: Run, treatment: Treatment, one: Published, fits: list[Row]) ->
     rows = [row for row in treatment.rows() if row["verdict"] in VALID and row["aborted_at_s"] is None]
     if one.measure == "nothing_dropped_up_to":
         return _nothing_dropped(rows)
-    if one.at is not None:
-        highest = max(map(load_of, rows), default=None)
-        wanted = highest if one.at == "highest" else one.at
-        if not (there := [row for row in rows if load_of(row) == wanted]):
-            tried = ", ".join(f"{load:g}" for load in sorted({load_of(row) for row in rows})) or "none"
-            return Ours(why=f"not in this run: {one.at} req/s (tried: {tried})".replace(".0 req", " req"))
-        rows = there
-    elif len({load_of(row) for row in rows}) > 1:
-        return Ours(why="published for one load, and this run has several")
-    return _over_runs(run, one.measure or "", rows)
+    loads = sorted(set(map(load_of, treatment.rows())))
+    if one.at is None:
+        if len(loads) > 1:
+            return Ours(why="published for one load, and this run has several")
+        return _over_runs(run, one.measure or "", rows)
+    wanted = max(loads, default=0.0) if one.at == "highest" else one.at
+    if wanted not in loads:
+        tried = ", ".join(f"{load:g}" for load in loads) or "none"
+        return Ours(why=f"not in this run: {wanted:g} req/s (tried: {tried})")
+    return _over_runs(run, one.measure or "", [row for row in rows if load_of(row) == wanted])
 
 
 def _breaking_point(treatment: Treatment) -> Ours:
@@ -87,7 +87,7 @@ def _over_runs(run: Run, measure: str, rows: list[Row]) -> Ours:
     found = [_of_trial(run, measure, row) for row in rows]
     values = [value for value in found if value is not None]
     if not values:
-        return Ours(why="no valid trial measured it")
+        return Ours(why="not measured there: its trials are invalid, were stopped early, or did not observe it")
     if measure.endswith("_share"):
         return _mean(values)
     if min(values) <= 0:

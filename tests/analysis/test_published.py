@@ -1,0 +1,194 @@
+"""A run beside published values: which treatment has whose settings, what it came to, and why there is nothing."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from scipy import stats
+
+from loadstone.analysis import results, summary
+from loadstone.analysis.published import beside
+from loadstone.model.papers import Published
+from tests.synthetic import Synthetic
+
+Row = dict[str, Any]
+
+
+NOT_MEASURED = "not measured there: its trials are invalid, were stopped early, or did not observe it"
+
+
+def published(**given: Any) -> Published:
+    """P99 of 10 ms at 300 req/s under no setting, but for what is given."""
+    usual: Row = {"source": "", "quantity": "P99", "unit": "ms", "measure": "p99", "why": "", "at": 300.0, "span": None}
+    return Published(**(usual | {"levels": {}, "value": 10.0, "low": None, "high": None} | given))
+
+
+@pytest.fixture(scope="module")
+def rated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two scalings at 300 and 900 req/s, three repetitions, the second trial invalid."""
+    capacities = {"baseline": 700.0, "vertical": 1500.0}
+    made = Synthetic(name="rated", capacities=capacities, rates=[300, 900], repetitions=3, invalid=(2,))
+    return made.write(tmp_path_factory.mktemp("results"))
+
+
+@pytest.fixture(scope="module")
+def searched(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return Synthetic(name="searched", duration_s=2.0).write(tmp_path_factory.mktemp("results"))
+
+
+def laid(folder: Path, *values: Published, fits: list[Row] | None = None) -> list[Row]:
+    run = results.read(folder)
+    table = beside(run, summary.treatments(run), values, pa.Table.from_pylist(fits) if fits else None)
+    rows: list[Row] = table.to_pylist()
+    return rows
+
+
+def trials(folder: Path, scaling: str, rate: float) -> list[Row]:
+    rows: list[Row] = results.read(folder).trials.to_pylist()
+    here = [row for row in rows if row["factor_scaling"] == scaling and row["rate"] == rate]
+    return [row for row in here if row["verdict"] != "invalid" and row["aborted_at_s"] is None]
+
+
+def test_a_latency_is_the_geometric_mean_of_the_trials_at_the_load_with_its_interval(rated: Path) -> None:
+    (row,) = laid(rated, published(levels={"scaling": "vertical"}))
+    logs = np.log([trial["p99_ms"] for trial in trials(rated, "vertical", 300)])
+    low, high = stats.t.interval(0.95, len(logs) - 1, logs.mean(), stats.sem(logs))
+    assert (row["treatment"], row["trials"], row["why"]) == ("scaling=vertical", 3, "")
+    assert [row["value"], row["low"], row["high"]] == pytest.approx([math.exp(x) for x in (logs.mean(), low, high)])
+    assert [row["ratio"], row["ratio_low"], row["ratio_high"]] == pytest.approx(
+        [row["value"] / 10, row["low"] / 10, row["high"] / 10]
+    )
+
+
+def test_invalid_trials_count_for_nothing(rated: Path) -> None:
+    rows = laid(rated, published(at=900.0), published(at=300.0))
+    assert [row["trials"] for row in rows] == [
+        len(trials(rated, s, r)) for r in (900, 300) for s in ("baseline", "vertical")
+    ]
+
+
+def test_every_treatment_with_the_settings_has_a_row(rated: Path) -> None:
+    levels = {"application": "hotel-reservation", "workload": "mixed", "workers": "1", "generators": "1"}
+    assert [row["treatment"] for row in laid(rated, published(levels=levels))] == [
+        "scaling=baseline",
+        "scaling=vertical",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"levels": {"application": "social-network"}}, "not in this run: application social-network"),
+        ({"levels": {"workers": "20"}}, "not in this run: workers 20"),
+        ({"levels": {"scaling": "vertical", "generators": "3"}}, "not in this run: generators 3"),
+        ({"levels": {"placement": "FLC-D"}}, "not in this run: placement FLC-D"),
+        ({"at": 500.0}, "not in this run: 500 req/s (tried: 300, 900)"),
+        ({"at": None}, "published for one load, and this run has several"),
+        ({"measure": None, "why": "it is a secret"}, "it is a secret"),
+        ({"span": "order run", "at": None}, "not in this run: span order run"),
+        ({"measure": "traced_share", "unit": "%"}, NOT_MEASURED),
+        ({"measure": "c0_share", "unit": "%"}, NOT_MEASURED),
+    ],
+)
+def test_what_is_not_in_the_run_says_why(rated: Path, given: Row, why: str) -> None:
+    rows = laid(rated, published(**given))
+    assert {row["why"] for row in rows} == {why}
+    assert [row["value"] for row in rows] == [None] * len(rows)
+
+
+def test_trials_that_were_stopped_early_have_no_latency(rated: Path) -> None:
+    assert trials(rated, "baseline", 900) == []
+    (row,) = laid(rated, published(at=900.0, levels={"scaling": "baseline"}))
+    assert row["why"] == NOT_MEASURED
+
+
+def test_settings_that_are_there_but_not_together(tmp_path: Path) -> None:
+    capacities = {"swarm/baseline": 900.0, "nomad/vertical": 900.0, "swarm/vertical": 900.0, "nomad/baseline": 900.0}
+    folder = Synthetic(factor="orchestrator/scaling", capacities=capacities, rates=[300], duration_s=1).write(tmp_path)
+    plan = json.loads((folder / "plan.json").read_text())
+    plan["treatments"] = [one for one in plan["treatments"] if one["label"] != "orchestrator=swarm scaling=vertical"]
+    (folder / "plan.json").write_text(json.dumps(plan))
+    run = results.read(folder)
+    treatments = [one for one in summary.treatments(run) if one.label != "orchestrator=swarm scaling=vertical"]
+    (row,) = beside(run, treatments, [published(levels={"orchestrator": "swarm", "scaling": "vertical"})]).to_pylist()
+    assert row["why"] == "not in this run together: swarm, vertical"
+
+
+def test_units_are_the_published_ones(rated: Path) -> None:
+    (ms, us, s) = (laid(rated, published(unit=unit, levels={"scaling": "baseline"}))[0] for unit in ("ms", "us", "s"))
+    assert us["value"] == pytest.approx(1000 * ms["value"])
+    assert s["value"] == pytest.approx(ms["value"] / 1000)
+
+
+def test_a_breaking_point_beside_a_range(searched: Path) -> None:
+    given = {"measure": "breaking_point", "unit": "req/s", "at": None, "value": None}
+    known, open_ = laid(searched, published(**given, low=2000.0, high=3000.0), published(**given, low=500.0))
+    run = results.read(searched)
+    (treatment,) = summary.treatments(run)
+    assert treatment.searched is not None and treatment.searched.result is not None
+    point = treatment.searched.result.breaking_point
+    assert [known["value"], known["low"], known["high"]] == [point.value, point.low, point.high]
+    assert (known["ratio"], known["ratio_low"], known["ratio_high"]) == (
+        None,
+        pytest.approx(point.low / 3000),
+        pytest.approx(point.high / 2000),
+    )
+    assert (open_["ratio_low"], open_["ratio_high"]) == (None, pytest.approx(point.high / 500))
+
+
+def test_at_fixed_rates_the_breaking_point_is_a_range(rated: Path) -> None:
+    given = published(measure="breaking_point", unit="req/s", at=None, levels={"scaling": "baseline"})
+    (row,) = laid(rated, given)
+    assert (row["value"], row["low"], row["high"]) == (None, 300, 900)
+
+
+def test_shares_are_percent_of_the_scheduled(rated: Path) -> None:
+    (row,) = laid(rated, published(measure="completed_share", unit="%", levels={"scaling": "vertical"}))
+    shares = [100 * trial["completed"] / trial["offered"] for trial in trials(rated, "vertical", 300)]
+    assert row["value"] == pytest.approx(np.mean(shares))
+
+
+def test_traces_are_counted_against_what_was_sent(rated: Path) -> None:
+    places = [rated / "trials" / trial["trial_id"] for trial in trials(rated, "vertical", 300)]
+    for place in places:
+        content = {"window": None, "nodes": {}, "replicas": {}, "traces": {"traces": 90, "requests": 120}}
+        (place / "observed.json").write_text(json.dumps(content))
+    (row,) = laid(rated, published(measure="traced_share", unit="%", levels={"scaling": "vertical"}))
+    assert (row["value"], row["trials"]) == (75.0, 3)
+    for place in places:
+        (place / "observed.json").unlink()
+
+
+def test_the_highest_load_without_a_drop_lies_below_the_lowest_with_one(rated: Path) -> None:
+    given = {"measure": "nothing_dropped_up_to", "unit": "req/s", "at": None, "value": 600.0}
+    (row,) = laid(rated, published(**given, levels={"scaling": "vertical"}))
+    assert (row["value"], row["low"], row["high"]) == (None, 900, None)
+    assert (row["ratio"], row["ratio_low"], row["ratio_high"]) == (None, 1.5, None)
+
+
+def test_spans_and_statistics_are_those_of_best_fit_runs(rated: Path) -> None:
+    fit = {"treatment": "scaling=vertical", "span": "order run", "runs": 5, "p50_us": 1500.0, "p100_us": 9000.0}
+    fits = [fit | {"ad_statistic": 42.0, "ks_statistic": 0.5}]
+    given = {"span": "order run", "at": None, "levels": {"scaling": "vertical"}}
+    rows = laid(
+        rated,
+        published(**given, measure="p50", unit="us", value=3000.0),
+        published(**given, measure="max", unit="ms", value=3.0),
+        published(**given, measure="anderson_darling", unit="", value=21.0),
+        published(**given, measure="kolmogorov_smirnov", unit="", value=0.25),
+        fits=fits,
+    )
+    assert [(row["value"], row["trials"], row["ratio"]) for row in rows] == [
+        (1500.0, 5, 0.5),
+        (9.0, 5, 3.0),
+        (42.0, 5, None),
+        (0.5, 5, 2.0),
+    ]
+    (several,) = laid(rated, published(**given), fits=fits * 2)
+    assert several["why"] == "published for one load, and this run has several"
