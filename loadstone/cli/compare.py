@@ -24,6 +24,7 @@ EPILOG = (
     "[bold]loadstone compare compare-delay --detect 2%[/]"
 )
 Row = dict[str, Any]
+_WIDE = 200
 
 
 def command(
@@ -109,10 +110,10 @@ def _tell(found: Compared) -> None:
             f"{treatment} against {rows[0]['baseline']} at {words.load(rows[0])}, {rows[0]['runs']} {pairs}",
             markup=False,
         )
-        out.print(_table(rows, floor))
+        _print(_table(rows, floor))
     if found.tables["calibration"].num_rows:
         out.print()
-        out.print(_calibration(found.tables["calibration"].to_pylist()))
+        _print(_calibration(found.tables["calibration"].to_pylist()))
 
 
 def _grouped(rows: Iterable[Row]) -> dict[tuple[str, float], list[Row]]:
@@ -188,8 +189,13 @@ def _tell_plans(plans: list[Row], effect: float) -> None:
     for row in plans:
         pairs = [row[name] or "> 10,000" for name in ("pairs", "pairs_low", "pairs_high")]
         table.add_row(f"{row['statistic'].upper()} at {words.load(row)}", format.percent(row["sd"]), *map(str, pairs))
-    out.print(table)
+    _print(table)
     out.print("With 80 % power at 5 % over both; from and to: as far as the spread is known.", markup=False)
+
+
+def _print(table: Table) -> None:
+    """A pipe has no width: nothing is cut off there."""
+    out.print(table, width=None if out.is_terminal else _WIDE)
 
 
 def _grid(*columns: str) -> Table:

@@ -1,0 +1,134 @@
+"""``loadstone compare``: what it prints of treatments, of two runs and of breaking points, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from loadstone.cli.main import run_command
+from tests.synthetic import Synthetic
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Ten blocks of a baseline twice and of one that is slower; a search of two; and one treatment alone."""
+    folder = tmp_path_factory.mktemp("results")
+    two = {"baseline": 1250.0, "vertical": 1250.0}
+    slower = Synthetic(
+        name="slower", capacities=two, slower_ms={"vertical": 0.5}, rates=[150], repetitions=10, comparison=True
+    )
+    slower.write(folder)
+    Synthetic(name="searched", capacities={"baseline": 700.0, "vertical": 1250.0}).write(folder)
+    Synthetic(name="alone", rates=[150]).write(folder)
+    return folder
+
+
+class Said:
+    def __init__(self, capsys: pytest.CaptureFixture[str], results: Path) -> None:
+        self._capsys, self._results = capsys, results
+
+    def __call__(self, *arguments: object) -> tuple[int, str, str]:
+        code = run_command(["compare", *map(str, arguments), "--results", str(self._results)])
+        said = self._capsys.readouterr()
+        return code, said.out, said.err
+
+
+@pytest.fixture
+def say(capsys: pytest.CaptureFixture[str], results: Path) -> Said:
+    return Said(capsys, results)
+
+
+def test_treatments_are_compared_with_the_baseline_and_that_with_itself(say: Said) -> None:
+    code, text, complaint = say("slower")
+    assert (code, complaint) == (0, "")
+    sentence, noise, *_ = text.splitlines()
+    assert sentence.startswith("scaling=vertical against scaling=baseline at 150 req/s: P50 ")
+    assert re.search(r"P50 \d+\.\d % longer \[\+\S+, \+\S+\] \(10 pairs, p = 0\.00", sentence)
+    assert re.match(r"A/A at 150 req/s: P50 [+-]\d\.\d % \[\S+, \S+\]; P99 .*; as many pairs find differences", noise)
+    rows = [line.split("  ")[0] for line in text[text.index("95 % interval") :].splitlines()[1:]]
+    assert rows[:4] == ["A/A P50", "A/A P99", "all requests P50", "all requests P99"]
+    assert "hotels P99" in rows
+    assert re.search(r"^all requests P50 .* \+\d+\.\d %  \[\+\S+, \+\S+\] .* slower *$", text, re.MULTILINE)
+
+
+def test_machines_get_the_same_numbers(say: Said) -> None:
+    code, text, _ = say("slower", "--json", "--margin", "30%")
+    told = json.loads(text)
+    assert (code, told["baseline"], told["method"], told["margin"]) == (0, "scaling=baseline", "paired", 0.3)
+    [p50] = [row for row in told["comparison"] if (row["scope"], row["statistic"]) == ("requests", "p50")]
+    assert p50["verdict"] == "equal", "half a millisecond is less than 30 %"
+    assert p50["p_adjusted"] < 0.05
+    assert p50["runs"] == 10
+    assert told["noise"][0]["from_second_runs"] is True
+
+
+def test_unpaired_is_said(say: Said) -> None:
+    code, text, _ = say("slower", "--unpaired")
+    assert code == 0
+    assert "10 runs of each, unpaired" in text
+
+
+def test_how_many_pairs_a_difference_takes(say: Said) -> None:
+    code, text, _ = say("slower", "--detect", "2%")
+    assert code == 0
+    p50, p99 = (
+        re.search(rf"^{name} at 150 req/s +\S+ % +(\d+|> 10,000) ", text, re.MULTILINE) for name in ("P50", "P99")
+    )
+    assert p50 and p99
+    assert int(p50[1]) < int(p99[1])
+    told = json.loads(say("slower", "--detect", "2%", "--json")[1])["detect"]
+    assert [row["pairs"] for row in told] == [int(p50[1]), int(p99[1])]
+    assert all(row["pairs_low"] <= row["pairs"] <= row["pairs_high"] for row in told)
+
+
+def test_breaking_points_stand_side_by_side(say: Said) -> None:
+    code, text, _ = say("searched")
+    assert code == 0
+    told = re.search(
+        r"scaling=vertical held (\S+) req/s \[.*\], scaling=baseline (\S+) req/s \[.*\]: (\S+)x \[(\S+), (\S+)\]", text
+    )
+    assert told
+    more, less, ratio, low, high = (float(number.replace(",", "")) for number in told.groups())
+    assert low < ratio < high
+    assert more / less == pytest.approx(ratio, rel=0.02)
+
+
+def test_two_runs_of_different_times(say: Said, results: Path) -> None:
+    first = results / "slower" / "20260102-030405"
+    second = results / "slower-later" / "20260202-030405"
+    shutil.copytree(first, second)
+    facts = json.loads((second / "provenance.json").read_text())
+    facts["host"]["cpu"] = "Another"
+    (second / "provenance.json").write_text(json.dumps(facts))
+    code, text, complaint = say(first, second)
+    assert code == 0
+    assert "not in turns" in complaint
+    assert "the machines differ: processor" in complaint
+    assert "scaling=vertical (20260202-030405) against scaling=vertical (20260102-030405)" in text
+    shutil.rmtree(second.parent)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["alone"], "there is nothing to compare"),
+        (["nothing"], "no run 'nothing'"),
+        (
+            ["slower", "--baseline", "nomad"],
+            "--baseline 'nomad' names no treatment of this run; it has: scaling=baseline; ",
+        ),
+        (["slower", "--margin", "5"], "--margin: '5' has no unit; use %"),
+        (["slower", "--detect", "0%"], "--detect: 0% is not between 0.1% and 50%"),
+        (["slower", "searched", "--baseline", "vertical"], "--baseline is for treatments of one run"),
+        (["slower", "alone"], "the two runs have no treatment in common"),
+        (["searched", "--detect", "2%"], "there is no A/A to plan from"),
+    ],
+)
+def test_what_cannot_be_is_refused(say: Said, arguments: list[str], said: str) -> None:
+    code, text, complaint = say(*arguments)
+    assert (code, text) == (2, "")
+    assert said in complaint
