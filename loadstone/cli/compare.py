@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -195,7 +196,7 @@ def _tell_plans(plans: list[Row], effect: float) -> None:
 
 def _print(table: Table) -> None:
     """A pipe has no width: nothing is cut off there."""
-    out.print(table, width=None if out.is_terminal else _WIDE)
+    (out if out.is_terminal else Console(highlight=False, width=_WIDE)).print(table)
 
 
 def _grid(*columns: str) -> Table:
