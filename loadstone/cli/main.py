@@ -25,6 +25,7 @@ VERBS = (
     "status",
     "report",
     "compare",
+    "predict",
     "traces",
     "render",
     "export",

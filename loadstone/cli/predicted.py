@@ -80,7 +80,7 @@ def render(said: Mapping[str, Any]) -> RenderableType:
         Text.assemble(
             f"{model['treatment']}, measured: ",
             (measured, "bold"),
-            f", bounded by {model['bottleneck']}: {model['utilisation']:.0%} of its CPU, at the cost of unpressed requests",
+            f", bounded by {model['bottleneck']} at {model['utilisation']:.0%} of its CPU (at the cost of low load)",
         ),
         _demands(model["demands"]),
         _predictions(said["predictions"]),

@@ -150,8 +150,9 @@ def _cores(model: Model, service: str, rate: float) -> float:
 def _doubts(model: Model, layout: Layout, first: Station, extrapolation: float) -> list[str]:
     said = list(model.warnings)
     if extrapolation > FARTHEST * _ROUNDING:
+        where = "on" if first.kind == "node" else "of"
         said.append(
-            f"extrapolation: each replica {'on' if first.kind == 'node' else 'of'} {first.name} would serve {extrapolation:.1f} times what was measured;"
+            f"extrapolation: each replica {where} {first.name} would serve {extrapolation:.1f} times what was measured;"
             f" beyond {FARTHEST:g} times believe the order of magnitude only"
         )
     unknown = sorted({one.service for one in layout.replicas} - set(model.demands))

@@ -14,7 +14,7 @@ from loadstone.analysis.capacity.layout import Layout
 
 PERIOD_S = 0.1
 """In which the kernel gives out a CPU quota (CFS)."""
-_EVENTS = 25_000_000
+_EVENTS = 15_000_000
 """So many take about a quarter of a minute; a request has three or four of them a call."""
 _SECONDS, _LEAST, _MOST = 60.0, 100_000, 400_000
 """Of simulated time, and requests, unless that would be more events."""
