@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"testing"
 	"time"
 
@@ -72,5 +73,22 @@ func TestThriftCallsAreDelayedBetweenArgumentsAndHandler(t *testing.T) {
 	Thrift(late)("compose", next).Process(t.Context(), 1, in, in)
 	if lasted := handled.Sub(read); lasted < late {
 		t.Errorf("it lasted %v", lasted)
+	}
+}
+
+// BenchmarkWait tells by how much a wait is longer than asked for: its median and 99th percentile.
+func BenchmarkWait(b *testing.B) {
+	for _, d := range []time.Duration{50 * time.Microsecond, 100 * time.Microsecond, 500 * time.Microsecond, 5 * time.Millisecond} {
+		b.Run(d.String(), func(b *testing.B) {
+			over := make([]time.Duration, 0, b.N)
+			for b.Loop() {
+				begun := time.Now()
+				Wait(b.Context(), d)
+				over = append(over, time.Since(begun)-d)
+			}
+			slices.Sort(over)
+			b.ReportMetric(float64(over[len(over)/2].Nanoseconds()), "over-p50-ns")
+			b.ReportMetric(float64(over[len(over)*99/100].Nanoseconds()), "over-p99-ns")
+		})
 	}
 }
