@@ -49,12 +49,15 @@ def gather(content: Content) -> Section | None:
     table = laying.beside(content.run, content.treatments, papers.values(name), fits)
     rows: list[Row] = table.to_pylist()
     here = [row for row in rows if not row["why"]]
+    # A value has a row for each treatment with its settings, and counts once.
+    values = {_value(row) for row in rows}
+    absent = {_value(row): row["why"] for row in rows if _value(row) not in set(map(_value, here))}
     shown = {
         "paper": paper,
         "name": name,
         "rows": [row | _texts(row) for row in here],
-        "all": len(rows),
-        "absent": Counter(row["why"] for row in rows if row["why"]).most_common(),
+        "absent": Counter(absent.values()).most_common(),
+        "missing": len(absent),
     }
     return Section(
         name="published",
@@ -62,17 +65,22 @@ def gather(content: Content) -> Section | None:
         tables={"published": table},
         kinds=_KINDS,
         shown=shown,
-        answers=[_answer(paper, here, len(rows))],
+        answers=[_answer(paper, here, len(values) - len(absent), len(values))],
     )
 
 
-def _answer(paper: papers.Paper, here: list[Row], count: int) -> str:
+def _value(row: Row) -> tuple[str | None, ...]:
+    """What tells a published value from the paper's others."""
+    return tuple(row[name] for name in ("source", "quantity", "setting", "at", "span"))
+
+
+def _answer(paper: papers.Paper, here: list[Row], found: int, count: int) -> str:
     values = format.plural(count, "published value")
     if not here:
         return f"{paper.by}: none of the {values} was measured under its settings here."
     ratios = [row[end] for row in here for end in ("ratio_low", "ratio_high") if row[end] is not None]
     ranging = f", at **{format.number(min(ratios))}** to **{format.number(max(ratios))}** times them" if ratios else ""
-    return f"{paper.by}: **{len(here)}** of {values} were measured under their settings here{ranging}."
+    return f"{paper.by}: **{found}** of {values} were measured under their settings here{ranging}."
 
 
 def _texts(row: Row) -> dict[str, str]:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import ANY
 
 import numpy as np
 import pytest
 
 from loadstone.model import papers
-from loadstone.report import content, format, page, published, reproduction
+from loadstone.report import content, format, published, rendering, reproduction
+from loadstone.report.content import Content
+from loadstone.report.section import Section
 from tests.distributions import write_hlog, write_spans
 from tests.report.reading import Page
 from tests.synthetic import Synthetic
@@ -26,17 +29,19 @@ SPANS = {
 """Published median in us, service and operation."""
 
 
-def reproduces(folder: Path, name: str) -> None:
+def reproduces(folder: Path, name: str | None) -> None:
     plan = json.loads((folder / "plan.json").read_text())
     plan["study"]["reproduces"] = name
     (folder / "plan.json").write_text(json.dumps(plan))
 
 
 @pytest.fixture(scope="module")
-def vinken(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Half of the fifth study, made up about its published medians, with its report."""
+def vinken(tmp_path_factory: pytest.TempPathFactory) -> Content:
+    """Half of the fifth study, made up about its published medians."""
     capacities = dict.fromkeys(SCALE, 2000.0)
-    made = Synthetic(name="vinken", factor="environment", capacities=capacities, rates=[20], repetitions=4)
+    made = Synthetic(
+        name="vinken", factor="environment", capacities=capacities, rates=[20], repetitions=4, duration_s=1
+    )
     folder = made.write(tmp_path_factory.mktemp("results"))
     for number, place in enumerate(sorted((folder / "trials").iterdir())):
         row = json.loads((place / "trial.json").read_text())["row"]
@@ -46,68 +51,92 @@ def vinken(tmp_path_factory: pytest.TempPathFactory) -> Path:
         write_spans(place / "spans.parquet", spans)  # type: ignore[arg-type]
         write_hlog(place / "latency.hlog", {"intended": 30_000 * scale * random.lognormal(0, 0.1, 100)})
     reproduces(folder, "vinken2022")
-    page.build(folder)
-    return folder
+    return content.gather(folder)
 
 
-def table(folder: Path, name: str) -> list[dict[str, str]]:
-    with (folder / "report" / "tables" / f"{name}.csv").open() as file:
-        return list(csv.DictReader(file))
+@pytest.fixture(scope="module")
+def fitted(vinken: Content) -> Section:
+    found = reproduction.gather(vinken)
+    assert found is not None
+    return found
 
 
-def parsed(folder: Path) -> Page:
-    return Page((folder / "report" / "index.html").read_text(encoding="utf-8"))
+@pytest.fixture(scope="module")
+def laid(vinken: Content) -> Section:
+    found = published.gather(vinken)
+    assert found is not None
+    return found
 
 
-def words(folder: Path, section: str) -> str:
-    text = (folder / "report" / "index.html").read_text(encoding="utf-8")
-    found = re.search(rf'<section id="{section}">(.*?)</section>', text, re.DOTALL)
-    assert found
-    return " ".join(re.sub(r"<[^>]+>", " ", found[1]).split())
+def html(section: Section) -> str:
+    """The part of the page, without its figures."""
+    values = {"section": section, "shown": section.shown, "drawn": [], "several": True}
+    inside = rendering.render(f"{section.name}.html.j2", {name: [".csv"] for name in section.tables}, values)
+    return f'<section id="{section.name}">{inside}</section>'
 
 
-def test_the_table_of_best_fit_runs_has_the_published_columns(vinken: Path) -> None:
-    written, shown = table(vinken, "reproduction"), parsed(vinken).rows("reproduction")
+def words(section: Section) -> str:
+    return " ".join(re.sub(r"<[^>]+>", " ", html(section)).split())
+
+
+def test_the_table_of_best_fit_runs_has_the_published_columns(fitted: Section) -> None:
+    written, shown = fitted.tables["reproduction"].to_pylist(), Page(html(fitted)).rows("reproduction")
     assert len(shown) == len(written) == 2 * (1 + len(SPANS) + 1)
     for row, data in zip(shown, written, strict=True):
         assert row["Span"] == data["span"]
         assert row["Best-fit run"] == f"{data['repetition']} of 4"
         for percentile in (50, 75, 90, 95, 99, 100):
-            assert row[f"P{percentile} us"] == format.number(float(data[f"p{percentile}_us"]))
-        assert row["AD"] == f"{float(data['ad_statistic']):.2f}"
-        assert row["KS"] == f"{float(data['ks_statistic']):.4f}"
+            assert row[f"P{percentile} us"] == format.number(data[f"p{percentile}_us"])
+        assert row["AD"] == f"{data['ad_statistic']:.2f}"
+        assert row["KS"] == f"{data['ks_statistic']:.4f}"
     assert shown[0]["Span"] == "all requests"
     assert shown[0]["KS"] == "0.0000"
 
 
-def test_what_the_method_is_worth_stands_before_its_numbers(vinken: Path) -> None:
-    text = words(vinken, "reproduction")
+def test_what_the_method_is_worth_stands_before_its_numbers(fitted: Section) -> None:
+    text = words(fitted)
     assert "This is a reproduction, not a test." in text
     assert text.index("in 72 of 100 cases with 5 runs, in 52 with 10") < text.index("P50 us")
 
 
-def test_published_percentiles_stand_beside_those_of_the_spans(vinken: Path) -> None:
-    here = [row for row in table(vinken, "published") if not row["why"]]
+def test_published_percentiles_stand_beside_those_of_the_spans(laid: Section) -> None:
+    rows = laid.tables["published"].to_pylist()
+    here = [row for row in rows if not row["why"]]
     assert {row["span"] for row in here} == set(SPANS)
     assert {row["setting"] for row in here} == {"bare", "container"}
     medians = [row for row in here if row["measure"] == "p50" and row["setting"] == "bare"]
-    assert [float(row["ratio"]) for row in medians] == [pytest.approx(1, abs=0.06)] * len(SPANS)
-    text = words(vinken, "published")
+    assert [row["ratio"] for row in medians] == [pytest.approx(1, abs=0.06)] * len(SPANS)
+    text = words(laid)
     assert "not in this run: environment vm-container" in text
-    assert f"Not in this run: {len(table(vinken, 'published')) - len(here)} published values" in text
+    assert f"Not in this run: {len(rows) - len(here)} published values" in text
+    (answer,) = laid.answers
+    assert answer.startswith(f"Vinken, Amsterdam 2022: **{len(here)}** of 344 published values were measured")
 
 
-def test_the_figures_are_drawn_and_the_numbers_stand_at_the_top(vinken: Path) -> None:
-    for name in ("reproduction-percentiles", "published-percentiles", "published-values"):
-        drawn = name != "published-values"  # every value of this paper that is here is of a span
-        assert (vinken / "report" / "figures" / f"{name}.svg").exists() == drawn
-    text = (vinken / "report" / "index.html").read_text(encoding="utf-8")
-    here = sum(not row["why"] for row in table(vinken, "published"))
-    assert f"Vinken, Amsterdam 2022: <strong>{here}</strong> of 344 published values were measured" in text
+def test_the_figures_that_there_is_data_for_are_drawn(vinken: Content, fitted: Section, laid: Section) -> None:
+    """Every value of this paper that is here is of a span, so none is left for the figure of values."""
+    panels = {}
+    for section in (fitted, laid):
+        shown = replace(vinken, tables=vinken.tables | dict(section.tables))
+        for kind in section.kinds:
+            figure = kind.draw(shown)
+            panels[kind.name] = None if figure is None else [axes.get_title() for axes in figure.axes]
+    assert panels == {
+        "reproduction-percentiles": ANY,
+        "published-values": None,
+        "published-percentiles": ANY,
+    }
+    assert panels["reproduction-percentiles"][:1] == ["all requests"]  # type: ignore[index]
+    assert sorted(panels["published-percentiles"])[:3] == [  # type: ignore[arg-type]
+        "LargeFileTask.read",
+        "LargeFileTask.write",
+        "LinpackBenchmark1",
+    ]
 
 
-def test_a_study_that_reproduces_nothing_has_neither_part(rated: Path) -> None:
-    gathered = content.gather(rated)
+def test_a_study_that_reproduces_nothing_has_neither_part(breaking: Path) -> None:
+    reproduces(breaking, None)
+    gathered = content.gather(breaking)
     assert published.gather(gathered) is None
     assert reproduction.gather(gathered) is None
 
@@ -133,12 +162,18 @@ def test_ranges_beside_ranges(breaking: Path) -> None:
     assert answer.startswith("van der Putten, Leiden 2024: **2** of 57 published values were measured")
     assert answer.endswith("under their settings here, at **0.100** to **1.50** times them.")
     assert reproduction.gather(content.gather(breaking)) is None
+    shown = Page(html(found)).rows("published")
+    assert [row["This run"] for row in shown] == ["300 to 3,000 req/s"] * 2
+    figure = found.kinds[0].draw(replace(content.gather(breaking), tables=dict(found.tables)))
+    assert figure is not None
+    assert len(figure.axes[0].get_yticks()) == 2
 
 
 def test_a_paper_that_this_version_does_not_know_is_a_caution(breaking: Path) -> None:
     reproduces(breaking, "someone2031")
     found = published.gather(content.gather(breaking))
     assert found is not None
+    assert "whose values this version of Loadstone does not have" in words(found)
     assert found.cautions == [
         "this version of Loadstone has no published values of 'someone2031', which the study says it reproduces"
     ]
