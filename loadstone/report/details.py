@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment
 from markupsafe import Markup, escape
 
 from loadstone.analysis import latency, logs, usage
 from loadstone.analysis.summary import Row, Treatment
-from loadstone.report import detail_plots, facts, words
+from loadstone.report import detail_plots, facts, rendering, words
 from loadstone.report.inside import Inside
 
 Rows = list[Row]
@@ -40,19 +39,19 @@ class Pages:
         """A link to a treatment's page."""
         return _link(f"{up}treatments/{self._ids[label]}.html", label) if label in self._ids else escape(label)
 
-    def write(self, environment: Environment) -> None:
+    def write(self, written: Mapping[str, Sequence[str]]) -> None:
         """Write all of them, with the style and the script that they share."""
         for name in ("page.css", "page.js"):
-            (self.report / name).write_text(environment.get_template(name).render(), encoding="utf-8")
-        template, inside = environment.get_template("trial.html.j2"), self._by_trial()
+            (self.report / name).write_text(rendering.render(name, written, {}), encoding="utf-8")
+        inside = self._by_trial()
         order = list(self.trials)
         for place, (trial_id, row) in enumerate(self.trials.items()):
             beside = {"before": order[place - 1] if place else None, "after": (order[place + 1 :] or [None])[0]}
             shown = self._trial(row, inside.get(trial_id, {})) | beside
-            (self.report / "trials" / f"{trial_id}.html").write_text(template.render(shown), encoding="utf-8")
-        template = environment.get_template("treatment.html.j2")
+            text = rendering.render("trial.html.j2", written, shown)
+            (self.report / "trials" / f"{trial_id}.html").write_text(text, encoding="utf-8")
         for name, treatment in self.treatments.items():
-            text = template.render(self._treatment(treatment))
+            text = rendering.render("treatment.html.j2", written, self._treatment(treatment))
             (self.report / "treatments" / f"{name}.html").write_text(text, encoding="utf-8")
 
     def _by_trial(self) -> dict[str, dict[str, Rows]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import sys
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -60,20 +60,22 @@ class Job:
         return Shown(self.kind, *self.kind.words(self.content, **self.about), Markup(svg))
 
 
-def draw(jobs: Sequence[Job], meanwhile: Callable[[], _Result]) -> tuple[list[Shown | None], _Result]:
-    """Draw all, in the order of the jobs, and do what is to be done meanwhile; on all cores where that is worth it."""
+def draw(jobs: Sequence[Job], meanwhile: Callable[[], _Result]) -> tuple[list[Shown | None], list[str], _Result]:
+    """Draw all, in the order of the jobs, and do what is to be done meanwhile; on all cores where that is worth it.
+
+    Returns the figures, what kept any from being drawn, and what was done meanwhile.
+    """
     global _jobs
-    if not _parallel(jobs):
-        return _shown(jobs, [job.draw() for job in jobs]), meanwhile()
     _jobs = jobs
-    with ProcessPoolExecutor(multiprocessing.cpu_count(), multiprocessing.get_context("fork")) as pool:
-        drawn = pool.map(_draw, range(len(jobs)))
-        other = meanwhile()
-        return _shown(jobs, drawn), other
-
-
-def _shown(jobs: Sequence[Job], drawn: Iterable[str | None]) -> list[Shown | None]:
-    return [None if svg is None else job.shown(svg) for job, svg in zip(jobs, drawn, strict=True)]
+    places = range(len(jobs))
+    if _parallel(jobs):
+        with ProcessPoolExecutor(multiprocessing.cpu_count(), multiprocessing.get_context("fork")) as pool:
+            drawn, other = pool.map(_draw, places), meanwhile()
+            results = list(drawn)
+    else:
+        results, other = list(map(_draw, places)), meanwhile()
+    shown = [None if svg is None else job.shown(svg) for job, (svg, _) in zip(jobs, results, strict=True)]
+    return shown, [problem for _, problem in results if problem], other
 
 
 def _parallel(jobs: Sequence[Job]) -> bool:
@@ -83,8 +85,13 @@ def _parallel(jobs: Sequence[Job]) -> bool:
 
 
 _jobs: Sequence[Job] = ()
-"""What the copies of this process draw: they have it in their memory, and are told the place of each."""
+"""What copies of this process draw: they have it in their memory, and are told the place of each."""
 
 
-def _draw(place: int) -> str | None:
-    return _jobs[place].draw()
+def _draw(place: int) -> tuple[str | None, str]:
+    """The figure, or what kept it from being drawn."""
+    job = _jobs[place]
+    try:
+        return job.draw(), ""
+    except Exception as error:  # whatever results may hold that nobody thought of: the other figures are drawn
+        return None, f"figure {job.kind.name}: not drawn, {type(error).__name__}: {error}"

@@ -30,6 +30,8 @@ class _Found:
     content: Content
     inside: Inside
     sections: list[Section]
+    problems: list[str]
+    """What could not be made, and why."""
 
     @property
     def tables(self) -> dict[str, pa.Table]:
@@ -54,7 +56,8 @@ def build(run_folder: Path) -> Path:
     Raises InputError where there is no run; anything that the run lacks is said in the page.
     """
     content = contents.gather(run_folder)
-    found = _Found(content, insides.gather(content), list(sections.gather(content)))
+    inside = insides.gather(content)
+    found = _Found(content, inside, *sections.gather(inside.content))
     target = content.run.folder / "report"
     for name in ("figures", "tables", "trials", "treatments"):
         shutil.rmtree(target / name, ignore_errors=True)
@@ -63,13 +66,14 @@ def build(run_folder: Path) -> Path:
 
     def meanwhile() -> dict[str, list[str]]:
         written = tables.write(found.tables, target / "tables")
-        pages.write(rendering.environment(written))
+        pages.write(written)
         return written
 
     jobs = found.jobs(target / "figures")
-    drawn, written = drawing.draw([job for some in jobs.values() for job in some], meanwhile)
+    drawn, problems, written = drawing.draw([job for some in jobs.values() for job in some], meanwhile)
     each = iter(drawn)
     figures = {name: [shown for _ in some if (shown := next(each)) is not None] for name, some in jobs.items()}
+    found.problems.extend(problems)
     page = target / "index.html"
     page.write_text(_render(found, figures, pages, written, target), encoding="utf-8")
     return page
@@ -79,47 +83,42 @@ def _render(
     found: _Found, figures: Mapping[str, list[Shown]], pages: Pages, written: Mapping[str, list[str]], folder: Path
 ) -> str:
     content, added = found.content, found.sections
-    return (
-        rendering.environment(written)
-        .get_template("index.html.j2")
-        .render(
-            content=content,
-            run=content.run,
-            treatments=content.treatments,
-            several=len(content.treatments) > 1,
-            pages=pages,
-            answer=words.answer(content),
-            each=words.each_treatment(content),
-            warnings=[*words.warnings(content), *(text for one in added for text in one.cautions)],
-            sections=[(one, figures[f"section {one.name}"]) for one in added],
-            slo=words.slo(content),
-            closed=content.closed,
-            figures=figures[""],
-            inside=found.inside,
-            figures_inside={name: figures[f"inside {name}"] for name in PARTS},
-            # What was observed inside has rows for each node and service of each trial: beside the page, not in it.
-            csv={
-                name: rendering.download(folder / "tables" / f"{name}.csv")
-                for name in content.tables
-                if name in written
-            },
-            breaking=content.rows("breaking_points"),
-            grid=content.grid,
-            forest=_forest(content.rows("breaking_points")),
-            rates=content.rows("rates"),
-            operations=content.rows("operations"),
-            cpu=content.rows("cpu"),
-            trials=content.rows("trials"),
-            percentile=latency.percentile_column(content.slo),
-            verdicts={v: sum(t.count(v) for t in content.treatments) for v in results.VERDICTS},
-            common=set(summary.trial_warnings(content.run.trials)),
-            evidence=content.evidence,
-            deployments=facts.deployments(content),
-            facts=list(facts.study(content)),
-            origin=list(facts.origin(content)),
-            repeat=facts.repeat(content),
-        )
-    )
+    values = {
+        "content": content,
+        "run": content.run,
+        "treatments": content.treatments,
+        "several": len(content.treatments) > 1,
+        "pages": pages,
+        "answer": words.answer(content),
+        "each": words.each_treatment(content),
+        "warnings": [*words.warnings(content), *found.problems, *(text for one in added for text in one.cautions)],
+        "sections": [(one, figures[f"section {one.name}"]) for one in added],
+        "slo": words.slo(content),
+        "closed": content.closed,
+        "figures": figures[""],
+        "inside": found.inside,
+        "figures_inside": {name: figures[f"inside {name}"] for name in PARTS},
+        # What was observed inside has rows for each node and service of each trial: beside the page, not in it.
+        "csv": {
+            name: rendering.download(folder / "tables" / f"{name}.csv") for name in content.tables if name in written
+        },
+        "breaking": content.rows("breaking_points"),
+        "grid": content.grid,
+        "forest": _forest(content.rows("breaking_points")),
+        "rates": content.rows("rates"),
+        "operations": content.rows("operations"),
+        "cpu": content.rows("cpu"),
+        "trials": content.rows("trials"),
+        "percentile": latency.percentile_column(content.slo),
+        "verdicts": {v: sum(t.count(v) for t in content.treatments) for v in results.VERDICTS},
+        "common": set(summary.trial_warnings(content.run.trials)),
+        "evidence": content.evidence,
+        "deployments": facts.deployments(content),
+        "facts": list(facts.study(content)),
+        "origin": list(facts.origin(content)),
+        "repeat": facts.repeat(content),
+    }
+    return rendering.render("index.html.j2", written, values)
 
 
 def _forest(rows: list[dict[str, Any]]) -> dict[str, float]:

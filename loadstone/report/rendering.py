@@ -5,7 +5,9 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
@@ -13,8 +15,14 @@ from markupsafe import Markup, escape
 from loadstone.report import format
 
 
-def environment(written: Mapping[str, Sequence[str]]) -> Environment:
-    """Where templates are rendered; ``written`` are the files of each table, by what follows its name."""
+def render(name: str, written: Mapping[str, Sequence[str]], values: Mapping[str, Any]) -> str:
+    """The template with these values; ``written`` are the files of each table, by what follows its name."""
+    return _environment().get_template(name, globals={"written": written}).render(values)
+
+
+@lru_cache(maxsize=1)
+def _environment() -> Environment:
+    """Made once: a template takes longer to compile than to fill in."""
     made = Environment(
         loader=PackageLoader("loadstone.report"),
         autoescape=True,
@@ -36,7 +44,7 @@ def environment(written: Mapping[str, Sequence[str]]) -> Environment:
         "digest": format.digest,
         "bold": bold,
     }
-    made.globals |= {"interval": format.interval, "written": written}
+    made.globals |= {"interval": format.interval}
     return made
 
 

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from loadstone.report import comparison, published, reproduction, steady
+from loadstone.report import comparison, model, placement, published, reproduction, steady
 from loadstone.report.content import Content
 from loadstone.report.section import Gather, Section
 
-SECTIONS: tuple[Gather, ...] = (comparison.gather, reproduction.gather, steady.gather, published.gather)
+SECTIONS: tuple[Gather, ...] = (
+    comparison.gather,
+    reproduction.gather,
+    model.gather,
+    steady.gather,
+    published.gather,
+)
 
 
-def gather(content: Content) -> Iterator[Section]:
-    """The sections that have something to say."""
+def gather(content: Content) -> tuple[list[Section], list[str]]:
+    """The sections that have something to say, and what kept others from it: one does not take the rest along."""
+    found: list[Section] = []
+    problems: list[str] = []
     for one in SECTIONS:
-        section = one(content)
+        try:
+            section = one(content)
+        except Exception as error:  # whatever results may hold that nobody thought of
+            problems.append(f"{one.__module__.rpartition('.')[2]}: left out, {type(error).__name__}: {error}")
+            continue
         if section is not None:
-            yield section
+            found.append(section)
+    return found, problems
