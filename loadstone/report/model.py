@@ -1,0 +1,167 @@
+"""The page's part of the capacity model: what requests cost, what was predicted, and how that did."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from loadstone.analysis import capacity
+from loadstone.analysis.capacity import CannotTell, Model
+from loadstone.report import format
+from loadstone.report.content import Content
+from loadstone.report.figures import model as figures
+from loadstone.report.figures.kinds import Kind
+from loadstone.report.section import Section
+
+_MOST_MODELS, _MOST_SERVICES, _CURVE = 4, 8, 25
+_KINDS = (
+    Kind(
+        "predictions",
+        figures.predictions,
+        "Predicted before it was measured",
+        "Breaking points with their 95 % intervals: above what the capacity model expected, below what was measured.",
+        "predictions",
+    ),
+    Kind(
+        "demands",
+        figures.demands,
+        "What a request costs each service",
+        "CPU time per request against the load, of the services that use most. The curve with its 95 % band is fitted "
+        "to the trials that are drawn, as far as the breaking point; beyond their loads it is extrapolated.",
+        "demand_curves",
+    ),
+)
+DEMANDS = pa.schema(
+    [
+        ("treatment", pa.string()),
+        ("service", pa.string()),
+        ("tier", pa.string()),
+        ("replicas", pa.int64()),
+        *((name, pa.float64()) for name in ("cpu_ms", "cpu_ms_low", "cpu_ms_high", "cores", "limit_cores", "share")),
+        ("loads", pa.int64()),
+    ]
+)
+"""At the breaking point, from the fit: CPU per request with its 95 % interval, cores of all replicas, the limit of
+one, and the share of the limit that requests would use at this cost. ``loads``: how many the fit is from."""
+_CURVES = pa.schema(
+    [
+        ("treatment", pa.string()),
+        ("service", pa.string()),
+        *((name, pa.float64()) for name in ("load", "cpu_ms", "low", "high")),
+        ("trial_id", pa.string()),
+    ]
+)
+
+
+def gather(content: Content) -> Section | None:
+    """None where no breaking point was searched for, or nothing can be said of the CPU."""
+    if not content.run.searches:
+        return None
+    registered, wrong = capacity.registered(content.run)
+    scores = capacity.scores(registered, content.treatments)
+    models, doubts = _models(content, {one.base_id for one in registered})
+    if not models and not registered:
+        return None
+    rows: list[dict[str, Any]] = scores.to_pylist()
+    demands = pa.Table.from_pylist([row for one in models for row in _demands(one)], schema=DEMANDS)
+    curves = pa.Table.from_pylist([row for one in models for row in _curves(one)], schema=_CURVES)
+    late = [row["treatment"] for row in rows if row["before"] is False]
+    return Section(
+        name="model",
+        title="Capacity model",
+        tables={"predictions": scores, "demands": demands, "demand_curves": curves},
+        kinds=_KINDS,
+        shown={
+            "scores": rows,
+            "demands": [row for one in models for row in _demands(one)[:_MOST_SERVICES]],
+            "models": [_in_words(one) for one in models],
+            "doubts": list(dict.fromkeys([*doubts, *(text for one in registered for text in one.warnings)])),
+            "several": len(models) > 1,
+        },
+        answers=_answers(rows),
+        cautions=[*wrong, *(f"{name} was measured before its prediction was written down" for name in late)],
+    )
+
+
+def _models(content: Content, wanted: set[str]) -> tuple[list[Model], list[str]]:
+    """Of the treatments that predictions were made from; where there are none, of the first that gives one."""
+    found: list[Model] = []
+    doubts: list[str] = []
+    for treatment in content.treatments:
+        if len(found) >= _MOST_MODELS or (wanted and treatment.id not in wanted) or (found and not wanted):
+            continue
+        try:
+            found.append(capacity.fit(content.run, treatment))
+            doubts += [f"{treatment.label}: {text}" for text in found[-1].warnings]
+        except CannotTell:
+            continue
+    return found, doubts
+
+
+def _in_words(model: Model) -> str:
+    point = model.breaking_point
+    measured = f"{format.rate(point.value)} {format.interval(point.low, point.high)}"
+    share = format.percent(model.utilisation)
+    batches = " Above 100 %: throttled work is done in batches, which costs less a request." * (model.utilisation > 1)
+    return (
+        f"**{model.label}** broke at {measured}; the fullest was **{model.bottleneck}**. At what a request costs while"
+        f" there is room, that load asks for {share} of its CPU, which other layouts are taken to bear too.{batches}"
+    )
+
+
+def _demands(model: Model) -> list[dict[str, Any]]:
+    rows = []
+    for service, demand in model.demands.items():
+        count = model.layout.count(service)
+        rate = model.breaking_point.value / count
+        low, high = demand.interval(rate, model.draws[:, :3])
+        limit = next(one.limit for one in model.layout.replicas if one.service == service)
+        cores = float(demand.cores(rate))
+        rows.append(
+            {
+                "treatment": model.label,
+                "service": service,
+                "tier": demand.tier,
+                "replicas": count,
+                "cpu_ms": 1e3 * demand.seconds(rate),
+                "cpu_ms_low": 1e3 * low,
+                "cpu_ms_high": 1e3 * high,
+                "cores": cores * count,
+                "limit_cores": limit,
+                "share": cores / limit if limit else None,
+                "loads": len({round(point.rate, 1) for point in demand.points}),
+            }
+        )
+    return sorted(rows, key=lambda row: -row["cores"])
+
+
+def _curves(model: Model) -> list[dict[str, Any]]:
+    """Trials, which have an id, and the curve with its band through them, of the services that use most."""
+    rows: list[dict[str, Any]] = []
+    for service in [row["service"] for row in _demands(model)[:_MOST_SERVICES]]:
+        demand, count = model.demands[service], model.layout.count(service)
+        one = {"treatment": model.label, "service": service}
+        for point in demand.points:
+            rows.append(one | {"load": point.rate * count, "cpu_ms": 1e3 * point.demand, "trial_id": point.trial})
+        lowest = min(point.rate for point in demand.points)
+        for rate in np.linspace(lowest, model.breaking_point.value / count, _CURVE):
+            low, high = demand.interval(float(rate), model.draws[:, :3])
+            curve = {"load": float(rate) * count, "cpu_ms": 1e3 * demand.seconds(float(rate))}
+            rows.append(one | curve | {"low": 1e3 * low, "high": 1e3 * high})
+    return rows
+
+
+def _answers(rows: list[dict[str, Any]]) -> list[str]:
+    said = []
+    for row in rows:
+        if row["measured"] is None or row["before"] is False:
+            continue
+        predicted = f"{format.number(row['predicted'])} {format.interval(row['predicted_low'], row['predicted_high'])}"
+        measured = f"{format.number(row['measured'])} {format.interval(row['measured_low'], row['measured_high'])}"
+        said.append(
+            f"{row['treatment']}: predicted **{predicted} req/s**, bounded by {row['bottleneck']}, then measured"
+            f" **{measured}**: {abs(row['error']):.1%} too {'high' if row['error'] > 0 else 'low'}, a {row['outcome']}."
+        )
+    return said
