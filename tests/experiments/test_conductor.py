@@ -26,7 +26,15 @@ from loadstone.model.deployment import AuditRow
 from loadstone.model.errors import DeploymentError, InputError, Interrupted, TrialsInvalid
 from loadstone.report import page
 from loadstone.workloads.base import DriverError
-from tests.experiments.fakes import SEARCH, FakeDriver, FakeInfrastructure, FakeOrchestrator, Recorder, write_study
+from tests.experiments.fakes import (
+    SEARCH,
+    STUDY,
+    FakeDriver,
+    FakeInfrastructure,
+    FakeOrchestrator,
+    Recorder,
+    write_study,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -281,3 +289,14 @@ def test_why_a_search_failed_is_in_the_report(begin: Begin) -> None:
     failures = runs.conclude(plan, ledger)
     assert len(failures) == 2 and "3 trials in a row were invalid" in failures[0]
     assert "3 trials in a row were invalid" in page.build(ledger.folder).read_text()
+
+
+def test_every_run_of_a_comparison_has_a_deployment_of_its_own(begin: Begin) -> None:
+    text = STUDY.replace("repetitions: 2", "repetitions: 6") + "comparison: {}\n"
+    plan, ledger = begin(text)
+    conduct(plan, ledger)
+    assert len(ledger.records) == 6 * 3 * 3
+    assert len(FakeOrchestrator.applied) == 6 * 3, "the loads of a run share it, also where the next run is of the same"
+    rows = [record.row for record in ledger.records]
+    assert sum(row["number"] == 2 for row in rows) == 6 * 3
+    assert {row["treatment"] for row in rows if row["number"] == 2} == {"scaling=baseline"}

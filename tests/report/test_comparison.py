@@ -1,0 +1,88 @@
+"""The page's comparison: what it says at the top, its tables and figures, and when it has nothing to say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from loadstone.report import comparison, content
+from loadstone.report import comparison_words as words
+from loadstone.report.section import Section
+from tests.synthetic import Synthetic
+
+
+def section(folder: Path) -> Section | None:
+    return comparison.gather(content.gather(folder))
+
+
+@pytest.fixture(scope="module")
+def slower(tmp_path_factory: pytest.TempPathFactory) -> Section:
+    """Two treatments against a baseline that ran twice; one of them is slower, and both stand for delays."""
+    synthetic = Synthetic(
+        capacities={"baseline": 1250.0, "vertical": 1250.0, "horizontal": 1250.0},
+        slower_ms={"vertical": 0.5},
+        rates=[150],
+        repetitions=8,
+        comparison=True,
+    )
+    found = section(synthetic.write(tmp_path_factory.mktemp("results")))
+    assert found is not None
+    return found
+
+
+def test_the_top_says_what_differs_and_what_the_noise_is(slower: Section) -> None:
+    first, second, noise = slower.answers
+    assert first.startswith("**scaling=vertical** against scaling=baseline at 150 req/s: P50 **1")
+    assert "% longer** [+" in first
+    assert "(8 pairs, p = 0.0" in first
+    assert second.startswith("**scaling=horizontal** against scaling=baseline at 150 req/s: P50 ")
+    assert "longer" not in second.split(";")[0]
+    assert noise.startswith("A/A at 150 req/s: P50 ")
+    assert slower.cautions == []
+
+
+def test_tables_and_figures_are_of_what_there_is(slower: Section) -> None:
+    assert set(slower.tables) == {"comparison", "comparison_noise"}
+    assert [kind.name for kind in slower.kinds] == ["comparison_forest"]
+    assert [group["title"] for group in slower.shown["groups"]] == [
+        "scaling=vertical at 150 req/s: 8 pairs",
+        "scaling=horizontal at 150 req/s: 8 pairs",
+    ]
+    assert {row["verdict"] for row in slower.shown["groups"][0]["rows"] if row["statistic"] == "P50"} == {"slower"}
+
+
+def test_breaking_points_are_compared_where_there_was_a_search(searched: Path) -> None:
+    found = section(searched)
+    assert found is not None
+    assert set(found.tables) == {"comparison_capacities"}
+    [answer] = found.answers
+    assert answer.startswith("**scaling=vertical** held **")
+    assert ", scaling=baseline " in answer
+    assert answer.endswith("].")
+
+
+def test_one_treatment_has_nothing_to_be_compared_with(rated: Path) -> None:
+    assert section(rated) is None
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ({"verdict": "slower", "needed": None}, "slower"),
+        ({"verdict": "equal", "needed": None}, "equal within 2 %"),
+        ({"verdict": "cannot tell", "needed": 1, "method": "paired"}, "cannot tell; about 1 more pair would"),
+        (
+            {"verdict": "cannot tell", "needed": 12, "method": "unpaired"},
+            "cannot tell; about 12 more runs of each would",
+        ),
+        ({"verdict": "cannot tell", "needed": None}, "cannot tell"),
+    ],
+)
+def test_verdicts_in_words(row: dict[str, object], said: str) -> None:
+    assert words.verdict({"margin": 0.02, **row}) == said
+
+
+@pytest.mark.parametrize(("ratio", "said"), [(1.0512, "+5.1 %"), (0.9, "-10.0 %"), (3.5, "3.50x"), (None, "–")])
+def test_changes_in_words(ratio: float | None, said: str) -> None:
+    assert words.change(ratio) == said
