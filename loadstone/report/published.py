@@ -14,6 +14,8 @@ from loadstone.report.figures.kinds import Kind
 from loadstone.report.section import Section
 
 Row = dict[str, Any]
+MOST_ROWS = 40
+"""In the page's table; all stand in the CSV."""
 
 _KINDS = (
     Kind(
@@ -55,7 +57,8 @@ def gather(content: Content) -> Section | None:
     shown = {
         "paper": paper,
         "name": name,
-        "rows": [row | _texts(row) for row in here],
+        "rows": [row | _texts(row) for row in sorted(here, key=lambda row: row["source"])[:MOST_ROWS]],
+        "more": max(0, len(here) - MOST_ROWS),
         "absent": Counter(absent.values()).most_common(),
         "missing": len(absent),
     }

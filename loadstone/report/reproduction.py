@@ -9,6 +9,7 @@ from loadstone.report import format
 from loadstone.report.content import Content
 from loadstone.report.figures import reproduction as figure
 from loadstone.report.figures.kinds import Kind
+from loadstone.report.figures.names import short
 from loadstone.report.section import Section
 
 Row = dict[str, Any]
@@ -38,11 +39,12 @@ def gather(content: Content) -> Section | None:
     here = [row for row in rows if (row["rate"], row["clients"]) == load]
     spans = list(dict.fromkeys(row["span"] for row in here))
     loads = len({(row["rate"], row["clients"]) for row in rows})
+    names = {treatment.label: short(treatment) for treatment in content.treatments}
     shown = {
         "by": papers.paper(name).by,
         "at": at,
         "loads": loads,
-        "rows": [row for row in here if row["span"] in spans[:MOST_SPANS]],
+        "rows": [row | {"name": names[row["treatment"]]} for row in here if row["span"] in spans[:MOST_SPANS]],
         "more": max(0, len(spans) - MOST_SPANS),
         "baseline": next((row["treatment"] for row in here if row["baseline"]), ""),
         "fewest": min((row["runs"] for row in here), default=0),

@@ -78,7 +78,8 @@ def percentiles(content: Content) -> Figure | None:
     if not spans:
         return None
     names = {row["span"]: row["quantity"].rpartition(", ")[0] for row in rows}
-    figure, panels = style.panels([names[span] for span in spans], 3, 2.2, sharex=True)
+    figure, panels = style.panels([names[span] for span in spans], 3, 2.3)
+    figure.set_size_inches(1.5 * style.WIDTH, figure.get_figheight())
     settings = list(dict.fromkeys(row["setting"] for row in rows))
     measures = [measure for measure in LATENCIES if any(row["measure"] == measure for row in rows)]
     for axes, span in zip(panels, spans, strict=True):

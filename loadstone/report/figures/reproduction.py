@@ -9,7 +9,7 @@ from matplotlib.lines import Line2D
 
 from loadstone.report.content import Content
 from loadstone.report.figures import style
-from loadstone.report.figures.names import LINES
+from loadstone.report.figures.names import LINES, short
 from loadstone.report.figures.spectrum import TICKS, nines
 
 MOST_SPANS = 12
@@ -35,6 +35,8 @@ def percentiles(content: Content) -> Figure | None:
     if not spans:
         return None
     figure, panels = style.panels([_short(span) for span in spans], 3 if len(spans) > 4 else 2, 2.3)
+    figure.set_size_inches(1.5 * style.WIDTH, figure.get_figheight())
+    names = {treatment.label: short(treatment) for treatment in content.treatments}
     highest = max(row["percentile"] for row in rows)
     ticks = [0, *(tick for tick in TICKS if tick != 50 and tick <= highest)]
     for axes, span in zip(panels, spans, strict=True):
@@ -48,13 +50,13 @@ def percentiles(content: Content) -> Figure | None:
             latencies = [row["latency_us"] for row in line]
             axes.plot(places, latencies, color=colour, linestyle=LINES[index], linewidth=1.5)
         axes.set_xticks([nines(tick) for tick in ticks], [f"{tick:g}" for tick in ticks])
-        style.plain_scale(axes, "y", [row[end] for row in mine for end in ("lowest_us", "highest_us")], log=True)
+        style.plain_scale(axes, "y", [row[end] for row in mine for end in ("lowest_us", "highest_us")])
         axes.set_ylabel("us")
         axes.set_xlabel("percentile")
     style.legend(
         figure,
         [
-            Line2D([], [], color=style.COLOURS[index], linestyle=LINES[index], label=treatment)
+            Line2D([], [], color=style.COLOURS[index], linestyle=LINES[index], label=names[treatment])
             for index, treatment in enumerate(treatments)
         ],
     )
