@@ -18,7 +18,7 @@ import pyarrow.parquet
 import yaml
 from pydantic import ValidationError
 
-from loadstone.analysis import trial_files
+from loadstone.analysis import exported, run_files, trial_files
 from loadstone.analysis.schema import factors_of, schema
 from loadstone.model.columns import columns
 from loadstone.model.errors import InputError
@@ -98,12 +98,13 @@ def read(path: Path) -> Run:
     plan = _mapping(*_json(folder / "plan.json"), "plan.json", warnings)
     provenance = _mapping(*_json(folder / "provenance.json"), "provenance.json", warnings)
     study = plan.get("study")
-    if not isinstance(study, dict):
+    if study is None:
         study = _mapping(*_yaml(folder / "study.yaml"), "study.yaml", warnings)
-    outcome, _ = _json(folder / "outcome.json")  # there is none before a run has ended
-    if isinstance(outcome, dict):
+    if (folder / "outcome.json").exists():  # there is none before a run has ended
+        outcome = _mapping(*_json(folder / "outcome.json"), "outcome.json", warnings)
         warnings.extend(map(str, outcome.get("failures") or []))
     trials = _trials(folder, warnings)
+    warnings.extend(exported.warnings(folder))
     return Run(folder, study, plan, provenance, trials, tuple(warnings))
 
 
@@ -128,7 +129,7 @@ def _yaml(file: Path) -> tuple[Any, str]:
 
 def _mapping(content: Any, problem: str, name: str, warnings: list[str]) -> dict[str, Any]:
     if isinstance(content, dict):
-        return content
+        return run_files.usable(name, content, warnings)
     warnings.append(f"{name} {problem or 'is not a mapping'}")
     return {}
 
@@ -144,13 +145,19 @@ def _trials(folder: Path, warnings: list[str]) -> pa.Table:
         elif set(table["trial_id"].to_pylist()) != {file.parent.name for file in files}:
             problem = "does not have the trials of the folder"
     if table is None or problem:
-        table = _from_files(files, warnings)
-        if problem != "is missing":
+        own = _from_files(files, warnings)
+        # A copied run has the dates of its copying: what is older then may still say the same.
+        if problem != "is missing" and (table is None or not _in_order(table).equals(_in_order(own))):
             warnings.append(f"trials.parquet {problem}: the trials' own files were read instead")
+        table = own
     unfinished = [path.name for path in sorted(folder.glob("trials/*/")) if not (path / "trial.json").exists()]
     if unfinished:
         warnings.append(f"no verdict yet, or interrupted: {_listed('trial', unfinished)}")
     warnings.extend(_damaged(folder, table))
+    return _in_order(table)
+
+
+def _in_order(table: pa.Table) -> pa.Table:
     return table.sort_by([("order", "ascending"), ("started", "ascending")])
 
 

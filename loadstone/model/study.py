@@ -19,6 +19,7 @@ from loadstone.model.messages import message, show
 from loadstone.model.observing import Metrics, Traces, or_off
 from loadstone.model.placement import Placement, Splits
 from loadstone.model.proxy import Proxy, or_none
+from loadstone.model.publishing import Author, Licence
 from loadstone.model.stacks import Stacks
 from loadstone.model.tuning import Tuning
 from loadstone.model.units import Duration, Pause, format_seconds
@@ -122,6 +123,10 @@ class Study(Settings):
     """Names the results folder."""
     description: str = ""
     """What the study asks, for its report."""
+    authors: list[Author] = []
+    """Who did the study: the authors of its results when they are published."""
+    licence: Annotated[Licence | None, Field(examples=["CC-BY-4.0"])] = None
+    """Of the results when they are published: an SPDX identifier or an address. Nobody may use them without one."""
     reproduces: Annotated[str | None, AfterValidator(papers.known), Field(examples=["vanderputten2024"])] = None
     """A published study: its report lays the published numbers beside this study's own, and compares treatments as it
     did where that is built. Known are the files of ``studies/papers/published``."""

@@ -6,15 +6,18 @@ import gzip
 import shutil
 import tarfile
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
 from loadstone.analysis import results
+from loadstone.analysis.exported import METADATA
 from loadstone.model.columns import markdown
 from loadstone.model.errors import InputError
+from loadstone.model.publishing import checked
 from loadstone.report import content as contents
-from loadstone.report import facts, page, words
+from loadstone.report import crate, facts, page, words
+from loadstone.report.content import Content
 
 _README = """\
 # {name}: a run of Loadstone
@@ -32,18 +35,25 @@ _README = """\
 | `plan.json` | the study, application and treatments as they were resolved |
 | `provenance.json` | versions, host, nodes, the command |
 | `deployments/` | the files that each treatment was deployed from, and its logs |
+| `ro-crate-metadata.json` | the same for machines: an [RO-Crate](https://w3id.org/ro/crate/1.1), with digests |
 
-To repeat it, in this folder: `{again}`. To make the report anew: `loadstone report .`
+To repeat it, in this folder: `{again}`. To make the report anew: `loadstone report .`, which also says which files are
+not as it was exported.
+
+## Use and citation
+
+{citation}
 
 ## Columns of trials.parquet
 
 {columns}"""
 
 
-def export(run_folder: Path, target: Path) -> Path:
+def export(run_folder: Path, target: Path, licence: str | None = None, authors: Sequence[str] = ()) -> Path:
     """Pack the run and a fresh report into ``target`` (``.zip`` or ``.tar.gz``) and return it.
 
-    A README that says what is what is written into the run first. The same run gives the same bytes: names are
+    A README that says what is what is written into the run first; the archive alone has the metadata of an RO-Crate.
+    ``licence`` and ``authors`` are the study's own where not given. The same run gives the same bytes: names are
     sorted, dates and owners are left out. Hidden files and links stay behind. Raises InputError for another kind of
     archive, a folder that is not there, or where there is no run.
     """
@@ -54,16 +64,22 @@ def export(run_folder: Path, target: Path) -> Path:
         raise InputError(f"{target}: there is no folder {target.resolve().parent}")
     folder = results.find(run_folder)
     page.build(folder)
-    (folder / "README.md").write_text(_readme(folder), encoding="utf-8")
+    content = contents.gather(folder)
+    licence = checked(licence) if licence else content.run.study.get("licence")
+    authors = authors or content.run.study.get("authors") or ()
+    (folder / "README.md").write_text(_readme(content, licence, authors), encoding="utf-8")
+    files = {name: path for name, path in _files(folder) if path.resolve() != target.resolve()}
     root = f"{folder.resolve().parent.name}-{folder.resolve().name}"
-    members = [member for member in _members(folder, root) if member[1].resolve() != target.resolve()]
-    temporary = target.with_name(f".{target.name}.tmp")
+    temporary, metadata = (target.with_name(f".{target.name}.{kind}") for kind in ("tmp", "json"))
     try:
+        metadata.write_text(crate.metadata(content, files, licence, authors), encoding="utf-8")
+        members = {f"{root}/{name}": path for name, path in sorted({**files, METADATA: metadata}.items())}
         with temporary.open("wb") as file:
             pack(members, file)
         temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
+        metadata.unlink(missing_ok=True)
     return target
 
 
@@ -71,23 +87,28 @@ def _suffix(target: Path) -> str:
     return ".tar.gz" if target.name.endswith(".tar.gz") else target.suffix
 
 
-def _readme(folder: Path) -> str:
-    content = contents.gather(folder)
-    again = facts.repeat(content)["again"]
-    return _README.format(name=content.run.name, answer=words.answer(content), again=again, columns=markdown())
+def _readme(content: Content, licence: str | None, authors: Sequence[str]) -> str:
+    return _README.format(
+        name=content.run.name,
+        answer=words.answer(content),
+        again=facts.repeat(content)["again"],
+        citation=crate.citation(content, licence, authors),
+        columns=markdown(),
+    )
 
 
-def _members(folder: Path, root: str) -> Iterator[tuple[str, Path]]:
+def _files(folder: Path) -> Iterator[tuple[str, Path]]:
+    """All that is given away, by name; an earlier bundle's metadata is not, as it is made anew."""
     for path in sorted(folder.rglob("*")):
         place = path.relative_to(folder)
         hidden = any(part.startswith(".") for part in place.parts)
-        if path.is_file() and not path.is_symlink() and not hidden:
-            yield f"{root}/{place.as_posix()}", path
+        if path.is_file() and not path.is_symlink() and not hidden and place.as_posix() != METADATA:
+            yield place.as_posix(), path
 
 
-def _zip(members: Iterable[tuple[str, Path]], file: IO[bytes]) -> None:
+def _zip(members: Mapping[str, Path], file: IO[bytes]) -> None:
     with zipfile.ZipFile(file, "w") as archive:
-        for name, path in members:
+        for name, path in members.items():
             entry = zipfile.ZipInfo(name)  # dated 1980-01-01
             entry.external_attr = 0o644 << 16
             entry.compress_type = zipfile.ZIP_DEFLATED
@@ -96,12 +117,12 @@ def _zip(members: Iterable[tuple[str, Path]], file: IO[bytes]) -> None:
                 shutil.copyfileobj(source, target)
 
 
-def _tar(members: Iterable[tuple[str, Path]], file: IO[bytes]) -> None:
+def _tar(members: Mapping[str, Path], file: IO[bytes]) -> None:
     with (
         gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0) as compressed,
         tarfile.open(fileobj=compressed, mode="w", format=tarfile.PAX_FORMAT) as archive,
     ):
-        for name, path in members:
+        for name, path in members.items():
             entry = tarfile.TarInfo(name)  # dated 1970-01-01, owned by nobody in particular
             entry.size = path.stat().st_size
             with path.open("rb") as source:

@@ -1,0 +1,48 @@
+"""Is an unpacked bundle still what was exported? Its ``ro-crate-metadata.json`` has the digest of every file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+METADATA = "ro-crate-metadata.json"
+DERIVED = ("report/", "README.md")
+"""What ``loadstone report`` and ``export`` make anew."""
+_MOST_NAMED = 5
+
+
+def digest(file: Path) -> str:
+    """SHA-256 in hexadecimal digits."""
+    with file.open("rb") as source:
+        return hashlib.file_digest(source, "sha256").hexdigest()
+
+
+def warnings(folder: Path) -> list[str]:
+    """What is missing or was changed since the run was exported; nothing of a folder that is no bundle."""
+    try:
+        metadata = json.loads((folder / METADATA).read_text(encoding="utf-8"))
+        files = {unquote(one["@id"]): one for one in metadata["@graph"] if one.get("@type") == "File"}
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        return [f"{METADATA} cannot be read, so nobody knows whether files changed since they were exported: {error}"]
+    wrong = list(_wrong(folder, files))
+    if not wrong:
+        return []
+    named = ", ".join(wrong[:_MOST_NAMED]) + (f" and {len(wrong) - _MOST_NAMED} more" if wrong[_MOST_NAMED:] else "")
+    return [f"not as it was exported: {named}"]
+
+
+def _wrong(folder: Path, files: dict[str, dict[str, Any]]) -> Iterator[str]:
+    for name, said in files.items():
+        if name.startswith(DERIVED) or name.endswith("/traces.json"):
+            continue
+        file = folder / name
+        if not file.is_file():
+            yield f"{name} is missing"
+        elif str(file.stat().st_size) != said.get("contentSize") or digest(file) != said.get("sha256"):
+            yield f"{name} was changed"
