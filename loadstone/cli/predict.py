@@ -128,13 +128,13 @@ def _simulated(
     from loadstone.analysis.capacity import sizing
     from loadstone.analysis.capacity.simulation import simulate
 
-    calls = _calls(measured, found, parallel)
+    calls = _calls(measured, found, {one.service for one in model.layout.replicas}, parallel)
     check: Validation = sizing.validate(model, found, calls)
     cases = [asdict(simulate(layout, calls, sizing.work(model, layout, one), one, check.hop_s)) for one in rates]
     return {"calls": calls.source, "validation": asdict(check), "rates": cases}
 
 
-def _calls(measured: Results_, found: Treatment, parallel: bool) -> Calls:
+def _calls(measured: Results_, found: Treatment, deployed: set[str], parallel: bool) -> Calls:
     """From the traces of the treatment where they name the model's services, else from the application."""
     from loadstone.analysis import traced
     from loadstone.analysis.capacity import calls
@@ -148,6 +148,6 @@ def _calls(measured: Results_, found: Treatment, parallel: bool) -> Calls:
         mine = [row for row in rows if row["trial_id"] == trial]
         roots = sum(row["count"] for row in mine if row["service"] == entry and not row["peer"])
         told = calls.of_traces(mine, entry, roots, parallel) if trial in trials and roots else None
-        if told is not None and set(told.service) <= set(application["services"]) and len(told.service) > 1:
+        if told is not None and set(told.service) <= deployed and len(told.service) > 1:
             return told
-    return calls.of_application(application, parallel)
+    return calls.of_application(application, deployed, parallel)

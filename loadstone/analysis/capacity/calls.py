@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,12 +56,13 @@ def unfold(entry: str, edges: Edges, parallel: bool, source: str) -> Calls:
     return Calls(tuple(service), tuple(parent), tuple(probability), parallel, source)
 
 
-def of_application(application: Mapping[str, Any], parallel: bool = False) -> Calls:
-    """As ``plan.json`` has it: each service is taken to call each that it needs once per visit."""
+def of_application(application: Mapping[str, Any], deployed: Collection[str], parallel: bool = False) -> Calls:
+    """As ``plan.json`` has it: each service is taken to call each that it needs, if ``deployed``, once per visit."""
     edges = {
         (name, need): 1.0
         for name, service in application["services"].items()
         for need in [*service.get("needs", []), *service.get("calls", [])]
+        if need in deployed
     }
     entry = application["entry"]["service"]
     order = "at once" if parallel else "one after the other"

@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 _PRIOR_MEAN = np.array([0.0, 1.0, 0.0])
 _PRIOR_SD = np.array([0.3, 3.0, 0.15])
 """Of idle cost, cost per request and curvature, each as a share of the CPU at the highest load fitted."""
-_NOISE, _NOISE_WEIGHT = 0.03, 4.0
+_NOISE, _NOISE_WEIGHT = 0.04, 4.0
 """Relative spread of D from trial to trial before any is seen, and how many trials that belief counts for."""
 _LEAST_SLOPE = 0.2
 """One more request costs at least this share of the mean one: CPU use never falls with the load."""
@@ -104,5 +104,6 @@ def fit(service: str, tier: str | None, points: Sequence[Point]) -> Demand:
         covariance = np.linalg.inv(weighted @ basis + precision)
         mean = covariance @ (weighted @ relative + precision @ _PRIOR_MEAN)
         squares = float(weight @ (relative - basis @ mean) ** 2)
-        noise = math.sqrt((_NOISE_WEIGHT * _NOISE**2 + squares) / (_NOISE_WEIGHT + len(points)))
+        told = float(np.trace(covariance @ weighted @ basis))  # parameters that the trials, not the prior, decide
+        noise = math.sqrt((_NOISE_WEIGHT * _NOISE**2 + squares) / (_NOISE_WEIGHT + len(points) - told))
     return Demand(service, tier, tuple(points), top, unit, mean, np.linalg.cholesky(covariance), noise)

@@ -1,0 +1,167 @@
+"""Predictions from services whose cost is known: what bounds them, how they scale, what they do not know."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from loadstone.analysis import results, summary
+from loadstone.analysis.capacity import CannotTell, Layout, Model, Placed, demands, fit, predict
+from loadstone.analysis.capacity.demands import Point
+from loadstone.analysis.capacity.layout import stations
+from tests.analysis.capacity.made import layout, model_of, run_of
+
+COSTS = {"front": (0.001, 0.2), "back": (0.0004, 0.5), "store": (0.0002, None)}
+POINT = 180.0
+"""At which the front end has used 90 % of its limit."""
+
+
+@cache
+def model() -> Model:
+    return model_of(Path(tempfile.mkdtemp()), COSTS, POINT)
+
+
+def test_the_bottleneck_is_the_service_with_the_least_left():
+    made = model()
+    assert (made.bottleneck.kind, made.bottleneck.name) == ("service", "front")
+    assert made.utilisation == pytest.approx(0.9, rel=0.02)
+    assert made.breaking_point.low == pytest.approx(0.99 * POINT) and made.breaking_point.high == 1.01 * POINT
+    assert made.demands["back"].seconds(100) == pytest.approx(0.0004, rel=0.01)
+    assert made.warnings == ()
+
+
+def test_what_was_measured_is_predicted_as_it_was():
+    found = predict(model(), layout(COSTS))
+    assert found.value == pytest.approx(POINT, rel=0.001)
+    assert found.low <= found.value <= found.high and found.extrapolation == pytest.approx(1, rel=0.01)
+
+
+def test_twice_the_replicas_bear_twice_the_load():
+    found = predict(model(), layout(COSTS, replicas=2))
+    assert found.value == pytest.approx(2 * POINT, rel=0.01)
+    assert str(found.bottleneck) == "front (2 x 0.2 cores)" and found.warnings == ()
+
+
+def test_twice_the_cpu_bears_twice_the_load_or_a_little_more():
+    """Between the same share (2.0) and the same queueing, by which a faster server can be fuller (2.11)."""
+    found = predict(model(), layout(COSTS, times=2))
+    assert 2.0 * POINT < found.value < 2.12 * POINT
+    assert found.low <= 2 * POINT and found.high >= 2.1 * POINT
+
+
+def test_another_service_becomes_the_bottleneck():
+    wide = Layout(
+        tuple(replace(one, limit=5.0) if one.service == "front" else one for one in layout(COSTS).replicas), {}
+    )
+    found = predict(model(), wide)
+    assert found.bottleneck.name == "back"
+    assert found.value == pytest.approx(0.5 * 0.9 / 0.0004, rel=0.02)
+    assert any("extrapolation" in text for text in found.warnings)
+
+
+def test_a_node_bounds_what_runs_on_it():
+    found = predict(model(), layout(COSTS, replicas=10, cores=1))
+    assert found.bottleneck.kind == "node" and str(found.bottleneck) == "node local (1 core)"
+    assert found.value == pytest.approx(0.9 / 0.0016, rel=0.02)
+
+
+def test_equal_nodes_are_one_station():
+    placed = tuple(Placed("front", f"worker-{n}", None) for n in range(100))
+    found = stations(Layout(placed, {f"worker-{n}": 2.0 for n in range(100)}))
+    assert [(one.kind, one.name) for one in found] == [("node", "worker-0")]
+
+
+def test_more_than_measured_is_told_to_be_so():
+    assert predict(model(), layout(COSTS, times=2)).warnings == ()
+    assert "3.1 times" in predict(model(), layout(COSTS, times=3)).warnings[0]
+
+
+def test_a_service_that_was_not_measured_is_named():
+    more = layout(COSTS)
+    found = predict(model(), replace(more, replicas=(*more.replicas, Placed("new", "local", 1.0))))
+    assert "not measured, so taken to cost nothing: new" in found.warnings
+
+
+def test_throttled_trials_do_not_tell_what_a_request_costs(tmp_path: Path):
+    """Beyond its limit a service's use is flat, so its CPU per request seems to fall."""
+    made = model_of(tmp_path, {"front": (0.001, 0.1)}, 200.0)
+    assert made.demands["front"].seconds(40) == pytest.approx(0.001, rel=0.02)
+    assert made.utilisation == pytest.approx(2, rel=0.05)
+    doubled = predict(made, layout({"front": (0.001, 0.1)}, times=2))
+    assert doubled.value == pytest.approx(400, rel=0.03)
+
+
+def test_what_something_else_than_cpu_breaks_is_told(tmp_path: Path):
+    made = model_of(tmp_path, {"front": (0.001, 1.0)}, 200.0)
+    assert any("something else than CPU" in text for text in made.warnings)
+
+
+def test_nothing_is_told_without_a_breaking_point_or_counters(tmp_path: Path):
+    folder = run_of(tmp_path, COSTS, POINT)
+    (treatment,) = summary.treatments(results.read(folder))
+    held = replace(treatment, trials=treatment.trials.filter(np.array(treatment.trials["verdict"]) == "held"))
+    with pytest.raises(CannotTell, match="every trial held"):
+        fit(results.read(folder), held)
+    for place in (folder / "trials").iterdir():
+        (place / "usage.json").unlink()
+    with pytest.raises(CannotTell, match="no trial that held has CPU counters"):
+        fit(results.read(folder), treatment)
+
+
+@settings(max_examples=15, deadline=None)
+@given(times=st.floats(0.3, 4), replicas=st.integers(1, 4))
+def test_more_cpu_for_the_bottleneck_never_lowers_a_prediction(times: float, replicas: int):
+    before = layout(COSTS, replicas, times)
+    first = predict(model(), before)
+    more = tuple(
+        replace(one, limit=2 * one.limit) if one.limit and one.service == first.bottleneck.name else one
+        for one in before.replicas
+    )
+    after = predict(model(), replace(before, replicas=more))
+    # On a node replicas are counted up to their limit: there a higher one may cost what another service needs.
+    assert after.value >= first.value * 0.999 or after.bottleneck.kind == "node"
+
+
+@settings(max_examples=10, deadline=None)
+@given(scale=st.floats(0.05, 50))
+def test_only_the_product_of_cost_and_load_counts(scale: float):
+    """A machine that is as many times faster bears as many times more."""
+    with tempfile.TemporaryDirectory() as folder:
+        faster = {name: (cost / scale, limit) for name, (cost, limit) in COSTS.items()}
+        scaled = model_of(Path(folder), faster, POINT * scale)
+    found, as_made = (predict(one, layout(COSTS, replicas=2, times=1.5)) for one in (scaled, model()))
+    assert found.value / scale == pytest.approx(as_made.value, rel=1e-6)
+    assert found.low / scale == pytest.approx(as_made.low, rel=1e-6)
+
+
+def test_the_fit_finds_a_quadratic_and_its_interval_covers_it():
+    """500 services with 4 % noise and a curve as in the prior: the interval holds the true cost in about 95 %."""
+    random = np.random.default_rng(5)
+    z = random.standard_normal((2000, 3))
+    hits = 0
+    for _ in range(500):
+        idle, curve = abs(random.normal(0, 0.15)), random.normal(0, 0.1)
+        points = []
+        for share in (0.2, 0.35, 0.5, 0.75):
+            cores = (idle + share + curve * share**2) * np.exp(random.normal(0, 0.04))
+            points.append(Point(1000 * share, cores, 8.0, "t"))
+        found = demands.fit("s", None, points)
+        low, high = found.interval(750, z)
+        hits += low <= (idle + 0.75 + curve * 0.75**2) / 750 <= high
+    assert 0.9 <= hits / 500 <= 1.0
+    assert abs(found.seconds(750) * 750 / (idle + 0.75 + curve * 0.75**2) - 1) < 0.15
+
+
+def test_beyond_the_loads_measured_the_cost_neither_falls_nor_explodes():
+    falling = [Point(rate, 0.1 * (rate / 100) ** 0.5, 8.0, "t") for rate in (20.0, 35.0, 50.0, 75.0)]
+    found = demands.fit("s", None, falling)
+    assert found.cores(300) / found.cores(150) > 1.7
+    assert found.cores(150) >= found.cores(75)
+    assert float(found.cores(1e-6)) >= 0

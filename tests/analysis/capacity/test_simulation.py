@@ -1,0 +1,97 @@
+"""The simulator against queueing theory, and against what a quota and a tree of calls must do."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from loadstone.analysis.capacity import Layout, Placed
+from loadstone.analysis.capacity.calls import of_application, of_traces, unfold
+from loadstone.analysis.capacity.simulation import PERIOD_S, simulate
+
+ONE = unfold("a", {}, False, "test")
+
+
+def alone(cores: int, limit: float | None = None, replicas: int = 1) -> Layout:
+    return Layout(tuple(Placed("a", "n", limit) for _ in range(replicas)), {"n": float(cores)})
+
+
+@pytest.mark.parametrize(("cores", "full"), [(1, 0.5), (1, 0.8), (4, 0.8), (16, 0.9)])
+def test_mean_of_m_m_c(cores: int, full: float):
+    """Erlang's C formula."""
+    served = 100.0
+    rate = full * cores * served
+    found = simulate(alone(cores), ONE, {"a": 1 / served}, rate, seed=7)
+    load = rate / served
+    tail = load**cores / math.factorial(cores) / (1 - full)
+    waits = tail / (sum(load**k / math.factorial(k) for k in range(cores)) + tail)
+    assert found.latency_ms["mean"] == pytest.approx(1e3 * (1 / served + waits / (cores * served - rate)), rel=0.06)
+    assert found.busiest_share == pytest.approx(full, rel=0.03) and found.stable
+
+
+def test_percentiles_of_m_m_1():
+    """The sojourn time is exponential with the rate that is left."""
+    found = simulate(alone(1), ONE, {"a": 0.01}, 50.0, seed=3)
+    for name, share in (("p50", 0.5), ("p90", 0.9), ("p99", 0.99)):
+        assert found.latency_ms[name] == pytest.approx(-1e3 * math.log(1 - share) / 50, rel=0.06)
+
+
+def test_two_stations_one_after_the_other_are_m_m_1_each():
+    """Jackson: what leaves the first is Poisson again."""
+    calls = unfold("a", {("a", "b"): 1.0}, False, "test")
+    two = Layout((Placed("a", "n", None), Placed("b", "m", None)), {"n": 1.0, "m": 1.0})
+    found = simulate(two, calls, {"a": 0.01, "b": 0.005}, 60.0, hop_s=0.001, seed=5)
+    assert found.latency_ms["mean"] == pytest.approx(1e3 * (1 / (100 - 60) + 1 / (200 - 60)) + 2, rel=0.05)
+
+
+def test_a_quota_is_what_it_lets_through():
+    free = simulate(alone(4), ONE, {"a": 0.001}, 80.0)
+    held = simulate(alone(4, limit=0.1), ONE, {"a": 0.001}, 80.0)
+    beyond = simulate(alone(4, limit=0.1), ONE, {"a": 0.001}, 110.0)
+    twice = simulate(alone(4, limit=0.1, replicas=2), ONE, {"a": 0.001}, 110.0)
+    assert held.busiest == "a" and held.busiest_share == pytest.approx(0.8, rel=0.05)
+    assert held.latency_ms["p99"] > free.latency_ms["p99"] + 1e3 * PERIOD_S / 4
+    assert not beyond.stable and beyond.latency_ms["p50"] is None
+    assert twice.stable
+
+
+def test_calls_at_once_are_faster_than_one_after_the_other():
+    edges = {("a", "b"): 1.0, ("a", "c"): 1.0}
+    placed = Layout(tuple(Placed(name, name, None) for name in "abc"), dict.fromkeys("abc", 1.0))
+    work = {"a": 1e-6, "b": 0.01, "c": 0.01}
+    turn = simulate(placed, unfold("a", edges, False, ""), work, 1.0)
+    once = simulate(placed, unfold("a", edges, True, ""), work, 1.0)
+    assert turn.latency_ms["mean"] == pytest.approx(20, rel=0.05)
+    assert once.latency_ms["mean"] == pytest.approx(15, rel=0.05)  # the mean of the longer of two exponentials
+
+
+def test_equal_seeds_give_equal_numbers():
+    first, second = (simulate(alone(2, 0.5), ONE, {"a": 0.003}, 100.0, seed=9) for _ in range(2))
+    assert first == second
+
+
+def test_calls_of_an_application_and_of_traces():
+    services = {"web": {"needs": ["geo"], "calls": ["user"]}, "geo": {"needs": ["store"]}, "user": {}, "store": {}}
+    application = {"entry": {"service": "web"}, "services": services}
+    declared = of_application(application, set(services))
+    assert "user" not in of_application(application, {"web", "geo", "store"}).visits()
+    assert declared.visits() == {"web": 1.0, "geo": 1.0, "user": 1.0, "store": 1.0}
+    rows = [
+        {"service": "web", "peer": "", "count": 100},
+        {"service": "web", "peer": "geo", "count": 60},
+        {"service": "geo", "peer": "store", "count": 150},
+    ]
+    seen = of_traces(rows, "web", 100)
+    assert seen.visits() == pytest.approx({"web": 1.0, "geo": 0.6, "store": 1.5})
+    assert "from 100 traces" in seen.source and declared.source.startswith("assumed")
+
+
+def test_calls_in_circles_end():
+    found = unfold("a", {("a", "b"): 1.0, ("b", "a"): 1.0}, False, "")
+    assert found.service == ("a", "b")
+
+
+def test_a_service_without_a_replica_is_named():
+    with pytest.raises(ValueError, match="no replica of b"):
+        simulate(alone(1), unfold("a", {("a", "b"): 1.0}, False, ""), {}, 1.0)

@@ -1,0 +1,96 @@
+"""loadstone predict on a run that was made by hand."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from loadstone.applications import catalogue
+from loadstone.cli.main import run_command
+from tests.synthetic import Synthetic
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A search whose front end, with a whole core, is the fullest; its plan has the application."""
+    folder = Synthetic(name="found", capacities={"baseline": 1250.0}).write(tmp_path_factory.mktemp("results"))
+    plan = json.loads((folder / "plan.json").read_text())
+    application = catalogue.load("hotel-reservation").application
+    plan["application"] = application.model_dump(mode="json", by_alias=True, exclude_none=True)
+    (folder / "plan.json").write_text(json.dumps(plan))
+    provenance = json.loads((folder / "provenance.json").read_text())
+    for node in provenance["nodes"]:
+        node["cpus"] = list(range(64))
+    (folder / "provenance.json").write_text(json.dumps(provenance))
+    return folder
+
+
+def asked(run: Path, capsys: pytest.CaptureFixture[str], *options: str) -> dict:
+    assert run_command(["predict", str(run), "--json", *options]) == 0
+    said: dict = json.loads(capsys.readouterr().out)
+    return said
+
+
+def test_twice_the_cpu_and_twice_the_replicas_where_nothing_is_asked(run: Path, capsys):
+    said = asked(run, capsys)
+    vertical, horizontal = said["predictions"]
+    assert (vertical["what"], horizontal["what"]) == ("scaling=vertical", "scaling=horizontal")
+    point = said["model"]["breaking_point"]["value"]
+    assert point == pytest.approx(1250, rel=0.1)
+    for one in (vertical, horizontal):
+        assert one["low"] <= one["breaking_point"] <= one["high"]
+        assert 1.5 * point < one["breaking_point"] < 2.5 * point
+    assert said["registered"] == []
+
+
+def test_what_is_set_is_what_is_predicted(run: Path, capsys):
+    least = asked(run, capsys, "--set", "resources.frontend.cpu=0.5")["predictions"][0]
+    assert least["bottleneck"] == "frontend (0.5 cores)"
+    many = asked(run, capsys, "--set", "cluster.workers=4", "--replicas", "all=4")["predictions"][0]
+    assert many["what"] == "cluster.workers=4 replicas.all=4"
+    assert many["breaking_point"] > 3 * least["breaking_point"]
+
+
+def test_a_rate_holds_or_breaks(run: Path, capsys):
+    rates = asked(run, capsys, "--set", "scaling=horizontal", "--rate", "100", "--rate", "90000")["at"]["rates"]
+    assert [row["verdict"] for row in rates] == ["holds", "breaks"]
+    assert all(len(row["utilisation"]) == 3 for row in rates)
+
+
+def test_latencies_are_simulated_with_how_far_they_are_to_be_believed(run: Path, capsys):
+    said = asked(run, capsys, "--set", "scaling=horizontal", "--simulate", "--rate", "200")["simulated"]
+    (row,) = said["rates"]
+    assert row["stable"] and row["latency_ms"]["p50"] < row["latency_ms"]["p99"]
+    assert said["calls"].startswith("assumed: each service calls all that it needs once")
+    assert said["validation"]["cases"] and said["validation"]["error_p99"] is not None
+
+
+def test_a_person_reads_the_same_numbers(run: Path, capsys):
+    assert run_command(["predict", str(run), "--rate", "100"]) == 0
+    text = capsys.readouterr().out
+    for part in ("CPU of a request", "Predicted breaking points", "scaling=horizontal", "frontend", "holds"):
+        assert part in text
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--set", "scaling=sideways"], "sideways"),
+        (["--replicas", "frontent=2"], "did you mean 'frontend'"),
+        (["--replicas", "frontend"], "write a service and a number"),
+        (["--from", "nothing"], "--from 'nothing' names no treatments"),
+    ],
+)
+def test_mistakes_are_named(run: Path, capsys, options: list[str], message: str):
+    assert run_command(["predict", str(run), *options]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_run_that_says_nothing_says_so(tmp_path: Path, capsys):
+    bare = Synthetic(name="bare").write(tmp_path)
+    for file in (bare / "trials").glob("*/usage.json"):
+        file.unlink()
+    assert run_command(["predict", str(bare)]) == 2
+    assert "cannot tell" in capsys.readouterr().err

@@ -1,0 +1,221 @@
+"""Predictions stand in the results before their treatments are measured, and stay as they were."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loadstone import plugins
+from loadstone.analysis import capacity, results, summary
+from loadstone.experiments import bases, measuring, runs, schedule, supposing
+from loadstone.experiments.conductor import Conductor
+from loadstone.experiments.ledger import Ledger
+from loadstone.experiments.plan import Plan, read_plan
+from loadstone.experiments.predicting import nodes_of
+from loadstone.experiments.probe import Outcome, Probe
+from loadstone.experiments.resume import reopen
+from loadstone.model.errors import InputError
+from loadstone.workloads.base import Offer, Progress
+from tests.experiments.fakes import SEARCH, FakeDriver, FakeInfrastructure, FakeOrchestrator, Recorder, write_study
+
+COST_S, LIMIT = 0.0019, 0.5
+"""At 250 requests/s the front end uses 95 % of its limit."""
+STUDY = SEARCH.replace("[baseline, unlimited]", "[baseline, horizontal]").replace(
+    "metrics: off", "metrics: off\nresources: {web: {cpu: 0.5}}"
+)
+PREDICTING = STUDY.replace("start: 100}", "start: 100, predict: true}")
+BLIND = STUDY.replace("duration: 1s", "duration: 1s, order: sequential")
+
+
+class Driver(FakeDriver):
+    """Remembers the load, for the counters, and which predictions there were before each trial."""
+
+    rate = 0.0
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self.folder = folder
+        self.seen: list[list[str]] = []
+
+    def run(self, offer: Offer, progress: Progress) -> dict[str, Any]:
+        Driver.rate = offer.rate
+        self.seen.append(sorted(file.stem for file in (self.folder / "predictions").glob("*.json")))
+        self.capacity = 250.0 * len(FakeOrchestrator.replicas)
+        return super().run(offer, progress)
+
+
+class Window(measuring.Window):
+    """Counters of a service that costs ``COST_S`` a request."""
+
+    def rows(self) -> list[dict[str, Any]]:
+        replicas = self._orchestrator.deployment.replicas
+        FakeOrchestrator.replicas = [replica.name for replica in replicas]
+        cores = min(Driver.rate * COST_S / len(replicas), LIMIT)
+        row = {"service": "web", "tier": "frontend", "node": "worker", "window_s": 1.0, "cpu_s": cores}
+        return [{**row, "replica": replica.name, "cpu_limit": LIMIT} for replica in replicas]
+
+
+@pytest.fixture(autouse=True)
+def fake_layers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    FakeOrchestrator.reset()
+    found = plugins.find
+    monkeypatch.setattr(
+        plugins, "find", lambda layer, name: FakeOrchestrator if layer == "orchestrators" else found(layer, name)
+    )
+    apply = FakeOrchestrator.apply
+
+    def counted(self: FakeOrchestrator, stores_only: bool = False) -> None:
+        FakeOrchestrator.replicas = [replica.name for replica in self.deployment.replicas]
+        apply(self, stores_only)
+
+    monkeypatch.setattr(FakeOrchestrator, "apply", counted)
+    monkeypatch.setattr(FakeOrchestrator, "replicas", [], raising=False)
+    monkeypatch.setattr(measuring, "Window", Window)
+    stone = tmp_path / "stone"
+    stone.write_text("#!/bin/sh\nexit 0\n")
+    stone.chmod(0o755)
+    monkeypatch.setenv("LOADSTONE_STONE", str(stone))
+
+
+def begin(folder: Path, text: str) -> tuple[Plan, Ledger]:
+    document, plan = read_plan(write_study(folder, text))
+    nodes = FakeInfrastructure(plan.study.cluster, "x").sketch("process", 0)
+    facts = runs.provenance({}, [node.model_dump(mode="json") for node in nodes], [])
+    return plan, runs.open_ledger(runs.create(folder / "results", document, plan, [], facts), plan)
+
+
+def conduct(plan: Plan, ledger: Ledger, stop_after: int | None = None) -> tuple[Driver, Recorder]:
+    driver, said = Driver(ledger.folder), Recorder()
+    if stop_after is not None:
+        driver.raises[stop_after] = KeyboardInterrupt()
+    Conductor(plan, ledger, FakeInfrastructure(plan.study.cluster, "fake"), driver, said).run()
+    return driver, said
+
+
+def test_the_baseline_goes_first_with_four_loads_below_its_breaking_point(tmp_path: Path) -> None:
+    plan, ledger = begin(tmp_path, PREDICTING)
+    conduct(plan, ledger)
+    baseline, horizontal = plan.treatments
+    order = [record.treatment_id for record in ledger.records]
+    first = order.index(horizontal.id)
+    assert set(order[:first]) == {baseline.id} and set(order[first:]) == {horizontal.id}
+    model = [record for record in ledger.records if record.outcome.phase == "model"]
+    assert [record.treatment_id for record in model] == [baseline.id] * len(bases.LOADS)
+    assert ledger.records[first - 1].outcome.phase == "model"
+    run = results.read(ledger.folder)
+    point = capacity.fit(run, summary.treatments(run)[0]).breaking_point.value
+    assert [record.outcome.load / point for record in model] == pytest.approx(bases.LOADS, rel=0.02)
+    assert schedule.remaining(plan, ledger.records) == 0
+
+
+def test_a_prediction_is_there_before_the_first_trial_of_its_treatment(tmp_path: Path) -> None:
+    plan, ledger = begin(tmp_path, PREDICTING)
+    driver, said = conduct(plan, ledger)
+    horizontal = plan.treatments[1]
+    before = [seen for seen, one in zip(driver.seen, ledger.records, strict=True) if one.treatment_id == horizontal.id]
+    assert before and all(seen == [horizontal.id] for seen in before)
+    kept = json.loads((ledger.folder / "predictions" / f"{horizontal.id}.json").read_text())
+    started = [r.row["started"] for r in ledger.records if r.treatment_id == horizontal.id]
+    assert datetime.fromisoformat(kept["time"]) <= min(map(datetime.fromisoformat, started))
+    assert set(kept["trials"]) <= {r.trial_id for r in ledger.records if r.treatment_id == plan.treatments[0].id}
+    assert sum("predicted for scaling=horizontal" in step for step in said.steps) == 1
+
+
+def test_a_prediction_is_scored_against_what_was_measured(tmp_path: Path) -> None:
+    """One core of the node is used up before twice the replicas have used theirs: 0.9 / 0.0019."""
+    plan, ledger = begin(tmp_path, PREDICTING)
+    conduct(plan, ledger)
+    run = results.read(ledger.folder)
+    (found,), wrong = capacity.registered(run)
+    assert wrong == [] and found.bottleneck_in_words == "node worker (1 core)"
+    assert found.predicted == pytest.approx(0.95 / COST_S, rel=0.06)
+    (row,) = capacity.scores([found], summary.treatments(run)).to_pylist()
+    assert row["measured"] == pytest.approx(500, rel=0.06) and row["before"] is True
+    assert row["error"] == pytest.approx(found.predicted / row["measured"] - 1)
+    assert row["outcome"] == ("hit" if found.low <= row["measured"] <= found.high else "miss")
+
+
+def test_a_resumed_run_keeps_what_it_foretold(tmp_path: Path) -> None:
+    plan, ledger = begin(tmp_path, PREDICTING)
+    conduct(plan, ledger)
+    file = ledger.folder / "predictions" / f"{plan.treatments[1].id}.json"
+    whole, first = len(ledger.records), file.read_bytes()
+    for record in ledger.records[-3:]:
+        (ledger.folder / "trials" / record.trial_id / "trial.json").unlink()
+    again, emptied = reopen(ledger.folder)
+    conduct(again, emptied)
+    assert len(emptied.records) == whole and file.read_bytes() == first
+
+
+def test_a_run_that_was_killed_before_it_could_foretell_does_so_when_resumed(tmp_path: Path) -> None:
+    plan, ledger = begin(tmp_path, PREDICTING)
+    conduct(plan, ledger)
+    horizontal = plan.treatments[1]
+    (ledger.folder / "predictions" / f"{horizontal.id}.json").unlink()
+    for record in ledger.records:
+        if record.treatment_id == horizontal.id:
+            (ledger.folder / "trials" / record.trial_id / "trial.json").unlink()
+    again, emptied = reopen(ledger.folder)
+    driver, _ = conduct(again, emptied)
+    assert driver.seen[0] == [horizontal.id]
+
+
+def test_what_is_measured_already_is_not_foretold(tmp_path: Path) -> None:
+    """Interleaved searches: each treatment had trials before the first of them was over."""
+    plan, ledger = begin(tmp_path, STUDY)
+    conduct(plan, ledger)
+    assert not (ledger.folder / "predictions").exists()
+
+
+def test_searches_one_after_the_other_are_foretold_from_their_own_trials(tmp_path: Path) -> None:
+    plan, ledger = begin(tmp_path, BLIND)
+    conduct(plan, ledger)
+    assert [file.stem for file in (ledger.folder / "predictions").iterdir()] == [plan.treatments[1].id]
+    assert all(record.outcome.phase != "model" for record in ledger.records)
+
+
+def test_only_scaling_and_placement_have_a_base_in_another_treatment(tmp_path: Path) -> None:
+    text = PREDICTING.replace("horizontal]", "horizontal], documents: [postgres, mongodb]")
+    _, plan = read_plan(write_study(tmp_path, text))
+    made = [(bases.base_of(plan, one).label, one.label) for one in plan.treatments]
+    assert made == [
+        ("scaling=baseline documents=postgres", "scaling=baseline documents=postgres"),
+        ("scaling=baseline documents=mongodb", "scaling=baseline documents=mongodb"),
+        ("scaling=baseline documents=postgres", "scaling=horizontal documents=postgres"),
+        ("scaling=baseline documents=mongodb", "scaling=horizontal documents=mongodb"),
+    ]
+
+
+def test_an_invalid_trial_of_the_model_is_run_once_more() -> None:
+    history: list[Outcome] = []
+    loads = []
+    while isinstance(probe := bases.next_load(1000, 8, history), Probe):
+        loads.append(probe.load)
+        history.append(Outcome(probe.load, "model", "invalid" if len(history) < 3 else "held"))
+    assert loads == [200, 200, 350, 350, 500, 750]
+
+
+def test_what_was_not_deployed_can_be_supposed(tmp_path: Path) -> None:
+    plan, ledger = begin(tmp_path, PREDICTING)
+    stored, nodes = json.loads((ledger.folder / "plan.json").read_text()), nodes_of(ledger.folder)
+    base = plan.treatments[0].id
+
+    def ask(*assignments: str, **replicas: int) -> capacity.Layout:
+        return supposing.supposed(stored, base, nodes, assignments, replicas)[1]
+
+    assert [one.limit for one in ask().replicas] == [0.5]
+    assert [one.limit for one in ask("scaling=vertical").replicas] == [1.0]
+    assert [one.limit for one in ask("resources.web.cpu=0.2").replicas] == [0.2]
+    assert len(ask("scaling=horizontal", web=3).replicas) == 6
+    wide = ask("cluster.workers=4", web=8)
+    assert len(wide.cores) == 4 and {one.node for one in wide.replicas} == set(wide.cores)
+    with pytest.raises(InputError, match="'sideways'"):
+        ask("scaling=sideways")
+    with pytest.raises(InputError, match="--replicas wab: tiny has no such service; did you mean 'web'"):
+        ask(wab=3)
+    with pytest.raises(InputError, match="--replicas 'web=0'"):
+        supposing.replica_counts(["web=0"])
