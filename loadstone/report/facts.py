@@ -42,7 +42,7 @@ def study(content: Content) -> Iterator[tuple[str, str]]:
     if content.closed:
         yield "Arrivals", "closed loop: each client waits for its answer"
     elif arrival := load.get("arrival"):
-        yield "Arrivals", f"{arrival['process'] if isinstance(arrival, dict) else arrival}, open loop"
+        yield "Arrivals", f"{arrival.get('process', 'mixed') if isinstance(arrival, dict) else arrival}, open loop"
     if (driver := load.get("driver", "stone")) != "stone":
         yield "Driver", str(driver)
     if window := trial.get("duration"):

@@ -17,7 +17,10 @@ from loadstone.report import format
 
 def render(name: str, written: Mapping[str, Sequence[str]], values: Mapping[str, Any]) -> str:
     """The template with these values; ``written`` are the files of each table, by what follows its name."""
-    return _environment().get_template(name, globals={"written": written}).render(values)
+    environment = _environment()
+    _written.clear()
+    _written.update(written)
+    return environment.get_template(name).render(values)
 
 
 @lru_cache(maxsize=1)
@@ -44,8 +47,12 @@ def _environment() -> Environment:
         "digest": format.digest,
         "bold": bold,
     }
-    made.globals |= {"interval": format.interval}
+    # Macros keep what they found when they were first used: the same mapping is filled anew for each report.
+    made.globals |= {"interval": format.interval, "written": _written}
     return made
+
+
+_written: dict[str, Sequence[str]] = {}
 
 
 def bold(text: str) -> Markup:
