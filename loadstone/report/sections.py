@@ -9,6 +9,7 @@ from loadstone.report.section import Gather, Section
 SECTIONS: tuple[Gather, ...] = (
     comparison.gather,
     reproduction.gather,
+    placement.gather,
     model.gather,
     steady.gather,
     published.gather,

@@ -1,0 +1,182 @@
+"""The part about placements: which is best and which worst, and what each cost and did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from loadstone.analysis import metrics
+from loadstone.analysis.placement import FACTOR, Extremes, Fastest, Tables, extremes, tables
+from loadstone.analysis.summary import Row
+from loadstone.report import format
+from loadstone.report.content import Content
+from loadstone.report.figures import placement as figures
+from loadstone.report.figures.kinds import Kind
+from loadstone.report.section import Section
+
+_TABLE = "metrics_energy"
+"""One of the tables of what was observed, which are gathered together."""
+KINDS = (
+    Kind(
+        "placement-latency",
+        figures.latency,
+        "Latency of each placement",
+        "Mean and P99 from the intended send time, geometric means over the trials of a load; a line is the 95 % "
+        "interval{drawn}.",
+        "placement_loads",
+        wide=True,
+    ),
+    Kind(
+        "placement-executed",
+        figures.executed,
+        "Executed and dropped",
+        "Requests completed a second (filled), and on them those that were scheduled and not answered well and in time "
+        "(hollow); means over the trials of a load{drawn}.",
+        "placement_loads",
+        wide=True,
+    ),
+    Kind(
+        "placement-capacity",
+        figures.capacity,
+        "Capacity of each placement",
+        "The load at which 95 of 100 trials hold the SLO, with its 95 % interval.",
+        "placement_capacity",
+    ),
+    Kind(
+        "placement-cstates",
+        figures.cstates,
+        "C-states of each placement",
+        "Share of all CPUs' time in each state, mean over the nodes that run replicas and over trials{drawn}.",
+        "placement_cstates",
+        wide=True,
+    ),
+    Kind(
+        "placement-transitions",
+        figures.transitions,
+        "C-state transitions of each placement",
+        "How often a second each idle state was entered: sum over a node's CPUs, mean over the nodes that run replicas "
+        "and over trials{drawn}.",
+        "placement_cstates",
+        wide=True,
+    ),
+    Kind(
+        "placement-power",
+        figures.power,
+        "Power of each placement",
+        "Packages and memory, sum over the nodes that run replicas, mean over trials{drawn}.",
+        "placement_loads",
+        wide=True,
+    ),
+    Kind(
+        "placement-between",
+        figures.between,
+        "Bytes between nodes",
+        "What workers sent each other for each completed request, headers included, mean over trials{drawn}.",
+        "placement_loads",
+        wide=True,
+    ),
+)
+
+
+def gather(content: Content) -> Section | None:
+    """The section of a run that varies placement; None for any other."""
+    if not any(FACTOR in treatment.levels for treatment in content.treatments):
+        return None
+    observed = content.tables if _TABLE in content.tables else metrics.gather(content.run).tables
+    found = tables(content.treatments, observed)
+    if not found:
+        return None
+    loads, capacities = found.loads.to_pylist(), found.capacities.to_pylist()
+    interleaved = (content.run.study.get("trial") or {}).get("order", "interleaved") == "interleaved"
+    sides = list(extremes(content.treatments, loads, capacities, interleaved))
+    shown = figures.drawn(loads)
+    every = len({row["placement"] for row in loads})
+    some = f"; the {len(shown)} fastest and slowest of {every} placements" if len(shown) < every else ""
+    return Section(
+        name="placement",
+        title="Placement",
+        tables=_tables(found),
+        kinds=[kind for kind in KINDS if kind.name != "placement-capacity" or capacities],
+        shown=_shown(content, loads, capacities, sides),
+        answers=[_sentence(one, content.closed) for one in sides],
+        cautions=list(_cautions(content)),
+        facts={"drawn": some},
+    )
+
+
+def _tables(found: Tables) -> dict[str, pa.Table]:
+    return {
+        "placement_loads": found.loads,
+        "placement_cstates": found.cstates,
+        "placement_network": found.network,
+        "placement_capacity": found.capacities,
+    }
+
+
+def _shown(
+    content: Content, loads: list[Row], capacities: list[Row], sides: list[Fastest | Extremes]
+) -> dict[str, object]:
+    best = {(one.others, one.load): one for one in sides if isinstance(one, Fastest)}
+    at = []
+    for (others, load), one in best.items():
+        rows = sorted((r for r in loads if r["others"] == others and r["load"] == load), key=lambda row: row["p99_ms"])
+        for row in rows:
+            side = "best" if row["placement"] == one.best["placement"] else ""
+            side = "worst" if row["placement"] == one.worst["placement"] else side
+            at.append({**row, "side": side})
+    return {
+        "at": at,
+        "loads": loads,
+        "capacities": sorted(capacities, key=lambda row: -(row["capacity"] or 0.0)),
+        "others": any(row["others"] for row in [*loads, *capacities]),
+        "has": {name for name in _OPTIONAL if any(row[name] is not None for row in loads)},
+        "load": "Clients" if content.closed else "Offered<br>req/s",
+    }
+
+
+_OPTIONAL = ("c0_share", "transitions_per_s", "package_watts", "dram_watts", "between_bytes_per_request")
+
+
+def _sentence(one: Fastest | Extremes, closed: bool) -> str:
+    where = f"With {one.others}, " if one.others else ""
+    if isinstance(one, Extremes):
+        return where + _by_capacity(one)
+    at = f"{format.clients(one.load) if closed else format.rate(one.load)}"
+    begun = f"{where}at {at}" if where else f"At {at}"
+    best, worst = _p99(one.best), _p99(one.worst)
+    said = (
+        f"{begun} **{one.best['placement']}** answered fastest of {one.placements} placements, P99 {best}, and "
+        f"**{one.worst['placement']}** slowest, {worst}"
+    )
+    if one.ratio is None or one.low is None:
+        return f"{said}; a single trial of each does not tell whether they differ."
+    ratio = f"{format.number(one.ratio)}x {format.interval(one.low, one.high)}"
+    if one.told_apart:
+        return f"{said}: {ratio} as long."
+    return f"{said}; these trials cannot tell them apart ({ratio} as long)."
+
+
+def _by_capacity(one: Extremes) -> str:
+    best, worst = (
+        f"{format.rate(row['capacity'])} {format.interval(row['capacity_low'], row['capacity_high'])}"
+        for row in (one.best, one.worst)
+    )
+    end = "." if one.told_apart else "; their intervals overlap, so this cannot tell them apart."
+    return (
+        f"**{one.best['placement']}** has the highest capacity of {one.placements} placements, {best}, and "
+        f"**{one.worst['placement']}** the lowest, {worst}{end}"
+    )
+
+
+def _p99(row: Row) -> str:
+    value = format.milliseconds(row["p99_ms"])
+    return value if row["p99_ms_low"] is None else f"{value} {format.interval(row['p99_ms_low'], row['p99_ms_high'])}"
+
+
+def _cautions(content: Content) -> Iterator[str]:
+    if any(content.run.trials["emulated"].to_pylist()):
+        yield (
+            "Placements were compared on emulated hosts, which share one machine's cores: they differ by the network "
+            "and by what replicas on a node share there, and not by how many cores a tier has to itself."
+        )

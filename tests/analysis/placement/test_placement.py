@@ -1,0 +1,133 @@
+"""Placements: what each did at each load, which is best and worst, and when that cannot be told."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import pytest
+
+from loadstone.analysis import metrics, results, summary
+from loadstone.analysis.placement import Extremes, Fastest, extremes, tables
+from loadstone.analysis.placement.extremes import reference
+from loadstone.analysis.placement.tables import Tables, interval
+from tests.placements import SPLITS, placed
+
+
+@pytest.fixture(scope="module")
+def rich(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return placed(tmp_path_factory.mktemp("results"))
+
+
+def found(folder: Path) -> tuple[list[summary.Treatment], Tables]:
+    run = results.read(folder)
+    treatments = summary.treatments(run)
+    return treatments, tables(treatments, metrics.gather(run).tables)
+
+
+def test_every_placement_has_a_row_at_every_load(rich: Path) -> None:
+    treatments, made = found(rich)
+    rows = made.loads.to_pylist()
+    assert [(row["placement"], row["load"]) for row in rows] == [(p, r) for p in SPLITS for r in (200, 500, 700)]
+    for row in rows:
+        assert row["trials"] == 4 and row["others"] == ""
+        assert row["p99_ms_low"] <= row["p99_ms"] <= row["p99_ms_high"]
+    one = next(row for row in rows if (row["placement"], row["load"]) == ("FL-CD", 500))
+    trials = [t for t in treatments[1].rows() if t["rate"] == 500]
+    assert one["executed_per_s"] == pytest.approx(fmean(t["throughput"] for t in trials))
+    assert one["p99_ms"] == pytest.approx(math.exp(fmean(math.log(t["p99_ms"]) for t in trials)))
+    offered, completed = (sum(t[name] for t in trials) for name in ("offered", "completed"))
+    assert one["dropped_share"] == pytest.approx(1 - completed / offered)
+
+
+def test_states_are_means_over_nodes_with_replicas_and_power_is_their_sum(rich: Path) -> None:
+    _, made = found(rich)
+    measured = metrics.gather(results.read(rich)).tables
+    trial = results.read(rich).trials.to_pylist()[0]
+    at = [row for row in made.cstates.to_pylist() if (row["placement"], row["load"]) == ("FLC-D", 200)]
+    assert sum(row["share"] for row in at) == pytest.approx(1)
+    tested = [
+        row["share"] for row in measured["metrics_cstates"].to_pylist()
+        if row["treatment"] == trial["treatment"] and row["load"] == 200 and row["replicas"] and row["state"] == "C0"
+    ]  # fmt: skip
+    row = made.loads.to_pylist()[0]
+    assert len(tested) == 4 * 2
+    assert row["c0_share"] == pytest.approx(fmean(tested))
+    assert row["watts"] == pytest.approx(row["package_watts"] + row["dram_watts"])
+
+
+def test_bytes_between_nodes_are_what_did_not_leave_for_the_client(tmp_path: Path) -> None:
+    _, made = found(placed(tmp_path, "poor", rates=[450], repetitions=1))
+    row = made.loads.to_pylist()[0]
+    # At half of what the synthetic machine bears, workers send 15 MB/s in full, and the client gets 2 MB/s of it.
+    assert row["between_bytes_per_s"] == pytest.approx(0.5 * 13e6, rel=1e-3)
+    assert row["between_bytes_per_request"] == pytest.approx(row["between_bytes_per_s"] / row["executed_per_s"])
+    assert {one["node"]: one["role"] for one in made.network.to_pylist()} == {
+        "client": "client", "worker-1": "worker", "worker-2": "worker"
+    }  # fmt: skip
+
+
+def test_what_machines_lack_is_null_and_not_zero(tmp_path: Path) -> None:
+    _, made = found(placed(tmp_path, "poor", rates=[450], repetitions=1))
+    for row in made.loads.to_pylist():
+        assert [row[name] for name in ("c0_share", "transitions_per_s", "package_watts", "dram_watts")] == [None] * 4
+        assert row["p99_ms_low"] is None, "a single trial has no interval"
+    assert made.cstates.num_rows == 0
+
+
+def test_the_best_and_the_worst_at_the_highest_load_that_all_bear(rich: Path) -> None:
+    treatments, made = found(rich)
+    (one,) = extremes(treatments, made.loads.to_pylist(), [], interleaved=True)
+    assert isinstance(one, Fastest)
+    assert (one.load, one.best["placement"], one.worst["placement"]) == (700, "FLC-D", "FLD-C")
+    assert one.ratio is not None and one.low is not None and one.high is not None
+    assert one.ratio == pytest.approx(one.worst["p99_ms"] / one.best["p99_ms"])
+    assert one.low < one.ratio < one.high
+
+
+@pytest.mark.parametrize("repetitions", [1, 4])
+def test_equal_placements_are_not_told_apart(tmp_path: Path, repetitions: int) -> None:
+    same = dict.fromkeys(SPLITS, 1000.0)
+    treatments, made = found(placed(tmp_path, rates=[300], repetitions=repetitions, capacities=same, seed=2))
+    (one,) = extremes(treatments, made.loads.to_pylist(), [], interleaved=True)
+    assert isinstance(one, Fastest) and not one.told_apart
+    assert (one.ratio is None) == (repetitions == 1)
+
+
+def test_capacities_are_compared_where_they_were_searched(tmp_path: Path) -> None:
+    far = {"FLC-D": 1300.0, "FLD-C": 600.0}
+    treatments, made = found(placed(tmp_path, rates=None, repetitions=1, capacities=far))
+    assert made.loads.num_rows == 0
+    capacities = made.capacities.to_pylist()
+    (one,) = extremes(treatments, [], capacities, interleaved=True)
+    assert isinstance(one, Extremes) and one.told_apart
+    assert (one.best["placement"], one.worst["placement"], one.placements) == ("FLC-D", "FLD-C", 2)
+
+
+def test_the_load_that_is_told_of() -> None:
+    def row(placement: str, load: float, dropped: float, p99: float | None = 1.0) -> dict[str, Any]:
+        return {"placement": placement, "load": load, "dropped_share": dropped, "p99_ms": p99}
+
+    borne = [row("a", 1, 0), row("b", 1, 0), row("a", 2, 0), row("b", 2, 0.01), row("a", 3, 0), row("b", 3, 0.2)]
+    assert reference(borne) == 2
+    assert reference([*borne, row("a", 4, 0)]) == 2, "only one was measured at 4"
+    assert reference([row("a", 5, 0.3), row("b", 5, 0.3), row("a", 6, 0.9), row("b", 6, 0.9)]) == 5
+    assert reference([row("a", 1, 0)]) is None
+    assert reference([row("a", 1, 0), row("b", 1, 0, None)]) is None
+
+
+def test_an_interval_is_students() -> None:
+    mean, low, high = interval([1.0, 2.0, 3.0], logarithmic=False)
+    assert (mean, low, high) == (
+        2.0,
+        pytest.approx(2 - 4.302652729911275 / 3**0.5),
+        pytest.approx(2 + 4.302652729911275 / 3**0.5),
+    )
+    assert interval([5.0], logarithmic=True) == (pytest.approx(5.0), None, None)
+
+
+def test_a_run_that_varies_something_else_has_no_placements(rated: Path) -> None:
+    _, made = found(rated)
+    assert not made
