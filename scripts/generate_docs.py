@@ -14,6 +14,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from loadstone.api import reference
 from loadstone.applications.compose_import.schema import ComposeService, Extension
 from loadstone.applications.compose_import.uncarried import NOT_CARRIED, REFUSED
 from loadstone.model import columns, errors
@@ -35,6 +36,7 @@ def pages() -> dict[str, str]:
         "columns.md": columns_page(),
         "compose-files.md": compose_page(),
         "exit-codes.md": exit_codes_page(),
+        "python-api.md": reference.markdown(NOTE.replace("the model", "its docstrings")),
         "study.schema.json": json.dumps(schema(Study), indent=2) + "\n",
         "application.schema.json": json.dumps(schema(Application), indent=2) + "\n",
     }

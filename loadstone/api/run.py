@@ -33,7 +33,7 @@ def load(path: str | Path) -> Run:
 
 @dataclass(frozen=True)
 class Comparison:
-    """How treatments differ (docs/explanation/metrics.md); loads in requests/s, latencies in ms."""
+    """How treatments differ (docs/explanation/comparison.md); loads in requests/s, latencies in ms."""
 
     baseline: str
     """What the others are compared with."""
@@ -50,6 +50,7 @@ class Comparison:
     capacities: Table
     """Breaking points, and how many times as much that is."""
     warnings: list[str]
+    """What a reader must know before believing it."""
 
 
 class Run:
