@@ -95,6 +95,13 @@ def test_ten_pairs_cannot_bear_forty_tests_and_say_how_many_can() -> None:
     assert {one.effect.needed for one in family} == {1}
 
 
+def test_the_pairs_that_are_needed_grow_with_the_family() -> None:
+    doubtful = pairs(1.02, 0.1)
+    alone, among_many = only(doubtful).needed, compare([doubtful] * 8, 0.02)[0].effect.needed
+    assert alone is not None and among_many is not None
+    assert among_many > 1.5 * alone
+
+
 def test_needed_pairs_give_the_verdict_when_the_rest_stays_as_it_is() -> None:
     seen = pairs(1.02, 0.1)
     effect = only(seen)

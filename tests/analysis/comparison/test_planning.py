@@ -31,6 +31,14 @@ def test_power_is_the_noncentral_t_at_the_level_that_is_reached(pairs: int, sd: 
     assert power(pairs, sd, effect) == pytest.approx(theirs.sf(critical) + theirs.cdf(-critical), abs=1e-9)
 
 
+def test_power_without_pairs_is_that_of_two_samples() -> None:
+    theirs = stats.nct(58, math.log(1.02) / (0.02 * math.sqrt(2 / 30)))
+    critical = stats.t(58).ppf(0.975)
+    assert power(30, 0.02, 0.02, method="unpaired") == pytest.approx(
+        theirs.sf(critical) + theirs.cdf(-critical), abs=1e-9
+    )
+
+
 def test_power_is_what_a_simulation_finds() -> None:
     rng = np.random.default_rng(7)
     differences = rng.normal(math.log(1.02), 0.02, (2000, 10))
