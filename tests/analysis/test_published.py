@@ -13,8 +13,10 @@ import pytest
 from scipy import stats
 
 from loadstone.analysis import results, summary
+from loadstone.analysis.metrics import gather
 from loadstone.analysis.published import beside
 from loadstone.model.papers import Published
+from tests.observed import observe
 from tests.synthetic import Synthetic
 
 Row = dict[str, Any]
@@ -192,3 +194,15 @@ def test_spans_and_statistics_are_those_of_best_fit_runs(rated: Path) -> None:
     ]
     (several,) = laid(rated, published(**given), fits=fits * 2)
     assert several["why"] == "published for one load, and this run has several"
+
+
+def test_time_in_c0_is_the_mean_of_the_nodes_with_replicas(tmp_path: Path) -> None:
+    folder = Synthetic(rates=[300, 600], duration_s=2).write(tmp_path)
+    observe(folder, "rich")
+    (row,) = laid(folder, published(measure="c0_share", unit="%", at="highest", value=75.0))
+    run = results.read(folder)
+    states: list[Row] = gather(run).tables["metrics_cstates"].to_pylist()
+    shares = [one["share"] for one in states if one["state"] == "C0" and one["replicas"] and one["rate"] == 600]
+    assert len(shares) == 2
+    assert row["value"] == pytest.approx(100 * np.mean(shares))
+    assert (row["at"], row["trials"]) == ("highest", 1)
