@@ -11,8 +11,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from loadstone.analysis.compared import comparable, within
+from loadstone.report import comparison_words, format, words
 from loadstone.report import content as contents
-from loadstone.report import format, words
 from loadstone.report.content import Content
 
 LAST_TRIALS = 8
@@ -28,6 +29,7 @@ def render(run_folder: Path) -> RenderableType:
     """What ``loadstone status`` and ``loadstone report`` print. Raises InputError where there is no run."""
     content = contents.gather(run_folder)
     parts: list[RenderableType] = [_bold(words.answer(content))]
+    parts += [_bold(text) for text in _compared(content)]
     parts += [Text.assemble("! ", text, style="yellow") for text in words.warnings(content)]
     if content.rows("breaking_points") and len(content.run.trials):
         parts.append(_breaking_points(content))
@@ -36,6 +38,13 @@ def render(run_folder: Path) -> RenderableType:
     if len(content.run.trials):
         parts.append(_trials(content))
     return Group(*parts)
+
+
+def _compared(content: Content) -> list[str]:
+    """What a comparison found, where the study asks for one."""
+    if "baseline" not in content.run.plan or not comparable(content.run):
+        return []
+    return comparison_words.sentences(within(content.run, spans=False, distributions=False))
 
 
 def _bold(text: str) -> Text:

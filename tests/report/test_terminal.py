@@ -43,3 +43,17 @@ def test_a_run_without_trials_and_one_with_odd_names(tmp_path: Path):
     assert "No trial has finished yet." in printed(Synthetic(stop_after=0).write(tmp_path / "a"))
     odd = Synthetic(rates=[200], factor="workload", capacities={"[red]x[/]": 700.0, "plain": 900.0})
     assert "workload=[red]x[/]" in printed(odd.write(tmp_path / "b"))
+
+
+def test_what_a_comparison_found_is_said(tmp_path: Path):
+    synthetic = Synthetic(
+        capacities={"baseline": 1250.0, "vertical": 1250.0},
+        slower_ms={"vertical": 0.5},
+        rates=[150],
+        repetitions=6,
+        comparison=True,
+    )
+    text = " ".join(printed(synthetic.write(tmp_path)).split())
+    assert "scaling=vertical against scaling=baseline at 150 req/s: P50 " in text
+    assert "A/A at 150 req/s: P50 " in text
+    assert "planned trials" not in text, "that the baseline runs twice was planned"

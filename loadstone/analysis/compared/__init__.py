@@ -60,8 +60,11 @@ def within(
     margin: float | None = None,
     unpaired: bool = False,
     spans: bool = True,
+    distributions: bool = True,
 ) -> Compared:
     """The treatments of one run against ``baseline`` (a label, or a part of one that no other has).
+
+    Without ``spans`` and ``distributions`` only what takes no time is compared.
 
     Raises InputError where there is no such treatment, or only one and no second runs of it.
     """
@@ -94,10 +97,11 @@ def within(
             found.effects += tables.effect_rows(first | {"treatment": other.label}, results)
             count = results[0][1].effect.runs if results else 0
             found.warnings += doubts.of_pairs(other.label, load, count, method)
-    keys = [(row["treatment"], row["load"]) for row in (*found.noise, *found.effects)]
-    described = shapes.of(run, runs, a.label, list(dict.fromkeys(keys)), method == "paired")
-    found.shapes, found.shifts = described.distances, described.shifts
-    found.warnings += described.warnings
+    if distributions:
+        keys = [(row["treatment"], row["load"]) for row in (*found.noise, *found.effects)]
+        described = shapes.of(run, runs, a.label, list(dict.fromkeys(keys)), method == "paired")
+        found.shapes, found.shifts = described.distances, described.shifts
+        found.warnings += described.warnings
     found.calibration += calibration.rows(calibration.injected(run, a.id), found.effects, found.noise, found.shapes)
     return found.compared(a.label, margin, method)
 
@@ -137,6 +141,8 @@ def _of(treatment: Treatment, run: Run) -> str:
 
 def baseline_of(run: Run, treatments: Sequence[Treatment], given: str | None) -> Treatment:
     """The treatment that is meant; the one of the study's comparison, or the first, where nothing is given."""
+    if not treatments:
+        raise InputError(f"{run.folder}: there is nothing to compare: it has no treatment")
     if given is None:
         planned = run.plan.get("baseline")
         return next((one for one in treatments if one.id == planned), treatments[0])

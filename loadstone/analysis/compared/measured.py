@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
@@ -85,7 +86,7 @@ def _values(run: Run, row: Row, spans: bool) -> Iterator[tuple[Key, float]]:
 def _of(scope: Scope, name: str, count: int | None, values: dict[str, Any], column: str) -> Iterator[tuple[Key, float]]:
     for statistic, fewest in STATISTICS.items():
         value = values[column.format(statistic)]
-        if value and (count or 0) >= fewest:
+        if value is not None and 0 < value < math.inf and (count or 0) >= fewest:
             yield Key(scope, name, statistic), float(value)
 
 

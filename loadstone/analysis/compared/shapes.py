@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from loadstone.analysis import histograms
 from loadstone.analysis.compared.measured import Measured
 from loadstone.analysis.compared.tables import AGAIN, Row, shape_rows
 from loadstone.analysis.compared.treatments import Pair, again, at, pairs
-from loadstone.analysis.comparison.merging import Sample
-from loadstone.analysis.comparison.shape import shape
 from loadstone.analysis.results import Run
 from loadstone.model.errors import InputError
+
+if TYPE_CHECKING:  # it brings a compiler along, which takes a second to load: those who ask for no shapes do not wait
+    from loadstone.analysis.comparison.merging import Sample
 
 MOST = 120
 """Trials whose distributions are read: each takes some milliseconds."""
@@ -29,6 +30,8 @@ class Shapes:
 
 def of(run: Run, runs: Sequence[Measured], baseline: str, keys: Sequence[tuple[str, float]], paired: bool) -> Shapes:
     """Of each treatment at each load against the baseline, over the blocks that both have."""
+    from loadstone.analysis.comparison.shape import shape
+
     wanted = {key: _sides(runs, baseline, *key) for key in keys}
     needed = {one.trial_id for both in wanted.values() for pair in both for one in pair}
     if len(needed) > MOST:
@@ -56,6 +59,8 @@ def _sides(runs: Sequence[Measured], baseline: str, treatment: str, load: float)
 
 
 def _sample(run: Run, trial_id: str) -> Sample | None:
+    from loadstone.analysis import histograms
+
     try:
         return histograms.read(run.folder / "trials" / trial_id / histograms.FILE).get(histograms.ALL)
     except InputError:  # a driver that leaves none

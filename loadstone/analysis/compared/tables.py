@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from loadstone.analysis.compared.measured import Key
 from loadstone.analysis.comparison import Comparison, Floor
-from loadstone.analysis.comparison.shape import Shape
+
+if TYPE_CHECKING:
+    from loadstone.analysis.comparison.shape import Shape
 
 _TEXT, _NUMBER, _WHOLE = pa.string(), pa.float64(), pa.int64()
 _AT: list[tuple[str, pa.DataType]] = [
