@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from typing import NotRequired
+from typing import Annotated, NotRequired
 
+from pydantic import Field
 from typing_extensions import TypedDict
+
+Whole = Annotated[int, Field(ge=-(2**63), lt=2**63)]
+"""A whole number as tables have them: of 64 bits."""
 
 
 class Window(TypedDict):
     """The measured part of the trial, unix time."""
 
-    from_ns: int
-    to_ns: int
+    from_ns: Whole
+    to_ns: Whole
 
 
 class Node(TypedDict):
     """One node of the cluster. ``absent``: family of metrics by the reason why this machine does not have it."""
 
     role: NotRequired[str]
-    cpus: NotRequired[list[int]]
+    cpus: NotRequired[list[Whole]]
     recorded: bool
     absent: NotRequired[dict[str, str]]
-    skipped: NotRequired[int]
+    skipped: NotRequired[Whole]
     """Readings that were due and not taken, as the agent counted them."""
     shared_by: NotRequired[list[str]]
     """All nodes of the kernel whose one recording bears this node's name."""
@@ -38,18 +42,18 @@ class Replica(TypedDict):
 class Spans(TypedDict):
     """What the collector counted in the whole trial; null, or not there, is what could not be known."""
 
-    received: NotRequired[int]
-    written: NotRequired[int]
-    refused: NotRequired[int]
-    unreadable: NotRequired[int]
-    traces: NotRequired[int]
-    roots: NotRequired[int]
-    produced: NotRequired[int | None]
-    dropped: NotRequired[int | None]
-    outside: NotRequired[int]
+    received: NotRequired[Whole]
+    written: NotRequired[Whole]
+    refused: NotRequired[Whole]
+    unreadable: NotRequired[Whole]
+    traces: NotRequired[Whole]
+    roots: NotRequired[Whole]
+    produced: NotRequired[Whole | None]
+    dropped: NotRequired[Whole | None]
+    outside: NotRequired[Whole]
     quiet: NotRequired[bool]
     sample: NotRequired[float]
-    requests: NotRequired[int | None]
+    requests: NotRequired[Whole | None]
     """Sent in the whole trial, warm-up and drain included."""
 
 

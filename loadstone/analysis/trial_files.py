@@ -9,20 +9,20 @@ from typing import Any, Literal, NotRequired
 from pydantic import TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
-from loadstone.analysis.observed import Observed
+from loadstone.analysis.observed import Observed, Whole
 
 
 class Counts(TypedDict):
     """Of an operation, in the measured window; null is what the driver does not tell."""
 
-    offered: int | None
-    completed: int | None
+    offered: Whole | None
+    completed: Whole | None
 
 
 class Latency(TypedDict):
     """Milliseconds; they mean nothing where ``count`` is 0."""
 
-    count: int
+    count: Whole
     p50: float | None
     p95: float | None
     p99: float | None
@@ -42,7 +42,7 @@ class Operation(TypedDict):
 
     name: str
     counts: Counts
-    violations: NotRequired[int | None]
+    violations: NotRequired[Whole | None]
     latency_ms: Latencies
 
 
@@ -57,9 +57,9 @@ class Batch(TypedDict):
     """One of the parts of the window; the backlog is that at its end."""
 
     start_s: float
-    offered: int
-    completed: int
-    backlog: int
+    offered: Whole
+    completed: Whole
+    backlog: Whole
 
 
 class Failure(TypedDict):
@@ -67,7 +67,7 @@ class Failure(TypedDict):
 
     kind: str
     operation: NotRequired[str | None]
-    count: int
+    count: Whole
 
 
 class Summary(TypedDict):
@@ -110,8 +110,8 @@ class Use(TypedDict):
     cpu_s: float
     cpu_limit: NotRequired[float | None]
     throttled_s: NotRequired[float | None]
-    memory_peak: NotRequired[int | None]
-    memory_limit: NotRequired[int | None]
+    memory_peak: NotRequired[Whole | None]
+    memory_limit: NotRequired[Whole | None]
 
 
 _SHAPES: dict[str, TypeAdapter[Any]] = {
