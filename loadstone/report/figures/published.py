@@ -88,7 +88,7 @@ def percentiles(content: Content) -> Figure | None:
             some = sorted((r for r in mine if r["setting"] == setting), key=lambda row: LATENCIES[row["measure"]])
             places = [measures.index(row["measure"]) for row in some]
             colour = style.COLOURS[settings.index(setting) % len(style.COLOURS)]
-            published = {"marker": "D", "markersize": 4.5, "markerfacecolor": "none", "linestyle": ""}
+            published: dict[str, Any] = {"marker": "D", "markersize": 4.5, "markerfacecolor": "none", "linestyle": ""}
             axes.plot(places, [row["published"] for row in some], color=colour, **published)
             axes.plot(places, [row["value"] for row in some], color=colour, linewidth=1.5)
         axes.set_xticks(range(len(measures)), ["max" if m == "max" else f"{LATENCIES[m]:g}" for m in measures])

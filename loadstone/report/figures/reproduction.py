@@ -45,8 +45,8 @@ def percentiles(content: Content) -> Figure | None:
             line = [row for row in mine if row["treatment"] == treatment]
             places = [nines(row["percentile"]) for row in line]
             colour = style.COLOURS[index]
-            band = ([row[end] for row in line] for end in ("lowest_us", "highest_us"))
-            axes.fill_between(places, *band, color=colour, alpha=0.18, linewidth=0)
+            low, high = ([row[end] for row in line] for end in ("lowest_us", "highest_us"))
+            axes.fill_between(places, low, high, color=colour, alpha=0.18, linewidth=0)
             latencies = [row["latency_us"] for row in line]
             axes.plot(places, latencies, color=colour, linestyle=LINES[index], linewidth=1.5)
         axes.set_xticks([nines(tick) for tick in ticks], [f"{tick:g}" for tick in ticks])
