@@ -21,6 +21,8 @@ MOST = 12
 _MOST_LOADS = 10
 _PANELS = 4
 _WIDE = 9.2
+_FAR = 20
+"""From here the lowest bar would be no bar any more; the scale is logarithmic then."""
 
 
 def latency(content: Content) -> Figure | None:
@@ -136,8 +138,12 @@ def _grouped(axes: Axes, rows: Rows, at: Sequence[float], column: str, looks: di
         if dropped:
             lost = [row["dropped_per_s"] or 0.0 for row in mine.values()]
             axes.bar(x, lost, bottom=heights, width=0.92 * width, fill=False, edgecolor=style.INK, linewidth=0.8)
-    highest = max((row[column] for row in rows), default=1.0)
-    if not dropped:
+    heights = [row[column] for row in rows if row["load"] in at]
+    highest, lowest = max(heights), min(heights)
+    if not dropped and highest > _FAR * lowest > 0:
+        style.plain_scale(axes, "y", heights, log=True)
+        axes.set_ylim(lowest / 2, 3 * highest)
+    elif not dropped:
         axes.set_ylim(0, 1.6 * highest)  # an interval of few runs is long; its end matters less than the bars
     axes.set_xticks(range(len(at)), [format.number(load) for load in at])
     axes.grid(axis="x", visible=False)
