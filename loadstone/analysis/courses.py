@@ -19,6 +19,8 @@ from loadstone.analysis.steady_state import SteadyState, steady_state
 from loadstone.analysis.summary import VALID, Row, load_of
 
 LOG = "latency.hlog"
+STOPPED = "stopped early"
+"""The reason why such a trial was not judged."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,7 @@ def _row(run: Run, row: Row) -> Row:
     if row["aborted_at_s"] is None:
         judged = judge((run.of_trial(row["trial_id"], "summary.json") or {}).get("series"))
     if judged is None:
-        why = "stopped early" if row["aborted_at_s"] is not None else "no course of the latency was kept"
+        why = STOPPED if row["aborted_at_s"] is not None else "no course of the latency was kept"
         return _trial(row) | {"judged": False, "reason": why}
     return _trial(row) | {
         "judged": True,

@@ -62,11 +62,15 @@ def test_there_is_no_section_where_no_trial_kept_its_course(section):
 
 
 def test_the_figure_shows_the_trials_beside_the_breaking_point_with_their_cut(section, tmp_path: Path):
-    found = section({100.0: FLAT, 300.0: [80.0] * 10 + FLAT[10:]})
+    found = section({100.0: FLAT, 300.0: [80.0] * 10 + FLAT[10:], 5000.0: FLAT})
     content = gather(next((tmp_path / "synthetic").iterdir()))
     content.tables.update(found.tables)
     figure = over_time(content)
-    (axes,) = figure.axes
+    axes, stopped = figure.axes
+    assert (axes.get_title(), stopped.get_title()) == (
+        "held at 300 req/s",
+        "not held at 5,000 req/s, stopped early",
+    )
     assert [patch.get_width() for patch in axes.patches] == [pytest.approx(0.2)]
     assert len(axes.lines[0].get_xdata()) == 100
     assert {text.get_text() for text in figure.legends[0].texts} == {"mean by due time", "cut as warm-up (MSER-5)"}
