@@ -1,9 +1,9 @@
 """How long the report of five hundred trials takes, and how large it is (python -m bench.report).
 
 Made-up runs, as the tests have them (``tests/synthetic.py``, ``tests/observed.py``): eight treatments at nine rates,
-and a search for eight breaking points, each observed on three nodes with ten services; some requests of every trial of the
-first are traced. Each report is built in a process of its own, as ``loadstone report`` does it; CPU is that of all its
-processes. The first time, traces are analysed, too; their tables are kept beside them.
+and a search for eight breaking points, each observed on three nodes with ten services; some requests of each trial of
+the first are traced. Each report is built in a process of its own, as ``loadstone report`` does it; CPU is that of all
+its processes. The first time, traces are analysed, too; their tables are kept beside them.
 """
 
 from __future__ import annotations
