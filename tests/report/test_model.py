@@ -14,9 +14,10 @@ from loadstone.report.figures import style
 from tests.synthetic import Synthetic
 
 
-def predicted(folder: Path, times: float, time: str = "2026-01-01T00:00:00+00:00") -> Path:
-    """A finished search of two treatments, the second with a prediction that is ``times`` the first's."""
-    run = Synthetic(name="predicted", capacities={"baseline": 700.0, "vertical": 1250.0}).write(folder)
+def predicted(folder: Path, times: float, time: str = "2026-01-01T00:00:00+00:00", stop: int | None = None) -> Path:
+    """A search of two treatments, the second with a prediction that is ``times`` the first's."""
+    capacities = {"baseline": 700.0, "vertical": 1250.0}
+    run = Synthetic(name="predicted", capacities=capacities, stop_after=stop).write(folder)
     content = contents.gather(run)
     baseline, vertical = content.treatments
     fitted = capacity.fit(content.run, baseline)
@@ -43,6 +44,15 @@ def test_a_prediction_that_came_too_late_is_no_answer_but_a_caution(tmp_path: Pa
     section = model.gather(contents.gather(predicted(tmp_path, 1.78, time="2026-03-01T00:00:00+00:00")))
     assert section is not None and section.answers == []
     assert section.cautions == ["scaling=vertical was measured before its prediction was written down"]
+
+
+def test_a_bracket_is_no_measurement(tmp_path: Path):
+    whole = contents.gather(predicted(tmp_path / "whole", 1.0)).treatments
+    run = predicted(tmp_path, 1.78, stop=whole[0].trials.num_rows + 5)
+    section = model.gather(contents.gather(run))
+    assert section is not None and section.answers == []
+    (row,) = section.tables["predictions"].to_pylist()
+    assert (row["outcome"], row["measured"], row["before"]) == ("not measured", None, True)
 
 
 def test_a_damaged_prediction_is_named_and_the_rest_shown(tmp_path: Path):

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 from pydantic import TypeAdapter, ValidationError
 
-from loadstone.analysis.capacity.fitting import CannotTell, Model, breaking_point
+from loadstone.analysis.capacity.fitting import Model
 from loadstone.analysis.capacity.predicting import Prediction
 from loadstone.analysis.results import Run
 from loadstone.analysis.summary import Treatment
@@ -120,10 +120,9 @@ def _score(one: Registered, treatment: Treatment | None) -> dict[str, Any]:
     valid = [trial["started"] for trial in treatment.rows() if trial["verdict"] != "invalid"]
     if valid:
         row["before"] = datetime.fromisoformat(one.time) <= min(map(datetime.fromisoformat, valid))
-    try:
-        measured = breaking_point(treatment)
-    except CannotTell:
+    if treatment.searched is None or treatment.searched.result is None:  # a bracket alone is no measurement
         return row
+    measured = treatment.searched.result.breaking_point
     row |= {"measured": measured.value, "measured_low": measured.low, "measured_high": measured.high}
     row["error"] = one.predicted / measured.value - 1
     return row | {"outcome": "hit" if one.low <= measured.value <= one.high else "miss"}
