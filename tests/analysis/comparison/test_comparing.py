@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loadstone.analysis.comparison import Effect, Endpoint, compare
@@ -115,6 +115,7 @@ positive = st.floats(0.01, 1000)
 endpoints = st.lists(st.tuples(positive, positive), min_size=2, max_size=10)
 
 
+@settings(max_examples=40, deadline=None)
 @given(endpoints, st.booleans(), st.sampled_from([1e-3, 1000.0]))
 def test_the_unit_does_not_matter(values: list[tuple[float, float]], paired: bool, unit: float) -> None:
     a, b = np.array(values).T
@@ -123,6 +124,7 @@ def test_the_unit_does_not_matter(values: list[tuple[float, float]], paired: boo
     assert (second.verdict, second.runs, second.p) == (first.verdict, first.runs, pytest.approx(first.p))
 
 
+@settings(max_examples=40, deadline=None)
 @given(endpoints, st.booleans())
 def test_exchanging_the_sides_inverts_the_ratio(values: list[tuple[float, float]], paired: bool) -> None:
     a, b = np.array(values).T

@@ -25,6 +25,7 @@ def lists(least: int, most: int) -> st.SearchStrategy[Floats]:
     )
 
 
+@settings(max_examples=40, deadline=None)
 @given(st.lists(st.tuples(value, value), min_size=3, max_size=30))
 def test_paired_t_is_that_of_scipy(pairs: list[tuple[float, float]]) -> None:
     a, b = np.array(pairs).T
@@ -37,6 +38,7 @@ def test_paired_t_is_that_of_scipy(pairs: list[tuple[float, float]]) -> None:
     assert ours.p_equal(0.3) == pytest.approx(max(one.pvalue for one in shifted), rel=1e-9, abs=1e-9)
 
 
+@settings(max_examples=40, deadline=None)
 @given(lists(3, 20), lists(3, 20))
 def test_welch_is_that_of_scipy(a: Floats, b: Floats) -> None:
     if min(np.ptp(a), np.ptp(b)) < 1e-6:
@@ -46,14 +48,14 @@ def test_welch_is_that_of_scipy(a: Floats, b: Floats) -> None:
     assert ours.interval(0.05) == pytest.approx(tuple(theirs.confidence_interval(0.95)), rel=1e-9, abs=1e-9)
 
 
-@settings(deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(lists(2, 10))
 def test_sign_flip_is_that_of_scipy(values: Floats) -> None:
     theirs = stats.permutation_test((values,), np.sum, permutation_type="samples", n_resamples=np.inf)
     assert sign_flip(values) == pytest.approx(min(1, theirs.pvalue), abs=1e-9)
 
 
-@settings(deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(lists(2, 5), lists(2, 6))
 def test_permutation_counts_every_split(a: Floats, b: Floats) -> None:
     everything = np.concatenate((a, b))

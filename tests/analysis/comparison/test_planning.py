@@ -41,20 +41,20 @@ def test_power_without_pairs_is_that_of_two_samples() -> None:
 
 def test_power_is_what_a_simulation_finds() -> None:
     rng = np.random.default_rng(7)
-    differences = rng.normal(math.log(1.02), 0.02, (2000, 10))
+    differences = rng.normal(math.log(1.02), 0.02, (1000, 10))
     found = np.mean([paired(np.zeros(10), one).p <= 0.05 for one in differences])
-    assert power(10, 0.02, 0.02) == pytest.approx(found, abs=0.03)
+    assert power(10, 0.02, 0.02) == pytest.approx(found, abs=0.05)
 
 
 def test_power_of_equality_is_what_a_simulation_finds() -> None:
     rng = np.random.default_rng(8)
     for effect in (0.0, 0.01):
-        differences = rng.normal(math.log1p(effect), 0.02, (2000, 12))
+        differences = rng.normal(math.log1p(effect), 0.02, (1000, 12))
         found = np.mean([paired(np.zeros(12), one).p_equal(math.log(1.02)) < 0.05 for one in differences])
-        assert power_of_equality(12, 0.02, effect, 0.02) == pytest.approx(found, abs=0.03)
+        assert power_of_equality(12, 0.02, effect, 0.02) == pytest.approx(found, abs=0.05)
 
 
-@settings(deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(spreads, effects, st.sampled_from([0.05, 0.005]), st.sampled_from(methods))
 def test_needed_is_the_fewest(sd: float, effect: float, alpha: float, method: Method) -> None:
     pairs = needed_pairs(sd, effect, alpha, method=method)
@@ -65,7 +65,7 @@ def test_needed_is_the_fewest(sd: float, effect: float, alpha: float, method: Me
     assert pairs == least(alpha, method) or power(pairs - 1, sd, effect, alpha, method) < 0.8
 
 
-@settings(deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(spreads, st.integers(6, 60), st.sampled_from(methods))
 def test_the_detection_limit_is_what_is_found_with_the_power_asked_for(sd: float, pairs: int, method: Method) -> None:
     limit = detectable(sd, pairs, method=method)
