@@ -120,6 +120,19 @@ def test_treatments_are_compared_as_in_the_report(rated: Path):
     assert {row["ratio"] for row in again.effects.rows()} == {1.0}
 
 
+def test_a_trial_in_which_hardly_anything_was_answered_is_no_obstacle(tmp_path: Path):
+    capacities = {"a": 400.0, "b": 300.0}
+    folder = Synthetic(capacities=capacities, factor="workload", rates=[200], repetitions=7, duration_s=1.0)
+    run = folder.write(tmp_path)
+    trial = loadstone.load(run).trial(loadstone.load(run).trials.rows()[0]["trial_id"])
+    told = json.loads((trial.path / "trial.json").read_text())
+    told["row"]["completed"] = 1
+    (trial.path / "trial.json").write_text(json.dumps(told))
+    (run / "trials.parquet").unlink()
+    found = loadstone.load(run).compare("workload=a")
+    assert "all requests" not in {row["name"] for row in found.effects.rows()}
+
+
 def test_importing_loadstone_loads_nothing_heavy():
     script = "import sys, loadstone; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()

@@ -46,7 +46,9 @@ def of_drift(runs: Sequence[Measured], baseline: str, load: float, margin: float
     """Whether the baseline's median changed over the run by more than what matters: pairs share it, others do not."""
     from loadstone.analysis.steady_state import batch_slope
 
-    values = [run.values[_P50] for run in sorted(at(runs, baseline, load), key=lambda run: run.order)]
+    # A trial in which hardly anything was answered well has no percentiles.
+    told = [run for run in at(runs, baseline, load) if _P50 in run.values]
+    values = [run.values[_P50] for run in sorted(told, key=lambda run: run.order)]
     if len(values) < FEWEST_PAIRS:
         return
     import numpy as np
