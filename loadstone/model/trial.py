@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Literal
+from typing import Any, Literal
 
 from loadstone.model.application import Resources
 from loadstone.model.base import Model
@@ -20,6 +20,10 @@ def _digest(value: object) -> str:
 def _given(fields: dict[str, object]) -> dict[str, object]:
     """Without what is not there, so that a field which is new changes no id that it has no part in."""
     return {name: value for name, value in fields.items() if value is not None}
+
+
+_NAMES: Any = {"factors": True, "settings": {"placement": {"name"}}}
+"""What a treatment is called, not what it is."""
 
 
 class Treatment(Model):
@@ -39,8 +43,7 @@ class Treatment(Model):
     @property
     def id(self) -> str:
         """A hash of everything that is deployed, whatever a placement is called."""
-        names = {"factors": True, "settings": {"placement": {"name"}}}
-        return _digest(self.model_dump(mode="json", exclude=names, exclude_none=True))
+        return _digest(self.model_dump(mode="json", exclude=_NAMES, exclude_none=True))
 
     @property
     def levels(self) -> dict[str, str]:

@@ -153,9 +153,6 @@ def with_configs(deployment: Deployment, name: str, text: str) -> dict[str, str]
 class _Dumper(yaml12.Dumper):
     """Short lists on one line, everything else below each other."""
 
-    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
-        super().increase_indent(flow, False)
-
 
 def _list(dumper: _Dumper, values: list[Any]) -> yaml.Node:
     plain = all(not isinstance(value, dict | list) for value in values)

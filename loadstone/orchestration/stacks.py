@@ -18,9 +18,9 @@ from loadstone.model.cluster import Node
 from loadstone.model.deployment import Deployment, Replica
 from loadstone.model.errors import InputError
 from loadstone.model.observing import Traces
+from loadstone.model.placement import Placement
 from loadstone.model.software import SoftwareCatalogue
 from loadstone.model.stacks import TIER, Stacks
-from loadstone.model.placement import Placement
 from loadstone.orchestration import agent
 from loadstone.orchestration.tracing import traced
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from loadstone.model.application import Resources
 from loadstone.model.observing import Traces
-from loadstone.model.proxy import Proxy
 from loadstone.model.placement import Placement
+from loadstone.model.proxy import Proxy
 from loadstone.model.study import Settings
 from loadstone.model.trial import Treatment, Trial
 from loadstone.model.tuning import Tuning

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import pytest
 
 from loadstone.analysis import traced
-from loadstone.report import content, format, inside, page
+from loadstone.report import content, format, inside, page, sections
 from loadstone.report.figures import busy, critical, cstates, heat, loads, power, style, threads
 from loadstone.report.figures.inside_kinds import PARTS
 from tests import observed
@@ -45,6 +45,7 @@ def built(folder: Path) -> Path:
     """With its page, but without the figures that others test."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(page, "KINDS", ())
+        patch.setattr(sections, "SECTIONS", ())
         page.build(folder)
     return folder
 
@@ -164,7 +165,7 @@ def test_what_machines_lack_is_one_line_and_empty_columns_are_not_shown(poor: Pa
 
 def test_a_page_without_metrics_has_nothing_of_it(rated: Path):
     text, parsed = read(rated)
-    assert "inside" not in parsed.ids and "#inside" not in parsed.links and "tables/" not in " ".join(parsed.links)
+    assert "inside" not in parsed.ids and "#inside" not in parsed.links and "tables/metrics" not in " ".join(parsed.links)
     assert not gathered(rated)
     assert "figure-nodes" not in text
 

@@ -65,7 +65,8 @@ def extremes(
         mine = [row for row in loads if row["others"] == group]
         if (load := reference(mine)) is not None:
             at = [row for row in mine if row["load"] == load]
-            yield _fastest(group, load, at, [one for one in treatments if FACTOR in one.levels and others(one) == group], interleaved)
+            alike = [one for one in treatments if FACTOR in one.levels and others(one) == group]
+            yield _fastest(group, load, at, alike, interleaved)
         known = [row for row in capacities if row["others"] == group and row["capacity"] is not None]
         if len(known) > 1:
             ordered = sorted(known, key=lambda row: row["capacity"])
