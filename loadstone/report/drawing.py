@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import multiprocessing
+import signal
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -69,7 +71,8 @@ def draw(jobs: Sequence[Job], meanwhile: Callable[[], _Result]) -> tuple[list[Sh
     _jobs = jobs
     places = range(len(jobs))
     if _parallel(jobs):
-        with ProcessPoolExecutor(multiprocessing.cpu_count(), multiprocessing.get_context("fork")) as pool:
+        fork = multiprocessing.get_context("fork")
+        with ProcessPoolExecutor(multiprocessing.cpu_count(), fork, initializer=_end_with_parent) as pool:
             drawn, other = pool.map(_draw, places), meanwhile()
             results = list(drawn)
     else:
@@ -82,6 +85,12 @@ def _parallel(jobs: Sequence[Job]) -> bool:
     """A copy of a process whose threads hold locks may wait for them for ever: only where there are no others."""
     many = bool(jobs) and jobs[0].content.run.trials.num_rows >= MANY_TRIALS
     return many and sys.platform == "linux" and threading.active_count() == 1
+
+
+def _end_with_parent() -> None:
+    """A copy that waits for work would not notice that its parent was killed."""
+    pr_set_pdeathsig = 1  # prctl(2)
+    ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
 
 
 _jobs: Sequence[Job] = ()
