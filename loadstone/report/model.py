@@ -71,6 +71,7 @@ def gather(content: Content) -> Section | None:
     return Section(
         name="model",
         title="Capacity model",
+        explains=True,
         tables={"predictions": scores, "demands": demands, "demand_curves": curves},
         kinds=_KINDS,
         shown={

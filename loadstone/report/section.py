@@ -33,6 +33,8 @@ class Section:
     """What a reader must know before believing them."""
     facts: Mapping[str, str] = field(default_factory=dict)
     """What the captions of its figures leave open."""
+    explains: bool = False
+    """Whether it explains more than it answers: it stands after the run's own figures then."""
 
 
 Gather = Callable[[Content], Section | None]

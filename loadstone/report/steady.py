@@ -48,6 +48,7 @@ def gather(content: Content) -> Section | None:
     return Section(
         name="steady",
         title="Steady state",
+        explains=True,
         tables={"steady": table, "over_time": times},
         kinds=(_KIND,),
         shown=shown,
