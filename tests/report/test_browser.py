@@ -23,6 +23,14 @@ const column = [...button.closest("tr").children].indexOf(button.parentElement);
 const values = () => [...table.tBodies[0].rows].map(row => row.cells[column].dataset.v);
 said.before = values(); button.click(); said.up = values(); button.click(); said.down = values();
 said.sort = button.parentElement.getAttribute("aria-sort");
+const figure = document.querySelector("figure"), dialog = document.querySelector("#zoom");
+const press = key => dialog.dispatchEvent(new KeyboardEvent("keydown", {key}));
+figure.querySelector(".enlarge button").click();
+const width = () => dialog.querySelector("svg").viewBox.baseVal.width;
+said.open = [dialog.open, !figure.querySelector("svg"), dialog.querySelector("h2").textContent];
+said.title = figure.querySelector("figcaption strong").textContent;
+const whole = width(); press("+"); said.zoomed = width() / whole; press("0"); said.again = width() / whole;
+dialog.close(); dialog.dispatchEvent(new Event("close")); said.closed = [dialog.open, !!figure.querySelector("svg")];
 const out = document.createElement("pre"); out.id = "said"; out.textContent = JSON.stringify(said);
 document.body.append(out);
 </script>
@@ -54,3 +62,6 @@ def test_in_a_browser(searched: Path, tmp_path: Path, width: int):
     assert [float(value) for value in said["up"]] == numbers
     assert [float(value) for value in said["down"]] == numbers[::-1]
     assert said["sort"] == "descending"
+    assert said["open"] == [True, True, said["title"]]
+    assert abs(said["zoomed"] - 1 / 1.5) < 1e-3 and said["again"] == 1
+    assert said["closed"] == [False, True]
