@@ -93,7 +93,7 @@ def test_a_study_of_a_compose_file_tells_what_is_not_carried(say: Said, place: P
 
 
 def test_what_is_not_carried_stands_among_the_warnings_of_a_run(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(preflight, "inspect", lambda plan: [])
+    monkeypatch.setattr(preflight, "inspect", lambda plan, emulated_ok: [])
     _, plan = read_plan("study.yaml")
     assert f"{place}/{TTY}" in preflight.require(plan)
 
