@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	sendInterval = time.Second
+	sendInterval = 500 * time.Millisecond
 	batch        = 512  // spans sent at once, about 100 kB
 	mostQueued   = 8192 // spans that wait; 8 MB
 	stopTimeout  = 1500 * time.Millisecond
