@@ -19,7 +19,7 @@ from loadstone.infrastructure.namespaces.network import one_at_a_time, used_subn
 from loadstone.model.cluster import Link
 from tests.traces import snapshot
 
-pytestmark = pytest.mark.root
+pytestmark = [pytest.mark.root, pytest.mark.clusters]
 
 NAMES = ["manager-1", "worker-1", "worker-2"]
 RATE = 100_000_000
