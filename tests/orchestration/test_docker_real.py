@@ -271,12 +271,12 @@ def test_a_killed_container_is_an_event_with_the_reason(orchestrator: Orchestrat
     _, container = container_of(orchestrator, "profile-1")
     kill(container)
     wait(lambda: any(event.startswith("profile-1 ") for event in orchestrator.events()))
-    wait(lambda: healthy(orchestrator, "profile-1"))
-    (event,) = [event for event in orchestrator.events() if "profile-1" in event]
-    if name == "swarm":
-        assert event == "profile-1 was replaced: task: non-zero exit (137)"
-    else:
-        assert event == "profile-1 ended and was started again (exit code 137)"
+    expected = {
+        "swarm": "profile-1 was replaced: task: non-zero exit (137)",
+        "compose": "profile-1 ended and was started again (exit code 137)",
+    }[name]
+    # On a slow machine it may become unhealthy once more before it stays.
+    wait(lambda: [event for event in orchestrator.events() if "profile-1" in event] == [expected])
 
 
 def kill(container: str) -> None:
