@@ -285,7 +285,8 @@ def kill(container: str) -> None:
     group = groups.container(container)
     assert group is not None
     for pid in groups.processes(group):
-        os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):  # a health check that has just ended
+            os.kill(pid, signal.SIGKILL)
 
 
 def test_nothing_is_left_of_it(hotel: Deployed, provision: Provision) -> None:
