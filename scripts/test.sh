@@ -10,7 +10,14 @@ clusters="clusters or docker"
 export PATH="$PWD/.venv/bin:$PATH" GOTOOLCHAIN=auto
 beside=$(mktemp -d)
 lane=
-trap '[ -z "$lane" ] || kill -INT -- "-$lane" 2>/dev/null; wait; rm -rf "$beside"' EXIT
+trap stop EXIT
+
+# Whatever ended the script, nothing goes on behind it; the exit code stays the script's own.
+stop() {
+    [ -z "$lane" ] || kill -INT -- "-$lane" 2>/dev/null || true
+    wait
+    rm -rf "$beside"
+}
 
 # check NAME COMMAND...: runs it under a heading and notes how it ended.
 check() {
@@ -71,7 +78,8 @@ else
     check "go test" go_tests
     check "pytest" pytest -m "not ($clusters)"
     echo "... waiting for what runs beside"
-    wait
+    wait "$lane" || echo "what runs beside" >>"$beside/failed"
+    lane=
     cat "$beside/log"
 fi
 
