@@ -115,7 +115,7 @@ def _as_measured(model: Model) -> tuple[str, Layout, Prediction]:
 def _scores(measured: Results_) -> list[dict[str, Any]]:
     from loadstone.analysis import capacity, summary
 
-    found, wrong = capacity.registered(measured)
+    found, wrong = capacity.registered(measured.folder)
     for text in wrong:
         warn(text)
     rows: list[dict[str, Any]] = capacity.scores(found, summary.treatments(measured)).to_pylist()

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from loadstone.cli.app import Json, Results, Run, out, print_json
 from loadstone.experiments import runs
+from loadstone.experiments.guiding import foretold
 from loadstone.experiments.resume import reopen
 from loadstone.experiments.schedule import remaining
 from loadstone.infrastructure import journal
@@ -22,7 +23,7 @@ def command(run: Run = None, results: Results = Path("results"), json: Json = Fa
     data: dict[str, object] = {"deployments": up, "run": None}
     if folder is not None:
         plan, ledger = reopen(folder)
-        left = round(remaining(plan, ledger.records))
+        left = round(remaining(plan, ledger.records, foretold(ledger.folder)))
         data["run"] = {
             "folder": str(folder),
             "finished_trials": len(ledger.records),

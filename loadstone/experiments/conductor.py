@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict
 from datetime import UTC, datetime
 
-from loadstone.experiments import predicting, runs, schedule
+from loadstone.experiments import guiding, predicting, runs, schedule
 from loadstone.experiments.deployed import Deployed, resolve_treatment
 from loadstone.experiments.ledger import Ledger, Record, writing
 from loadstone.experiments.listener import Listener
@@ -47,10 +47,9 @@ class Conductor:
     def run(self) -> None:
         """Run to the end. Whatever ends it, nothing that was started is left and finished trials stay."""
         try:
-            while (trial := schedule.next_trial(self._plan, self._ledger.records)) is not None:
-                for prediction in predicting.foretell(self._plan, self._ledger):
-                    self._listener.step(prediction)
-                self._listener.trial_started(trial, schedule.remaining(self._plan, self._ledger.records))
+            while (trial := self._next_trial()) is not None:
+                left = schedule.remaining(self._plan, self._ledger.records, guiding.foretold(self._ledger.folder))
+                self._listener.trial_started(trial, left)
                 record = self._run_trial(trial)
                 self._listener.trial_finished(record)
                 if record.outcome.verdict == "invalid" and self._plan.study.trial.on_invalid == "stop":
@@ -58,6 +57,12 @@ class Conductor:
                     raise TrialsInvalid(f"stopped as trial.on_invalid asks: trial {trial.id} is invalid: {reasons}")
         finally:
             self._give_back()
+
+    def _next_trial(self) -> Trial | None:
+        """Chosen when all is written down that can be predicted by now."""
+        for prediction in predicting.foretell(self._plan, self._ledger):
+            self._listener.step(prediction)
+        return schedule.next_trial(self._plan, self._ledger.records, guiding.foretold(self._ledger.folder))
 
     def _run_trial(self, trial: Trial) -> Record:
         folder = self._ledger.trial_folder(trial)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import loadstone
-from loadstone.experiments import schedule
+from loadstone.experiments import guiding, schedule
 from loadstone.experiments.ledger import Ledger, write_json, writing
 from loadstone.experiments.plan import Plan
 from loadstone.infrastructure.facts import host_facts
@@ -135,4 +135,4 @@ def conclude(plan: Plan, ledger: Ledger) -> list[str]:
 
 def complete(plan: Plan, ledger: Ledger) -> bool:
     """Whether nothing is left to run."""
-    return schedule.next_trial(plan, ledger.records) is None
+    return schedule.next_trial(plan, ledger.records, guiding.foretold(ledger.folder)) is None

@@ -1,4 +1,4 @@
-"""Which trial is next: a pure function of the plan and of what has finished.
+"""Which trial is next: a pure function of the plan, of what has finished, and of what was predicted.
 
 Nothing else is remembered, so a run that was killed goes on as if it had not been.
 """
@@ -10,13 +10,17 @@ import itertools
 import json
 import random
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from loadstone.experiments import bases, repeating
+from loadstone.experiments import bases, guiding, repeating
 from loadstone.experiments.ledger import Record
 from loadstone.experiments.plan import Plan
 from loadstone.experiments.probe import Outcome, Probe
 from loadstone.experiments.search import Failed, Found, Search, expected_trials, next_probe
 from loadstone.model.trial import Phase, Treatment, Trial
+
+if TYPE_CHECKING:
+    from loadstone.analysis.capacity import Registered
 
 ROUND = 5
 """Trials of one search before an interleaved study turns to the next treatment: deploying anew is not free."""
@@ -24,16 +28,16 @@ ROUND = 5
 OVERHEAD_S = 3.0
 """Resetting, draining, collecting: a first guess of what surrounds a trial."""
 
-Campaign = tuple[Treatment, int]
+Campaign = guiding.Campaign
 """A capacity search: of a treatment, and which of its searches."""
 
 
-def next_trial(plan: Plan, records: Sequence[Record]) -> Trial | None:
+def next_trial(plan: Plan, records: Sequence[Record], foretold: Sequence[Registered] = ()) -> Trial | None:
     """The next trial, or None when the study is complete."""
     if plan.study.load.capacity is None:
         done = {record.trial_id for record in records}
         return next((trial for trial in fixed_trials(plan, records) if trial.id not in done), None)
-    for campaign in _in_turn(plan, records):
+    for campaign in _in_turn(plan, records, foretold):
         step = _step(plan, campaign, records)
         if not isinstance(step, Found | Failed):
             treatment, repetition = campaign
@@ -66,13 +70,26 @@ def found(plan: Plan, campaign: Campaign, records: Sequence[Record]) -> bool:
     return isinstance(_step(plan, campaign, records), Found)
 
 
-def remaining(plan: Plan, records: Sequence[Record]) -> float:
-    """About how many trials are still to come."""
+def left_out(plan: Plan, records: Sequence[Record], foretold: Sequence[Registered]) -> dict[str, str]:
+    """Treatments that a guided study does not measure, each with the one that beats it, by id."""
+
+    def low(treatment: Treatment) -> float | None:
+        step = _step(plan, (treatment, 1), records)
+        return step.result.breaking_point.low if isinstance(step, Found) else None
+
+    return guiding.left_out(plan, records, foretold, low)
+
+
+def remaining(plan: Plan, records: Sequence[Record], foretold: Sequence[Registered] = ()) -> float:
+    """About how many trials are still to come; of a guided study as many as if nothing more were left out."""
     if plan.study.load.capacity is None:
         return len(list(fixed_trials(plan, records))) - len(records)
     settings = search_settings(plan)
     total = 0.0
+    without = left_out(plan, records, foretold)
     for campaign in campaigns(plan):
+        if campaign[0].id in without:
+            continue
         history = [record.outcome for record in records_of(campaign, records)]
         total += expected_trials(settings, _of_search(history))
         if campaign in _modelled(plan):
@@ -156,11 +173,15 @@ def _fixed_trial(plan: Plan, treatment: Treatment, load: float, repetition: int,
     return _trial(plan, treatment, phase, load, plan.study.trial.duration, repetition, number)
 
 
-def _in_turn(plan: Plan, records: Sequence[Record]) -> list[Campaign]:
+def _in_turn(plan: Plan, records: Sequence[Record], foretold: Sequence[Registered]) -> list[Campaign]:
     """Searches in the order in which they may go on: the current one first until its round is over."""
+    assert plan.study.load.capacity is not None
     order = campaigns(plan)
     if first := [one for one in _modelled(plan) if isinstance(_step(plan, one, records), Probe)]:
         order = first
+    elif plan.study.load.capacity.guided:
+        without = left_out(plan, records, foretold)
+        return guiding.in_turn([one for one in order if one[0].id not in without], records, foretold)
     if not records:
         return order
     last = records[-1]

@@ -43,10 +43,15 @@ class Capacity(Model):
     predict: bool = False
     """Search the first treatment first, load it four times below its breaking point, and write down what the capacity
     model expects of the treatments that differ from it in scaling or placement alone, before they are measured."""
+    guided: bool = False
+    """With ``predict``: measure one treatment after the other, the highest prediction first, and leave out those that
+    are predicted to bear less than a measured one does. For the best of many, as of all splits of an application."""
 
     def findings(self) -> Iterator[Finding]:
         if self.start >= self.highest:
             yield ("start",), f"{self.start:g} is not below 'highest', {self.highest:g}; begin lower"
+        if self.guided and not self.predict:
+            yield ("guided",), "there is nothing to be guided by; add predict: true"
 
 
 class Closed(Model):

@@ -18,6 +18,7 @@ from loadstone.analysis.summary import Treatment
 from loadstone.model.slo import Slo
 
 if TYPE_CHECKING:
+    from loadstone.analysis.capacity import LeftOut
     from loadstone.analysis.reproduction import BestFits
 
 
@@ -49,6 +50,13 @@ class Content:
     def percentile(self) -> tuple[str, str, float | None]:
         """Column, name and limit in ms of the latency that is shown against load."""
         return latency.percentile_column(self.slo)
+
+    @cached_property
+    def left_out(self) -> dict[str, LeftOut]:
+        """The treatments that a guided study did not measure, by id."""
+        from loadstone.analysis import capacity
+
+        return capacity.left_out(self.run, self.treatments)
 
     @cached_property
     def best_fits(self) -> BestFits:

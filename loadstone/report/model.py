@@ -59,7 +59,7 @@ def gather(content: Content) -> Section | None:
     """None where no breaking point was searched for, or nothing can be said of the CPU."""
     if not content.run.searches:
         return None
-    registered, wrong = capacity.registered(content.run)
+    registered, wrong = capacity.registered(content.run.folder)
     scores = capacity.scores(registered, content.treatments)
     models, doubts = _models(content, {one.base_id for one in registered})
     if not models and not registered:

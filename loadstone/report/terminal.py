@@ -30,6 +30,8 @@ def render(run_folder: Path) -> RenderableType:
     content = contents.gather(run_folder)
     parts: list[RenderableType] = [_bold(words.answer(content))]
     parts += [_bold(text) for text in _compared(content)]
+    left_out = [treatment for treatment in content.treatments if treatment.id in content.left_out]
+    parts += [_bold(f"{treatment.label} {words.finding(content, treatment)}") for treatment in left_out]
     parts += [Text.assemble("! ", text, style="yellow") for text in words.warnings(content)]
     if content.rows("breaking_points") and len(content.run.trials):
         parts.append(_breaking_points(content))

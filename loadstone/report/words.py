@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from loadstone.analysis import summary
 from loadstone.analysis.summary import Searched, Treatment
 from loadstone.report import format
 from loadstone.report.content import Content
+
+if TYPE_CHECKING:
+    from loadstone.analysis.capacity import LeftOut
 
 NO_SLO = "no SLO"
 
@@ -50,6 +54,8 @@ def each_treatment(content: Content) -> list[tuple[str, str]]:
 
 def finding(content: Content, treatment: Treatment) -> str:
     """What was found for one treatment; starts with a verb."""
+    if (left := content.left_out.get(treatment.id)) is not None:
+        return _left_out(left)
     if not len(treatment.trials):
         return "has no trial yet."
     if treatment.count("invalid") == len(treatment.trials):
@@ -59,6 +65,15 @@ def finding(content: Content, treatment: Treatment) -> str:
     if treatment.count("measured"):
         return _measured(treatment)
     return _found_at_loads(content, treatment)
+
+
+def _left_out(left: LeftOut) -> str:
+    one = left.predicted
+    predicted = f"{format.rate(one.predicted)} {format.interval(one.low, one.high)}"
+    return (
+        f"was not measured: {predicted} are predicted, bounded by {one.bottleneck_in_words},"
+        f" and {left.better} bears at least {format.number(left.at_least)}."
+    )
 
 
 def _found_by_search(content: Content, searched: Searched) -> str:
@@ -128,7 +143,7 @@ def _warnings(content: Content) -> Iterator[str]:
     yield from content.run.warnings
     several = len(content.treatments) > 1
     for treatment in content.treatments:
-        for text in treatment.warnings:
+        for text in treatment.warnings if treatment.id not in content.left_out else ():
             yield f"{treatment.label}: {text}" if several else text
     of_trials = summary.trial_warnings(content.run.trials)
     for text, count in of_trials.items():

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import datetime
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +13,16 @@ import pytest
 
 from loadstone import plugins
 from loadstone.analysis import capacity, results, summary
-from loadstone.experiments import bases, measuring, runs, schedule, supposing
+from loadstone.experiments import bases, guiding, measuring, runs, schedule, supposing
 from loadstone.experiments.conductor import Conductor
-from loadstone.experiments.ledger import Ledger
+from loadstone.experiments.ledger import Ledger, Record
 from loadstone.experiments.plan import Plan, read_plan
 from loadstone.experiments.predicting import nodes_of
 from loadstone.experiments.probe import Outcome, Probe
 from loadstone.experiments.resume import reopen
 from loadstone.model.errors import InputError
+from loadstone.report import content as contents
+from loadstone.report import words
 from loadstone.workloads.base import Offer, Progress
 from tests.experiments.fakes import SEARCH, FakeDriver, FakeInfrastructure, FakeOrchestrator, Recorder, write_study
 
@@ -28,6 +32,9 @@ STUDY = SEARCH.replace("[baseline, unlimited]", "[baseline, horizontal]").replac
     "metrics: off", "metrics: off\nresources: {web: {cpu: 0.5}}"
 )
 PREDICTING = STUDY.replace("start: 100}", "start: 100, predict: true}")
+GUIDED = PREDICTING.replace("predict: true", "predict: true, guided: true").replace(
+    "[baseline, horizontal]", "[horizontal, baseline, vertical]"
+)
 BLIND = STUDY.replace("duration: 1s", "duration: 1s, order: sequential")
 
 
@@ -130,7 +137,7 @@ def test_a_prediction_is_scored_against_what_was_measured(tmp_path: Path) -> Non
     plan, ledger = begin(tmp_path, PREDICTING)
     conduct(plan, ledger)
     run = results.read(ledger.folder)
-    (found,), wrong = capacity.registered(run)
+    (found,), wrong = capacity.registered(run.folder)
     assert wrong == [] and found.bottleneck_in_words == "node worker (1 core)"
     assert found.predicted == pytest.approx(0.95 / COST_S, rel=0.06)
     (row,) = capacity.scores([found], summary.treatments(run)).to_pylist()
@@ -176,6 +183,50 @@ def test_searches_one_after_the_other_are_foretold_from_their_own_trials(tmp_pat
     conduct(plan, ledger)
     assert [file.stem for file in (ledger.folder / "predictions").iterdir()] == [plan.treatments[1].id]
     assert all(record.outcome.phase != "model" for record in ledger.records)
+
+
+def test_a_guided_study_measures_the_best_and_leaves_out_what_it_beats(tmp_path: Path) -> None:
+    """Two replicas bear 500 requests/s; one with half a core is predicted to bear 260, one with a core 500."""
+    plan, ledger = begin(tmp_path, GUIDED)
+    conduct(plan, ledger)
+    horizontal, baseline, vertical = plan.treatments
+    measured = [name for name, _ in groupby(record.treatment_id for record in ledger.records)]
+    assert measured == [horizontal.id, vertical.id]
+    assert {file.stem for file in (ledger.folder / "predictions").iterdir()} == {baseline.id, vertical.id}
+    assert runs.complete(plan, ledger)
+    assert schedule.remaining(plan, ledger.records, guiding.foretold(ledger.folder)) == 0
+    content = contents.gather(ledger.folder)
+    left = content.left_out[baseline.id]
+    assert set(content.left_out) == {baseline.id} and left.predicted.high < left.at_least
+    said = dict(words.each_treatment(content))["scaling=baseline"]
+    assert said.startswith("was not measured: 2") and "are predicted, bounded by web (0.5 cores)" in said
+    assert not any("no trial yet" in text for text in words.warnings(content))
+
+
+def test_what_a_guided_study_has_begun_it_finishes_when_resumed(tmp_path: Path) -> None:
+    """Killed with one trial of the loser done, as an unguided study would have it: its search goes on."""
+    plan, ledger = begin(tmp_path, GUIDED)
+    conduct(plan, ledger)
+    whole, foretold = list(ledger.records), guiding.foretold(ledger.folder)
+    baseline = plan.treatments[1]
+    one = replace(whole[0], treatment_id=baseline.id)
+    assert schedule.next_trial(plan, whole, foretold) is None
+    trial = schedule.next_trial(plan, [*whole, one], foretold)
+    assert trial is not None and trial.treatment.id == baseline.id
+    assert [record.trial_id for record in replayed(plan, whole, foretold)] == [record.trial_id for record in whole]
+
+
+def replayed(plan: Plan, whole: list[Record], foretold: list[capacity.Registered]) -> list[Record]:
+    """The trials that a run would have which was resumed after each of them, with their results."""
+    done: list[Record] = []
+    while (trial := schedule.next_trial(plan, done, foretold)) is not None:
+        done.append(next(record for record in whole if record.trial_id == trial.id))
+    return done
+
+
+def test_a_study_that_is_guided_by_nothing_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"guided: there is nothing to be guided by; add predict: true"):
+        read_plan(write_study(tmp_path, GUIDED.replace("predict: true, ", "")))
 
 
 def test_only_scaling_and_placement_have_a_base_in_another_treatment(tmp_path: Path) -> None:

@@ -8,18 +8,21 @@ from loadstone.analysis.capacity.demands import Demand
 from loadstone.analysis.capacity.fitting import CannotTell, Model, fit
 from loadstone.analysis.capacity.layout import Layout, Placed
 from loadstone.analysis.capacity.predicting import Prediction, predict
-from loadstone.analysis.capacity.registered import VERSION, Registered, registered, scores
+from loadstone.analysis.capacity.registered import VERSION, LeftOut, Registered, beaten, left_out, registered, scores
 
 __all__ = [
     "VERSION",
     "CannotTell",
     "Demand",
     "Layout",
+    "LeftOut",
     "Model",
     "Placed",
     "Prediction",
     "Registered",
+    "beaten",
     "fit",
+    "left_out",
     "predict",
     "registered",
     "scores",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -76,15 +78,60 @@ def register(
     )
 
 
-def registered(run: Run) -> tuple[list[Registered], list[str]]:
+def registered(run_folder: Path) -> tuple[list[Registered], list[str]]:
     """The predictions of a run in the order of time, and what is wrong with files that cannot be read."""
     found, wrong = [], []
-    for file in sorted((run.folder / FOLDER).glob("*.json")):
+    for file in sorted((run_folder / FOLDER).glob("*.json")):
         try:
             found.append(_SHAPE.validate_python(json.loads(file.read_text(encoding="utf-8"))))
         except (OSError, ValueError, ValidationError) as error:
             wrong.append(f"{FOLDER}/{file.name} cannot be read: {str(error).splitlines()[0]}")
     return sorted(found, key=lambda one: (one.time, one.treatment_id)), wrong
+
+
+def beaten(predictions: Sequence[Registered], lows: Mapping[str, float]) -> dict[str, str]:
+    """The treatments that are predicted to bear less than a measured one of the same base, each with the best, by id.
+
+    ``lows``: the lower ends of the measured breaking points by treatment, in requests/s.
+    """
+    found = {}
+    for one in predictions:
+        alike = {one.base_id, *(other.treatment_id for other in predictions if other.base_id == one.base_id)}
+        measured = {name: low for name, low in lows.items() if name in alike and name != one.treatment_id}
+        best = max(measured, key=lambda name: measured[name], default=None)
+        if best is not None and one.high < measured[best]:
+            found[one.treatment_id] = best
+    return found
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A treatment that a guided study did not measure, and the measured one that beats its prediction."""
+
+    predicted: Registered
+    better: str
+    """Its label."""
+    at_least: float
+    """What it bears, in requests/s: the lower end of the 95 % interval."""
+
+
+def left_out(run: Run, treatments: Sequence[Treatment]) -> dict[str, LeftOut]:
+    """The treatments without trials that a guided study has no need of, by id; nothing of any other study."""
+    if not ((run.study.get("load") or {}).get("capacity") or {}).get("guided"):
+        return {}
+    predictions, _ = registered(run.folder)
+    by_id = {one.id: one for one in treatments}
+    lows = {
+        one.id: one.searched.result.breaking_point.low
+        for one in treatments
+        if one.searched is not None and one.searched.result is not None
+    }
+    predicted = {one.treatment_id: one for one in predictions}
+    return {
+        loser: LeftOut(predicted[loser], by_id[better].label, lows[better])
+        for loser, better in beaten(predictions, lows).items()
+        if loser in by_id and not len(by_id[loser].trials)
+    }
 
 
 SCORES = pa.schema(
