@@ -97,6 +97,7 @@ def within(
             found.effects += tables.effect_rows(first | {"treatment": other.label}, results)
             count = results[0][1].effect.runs if results else 0
             found.warnings += doubts.of_pairs(other.label, load, count, method)
+            found.warnings += doubts.of_missing(other.label, load, [*mine, *theirs])
     if distributions:
         keys = [(row["treatment"], row["load"]) for row in (*found.noise, *found.effects)]
         described = shapes.of(run, runs, a.label, list(dict.fromkeys(keys)), method == "paired")
@@ -131,7 +132,9 @@ def between(old: Run, new: Run, margin: float | None = None, spans: bool = True)
             found.noise += tables.noise_rows(where | {"treatment": tables.AGAIN}, floor, second)
             results = effects(mine, theirs, margin, paired=False)
             found.effects += tables.effect_rows(where, results)
-            found.warnings += doubts.of_pairs(sides["treatment"], load, results[0][1].effect.runs, "unpaired")
+            count = results[0][1].effect.runs if results else 0
+            found.warnings += doubts.of_pairs(sides["treatment"], load, count, "unpaired")
+            found.warnings += doubts.of_missing(sides["treatment"], load, [*mine, *theirs])
     return found.compared(old.folder.name, margin, "unpaired")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from loadstone.analysis.compared.measured import ALL, FIXED, Key, Measured, usable
+from loadstone.analysis.compared.measured import ALL, FIXED, STATISTICS, Key, Measured, usable
 from loadstone.analysis.compared.treatments import at
 from loadstone.analysis.results import Run
 from loadstone.analysis.summary import Row
@@ -65,6 +65,18 @@ def of_pairs(treatment: str, load: float, runs: int, method: str) -> Iterator[st
     if runs < fewest:
         what = f"{runs} {'pair' if runs == 1 else 'pairs'}" if method == "paired" else f"{runs} runs"
         yield f"{treatment} at {load:g}: {what} can show no difference, however large; at least {fewest} are needed"
+
+
+def of_missing(treatment: str, load: float, runs: Sequence[Measured]) -> Iterator[str]:
+    """An endpoint of all requests that some run has not: without it the run that did worst would be left out unseen."""
+    for statistic, fewest in STATISTICS.items():
+        lacking = [run.trial_id for run in runs if Key("requests", ALL, statistic) not in run.values]
+        if lacking:
+            more = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
+            yield (
+                f"{treatment} at {load:g}: the {statistic.upper()} of all requests is not compared, as trial"
+                f" {lacking[0]}{more} answered fewer than {fewest}"
+            )
 
 
 def of_machines(old: Run, new: Run) -> Iterator[str]:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from loadstone.analysis import compared, results
@@ -132,6 +133,19 @@ def made(block: int, value: float, treatment: str = "a", again: bool = False, **
 
 def test_only_endpoints_that_every_run_has_are_compared() -> None:
     assert [key.name for key in endpoints([made(1, 2.0, rare=1.0), made(2, 2.0)])] == [ALL]
+
+
+def test_an_endpoint_that_one_run_lacks_is_said_to_be_missing(run: Run) -> None:
+    rows = run.trials.to_pylist()
+    [gone] = [row for row in rows if row["treatment"] == SLOW and row["repetition"] == 3]
+    few = pa.Table.from_pylist(
+        [row | ({"completed": 40} if row is gone else {}) for row in rows], schema=run.trials.schema
+    )
+    found = compared.within(replace(run, trials=few))
+    said = f"the P99 of all requests is not compared, as trial {gone['trial_id']} answered fewer than 100"
+    assert [text for text in found.warnings if "not compared" in text] == [f"{SLOW} at 200: {said}"]
+    assert [row["statistic"] for row in effects(found, name=ALL)] == ["p50"]
+    assert not any("not compared" in text for text in compared.within(run).warnings)
 
 
 def test_pairs_are_of_the_same_block_whatever_the_order() -> None:
