@@ -2,7 +2,7 @@
 
 A treatment is predicted from the first of the plan that differs from it in scaling and placement alone: what else
 differs changes what a request costs, and that must be measured. Where a study asks for it (``load.capacity.predict``)
-these bases are searched first, then loaded four times below their breaking point.
+these bases are searched first, then loaded five times below their breaking point.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from loadstone.experiments.plan import Plan
 from loadstone.experiments.probe import Outcome, Probe, readable
 from loadstone.model.trial import Treatment
 
-LOADS = (0.2, 0.35, 0.5, 0.75)
-"""Of the breaking point: low enough that the bottleneck is not throttled, and far enough apart to show a trend."""
+LOADS = (0.05, 0.2, 0.35, 0.5, 0.75)
+"""Of the breaking point: low enough that the bottleneck is not throttled, and far enough apart to show a trend; the
+first shows what the services use when they do next to nothing."""
 _ATTEMPTS = 2
 """Trials at one of these loads, if the first is invalid."""
 _PREDICTED = ("scaling", "placement")

@@ -41,7 +41,7 @@ class Capacity(Model):
     bracket_duration: Duration = 10.0
     """The window of the short trials that find the rough range; never longer than ``trial.duration``."""
     predict: bool = False
-    """Search the first treatment first, load it four times below its breaking point, and write down what the capacity
+    """Search the first treatment first, load it five times below its breaking point, and write down what the capacity
     model expects of the treatments that differ from it in scaling or placement alone, before they are measured."""
     guided: bool = False
     """With ``predict``: measure one treatment after the other, the highest prediction first, and leave out those that

@@ -103,7 +103,7 @@ def conduct(plan: Plan, ledger: Ledger, stop_after: int | None = None) -> tuple[
     return driver, said
 
 
-def test_the_baseline_goes_first_with_four_loads_below_its_breaking_point(tmp_path: Path) -> None:
+def test_the_baseline_goes_first_with_five_loads_below_its_breaking_point(tmp_path: Path) -> None:
     plan, ledger = begin(tmp_path, PREDICTING)
     conduct(plan, ledger)
     baseline, horizontal = plan.treatments
@@ -246,8 +246,8 @@ def test_an_invalid_trial_of_the_model_is_run_once_more() -> None:
     loads = []
     while isinstance(probe := bases.next_load(1000, 8, history), Probe):
         loads.append(probe.load)
-        history.append(Outcome(probe.load, "model", "invalid" if len(history) < 3 else "held"))
-    assert loads == [200, 200, 350, 350, 500, 750]
+        history.append(Outcome(probe.load, "model", "invalid" if len(history) in (0, 2) else "held"))
+    assert loads == [50, 50, 200, 200, 350, 500, 750]
 
 
 def test_what_was_not_deployed_can_be_supposed(tmp_path: Path) -> None:
