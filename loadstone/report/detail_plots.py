@@ -44,7 +44,7 @@ def spectrum(trials: Sequence[tuple[Row, dict[str, Any]]], content: Content) -> 
     marks = [Mark(f"SLO: P{p:g} ≤ {format.milliseconds(limit)}", y=limit) for p, limit in limits]
     title = "Latency over all percentiles"
     caption = "Each further nine has the same room; a line ends at the last percentile that its requests can show."
-    return Shown(title, caption, Plot(f"{title}. {caption}", x, y, lines, marks))
+    return Shown(title, caption, Plot(title, x, y, lines, marks))
 
 
 def over_time(row: Row, summary: dict[str, Any], content: Content) -> Shown | None:
@@ -64,7 +64,7 @@ def over_time(row: Row, summary: dict[str, Any], content: Content) -> Shown | No
     settled = {True: " It had settled.", False: " It had not settled.", None: ""}[row["steady"]]
     caption = f"Means over {format.duration(step)}, by the time at which requests were due.{settled}"
     title = "Latency over time"
-    return Shown(title, caption, Plot(f"{title}. {caption}", x, y, [Line("", run) for run in runs], marks))
+    return Shown(title, caption, Plot(title, x, y, [Line("", run) for run in runs], marks))
 
 
 def _unbroken(points: Sequence[tuple[float, float | None]]) -> list[list[tuple[float, float]]]:
@@ -87,7 +87,7 @@ def _backlog(summary: dict[str, Any]) -> Shown | None:
     points = [(batch["start_s"] + width, float(batch["backlog"])) for batch in batches]
     x, y = linear("time in the window (s)", [0.0, points[-1][0]]), linear("backlog (requests)", [p[1] for p in points])
     title, caption = "Backlog over time", "Scheduled and not yet settled, at the end of each tenth of the window."
-    return Shown(title, caption, Plot(f"{title}. {caption}", x, y, [Line("", points)]))
+    return Shown(title, caption, Plot(title, x, y, [Line("", points)]))
 
 
 def load(treatment: Treatment, content: Content) -> Shown | None:
@@ -108,7 +108,7 @@ def load(treatment: Treatment, content: Content) -> Shown | None:
         marks.append(Mark(f"{format.number(point.value)} {format.interval(point.low, point.high)}", x=point.value))
     title = f"{name} against {'clients' if content.closed else 'offered load'}"
     caption = "Every trial is one marker."
-    return Shown(title, caption, Plot(f"{title}. {caption}", x, y, lines, marks))
+    return Shown(title, caption, Plot(title, x, y, lines, marks))
 
 
 def _loads(content: Content, loads: Sequence[float]) -> Axis:

@@ -52,6 +52,7 @@ class Job:
             figure = kind.draw(self.content)
             if figure is None:
                 return None
+            style.settle(figure)
             files = {name: style.save(figure, name) for name in FORMATS}
         for name, data in files.items():
             (self.folder / f"{kind.name}.{name}").write_bytes(data)

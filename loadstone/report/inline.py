@@ -9,16 +9,22 @@ from loadstone.report.figures.style import COLOURS, GRID, INK, QUIET
 
 _SVG, _XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
 _THEME = {INK: "ink", QUIET: "quiet", GRID: "grid", **{colour: f"c{i}" for i, colour in enumerate(COLOURS)}}
+_RULE = re.compile(r"\.(k\d+)\{([^}]*)\}")
 _REFERENCES = ("clip-path", "style", "fill", "href")
 
 
 def inline(svg: bytes, name: str, label: str) -> str:
     """An ``<svg>`` element to stand in HTML; ``name`` is unique in the page, ``label`` says what is seen."""
     root = ElementTree.fromstring(svg)
+    looks: dict[str, str] = {}
     for parent in list(root.iter()):
         for child in [child for child in parent if child.tag in (f"{{{_SVG}}}metadata", f"{{{_SVG}}}style")]:
+            looks |= dict(_RULE.findall(child.text or ""))
             parent.remove(child)
     for element in root.iter():
+        if len(element):
+            element.text = None  # line breaks and indents, of which thousands of markers have as many
+        element.tail = None
         element.tag = element.tag.removeprefix(f"{{{_SVG}}}")  # HTML knows them by their local names
         if f"{{{_XLINK}}}href" in element.attrib:
             element.set("href", element.attrib.pop(f"{{{_XLINK}}}href"))
@@ -26,12 +32,21 @@ def inline(svg: bytes, name: str, label: str) -> str:
             element.set("id", f"{name}-{identity}")
         for attribute in _REFERENCES:
             if value := element.get(attribute):
-                element.set(attribute, _themed(re.sub(r"(url\(#|^#)(?=[a-zA-Z])", rf"\g<1>{name}-", value)))
+                element.set(attribute, _themed(_renamed(value, name)))
     for attribute in ("width", "height"):
         root.attrib.pop(attribute, None)
+    rules = "".join(f".{name} .{look}{{{_themed(_renamed(rule, name))}}}" for look, rule in looks.items())
+    root.insert(0, ElementTree.Element("style"))
+    root[0].text = rules
+    root.set("class", name)
     root.set("role", "img")
     root.set("aria-label", label)
     return ElementTree.tostring(root, encoding="unicode")
+
+
+def _renamed(value: str, name: str) -> str:
+    """What refers to an id, with that id as it is in the page."""
+    return re.sub(r"(url\(#|^#)(?=[a-zA-Z])", rf"\g<1>{name}-", value)
 
 
 def _themed(style: str) -> str:

@@ -100,7 +100,9 @@ def _render(
         "figures_inside": {name: figures[f"inside {name}"] for name in PARTS},
         # What was observed inside has rows for each node and service of each trial: beside the page, not in it.
         "csv": {
-            name: rendering.download(folder / "tables" / f"{name}.csv") for name in content.tables if name in written
+            name: rendering.download(folder / "tables" / f"{name}.csv")
+            for name in content.tables
+            if "csv" in written.get(name, ())
         },
         "breaking": content.rows("breaking_points"),
         "grid": content.grid,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from markupsafe import Markup, escape
 
@@ -79,11 +80,12 @@ class Plot:
         at_x = [(_number(self.x.place(value, _LEFT, _RIGHT)), text) for value, text in self.x.ticks]
         at_y = [(self.y.place(value, _BOTTOM, top), text) for value, text in self.y.ticks]
         grid = [f"M{x} {_BOTTOM}V{top}" for x, _ in at_x] + [f"M{_LEFT} {_number(y)}H{_RIGHT}" for y, _ in at_y]
-        yield f'<path class="g" d="{"".join(grid)}"/><g class="x">'
-        yield from (f'<text x="{x}" y="{_BOTTOM + 15}">{escape(text)}</text>' for x, text in at_x)
-        yield f'<text x="{across:g}" y="{_BOTTOM + 34}">{escape(self.x.title)}</text>'
-        yield f'<text transform="translate(13 {up:g}) rotate(-90)">{escape(self.y.title)}</text></g><g class="y">'
-        yield from (f'<text x="{_LEFT - 6}" y="{_number(y + 4)}">{escape(text)}</text>' for y, text in at_y)
+        yield f'<path class="g" d="{"".join(grid)}"/><g class="x" transform="translate(0 {_BOTTOM + 15})">'
+        yield from (f'<text x="{x}">{escape(text)}</text>' for x, text in at_x)
+        yield f'<text x="{across:g}" y="19">{escape(self.x.title)}</text></g>'
+        yield f'<g class="x"><text transform="translate(13 {up:g}) rotate(-90)">{escape(self.y.title)}</text></g>'
+        yield f'<g class="y" transform="translate({_LEFT - 6} 4)">'
+        yield from (f'<text y="{_number(y)}">{escape(text)}</text>' for y, text in at_y)
         yield "</g>"
 
     def _mark(self, mark: Mark) -> Iterable[str]:
@@ -101,7 +103,7 @@ class Plot:
         if not places:
             return
         if line.style in ("line", "dashed"):
-            path = "M" + "L".join(f"{x} {y}" for x, y in places)
+            path = _path(places)
             yield f'<path class="l s{line.colour} {line.style}" d="{path}"/>'
         else:
             path = "".join(f"M{x} {y}{_SHAPES[line.style]}" for x, y in places)
@@ -125,6 +127,18 @@ _SHAPES = {
     "invalid": "m-3.5 3h7l-3.5-6z",
 }
 """The shapes of the verdicts, as in the figures."""
+
+
+def _path(places: Sequence[tuple[str, str]]) -> str:
+    """Each point from the one before, x to whole units: half as long."""
+    points = [(round(float(x)), float(y)) for x, y in places]
+    steps = " ".join(f"{x - x0} {_short(y - y0)}" for (x0, y0), (x, y) in pairwise(points))
+    return f"M{points[0][0]} {places[0][1]}" + (f"l{steps}".replace(" -", "-") if steps else "")
+
+
+def _short(value: float) -> str:
+    """Without the zero before the point."""
+    return _number(value).replace("0.", ".") if abs(value) < 1 else _number(value)
 
 
 def _number(value: float) -> str:

@@ -46,10 +46,16 @@ def _environment() -> Environment:
         "plural": format.plural,
         "digest": format.digest,
         "bold": bold,
+        "sorting": _sorting,
     }
     # Macros keep what they found when they were first used: the same mapping is filled anew for each report.
     made.globals |= {"interval": format.interval, "written": _written}
     return made
+
+
+def _sorting(value: Any) -> str:
+    """What a cell is sorted by: with no more digits than order takes."""
+    return "" if value is None else f"{value:.9g}" if isinstance(value, float) else str(value)
 
 
 _written: dict[str, Sequence[str]] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,8 +13,10 @@ import pyarrow as pa
 
 from loadstone.report import paper
 
-MOST_ROWS = 600
+MOST_ROWS = 200
 """Of a table for people to read; a longer one is written as CSV only."""
+MOST_BYTES = 50_000
+"""Of a plain CSV; a larger one is compressed, which readers of data frames undo unasked."""
 
 
 def write(tables: Mapping[str, pa.Table], folder: Path) -> dict[str, list[str]]:
@@ -22,12 +25,13 @@ def write(tables: Mapping[str, pa.Table], folder: Path) -> dict[str, list[str]]:
     for name, table in tables.items():
         if not table.num_rows:
             continue
-        files = {"csv": to_csv(table)}
+        data = to_csv(table).encode()
+        files = {"csv": data} if len(data) <= MOST_BYTES else {"csv.gz": gzip.compress(data, mtime=0)}
         if table.num_rows <= MOST_ROWS:
             shown = paper.shown(name, table)
-            files |= {"tex": paper.latex(shown), "md": paper.markdown(shown)}
-        for kind, text in files.items():
-            (folder / f"{name}.{kind}").write_text(text, encoding="utf-8")
+            files |= {"tex": paper.latex(shown).encode(), "md": paper.markdown(shown).encode()}
+        for kind, content in files.items():
+            (folder / f"{name}.{kind}").write_bytes(content)
         written[name] = list(files)
     return written
 

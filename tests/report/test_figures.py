@@ -97,7 +97,19 @@ def test_an_inline_figure_follows_the_theme_and_has_ids_of_its_own(searched: Pat
     assert references and references <= ids[0]
     assert "var(--ink" in a and "var(--c0" in a
     assert 'aria-label="first"' in a
-    assert "<metadata" not in a and "<style" not in a and "xmlns" not in a
+    assert "<metadata" not in a and "xmlns" not in a
+    rules = re.findall(r"([^{}]+)\{[^}]*\}", re.findall(r"<style>(.*?)</style>", a)[0])
+    assert rules and all(rule.startswith(".a .k") for rule in rules)  # they style nothing else in the page
+    used = set(re.findall(r'class="(k\d+)"', a))
+    assert used == {rule.removeprefix(".a .") for rule in rules}
+
+
+def test_markers_of_one_look_say_it_once(searched: Path):
+    svg = (searched / "report" / "figures" / "latency.svg").read_bytes()
+    markers = ElementTree.fromstring(svg).iterfind(".//{http://www.w3.org/2000/svg}use")
+    looks = [marker.get("class") for marker in markers]
+    assert len(looks) > 30 and sum(look is None for look in looks) > 20
+    assert b' style="' not in svg
 
 
 def test_names_from_a_study_cannot_break_a_figure(tmp_path: Path):

@@ -106,6 +106,7 @@ def test_a_figure_drawn_twice_has_the_same_bytes(rich: Path):
         with style.styled():
             figure = kind.draw(gathered(rich).content)
             assert figure is not None
+            style.settle(figure)
             assert style.save(figure, "svg") == (rich / "report" / "figures" / f"{kind.name}.svg").read_bytes()
 
 
