@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import fill
 from typing import Any
 
 import pyarrow as pa
@@ -20,6 +21,8 @@ from loadstone.report.figures import style
 MOST = 6
 """Comparisons that are drawn; all stand in the table."""
 _MOST_ROWS = 24
+_TITLE = 28
+"""Characters in a line of a panel's title, with another panel beside it."""
 _COLOURS = {
     "slower": style.COLOURS[1],
     "faster": style.COLOURS[2],
@@ -43,7 +46,7 @@ def forest(content: Content) -> Figure | None:
         return None
     noise = {(row["load"], *_endpoint(row)): row for row in _rows(content, "comparison_noise")}
     shown = dict(list(groups.items())[:MOST])
-    titles = [f"{treatment}\nat {words.load(rows[0])}" for (treatment, _), rows in shown.items()]
+    titles = [f"{fill(treatment, _TITLE)}\nat {words.load(rows[0])}" for (treatment, _), rows in shown.items()]
     names = list(dict.fromkeys(_endpoint(row) for rows in shown.values() for row in rows))[:_MOST_ROWS]
     figure, panels = style.panels(titles, 2, 1.2 + 0.24 * len(names), sharex=True, sharey=True)
     for axes, ((_, load), rows) in zip(panels, shown.items(), strict=True):
@@ -128,7 +131,7 @@ def shifts(content: Content) -> Figure | None:
     shown = dict([item for item in groups.items() if item[0][0] != AGAIN][:MOST])
     if not shown:
         return None
-    titles = [f"{treatment}\nat {words.load(rows[0])}" for (treatment, _), rows in shown.items()]
+    titles = [f"{fill(treatment, _TITLE)}\nat {words.load(rows[0])}" for (treatment, _), rows in shown.items()]
     figure, panels = style.panels(titles, 2, style.HEIGHT if len(shown) == 1 else 2.6, sharey=True)
     for axes, ((_, load), rows) in zip(panels, shown.items(), strict=True):
         axes.axhline(0, color=style.INK, linewidth=0.8, zorder=1)

@@ -38,7 +38,7 @@ def operations(content: Content) -> Figure | None:
         style.plain_scale(axes, "x", [row[name] for row in everything for name in ("p50_ms", "p99_ms")])
         loads = {row["verdict"]: format.load(row) for row in rows}
         at = f"at {' and '.join(loads.values())}"
-        axes.set_xlabel(f"latency, closed loop (ms)\n{at}" if content.closed else f"latency (ms) {at}")
+        axes.set_xlabel(f"latency{', closed loop' if content.closed else ''} (ms)\n{at}")
     style.legend(figure, [_handle(verdict) for verdict in _PLACE if any(r["verdict"] == verdict for r in everything)])
     return figure
 
