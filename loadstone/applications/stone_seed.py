@@ -39,14 +39,18 @@ def stone_seed(stone: Path, seeding: str, plan: Path, flags: tuple[str, ...], sa
 
 
 def _relay(lines: Iterable[str], say: Callable[[str], None]) -> str:
-    """Tell progress in steps of ten per cent, ``seeding: users 40 %``; return all other lines, which are words."""
+    """Tell progress in steps of ten per cent, ``seeding: users 40 %``; return all other lines, which are words.
+
+    Nothing is told of the first tenth: what is over at once, as a reset in each trial, needs no progress.
+    """
     words, told = [], ""
     for line in lines:
         if line.startswith("{"):
             with contextlib.suppress(ValueError, KeyError, TypeError, ZeroDivisionError):
                 progress = json.loads(line)
-                sentence = f"seeding: {progress['what']} {10 * (10 * progress['done'] // progress['of'])} %"
-                if sentence != told:
+                tenths = 10 * progress["done"] // progress["of"]
+                sentence = f"seeding: {progress['what']} {10 * tenths} %"
+                if tenths and sentence != told:
                     say(told := sentence)
                 continue
         words.append(line)
