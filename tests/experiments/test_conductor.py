@@ -292,11 +292,11 @@ def test_why_a_search_failed_is_in_the_report(begin: Begin) -> None:
 
 
 def test_every_run_of_a_comparison_has_a_deployment_of_its_own(begin: Begin) -> None:
-    text = STUDY.replace("repetitions: 2", "repetitions: 6") + "comparison: {}\n"
+    text = STUDY.replace("repetitions: 2", "repetitions: 7") + "comparison: {}\n"
     plan, ledger = begin(text)
     conduct(plan, ledger)
-    assert len(ledger.records) == 6 * 3 * 3
-    assert len(FakeOrchestrator.applied) == 6 * 3, "the loads of a run share it, also where the next run is of the same"
+    assert len(ledger.records) == 7 * 3 * 3
+    assert len(FakeOrchestrator.applied) == 7 * 3, "the loads of a run share it, also where the next run is of the same"
     rows = [record.row for record in ledger.records]
-    assert sum(row["number"] == 2 for row in rows) == 6 * 3
+    assert sum(row["number"] == 2 for row in rows) == 7 * 3
     assert {row["treatment"] for row in rows if row["number"] == 2} == {"scaling=baseline"}

@@ -16,7 +16,7 @@ from loadstone.experiments.probe import Outcome
 from loadstone.model.trial import Trial
 from tests.experiments.fakes import STUDY, write_study
 
-COMPARED = STUDY.replace("repetitions: 2", "repetitions: 6") + "comparison: {baseline: {scaling: unlimited}}\n"
+COMPARED = STUDY.replace("repetitions: 2", "repetitions: 7") + "comparison: {baseline: {scaling: unlimited}}\n"
 UNTIL = STUDY.replace("repetitions: 2", "repetitions: {least: 4, most: 9, every: 2, until: {p50: 2%}}").replace(
     "[100, 200, 300]", "[100]"
 )
@@ -58,7 +58,7 @@ def test_the_baseline_runs_twice_in_every_block(tmp_path: Path) -> None:
     plan = plan_of(tmp_path, COMPARED)
     assert plan.baseline.settings.scaling == "unlimited"
     trials = list(schedule.fixed_trials(plan))
-    assert len(trials) == len({trial.id for trial in trials}) == 6 * 3 * 3
+    assert len(trials) == len({trial.id for trial in trials}) == 7 * 3 * 3
     for block in range(6):
         runs = [(t.treatment.label, t.number) for t in trials[9 * block : 9 * block + 9]]
         assert {run: runs.count(run) for run in runs} == {
@@ -73,7 +73,7 @@ def test_all_runs_of_a_block_send_the_same_requests(tmp_path: Path) -> None:
     trials = list(schedule.fixed_trials(plan_of(tmp_path, COMPARED)))
     seeds = {(t.rate, t.repetition): t.seed for t in trials}
     assert all(t.seed == seeds[t.rate, t.repetition] for t in trials)
-    assert len(set(seeds.values())) == 18
+    assert len(set(seeds.values())) == 21
 
 
 def test_the_order_of_the_runs_of_a_block_changes(tmp_path: Path) -> None:

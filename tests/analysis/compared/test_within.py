@@ -102,7 +102,7 @@ def test_unpaired_compares_all_runs_of_both_sides(run: Run) -> None:
 def test_too_few_pairs_are_said(run: Run) -> None:
     found = compared.within(without(run, lambda row: row["repetition"] < 4))
     assert {row["verdict"] for row in effects(found)} == {"cannot tell"}
-    assert f"{SLOW} at 200: 3 pairs can show no difference, however large; at least 6 are needed" in found.warnings
+    assert f"{SLOW} at 200: 3 pairs can show no difference, however large; at least 7 are needed" in found.warnings
 
 
 def test_another_baseline_turns_it_around(run: Run) -> None:
