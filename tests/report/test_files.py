@@ -1,0 +1,34 @@
+"""What a report writes small: long tables compressed, and lines of which each point is told from the one before."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from pathlib import Path
+
+import pyarrow as pa
+from hypothesis import given
+from hypothesis import strategies as st
+
+from loadstone.report import tables
+from loadstone.report.plots import Line, Plot, linear
+
+
+def test_a_long_table_is_compressed_and_loses_nothing(tmp_path: Path) -> None:
+    long = pa.table({"rate": [1 / (n + 3) for n in range(5000)]})
+    written = tables.write({"long": long, "short": long.slice(0, 3)}, tmp_path)
+    assert written == {"long": ["csv.gz"], "short": ["csv", "tex", "md"]}
+    assert gzip.decompress((tmp_path / "long.csv.gz").read_bytes()).decode() == tables.to_csv(long)
+    assert (tmp_path / "short.csv").read_text() == tables.to_csv(long.slice(0, 3))
+
+
+@given(st.lists(st.tuples(st.floats(0, 10), st.floats(0, 5)), min_size=2, max_size=60))
+def test_a_line_of_steps_ends_where_its_points_are(points: list[tuple[float, float]]) -> None:
+    x, y = linear("x", [0, 10]), linear("y", [0, 5])
+    svg = Plot("steps", x, y, [Line("", points)]).svg()
+    [path] = re.findall(r'class="l s0 line" d="M([^"]*)"', svg)
+    numbers = [float(number) for number in re.findall(r"-?\d*\.?\d+", path)]
+    assert len(numbers) == 2 * len(points)
+    at = [sum(numbers[0::2]), sum(numbers[1::2])]
+    assert abs(at[0] - x.place(points[-1][0], 62, 508)) <= 0.56  # to whole units
+    assert abs(at[1] - y.place(points[-1][1], 222, 32)) <= 0.06  # to a tenth
