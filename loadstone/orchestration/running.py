@@ -98,10 +98,15 @@ def recorded(record: Path) -> Identity | None:
 
 
 def is_alive(identity: Identity) -> bool:
-    """Whether exactly that process still runs (a zombie does not)."""
+    """Whether exactly that process still runs.
+
+    A zombie does not, but its first thread becomes one before its other threads have ended; until they have,
+    it holds what it held and nobody can take it off the process table (proc(5): ``num_threads``).
+    """
     try:
         stat = Path(f"/proc/{identity.pid}/stat").read_text()
-        return _parse(stat) == identity and stat.rpartition(")")[2].split()[0] not in "ZX"
+        state, *numbers = stat.rpartition(")")[2].split()
+        return _parse(stat) == identity and (state not in "ZX" or int(numbers[16]) > 1)
     except (OSError, ValueError, IndexError):
         return False
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -66,6 +67,39 @@ def test_a_zombie_is_not_alive_and_its_exit_code_is_told_once(tmp_path: Path, st
     wait_dead(identity)
     assert running.exit_code(identity.pid) == 7
     assert running.exit_code(identity.pid) is None
+
+
+LEADERLESS = """\
+import ctypes, threading, time
+threading.Thread(target=time.sleep, args=(60,)).start()
+ctypes.CDLL(None).syscall(60, 0)  # ends this thread alone
+"""
+
+
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="the number of a system call is this machine's")
+def test_a_process_lives_until_its_last_thread_ended(tmp_path: Path, started: list[Identity]) -> None:
+    script = tmp_path / "leaderless.py"
+    script.write_text(LEADERLESS)
+    identity = spawn(tmp_path, f"exec {sys.executable} {script}", started)
+    end = time.monotonic() + 60
+    while Path(f"/proc/{identity.pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z":
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    assert running.is_alive(identity)
+    assert running.exit_code(identity.pid) is None
+    running.stop([(identity, "KILL")], 30)
+    assert not Path(f"/proc/{identity.pid}").exists()
+
+
+def test_what_died_with_many_threads_tells_its_exit_code_at_once(tmp_path: Path, started: list[Identity]) -> None:
+    many = "import threading, time; [threading.Thread(target=time.sleep, args=(60,)).start() for _ in range(30)]"
+    identity = spawn(tmp_path, f"exec {sys.executable} -c '{many}; print(1, flush=True); time.sleep(60)'", started)
+    wait_for_text(tmp_path / "log", "1\n")
+    os.kill(identity.pid, signal.SIGKILL)
+    end = time.monotonic() + 30
+    while running.is_alive(identity):  # without a pause: the moment between is what this is about
+        assert time.monotonic() < end
+    assert running.exit_code(identity.pid) == -signal.SIGKILL
 
 
 def test_an_id_used_again_is_another_process(tmp_path: Path) -> None:
