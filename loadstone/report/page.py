@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
@@ -21,6 +21,10 @@ from loadstone.report.figures.inside_kinds import PARTS
 from loadstone.report.figures.kinds import KINDS
 from loadstone.report.inside import Inside
 from loadstone.report.section import Section
+
+Jobs = dict[str, list[Job]]
+"""Figures to draw, by the part of the page that they stand in."""
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True)
@@ -38,12 +42,13 @@ class _Found:
         added = {name: table for one in self.sections for name, table in one.tables.items()}
         return {name: table for name, table in {**self.inside.content.tables, **added}.items() if table.num_rows}
 
-    def jobs(self, folder: Path) -> dict[str, list[Job]]:
-        """The figures by the part of the page that they stand in."""
-        jobs = {"": [Job(kind, self.content, folder) for kind in KINDS]}
+    def jobs(self, folder: Path) -> Jobs:
+        """The figures that need what was observed inside, or are a section's."""
         about = self.inside.facts()
-        for name, kinds in PARTS.items():
-            jobs[f"inside {name}"] = [Job(kind, self.inside.content, folder, about) for kind in kinds]
+        jobs = {
+            f"inside {name}": [Job(kind, self.inside.content, folder, about) for kind in kinds]
+            for name, kinds in PARTS.items()
+        }
         for one in self.sections:
             known = replace(self.content, tables=self.content.tables | dict(one.tables))
             jobs[f"section {one.name}"] = [Job(kind, known, folder, one.facts) for kind in one.kinds]
@@ -56,27 +61,36 @@ def build(run_folder: Path) -> Path:
     Raises InputError where there is no run; anything that the run lacks is said in the page.
     """
     content = contents.gather(run_folder)
-    inside = insides.gather(content)
-    found = _Found(content, inside, *sections.gather(inside.content))
     target = content.run.folder / "report"
     for name in ("figures", "tables", "trials", "treatments"):
         shutil.rmtree(target / name, ignore_errors=True)
         (target / name).mkdir(parents=True)
+
+    def gather() -> _Found:
+        inside = insides.gather(content)
+        return _Found(content, inside, *sections.gather(inside.content))
+
+    first, troubles, found = _draw({"": [Job(kind, content, target / "figures") for kind in KINDS]}, gather)
     pages = Pages(found.inside, target)
 
-    def meanwhile() -> dict[str, list[str]]:
+    def write() -> dict[str, list[str]]:
         written = tables.write(found.tables, target / "tables")
         pages.write(written)
         return written
 
-    jobs = found.jobs(target / "figures")
-    drawn, problems, written = drawing.draw([job for some in jobs.values() for job in some], meanwhile)
-    each = iter(drawn)
-    figures = {name: [shown for _ in some if (shown := next(each)) is not None] for name, some in jobs.items()}
-    found.problems.extend(problems)
+    figures, problems, written = _draw(found.jobs(target / "figures"), write)
+    found.problems.extend([*troubles, *problems])
     page = target / "index.html"
-    page.write_text(_render(found, figures, pages, written, target), encoding="utf-8")
+    page.write_text(_render(found, first | figures, pages, written, target), encoding="utf-8")
     return page
+
+
+def _draw(jobs: Jobs, meanwhile: Callable[[], _Result]) -> tuple[dict[str, list[Shown]], list[str], _Result]:
+    """By part of the page what was drawn, what could not be, and what was done meanwhile."""
+    drawn, problems, other = drawing.draw([job for some in jobs.values() for job in some], meanwhile)
+    each = iter(drawn)
+    figures = {part: [shown for _ in some if (shown := next(each)) is not None] for part, some in jobs.items()}
+    return figures, problems, other
 
 
 def _render(

@@ -27,7 +27,8 @@ def test_every_figure_is_there_as_svg_and_pdf(run: str, request: pytest.FixtureR
         root = ElementTree.parse(folder / "report" / "figures" / f"{name}.svg").getroot()
         assert root.tag == f"{SVG}svg"
         assert list(root.iter(f"{SVG}path"))
-        assert (folder / "report" / "figures" / f"{name}.pdf").read_bytes().startswith(b"%PDF")
+        pdf = (folder / "report" / "figures" / f"{name}.pdf").read_bytes()
+        assert pdf.startswith(b"%PDF") and b"/FontFile2" in pdf, "publishers ask for embedded TrueType fonts"
         assert (folder / "report" / "figures" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
 
 

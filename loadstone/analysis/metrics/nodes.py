@@ -67,7 +67,7 @@ def under_test(observed: Observed, name: str) -> bool:
 
 
 def _machine(observed: Observed, measured: Measured, name: str, shared: list[str]) -> Row:
-    cpus = {key[1] for key in measured.values if key[0] == name and re.fullmatch(r"cpu:\d+", key[1])}
+    cpus = {subject for node, subject, _ in measured.values if node == name and _is_cpu(subject)}
     row: Row = {"node": title(observed, name), "shared_by": shared or None, "replicas": under_test(observed, name)}
     row |= {"cpus": len(cpus) or None} | _cpu(measured, name, ["node"])
     whole, available = (measured.get(name, "node", f"memory_{what}_bytes").mean for what in ("total", "available"))
@@ -87,6 +87,11 @@ def _machine(observed: Observed, measured: Measured, name: str, shared: list[str
     row["frequency_ghz"] = sum(frequency) / len(frequency) / 1e9 if frequency else None
     readings, skipped = measured.readings.get(name, (0, 0))
     return row | {"readings": readings, "skipped": skipped}
+
+
+def _is_cpu(subject: str) -> bool:
+    kind, _, number = subject.partition(":")
+    return kind == "cpu" and number.isdecimal()
 
 
 def _apart(observed: Observed, shared: list[str]) -> Iterator[tuple[str, list[int]]]:

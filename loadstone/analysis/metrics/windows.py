@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -63,9 +64,16 @@ class Measured:
 
     def subjects(self, node: str, kind: str, metric: str) -> Iterator[tuple[str, Value]]:
         """The series of a metric of all subjects ``kind:...`` of a node, by name without the kind."""
-        for (on, subject, name), value in self.values.items():
-            if on == node and name == metric and subject.startswith(kind):
+        for subject, value in self._by_metric.get((node, metric), ()):
+            if subject.startswith(kind):
                 yield subject.removeprefix(kind), value
+
+    @cached_property
+    def _by_metric(self) -> dict[tuple[str, str], list[tuple[str, Value]]]:
+        found: dict[tuple[str, str], list[tuple[str, Value]]] = {}
+        for (node, subject, metric), value in self.values.items():
+            found.setdefault((node, metric), []).append((subject, value))
+        return found
 
 
 NOTHING = Value(None, None, None, None)

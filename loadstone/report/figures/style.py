@@ -9,6 +9,7 @@ from io import BytesIO
 from typing import Any
 
 import matplotlib
+from fontTools import subset
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -145,12 +146,25 @@ def scatter(axes: Axes, points: Sequence[tuple[float, float]], verdict: str, col
 
 def save(figure: Figure, kind: str) -> bytes:
     """The figure as ``svg``, ``pdf`` or ``png``: the same bytes for the same data; ``settle`` it before."""
-    dates = {"svg": {"Date": None}, "pdf": {"CreationDate": None, "ModDate": None}, "png": {}}[kind]
-    more = {"dpi": PNG_DPI, "facecolor": "white"} if kind == "png" else {"metadata": {"Creator": "Loadstone", **dates}}
+    if kind == "png":
+        return _png(figure)
+    dates = {"svg": {"Date": None}, "pdf": {"CreationDate": None, "ModDate": None}}[kind]
     buffer = BytesIO()
-    figure.savefig(buffer, format=kind, **more)
-    shorter = {"svg": _shorter, "png": _fewer_colours}.get(kind, bytes)
-    return shorter(buffer.getvalue())
+    with _fonts_without_layout():
+        figure.savefig(buffer, format=kind, metadata={"Creator": "Loadstone", **dates})
+    return _shorter(buffer.getvalue()) if kind == "svg" else buffer.getvalue()
+
+
+@contextmanager
+def _fonts_without_layout() -> Iterator[None]:
+    """Embed fonts without their tables of ligatures and kerning, which take most of the time and which no PDF reads:
+    it says itself where each glyph stands. matplotlib takes all but a list of tables and cannot be told."""
+    dropped = subset.Options._drop_tables_default
+    subset.Options._drop_tables_default = [*dropped, "GSUB", "GPOS", "GDEF", "kern", "MATH"]
+    try:
+        yield
+    finally:
+        subset.Options._drop_tables_default = dropped
 
 
 def settle(figure: Figure) -> None:
@@ -158,8 +172,9 @@ def settle(figure: Figure) -> None:
 
     Without a layout engine it is not done again before each file.
     """
-    if figure.get_layout_engine() is not None:
-        figure.draw_without_rendering()
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        engine.execute(figure)
         figure.set_layout_engine()
 
 
@@ -192,9 +207,12 @@ _USE = rb'\s*<use xlink:href="%s" x="[^"]*" y="[^"]*" style="%s"/>'
 _ALIKE = re.compile(_USE % (rb"(#\w+)", rb'([^"]*)') + rb"(?:" + _USE % (rb"\1", rb"\2") + rb")+")
 
 
-def _fewer_colours(png: bytes) -> bytes:
+def _png(figure: Figure) -> bytes:
     """With a palette, which a figure's few colours and their edges fit into: a third of the size."""
-    buffer = BytesIO()
-    image = Image.open(BytesIO(png))
-    image.convert("RGB").quantize(64).save(buffer, format="png", optimize=True, dpi=image.info["dpi"])
+    pixels, buffer = BytesIO(), BytesIO()
+    figure.savefig(pixels, format="rgba", dpi=PNG_DPI, facecolor="white")
+    width, height = (int(inches * PNG_DPI) for inches in figure.get_size_inches())
+    image = Image.frombytes("RGBA", (width, height), pixels.getvalue()).convert("RGB")
+    palette = image.quantize(64, method=Image.Quantize.FASTOCTREE)
+    palette.save(buffer, format="png", optimize=True, dpi=(PNG_DPI, PNG_DPI))
     return buffer.getvalue()
