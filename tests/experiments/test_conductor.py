@@ -287,8 +287,8 @@ def test_why_a_search_failed_is_in_the_report(begin: Begin) -> None:
     FakeOrchestrator.wrong.append(AuditRow(replica="web-1", node="worker", what="cpu", wanted="1", effective="2"))
     conduct(plan, ledger)
     failures = runs.conclude(plan, ledger)
-    assert len(failures) == 2 and "3 trials in a row were invalid" in failures[0]
-    assert "3 trials in a row were invalid" in page.build(ledger.folder).read_text()
+    assert len(failures) == 2 and "5 trials in a row were invalid" in failures[0]
+    assert "5 trials in a row were invalid" in page.build(ledger.folder).read_text()
 
 
 def test_every_run_of_a_comparison_has_a_deployment_of_its_own(begin: Begin) -> None:

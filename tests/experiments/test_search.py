@@ -209,14 +209,14 @@ def test_a_system_without_an_edge_ends_at_the_budget_with_a_warning() -> None:
     assert any("not confirmed" in warning for warning in result.result.warnings)
 
 
-def test_three_invalid_trials_in_a_row_fail_with_the_reason() -> None:
+def test_too_many_invalid_trials_in_a_row_fail_with_the_reason() -> None:
     def oracle(probe: Probe, count: int) -> Held:
         return "invalid" if count >= 4 else "held"
 
     result, history = run(Search(), oracle)
     assert isinstance(result, Failed)
-    assert "3 trials in a row were invalid" in result.reason and "1600/s" in result.reason
-    assert len(history) == 7
+    assert "5 trials in a row were invalid" in result.reason and "1600/s" in result.reason
+    assert len(history) == 9
     assert {outcome.load for outcome in history[4:]} == {1600}
 
 
