@@ -19,7 +19,7 @@ from loadstone.experiments.probe import Outcome, Probe, invalid_in_a_row, readab
 from loadstone.model.trial import Phase
 
 MOST_INVALID = 5
-"""In a row. A machine that stalls spoils one trial in six at its worst: three in a row would end one search in eight."""
+"""In a row. Where stalls of a machine spoil one trial in six, three in a row would end one search in eight."""
 FINE_LEAST, FINE_MOST = 5, 60
 AFTER_CONTRADICTION = 3
 """Fine trials that follow, at least, when the confirmation contradicts."""
