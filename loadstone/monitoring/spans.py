@@ -19,8 +19,8 @@ from loadstone.orchestration.base import Orchestrator
 from loadstone.orchestration.tracing import traced
 
 FILE = "spans.parquet"
-_QUIET_S = 0.8
-"""Without a span for so long, all are in: services send what they have every half second."""
+_QUIET_S = 2.6
+"""Without a span for so long, all are in: services send what they have every two seconds."""
 _WITHIN_S = 15.0
 _MERGED_WITHIN_S = 600.0
 

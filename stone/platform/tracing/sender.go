@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	sendInterval = 500 * time.Millisecond
-	batch        = 512  // spans sent at once, about 100 kB
-	mostQueued   = 8192 // spans that wait; 8 MB
+	sendInterval = 2 * time.Second // to wake up for a few spans costs more than to make them
+	batch        = 512             // spans sent at once, about 100 kB
+	mostQueued   = 8192            // spans that wait; 8 MB
 	stopTimeout  = 1500 * time.Millisecond
 )
 
