@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +64,8 @@ class Spans(Probe):
                 self._instrument.stop()
                 self.start()
                 self._anew = True
-            self._ask("/trials", {"file": str((folder / FILE).resolve())}, within_s=30.0)
+            order = {"file": str((folder / FILE).resolve()), "since_ns": time.time_ns()}
+            self._ask("/trials", order, within_s=30.0)
         except (InstrumentError, DeploymentError) as error:
             self._problem = str(error)
 

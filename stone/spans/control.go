@@ -15,16 +15,17 @@ const mostOrderBytes = 64 << 10
 // order is what a trial's begin and end may be told.
 type order struct {
 	File   string  `json:"file"`
+	Since  int64   `json:"since_ns"`
 	Quiet  float64 `json:"quiet_s"`
 	Within float64 `json:"within_s"`
 }
 
 // controlHandler lets a conductor begin and end trials:
 //
-//	POST /trials      {"file": "/abs/spans.parquet"}          begins one
-//	POST /trials/end  {"quiet_s": 1.2, "within_s": 10}        ends it: Counts
-//	GET  /counts                                              Counts so far
-//	GET  /healthz                                             {"alive": true}
+//	POST /trials      {"file": "/abs/spans.parquet", "since_ns": 0}  begins one
+//	POST /trials/end  {"quiet_s": 1.2, "within_s": 10}               ends it: Counts
+//	GET  /counts                                                     Counts so far
+//	GET  /healthz                                                    {"alive": true}
 //
 // Errors are {"error": "..."} with 400 (bad input), 409 (not now) or 500.
 func controlHandler(of *Recorder) http.Handler {
@@ -38,7 +39,7 @@ func controlHandler(of *Recorder) http.Handler {
 	mux.HandleFunc("POST /trials", func(w http.ResponseWriter, r *http.Request) {
 		wanted, err := readOrder(w, r, order{})
 		if err == nil {
-			err = of.Begin(wanted.File)
+			err = of.Begin(wanted.File, wanted.Since)
 		}
 		if err != nil {
 			fail(w, err)

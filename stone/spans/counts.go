@@ -7,7 +7,7 @@ type Counts struct {
 	Written      int64              `json:"written"`       // on disk; at the end, in the file
 	Refused      int64              `json:"refused"`       // not taken, for want of room; senders try these again
 	Unreadable   int64              `json:"unreadable"`    // requests that are no OTLP, and spans without a trace's or a span's id
-	Outside      int64              `json:"outside"`       // came after the last trial ended and before this one began
+	Outside      int64              `json:"outside"`       // came between trials, or ended before this one began
 	Unnamed      int64              `json:"unnamed"`       // written with Others for a name, as there were too many
 	Traces       *int64             `json:"traces"`        // in the file; null before the end
 	Roots        *int64             `json:"roots"`         // spans without a parent in the file; null before the end

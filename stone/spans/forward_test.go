@@ -19,7 +19,7 @@ func forwarding(t *testing.T, address string, most int64) (*Recorder, *Forwarder
 
 func begin(t *testing.T, r *Recorder) {
 	t.Helper()
-	if err := r.Begin(t.TempDir() + "/spans.parquet"); err != nil {
+	if err := r.Begin(t.TempDir()+"/spans.parquet", 0); err != nil {
 		t.Fatal(err)
 	}
 }

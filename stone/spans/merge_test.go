@@ -173,7 +173,7 @@ func TestRecover(t *testing.T) {
 func TestRecoverLeavesAloneWhatIsNotItsOwn(t *testing.T) {
 	folder := t.TempDir()
 	running, file := NewRecorder(small, nil), filepath.Join(folder, "running.parquet")
-	if err := running.Begin(file); err != nil {
+	if err := running.Begin(file, 0); err != nil {
 		t.Fatal(err)
 	}
 	odd := filepath.Join(folder, "odd"+PiecesSuffix)

@@ -70,11 +70,13 @@ func (r *Recorder) Take(ctx context.Context, request []byte, from Sender) (rejec
 	}
 	rejected = r.reader.rejected
 	of.counts.Unreadable += rejected
+	early := r.reader.leaveOut(of.since)
 	if !of.take(r.reader.spans) {
 		of.counts.Refused += int64(len(r.reader.spans))
 		return 0, ErrFull
 	}
-	r.taken(spans-rejected, from)
+	r.taken(spans-rejected-early, from)
+	r.early(early, from)
 	r.send(request, spans)
 	return rejected, nil
 }
@@ -118,6 +120,15 @@ func (r *Recorder) tell(from Sender) {
 	}
 }
 
+// early counts spans that ended before the trial began: neither were they produced in it.
+func (r *Recorder) early(spans int64, from Sender) {
+	r.trial.counts.Outside += spans
+	if from.Instance != "" {
+		less := -spans
+		r.trial.counts.add(from.Instance, 0, &less, nil)
+	}
+}
+
 // taken counts the spans that were read last.
 func (r *Recorder) taken(spans int64, from Sender) {
 	counts := &r.trial.counts
@@ -150,9 +161,9 @@ func (r *Recorder) taken(spans int64, from Sender) {
 	}
 }
 
-// Begin begins a trial whose spans become this file. It returns ErrConflict while there is another one, and ErrBad if
-// the file cannot be written.
-func (r *Recorder) Begin(file string) error {
+// Begin begins a trial whose spans become this file, but for those that ended before since (ns, unix): senders are late.
+// It returns ErrConflict while there is another one, and ErrBad if the file cannot be written.
+func (r *Recorder) Begin(file string, since int64) error {
 	switch {
 	case !filepath.IsAbs(file):
 		return fmt.Errorf("%w: file %q is no absolute path", ErrBad, file)
@@ -171,7 +182,7 @@ func (r *Recorder) Begin(file string) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrBad, err)
 	}
-	trial.counts.Outside = r.outside
+	trial.counts.Outside, trial.since = r.outside, since
 	trial.sent, trial.unsent = r.forward.counts()
 	r.outside, r.spoiled, r.trial, r.last = 0, 0, trial, time.Time{}
 	return nil

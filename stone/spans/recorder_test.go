@@ -25,7 +25,7 @@ var small = Budget{PieceSpans: 100, Pieces: 50, Waiting: 1 << 20}
 func began(t *testing.T, budget Budget) (*Recorder, string) {
 	t.Helper()
 	r, file := NewRecorder(budget, nil), filepath.Join(t.TempDir(), "spans.parquet")
-	if err := r.Begin(file); err != nil {
+	if err := r.Begin(file, 0); err != nil {
 		t.Fatal(err)
 	}
 	return r, file
@@ -175,7 +175,7 @@ func TestSpansBetweenTrialsAreOutside(t *testing.T) {
 	}
 	file := filepath.Join(t.TempDir(), "spans.parquet")
 	for _, outside := range []int64{2, 0} {
-		if err := r.Begin(file); err != nil {
+		if err := r.Begin(file, 0); err != nil {
 			t.Fatal(err)
 		}
 		take(t, r, request(t, nil, made(1, 3)), Sender{})
@@ -185,6 +185,25 @@ func TestSpansBetweenTrialsAreOutside(t *testing.T) {
 		if counts := end(t, r); counts.Outside != outside || counts.Received != 1 || counts.Unreadable != 0 || len(rows(t, file)) != 1 {
 			t.Errorf("after: %+v", counts)
 		}
+	}
+}
+
+func TestWhatEndedBeforeATrialIsOutside(t *testing.T) {
+	ended := func(n uint64) int64 { return int64(1e18 + 1000*n + 500) }
+	unfinished := func(s *trace.Span) { s.EndTimeUnixNano = 0 }
+	r, file := NewRecorder(small, nil), filepath.Join(t.TempDir(), "spans.parquet")
+	if err := r.Begin(file, ended(3)); err != nil {
+		t.Fatal(err)
+	}
+	from := Sender{Instance: "geo-1", Produced: 4}
+	take(t, r, request(t, nil, made(1, 2), made(1, 3), made(1, 4), made(1, 1, unfinished)), from)
+	take(t, r, request(t, nil, made(1, 1)), Sender{})
+	counts := end(t, r)
+	if counts.Outside != 2 || counts.Received != 3 || counts.Written != 3 || *counts.Produced != 3 || len(rows(t, file)) != 3 {
+		t.Errorf("%+v", counts)
+	}
+	if of := counts.Replicas["geo-1"]; of.Received != 3 || *of.Produced != 3 {
+		t.Errorf("%+v", of)
 	}
 }
 
@@ -204,7 +223,7 @@ func TestTheEndWaitsForSilence(t *testing.T) {
 	}()
 	untilItWaits(r)
 	take(t, r, request(t, nil, made(1, 2)), Sender{}) // while it waits: still of the trial
-	if err := r.Begin(filepath.Join(t.TempDir(), "x")); !errors.Is(err, ErrConflict) {
+	if err := r.Begin(filepath.Join(t.TempDir(), "x"), 0); !errors.Is(err, ErrConflict) {
 		t.Errorf("begun while one ends: %v", err)
 	}
 	if _, err := r.End(0, 0); !errors.Is(err, ErrConflict) {
@@ -243,7 +262,7 @@ func TestTrialsThatCannotBe(t *testing.T) {
 		"spans.parquet": `"spans.parquet" is no absolute path`, folder: "is a folder", "/no/such/spans.parquet": "no such file",
 		"/proc/spans.parquet": "cannot write there", filepath.Join(folder, "a"+PiecesSuffix): "take another name",
 	} {
-		if err := r.Begin(file); !errors.Is(err, ErrBad) || !strings.Contains(err.Error(), says) {
+		if err := r.Begin(file, 0); !errors.Is(err, ErrBad) || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v, want %q", file, err, says)
 		}
 	}
@@ -251,13 +270,13 @@ func TestTrialsThatCannotBe(t *testing.T) {
 		t.Errorf("an end without a begin: %v", err)
 	}
 	file := filepath.Join(folder, "spans.parquet")
-	if err := r.Begin(file); err != nil {
+	if err := r.Begin(file, 0); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Begin(file); !errors.Is(err, ErrConflict) || !strings.Contains(err.Error(), file) {
+	if err := r.Begin(file, 0); !errors.Is(err, ErrConflict) || !strings.Contains(err.Error(), file) {
 		t.Errorf("two at once: %v", err)
 	}
-	if err := NewRecorder(small, nil).Begin(file); !errors.Is(err, ErrBad) || !strings.Contains(err.Error(), "another process") {
+	if err := NewRecorder(small, nil).Begin(file, 0); !errors.Is(err, ErrBad) || !strings.Contains(err.Error(), "another process") {
 		t.Errorf("two receivers: %v", err)
 	}
 	end(t, r)

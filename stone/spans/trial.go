@@ -32,6 +32,7 @@ type trial struct {
 	budget Budget
 	names  *names
 	counts Counts
+	since  int64 // ns, unix: what ended before is outside
 	sent   int64 // by the forwarder before it began
 	unsent int64
 

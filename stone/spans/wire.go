@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -116,6 +117,13 @@ type resource struct{ service, instance, host []byte }
 func (r *reader) read(request []byte) error {
 	r.spans, r.rejected = r.spans[:0], 0
 	return inside(request, requestResourceSpans, r.readResource)
+}
+
+// leaveOut leaves out the spans that ended before since and tells how many these were.
+func (r *reader) leaveOut(since int64) int64 {
+	all := len(r.spans)
+	r.spans = slices.DeleteFunc(r.spans, func(s span) bool { return s.duration != unfinished && s.start+s.duration < since })
+	return int64(all - len(r.spans))
 }
 
 func (r *reader) readResource(message []byte) error {

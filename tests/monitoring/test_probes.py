@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -125,9 +126,12 @@ def test_spans_go_into_the_trial_s_folder(
         assert instrument.arguments[-2:] == ["--forward", "10.0.0.7:4317"]
         told = probe.told(deployment, "process").of("geo")[0].environment
         assert told["STONE_TRACES"] == "127.0.0.1:4317" and told["STONE_TRACES_SAMPLE"] == "0.5"
+        before = time.time_ns()
         probe.begin(Recordable(deployment, tmp_path), tmp_path)
         assert probe.end() == {"sample": 0.5, **COUNTS, "problems": []}
-        assert instrument.asked[0] == ("POST", "/trials", {"file": str(tmp_path / "spans.parquet")})
+        method, path, order = instrument.asked[0]
+        assert (method, path, order["file"]) == ("POST", "/trials", str(tmp_path / "spans.parquet"))
+        assert before <= order["since_ns"] <= time.time_ns(), "what ended before is none of this trial"
     finally:
         probe.stop()
 

@@ -142,7 +142,7 @@ func receiveSpans(options spansOptions) error {
 	if options.out != "" {
 		file, err := filepath.Abs(options.out)
 		if err == nil {
-			err = recorder.Begin(file)
+			err = recorder.Begin(file, 0)
 		}
 		if err != nil {
 			return err
