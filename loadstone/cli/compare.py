@@ -63,7 +63,10 @@ def command(
     if other is None:
         found = compared.within(first, baseline, equal, unpaired)
     else:
-        found = compared.between(first, read(runs.locate(results, other)), equal)
+        second = runs.locate(results, other)
+        if second.samefile(first.folder):
+            raise InputError(f"{run} and {other} are the same run; give two, or one to compare its treatments")
+        found = compared.between(first, read(second), equal)
     plans = _plans(found, sought) if sought is not None else []
     if not any(table.num_rows for table in found.tables.values()):
         raise InputError(

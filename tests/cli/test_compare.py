@@ -124,6 +124,7 @@ def test_two_runs_of_different_times(say: Said, results: Path) -> None:
         (["slower", "--margin", "5"], "--margin: '5' has no unit; use %"),
         (["slower", "--detect", "0%"], "--detect: 0% is not between 0.1% and 50%"),
         (["slower", "searched", "--baseline", "vertical"], "--baseline is for treatments of one run"),
+        (["slower", "slower"], "slower and slower are the same run; give two, or one to compare its treatments"),
         (["slower", "alone"], "the two runs have no treatment in common"),
         (["searched", "--detect", "2%"], "there is no A/A to plan from"),
     ],
