@@ -173,7 +173,7 @@ def _plans(found: Compared, effect: float) -> list[Row]:
     rows = [row for row in found.tables["noise"].to_pylist() if row["scope"] == "requests"]
     family = len({row["statistic"] for row in rows})
     return [
-        {name: row[name] for name in ("load", "clients", "statistic", "sd", "sd_low", "sd_high")}
+        {name: row[name] for name in ("baseline", "load", "clients", "statistic", "sd", "sd_low", "sd_high")}
         | {"effect": effect, "pairs": needed_pairs(row["sd"], effect, 0.05 / max(1, family))}
         | {"pairs_low": needed_pairs(row["sd_low"], effect, 0.05 / max(1, family))}
         | {"pairs_high": needed_pairs(row["sd_high"], effect, 0.05 / max(1, family))}
@@ -190,9 +190,11 @@ def _tell_plans(plans: list[Row], effect: float) -> None:
             "there is no A/A to plan from: write comparison: {} into the study, or run the baseline 4 times"
         )
     table = _grid("", "spread within pairs", f"pairs for {format.percent(effect)}", "from", "to")
+    several = len({row["baseline"] for row in plans}) > 1
     for row in plans:
+        of = f" of {row['baseline']}" if several else ""
         pairs = [row[name] or "> 10,000" for name in ("pairs", "pairs_low", "pairs_high")]
-        table.add_row(f"{row['statistic'].upper()} at {words.load(row)}", format.percent(row["sd"]), *map(str, pairs))
+        table.add_row(f"{row['statistic'].upper()}{of} at {words.load(row)}", format.percent(row["sd"]), *map(str, pairs))
     _print(table)
     out.print("With 80 % power at 5 % over both; from and to: as far as the spread is known.", markup=False)
 

@@ -113,6 +113,7 @@ def _noise(compared: Compared) -> Iterator[str]:
     groups: dict[tuple[str, float], list[Row]] = {}
     for row in _of_all(compared, "noise"):
         groups.setdefault((row["baseline"], row["load"]), []).append(row)
+    several = len({baseline for baseline, _ in groups}) > 1
     for rows in groups.values() if len(groups) <= 2 else ():
         told = [f"{row['statistic'].upper()} {change(row['ratio'])} {interval(row)}" for row in rows]
         seen = [
@@ -124,7 +125,8 @@ def _noise(compared: Compared) -> Iterator[str]:
         limit = f"; as many pairs find differences of {' and '.join(seen)} on" if seen else ""
         found = any(row["verdict"] in _WORDS for row in rows)
         alarm = " **A difference was found between the same and the same: distrust the others.**" if found else ""
-        yield f"A/A at {load(rows[0])}{how}: {'; '.join(told)}{limit}.{alarm}"
+        of = f" of {rows[0]['baseline']}" if several else ""
+        yield f"A/A{of} at {load(rows[0])}{how}: {'; '.join(told)}{limit}.{alarm}"
 
 
 def _calibration(compared: Compared) -> Iterator[str]:

@@ -109,6 +109,13 @@ def test_two_runs_of_different_times(say: Said, results: Path) -> None:
     assert "not in turns" in complaint
     assert "the machines differ: processor" in complaint
     assert "scaling=vertical (20260202-030405) against scaling=vertical (20260102-030405)" in text
+    for label in ("baseline", "vertical"):
+        assert f"A/A of scaling={label} (20260102-030405) at 150 req/s" in text
+    planned = say(first, second, "--detect", "2%")[1]
+    assert re.findall(r"^P50 of scaling=(\w+) \(20260102-030405\) at 150 req/s ", planned, re.MULTILINE) == [
+        "baseline",
+        "vertical",
+    ]
     shutil.rmtree(second.parent)
 
 
