@@ -77,7 +77,7 @@ def within(
     found = _Found()
     found.capacities += capacities.compared(a, others, margin)
     runs = measured(run, run.trials.to_pylist(), spans)
-    found.warnings += doubts.of_trials(run.trials.to_pylist())
+    found.warnings += doubts.of_trials(run.trials.to_pylist(), method)
     if sequential and runs:
         found.warnings.append("treatments ran one after the other: what drifted between them counts as a difference")
     for load in loads(runs):
@@ -118,7 +118,7 @@ def between(old: Run, new: Run, margin: float | None = None, spans: bool = True)
     matched = _matched(old, new)
     of_old, of_new = (measured(run, run.trials.to_pylist(), spans) for run in (old, new))
     for run in (old, new):
-        found.warnings += doubts.of_trials(run.trials.to_pylist())
+        found.warnings += doubts.of_trials(run.trials.to_pylist(), "unpaired")
     for a, b in matched:
         sides = {"baseline": _of(a, old), "treatment": _of(b, new)}
         found.capacities += [row | sides for row in capacities.compared(a, [b], margin)]

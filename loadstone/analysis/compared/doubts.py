@@ -27,19 +27,21 @@ _HOST = {
 }
 
 
-def of_trials(rows: Sequence[Row]) -> Iterator[str]:
+def of_trials(rows: Sequence[Row], method: str) -> Iterator[str]:
     """Trials that take no part, and trials that were not stationary."""
+    pair = ", and with each its pair" if method == "paired" else ""
     fixed = [row for row in rows if row["phase"] in FIXED]
     invalid = sum(row["verdict"] == "invalid" for row in fixed)
     if invalid:
-        yield f"{_trials(invalid)} left out, and with each its pair: {'it is' if invalid == 1 else 'they are'} invalid"
+        yield f"{_trials(invalid)} left out{pair}: {'it is' if invalid == 1 else 'they are'} invalid"
     stopped = sum(row["verdict"] != "invalid" and row["aborted_at_s"] is not None for row in fixed)
     if stopped:
-        yield f"{_trials(stopped)} left out, and with each its pair: they were stopped early"
+        yield f"{_trials(stopped)} left out{pair}: {'it was' if stopped == 1 else 'they were'} stopped early"
     used = [row for row in fixed if usable(row)]
     restless = sum(row["steady"] is False for row in used)
     if restless:
-        yield f"{restless} of {_trials(len(used))} not stationary: latency drifted or jumped within the window"
+        were = "was" if restless == 1 else "were"
+        yield f"{restless} of {len(used)} trials {were} not stationary: latency drifted or jumped within the window"
 
 
 def of_drift(runs: Sequence[Measured], baseline: str, load: float, margin: float) -> Iterator[str]:

@@ -93,6 +93,21 @@ def test_an_invalid_trial_and_one_that_was_stopped_take_their_pairs_along(run: R
     ]
 
 
+def test_no_pair_is_left_out_where_there_are_none(run: Run) -> None:
+    first, second, *rest = run.trials.to_pylist()
+    rows = [first | {"verdict": "invalid"}, second | {"aborted_at_s": 1.0}, *rest]
+    changed = replace(run, trials=run.trials.from_pylist(rows, schema=run.trials.schema))
+    told = ["1 trial was left out: it is invalid", "1 trial was left out: it was stopped early"]
+    assert compared.within(changed, unpaired=True).warnings[:2] == told
+    assert set(told) <= set(compared.between(run, changed).warnings)
+
+
+def test_one_restless_trial_is_one() -> None:
+    row = {"phase": "fixed", "verdict": "held", "aborted_at_s": None, "p50_ms": 1.0}
+    [said] = doubts.of_trials([row | {"steady": False}, row | {"steady": True}], "paired")
+    assert said.startswith("1 of 2 trials was not stationary: ")
+
+
 def test_unpaired_compares_all_runs_of_both_sides(run: Run) -> None:
     fewer = without(run, lambda row: row["treatment"] == BASE or row["repetition"] > 2)
     assert {row["runs"] for row in effects(compared.within(fewer, unpaired=True))} == {6}
