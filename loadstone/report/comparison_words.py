@@ -25,7 +25,7 @@ def change(ratio: float | None) -> str:
 
 
 def interval(row: Row) -> str:
-    """``[4.2, 6.0]``, in percent as ``change``."""
+    """``[+4.2, +6.0]``, in percent or as ratios, as ``change``."""
     low, high = row["low"], row["high"]
     if not (low > 0 and high < float("inf")):
         return ""

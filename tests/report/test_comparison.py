@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
-from loadstone.report import comparison, content
+from loadstone.report import comparison, content, page
 from loadstone.report import comparison_words as words
 from loadstone.report.section import Section
 from tests.synthetic import Synthetic
@@ -60,6 +61,20 @@ def test_breaking_points_are_compared_where_there_was_a_search(searched: Path) -
     assert answer.startswith("**scaling=vertical** held **")
     assert ", scaling=baseline " in answer
     assert answer.endswith("].")
+
+
+@pytest.mark.usefixtures("plain")
+def test_an_interval_of_a_ratio_does_not_stand_under_percent(tmp_path: Path) -> None:
+    synthetic = Synthetic(
+        capacities={"baseline": 1250.0, "vertical": 1250.0},
+        slower_ms={"vertical": 50.0},
+        rates=[150],
+        repetitions=7,
+        comparison=True,
+    )
+    text = page.build(synthetic.write(tmp_path)).read_text()
+    assert re.search(r'>\d+\.\d\dx</td><td class="n">\[\d+\.\d\d, \d+\.\d\d\]</td>', text)
+    assert "interval<br>(%)" not in text
 
 
 def test_one_treatment_has_nothing_to_be_compared_with(rated: Path) -> None:
