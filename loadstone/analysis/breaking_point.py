@@ -172,9 +172,11 @@ def _doubts(trials: Trials, point: Estimate, slope: Estimate) -> Iterable[str]:
     held = sorted(load for load, ok in trials if ok)
     broke = sorted(load for load, ok in trials if not ok)
     if not broke:
-        yield f"no full trial failed to hold, so none says how far above {max(held, default=0):g}/s the breaking point may lie"
+        most = max(held, default=0)
+        yield f"no full trial failed to hold, so none says how far above {most:g}/s the breaking point may lie"
     if not held:
-        yield f"no full trial held, so none says how far below {min(broke, default=0):g}/s the breaking point may lie"
+        least = min(broke, default=0)
+        yield f"no full trial held, so none says how far below {least:g}/s the breaking point may lie"
     if slope.value > NOISY:
         yield f"equal trials differ by {slope.value:.0%} from run to run: intervals of so noisy a system are too narrow"
     for load, ok in sorted(set(trials)):

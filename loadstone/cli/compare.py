@@ -194,7 +194,8 @@ def _tell_plans(plans: list[Row], effect: float) -> None:
     for row in plans:
         of = f" of {row['baseline']}" if several else ""
         pairs = [row[name] or "> 10,000" for name in ("pairs", "pairs_low", "pairs_high")]
-        table.add_row(f"{row['statistic'].upper()}{of} at {words.load(row)}", format.percent(row["sd"]), *map(str, pairs))
+        name = f"{row['statistic'].upper()}{of} at {words.load(row)}"
+        table.add_row(name, format.percent(row["sd"]), *map(str, pairs))
     _print(table)
     out.print("With 80 % power at 5 % over both; from and to: as far as the spread is known.", markup=False)
 
