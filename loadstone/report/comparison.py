@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from loadstone.analysis import compared as analysis
-from loadstone.analysis.compared import Compared, comparable
+from loadstone.analysis.compared import Compared, comparable, doubts
 from loadstone.report import comparison_words as words
 from loadstone.report import format
 from loadstone.report.content import Content
@@ -81,6 +81,7 @@ def gather(content: Content) -> Section | None:
         return None
     only = {treatment.label for treatment in content.treatments} - {found.baseline}
     tables = {_file(name): table for name, table in found.tables.items()}
+    known = set(doubts.of_searches((treatment.label, treatment) for treatment in content.treatments))
     which = (
         f", of the first {figures.MOST} comparisons" if figures.panels_of(tables["comparison"]) > figures.MOST else ""
     )
@@ -102,7 +103,7 @@ def gather(content: Content) -> Section | None:
         kinds=[kind for kind in _KINDS if tables[kind.table].num_rows],
         shown=shown,
         answers=_answers(content, found),
-        cautions=[_sentence(text) for text in found.warnings],
+        cautions=[_sentence(text) for text in found.warnings if text not in known],  # said of the treatments
         facts={"which": which},
     )
 

@@ -97,6 +97,14 @@ def test_breaking_points_stand_side_by_side(say: Said) -> None:
     assert more / less == pytest.approx(ratio, rel=0.02)
 
 
+def test_what_is_doubtful_about_breaking_points_is_said(say: Said, tmp_path: Path) -> None:
+    two = {"baseline": 700.0, "vertical": 1250.0}
+    folder = Synthetic(name="cut", capacities=two, stop_after=24).write(tmp_path)
+    code, _, complaint = say(folder)
+    assert code == 0
+    assert "warning: scaling=vertical: not confirmed: the two confirming trials" in complaint
+
+
 def test_two_runs_of_different_times(say: Said, results: Path) -> None:
     first = results / "slower" / "20260102-030405"
     second = results / "slower-later" / "20260202-030405"

@@ -9,6 +9,7 @@ import pytest
 
 from loadstone.report import comparison, content, page
 from loadstone.report import comparison_words as words
+from loadstone.report import words as report_words
 from loadstone.report.section import Section
 from tests.synthetic import Synthetic
 
@@ -101,3 +102,12 @@ def test_verdicts_in_words(row: dict[str, object], said: str) -> None:
 @pytest.mark.parametrize(("ratio", "said"), [(1.0512, "+5.1 %"), (0.9, "-10.0 %"), (3.5, "3.50x"), (None, "–")])
 def test_changes_in_words(ratio: float | None, said: str) -> None:
     assert words.change(ratio) == said
+
+
+def test_what_is_doubtful_about_a_search_is_said_once(tmp_path: Path) -> None:
+    two = {"baseline": 700.0, "vertical": 1250.0}
+    gathered = content.gather(Synthetic(capacities=two, stop_after=24).write(tmp_path))
+    found = comparison.gather(gathered)
+    assert found is not None
+    assert any(text.startswith("scaling=vertical: not confirmed") for text in report_words.warnings(gathered))
+    assert not [text for text in found.cautions if "not confirmed" in text]

@@ -76,6 +76,8 @@ def within(
     method = "unpaired" if unpaired or sequential else "paired"
     found = _Found()
     found.capacities += capacities.compared(a, others, margin)
+    if found.capacities:
+        found.warnings += doubts.of_searches((one.label, one) for one in treatments)
     runs = measured(run, run.trials.to_pylist(), spans)
     found.warnings += doubts.of_trials(run.trials.to_pylist(), method)
     if sequential and runs:
@@ -121,7 +123,10 @@ def between(old: Run, new: Run, margin: float | None = None, spans: bool = True)
         found.warnings += doubts.of_trials(run.trials.to_pylist(), "unpaired")
     for a, b in matched:
         sides = {"baseline": _of(a, old), "treatment": _of(b, new)}
-        found.capacities += [row | sides for row in capacities.compared(a, [b], margin)]
+        points = [row | sides for row in capacities.compared(a, [b], margin)]
+        found.capacities += points
+        if points:
+            found.warnings += doubts.of_searches([(sides["baseline"], a), (sides["treatment"], b)])
         for load in loads(of_old):
             mine, theirs = at(of_old, a.label, load), at(of_new, b.label, load)
             if not (mine and theirs):

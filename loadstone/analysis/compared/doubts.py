@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from loadstone.analysis.compared.measured import ALL, FIXED, STATISTICS, Key, Measured, usable
 from loadstone.analysis.compared.treatments import at
 from loadstone.analysis.results import Run
-from loadstone.analysis.summary import Row
+from loadstone.analysis.summary import Row, Treatment
 from loadstone.model.comparison import FEWEST_PAIRS
 
 _P50 = Key("requests", ALL, "p50")
@@ -42,6 +42,13 @@ def of_trials(rows: Sequence[Row], method: str) -> Iterator[str]:
     if restless:
         were = "was" if restless == 1 else "were"
         yield f"{restless} of {len(used)} trials {were} not stationary: latency drifted or jumped within the window"
+
+
+def of_searches(treatments: Iterable[tuple[str, Treatment]]) -> Iterator[str]:
+    """What is doubtful about breaking points that are compared, each under the name that it has there."""
+    for label, treatment in treatments:
+        if treatment.searched is not None and treatment.searched.result is not None:
+            yield from (f"{label}: {text}" for text in treatment.warnings)
 
 
 def of_drift(runs: Sequence[Measured], baseline: str, load: float, margin: float) -> Iterator[str]:
