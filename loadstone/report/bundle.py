@@ -27,8 +27,8 @@ _README = """\
 | here | what it is |
 |---|---|
 | `report/index.html` | the report: open it in a browser; it needs no network |
-| `report/figures/` | its figures as SVG and PDF |
-| `report/tables/` | the data of every figure and table as CSV, the breaking points also as LaTeX |
+| `report/figures/` | its figures as SVG, PDF and PNG |
+| `report/tables/` | the data of every figure and table as CSV, all but the longest also as LaTeX and Markdown |
 | `trials.parquet` | one row per trial: what figures and tables are made from; its columns are below |
 | `trials/<trial>/` | all that one trial left: summary, latency histograms, audit, checks, use of CPU and memory, logs |
 | `study.yaml` | the study as it was given |

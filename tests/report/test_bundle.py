@@ -45,6 +45,8 @@ def test_a_zip_opens_as_the_run_that_it_was_made_from(run: Path, tmp_path: Path)
     assert results.read(root).trials.equals(results.read(run).trials)
     readme = (root / "README.md").read_text()
     assert "held P99 ≤ 200 ms" in readme and "| `p99_ms` |" in readme
+    for kind, ending in (("CSV", "csv"), ("LaTeX", "tex"), ("Markdown", "md")):
+        assert kind in readme and list((root / "report/tables").glob(f"*.{ending}"))
     for named in ("report/index.html", "trials.parquet", "study.yaml", "plan.json", "provenance.json"):
         assert f"`{named}`" in readme and (root / named).exists()
 
