@@ -148,9 +148,12 @@ def _table(rows: list[Row], noise: list[Row]) -> Table:
 
 def _verdict(row: Row) -> str:
     """Short: how many more ``~`` would take."""
+    from loadstone.report import format
+
     if row["verdict"] != "cannot tell":
         return str(row["verdict"])
-    return f"+{row['needed']:,} {'pairs' if row['method'] == 'paired' else 'runs'}" if row["needed"] else ""
+    noun = "pair" if row["method"] == "paired" else "run"
+    return f"+{format.plural(row['needed'], noun)}" if row["needed"] else ""
 
 
 def _calibration(rows: list[Row]) -> Table:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from loadstone.cli import compare
 from loadstone.cli.main import run_command
 from tests.synthetic import Synthetic
 
@@ -125,6 +126,11 @@ def test_two_runs_of_different_times(say: Said, results: Path) -> None:
         "vertical",
     ]
     shutil.rmtree(second.parent)
+
+
+def test_one_more_pair_is_no_pairs() -> None:
+    assert compare._verdict({"verdict": "cannot tell", "needed": 1, "method": "paired"}) == "+1 pair"
+    assert compare._verdict({"verdict": "cannot tell", "needed": 1200, "method": "unpaired"}) == "+1,200 runs"
 
 
 @pytest.mark.parametrize(
