@@ -154,6 +154,11 @@ def _findings(study: Study, application: Application) -> Iterator[Finding]:
         if name not in services:
             message = f"{application.name} has no service {name!r}" + did_you_mean(name, services)
             yield ("resources", name), message
+    for where, placement in expressible.levels(study, "placement"):
+        for name in placement.services if placement is not None else ():
+            if name not in services:
+                message = f"{application.name} has no service {name!r}" + did_you_mean(name, services)
+                yield (*where, "services", name), message
     for where, delays in expressible.levels(study, "delays"):
         for name in delays if delays is not None else ():
             if name not in application.services or application.services[name].runs.stone is None:
