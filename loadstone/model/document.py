@@ -10,7 +10,7 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from loadstone.model.base import Finding, Model
-from loadstone.model.errors import InputError, Problem
+from loadstone.model.errors import InputError, Problem, no_utf8
 from loadstone.model.messages import KeyPath, known_keys, message, misspelt
 from loadstone.model.units import FORMATS
 from loadstone.model.yaml12 import TAGS, Loader
@@ -42,8 +42,8 @@ class Document:
         """Read ``file``; raises InputError where it is missing or not YAML."""
         try:
             text = Path(file).read_text(encoding="utf-8")
-        except UnicodeDecodeError:
-            raise InputError([Problem(file, 0, "", "not a UTF-8 text file")]) from None
+        except UnicodeDecodeError as error:
+            raise InputError([no_utf8(file, error)]) from None
         except OSError as error:
             raise InputError([Problem(file, 0, "", f"cannot be read: {error.strerror}")]) from None
         return cls(text, file)

@@ -30,6 +30,12 @@ class Problem:
         return f"{place}: {self.where}: {self.message}" if self.where else f"{place}: {self.message}"
 
 
+def no_utf8(file: Path | str, error: UnicodeDecodeError) -> Problem:
+    """The first byte of a file that no UTF-8 text has there."""
+    line = error.object.count(b"\n", 0, error.start) + 1
+    return Problem(file, line, "", f"byte {error.object[error.start]:#04x} is no UTF-8 text; save the file as UTF-8")
+
+
 def grouped(problems: Iterable[Problem]) -> list[str]:
     """One sentence for all places of a file that the same is said of: ``web.yaml:3: ...; also in lines 7, 12``."""
     places: dict[tuple[Path | str, str], list[Problem]] = {}

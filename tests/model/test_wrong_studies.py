@@ -20,8 +20,8 @@ BYTES = {
         FIRST_LINES + b"load:\n\trates: [100]\n",
         ":5: not valid YAML: found character '\\t' that cannot start any token; indent with spaces, not tabs",
     ),
-    "Latin-1": (FIRST_LINES + b"description: caf\xe9\n", ": not a UTF-8 text file"),
-    "a picture": (b"\x89PNG\r\n\x1a\n\x00\x00", ": not a UTF-8 text file"),
+    "Latin-1": (FIRST_LINES + b"description: caf\xe9\n", ":4: byte 0xe9 is no UTF-8 text; save the file as UTF-8"),
+    "a picture": (b"\x89PNG\r\n\x1a\n\x00\x00", ":1: byte 0x89 is no UTF-8 text; save the file as UTF-8"),
     "a zero byte": (FIRST_LINES + b"description: a\x00b\n", ":4: not valid YAML: special characters are not allowed"),
     "an open quote": (
         FIRST_LINES + b'description: "open\n',

@@ -12,7 +12,7 @@ import yaml
 
 from loadstone.applications.compose_import.variables import Lookup, assignments, substitute
 from loadstone.model.document import Document
-from loadstone.model.errors import InputError, Problem
+from loadstone.model.errors import InputError, Problem, no_utf8
 from loadstone.model.messages import KeyPath
 
 _INTERPOLATED = ("name", "services", "networks", "volumes", "configs", "secrets")
@@ -112,8 +112,8 @@ def read_variables(file: Path, lookup: Lookup) -> dict[str, str | None]:
         return assignments(file.read_text(encoding="utf-8"), lookup)
     except OSError as error:
         raise InputError([Problem(file, 0, "", f"cannot be read: {error.strerror}")]) from None
-    except UnicodeDecodeError:
-        raise InputError([Problem(file, 0, "", "not a UTF-8 text file")]) from None
+    except UnicodeDecodeError as error:
+        raise InputError([no_utf8(file, error)]) from None
     except ValueError as error:
         line, _, text = str(error).partition(": ")
         raise InputError([Problem(file, int(line), "", text)]) from None
