@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 
 from loadstone.model.base import did_you_mean
+from loadstone.model.units import FORMATS
 
 Schema = dict[str, Any]
 KeyPath = tuple[str | int, ...]
@@ -18,7 +19,7 @@ KeyPath = tuple[str | int, ...]
 def message(detail: Any, schema: Schema) -> str:
     """The sentence for one of pydantic's error details about a value of the model that has this JSON Schema."""
     context, value, path = detail.get("ctx", {}), detail["input"], detail["loc"]
-    shown = show(value)
+    shown, limit = show(value), _limits(schema, path)
     if isinstance(value, float) and math.isnan(value):
         return "expected a number, not .nan"
     match detail["type"]:
@@ -44,11 +45,11 @@ def message(detail: Any, schema: Schema) -> str:
         case "float_type" | "float_parsing":
             return f"expected a number, not {shown}"
         case "greater_than":
-            return f"{shown} is too small; it must be more than {_limit(context['gt'])}"
+            return f"{shown} is too small; it must be more than {limit(context['gt'])}"
         case "greater_than_equal":
-            return f"{shown} is too small; it must be at least {_limit(context['ge'])}"
+            return f"{shown} is too small; it must be at least {limit(context['ge'])}"
         case "less_than_equal":
-            return f"{shown} is too large; it must be at most {_limit(context['le'])}"
+            return f"{shown} is too large; it must be at most {limit(context['le'])}"
         case "too_short":
             return f"is empty; it needs at least {context['min_length']} entry"
         case "union_tag_invalid":
@@ -56,6 +57,12 @@ def message(detail: Any, schema: Schema) -> str:
         case "union_tag_not_found":
             return f"{context['discriminator']} is missing"
     return f"{shown}: {detail['msg'][0].lower()}{detail['msg'][1:]}"
+
+
+def _limits(schema: Schema, path: KeyPath) -> Callable[[float], str]:
+    """How the limits of the value at ``path`` are written: of a quantity with its unit, as in the file."""
+    quantity = next((node["quantity"] for node in _at(schema, path) if "quantity" in node), None)
+    return FORMATS[quantity] if quantity is not None else _limit
 
 
 def _limit(value: float) -> str:
