@@ -280,7 +280,8 @@ def _called(level: Any) -> str:
 def _not_a_level(factor: str, level: Any) -> str | None:
     """Why ``level`` cannot be one of ``factor``; None where it can."""
     try:
-        Settings.model_validate({factor: level}, strict=True)
+        # As a file's, so that a number without its unit is refused here too.
+        Settings.model_validate({factor: level}, strict=True, context={"file": None})
     except ValidationError as error:
-        return f"not a level of {factor!r}: " + message(error.errors()[0], {})
+        return f"not a level of {factor!r}: " + message(error.errors()[0], Settings.model_json_schema(by_alias=True))
     return None
