@@ -120,7 +120,7 @@ def open_ledger(folder: Path, plan: Plan) -> Ledger:
     differing = [key for key, value in plan.as_data().items() if stored.get(key) != json.loads(json.dumps(value))]
     if differing:
         raise InputError(
-            f"{folder} was made by another plan (its {', '.join(differing)} differ); "
+            f"{folder} was made by another plan (what differs: {', '.join(differing)}); "
             "give it the study file and --set options it was started with, or start a new run"
         )
     return Ledger(folder, list(plan.study.factors))
