@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 
 	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -18,6 +20,9 @@ func fromJSON(text []byte) ([]byte, error) {
 	decoder.UseNumber() // times do not fit into a float64
 	var tree any
 	err := decoder.Decode(&tree)
+	if err == nil {
+		err = nothingElse(decoder)
+	}
 	if err == nil {
 		err = idsFromHex(tree)
 	}
@@ -33,6 +38,14 @@ func fromJSON(text []byte) ([]byte, error) {
 		return nil, unreadable(err)
 	}
 	return proto.Marshal(&request)
+}
+
+// nothingElse refuses what follows a request: its spans would be lost, and nobody told.
+func nothingElse(decoder *json.Decoder) error {
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("something follows the request; send one at a time")
+	}
+	return nil
 }
 
 // idsFromHex replaces the ids below a value of JSON in place. Attributes have their keys as values, so that an object's

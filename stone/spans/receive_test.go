@@ -151,6 +151,8 @@ func TestOverHTTP(t *testing.T) {
 		{typeJSON, "", []byte(`{"resourceSpans": 7}`), 400, "no ExportTraceServiceRequest"},
 		{typeJSON, "", []byte(strings.Replace(inJSON, "eee", "xyz", 1)), 400, "is not hexadecimal"},
 		{typeJSON, "", []byte(`{`), 400, "no ExportTraceServiceRequest"},
+		{typeJSON, "", []byte(inJSON + inJSON), 400, "something follows the request"},
+		{typeJSON, "", []byte(inJSON + "]"), 400, "something follows the request"},
 		{typeProtobuf, "gzip", one, 400, "gzip"},
 		{typeProtobuf, "br", one, 400, "send gzip or none"},
 		{typeProtobuf, "", huge, 413, "smaller batches"},
@@ -177,7 +179,7 @@ func TestOverHTTP(t *testing.T) {
 		}
 	}
 	counts := end(t, r)
-	if counts.Received != 3 || counts.Refused != 4 || counts.Unreadable != 7 || counts.Replicas["shop"].Received != 1 {
+	if counts.Received != 3 || counts.Refused != 4 || counts.Unreadable != 9 || counts.Replicas["shop"].Received != 1 {
 		t.Errorf("%+v", counts)
 	}
 	all := rows(t, file)
