@@ -30,6 +30,17 @@ func Recover(folder string, each func(file string, counts Counts)) error {
 	return errors.Join(append(problems, err)...)
 }
 
+// Left tells whether there are pieces of a file whose receiver was killed, with something in them.
+func Left(file string) bool {
+	found, err := lock(file+PiecesSuffix, os.O_RDONLY)
+	if err != nil {
+		return false
+	}
+	defer found.Close()
+	all, _, _, err := readPieces(found)
+	return err == nil && len(all) > 0
+}
+
 func recoverPieces(path string) (Counts, error) {
 	file, err := lock(path, os.O_RDONLY)
 	if err != nil {

@@ -123,6 +123,12 @@ func recoverSpans(folder string) error {
 
 // receiveSpans serves until it is told to stop, then ends a trial that is still running.
 func receiveSpans(options spansOptions) error {
+	if options.out != "" {
+		var err error
+		if options.out, err = fileByHand(options.out); err != nil {
+			return err
+		}
+	}
 	var forward *spans.Forwarder
 	if options.forward != "" {
 		if _, _, err := net.SplitHostPort(options.forward); err != nil {
@@ -140,11 +146,7 @@ func receiveSpans(options spansOptions) error {
 		return err
 	}
 	if options.out != "" {
-		file, err := filepath.Abs(options.out)
-		if err == nil {
-			err = recorder.Begin(file, 0)
-		}
-		if err != nil {
+		if err := recorder.Begin(options.out, 0); err != nil {
 			return err
 		}
 	}
@@ -158,6 +160,16 @@ func receiveSpans(options spansOptions) error {
 		return errors.Join(spans.Serve(ctx, on, recorder), recorder.Close())
 	}
 	return recordUntil(ctx, on, recorder)
+}
+
+// fileByHand is the file of the only trial. It is not one whose receiver was killed: its spans would be written over.
+func fileByHand(out string) (string, error) {
+	file, err := filepath.Abs(out)
+	if err == nil && spans.Left(file) {
+		err = fmt.Errorf("%w: --out %s: a receiver that was killed left spans in %s%s; make a file of them with stone spans --recover %s, or remove them",
+			spans.ErrBad, out, file, spans.PiecesSuffix, filepath.Dir(file))
+	}
+	return file, err
 }
 
 // recordUntil ends the only trial before it stops to listen: what is still under way belongs to it.

@@ -103,6 +103,10 @@ func TestSpansAfterKill(t *testing.T) {
 	if _, err := os.Stat(file); !os.IsNotExist(err) {
 		t.Fatalf("a killed receiver left a file: %v", err)
 	}
+	again, err := stone(t, nil, "spans", "--grpc", "no-port", "--out", file).CombinedOutput() // so that it ends in any case
+	if err == nil || !bytes.Contains(again, []byte("stone spans --recover "+folder)) {
+		t.Fatalf("to record over what a killed receiver left: %s, %v", again, err)
+	}
 	told, err := stone(t, nil, "spans", "--recover", folder).Output()
 	var recovered struct {
 		File   string
