@@ -12,8 +12,9 @@ import (
 )
 
 const (
-	shortestPeriod = 10 * time.Millisecond
-	longestPeriod  = time.Minute // energy counters of some servers begin anew after a few minutes
+	shortestPeriodMS = 10
+	longestPeriodMS  = 60_000 // energy counters of some servers begin anew after a few minutes
+
 	mostReplicas   = 1000
 	mostNetworks   = 100
 	mostRecordings = 4
@@ -34,8 +35,8 @@ type Wanted struct {
 }
 
 func (w Wanted) problem() error {
-	if period := w.period(); period < shortestPeriod || period > longestPeriod {
-		return fmt.Errorf("period_ms is %d: give %d to %d", w.PeriodMS, shortestPeriod.Milliseconds(), longestPeriod.Milliseconds())
+	if w.PeriodMS < shortestPeriodMS || w.PeriodMS > longestPeriodMS {
+		return fmt.Errorf("period_ms is %d: give %d to %d", w.PeriodMS, shortestPeriodMS, longestPeriodMS)
 	}
 	if len(w.Replicas) > mostReplicas {
 		return fmt.Errorf("%d replicas at once: record at most %d", len(w.Replicas), mostReplicas)

@@ -129,6 +129,7 @@ func TestWhatCannotBeRecorded(t *testing.T) {
 		`{"replicas": {}}`:                  "period_ms is 0: give 10 to 60000",
 		`{"period_ms": 9}`:                  "period_ms is 9: give 10 to 60000",
 		`{"period_ms": 60001}`:              "period_ms is 60001: give 10 to 60000",
+		`{"period_ms": 18446744073720}`:     "period_ms is 18446744073720: give 10 to 60000", // 448 ms, in nanoseconds of 64 bits
 		`{"period_ms": 10, "replicas": {"": {"group": "loadstone/x"}}}`:                        `"" is no name of a replica: give letters, digits and ._/:-`,
 		`{"period_ms": 10, "replicas": {"a b": {"group": "loadstone/x"}}}`:                     `"a b" is no name of a replica: give letters, digits and ._/:-`,
 		`{"period_ms": 10, "replicas": {"a": {}}}`:                                             `replica a: give either its "container" or its "group"`,
