@@ -82,7 +82,7 @@ func (c *composePost) check(username string, userID int64, text string, mediaIDs
 		return nil
 	}
 	for _, wrong := range []error{
-		checkWords("username", username), checkID("user", userID), checkText(text), checkMedia(mediaTypes, mediaIDs), checkPostType(kind),
+		checkName("username", username), checkID("user", userID), checkText(text), checkMedia(mediaTypes, mediaIDs), checkPostType(kind),
 	} {
 		if wrong != nil {
 			return wrong

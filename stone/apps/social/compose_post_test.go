@@ -149,6 +149,7 @@ func TestAWrongPostIsToldNobody(t *testing.T) {
 		"text: 1001 URLs":          composing("six", 6, strings.Repeat("http://a ", mostURLs+1), nil, nil, 0),
 		"text: not UTF-8":          composing("six", 6, "\xff", nil, nil, 0),
 		"text: contains a NUL":     composing("six", 6, "a\x00b", nil, nil, 0),
+		"username: 257 bytes":      composing(strings.Repeat("x", longestName+1), 6, "x", nil, nil, 0),
 		"username: not UTF-8":      composing("\xff", 6, "x", nil, nil, 0),
 		"user: id -6":              composing("six", -6, "x", nil, nil, 0),
 		"media: 1 types for 2 ids": composing("six", 6, "x", []int64{1, 2}, []string{"png"}, 0),

@@ -11,6 +11,7 @@ import (
 // What a post can have. Each service checks what it is given; compose-post checks all of it before anything is stored.
 const (
 	longestText  = 64 << 10 // bytes
+	longestName  = 256      // bytes of a first or last name, and of the author's that a post tells
 	mostMentions = 1000
 	mostURLs     = 1000
 	mostMedia    = 64
@@ -34,6 +35,14 @@ func checkText(text string) error {
 		return invalid("text: %d URLs are more than %d", count, mostURLs)
 	}
 	return nil
+}
+
+// checkName checks what somebody is called.
+func checkName(name, text string) error {
+	if len(text) > longestName {
+		return invalid("%s: %d bytes are more than %d", name, len(text), longestName)
+	}
+	return checkWords(name, text)
 }
 
 // checkWords refuses what the stores cannot keep alike.

@@ -13,10 +13,7 @@ import (
 	"loadstone.dev/stone/platform/uniqueid"
 )
 
-const (
-	longestName = 256 // bytes of a first or last name
-	saltLength  = 32  // as published
-)
+const saltLength = 32 // as published
 
 // users registers people, logs them in, and knows their names and ids.
 type users struct {
@@ -91,10 +88,7 @@ func checkRegistration(first, last, username, password string, userID int64) err
 		}
 	}
 	for _, name := range []string{first, last} {
-		if len(name) > longestName {
-			return invalid("name: %d bytes are more than %d", len(name), longestName)
-		}
-		if err := checkWords("name", name); err != nil {
+		if err := checkName("name", name); err != nil {
 			return err
 		}
 	}
