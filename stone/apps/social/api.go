@@ -143,7 +143,7 @@ func as(session accounts.Session, params web.Params) (web.Params, error) {
 		switch said := params.Get(name); said {
 		case own:
 		case "":
-			params = append(params, web.Param{Name: name, Value: own})
+			params = append(web.Params{{Name: name, Value: own}}, params...) // before one that is empty
 		default:
 			return nil, web.Problemf(http.StatusForbidden, "%s: %.30q is not who is logged in, %q", name, said, own)
 		}

@@ -187,6 +187,10 @@ func TestOnlyTheUserOfTheCookieActs(t *testing.T) {
 	if ask(t, "POST", address+"/api/post/compose", own, "text=a", "post_type=0", "user_id=8", "username=bob"); !slices.Equal(n.asked, []string{`ComposePost ann 7 "a" [] [] 0`}) {
 		t.Errorf("a post that names another: asked %q", n.asked)
 	}
+	n.asked = nil
+	if got := ask(t, "POST", address+"/api/user/follow", own, "user_id=", "user_id=8", "followee_id=2"); !slices.Equal(n.asked, []string{"Follow 7 2"}) {
+		t.Errorf("an empty field for who is asking: %d %q, asked %q", got.status, got.body, n.asked)
+	}
 }
 
 func TestAsPublishedWithQuirks(t *testing.T) {
