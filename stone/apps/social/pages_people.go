@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"loadstone.dev/stone/platform/accounts"
+	"loadstone.dev/stone/platform/web"
 )
 
 // peopleOnPage is how many contacts a page shows.
@@ -18,7 +19,11 @@ type connecting struct {
 }
 
 func (f *frontend) findUser(w http.ResponseWriter, r *http.Request, _ accounts.Session) error {
-	http.Redirect(w, r, profilePath(r.URL.Query().Get("name")), http.StatusSeeOther)
+	name := r.URL.Query().Get("name")
+	if name == "" { // whose page there is not
+		return web.Problemf(http.StatusBadRequest, "Nobody is named: write whom you look for.")
+	}
+	http.Redirect(w, r, profilePath(name), http.StatusSeeOther)
 	return nil
 }
 

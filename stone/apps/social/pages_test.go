@@ -209,6 +209,9 @@ func TestMistakesAreShownWhereTheyWereMade(t *testing.T) {
 	if nobody := ann.open("/users?name=no+body"); nobody.status != 404 || !strings.Contains(nobody.body, "not registered") {
 		t.Errorf("nobody: %d %s", nobody.status, nobody.body)
 	}
+	if unnamed := ann.open("/users?name="); unnamed.status != 400 || !strings.Contains(unnamed.body, "write whom you look for") {
+		t.Errorf("no name: %d %s", unnamed.status, unnamed.body)
+	}
 	n.fail = io.ErrUnexpectedEOF
 	if broken := ann.open("/home"); broken.status != 500 || !strings.Contains(broken.body, "unexpected EOF") {
 		t.Errorf("a service that fails: %d %s", broken.status, broken.body)
