@@ -115,7 +115,7 @@ func TestErrorsOfModulesNameTheModule(t *testing.T) {
 	if want := dir + "/helper.lua:3: in request(): attempt to index a non-table object(nil) with key 'here'"; err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
-	_, err = Open(withURL(Options{Path: dir + "/wrong.lua"}))
+	_, err = Open(filled(Options{Path: dir + "/wrong.lua"}))
 	if want := dir + `/wrong.lua:1: module "broken": ` + dir + `/broken.lua:2: syntax error near "="`; err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}

@@ -31,7 +31,7 @@ func FuzzOpen(f *testing.F) {
 		f.Add(source)
 	}
 	f.Fuzz(func(t *testing.T, source string) {
-		o := withURL(Options{Path: "fuzz.lua", Output: io.Discard, deadline: 100 * time.Millisecond, memory: 64 << 20})
+		o := filled(Options{Path: "fuzz.lua", Output: io.Discard, deadline: 100 * time.Millisecond, memory: 64 << 20})
 		s, err := open(o, source)
 		if err == nil {
 			defer s.Close()
