@@ -4,7 +4,6 @@ import (
 	"context"
 	"testing"
 
-	"go.opentelemetry.io/otel/propagation"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 
@@ -24,13 +23,10 @@ func BenchmarkCall(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				_, _ = service.serveRPC(came, nil, info, func(ctx context.Context, _ any) (any, error) {
-					_, span := store.call(ctx, "MGET", "")
-					end(span, nil)
-					ctx, span = next.call(ctx, "geo.Geo/Nearby", "")
-					var pairs outgoing
-					inject(ctx, &pairs)
-					_ = metadata.AppendToOutgoingContext(ctx, pairs...)
-					end(span, nil)
+					store.access(ctx, "MGET", "").end()
+					ctx, span := next.call(ctx, "geo.Geo/Nearby", "")
+					_ = telling(ctx)
+					span.end()
 					return nil, nil
 				})
 			}
@@ -41,8 +37,8 @@ func BenchmarkCall(b *testing.B) {
 		defer service.Stop()
 		b.ReportAllocs()
 		for b.Loop() {
-			_, span := service.serve(context.Background(), propagation.HeaderCarrier{}, "GET")
-			span.End()
+			_, span := service.serve(context.Background(), "", "", "GET")
+			span.end()
 		}
 	})
 }

@@ -17,20 +17,20 @@ func (t *Tracing) Cache(need string, next cache.Cache) cache.Cache {
 
 type tracedCache struct {
 	cache.Cache
-	need neighbour
+	need *neighbour
 }
 
 func (c tracedCache) GetMulti(ctx context.Context, keys []string) (map[string][]byte, error) {
-	ctx, span := c.need.call(ctx, "MGET", "")
+	span := c.need.access(ctx, "MGET", "")
 	values, err := c.Cache.GetMulti(ctx, keys)
-	end(span, err)
+	span.endWith(err)
 	return values, err
 }
 
 func (c tracedCache) Set(ctx context.Context, key string, value []byte) error {
-	ctx, span := c.need.call(ctx, "SET", "")
+	span := c.need.access(ctx, "SET", "")
 	err := c.Cache.Set(ctx, key, value)
-	end(span, err)
+	span.endWith(err)
 	return err
 }
 
@@ -39,15 +39,15 @@ func (c tracedCache) Add(ctx context.Context, key string, value []byte) (added b
 }
 
 func (c tracedCache) AddFor(ctx context.Context, key string, value []byte, lifetime time.Duration) (added bool, err error) {
-	ctx, span := c.need.call(ctx, "ADD", "")
+	span := c.need.access(ctx, "ADD", "")
 	added, err = c.Cache.AddFor(ctx, key, value, lifetime)
-	end(span, err)
+	span.endWith(err)
 	return added, err
 }
 
 func (c tracedCache) Increment(ctx context.Context, key string, delta uint64) (value uint64, found bool, err error) {
-	ctx, span := c.need.call(ctx, "INCR", "")
+	span := c.need.access(ctx, "INCR", "")
 	value, found, err = c.Cache.Increment(ctx, key, delta)
-	end(span, err)
+	span.endWith(err)
 	return value, found, err
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"go.opentelemetry.io/otel/trace"
-
 	"loadstone.dev/stone/platform/documents"
 )
 
@@ -20,7 +18,7 @@ func (t *Tracing) Documents(store documents.Store) documents.Store {
 
 type tracedStore struct {
 	documents.Store
-	need neighbour
+	need *neighbour
 }
 
 func (s tracedStore) Collection(database, name string) documents.Collection {
@@ -30,68 +28,68 @@ func (s tracedStore) Collection(database, name string) documents.Collection {
 // tracedCollection traces what requests do; what seeding does is none.
 type tracedCollection struct {
 	documents.Collection
-	need neighbour
+	need *neighbour
 	name string
 }
 
 func (c tracedCollection) Insert(ctx context.Context, items ...any) error {
-	ctx, span := c.need.call(ctx, "insert", c.name)
+	span := c.need.access(ctx, "insert", c.name)
 	return endDocuments(span, c.Collection.Insert(ctx, items...))
 }
 
 func (c tracedCollection) Put(ctx context.Context, items ...documents.Keyed) error {
-	ctx, span := c.need.call(ctx, "put", c.name)
+	span := c.need.access(ctx, "put", c.name)
 	return endDocuments(span, c.Collection.Put(ctx, items...))
 }
 
 func (c tracedCollection) Replace(ctx context.Context, document any, where ...documents.Condition) (bool, error) {
-	ctx, span := c.need.call(ctx, "replace", c.name)
+	span := c.need.access(ctx, "replace", c.name)
 	replaced, err := c.Collection.Replace(ctx, document, where...)
 	return replaced, endDocuments(span, err)
 }
 
 func (c tracedCollection) Get(ctx context.Context, into any, where ...documents.Condition) error {
-	ctx, span := c.need.call(ctx, "get", c.name)
+	span := c.need.access(ctx, "get", c.name)
 	return endDocuments(span, c.Collection.Get(ctx, into, where...))
 }
 
 func (c tracedCollection) Find(ctx context.Context, into any, query documents.Query) error {
-	ctx, span := c.need.call(ctx, "find", c.name)
+	span := c.need.access(ctx, "find", c.name)
 	return endDocuments(span, c.Collection.Find(ctx, into, query))
 }
 
 func (c tracedCollection) Each(ctx context.Context, visit func(decode func(into any) error) error, fields ...string) error {
-	ctx, span := c.need.call(ctx, "each", c.name)
+	span := c.need.access(ctx, "each", c.name)
 	return endDocuments(span, c.Collection.Each(ctx, visit, fields...))
 }
 
 func (c tracedCollection) Head(ctx context.Context, into any, array string, n int, at documents.Condition) error {
-	ctx, span := c.need.call(ctx, "head", c.name)
+	span := c.need.access(ctx, "head", c.name)
 	return endDocuments(span, c.Collection.Head(ctx, into, array, n, at))
 }
 
 func (c tracedCollection) Push(ctx context.Context, at documents.Condition, array string, element any, once string) error {
-	ctx, span := c.need.call(ctx, "push", c.name)
+	span := c.need.access(ctx, "push", c.name)
 	return endDocuments(span, c.Collection.Push(ctx, at, array, element, once))
 }
 
 func (c tracedCollection) Pull(ctx context.Context, at documents.Condition, array, field string, value any) error {
-	ctx, span := c.need.call(ctx, "pull", c.name)
+	span := c.need.access(ctx, "pull", c.name)
 	return endDocuments(span, c.Collection.Pull(ctx, at, array, field, value))
 }
 
 func (c tracedCollection) Count(ctx context.Context, where ...documents.Condition) (int, error) {
-	ctx, span := c.need.call(ctx, "count", c.name)
+	span := c.need.access(ctx, "count", c.name)
 	count, err := c.Collection.Count(ctx, where...)
 	return count, endDocuments(span, err)
 }
 
 // endDocuments: that there is no such document is an answer.
-func endDocuments(span trace.Span, err error) error {
+func endDocuments(span *span, err error) error {
 	if errors.Is(err, documents.ErrNotFound) {
-		end(span, nil)
+		span.end()
 		return err
 	}
-	end(span, err)
+	span.endWith(err)
 	return err
 }

@@ -5,11 +5,11 @@ import (
 	"io"
 	"net/http"
 	"strings"
-
-	"go.opentelemetry.io/otel/codes"
-	"go.opentelemetry.io/otel/propagation"
-	"go.opentelemetry.io/otel/trace"
+	"sync"
 )
+
+// The headers of W3C Trace Context as net/http writes them.
+const headerParent, headerState = "Traceparent", "Tracestate"
 
 // Handler serves what mux, a http.ServeMux, serves, each request within a span that is named after its route.
 func (t *Tracing) Handler(mux http.Handler) http.Handler {
@@ -21,17 +21,17 @@ func (t *Tracing) Handler(mux http.Handler) http.Handler {
 			mux.ServeHTTP(w, r)
 			return
 		}
-		ctx, span := t.serve(r.Context(), propagation.HeaderCarrier(r.Header), r.Method)
+		ctx, span := t.serve(r.Context(), r.Header.Get(headerParent), r.Header.Get(headerState), method(r.Method))
 		r = r.WithContext(ctx)
-		if !span.IsRecording() {
+		if span == nil {
 			mux.ServeHTTP(w, r)
 			return
 		}
 		answer := &answer{ResponseWriter: w, status: http.StatusInternalServerError} // if the handler panics
 		defer func() {
-			span.SetName(method(r.Method) + " " + route(r.Pattern))
-			fail(span, answer.status)
-			span.End()
+			span.object = route(r.Pattern)
+			failStatus(span, answer.status)
+			span.end()
 		}()
 		mux.ServeHTTP(answer, r)
 		if !answer.written {
@@ -67,9 +67,9 @@ func method(name string) string {
 	return "HTTP"
 }
 
-func fail(span trace.Span, status int) {
+func failStatus(span *span, status int) {
 	if status >= http.StatusInternalServerError {
-		span.SetStatus(codes.Error, fmt.Sprintf("status %d", status))
+		span.fail(fmt.Errorf("status %d", status))
 	}
 }
 
@@ -108,28 +108,36 @@ func (t *Tracing) RoundTripper(need string, next http.RoundTripper) http.RoundTr
 
 type roundTripper struct {
 	next http.RoundTripper
-	need neighbour
+	need *neighbour
 }
 
 func (t roundTripper) RoundTrip(r *http.Request) (*http.Response, error) {
 	ctx, span := t.need.call(r.Context(), r.Method, r.URL.Path)
-	inject(ctx, propagation.HeaderCarrier(r.Header))
+	parentHeader, stateHeader := headers(ctx)
+	if parentHeader != "" {
+		r.Header.Set(headerParent, parentHeader)
+	}
+	if stateHeader != "" {
+		r.Header.Set(headerState, stateHeader)
+	}
 	response, err := t.next.RoundTrip(r)
-	if err != nil || !span.IsRecording() {
-		end(span, err)
+	if err != nil || span == nil {
+		span.endWith(err)
 		return response, err
 	}
-	fail(span, response.StatusCode)
-	response.Body = body{response.Body, span}
+	failStatus(span, response.StatusCode)
+	response.Body = &body{ReadCloser: response.Body, span: span}
 	return response, nil
 }
 
+// body may be closed more than once.
 type body struct {
 	io.ReadCloser
-	span trace.Span
+	span *span
+	once sync.Once
 }
 
-func (b body) Close() error {
-	b.span.End()
+func (b *body) Close() error {
+	b.once.Do(b.span.end)
 	return b.ReadCloser.Close()
 }

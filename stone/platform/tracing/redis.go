@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	goredis "github.com/redis/go-redis/v9"
-	"go.opentelemetry.io/otel/trace"
 )
 
 // RedisHooks are those of a client of a Redis, which have each command and each pipeline be a span: none if tracing is off.
@@ -17,7 +16,7 @@ func (t *Tracing) RedisHooks(need string) []goredis.Hook {
 	return []goredis.Hook{redisHook{t.neighbour(need)}}
 }
 
-type redisHook struct{ need neighbour }
+type redisHook struct{ need *neighbour }
 
 // DialHook changes nothing.
 func (redisHook) DialHook(next goredis.DialHook) goredis.DialHook { return next }
@@ -29,7 +28,7 @@ func (h redisHook) ProcessHook(next goredis.ProcessHook) goredis.ProcessHook {
 		if name == "hello" {
 			return next(ctx, command)
 		}
-		_, span := h.need.call(ctx, strings.ToUpper(name), "")
+		span := h.need.access(ctx, strings.ToUpper(name), "")
 		err := next(ctx, command)
 		endRedis(span, err)
 		return err
@@ -39,7 +38,7 @@ func (h redisHook) ProcessHook(next goredis.ProcessHook) goredis.ProcessHook {
 // ProcessPipelineHook is around each pipeline and transaction.
 func (h redisHook) ProcessPipelineHook(next goredis.ProcessPipelineHook) goredis.ProcessPipelineHook {
 	return func(ctx context.Context, commands []goredis.Cmder) error {
-		_, span := h.need.call(ctx, "PIPELINE", "")
+		span := h.need.access(ctx, "PIPELINE", "")
 		err := next(ctx, commands)
 		endRedis(span, err)
 		return err
@@ -47,9 +46,9 @@ func (h redisHook) ProcessPipelineHook(next goredis.ProcessPipelineHook) goredis
 }
 
 // endRedis: that there is no such key is an answer.
-func endRedis(span trace.Span, err error) {
+func endRedis(span *span, err error) {
 	if errors.Is(err, goredis.Nil) {
 		err = nil
 	}
-	end(span, err)
+	span.endWith(err)
 }

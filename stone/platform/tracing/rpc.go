@@ -20,9 +20,9 @@ func (t *Tracing) serveRPC(ctx context.Context, request any, info *grpc.UnarySer
 	if strings.HasPrefix(info.FullMethod, "/grpc.") { // health and reflection
 		return handle(ctx, request)
 	}
-	ctx, span := t.serve(ctx, incoming{ctx}, info.FullMethod[1:])
+	ctx, span := t.serve(ctx, first(ctx, traceparent), first(ctx, tracestate), info.FullMethod[1:])
 	answer, err := handle(ctx, request)
-	end(span, err)
+	span.endWith(err)
 	return answer, err
 }
 
@@ -35,31 +35,29 @@ func (t *Tracing) DialOptions(need string) []grpc.DialOption {
 	call := func(ctx context.Context, method string, request, answer any, connection *grpc.ClientConn,
 		invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
 		ctx, span := neighbour.call(ctx, method[1:], "")
-		var pairs outgoing
-		inject(ctx, &pairs)
-		err := invoke(metadata.AppendToOutgoingContext(ctx, pairs...), method, request, answer, connection, options...)
-		end(span, err)
+		err := invoke(telling(ctx), method, request, answer, connection, options...)
+		span.endWith(err)
 		return err
 	}
 	return []grpc.DialOption{grpc.WithChainUnaryInterceptor(call)}
 }
 
-// incoming is the metadata of a call that came in.
-type incoming struct{ ctx context.Context }
-
-func (i incoming) Get(key string) string {
-	if values := metadata.ValueFromIncomingContext(i.ctx, key); len(values) > 0 {
+// first is a value of the metadata of a call that came in; empty where there is none.
+func first(ctx context.Context, key string) string {
+	if values := metadata.ValueFromIncomingContext(ctx, key); len(values) > 0 {
 		return values[0]
 	}
 	return ""
 }
 
-func (incoming) Set(string, string) {}
-func (incoming) Keys() []string     { return nil }
-
-// outgoing is metadata as keys and values by turns.
-type outgoing []string
-
-func (outgoing) Get(string) string        { return "" }
-func (o *outgoing) Set(key, value string) { *o = append(*o, key, value) }
-func (outgoing) Keys() []string           { return nil }
+// telling has the metadata of a call say whose part it is.
+func telling(ctx context.Context) context.Context {
+	switch parentHeader, stateHeader := headers(ctx); {
+	case parentHeader == "":
+		return ctx
+	case stateHeader == "":
+		return metadata.AppendToOutgoingContext(ctx, traceparent, parentHeader)
+	default:
+		return metadata.AppendToOutgoingContext(ctx, traceparent, parentHeader, tracestate, stateHeader)
+	}
+}

@@ -8,8 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	sdk "go.opentelemetry.io/otel/sdk/trace"
-
 	"loadstone.dev/stone/platform/logging"
 )
 
@@ -26,16 +24,15 @@ type counts struct {
 	dropped  *atomic.Int64 // given up: there was no room, or no collector that took them
 }
 
-// sender queues the spans that end and sends them from a goroutine of its own. The SDK's own processor would wake one at
-// every span and does not tell how many it had no room for.
+// sender queues the spans that end and sends them from a goroutine of its own.
 type sender struct {
-	exporter sdk.SpanExporter
+	uploader *uploader
 	log      *logging.Limited
 	counts   counts
 	capacity int
 
 	mutex sync.Mutex
-	queue []sdk.ReadOnlySpan
+	queue []span
 
 	full     chan struct{} // a batch is whole
 	stopping chan struct{}
@@ -45,26 +42,23 @@ type sender struct {
 	told     int64 // dropped spans that were logged
 }
 
-func newSender(exporter sdk.SpanExporter, log *slog.Logger, counts counts, capacity int, stopping chan struct{}) *sender {
+func newSender(uploader *uploader, log *slog.Logger, counts counts, capacity int, stopping chan struct{}) *sender {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &sender{
-		exporter: exporter, log: logging.NewLimited(log), counts: counts, capacity: capacity,
+		uploader: uploader, log: logging.NewLimited(log), counts: counts, capacity: capacity,
 		full: make(chan struct{}, 1), stopping: stopping, stopped: make(chan struct{}), context: ctx, cancel: cancel,
 	}
 	go s.run()
 	return s
 }
 
-// OnStart has nothing to do.
-func (s *sender) OnStart(context.Context, sdk.ReadWriteSpan) {}
-
-// OnEnd queues a span, or counts it as dropped. It never waits for the collector.
-func (s *sender) OnEnd(span sdk.ReadOnlySpan) {
+// add queues a span that has ended, or counts it as dropped. It never waits for the collector.
+func (s *sender) add(ended *span) {
 	s.counts.produced.Add(1)
 	s.mutex.Lock()
 	waiting := len(s.queue) + 1
 	if waiting <= s.capacity {
-		s.queue = append(s.queue, span)
+		s.queue = append(s.queue, *ended)
 	}
 	s.mutex.Unlock()
 	switch {
@@ -77,12 +71,6 @@ func (s *sender) OnEnd(span sdk.ReadOnlySpan) {
 		}
 	}
 }
-
-// ForceFlush is not used.
-func (s *sender) ForceFlush(context.Context) error { return nil }
-
-// Shutdown is not used.
-func (s *sender) Shutdown(context.Context) error { return nil }
 
 // stop sends what is queued, as far as possible in stopTimeout.
 func (s *sender) stop() {
@@ -111,7 +99,7 @@ func (s *sender) run() {
 func (s *sender) flush() {
 	var problem error
 	for spans := range slices.Chunk(s.take(), batch) {
-		if err := s.exporter.ExportSpans(s.context, spans); err != nil {
+		if err := s.uploader.send(s.context, spans); err != nil {
 			s.counts.dropped.Add(int64(len(spans)))
 			problem = err
 		}
@@ -126,10 +114,10 @@ func (s *sender) flush() {
 	}
 }
 
-func (s *sender) take() []sdk.ReadOnlySpan {
+func (s *sender) take() []span {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	taken := s.queue
-	s.queue = make([]sdk.ReadOnlySpan, 0, min(len(taken), batch))
+	s.queue = make([]span, 0, min(len(taken), batch))
 	return taken
 }

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"go.opentelemetry.io/otel/propagation"
 	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -63,8 +62,8 @@ func startTracing(t testing.TB, name, collector string, sample float64, queue in
 
 // request is the span of one request.
 func (t traced) request() {
-	_, span := t.serve(context.Background(), propagation.MapCarrier{}, "request")
-	span.End()
+	_, span := t.serve(context.Background(), "", "", "request")
+	span.end()
 }
 
 func (t traced) expect(test *testing.T, produced, dropped int64) {
@@ -169,17 +168,16 @@ func TestEveryServiceSamplesTheSameRequests(t *testing.T) {
 	need := entry.neighbour("inner")
 	const requests = 400
 	for range requests {
-		ctx, root := entry.serve(t.Context(), propagation.MapCarrier{}, "request")
+		ctx, root := entry.serve(t.Context(), "", "", "request")
 		ctx, call := need.call(ctx, "call", "")
-		carrier := propagation.MapCarrier{}
-		inject(ctx, carrier)
-		if carrier["traceparent"] == "" {
+		parentHeader, stateHeader := headers(ctx)
+		if parentHeader == "" {
 			t.Fatal("an inner service would decide anew")
 		}
-		_, served := inner.serve(t.Context(), carrier, "call")
-		served.End()
-		call.End()
-		root.End()
+		_, served := inner.serve(t.Context(), parentHeader, stateHeader, "call")
+		served.end()
+		call.end()
+		root.end()
 	}
 	entry.Stop()
 	inner.Stop()

@@ -4,12 +4,9 @@ import (
 	"context"
 	"maps"
 	"reflect"
-	"slices"
 	"sync"
 
 	"github.com/apache/thrift/lib/go/thrift"
-	"go.opentelemetry.io/otel/propagation"
-	"go.opentelemetry.io/otel/trace"
 )
 
 // Processors are the middleware of a Thrift server: none if tracing is off.
@@ -24,12 +21,12 @@ func (t *Tracing) Processors() []thrift.ProcessorMiddleware {
 // carrier: the context is filled in when the arguments have been read.
 func (t *Tracing) process(name string, next thrift.TProcessorFunction) thrift.TProcessorFunction {
 	process := func(ctx context.Context, sequence int32, in, out thrift.TProtocol) (bool, thrift.TException) {
-		call := &incomingCall{Context: ctx, span: noSpan}
-		read := &argumentReader{TProtocol: in, whole: func(carrier propagation.MapCarrier) {
-			call.Context, call.span = t.serve(ctx, carrier, name)
+		call := &incomingCall{Context: ctx}
+		read := &argumentReader{TProtocol: in, whole: func(parentHeader, stateHeader string) {
+			call.Context, call.span = t.serve(ctx, parentHeader, stateHeader, name)
 		}}
 		whole, failed := next.Process(call, sequence, read, out)
-		end(call.span, failed)
+		call.span.endWith(failed)
 		return whole, failed
 	}
 	return thrift.WrappedTProcessorFunction{Wrapped: process}
@@ -38,18 +35,19 @@ func (t *Tracing) process(name string, next thrift.TProcessorFunction) thrift.TP
 // incomingCall is a context whose values are filled in before the handler begins, by the goroutine that calls it.
 type incomingCall struct {
 	context.Context
-	span trace.Span
+	span *span
 }
 
 // argumentReader notes what the carrier says, which of all arguments alone is a map of texts, and tells it once they have
 // all been read.
 type argumentReader struct {
 	thrift.TProtocol
-	whole   func(propagation.MapCarrier)
-	inMap   bool
-	isKey   bool
-	key     string
-	carrier propagation.MapCarrier
+	whole  func(parentHeader, stateHeader string)
+	inMap  bool
+	isKey  bool
+	key    string
+	parent string
+	state  string
 }
 
 func (r *argumentReader) ReadMapBegin(ctx context.Context) (key, value thrift.TType, size int, err error) {
@@ -70,11 +68,11 @@ func (r *argumentReader) ReadString(ctx context.Context) (string, error) {
 	case r.isKey:
 		r.key, r.isKey = text, false
 	default:
-		if r.key == traceparent || r.key == "tracestate" {
-			if r.carrier == nil {
-				r.carrier = propagation.MapCarrier{}
-			}
-			r.carrier[r.key] = text
+		switch r.key {
+		case traceparent:
+			r.parent = text
+		case tracestate:
+			r.state = text
 		}
 		r.isKey = true
 	}
@@ -83,7 +81,7 @@ func (r *argumentReader) ReadString(ctx context.Context) (string, error) {
 
 func (r *argumentReader) ReadMessageEnd(ctx context.Context) error {
 	err := r.TProtocol.ReadMessageEnd(ctx)
-	r.whole(r.carrier)
+	r.whole(r.parent, r.state)
 	return err
 }
 
@@ -97,19 +95,19 @@ func (t *Tracing) Thrift(need string, client thrift.TClient) thrift.TClient {
 
 type thriftClient struct {
 	next thrift.TClient
-	need neighbour
+	need *neighbour
 }
 
 func (c thriftClient) Call(ctx context.Context, method string, arguments, result thrift.TStruct) (thrift.ResponseMeta, error) {
 	ctx, span := c.need.call(ctx, method, "")
 	carry(ctx, arguments)
 	meta, err := c.next.Call(ctx, method, arguments, result)
-	if span.IsRecording() {
+	if span != nil {
 		told := err
 		if told == nil && result != nil {
 			told = thrift.ExtractExceptionFromResult(result)
 		}
-		end(span, told)
+		span.endWith(told)
 	}
 	return meta, err
 }
@@ -117,28 +115,18 @@ func (c thriftClient) Call(ctx context.Context, method string, arguments, result
 // carry says in the carrier of a call's arguments whose part the call is. A handler passes on the carrier that it was
 // given, to several calls at the same time: it is left as it is, and what else it says is kept.
 func carry(ctx context.Context, arguments thrift.TStruct) {
+	parentHeader, stateHeader := headers(ctx)
 	carrier := carrierOf(arguments)
-	var now outgoing
-	inject(ctx, &now)
-	if carrier == nil || now.in(*carrier) {
-		return
+	if carrier == nil || parentHeader == "" || (*carrier)[traceparent] == parentHeader && (*carrier)[tracestate] == stateHeader {
+		return // as it is in a request that is not traced
 	}
-	said := make(map[string]string, len(*carrier)+len(now)/2)
+	said := make(map[string]string, len(*carrier)+2)
 	maps.Copy(said, *carrier)
-	for pair := range slices.Chunk(now, 2) {
-		said[pair[0]] = pair[1]
+	said[traceparent] = parentHeader
+	if stateHeader != "" {
+		said[tracestate] = stateHeader
 	}
 	*carrier = said
-}
-
-// in says whether a carrier says the same already, as it does in a request that is not traced.
-func (o outgoing) in(carrier map[string]string) bool {
-	for pair := range slices.Chunk(o, 2) {
-		if carrier[pair[0]] != pair[1] {
-			return false
-		}
-	}
-	return true
 }
 
 // carrierFields are the numbers of the field Carrier by type of arguments; -1 where there is none.

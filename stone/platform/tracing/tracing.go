@@ -5,20 +5,14 @@ package tracing
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"log/slog"
 	"os"
 	"strings"
 	"sync/atomic"
+	"time"
 
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/codes"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
-	"go.opentelemetry.io/otel/propagation"
-	"go.opentelemetry.io/otel/sdk/resource"
-	sdk "go.opentelemetry.io/otel/sdk/trace"
-	"go.opentelemetry.io/otel/trace"
-	"go.opentelemetry.io/otel/trace/noop"
 	"google.golang.org/grpc"
 
 	"loadstone.dev/stone/platform/config"
@@ -26,8 +20,8 @@ import (
 
 // Tracing is that of one service. Nil is off, and costs nothing: what its methods would wrap they return as it is.
 type Tracing struct {
-	tracer     trace.Tracer
 	service    string // without its application
+	sample     uint64 // of the requests that begin here those are traced whose trace's id ends in a smaller number
 	sender     *sender
 	connection *grpc.ClientConn
 }
@@ -54,19 +48,17 @@ func start(name string, settings config.Traces, log *slog.Logger, counter func(s
 	application, service, _ := strings.Cut(name, "/")
 	counts := counts{produced: counter("spans produced"), dropped: counter("spans dropped")}
 	stopping := make(chan struct{})
-	exporter := otlptrace.NewUnstarted(newUploader(connection, instance, counts, stopping))
-	sender := newSender(exporter, log, counts, mostQueued, stopping)
-	provider := sdk.NewTracerProvider(
-		sdk.WithSampler(sdk.ParentBased(sdk.TraceIDRatioBased(settings.Sample))),
-		sdk.WithSpanProcessor(sender),
-		sdk.WithResource(resource.NewSchemaless(
-			attribute.String("service.name", service),
-			attribute.String("service.namespace", application),
-			attribute.String("service.instance.id", instance),
-			attribute.String("host.name", host),
-		)),
-	)
-	return &Tracing{provider.Tracer("loadstone.dev/stone"), service, sender, connection}, nil
+	of := resource("service.name", service, "service.namespace", application, "service.instance.id", instance, "host.name", host)
+	sender := newSender(newUploader(connection, instance, of, counts, stopping), log, counts, mostQueued, stopping)
+	return &Tracing{service, threshold(settings.Sample), sender, connection}, nil
+}
+
+// half is one more than the largest number that the last 63 bits of a trace's id can be.
+const half = 1 << 63
+
+// threshold is the number below which a trace's id ends, in a share of all cases.
+func threshold(share float64) uint64 {
+	return min(uint64(share*half), half)
 }
 
 // Stop sends what has ended, for a second and a half at most, and closes the connection. No span may end any more.
@@ -78,65 +70,67 @@ func (t *Tracing) Stop() {
 	_ = t.connection.Close()
 }
 
-// traceparent is the header of W3C Trace Context.
-const traceparent = "traceparent"
-
-var (
-	propagator = propagation.TraceContext{}
-	serverSpan = []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindServer)}
-	noSpan     = noop.Span{}
-)
-
-// serve begins the span of a request that came in: within its caller's, or of a new trace. Of a request that is not traced
-// there is only the context, which passes that on.
-func (t *Tracing) serve(ctx context.Context, carrier propagation.TextMapCarrier, name string) (context.Context, trace.Span) {
-	if caller := carrier.Get(traceparent); isDeclined(caller) {
-		return trace.ContextWithSpan(ctx, &declined{traceparent: caller}), noSpan
+// serve begins the span of a request that came in with these headers: within its caller's, or of a new trace. The span is
+// nil if the request is not traced; the context says so to the services that it calls.
+func (t *Tracing) serve(ctx context.Context, parentHeader, stateHeader, verb string) (context.Context, *span) {
+	trace, parent, sampled, called := parse(parentHeader)
+	switch {
+	case called && !sampled:
+		return &part{Context: ctx, traceparent: known(parentHeader), tracestate: stateHeader}, nil
+	case !called:
+		trace, parent, stateHeader = newTrace(), [8]byte{}, ""
+		if binary.BigEndian.Uint64(trace[8:])>>1 >= t.sample {
+			return &part{Context: ctx, traceparent: declinedHere}, nil
+		}
 	}
-	traced, span := t.tracer.Start(propagator.Extract(ctx, carrier), name, serverSpan...)
-	if !span.IsRecording() {
-		return trace.ContextWithSpan(ctx, declinedHere), noSpan
-	}
-	return traced, span
+	begun := &span{tracing: t, trace: trace, id: newID(), parent: parent, verb: verb, began: time.Now()}
+	return &part{Context: ctx, span: begun, tracestate: stateHeader}, begun
 }
 
-// inject tells the next service whose part a call is, or that its request is not traced; outside of a request nothing.
-func inject(ctx context.Context, carrier propagation.TextMapCarrier) {
-	if no, is := trace.SpanFromContext(ctx).(*declined); is {
-		carrier.Set(traceparent, no.traceparent)
-		return
+// headers are what a service is to be told that is called within this context: empty outside of a request.
+func headers(ctx context.Context) (parentHeader, stateHeader string) {
+	switch p := partOf(ctx); {
+	case p == nil:
+		return "", ""
+	case p.span == nil:
+		return p.traceparent, p.tracestate
+	default:
+		return p.span.header(), p.tracestate
 	}
-	propagator.Inject(ctx, carrier)
 }
 
 // neighbour makes the spans of calls to one need.
 type neighbour struct {
-	tracer  trace.Tracer
-	options []trace.SpanStartOption
+	tracing *Tracing
+	peer    []byte // its name as an attribute of OTLP
 }
 
-func (t *Tracing) neighbour(need string) neighbour {
-	return neighbour{t.tracer, []trace.SpanStartOption{
-		trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(attribute.String("peer.service", need)),
-	}}
+func (t *Tracing) neighbour(need string) *neighbour {
+	return &neighbour{t, attribute(nil, spanAttributes, "peer.service", need)}
 }
 
-// call begins the span of a call, "verb object" or just "verb". There is none outside of a traced request: what a service
-// does by itself, such as to read its store when it starts, is no trace.
-func (n neighbour) call(ctx context.Context, verb, object string) (context.Context, trace.Span) {
-	if !trace.SpanContextFromContext(ctx).IsSampled() {
-		return ctx, noSpan
+// call begins the span of a call to a service, "verb object" or just "verb"; the context is that of the call. There is none
+// outside of a traced request: what a service does by itself, such as to read its store when it starts, is no trace.
+func (n *neighbour) call(ctx context.Context, verb, object string) (context.Context, *span) {
+	within := partOf(ctx)
+	begun := n.begin(within, verb, object)
+	if begun == nil {
+		return ctx, nil
 	}
-	if object != "" {
-		verb += " " + object
-	}
-	return n.tracer.Start(ctx, verb, n.options...)
+	return &part{Context: ctx, span: begun, tracestate: within.tracestate}, begun
 }
 
-// end ends a span with what its call returned.
-func end(span trace.Span, err error) {
-	if err != nil && span.IsRecording() {
-		span.SetStatus(codes.Error, err.Error())
+// access begins the span of a use of a store, which calls nothing within it.
+func (n *neighbour) access(ctx context.Context, verb, object string) *span {
+	return n.begin(partOf(ctx), verb, object)
+}
+
+func (n *neighbour) begin(within *part, verb, object string) *span {
+	if within == nil || within.span == nil {
+		return nil
 	}
-	span.End()
+	return &span{
+		tracing: n.tracing, need: n, trace: within.span.trace, id: newID(), parent: within.span.id,
+		verb: verb, object: object, began: time.Now(),
+	}
 }

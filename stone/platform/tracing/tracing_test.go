@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/apache/thrift/lib/go/thrift"
-	"go.opentelemetry.io/otel/propagation"
 
 	idl "loadstone.dev/stone/apps/social/idl/social"
 	"loadstone.dev/stone/platform/cache"
@@ -80,8 +79,8 @@ func TestACarrierIsNotChangedButReplaced(t *testing.T) {
 	}
 	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 	came := map[string]string{"traceparent": parent, "else": "kept"}
-	ctx, span := service.serve(t.Context(), propagation.MapCarrier(came), "ComposeText")
-	defer span.End()
+	ctx, span := service.serve(t.Context(), parent, "", "ComposeText")
+	defer span.end()
 	first, second := call(ctx, came), call(ctx, came)
 	if first["traceparent"] == parent || first["traceparent"] == second["traceparent"] || first["else"] != "kept" || len(first) != 2 {
 		t.Errorf("%v, then %v", first, second)
@@ -95,7 +94,7 @@ func TestACarrierIsNotChangedButReplaced(t *testing.T) {
 	if got := call(t.Context(), came); !reflect.DeepEqual(got, came) {
 		t.Errorf("outside of a request %v came of %v", got, came)
 	}
-	off, _ := service.serve(t.Context(), propagation.MapCarrier(map[string]string{"traceparent": parent[:53] + "00"}), "ComposeText")
+	off, _ := service.serve(t.Context(), parent[:53]+"00", "", "ComposeText")
 	if got := call(off, came); got["traceparent"] != parent[:53]+"00" {
 		t.Errorf("of a request that is not traced %v came", got)
 	}

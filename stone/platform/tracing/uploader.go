@@ -6,7 +6,6 @@ import (
 	"time"
 
 	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
-	otlp "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/codes"
@@ -29,10 +28,10 @@ const (
 	droppedKey  = "stone-spans-dropped"
 )
 
-// uploader sends batches to a collector. It is an otlptrace.Client: the one that comes with the exporter takes its
-// settings from variables of its own and cannot tell counts.
+// uploader sends batches to a collector.
 type uploader struct {
 	collector collector.TraceServiceClient
+	encoder   *encoder
 	instance  string
 	counts    counts
 	stopping  <-chan struct{}
@@ -52,20 +51,15 @@ func dial(address string) (*grpc.ClientConn, error) {
 	)
 }
 
-func newUploader(connection *grpc.ClientConn, instance string, counts counts, stopping <-chan struct{}) *uploader {
-	return &uploader{collector.NewTraceServiceClient(connection), instance, counts, stopping}
+func newUploader(connection *grpc.ClientConn, instance string, of []byte, counts counts, stopping <-chan struct{}) *uploader {
+	return &uploader{collector.NewTraceServiceClient(connection), newEncoder(of), instance, counts, stopping}
 }
 
-// Start has nothing to do.
-func (u *uploader) Start(context.Context) error { return nil }
-
-// Stop has nothing to do.
-func (u *uploader) Stop(context.Context) error { return nil }
-
-// UploadTraces sends one batch, again after a while if the collector is away or has no room, but not when the service
+// send sends one batch, again after a while if the collector is away or has no room, but not when the service
 // stops. What a collector refuses of a batch counts as dropped; with an error it is the whole.
-func (u *uploader) UploadTraces(ctx context.Context, spans []*otlp.ResourceSpans) error {
-	request := &collector.ExportTraceServiceRequest{ResourceSpans: spans}
+func (u *uploader) send(ctx context.Context, spans []span) error {
+	request := &collector.ExportTraceServiceRequest{}
+	request.ProtoReflect().SetUnknown(u.encoder.request(spans)) // its fields, as they are on the wire
 	began := time.Now()
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		answer, err := u.attempt(ctx, request)
