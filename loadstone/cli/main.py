@@ -56,7 +56,7 @@ def run_command(arguments: list[str]) -> int:
     except SystemExit as ended:  # typer's own errors and --help
         return ended.code if isinstance(ended.code, int) else 0
     except Interrupted as error:
-        err.print(f"[yellow]{error}[/]")
+        err.print(str(error), style="yellow", markup=False)
         return error.exit_code
     except LoadstoneError as error:
         err.print("[bold red]error:[/] ", end="")

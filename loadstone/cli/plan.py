@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.table import Table
 
 from loadstone.cli.app import Json, Overrides, StudyFile, out, print_json, warn
-from loadstone.cli.words import clock, load_in_words
+from loadstone.cli.words import clock, load_in_words, plural
 from loadstone.experiments import schedule
 from loadstone.experiments.plan import read_plan
 from loadstone.model.errors import grouped
@@ -27,4 +27,4 @@ def command(study: StudyFile, overrides: Overrides = None, json: Json = False) -
     for number, treatment in enumerate(plan.treatments, 1):
         table.add_row(str(number), *treatment.levels.values(), treatment.id)
     out.print(table)
-    out.print(f"{load_in_words(plan)}: about {round(trials)} trials in {clock(seconds)}", markup=False)
+    out.print(f"{load_in_words(plan)}: about {plural(round(trials), 'trial')} in {clock(seconds)}", markup=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from loadstone.cli.app import Json, Results, Run, out, print_json
+from loadstone.cli.words import plural
 from loadstone.experiments import runs
 from loadstone.experiments.guiding import foretold
 from loadstone.experiments.resume import reopen
@@ -40,4 +41,5 @@ def command(run: Run = None, results: Results = Path("results"), json: Json = Fa
         return
     out.print(terminal.render(folder))
     if not runs.complete(plan, ledger):
-        out.print(f"about {left} trials are left: loadstone run --resume {folder}", markup=False)
+        are = "is" if left == 1 else "are"
+        out.print(f"about {plural(left, 'trial')} {are} left: loadstone run --resume {folder}", markup=False)

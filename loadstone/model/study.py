@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
@@ -23,6 +24,9 @@ from loadstone.model.publishing import Author, Licence
 from loadstone.model.stacks import Stacks
 from loadstone.model.tuning import Tuning
 from loadstone.model.units import Duration, Pause, format_seconds
+
+MOST_COMBINATIONS = 1_000
+"""Of levels: a typing error, or a study that nobody would live to see the end of."""
 
 Scaling = Literal["baseline", "vertical", "horizontal", "unlimited"]
 Profile = Literal["default", "dsb-quirks", "paper"]
@@ -196,6 +200,10 @@ class Study(Settings):
                     yield where, f"level {show(level)} is given twice"
                 if wrong := _not_a_level(name, level):
                     yield where, wrong
+        count = math.prod(len(levels) for levels in self.factors.values() if isinstance(levels, list))
+        if count > MOST_COMBINATIONS:
+            text = f"{count:,} combinations of levels are more than {MOST_COMBINATIONS:,}"
+            yield ("factors",), f"{text}; vary fewer factors at once, or make several studies of this one"
 
     def _wrong_exceptions(self) -> Iterator[Finding]:
         for index, dropped in enumerate(self.except_):

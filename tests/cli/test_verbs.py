@@ -112,6 +112,7 @@ def test_run_without_a_study_and_resume_without_a_run(say: Said) -> None:
     [
         (PreflightError("memcached is missing", "install it"), 3, "memcached is missing"),
         (Interrupted("stopped", "go on with --resume"), 130, "--resume"),
+        (Interrupted("stopped", "go on with --resume results/a[/b]"), 130, "results/a[/b]"),
         (ZeroDivisionError("oh"), 1, "unexpected error: ZeroDivisionError: oh"),
     ],
 )

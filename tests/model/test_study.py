@@ -5,11 +5,13 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
 from loadstone.model.document import Document
+from loadstone.model.errors import InputError
 from loadstone.model.study import Settings, Study
 
 MINIMAL: dict[str, Any] = {
@@ -96,3 +98,11 @@ def test_a_study_survives_writing_and_reading(given_: tuple[dict[str, list[str]]
     )
     written = found.model_dump(mode="json", by_alias=True, exclude_unset=True)
     assert Document(yaml.safe_dump(written, sort_keys=False), "again.yaml").parse(Study) == found
+
+
+def test_more_combinations_than_anybody_means_are_refused_before_they_are_made() -> None:
+    delays = [{"geo": f"{count}ms"} for count in range(1, 41)]
+    periods = [{"period": f"{count}s"} for count in range(1, 27)]
+    with pytest.raises(InputError, match=r"factors: 1,040 combinations of levels are more than 1,000; vary fewer"):
+        study(factors={"delays": delays, "metrics": periods})
+    assert len(study(factors={"delays": delays, "metrics": periods[:25]}).treatments()) == 1_000
