@@ -119,6 +119,7 @@ def _render(
             if "csv" in written.get(name, ())
         },
         "breaking": content.rows("breaking_points"),
+        "left_out": {treatment.label for treatment in content.treatments if treatment.id in content.left_out},
         "grid": content.grid,
         "forest": _forest(content.rows("breaking_points")),
         "rates": content.rows("rates"),

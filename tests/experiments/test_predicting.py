@@ -22,7 +22,7 @@ from loadstone.experiments.probe import Outcome, Probe
 from loadstone.experiments.resume import reopen
 from loadstone.model.errors import InputError
 from loadstone.report import content as contents
-from loadstone.report import words
+from loadstone.report import page, words
 from loadstone.workloads.base import Offer, Progress
 from tests.experiments.fakes import SEARCH, FakeDriver, FakeInfrastructure, FakeOrchestrator, Recorder, write_study
 
@@ -201,6 +201,8 @@ def test_a_guided_study_measures_the_best_and_leaves_out_what_it_beats(tmp_path:
     said = dict(words.each_treatment(content))["scaling=baseline"]
     assert said.startswith("was not measured: 2") and "are predicted, bounded by web (0.5 cores)" in said
     assert not any("no trial yet" in text for text in words.warnings(content))
+    shown = page.build(ledger.folder).read_text()
+    assert "left out: others were sure to be better" in shown and "no valid trial" not in shown
 
 
 def test_what_a_guided_study_has_begun_it_finishes_when_resumed(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from loadstone.analysis import capacity, summary
 from loadstone.analysis.capacity.registered import register
 from loadstone.report import content as contents
-from loadstone.report import model
+from loadstone.report import format, model
 from loadstone.report.figures import style
 from tests.synthetic import Synthetic
 
@@ -37,7 +37,7 @@ def test_a_hit_and_a_miss_are_said_with_their_numbers(tmp_path: Path):
         assert row["outcome"] == outcome and row["before"] is True
         (answer,) = section.answers
         assert answer.startswith("scaling=vertical: predicted **") and answer.endswith(f"a {outcome}.")
-        assert f"{abs(row['error']):.1%} too {'high' if row['error'] > 0 else 'low'}" in answer
+        assert f"{format.percent(abs(row['error']))} too {'high' if row['error'] > 0 else 'low'}" in answer
 
 
 def test_a_prediction_that_came_too_late_is_no_answer_but_a_caution(tmp_path: Path):
