@@ -163,6 +163,7 @@ def _answers(rows: list[dict[str, Any]]) -> list[str]:
         measured = f"{format.number(row['measured'])} {format.interval(row['measured_low'], row['measured_high'])}"
         said.append(
             f"{row['treatment']}: predicted **{predicted} req/s**, bounded by {row['bottleneck']}, then measured"
-            f" **{measured}**: {format.percent(abs(row['error']))} too {'high' if row['error'] > 0 else 'low'}, a {row['outcome']}."
+            f" **{measured}**: {format.percent(abs(row['error']))} too {'high' if row['error'] > 0 else 'low'},"
+            f" a {row['outcome']}."
         )
     return said
