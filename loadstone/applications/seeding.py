@@ -21,6 +21,7 @@ Counts = dict[tuple[str, str], int]
 Say = Callable[[str], None]
 
 _PREFIX = "documents-"
+_ATTEMPTS = 3
 
 
 def _silent(_sentence: str) -> None:
@@ -110,25 +111,31 @@ class Seeder:
         """Run ``stone seed`` once for each set of stores; raises DeploymentError with its words."""
         if self._application.seeding is None:
             return []
-        results = []
-        for index, plan in enumerate(self._plans(running), start=1):
-            told = plan | {"unfinished": unfinished} if unfinished else plan
-            file = _write(self._orchestrator.folder / f"seed-{index}.json", told)
-            try:
-                results.append(stone_seed(self._stone, self._application.seeding, file, flags, say))
-            except SeedingFailed as error:
-                raise DeploymentError(f"seeding {self._deployment.name} failed: {error}") from None
-        return results
-
-    def _plans(self, running: bool) -> list[dict[str, Any]]:
-        """One plan for each replica of the stores: replicas do not know each other, so each holds the whole seed.
-
-        ``running``: whether the services run, so that something can be asked of them.
-        """
+        more = {"unfinished": unfinished} if unfinished else {}
         sets = max((replica.index for replica in self._stores()), default=1)
-        return [self._plan(index, running) for index in range(sets)]
+        return [self._run_set(index, running, flags, say, more) for index in range(sets)]
+
+    def _run_set(
+        self, index: int, running: bool, flags: tuple[str, ...], say: Say, more: dict[str, Any]
+    ) -> Mapping[str, Any]:
+        """Of one replica of each store: replicas do not know each other, so each holds the whole seed.
+
+        An orchestrator may have put a store elsewhere since its addresses were read; then it is tried there.
+        """
+        plan = self._plan(index, running)
+        for attempt in range(1, _ATTEMPTS + 1):
+            file = _write(self._orchestrator.folder / f"seed-{index + 1}.json", plan | more)
+            try:
+                done: Mapping[str, Any] = stone_seed(self._stone, str(self._application.seeding), file, flags, say)
+                return done
+            except SeedingFailed as error:
+                before, plan = plan, self._plan(index, running)
+                if plan == before or attempt == _ATTEMPTS:
+                    raise DeploymentError(f"seeding {self._deployment.name} failed: {error}") from None
+        raise AssertionError("the last attempt returns or raises")
 
     def _plan(self, index: int, running: bool) -> dict[str, Any]:
+        """What one set of stores is told; ``running``: whether the services run, so that they can be asked."""
         plan: dict[str, Any] = {"stores": {}, "caches": {}, "profile": self._profile()}
         for replica in self._stores():
             addresses = self._orchestrator.addresses(replica.service, replica.main_port)

@@ -69,6 +69,26 @@ def test_each_set_of_stores_has_a_plan_of_its_own(tmp_path: Path) -> None:
     assert second["redis"] == {"redis-timeline": "10.0.0.2:6379"}
 
 
+MOVED = """\
+case $(cat "$4") in *10.0.0.9*) echo '{"stores": []}' ;; *) echo "refused" >&2; exit 1 ;; esac
+"""
+
+
+def test_a_store_that_was_put_elsewhere_meanwhile_is_filled_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hosts = iter(["10.0.0.1"] * 5 + ["10.0.0.9"] * 50)
+    monkeypatch.setattr(Placed, "addresses", lambda *_: [f"{next(hosts)}:1"])
+    seeder(tmp_path, MOVED).seed()
+    assert "10.0.0.9" in (tmp_path / "seed-1.json").read_text()
+
+
+def test_a_store_that_stays_where_it_is_is_not_tried_again(tmp_path: Path) -> None:
+    with pytest.raises(DeploymentError, match="refused"):
+        seeder(tmp_path, f"echo again >>{tmp_path}/tries; {MOVED}").seed()
+    assert (tmp_path / "tries").read_text() == "again\n"
+
+
 def test_while_only_stores_run_there_is_no_entry(tmp_path: Path) -> None:
     seeder(tmp_path, "echo '{}'").seed()
     assert "entry" not in json.loads((tmp_path / "seed-1.json").read_text())
