@@ -61,6 +61,9 @@ func (l *Lists[D]) store(ctx context.Context, owner any, entry Entry) error {
 
 // Read returns the ids from start up to, not including, stop, counted from the newest.
 func (l *Lists[D]) Read(ctx context.Context, owner any, start, stop int) ([]int64, error) {
+	if stop <= start { // of which the end 0 would be the last element's to Redis
+		return ids(nil), nil
+	}
 	var held *goredis.StringSliceCmd
 	var whole *goredis.IntCmd
 	// Both at one moment: what is held does not count if it is lost before the mark is looked at.

@@ -98,6 +98,16 @@ func TestAListIsWhatWasWritten(t *testing.T) {
 	}
 }
 
+func TestAnEmptyRangeIsEmpty(t *testing.T) {
+	lists, _ := start(t)
+	check(t, lists.Write(t.Context(), "a", timeline.Entry{ID: 1, Timestamp: 1}))
+	for _, stop := range []int{1, 0} { // the first read has Redis hold the list
+		if got, err := lists.Read(t.Context(), "a", 0, stop); err != nil || len(got) != stop {
+			t.Errorf("0 to %d: %v, %v", stop, got, err)
+		}
+	}
+}
+
 // Many write and read while Redis forgets again and again; then each list has all that was written.
 func TestNothingIsLostWhileRedisForgets(t *testing.T) {
 	lists, _ := start(t)
