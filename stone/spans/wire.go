@@ -8,39 +8,16 @@ import (
 	"slices"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"loadstone.dev/stone/otlp"
 )
 
-// Fields of ExportTraceServiceRequest and what it holds, as opentelemetry/proto/trace/v1/trace.proto numbers them.
-const (
-	requestResourceSpans = 1
-
-	resourceSpansResource = 1
-	resourceSpansScopes   = 2
-	scopeSpansSpans       = 2
-
-	resourceAttributes = 1
-	attributeKey       = 1
-	attributeValue     = 2
-	valueString        = 1
-
-	spanTrace      = 1
-	spanID         = 2
-	spanParent     = 4
-	spanName       = 5
-	spanKind       = 6
-	spanStart      = 7
-	spanEnd        = 8
-	spanAttributes = 9
-	spanStatus     = 15
-	statusCode     = 3
-
-	kindClient, kindProducer = 3, 4
-	mostKind, mostStatus     = 5, 2
-)
+// What is more is taken for not told.
+const mostKind, mostStatus = 5, 2
 
 // valueKinds are the types of what a value can be; a later one replaces an earlier one.
 var valueKinds = [...]protowire.Type{
-	0: none, valueString: protowire.BytesType, 2: protowire.VarintType, 3: protowire.VarintType, 4: protowire.Fixed64Type,
+	0: none, otlp.ValueString: protowire.BytesType, 2: protowire.VarintType, 3: protowire.VarintType, 4: protowire.Fixed64Type,
 	5: protowire.BytesType, 6: protowire.BytesType, 7: protowire.BytesType, 8: protowire.VarintType,
 }
 
@@ -91,9 +68,9 @@ func inside(message []byte, wanted protowire.Number, each func(content []byte) e
 
 // count tells how many spans a request has, without looking into them.
 func count(request []byte) (spans int64, err error) {
-	err = inside(request, requestResourceSpans, func(ofResource []byte) error {
-		return inside(ofResource, resourceSpansScopes, func(ofScope []byte) error {
-			return inside(ofScope, scopeSpansSpans, func([]byte) error {
+	err = inside(request, otlp.RequestResourceSpans, func(ofResource []byte) error {
+		return inside(ofResource, otlp.ResourceSpansScopes, func(ofScope []byte) error {
+			return inside(ofScope, otlp.ScopeSpansSpans, func([]byte) error {
 				spans++
 				return nil
 			})
@@ -116,7 +93,7 @@ type resource struct{ service, instance, host []byte }
 // read reads one request. After an error nothing of it is to be used. Memory is reused from request to request.
 func (r *reader) read(request []byte) error {
 	r.spans, r.rejected = r.spans[:0], 0
-	return inside(request, requestResourceSpans, r.readResource)
+	return inside(request, otlp.RequestResourceSpans, r.readResource)
 }
 
 // leaveOut leaves out the spans that ended before since and tells how many these were.
@@ -128,8 +105,8 @@ func (r *reader) leaveOut(since int64) int64 {
 
 func (r *reader) readResource(message []byte) error {
 	r.resource = resource{}
-	err := inside(message, resourceSpansResource, func(message []byte) error { // may stand behind the spans
-		return inside(message, resourceAttributes, func(message []byte) error {
+	err := inside(message, otlp.ResourceSpansResource, func(message []byte) error { // may stand behind the spans
+		return inside(message, otlp.ResourceAttributes, func(message []byte) error {
 			key, value, err := attribute(message)
 			switch string(key) {
 			case "service.name":
@@ -149,8 +126,8 @@ func (r *reader) readResource(message []byte) error {
 	if of.replica == noName {
 		of.replica = of.host
 	}
-	return inside(message, resourceSpansScopes, func(message []byte) error {
-		return inside(message, scopeSpansSpans, func(message []byte) error {
+	return inside(message, otlp.ResourceSpansScopes, func(message []byte) error {
+		return inside(message, otlp.ScopeSpansSpans, func(message []byte) error {
 			return r.readSpan(message, of)
 		})
 	})
@@ -164,29 +141,29 @@ func (r *reader) readSpan(message []byte, s span) error {
 		switch {
 		case kind == protowire.BytesType:
 			switch number {
-			case spanTrace:
+			case otlp.SpanTrace:
 				trace = content
-			case spanID:
+			case otlp.SpanID:
 				id = content
-			case spanParent:
+			case otlp.SpanParent:
 				parent = content
-			case spanName:
+			case otlp.SpanName:
 				name = content
-			case spanAttributes:
+			case otlp.SpanAttributes:
 				err = to.read(content)
-			case spanStatus:
+			case otlp.SpanStatus:
 				err = fields(content, func(number protowire.Number, kind protowire.Type, _ []byte, value uint64) error {
-					if number == statusCode && kind == protowire.VarintType {
+					if number == otlp.StatusCode && kind == protowire.VarintType {
 						s.status = enumeration(value, mostStatus)
 					}
 					return nil
 				})
 			}
-		case kind == protowire.Fixed64Type && number == spanStart:
+		case kind == protowire.Fixed64Type && number == otlp.SpanStart:
 			start = value
-		case kind == protowire.Fixed64Type && number == spanEnd:
+		case kind == protowire.Fixed64Type && number == otlp.SpanEnd:
 			end = value
-		case kind == protowire.VarintType && number == spanKind:
+		case kind == protowire.VarintType && number == otlp.SpanKind:
 			s.kind = enumeration(value, mostKind)
 		}
 		return err
@@ -244,7 +221,7 @@ func (c *callee) of(kind uint8) []byte {
 	if len(c[0]) > 0 {
 		return c[0]
 	}
-	if kind == kindClient || kind == kindProducer {
+	if kind == otlp.KindClient || kind == otlp.KindProducer {
 		for _, value := range c[1:] {
 			if len(value) > 0 {
 				return value
@@ -261,13 +238,13 @@ func attribute(message []byte) (key, value []byte, err error) {
 			return nil
 		}
 		switch number {
-		case attributeKey:
+		case otlp.AttributeKey:
 			key = content
-		case attributeValue:
+		case otlp.AttributeValue:
 			return fields(content, func(number protowire.Number, kind protowire.Type, content []byte, _ uint64) error {
 				switch {
 				case int(number) >= len(valueKinds) || valueKinds[number] != kind:
-				case number == valueString:
+				case number == otlp.ValueString:
 					value = content
 				default:
 					value = nil

@@ -4,58 +4,26 @@ import (
 	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
-)
 
-// Fields of OTLP's messages (opentelemetry/proto/trace/v1/trace.proto and collector/trace/v1/trace_service.proto).
-const (
-	requestResourceSpans = 1
-
-	resourceSpansResource = 1
-	resourceSpansScopes   = 2
-
-	resourceAttributes = 1
-
-	scopeSpansScope = 1
-	scopeSpansSpans = 2
-	scopeName       = 1
-
-	spanTrace      = 1
-	spanID         = 2
-	spanParent     = 4
-	spanName       = 5
-	spanKind       = 6
-	spanStart      = 7
-	spanEnd        = 8
-	spanAttributes = 9
-	spanStatus     = 15
-
-	keyValueKey   = 1
-	keyValueValue = 2
-	valueString   = 1
-
-	statusMessage = 2
-	statusCode    = 3
-
-	kindServer, kindClient = 2, 3
-	codeError              = 2
+	"loadstone.dev/stone/otlp"
 )
 
 // resource is the message of whose spans they are: attributes as keys and values by turns.
 func resource(attributes ...string) []byte {
 	var message []byte
 	for i := 0; i < len(attributes); i += 2 {
-		message = attribute(message, resourceAttributes, attributes[i], attributes[i+1])
+		message = attribute(message, otlp.ResourceAttributes, attributes[i], attributes[i+1])
 	}
 	return message
 }
 
 // attribute appends a KeyValue with a text, as a field of the message that it belongs to.
 func attribute(to []byte, field protowire.Number, key, value string) []byte {
-	text := protowire.AppendTag(nil, valueString, protowire.BytesType)
+	text := protowire.AppendTag(nil, otlp.ValueString, protowire.BytesType)
 	text = protowire.AppendString(text, value)
-	pair := protowire.AppendTag(nil, keyValueKey, protowire.BytesType)
+	pair := protowire.AppendTag(nil, otlp.AttributeKey, protowire.BytesType)
 	pair = protowire.AppendString(pair, key)
-	return appendField(to, field, appendField(pair, keyValueValue, text))
+	return appendField(to, field, appendField(pair, otlp.AttributeValue, text))
 }
 
 func appendField(to []byte, field protowire.Number, value []byte) []byte {
@@ -69,9 +37,9 @@ type encoder struct {
 }
 
 func newEncoder(of []byte) *encoder {
-	name := protowire.AppendTag(nil, scopeName, protowire.BytesType)
+	name := protowire.AppendTag(nil, otlp.ScopeName, protowire.BytesType)
 	name = protowire.AppendString(name, "loadstone.dev/stone")
-	return &encoder{resource: appendField(nil, resourceSpansResource, of), scope: appendField(nil, scopeSpansScope, name)}
+	return &encoder{resource: appendField(nil, otlp.ResourceSpansResource, of), scope: appendField(nil, otlp.ScopeSpansScope, name)}
 }
 
 // request is the message of these spans.
@@ -79,12 +47,12 @@ func (e *encoder) request(spans []span) []byte {
 	e.scopes = append(e.scopes[:0], e.scope...)
 	for i := range spans {
 		e.span = spans[i].message(e.span[:0])
-		e.scopes = appendField(e.scopes, scopeSpansSpans, e.span)
+		e.scopes = appendField(e.scopes, otlp.ScopeSpansSpans, e.span)
 	}
-	inside := len(e.resource) + protowire.SizeTag(resourceSpansScopes) + protowire.SizeBytes(len(e.scopes))
-	message := protowire.AppendTag(make([]byte, 0, inside+8), requestResourceSpans, protowire.BytesType)
+	inside := len(e.resource) + protowire.SizeTag(otlp.ResourceSpansScopes) + protowire.SizeBytes(len(e.scopes))
+	message := protowire.AppendTag(make([]byte, 0, inside+8), otlp.RequestResourceSpans, protowire.BytesType)
 	message = protowire.AppendVarint(message, uint64(inside))
-	return appendField(append(message, e.resource...), resourceSpansScopes, e.scopes)
+	return appendField(append(message, e.resource...), otlp.ResourceSpansScopes, e.scopes)
 }
 
 // longestText is what is kept of a path or of an error, in bytes: one span must not fill a whole request.
@@ -97,34 +65,34 @@ func text(of string) string {
 
 // message appends the span as a message.
 func (s *span) message(to []byte) []byte {
-	to = appendField(to, spanTrace, s.trace[:])
-	to = appendField(to, spanID, s.id[:])
+	to = appendField(to, otlp.SpanTrace, s.trace[:])
+	to = appendField(to, otlp.SpanID, s.id[:])
 	if s.parent != [8]byte{} {
-		to = appendField(to, spanParent, s.parent[:])
+		to = appendField(to, otlp.SpanParent, s.parent[:])
 	}
-	to = protowire.AppendTag(to, spanName, protowire.BytesType)
+	to = protowire.AppendTag(to, otlp.SpanName, protowire.BytesType)
 	if object := text(s.object); object == "" {
 		to = protowire.AppendString(to, s.verb)
 	} else {
 		to = protowire.AppendVarint(to, uint64(len(s.verb)+1+len(object)))
 		to = append(append(append(to, s.verb...), ' '), object...)
 	}
-	kind := uint64(kindServer)
+	kind := uint64(otlp.KindServer)
 	if s.need != nil {
-		kind = kindClient
+		kind = otlp.KindClient
 	}
-	to = protowire.AppendVarint(protowire.AppendTag(to, spanKind, protowire.VarintType), kind)
+	to = protowire.AppendVarint(protowire.AppendTag(to, otlp.SpanKind, protowire.VarintType), kind)
 	began := uint64(s.began.UnixNano())
-	to = protowire.AppendFixed64(protowire.AppendTag(to, spanStart, protowire.Fixed64Type), began)
-	to = protowire.AppendFixed64(protowire.AppendTag(to, spanEnd, protowire.Fixed64Type), began+uint64(s.took))
+	to = protowire.AppendFixed64(protowire.AppendTag(to, otlp.SpanStart, protowire.Fixed64Type), began)
+	to = protowire.AppendFixed64(protowire.AppendTag(to, otlp.SpanEnd, protowire.Fixed64Type), began+uint64(s.took))
 	if s.need != nil {
 		to = append(to, s.need.peer...)
 	}
 	if s.failed {
 		var status []byte
-		status = protowire.AppendString(protowire.AppendTag(status, statusMessage, protowire.BytesType), text(s.problem))
-		status = protowire.AppendVarint(protowire.AppendTag(status, statusCode, protowire.VarintType), codeError)
-		to = appendField(to, spanStatus, status)
+		status = protowire.AppendString(protowire.AppendTag(status, otlp.StatusMessage, protowire.BytesType), text(s.problem))
+		status = protowire.AppendVarint(protowire.AppendTag(status, otlp.StatusCode, protowire.VarintType), otlp.CodeError)
+		to = appendField(to, otlp.SpanStatus, status)
 	}
 	return to
 }

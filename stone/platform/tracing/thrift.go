@@ -123,7 +123,7 @@ func carry(ctx context.Context, arguments thrift.TStruct) {
 	said := make(map[string]string, len(*carrier)+2)
 	maps.Copy(said, *carrier)
 	said[traceparent] = parentHeader
-	if stateHeader != "" {
+	if delete(said, tracestate); stateHeader != "" {
 		said[tracestate] = stateHeader
 	}
 	*carrier = said

@@ -15,6 +15,7 @@ import (
 
 	"google.golang.org/grpc"
 
+	"loadstone.dev/stone/otlp"
 	"loadstone.dev/stone/platform/config"
 )
 
@@ -106,7 +107,7 @@ type neighbour struct {
 }
 
 func (t *Tracing) neighbour(need string) *neighbour {
-	return &neighbour{t, attribute(nil, spanAttributes, "peer.service", need)}
+	return &neighbour{t, attribute(nil, otlp.SpanAttributes, "peer.service", need)}
 }
 
 // call begins the span of a call to a service, "verb object" or just "verb"; the context is that of the call. There is none

@@ -88,6 +88,9 @@ func TestACarrierIsNotChangedButReplaced(t *testing.T) {
 	if came["traceparent"] != parent || len(came) != 2 {
 		t.Errorf("what came is now %v", came)
 	}
+	if got := call(ctx, map[string]string{"traceparent": parent, "tracestate": "of=another"}); got["tracestate"] != "" {
+		t.Errorf("the state of another caller goes on: %v", got)
+	}
 	if got := call(ctx, nil); len(got) != 1 {
 		t.Errorf("of no carrier came %v", got)
 	}
