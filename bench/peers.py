@@ -1,7 +1,8 @@
-"""The peers of the load generator: how each is had, run and read. Each returns CPU microseconds per request."""
+"""The peers and limits of the load generator: how each is had, run and read. Each returns CPU us per request."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -13,6 +14,9 @@ from bench.common import ROOT
 from bench.generator import CONNECTIONS, SECONDS, Bench
 
 PEERS = ROOT / ".build" / "peers"
+BARE = PEERS / "bare"
+IO_URING_DISABLED = Path("/proc/sys/kernel/io_uring_disabled")
+EPOLL, URING = "epoll loop", "io_uring loop"
 OHA = Path.home() / ".cache" / "loadstone" / "peers" / "bin" / "oha"
 
 Peer = Callable[[Bench, int, int | None], float]
@@ -38,6 +42,23 @@ def oha(bench: Bench, port: int, rate: int | None) -> float:
     return cpu * 1e6 / int(found(r'"200":\s*(\d+)', output))
 
 
+def bare(loop: str) -> Peer:
+    """A loop of ``stone/load/bare`` that sends, receives and records nothing."""
+
+    def run(bench: Bench, port: int, rate: int | None) -> float:
+        options = ["-loop", loop, "-address", f"127.0.0.1:{port}", "-connections", str(CONNECTIONS)]
+        output, cpu = bench.measure([str(BARE), *options, "-rate", str(rate or 0), "-for", f"{SECONDS}s"])
+        return cpu * 1e6 / int(json.loads(output)["requests"])
+
+    return run
+
+
+def timer_late_ms(bench: Bench, rate: int) -> float:
+    """P99 in ms of how late a thread wakes that does nothing else, at Poisson times of this rate."""
+    output, _ = bench.measure([str(BARE), "-loop", "timer", "-rate", str(rate), "-for", f"{SECONDS}s"])
+    return float(json.loads(output)["lateness_p99_ms"])
+
+
 def found(pattern: str, output: str) -> str:
     match = re.search(pattern, output)
     if match is None:
@@ -46,9 +67,10 @@ def found(pattern: str, output: str) -> str:
 
 
 def peers(notes: list[str]) -> dict[str, Peer]:
-    """The peers that are installed; hey is built from the Go module proxy if need be."""
+    """The limits, built here, and the peers that are installed; hey is built as a Go module if need be."""
+    PEERS.mkdir(parents=True, exist_ok=True)
+    subprocess.run(["go", "build", "-o", str(BARE), "./load/bare"], cwd=ROOT / "stone", check=True)
     if not (PEERS / "hey").exists():
-        PEERS.mkdir(parents=True, exist_ok=True)
         command = ["go", "install", "github.com/rakyll/hey@latest"]
         subprocess.run(command, env={**os.environ, "GOBIN": str(PEERS)}, check=False, capture_output=True)
     known: dict[str, tuple[Peer, bool, str]] = {
@@ -59,4 +81,9 @@ def peers(notes: list[str]) -> dict[str, Peer]:
     for name, (_, there, how) in known.items():
         if not there:
             notes.append(f"{name} is left out, it is not installed: {how}")
-    return {name: peer for name, (peer, there, _) in known.items() if there}
+    limits = {EPOLL: bare("epoll")}
+    if IO_URING_DISABLED.exists() and IO_URING_DISABLED.read_text().strip() == "0":
+        limits[URING] = bare("uring")
+    else:
+        notes.append("the io_uring loop is left out: this kernel does not offer io_uring")
+    return limits | {name: peer for name, (peer, there, _) in known.items() if there}
