@@ -17,7 +17,7 @@ type collector struct {
 	schedule  schedule
 	recorders []*recorder
 	log       *intervalLog
-	progress  io.Writer  // nil: nobody watches
+	progress  io.Writer  // which never blocks; nil: nobody watches
 	conducted bool       // a coordinator watches
 	offered   []arrivals // for the progress lines, by thread; none for a closed loop
 	start     int64      // of the last interval
@@ -169,5 +169,5 @@ func (c *collector) report(sum *interval, start, end int64) {
 	if c.conducted {
 		p.Latency, p.Lateness = &histogram{sum.warm}, &histogram{sum.lateness}
 	}
-	_ = p.Write(c.progress) // who watches may have gone
+	_ = p.Write(c.progress)
 }

@@ -46,7 +46,7 @@ type run struct {
 }
 
 // Run drives the load of a plan and writes latency.hlog and summary.json into the folder out, which it makes
-// if need be. With progress, it writes a JSON line a second there. It returns an error that wraps
+// if need be. With progress, it writes a JSON line a second there, as long as that is read. It returns an error that wraps
 // ErrUnreachable if nothing answers at the target, or ErrOtherwise if that does not speak as planned, a *PlanError if the plan cannot be carried out here, a
 // *script.Error if a load script fails, or ctx's error if ctx ends first; then it leaves no files.
 func Run(ctx context.Context, plan *Plan, out string, progress io.Writer) (*Summary, error) {
@@ -86,6 +86,11 @@ func RunPart(ctx context.Context, plan *Plan, out string, progress io.Writer, co
 		}
 		defer w.pool.close()
 		r.workers = append(r.workers, w)
+	}
+	if progress != nil {
+		feed := NewFeed(progress)
+		defer feed.Close()
+		progress = feed
 	}
 	return r.execute(ctx, out, progress)
 }

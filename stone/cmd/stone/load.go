@@ -25,7 +25,7 @@ V2), latency.hgrm (percentile spectrum), wrk2.txt (as wrk2 would print it) and, 
 
   --plan FILE   what to send where, when and for how long
   --out DIR     where the results go; made if need be
-  --progress    a JSON line a second on standard error
+  --progress    a JSON line a second on standard error; lines that nobody reads are dropped
   --workers LIST   have the 'stone worker's at these addresses drive it together, each its share; LOADSTONE_TOKEN is the
                 secret that they know. What each found is kept in DIR/workers
 
@@ -93,7 +93,8 @@ func runLoad(args []string) int {
 	case *planPath == "" || *out == "":
 		return loadFailed(2, "give --plan and --out; see 'stone load --help'")
 	}
-	log.SetOutput(io.Discard) // net/http writes a line there for each bad answer; they are counted
+	log.SetOutput(io.Discard)      // net/http writes a line there for each bad answer; they are counted
+	signal.Ignore(syscall.SIGPIPE) // a reader of progress that goes away does not end the run
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	var progress io.Writer
@@ -139,6 +140,8 @@ func drive(ctx context.Context, planPath, out, addresses string, progress io.Wri
 }
 
 func loadFailed(code int, format string, values ...any) int {
-	fmt.Fprintf(os.Stderr, "stone load: "+format+"\n", values...)
+	words := load.NewFeed(os.Stderr) // which a reader of progress may have stopped reading
+	defer words.Close()
+	fmt.Fprintf(words, "stone load: "+format+"\n", values...)
 	return code
 }

@@ -89,3 +89,31 @@ func TestHelpShowsAWorkingPlan(t *testing.T) {
 		t.Errorf("%v in\n%s", err, plain.String())
 	}
 }
+
+// A reader of progress that goes away does not take the run with it.
+func TestProgressIntoAClosedPipe(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer server.Close()
+	dir := t.TempDir()
+	plan, out := filepath.Join(dir, "plan"), filepath.Join(dir, "out")
+	text := `{"target":"` + server.URL + `","arrival":{"process":"constant","rate":50},"duration_s":1.2,"operations":[{"name":"home","path":"/"}]}`
+	if err := os.WriteFile(plan, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := stone(t, nil, "load", "--plan", plan, "--out", out, "--progress")
+	command.Stderr = writer
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	_, _ = writer.Close(), reader.Close()
+	if err := command.Wait(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(filepath.Join(out, "summary.json")); err != nil {
+		t.Error(err)
+	}
+}

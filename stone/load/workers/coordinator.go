@@ -22,8 +22,13 @@ const lead = 1500 * time.Millisecond
 // Run has the workers at these addresses carry out a plan together, and writes what one worker would have written into
 // the folder out, with the part of each in out/workers. It returns an error that names the worker if one is lost or
 // fails, or ctx's error if ctx ends first: then all are stopped, and there is no result. With `watch`, it writes a JSON
-// line a second there.
+// line a second there, as long as that is read.
 func Run(ctx context.Context, text []byte, addresses []string, secret, out string, watch io.Writer) (*load.Summary, error) {
+	if watch != nil {
+		feed := load.NewFeed(watch)
+		defer feed.Close()
+		watch = feed
+	}
 	c, err := newCrew(text, addresses, filepath.Join(out, "workers"), watch)
 	if err != nil {
 		return nil, err
@@ -53,8 +58,8 @@ type crew struct {
 	members []*member
 	parts   string // the folder of their results
 	cancel  context.CancelCauseFunc
-	allowed int64 // violations of all together; -1: there is no early abort
-	watch   io.Writer
+	allowed int64     // violations of all together; -1: there is no early abort
+	watch   io.Writer // which never blocks
 
 	mutex   sync.Mutex // of the rest, and of what the members have said
 	aborted bool
@@ -186,7 +191,7 @@ func (c *crew) progressed(m *member, line *load.Progress) {
 			now = append(now, m.next())
 		}
 		merged := load.MergeProgress(now)
-		_ = merged.Write(c.watch) // who watches may have gone
+		_ = merged.Write(c.watch)
 	}
 }
 
