@@ -43,7 +43,7 @@ func checkLog(t *testing.T, dir string, s *Summary) {
 		if h == nil {
 			h = newHistogram()
 		}
-		p99 := float64(h.ValueAtPercentile(99)) / 1e6
+		p99 := inMs(h, 99)[0]
 		if h.TotalCount() != want.Count || math.Abs(p99-want.P99) > 0.002*want.P99 {
 			t.Errorf("%s in the log: %d values, p99 %g; summary: %d, %g", tag, h.TotalCount(), p99, want.Count, want.P99)
 		}

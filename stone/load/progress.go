@@ -29,7 +29,7 @@ type Progress struct {
 
 // quantiles fills in what follows from the distributions.
 func (p *Progress) quantiles(latency, lateness *hdr.Histogram) {
-	p.P50, p.P99, p.LatenessP99 = percentile(latency, 50), percentile(latency, 99), percentile(lateness, 99)
+	p.P50, p.P99, p.LatenessP99 = inMsOrNil(latency, 50), inMsOrNil(latency, 99), inMsOrNil(lateness, 99)
 }
 
 // Write prints the line.
@@ -65,10 +65,10 @@ func MergeProgress(lines []Progress) Progress {
 	return sum
 }
 
-// percentile in ms, nil if nothing was recorded.
-func percentile(h *hdr.Histogram, p float64) *float64 {
+// inMsOrNil is a percentile in ms, nil if nothing was recorded.
+func inMsOrNil(h *hdr.Histogram, p float64) *float64 {
 	if h.TotalCount() == 0 {
 		return nil
 	}
-	return new(float64(h.ValueAtPercentile(p)) / 1e6)
+	return new(inMs(h, p)[0])
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -15,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"loadstone.dev/stone/load/export"
+	"loadstone.dev/stone/load/percentile"
 	"loadstone.dev/stone/load/script"
 	"loadstone.dev/stone/load/transport"
 )
@@ -120,7 +120,7 @@ func newRun(plan *Plan) (*run, error) {
 			plan.DurationS, plan.Arrival.Rate)
 	}
 	if plan.Abort {
-		r.control.allowed = int64(math.Floor(float64(r.planned)*(100-plan.SLO.Percentile)/100 + 1e-9))
+		r.control.allowed = r.planned - percentile.Rank(plan.SLO.Percentile, r.planned)
 	}
 	return r, nil
 }

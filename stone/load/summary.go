@@ -4,9 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
+
+	"loadstone.dev/stone/load/percentile"
 )
 
 // Summary is summary.json. All counts are of the requests whose intended time lies in the measured window.
@@ -133,21 +136,29 @@ func summarize(h *hdr.Histogram) Latency {
 // inMs returns values at percentiles, in one pass.
 func inMs(h *hdr.Histogram, percentiles ...float64) []float64 {
 	values := make([]float64, len(percentiles))
-	for i, ns := range h.ValueAtPercentilesSlice(percentiles) {
+	for i, ns := range percentile.OfEach(h, percentiles...) {
 		values[i] = float64(ns) / 1e6
 	}
 	return values
 }
 
-// spectrum is the distribution at 101 percentiles, evenly spaced in the number of nines, from 0 to 99.999.
+// spectrum is the distribution at percentiles from 0 to 99.999: evenly spaced in the number of nines, and at those that
+// people name (each percent, each tenth above 99, each hundredth above 99.9, each thousandth above 99.99).
 func spectrum(intended, service *hdr.Histogram) [][3]float64 {
-	percentiles, points := make([]float64, 101), make([][3]float64, 101)
-	for i := range percentiles {
-		percentiles[i] = 100 * (1 - math.Pow(10, -5*float64(i)/100))
+	var percentiles []float64
+	for i := range 101 {
+		percentiles = append(percentiles, math.Round(1e8*(1-math.Pow(10, -float64(i)/20)))/1e6, float64(min(i, 99)))
 	}
-	ofIntended, ofService := inMs(intended, percentiles...), inMs(service, percentiles...)
+	for _, step := range []float64{10, 100, 1000} { // a division, unlike a product, gives the float nearest to the decimal
+		for i := range 9 {
+			percentiles = append(percentiles, (100*step-1-float64(i))/step)
+		}
+	}
+	slices.Sort(percentiles)
+	percentiles = slices.Compact(percentiles)
+	points, ofIntended, ofService := [][3]float64{}, inMs(intended, percentiles...), inMs(service, percentiles...)
 	for i, p := range percentiles {
-		points[i] = [3]float64{math.Round(p*1e6) / 1e6, ofIntended[i], ofService[i]}
+		points = append(points, [3]float64{p, ofIntended[i], ofService[i]})
 	}
 	return points
 }
@@ -238,7 +249,7 @@ func (f *findings) series() Series {
 func (e *effort) summary(end int64) Generator {
 	g := Generator{
 		CPUS: float64(e.CPUNs) / 1e9, WallS: float64(end) / 1e9, CPUShare: e.CPUShare, Wait: e.Wait, Threads: e.Threads,
-		OwnLatenessP99: float64(e.OwnLateness.ValueAtPercentile(99)) / 1e6, ScriptStarved: e.ScriptStarved, ScriptLost: e.ScriptLost,
+		OwnLatenessP99: float64(percentile.Of(e.OwnLateness.Histogram, 99)) / 1e6, ScriptStarved: e.ScriptStarved, ScriptLost: e.ScriptLost,
 		Throttled: e.ThrottledS, RequestsLost: e.RequestsLost,
 	}
 	if e.Sent > 0 {

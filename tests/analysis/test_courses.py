@@ -8,8 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hdrh.histogram import HdrHistogram
-from hypothesis import given
-from hypothesis import strategies as st
 
 from loadstone.analysis import courses, interval_log, results
 from tests.synthetic import Synthetic
@@ -101,14 +99,3 @@ def test_requests_without_an_answer_are_no_interval_and_short_ones_are_left_out(
     assert [(one.start_s, one.end_s, one.count) for one in found] == [(0, 1, 1), (2, 3, 2)]
     assert [one.count for one in interval_log.read(file, "intended:hotels")[0]] == [1]
     assert interval_log.read(tmp_path / "none.hlog") == ([], "")
-
-
-@given(st.lists(st.floats(0.001, 100_000), min_size=1, max_size=300))
-def test_percentiles_are_those_of_the_library(latencies: list[float]):
-    histogram = HdrHistogram(1000, 7_200_000_000_000, 3)
-    for value in latencies:
-        histogram.record_value(int(value * 1e6))
-    found = interval_log._interval(0.0, 1.0, histogram)
-    assert found is not None and found.count == len(latencies)
-    assert found.p50_ms == histogram.get_value_at_percentile(50) / 1e6
-    assert found.p99_ms == histogram.get_value_at_percentile(99) / 1e6

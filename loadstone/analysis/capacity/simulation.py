@@ -11,6 +11,7 @@ from loadstone.analysis.capacity import queueing
 from loadstone.analysis.capacity.calls import Calls
 from loadstone.analysis.capacity.demands import Floats
 from loadstone.analysis.capacity.layout import Layout
+from loadstone.analysis.percentiles import of_sorted
 
 PERIOD_S = 0.1
 """In which the kernel gives out a CPU quota (CFS)."""
@@ -64,8 +65,10 @@ def simulate(
     completed = len(done) / max(requests - warm, 1)
     name, share = network.busiest(nodes / seconds, replicas / seconds)
     stable = completed > 0.98 and share < _KEEPS_UP
-    kept = {name: float(np.percentile(done, at)) * 1e3 if stable else None for name, at in PERCENTILES.items()}
-    kept["mean"] = float(done.mean()) * 1e3 if stable else None
+    kept: dict[str, float | None] = dict.fromkeys([*PERCENTILES, "mean"])
+    if stable:
+        at = of_sorted(np.sort(done), tuple(PERCENTILES.values()))
+        kept = {name: float(value) * 1e3 for name, value in zip(kept, [*at, done.mean()], strict=True)}
     return Simulated(rate, requests - warm, float(seconds), stable, kept, name, share)
 
 

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from loadstone.analysis.comparison.differences import paired, unpaired
-from loadstone.analysis.comparison.effect import ALPHA, Floats
+from loadstone.analysis.comparison.effect import ALPHA
 from loadstone.analysis.comparison.merging import Sample, distances, pool
+from loadstone.analysis.percentiles import of_counted
 
 PERCENTILES = (5.0, 10.0, 25.0, 50.0, 75.0, 90.0, 95.0, 99.0, 99.9)
 BEYOND = 10
@@ -65,25 +66,16 @@ def shape(a: Sequence[Sample], b: Sequence[Sample], in_blocks: bool = True, alph
     return Shape(ks, ad, cvm, wasserstein, tuple(_shifts(a, b, shown, in_blocks, alpha)))
 
 
-def quantiles(one: Sample, shares: Sequence[float] | Floats) -> Floats:
-    """The smallest value that at least each share of the observations does not exceed, as HDR histograms define it."""
-    upto = np.cumsum(one.counts)
-    wanted = np.maximum(1, np.ceil(np.asarray(shares, np.float64) * upto[-1] - 1e-9))
-    found: Floats = one.values[np.searchsorted(upto, wanted)]
-    return found
-
-
 def _observations_beyond(size: int, percentile: float) -> float:
     return size * min(percentile, 100 - percentile) / 100 + 1e-9
 
 
 def _shifts(
-    a: Sequence[Sample], b: Sequence[Sample], percentiles: Sequence[float], in_blocks: bool, alpha: float
+    a: Sequence[Sample], b: Sequence[Sample], shown: Sequence[float], in_blocks: bool, alpha: float
 ) -> list[Shift]:
-    shares = np.array(percentiles) / 100
-    of_a, of_b = (np.array([quantiles(one, shares) for one in side]) for side in (a, b))
+    of_a, of_b = (np.array([of_counted(one.values, one.counts, shown) for one in side]) for side in (a, b))
     found = []
-    for column, percentile in enumerate(percentiles):
+    for column, percentile in enumerate(shown):
         test = paired if in_blocks else unpaired
         low, high = test(of_a[:, column], of_b[:, column]).interval(alpha)
         before, after = float(of_a[:, column].mean()), float(of_b[:, column].mean())

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from loadstone.analysis.comparison.shape import quantiles
+from loadstone.analysis.percentiles import of_counted
 from loadstone.analysis.reproduction.fitting import Fitted, fit
 from loadstone.analysis.reproduction.reading import Group, read
 from loadstone.analysis.results import Run
@@ -61,7 +61,7 @@ def _floor(baseline: Fitted) -> float | None:
 
 
 def _percentiles(one: Fitted) -> Row:
-    found = quantiles(one.sample, [percentile / 100 for percentile in PERCENTILES])
+    found = of_counted(one.sample.values, one.sample.counts, PERCENTILES)
     return {f"p{percentile}_us": float(value) for percentile, value in zip(PERCENTILES, found, strict=True)}
 
 
@@ -79,11 +79,11 @@ def _pairs(one: Fitted) -> Iterator[Row]:
 def _distribution(one: Fitted) -> Iterator[Row]:
     """The best-fit run's, and the range of all runs, up to the percentile that the smallest run can show."""
     smallest = min(sample.size for sample in one.scenario.samples)
-    shares = 1 - 10 ** -np.linspace(0, np.log10(smallest), _POINTS)
-    every = np.array([quantiles(sample, shares) for sample in one.scenario.samples])
-    for place, share in enumerate(shares):
+    percents = 100 * (1 - 10 ** -np.linspace(0, np.log10(smallest), _POINTS))
+    every = np.array([of_counted(sample.values, sample.counts, percents) for sample in one.scenario.samples])
+    for place, percent in enumerate(percents):
         yield {
-            "percentile": 100 * float(share),
+            "percentile": float(percent),
             "latency_us": float(every[one.best, place]),
             "lowest_us": float(every[:, place].min()),
             "highest_us": float(every[:, place].max()),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from loadstone.analysis.percentiles import of_sorted
 from loadstone.analysis.traces.compiled import kernel
 from loadstone.analysis.traces.spans import Codes, Ints, Rows
 
@@ -66,8 +67,7 @@ def percentiles(values: Ints, groups: Rows, count: int, wanted: tuple[float, ...
     for group in np.flatnonzero(sizes):
         of_group = together[edges[group] : edges[group + 1]]
         of_group.sort()
-        places = np.ceil(np.array(wanted) / 100 * len(of_group)).astype(np.int64) - 1
-        found[group] = of_group[np.maximum(places, 0)]
+        found[group] = of_sorted(of_group, wanted)
     return found
 
 

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
+
+	"loadstone.dev/stone/load/percentile"
 )
 
 // Text is what the wrk2 text format says of a run.
@@ -45,7 +47,7 @@ func Wrk2(w io.Writer, t Text) error {
 	}
 	text.WriteString("  Latency Distribution (HdrHistogram - Recorded Latency)\n")
 	for _, p := range []float64{50, 75, 90, 99, 99.9, 99.99, 99.999, 100} {
-		value := duration(float64(t.Latency.ValueAtPercentile(p)))
+		value := duration(float64(percentile.Of(t.Latency, p)))
 		fmt.Fprintf(&text, "%7.3f%%%s\n", p, column(value, 10))
 	}
 	text.WriteString("\n  Detailed Percentile spectrum:\n")
@@ -76,7 +78,7 @@ func (t Text) writeTotals(w io.Writer) {
 func writeStats(w io.Writer, name string, h *hdr.Histogram, format func(float64) string) {
 	mean, deviation := h.Mean(), h.StdDev()
 	fmt.Fprintf(w, "    %-10s%s%s%s%8.2f%%\n", name, column(format(mean), 8), column(format(deviation), 10),
-		column(format(float64(h.ValueAtPercentile(99))), 9), 100*within(h, mean, deviation))
+		column(format(float64(percentile.Of(h, 99))), 9), 100*within(h, mean, deviation))
 }
 
 // within is the share of the values, each taken in the middle of its bucket as in the mean, that are at most

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
+
+	"loadstone.dev/stone/load/percentile"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -146,18 +148,18 @@ func TestWrk2RoundTrip(t *testing.T) {
 	h := given.Latency
 	near("mean", p.latency[0], h.Mean()/1e3)
 	near("deviation", p.latency[1], h.StdDev()/1e3)
-	near("p99", p.latency[2], float64(h.ValueAtPercentile(99))/1e3)
+	near("p99", p.latency[2], float64(percentile.Of(h, 99))/1e3)
 	near("rate", p.rates[0], given.Rates.Mean())
 	near("rate's deviation", p.rates[1], given.Rates.StdDev())
-	near("rate's p99", p.rates[2], float64(given.Rates.ValueAtPercentile(99)))
+	near("rate's p99", p.rates[2], float64(percentile.Of(given.Rates, 99)))
 	near("bytes", p.bytes, float64(given.Bytes))
 	near("requests/s", p.perSecond, 19874.0/30)
 	near("bytes/s", p.bytesPerSecond, float64(given.Bytes)/30)
 	if len(p.percentiles) != 8 {
 		t.Errorf("percentiles %v", p.percentiles)
 	}
-	for percentile, us := range p.percentiles {
-		near("percentile", us, float64(h.ValueAtPercentile(percentile))/1e3)
+	for q, us := range p.percentiles {
+		near("percentile", us, float64(percentile.Of(h, q))/1e3)
 	}
 	if rows, end := readSpectrum(t, p.spectrum); len(rows) < 60 || end.count != h.TotalCount() {
 		t.Errorf("%d rows, trailer %+v", len(rows), end)

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	lua "github.com/yuin/gopher-lua"
+
+	"loadstone.dev/stone/load/percentile"
 )
 
 // Summary is what done(summary, ...) learns of the whole run.
@@ -95,12 +97,11 @@ func (p Percentiles) count() (total int64) {
 	return total
 }
 
-// percentile is the value of the rank round(p/100 * count + 0.5), as in wrk.
+// percentile is defined as everywhere in a result; wrk's is up to one rank higher.
 func (p Percentiles) percentile(percent float64) float64 {
-	rank := math.Round(percent/100*float64(p.count()) + 0.5)
-	seen := 0.0
+	rank, seen := percentile.Rank(percent, p.count()), int64(0)
 	for _, bucket := range p {
-		if seen += float64(bucket.Count); seen >= rank {
+		if seen += bucket.Count; seen >= rank {
 			return bucket.Value
 		}
 	}

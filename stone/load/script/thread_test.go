@@ -122,7 +122,7 @@ end`)
 	}
 	want := "1\t1\n2\t2\n2500000\t4\t1099511627776\t1\t2\t3\t4\t5\n" +
 		"100\t700\t300\t270.80128015453\n" + // mean 1200/4; squares 4e4 + 2e4 + 16e4 over 3
-		"200\t700\t700\t100\n" + // ranks 2.5 -> 3, 4.1 -> 4, 4.5 -> 5 (the last), 0.5 -> 1
+		"200\t700\t700\t100\n" + // ranks 2, 4, 4 and 1
 		"100 x 1;200 x 2;700 x 1;0\t0\t0\t0\t0\tnil\n"
 	if out.String() != want {
 		t.Errorf("%s, want\n%s", out, want)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 	"net"
 	"os"
 	"path/filepath"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"loadstone.dev/stone/load"
+	"loadstone.dev/stone/load/percentile"
 )
 
 // lead is how long before the start the workers are told of it.
@@ -155,7 +155,7 @@ func (c *crew) allow() {
 	for _, m := range c.members {
 		planned += m.planned
 	}
-	c.allowed = int64(math.Floor(float64(planned)*(100-c.plan.SLO.Percentile)/100 + 1e-9))
+	c.allowed = planned - percentile.Rank(c.plan.SLO.Percentile, planned)
 }
 
 // violated notes how many violations a worker has, and stops all once they are too many together.

@@ -2,12 +2,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import stats
 
 from loadstone.analysis.comparison.merging import Sample, distances, pool, sample
-from loadstone.analysis.comparison.shape import quantiles, shape
+from loadstone.analysis.comparison.shape import shape
+from loadstone.analysis.percentiles import of_counted
 
 
 def runs(count: int, size: int, seed: int, shift: float = 0.0, tail: float = 0.0) -> list[Sample]:
@@ -18,14 +17,6 @@ def runs(count: int, size: int, seed: int, shift: float = 0.0, tail: float = 0.0
         values[: size // 50] += tail
         made.append(sample(values))
     return made
-
-
-@given(st.lists(st.floats(0, 100), min_size=1, max_size=50), st.lists(st.floats(0, 1), min_size=1, max_size=5))
-def test_quantiles_are_the_inverse_of_the_share_below(values: list[float], shares: list[float]) -> None:
-    for share, value in zip(shares, quantiles(sample(values), shares), strict=True):
-        assert value in values
-        assert np.mean(np.array(values) <= value) >= share - 1e-9
-        assert np.mean(np.array(values) < value) <= share + 1e-9
 
 
 def test_distances_are_those_of_the_pooled_runs() -> None:
@@ -46,7 +37,7 @@ def test_a_change_of_the_tail_alone_shows_at_the_high_percentiles_alone() -> Non
 def test_intervals_are_from_run_to_run(in_blocks: bool) -> None:
     a, b = runs(6, 1000, 1), runs(6, 1000, 2, shift=0.2)
     (median,) = [one for one in shape(a, b, in_blocks).shifts if one.percentile == 50]
-    of_a, of_b = ([float(quantiles(one, [0.5])[0]) for one in side] for side in (a, b))
+    of_a, of_b = ([float(of_counted(one.values, one.counts, [50])[0]) for one in side] for side in (a, b))
     theirs = stats.ttest_rel(of_b, of_a) if in_blocks else stats.ttest_ind(of_b, of_a, equal_var=False)
     assert (median.low, median.high) == pytest.approx(tuple(theirs.confidence_interval(0.95)))
     assert median.shift == pytest.approx(np.mean(of_b) - np.mean(of_a)) == pytest.approx(median.b - median.a)
