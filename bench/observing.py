@@ -1,29 +1,23 @@
-"""What it costs to look inside: CPU per request when none, 1 % or all requests are traced; what the agent uses.
+"""What it costs to look inside: CPU per request when 1 % or all requests are traced; what the agent uses.
 
-Hotel Reservation and Social Network run as processes without limits at a rate far below their capacity, each trial in
-turn untraced, sampled and traced whole; CPU is what the services' control groups count in the measured window, of
-services and stores, by completed request. Tracing that is off installs nothing, so that between pairs of such trials
-there is only noise: less than that is not known. The agent is measured while it records all replicas.
+Hotel Reservation and Social Network run as processes without limits at a rate far below their capacity; ``tracing.py``
+has how the cost of spans is measured. The agent is measured while it records all replicas.
 """
 
 from __future__ import annotations
 
-import json
-import math
 import os
-import statistics
 import subprocess
 import tempfile
 import time
-from collections import defaultdict
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import requests
 import yaml
 
-from bench.common import ROOT, Row, build_stone, report
+from bench import tracing
+from bench.common import Row, build_stone, report
 from bench.delays import RATE, delay_rows
 from bench.orchestrators import state
 from loadstone.experiments.deployed import Deployed
@@ -35,11 +29,6 @@ from loadstone.model.document import Document
 
 RATES = {"hotel-reservation": 300, "social-network": 200}
 """Requests per second of ``mixed`` by application."""
-ROUNDS = int(os.environ.get("BENCH_ROUNDS", "6"))
-WINDOW_S = 10
-LEVELS = {"none": "off", "sample:1%": {"sample": 0.01}, "sample:100%": {"sample": 1}}
-LIMITS = {"sample:1%": 0.02, "sample:100%": 0.15}
-"""Most that a share of requests may add to the CPU of a request."""
 AGENT = {1000: (0.005, 30.0), 100: (0.02, None)}
 """By period in ms: most of one core, and of memory in MB."""
 AGENT_S = 20.0
@@ -51,11 +40,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, state(Path(folder)):
         rows += agent(Path(folder) / "agent")
         for application, rate in RATES.items():
-            rows += application_rows(application, rate, Path(folder) / application)
+            rows += tracing.rows(study(application, rate), rate, Path(folder) / application)
         rows += delay_rows(study("hotel-reservation", RATE), Path(folder) / "delay")
     notes = [
-        f"CPU: user and system of all replicas, in {ROUNDS} rounds; ratios are of trials of the same round.",
-        "spans lost: those that services made and no file has.",
+        f"adds: windows of {tracing.WINDOW_S:g} s in pairs, by turns within one deployment; low to high is the 95 % "
+        "interval of the ratio",
     ]
     report("observing", rows, notes)
 
@@ -71,63 +60,6 @@ def study(application: str, rate: int, **settings: Any) -> dict[str, Any]:
         "load": {"rates": [rate], "connections": 32, "slo": {"p99": "4s", "completed": "50%"}},
         **settings,
     }
-
-
-def application_rows(application: str, rate: int, folder: Path) -> list[Row]:
-    """The rows of one application: noise, then what each share of requests adds."""
-    folder.mkdir()
-    file = folder / "study.yaml"
-    trial = {"warmup": "2s", "duration": f"{WINDOW_S}s", "repetitions": ROUNDS, "order": "interleaved"}
-    file.write_text(yaml.safe_dump(study(application, rate, factors={"traces": list(LEVELS.values())}, trial=trial)))
-    command = [str(ROOT / ".venv/bin/loadstone"), "run", str(file), "--results", str(folder / "results")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    costs: dict[str, dict[int, float]] = defaultdict(dict)
-    lost = spans = 0
-    for path in sorted(folder.glob("results/*/*/trials/*")):
-        row = json.loads((path / "trial.json").read_text())["row"]
-        if row["verdict"] != "held":  # a machine that is too busy for the rate
-            continue
-        used = sum(one["cpu_s"] for one in json.loads((path / "usage.json").read_text()))
-        costs[row["factor_traces"]][row["repetition"]] = 1e6 * used / row["completed"]
-        spans, lost = spans + (row.get("spans") or 0), lost + (row.get("spans_lost") or 0)
-    off = costs["none"]
-    title = f"{application} at {rate}/s: "
-    rows = []
-    if len(off) > 1:
-        ordered = [off[number] for number in sorted(off)]
-        noise = [math.exp(abs(math.log(b / a))) - 1 for a, b in zip(ordered[::2], ordered[1::2], strict=False)]
-        rows.append(Row(title + "two trials that are not traced differ by", "%", *_percent(noise)))
-    for level, limit in LIMITS.items():
-        pairs = [(costs[level][number], off[number]) for number in off if number in costs[level]]
-        if not pairs:
-            raise SystemExit(f"{application}: no valid pair with {level}\n{done.stdout}{done.stderr}")
-        added = [traced / untraced - 1 for traced, untraced in pairs]
-        median, low, high = _percent(added)
-        name = f"{title}tracing {level.partition(':')[2]} of requests adds"
-        rows.append(
-            Row(name, "% CPU", median, low, high, None, None, None, f"at most {limit:.0%}", median <= 100 * limit)
-        )
-        rows.append(_beside(title, level, pairs))
-    rows.append(Row(f"{title}spans lost of {spans:,}", "spans", lost, target="none", holds=lost == 0))
-    return rows
-
-
-def _percent(shares: Sequence[float]) -> tuple[float, float, float]:
-    return 100 * statistics.median(shares), 100 * min(shares), 100 * max(shares)
-
-
-def _beside(title: str, level: str, pairs: Sequence[tuple[float, float]]) -> Row:
-    traced, untraced = [one for one, _ in pairs], [other for _, other in pairs]
-    return Row(
-        f"{title}CPU, {level.partition(':')[2]} traced",
-        "us/request",
-        statistics.median(traced),
-        min(traced),
-        max(traced),
-        "not traced",
-        statistics.median(untraced),
-        statistics.median(one / other for one, other in pairs),
-    )
 
 
 def agent(folder: Path) -> list[Row]:
