@@ -69,6 +69,7 @@ def command(
     requests: options.Requests = False,
     metrics: options.Metrics = None,
     wrk2: options.Wrk2 = False,
+    wrk2_layout: options.Wrk2Layout = "current",
     json: Json = False,
 ) -> None:
     """Offer load to an address and measure its latency, from when each request was due.
@@ -105,6 +106,7 @@ def command(
             "tls": _tls(url.scheme, ca, insecure),
             "descriptors": descriptors,
             "record_requests": requests,
+            "wrk2_layout": wrk2_layout,
             "script": {"arguments": words} if words else None,
         },
         {"duration": duration, "warmup": warmup},

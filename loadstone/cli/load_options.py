@@ -59,3 +59,6 @@ Out = Annotated[Path | None, _option("DIR", "Keep all files there.", _RESULT, "-
 Requests = Annotated[bool, _option(None, "A record of each request, in DIR/requests.parquet.", _RESULT, "--requests")]
 Metrics = Annotated[str | None, _option("HOST:PORT", "Prometheus metrics while it runs.", _RESULT)]
 Wrk2 = Annotated[bool, _option(None, "Print the result as wrk2 does.", _RESULT, "--wrk2")]
+Wrk2Layout = Annotated[
+    str, _option("LAYOUT", "Of wrk2's text: current, or before-2023, as DeathStarBench's fork printed it.", _RESULT)
+]

@@ -136,6 +136,8 @@ class Load(Model):
     """Of all random numbers: the same seed offers the same requests at the same times."""
     record_requests: bool = False
     """Write one record per request into the trial's folder (``requests.parquet``)."""
+    wrk2_layout: Literal["current", "before-2023"] = "current"
+    """Of ``wrk2.txt``: as DeathStarBench's wrk2 prints now, or as it did until the end of 2022."""
     driver: str = "stone"
     """What generates the load: ``stone``, which is Loadstone's own, or ``wrk``, ``wrk2``, ``k6``, ``hey``, ``oha``."""
     script: Script | None = None

@@ -57,7 +57,7 @@ def load_plan(offer: Offer) -> dict[str, Any]:
 
 def _transport(load: Load) -> dict[str, Any]:
     plan: dict[str, Any] = {}
-    for key in ("protocol", "descriptors", "policy", "most_connections", "pipelining", "streams"):
+    for key in ("protocol", "descriptors", "policy", "most_connections", "pipelining", "streams", "wrk2_layout"):
         if getattr(load, key) != Load.model_fields[key].default:
             plan[key] = getattr(load, key)
     if load.tls is not None:

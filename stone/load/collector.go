@@ -25,16 +25,13 @@ type collector struct {
 	total     *interval // of all intervals so far, threads together
 	intended  *hdr.Histogram
 	service   *hdr.Histogram
-	before    []int64        // good answers so far, by thread, at the end of the last interval
-	rates     *hdr.Histogram // good answers/s of each thread in each second of the window
-	mutex     sync.Mutex     // of total, for whoever wants a snapshot
+	mutex     sync.Mutex // of total, for whoever wants a snapshot
 }
 
 func newCollector(r *run, log *intervalLog, progress io.Writer) *collector {
 	c := &collector{
 		catalogue: r.catalogue, schedule: r.schedule, log: log, progress: progress, conducted: r.conductor != nil,
 		total: newInterval(0), intended: newHistogram(), service: newHistogram(),
-		before: make([]int64, len(r.workers)), rates: newRates(),
 	}
 	for _, w := range r.workers {
 		c.recorders = append(c.recorders, w.recorder)
@@ -77,7 +74,6 @@ func (c *collector) run() error {
 
 func (c *collector) collect(parts []*interval, start, end int64) error {
 	sum := parts[0]
-	c.rate(parts, start, end)
 	c.intended.Reset()
 	c.service.Reset()
 	for _, part := range parts[1:] {
@@ -101,17 +97,6 @@ func (c *collector) collect(parts []*interval, start, end int64) error {
 		return nil // warm-up
 	}
 	return c.write(sum, max(start, c.schedule.from), end)
-}
-
-// rate notes how many good answers a thread had in a second, for whole seconds of the window.
-func (c *collector) rate(parts []*interval, start, end int64) {
-	for i, part := range parts {
-		if start >= c.schedule.from && end <= c.schedule.to+checkEvery && end > start && i < len(c.before) {
-			perSecond := float64(part.sofar.completed-c.before[i]) * 1e9 / float64(end-start)
-			_ = c.rates.RecordValue(min(max(int64(perSecond), 0), maxRate))
-		}
-		c.before[i] = part.sofar.completed
-	}
 }
 
 // snapshot is what Prometheus is told.

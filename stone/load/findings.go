@@ -32,7 +32,7 @@ type findings struct {
 	Offered   int64          `json:"offered"`
 	Kinds     []kindFindings `json:"kinds"`
 	Lateness  histogram      `json:"lateness"`
-	Rates     histogram      `json:"rates"` // good answers/s of each thread in each second of the window
+	Rates     histogram      `json:"rates"` // good answers of each thread in each whole second of the window
 	Batches   [batches]tenth `json:"batches"`
 	Series    [steps]slice   `json:"series"`
 	Errors    []ErrorSummary `json:"errors"`
@@ -100,7 +100,7 @@ func (r *run) findings(o offers, c *collector) (*findings, error) {
 	f := &findings{
 		Schema: partSchema, Part: r.plan.part(), Identity: r.identity, Loop: r.plan.loop(), SLO: r.plan.SLO,
 		WindowS: r.plan.DurationS, FromNs: r.schedule.from, ToNs: r.schedule.to, TimeoutNs: int64(seconds(r.plan.TimeoutS)),
-		Started: r.clock.start, EndNs: r.end, Planned: r.planned, Offered: o.total, Lateness: histogram{total.lateness}, Rates: histogram{c.rates},
+		Started: r.clock.start, EndNs: r.end, Planned: r.planned, Offered: o.total, Lateness: histogram{total.lateness}, Rates: histogram{newRates()},
 		Generator: r.effort(),
 	}
 	for op, kind := range r.catalogue.list() {
@@ -123,6 +123,7 @@ func (r *run) findings(o offers, c *collector) (*findings, error) {
 		for i := range f.Series {
 			f.Series[i].add(w.recorder.series[i])
 		}
+		w.recorder.rates(f.Rates.Histogram, w.end)
 	}
 	f.Errors = r.errors()
 	if at := r.control.aborted.Load(); at > 0 {

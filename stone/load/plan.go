@@ -22,6 +22,7 @@ import (
 	"os"
 	"strings"
 
+	"loadstone.dev/stone/load/export"
 	"loadstone.dev/stone/load/transport"
 )
 
@@ -43,6 +44,7 @@ type Plan struct {
 	Script          *Script         `json:"script"`
 	RecordRequests  bool            `json:"record_requests"`
 	Metrics         string          `json:"metrics"`
+	Wrk2Layout      string          `json:"wrk2_layout"`
 	Part            *Part           `json:"part"`
 	StartUnixNs     int64           `json:"start_unix_ns"`
 	WarmupS         float64         `json:"warmup_s"`
@@ -150,7 +152,7 @@ func ReadPlan(path string) (*Plan, error) {
 func defaults() *Plan {
 	return &Plan{
 		Connections: 64, Threads: 1, TimeoutS: 5, DrainS: math.NaN(), Wait: "auto", Protocol: transport.HTTP1, Policy: fixedPolicy,
-		Pipelining: 1, Streams: 100,
+		Pipelining: 1, Streams: 100, Wrk2Layout: export.Current,
 	}
 }
 

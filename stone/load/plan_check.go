@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"loadstone.dev/stone/load/export"
 	"loadstone.dev/stone/load/transport"
 )
 
@@ -90,6 +91,9 @@ func (p *Plan) checkNumbers() error {
 		if cpu < 0 || cpu >= 1024 {
 			return bad(fmt.Sprintf("cpus[%d]", i), "%d is not a CPU number", cpu)
 		}
+	}
+	if p.Wrk2Layout != export.Current && p.Wrk2Layout != export.Before2023 {
+		return bad("wrk2_layout", "%q is unknown; use %s or %s", p.Wrk2Layout, export.Current, export.Before2023)
 	}
 	_, err := parseWait(p.Wait)
 	return err

@@ -55,6 +55,7 @@ func TestMistakesNameTheKey(t *testing.T) {
 		{change(`"duration_s":1`, `"duration_s":1,"replicas":["http://a:1"]`), "replicas[0]", "host:port"},
 		{change(`"duration_s":1`, `"duration_s":1,"seed":-1`), "seed", "uint64"},
 		{change(`"duration_s":1`, `"duration_s":1,"abort":true`), "abort", "slo"},
+		{change(`"duration_s":1`, `"duration_s":1,"wrk2_layout":"new"`), "wrk2_layout", "before-2023"},
 		{change(`"duration_s":1`, `"duration_s":1,"slo":{"percentile":100,"latency_ms":1}`), "slo.percentile", "less than 100"},
 		{change(`"duration_s":1`, `"duration_s":1,"slo":{"percentile":99,"latency_ms":6000}`), "slo.latency_ms", "timeout"},
 		{change(`http://`, `ftp://`), "target", "http://"},

@@ -100,6 +100,7 @@ type recorder struct {
 	offered   [batches]int64            // by intended time: see tally.offered
 	answered  [batches]int64            // by the time of answering: requests that are settled, in whatever way
 	completed [batches]int64            // ... and well
+	perSecond []int64                   // ... the same for each whole second of the window
 	series    [steps]slice              // by intended time: good answers, for a look at how the latency went
 	own       *hdr.Histogram            // lateness that no busy connection explains
 	failures  map[failure]*failureCount // errors by kind
@@ -113,7 +114,7 @@ type recorder struct {
 func newRecorder(plan *Plan, s schedule, kinds int) *recorder {
 	r := &recorder{
 		schedule: s, timeout: int64(seconds(plan.TimeoutS)), failures: map[failure]*failureCount{},
-		own: newHistogram(), now: newInterval(kinds), free: make(chan *interval, 2), full: make(chan *interval, 16),
+		perSecond: make([]int64, (s.to-s.from)/1e9), own: newHistogram(), now: newInterval(kinds), free: make(chan *interval, 2), full: make(chan *interval, 16),
 	}
 	r.limit = r.timeout
 	if plan.SLO != nil {
@@ -191,6 +192,18 @@ func (r *recorder) answeredWell(x *exchange, at int64) {
 		r.answered[batch]++
 		if latency <= r.timeout {
 			r.completed[batch]++
+			if second := max(at-r.schedule.from, 0) / 1e9; second < int64(len(r.perSecond)) {
+				r.perSecond[second]++
+			}
+		}
+	}
+}
+
+// rates adds up how many good answers came in each whole second of the window until the run ended.
+func (r *recorder) rates(to *hdr.Histogram, end int64) {
+	for second, answers := range r.perSecond {
+		if r.schedule.from+int64(second+1)*1e9 <= end {
+			_ = to.RecordValue(min(answers, maxRate))
 		}
 	}
 }

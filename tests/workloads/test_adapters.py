@@ -83,8 +83,9 @@ def test_the_original_wrk2_counts_from_the_intended_time() -> None:
     assert [text for text in said.remarks if "first 10 s" in text]
 
 
-def test_the_fork_of_wrk2_counts_from_the_actual_time() -> None:
-    said = told(Wrk2(), "wrk2-fork.txt")
+@pytest.mark.parametrize("text", ["wrk2-fork.txt", "wrk2-fork-current.txt"])
+def test_the_fork_of_wrk2_counts_from_the_actual_time(text: str) -> None:
+    said = told(Wrk2(), text)
     assert said.intended is None and said.service is not None
     assert (said.service["p99"], said.spectrum[1]) == (6.39, (50.0, None, 1.581))
     assert (said.completed, said.errors, said.timeouts) == (996, 4, 3)

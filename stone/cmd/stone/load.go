@@ -51,6 +51,7 @@ A plan (optional keys are marked with their default; docs/reference/summary.md h
    "abort": true,                              false; stop once the SLO can no longer be held
    "record_requests": true,                    false; a row for each request in requests.parquet
    "metrics": "127.0.0.1:9100",                none; Prometheus metrics while it runs
+   "wrk2_layout": "before-2023",               current; of wrk2.txt
    "operations": [                             or, for wrk's and wrk2's, "script": {"path": "/x.lua", "args": [], "env": {}}
      {"name": "hotels", "weight": 60, "method": "GET", "path": "/hotels?inDate={inDate}&lat={lat}",
       "headers": {"X": "y"}, "body": "", "expect": {"status": [200], "json": {"path": "features"}},

@@ -13,14 +13,22 @@ import (
 	"loadstone.dev/stone/load/percentile"
 )
 
+// Layouts of wrk2's text: what DeathStarBench's fork prints now, with a heading above the results of each target, and
+// what it printed before 2023.
+const (
+	Current    = "current"
+	Before2023 = "before-2023"
+)
+
 // Text is what the wrk2 text format says of a run.
 type Text struct {
+	Layout      string
 	URL         string
 	Threads     int
 	Connections int
 	Duration    time.Duration  // of the measured window
 	Latency     *hdr.Histogram // ns from the intended time, of every request of the window
-	Rates       *hdr.Histogram // answers/s of one thread, a value for each thread and second; nil: no line
+	Rates       *hdr.Histogram // answers/s of one thread, a value for each thread and whole second; nil: no line
 	Answers     int64          // whole answers, of any status, that came in the window
 	Bytes       int64          // read in the window
 	Connect     int64          // attempts to connect that failed
@@ -37,9 +45,15 @@ func Wrk2(w io.Writer, t Text) error {
 	if t.Duration <= 0 {
 		return errors.New("wrk2 text: a run of no duration has no rates")
 	}
+	if t.Rates != nil && t.Rates.TotalCount() == 0 { // the window had no whole second
+		t.Rates = nil
+	}
 	var text strings.Builder
 	fmt.Fprintf(&text, "Running %s test @ %s\n", seconds.format(t.Duration.Seconds(), 0), t.URL)
 	fmt.Fprintf(&text, "  %d threads and %d connections\n", t.Threads, t.Connections)
+	if t.Layout == Current {
+		fmt.Fprintf(&text, "\n\n%s\nTest Results @ %s \n", t.rule(), t.URL)
+	}
 	fmt.Fprintf(&text, "  Thread Stats%6s%11s%8s%12s\n", "Avg", "Stdev", "99%", "+/- Stdev")
 	writeStats(&text, "Latency", t.Latency, duration)
 	if t.Rates != nil {
@@ -59,9 +73,17 @@ func Wrk2(w io.Writer, t Text) error {
 	return err
 }
 
+// rule is the line of dashes above the results and above the totals.
+func (t Text) rule() string {
+	if t.Layout == Current {
+		return strings.Repeat("-", 71)
+	}
+	return strings.Repeat("-", 58)
+}
+
 // writeTotals writes what stands below the distribution.
 func (t Text) writeTotals(w io.Writer) {
-	fmt.Fprintln(w, strings.Repeat("-", 58))
+	fmt.Fprintln(w, t.rule())
 	fmt.Fprintf(w, "  %d requests in %s, %sB read\n", t.Answers, duration(float64(t.Duration)), binary.format(float64(t.Bytes), 2))
 	if t.Connect+t.Read+t.Write+t.Timeout > 0 {
 		fmt.Fprintf(w, "  Socket errors: connect %d, read %d, write %d, timeout %d\n", t.Connect, t.Read, t.Write, t.Timeout)
@@ -69,7 +91,7 @@ func (t Text) writeTotals(w io.Writer) {
 	if t.Status > 0 {
 		fmt.Fprintf(w, "  Non-2xx or 3xx responses: %d\n", t.Status)
 	}
-	fmt.Fprintf(w, "Requests/sec: %9.2f\n", float64(t.Answers)/t.Duration.Seconds())
+	fmt.Fprintf(w, "Requests/sec: %9.2f%s\n", float64(t.Answers)/t.Duration.Seconds(), map[string]string{Current: "  "}[t.Layout])
 	fmt.Fprintf(w, "Transfer/sec: %10sB\n", binary.format(float64(t.Bytes)/t.Duration.Seconds(), 2))
 }
 
