@@ -46,6 +46,9 @@ class Spans(TypedDict):
     written: NotRequired[Whole]
     refused: NotRequired[Whole]
     unreadable: NotRequired[Whole]
+    """Spans; as earlier versions counted it, also requests."""
+    unread: NotRequired[Whole]
+    """Requests."""
     traces: NotRequired[Whole]
     roots: NotRequired[Whole]
     produced: NotRequired[Whole | None]

@@ -31,6 +31,12 @@ EPILOG = (
 SLOWEST = 20
 _SHOWN_PATHS = 12
 _TABLES = ("services", "operations", "paths", "clocks", "heat")
+_LOST = {
+    "dropped": "spans that services dropped, and are missing",
+    "refused": "spans that the receiver refused for want of room, and may be missing",
+    "unreadable": "spans without valid ids or times, which the receiver rejected",
+    "unread": "requests with spans that the receiver could not read",
+}
 _ODD = {
     "orphans": "spans without their parent, which hang on the root",
     "rootless": "traces without a root, whose first span is taken for it",
@@ -150,9 +156,8 @@ def _show(chosen: _Chosen, found: Traces) -> None:
 
 
 def _doubts(chosen: _Chosen, found: Traces) -> list[str]:
-    told = chosen.observed.get("traces") or {}
-    lost = {name: told.get(name) or 0 for name in ("dropped", "refused")}
-    doubts = [f"spans that were {name} on the way, and are missing: {count:,}" for name, count in lost.items() if count]
+    observed = chosen.observed.get("traces") or {}
+    doubts = [f"{words}: {observed[name]:,}" for name, words in _LOST.items() if observed.get(name)]
     for name, words in _ODD.items():
         if count := getattr(found.health, name):
             doubts.append(f"{words}: {count:,}")

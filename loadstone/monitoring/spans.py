@@ -102,12 +102,13 @@ class Spans(Probe):
 
 def _problems(counts: dict[str, Any]) -> list[str]:
     """What the counts say is missing, as sentences."""
-    said = {
+    missing = {
         "dropped": "spans were given up by services",
         "refused": "spans were refused by the receiver, which could not keep up",
-        "unreadable": "requests with spans could not be read",
+        "unreadable": "spans were rejected, as they have no valid ids or times, or were in requests that could not be read",
+        "unread": "requests with spans could not be read: no OTLP, too large, or of an unknown type",
     }
-    problems = [f"{counts[key]:,} {what}" for key, what in said.items() if counts.get(key)]
+    problems = [f"{counts[key]:,} {what}" for key, what in missing.items() if counts.get(key)]
     produced, known = counts.get("produced"), counts["received"] + (counts.get("dropped") or 0)
     if produced is not None and produced > known:
         problems.append(f"{produced - known:,} of {produced:,} spans never came")

@@ -3,10 +3,11 @@ package spans
 // Counts says what became of the spans of a trial: in all of them a span that was sent twice counts twice.
 type Counts struct {
 	Recording    bool               `json:"recording"`     // whether a trial runs
-	Received     int64              `json:"received"`      // taken, and told so
+	Received     int64              `json:"received"`      // taken, and the sender has a good answer
 	Written      int64              `json:"written"`       // on disk; at the end, in the file
 	Refused      int64              `json:"refused"`       // not taken, for want of room; senders try these again
-	Unreadable   int64              `json:"unreadable"`    // requests that are no OTLP, and spans without a trace's or a span's id
+	Unreadable   int64              `json:"unreadable"`    // without valid ids or times, or in unread requests, as far as they could be counted
+	Unread       int64              `json:"unread"`        // requests that are lost for good: no OTLP, too large, of another type, cut off
 	Outside      int64              `json:"outside"`       // came between trials, or ended before this one began
 	Unnamed      int64              `json:"unnamed"`       // written with Others for a name, as there were too many
 	Traces       *int64             `json:"traces"`        // in the file; null before the end

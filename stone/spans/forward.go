@@ -82,7 +82,7 @@ func (f *Forwarder) sendOne(ctx context.Context, request []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, forwardWithin)
 	defer cancel()
 	var reply message
-	err := f.connection.Invoke(ctx, "/"+exportService+"/"+exportMethod, &message{mem.SliceBuffer(request)}, &reply, grpc.ForceCodecV2(wireCodec{}))
+	err := f.connection.Invoke(ctx, exportPath, &message{mem.SliceBuffer(request)}, &reply, grpc.ForceCodecV2(wireCodec{}))
 	if reply.bytes != nil {
 		reply.bytes.Free()
 	}

@@ -10,10 +10,12 @@ import (
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/encoding"
 	_ "google.golang.org/grpc/encoding/gzip" // senders may compress
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -30,9 +32,10 @@ const (
 const (
 	exportService = "opentelemetry.proto.collector.trace.v1.TraceService"
 	exportMethod  = "Export"
+	exportPath    = "/" + exportService + "/" + exportMethod
 
-	mostRequestBytes = 4 << 20 // of a request, unpacked: gRPC's own bound
-	mostStreams      = 8       // requests at a time on a connection
+	mostRequestBytes = 64 << 20 // of a request, unpacked
+	mostStreams      = 8        // requests at a time on a connection
 	window           = 256 << 10
 	comeAgain        = time.Second // when to try refused spans again
 )
@@ -67,6 +70,7 @@ func grpcServer(to *Recorder) *grpc.Server {
 	server := grpc.NewServer(
 		grpc.ForceServerCodecV2(wireCodec{}), grpc.MaxRecvMsgSize(mostRequestBytes), grpc.MaxConcurrentStreams(mostStreams),
 		grpc.StaticStreamWindowSize(window), grpc.StaticConnWindowSize(2*window), grpc.ConnectionTimeout(10*time.Second),
+		grpc.StatsHandler(packed{to}),
 	)
 	server.RegisterService(&grpc.ServiceDesc{
 		ServiceName: exportService,
@@ -77,27 +81,53 @@ func grpcServer(to *Recorder) *grpc.Server {
 	return server
 }
 
-func export(to any, ctx context.Context, decode func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
+func export(server any, ctx context.Context, decode func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
+	to, from := server.(*Recorder), senderOf(ctx)
 	var request message
-	if err := decode(&request); err != nil {
+	if err := decode(&request); err != nil { // too large, or not what was packed
+		to.Unread(from)
 		return nil, err
 	}
 	defer request.bytes.Free()
+	if request.bytes.Len() > usualRequestBytes {
+		if done, err := to.turn(ctx); err == nil { // else Take says that nobody waits
+			defer done()
+		}
+	}
+	rejected, err := to.Take(ctx, request.bytes.ReadOnlyData(), from)
+	if err != nil {
+		return nil, refusal(err).Err()
+	}
+	return &message{mem.SliceBuffer(response(rejected))}, nil
+}
+
+// packed counts the requests that gRPC answers by itself, as they were packed in a way that is not known here.
+type packed struct{ to *Recorder }
+
+func (packed) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context   { return ctx }
+func (packed) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
+func (packed) HandleConn(context.Context, stats.ConnStats)                       {}
+
+func (p packed) HandleRPC(ctx context.Context, event stats.RPCStats) {
+	head, isHead := event.(*stats.InHeader)
+	if isHead && head.FullMethod == exportPath && head.Compression != "" && encoding.GetCompressor(head.Compression) == nil {
+		p.to.Unread(senderOf(ctx))
+	}
+}
+
+// senderOf reads what the metadata of a request tells.
+func senderOf(ctx context.Context) Sender {
 	told, _ := metadata.FromIncomingContext(ctx)
 	address := ""
 	if from, known := peer.FromContext(ctx); known {
 		address = from.Addr.String()
 	}
-	rejected, err := to.(*Recorder).Take(ctx, request.bytes.ReadOnlyData(), sender(address, func(key string) string {
+	return sender(address, func(key string) string {
 		if values := told[key]; len(values) > 0 {
 			return values[0]
 		}
 		return ""
-	}))
-	if err != nil {
-		return nil, refusal(err).Err()
-	}
-	return &message{mem.SliceBuffer(response(rejected))}, nil
+	})
 }
 
 // sender reads what metadata tells. Without a number of spans, or with one that is none, it tells nothing.
@@ -119,7 +149,7 @@ func response(rejected int64) []byte {
 		return nil
 	}
 	partial := protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), uint64(rejected))
-	partial = protowire.AppendString(protowire.AppendTag(partial, 2, protowire.BytesType), errID.Error())
+	partial = protowire.AppendString(protowire.AppendTag(partial, 2, protowire.BytesType), errSpan.Error())
 	return protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), partial)
 }
 

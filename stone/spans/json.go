@@ -1,12 +1,8 @@
 package spans
 
 import (
-	"bytes"
+	"encoding/base64"
 	"encoding/hex"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
 
 	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -14,65 +10,32 @@ import (
 )
 
 // fromJSON makes the bytes of an ExportTraceServiceRequest from its JSON. OTLP's JSON is that of protobuf but for ids,
-// which are hexadecimal, where protobuf has base64.
+// which are hexadecimal, where protobuf has base64. Hexadecimal digits are digits of base64 too, so that protobuf's
+// reader takes them, and what it made of them is undone.
 func fromJSON(text []byte) ([]byte, error) {
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber() // times do not fit into a float64
-	var tree any
-	err := decoder.Decode(&tree)
-	if err == nil {
-		err = nothingElse(decoder)
-	}
-	if err == nil {
-		err = idsFromHex(tree)
-	}
-	var standard []byte
-	if err == nil {
-		standard, err = json.Marshal(tree)
-	}
 	var request collector.ExportTraceServiceRequest
-	if err == nil {
-		err = protojson.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(standard, &request)
-	}
+	err := protojson.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(text, &request)
 	if err != nil {
 		return nil, unreadable(err)
+	}
+	for _, ofResource := range request.ResourceSpans {
+		for _, ofScope := range ofResource.GetScopeSpans() {
+			for _, s := range ofScope.GetSpans() {
+				s.TraceId, s.SpanId, s.ParentSpanId = fromBase64(s.TraceId), fromBase64(s.SpanId), fromBase64(s.ParentSpanId)
+			}
+		}
 	}
 	return proto.Marshal(&request)
 }
 
-// nothingElse refuses what follows a request: its spans would be lost, and nobody told.
-func nothingElse(decoder *json.Decoder) error {
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("something follows the request; send one at a time")
-	}
-	return nil
-}
+// noID is too short for an id: its span is rejected, the others of the request are not.
+var noID = []byte{0}
 
-// idsFromHex replaces the ids below a value of JSON in place. Attributes have their keys as values, so that an object's
-// own keys are always those of OTLP.
-func idsFromHex(tree any) error {
-	switch tree := tree.(type) {
-	case []any:
-		for _, element := range tree {
-			if err := idsFromHex(element); err != nil {
-				return err
-			}
-		}
-	case map[string]any:
-		for key, value := range tree {
-			text, isText := value.(string)
-			if !isText || key != "traceId" && key != "spanId" && key != "parentSpanId" {
-				if err := idsFromHex(value); err != nil {
-					return err
-				}
-				continue
-			}
-			id, err := hex.DecodeString(text)
-			if err != nil {
-				return fmt.Errorf("%s %.40q is not hexadecimal", key, text)
-			}
-			tree[key] = id // JSON has bytes in base64
-		}
+// fromBase64 is an id whose hexadecimal digits were read as base64; noID if they were none.
+func fromBase64(read []byte) []byte {
+	id, err := hex.DecodeString(base64.StdEncoding.EncodeToString(read))
+	if err != nil {
+		return noID
 	}
-	return nil
+	return id
 }

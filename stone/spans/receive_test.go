@@ -114,7 +114,7 @@ func TestWhatIsNoOTLPOverGRPC(t *testing.T) {
 			t.Errorf("%s: %v, want %s", method, err, code)
 		}
 	}
-	if counts := end(t, r); counts.Unreadable != 1 {
+	if counts := end(t, r); counts.Unread != 1 {
 		t.Errorf("%+v", counts)
 	}
 }
@@ -125,7 +125,7 @@ const inJSON = `{"resourceSpans": [{"resource": {"attributes": [{"key": "service
 	"attributes": [{"key": "traceId", "value": {"stringValue": "not hex"}}, {"key": "server.address", "value": {"stringValue": "db"}}]}]}]}]}`
 
 func TestOverHTTP(t *testing.T) {
-	r, file := began(t, Budget{PieceSpans: 3, Pieces: 1, Waiting: 1 << 20})
+	r, file := began(t, Budget{PieceSpans: 4, Pieces: 1, Waiting: 1 << 20})
 	_, url, _ := receiver(t, r)
 	packed := func(body []byte) []byte {
 		var out bytes.Buffer
@@ -149,10 +149,12 @@ func TestOverHTTP(t *testing.T) {
 		{typeProtobuf, "", many, 429, "send them again"},
 		{typeProtobuf, "", []byte{0xff}, 400, "no ExportTraceServiceRequest"},
 		{typeJSON, "", []byte(`{"resourceSpans": 7}`), 400, "no ExportTraceServiceRequest"},
-		{typeJSON, "", []byte(strings.Replace(inJSON, "eee", "xyz", 1)), 400, "is not hexadecimal"},
+		{typeJSON, "", []byte(strings.Replace(inJSON, "eee", "xyz", 1)), 200, `"rejectedSpans":"1"`},
+		{typeJSON, "", []byte(strings.Replace(inJSON, "eee1", "11", 1)), 200, `"rejectedSpans":"1"`},
+		{typeJSON, "", []byte(strings.Replace(inJSON, "eee1", "e=1", 1)), 400, "no ExportTraceServiceRequest"},
 		{typeJSON, "", []byte(`{`), 400, "no ExportTraceServiceRequest"},
-		{typeJSON, "", []byte(inJSON + inJSON), 400, "something follows the request"},
-		{typeJSON, "", []byte(inJSON + "]"), 400, "something follows the request"},
+		{typeJSON, "", []byte(inJSON + inJSON), 400, "unexpected token"},
+		{typeJSON, "", []byte(inJSON + "]"), 400, "unexpected token"},
 		{typeProtobuf, "gzip", one, 400, "gzip"},
 		{typeProtobuf, "br", one, 400, "send gzip or none"},
 		{typeProtobuf, "", huge, 413, "smaller batches"},
@@ -179,7 +181,7 @@ func TestOverHTTP(t *testing.T) {
 		}
 	}
 	counts := end(t, r)
-	if counts.Received != 3 || counts.Refused != 4 || counts.Unreadable != 9 || counts.Replicas["shop"].Received != 1 {
+	if counts.Received != 3 || counts.Refused != 4 || counts.Unreadable != 3 || counts.Unread != 11 || counts.Replicas["shop"].Received != 1 {
 		t.Errorf("%+v", counts)
 	}
 	all := rows(t, file)

@@ -23,14 +23,16 @@ var (
 // Recorder takes requests and makes files of them, one trial at a time. Its methods may be called by several goroutines.
 type Recorder struct {
 	budget  Budget
-	forward *Forwarder   // nil: nothing is sent on
-	waiting atomic.Int64 // bytes of requests in Take
+	forward *Forwarder    // nil: nothing is sent on
+	waiting atomic.Int64  // bytes of requests in Take, but for large ones
+	large   chan struct{} // the turn of a large request
 
 	lock     sync.Mutex
 	trial    *trial        // nil: what comes is outside
 	finished chan struct{} // closed when the trial that is being ended has its file; nil: none is being ended
 	outside  int64
-	spoiled  int64 // unreadable requests outside
+	spoiled  int64 // unreadable spans outside
+	unread   int64 // unread requests outside
 	ledger   ledger
 	reader   reader
 	arrived  chan struct{} // closed and made anew as spans come, where somebody waits
@@ -39,15 +41,34 @@ type Recorder struct {
 
 // NewRecorder makes a recorder that sends what it takes on to forward, unless that is nil.
 func NewRecorder(budget Budget, forward *Forwarder) *Recorder {
-	return &Recorder{budget: budget, forward: forward, ledger: ledger{map[string]Sender{}}}
+	return &Recorder{budget: budget, forward: forward, large: make(chan struct{}, 1), ledger: ledger{map[string]Sender{}}}
+}
+
+// usualRequestBytes are of requests that may be in memory beside each other. Exporters send far less at a time; of
+// requests that are larger one has its turn after the other.
+const usualRequestBytes = 4 << 20
+
+// turn waits until a large request may be read and taken. It returns ErrFull if the sender does not wait so long; else
+// the turn lasts until done is called.
+func (r *Recorder) turn(ctx context.Context) (done func(), err error) {
+	select {
+	case r.large <- struct{}{}:
+		return func() { <-r.large }, nil
+	case <-ctx.Done():
+		return nil, ErrFull
+	}
 }
 
 // Take takes the spans of an ExportTraceServiceRequest and returns how many of them were rejected for good, as they are
 // no spans. The request may be reused afterwards. It returns ErrFull if there is no room or the sender does not wait any
 // longer, so that it will send these spans again or count them as dropped, and ErrBad if the request is unreadable.
 func (r *Recorder) Take(ctx context.Context, request []byte, from Sender) (rejected int64, err error) {
-	defer r.waiting.Add(-int64(len(request)))
-	waiting := r.waiting.Add(int64(len(request)))
+	size := int64(len(request))
+	if size > usualRequestBytes {
+		size = 0 // it has a turn
+	}
+	defer r.waiting.Add(-size)
+	waiting := r.waiting.Add(size)
 	spans, err := count(request)
 	r.lock.Lock()
 	defer r.lock.Unlock()
@@ -64,8 +85,10 @@ func (r *Recorder) Take(ctx context.Context, request []byte, from Sender) (rejec
 		r.reader.names = of.names
 		err = r.reader.read(request)
 	}
+	defer r.reader.forget()
 	if err != nil {
-		of.counts.Unreadable++
+		of.counts.Unread++
+		of.counts.Unreadable += spans
 		return 0, unreadable(err)
 	}
 	rejected = r.reader.rejected
@@ -81,15 +104,16 @@ func (r *Recorder) Take(ctx context.Context, request []byte, from Sender) (rejec
 	return rejected, nil
 }
 
-// Unreadable counts a request that did not even become bytes that Take could look at.
-func (r *Recorder) Unreadable() {
+// Unread counts a request that did not even become bytes that Take could look at: nobody knows how many spans it had.
+func (r *Recorder) Unread(from Sender) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
 	if r.trial == nil {
-		r.spoiled++
-	} else {
-		r.trial.counts.Unreadable++
+		_ = r.pass(nil, 0, from, ErrBad)
+		return
 	}
+	r.tell(from)
+	r.trial.counts.Unread++
 }
 
 // pass counts spans that no trial is there for.
@@ -98,7 +122,8 @@ func (r *Recorder) pass(request []byte, spans int64, from Sender, err error) err
 		r.ledger.tell(from)
 	}
 	if err != nil {
-		r.spoiled++
+		r.unread++
+		r.spoiled += spans
 		return unreadable(err)
 	}
 	r.outside += spans
@@ -184,7 +209,7 @@ func (r *Recorder) Begin(file string, since int64) error {
 	}
 	trial.counts.Outside, trial.since = r.outside, since
 	trial.sent, trial.unsent = r.forward.counts()
-	r.outside, r.spoiled, r.trial, r.last = 0, 0, trial, time.Time{}
+	r.outside, r.spoiled, r.unread, r.trial, r.last = 0, 0, 0, trial, time.Time{}
 	return nil
 }
 
@@ -277,7 +302,7 @@ func (r *Recorder) Counts() Counts {
 	r.lock.Lock()
 	defer r.lock.Unlock()
 	if r.trial == nil {
-		return Counts{Outside: r.outside, Unreadable: r.spoiled, Replicas: map[string]Replica{}}
+		return Counts{Outside: r.outside, Unreadable: r.spoiled, Unread: r.unread, Replicas: map[string]Replica{}}
 	}
 	r.sentOn(r.trial)
 	counts := r.trial.counts

@@ -124,12 +124,12 @@ func TestAnEmptyTrialIsAFileWithoutRows(t *testing.T) {
 func TestWhatDoesNotFitIsRefusedAndCounted(t *testing.T) {
 	r, file := began(t, Budget{PieceSpans: 4, Pieces: 1, Waiting: 1 << 20})
 	five := request(t, nil, made(1, 1), made(1, 2), made(1, 3), made(1, 4), made(1, 5))
-	if _, err := r.Take(t.Context(), five, Sender{}); !errors.Is(err, ErrFull) {
-		t.Errorf("five spans into a room for four: %v", err)
-	}
 	take(t, r, request(t, nil, made(1, 6), made(1, 7)), Sender{})
+	if _, err := r.Take(t.Context(), request(t, nil, made(1, 1), made(1, 2), made(1, 3)), Sender{}); !errors.Is(err, ErrFull) {
+		t.Errorf("three spans into a room for two: %v", err)
+	}
 	counts := end(t, r)
-	if counts.Refused != 5 || counts.Received != 2 || counts.Written != 2 || len(rows(t, file)) != 2 {
+	if counts.Refused != 3 || counts.Received != 2 || counts.Written != 2 || len(rows(t, file)) != 2 {
 		t.Errorf("%+v", counts)
 	}
 
@@ -159,7 +159,7 @@ func TestUnreadableRequestsLeaveNothing(t *testing.T) {
 	if rejected != 1 || err != nil {
 		t.Errorf("a span without an id: %d rejected, %v", rejected, err)
 	}
-	if counts := end(t, r); counts.Unreadable != 4 || counts.Received != 1 || len(rows(t, file)) != 1 {
+	if counts := end(t, r); counts.Unread != 3 || counts.Unreadable != 1+2 || counts.Received != 1 || len(rows(t, file)) != 1 {
 		t.Errorf("%+v", counts)
 	}
 }
@@ -170,7 +170,7 @@ func TestSpansBetweenTrialsAreOutside(t *testing.T) {
 	if _, err := r.Take(t.Context(), []byte{0xff}, Sender{}); !errors.Is(err, ErrBad) {
 		t.Error(err)
 	}
-	if counts := r.Counts(); counts.Outside != 2 || counts.Unreadable != 1 || counts.Recording {
+	if counts := r.Counts(); counts.Outside != 2 || counts.Unread != 1 || counts.Recording {
 		t.Errorf("before: %+v", counts)
 	}
 	file := filepath.Join(t.TempDir(), "spans.parquet")
@@ -182,7 +182,7 @@ func TestSpansBetweenTrialsAreOutside(t *testing.T) {
 		if counts := r.Counts(); !counts.Recording || counts.Received != 1 || counts.Traces != nil {
 			t.Errorf("during: %+v", counts)
 		}
-		if counts := end(t, r); counts.Outside != outside || counts.Received != 1 || counts.Unreadable != 0 || len(rows(t, file)) != 1 {
+		if counts := end(t, r); counts.Outside != outside || counts.Received != 1 || counts.Unread != 0 || len(rows(t, file)) != 1 {
 			t.Errorf("after: %+v", counts)
 		}
 	}

@@ -39,6 +39,7 @@ type trial struct {
 	active  []span
 	idle    [][]span
 	made    int
+	alone   bool // whether a batch that is a piece of its own waits to be written
 	full    chan []span
 	pieces  *pieces
 	failed  error // of writing: nothing is taken any more
@@ -53,7 +54,7 @@ func beginTrial(file string, budget Budget, lock *sync.Mutex) (*trial, error) {
 	t := &trial{
 		lock: lock, file: file, budget: budget, names: newNames(), pieces: pieces,
 		counts: Counts{Recording: true, Replicas: map[string]Replica{}},
-		full:   make(chan []span, budget.Pieces), written: make(chan struct{}),
+		full:   make(chan []span, budget.Pieces+1), written: make(chan struct{}),
 	}
 	go t.write()
 	return t, nil
@@ -61,6 +62,9 @@ func beginTrial(file string, budget Budget, lock *sync.Mutex) (*trial, error) {
 
 // take adds all of the spans, or none if there is no room.
 func (t *trial) take(batch []span) bool {
+	if len(batch) > t.budget.Pieces*t.budget.PieceSpans {
+		return t.takeAlone(batch)
+	}
 	room := cap(t.active) - len(t.active) + (len(t.idle)+t.budget.Pieces-t.made)*t.budget.PieceSpans
 	if t.failed != nil || len(batch) > room {
 		return false
@@ -73,6 +77,16 @@ func (t *trial) take(batch []span) bool {
 		t.active = append(t.active, batch[:n]...)
 		batch = batch[n:]
 	}
+	return true
+}
+
+// takeAlone makes a batch that no number of free pieces can hold a piece of its own, one such at a time.
+func (t *trial) takeAlone(batch []span) bool {
+	if t.failed != nil || t.alone {
+		return false
+	}
+	t.alone = true
+	t.full <- slices.Clone(batch) // there is room for one more than the pieces
 	return true
 }
 
@@ -128,7 +142,11 @@ func (t *trial) writePiece(piece []span) {
 	if t.failed = failed; failed == nil {
 		t.counts.Written += int64(len(piece))
 	}
-	t.idle = append(t.idle, piece[:0])
+	if len(piece) > t.budget.Pieces*t.budget.PieceSpans {
+		t.alone = false
+	} else {
+		t.idle = append(t.idle, piece[:0])
+	}
 }
 
 // end closes the trial to further spans and makes its file. The trial is the caller's alone by now.

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -23,7 +22,11 @@ var valueKinds = [...]protowire.Type{
 
 const none = protowire.Type(-1)
 
-var errID = errors.New("a trace's id has 16 bytes, a span's 8, and none is zero")
+// Times are after 1970, and so early and short (the year 2116, 36 years) that sums of them fit 64 bits: readers hold to
+// the same bounds.
+const latestStart, longestDuration = 1 << 62, 1 << 60
+
+var errSpan = errors.New("a trace's id has 16 bytes, a span's 8, and none is zero; a span starts after 1970 and before 2116, and takes less than 36 years")
 
 // fields calls each for every field of a message with its number, type and content; the content of a group is nil.
 func fields(message []byte, each func(number protowire.Number, kind protowire.Type, content []byte, value uint64) error) error {
@@ -66,7 +69,7 @@ func inside(message []byte, wanted protowire.Number, each func(content []byte) e
 	})
 }
 
-// count tells how many spans a request has, without looking into them.
+// count tells how many spans a request has, without looking into them; after an error, how many were found until then.
 func count(request []byte) (spans int64, err error) {
 	err = inside(request, otlp.RequestResourceSpans, func(ofResource []byte) error {
 		return inside(ofResource, otlp.ResourceSpansScopes, func(ofScope []byte) error {
@@ -83,7 +86,7 @@ func count(request []byte) (spans int64, err error) {
 type reader struct {
 	names    *names
 	spans    []span // of the last request
-	rejected int64  // of its spans: those without the ids that a span must have
+	rejected int64  // of its spans: those without the ids or the times that a span must have
 	resource resource
 }
 
@@ -94,6 +97,16 @@ type resource struct{ service, instance, host []byte }
 func (r *reader) read(request []byte) error {
 	r.spans, r.rejected = r.spans[:0], 0
 	return inside(request, otlp.RequestResourceSpans, r.readResource)
+}
+
+// mostSpansKept is the room that is kept from request to request.
+const mostSpansKept = 1 << 16
+
+// forget gives back the room that a large request needed.
+func (r *reader) forget() {
+	if cap(r.spans) > mostSpansKept {
+		r.spans = nil
+	}
 }
 
 // leaveOut leaves out the spans that ended before since and tells how many these were.
@@ -171,13 +184,9 @@ func (r *reader) readSpan(message []byte, s span) error {
 	if err != nil {
 		return err
 	}
-	if !s.identify(trace, id, parent) || start > math.MaxInt64 {
+	if !s.identify(trace, id, parent) || !s.time(start, end) {
 		r.rejected++
 		return nil
-	}
-	s.start, s.duration = int64(start), unfinished
-	if end >= start && end != 0 && end <= math.MaxInt64 {
-		s.duration = int64(end - start)
 	}
 	s.operation, s.peer = r.names.of(name), r.names.of(to.of(s.kind))
 	r.spans = append(r.spans, s)
@@ -195,6 +204,19 @@ func (s *span) identify(trace, id, parent []byte) bool {
 		s.parent = binary.BigEndian.Uint64(parent)
 	}
 	return s.traceHigh|s.traceLow != 0 && s.id != 0
+}
+
+// time takes the times over and tells whether they can be. A span without an end, or with one before its start, never
+// ended.
+func (s *span) time(start, end uint64) bool {
+	s.start, s.duration = int64(start), unfinished
+	if end >= start {
+		if end-start >= longestDuration {
+			return false
+		}
+		s.duration = int64(end - start)
+	}
+	return start > 0 && start < latestStart
 }
 
 // callee is whom a span calls, from best to worst: our own attribute, then what OpenTelemetry's conventions tell of calls.

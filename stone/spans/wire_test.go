@@ -50,7 +50,8 @@ func viaProtobuf(t testing.TB, request []byte) (all []seen, rejected int64, err 
 			for _, s := range ofScope.Spans {
 				zero := bytes.Trim(s.TraceId, "\x00")
 				if len(s.TraceId) != 16 || len(zero) == 0 || len(s.SpanId) != 8 || len(bytes.Trim(s.SpanId, "\x00")) == 0 ||
-					len(s.ParentSpanId) != 0 && len(s.ParentSpanId) != 8 || s.StartTimeUnixNano > math.MaxInt64 {
+					len(s.ParentSpanId) != 0 && len(s.ParentSpanId) != 8 || s.StartTimeUnixNano == 0 || s.StartTimeUnixNano >= 1<<62 ||
+					s.EndTimeUnixNano >= s.StartTimeUnixNano && s.EndTimeUnixNano-s.StartTimeUnixNano >= 1<<60 {
 					rejected++
 					continue
 				}
@@ -71,7 +72,7 @@ func viaProtobuf(t testing.TB, request []byte) (all []seen, rejected int64, err 
 				if len(s.ParentSpanId) > 0 {
 					one.span.parent = binary.BigEndian.Uint64(s.ParentSpanId)
 				}
-				if end := s.EndTimeUnixNano; end > 0 && end >= s.StartTimeUnixNano && end <= math.MaxInt64 {
+				if end := s.EndTimeUnixNano; end > 0 && end >= s.StartTimeUnixNano {
 					one.span.duration = int64(end - s.StartTimeUnixNano)
 				}
 				if s.Kind >= 0 && s.Kind <= 5 {
@@ -159,7 +160,8 @@ func examples(t testing.TB) [][]byte {
 		made(4, 9, func(s *trace.Span) { s.Name = strings.Repeat("é", 2000) }))
 	// A resource may come behind its spans, and in two parts.
 	behind := bytes.Join([][]byte{
-		{0x0a, 0x2c, 0x12, 0x1e, 0x12, 0x1c, 0x0a, 16}, bytes.Repeat([]byte{9}, 16), {0x12, 8}, bytes.Repeat([]byte{7}, 8),
+		{0x0a, 0x35, 0x12, 0x27, 0x12, 0x25, 0x0a, 16}, bytes.Repeat([]byte{9}, 16), {0x12, 8}, bytes.Repeat([]byte{7}, 8),
+		{0x39}, bytes.Repeat([]byte{7}, 8),
 		{0x0a, 0x05, 0x0a, 0x03, 0x0a, 0x01, 'k'}, {0x0a, 0x03, 0x0a, 0x01, 0x00}}, nil)
 	return [][]byte{ours, others, odd, behind, bytes.Join([][]byte{ours, others, odd}, nil), nil, ours[:len(ours)-3], {0xff}}
 }

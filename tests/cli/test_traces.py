@@ -90,12 +90,15 @@ def test_all_tables_as_json(say: Said, run: Path) -> None:
 def test_only_the_measured_window_counts(say: Said, run: Path) -> None:
     place = place_of(run, 200)
     window = {"from_ns": START_NS + 50 * MS, "to_ns": START_NS + 150 * MS}
-    counts = dict.fromkeys(("received", "written", "refused", "unreadable", "traces", "roots", "produced"), 0)
-    observed = {"window": window, "nodes": {}, "replicas": {}, "traces": counts | {"dropped": 7}, "problems": []}
+    counts = dict.fromkeys(("received", "written", "refused", "unreadable", "unread", "traces", "roots", "produced"), 0)
+    observed = {"window": window, "nodes": {}, "replicas": {}, "traces": counts | {"dropped": 7, "unread": 2}, "problems": []}
     (place / "observed.json").write_text(json.dumps(observed))
     code, text, complaint = say(run, "--trial", place.name)
     assert code == 0 and "200 req/s, held: 10 traces, 190 spans" in text
-    assert complaint == "warning: spans that were dropped on the way, and are missing: 7\n"
+    assert complaint.splitlines() == [
+        "warning: spans that services dropped, and are missing: 7",
+        "warning: requests with spans that the receiver could not read: 2",
+    ]
 
 
 def test_what_is_odd_is_said(say: Said, tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ from loadstone.monitoring.spans import Spans
 from tests.experiments.fakes import FakeOrchestrator
 from tests.orchestration.conftest import SERVICES, deployed, parse, two_nodes
 
-COUNTS = {"received": 40, "written": 40, "refused": 0, "unreadable": 0, "produced": 40, "dropped": 0, "roots": 8}
+COUNTS = {"received": 40, "written": 40, "refused": 0, "unreadable": 0, "unread": 0, "produced": 40, "dropped": 0, "roots": 8}
 Answer = Callable[[str, str, bytes], tuple[int, bytes]]
 
 
@@ -141,7 +141,11 @@ def test_spans_go_into_the_trial_s_folder(
     [
         ({"dropped": 3, "received": 37, "written": 37}, "3 spans were given up by services"),
         ({"refused": 2}, "2 spans were refused by the receiver, which could not keep up"),
-        ({"unreadable": 1}, "1 requests with spans could not be read"),
+        (
+            {"unreadable": 1},
+            "1 spans were rejected, as they have no valid ids or times, or were in requests that could not be read",
+        ),
+        ({"unread": 1}, "1 requests with spans could not be read: no OTLP, too large, or of an unknown type"),
         ({"received": 39, "written": 39}, "1 of 40 spans never came"),
     ],
 )

@@ -24,7 +24,7 @@ const spansHelp = `usage: stone spans [--grpc HOST:PORT] [--http HOST:PORT] [--c
        stone spans --recover DIR
 
 Receives spans of any service that speaks OTLP, over gRPC or HTTP, and makes of a trial's one sorted spans.parquet.
-Says how many it received, wrote and refused. What was written before a kill -9 is not lost: see --recover.
+Says how many it received, wrote and refused, and what it could not read. What was written before a kill -9 is not lost: see --recover.
 
   --grpc HOST:PORT     where OTLP over gRPC comes  (127.0.0.1:4317)
   --http HOST:PORT     where OTLP over HTTP comes, POST /v1/traces, protobuf or JSON  (127.0.0.1:4318)
