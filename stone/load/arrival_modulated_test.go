@@ -56,7 +56,7 @@ func TestStatesHaveTheirSharesOfTimeAndOfRequests(t *testing.T) {
 	var requests, visits, seconds [3]float64
 	c := s.walk()
 	for c.next() {
-		requests[c.memory.state]++
+		requests[c.memory.states.state]++
 	}
 	total := requests[0] + requests[1] + requests[2]
 	for state, share := range [3]float64{1.0 / 3, 0, 2.0 / 3} { // factor times dwell
@@ -71,10 +71,10 @@ func TestStatesHaveTheirSharesOfTimeAndOfRequests(t *testing.T) {
 	c = s.walk()
 	m.begin(&c)
 	for range 30_000 {
-		state, began := (c.memory.state+1)%3, c.memory.ends
+		state, began := (c.memory.states.state+1)%3, c.memory.states.ends
 		m.enter(&c, state)
 		visits[state]++
-		seconds[state] += (c.memory.ends - began) / 1e9
+		seconds[state] += (c.memory.states.ends - began) / 1e9
 	}
 	for state, want := range [3]float64{0.02, 0.05, 0.01} {
 		if mean := seconds[state] / visits[state]; math.Abs(mean-want) > 5*want/math.Sqrt(visits[state]) {
@@ -93,7 +93,7 @@ func TestTheFirstStateIsDrawnByItsShareOfTime(t *testing.T) {
 		total += float64(len(times(s)))
 		c := s.walk()
 		s.process.(modulated).begin(&c)
-		begun += float64(1 - c.memory.state)
+		begun += float64(1 - c.memory.states.state)
 	}
 	// Nearly all or nothing: a share p of the windows has rate/p * window requests.
 	p := on / (on + off)

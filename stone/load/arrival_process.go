@@ -6,16 +6,18 @@ import (
 	"sort"
 )
 
-// process says when the next request of a cursor is due, in ns on the even scale, where its mean rate is the plan's
-// all the time. Times are float64: at 3 hours they still resolve 2 ps, so no rate is rounded. A process itself never
-// changes; what it remembers is in the cursor.
-type process interface{ due(c *cursor) float64 }
+// process says when request n is due, in ns on the even scale, where its mean rate is the plan's all the time. A cursor
+// asks for ever higher numbers. Times are float64: at 3 hours they still resolve 2 ps, so no rate is rounded. A process
+// itself never changes; what it remembers is in the cursor.
+type process interface {
+	due(c *cursor, n uint64) float64
+}
 
-// memory is what a modulated process remembers from one request to the next.
+// memory is what processes remember from one request to the next.
 type memory struct {
-	state int
-	ends  float64 // when the state ends, ns from the start of the run
-	until float64 // the same on the even scale
+	unit   unitPoisson // poisson, on-off, mmpp
+	spaced spaced      // zipf
+	states stateMemory // on-off, mmpp
 }
 
 // newProcess makes a process that was checked, other than a replay.
@@ -37,12 +39,14 @@ func newProcess(a *Arrival) process {
 // constant: request n is due at n periods, multiplied and not summed, so it cannot drift.
 type constant struct{ period float64 }
 
-func (p constant) due(c *cursor) float64 { return float64(c.count) * p.period }
+func (p constant) due(_ *cursor, n uint64) float64 { return float64(n) * p.period }
 
 // poisson: independent exponential gaps.
 type poisson struct{ mean float64 }
 
-func (p poisson) due(c *cursor) float64 { return c.exact + exponential(&c.random)*p.mean }
+func (p poisson) due(c *cursor, n uint64) float64 {
+	return c.memory.unit.due(c.schedule.seed, n) * p.mean
+}
 
 // zipfSpaced: independent gaps of 1 to n units; one of k units has a probability in proportion to k^-alpha.
 type zipfSpaced struct {
@@ -65,22 +69,47 @@ func newZipfSpaced(n int, alpha, mean float64) zipfSpaced {
 	return zipfSpaced{mean * total / units, upTo}
 }
 
-func (z zipfSpaced) due(c *cursor) float64 {
-	units := 1 + sort.SearchFloat64s(z.upTo, uniform(&c.random))
-	return c.exact + float64(units)*z.unit
+// spaced is the sum of the gaps so far.
+type spaced struct {
+	random rand.PCG
+	count  uint64 // of the gaps
+	units  float64
+}
+
+func (z zipfSpaced) due(c *cursor, n uint64) float64 {
+	m := &c.memory.spaced
+	if m.count == 0 {
+		m.random.Seed(c.schedule.seed, streamGaps)
+	}
+	for ; m.count <= n; m.count++ {
+		m.units += float64(1 + sort.SearchFloat64s(z.upTo, uniform(&m.random)))
+	}
+	return m.units * z.unit
 }
 
 // modulated is a cyclic Markov-modulated Poisson process: Poisson, at a rate that the state decides. States last
 // exponential times on the clock, whatever the shape of the load, and the first is drawn by the shares of time that
-// the states have in the long run, so the mean rate is the plan's from the beginning.
+// the states have in the long run, so the mean rate is the plan's from the beginning. As with a course, the arrivals of
+// one Poisson process of the mean rate are moved to where the states' rates put them, which keeps it Poisson.
 type modulated struct {
-	gaps   []float64 // mean gap of each state, ns on the even scale; 0 where it is silent
+	mean   float64   // gap, ns on the even scale
+	speeds []float64 // of each state: its rate relative to the mean rate
 	dwells []float64 // mean time that each lasts, ns
 	cycle  float64   // the sum of the dwells
 }
 
+// stateMemory is the state that a modulated process is in.
+type stateMemory struct {
+	random rand.PCG
+	state  int
+	ends   float64 // when it ends, ns from the start of the run
+	begun  float64 // when it began on the even scale
+	until  float64 // when it ends on the even scale
+	moved  float64 // how much of the steady process had passed when it began, ns
+}
+
 func newModulated(states []State, mean float64) modulated {
-	var m modulated
+	m := modulated{mean: mean}
 	sent := 0.0
 	for _, state := range states {
 		m.dwells = append(m.dwells, state.DwellS*1e9)
@@ -88,36 +117,33 @@ func newModulated(states []State, mean float64) modulated {
 		sent += state.Factor * state.DwellS * 1e9
 	}
 	for _, state := range states {
-		gap := 0.0
-		if state.Factor > 0 {
-			gap = mean * sent / m.cycle / state.Factor
-		}
-		m.gaps = append(m.gaps, gap)
+		m.speeds = append(m.speeds, state.Factor*m.cycle/sent)
 	}
 	return m
 }
 
-func (m modulated) due(c *cursor) float64 {
-	if c.count == 0 {
+func (m modulated) due(c *cursor, n uint64) float64 {
+	s := &c.memory.states
+	if s.ends == 0 {
 		m.begin(c)
 	}
-	at := c.exact
+	steady := c.memory.unit.due(c.schedule.seed, n) * m.mean
 	for {
-		next := math.Inf(1)
-		if gap := m.gaps[c.memory.state]; gap > 0 {
-			next = at + exponential(&c.random)*gap
+		speed, left := m.speeds[s.state], steady-s.moved
+		if passes := (s.until - s.begun) * speed; speed > 0 && left < passes {
+			return s.begun + left/speed
 		}
-		if next < c.memory.until || math.IsInf(c.memory.until, 1) {
-			return next
+		if math.IsInf(s.until, 1) {
+			return s.until
 		}
-		// The exponential distribution has no memory: what the gap has left is drawn anew in the next state.
-		at = c.memory.until
-		m.enter(c, (c.memory.state+1)%len(m.gaps))
+		m.enter(c, (s.state+1)%len(m.speeds))
 	}
 }
 
 func (m modulated) begin(c *cursor) {
-	point, state := uniform(&c.random)*m.cycle, 0
+	s := &c.memory.states
+	s.random.Seed(c.schedule.seed, streamStates)
+	point, state := uniform(&s.random)*m.cycle, 0
 	for ; state < len(m.dwells)-1 && point >= m.dwells[state]; state++ {
 		point -= m.dwells[state]
 	}
@@ -126,9 +152,11 @@ func (m modulated) begin(c *cursor) {
 
 // enter begins a state where the one before ended.
 func (m modulated) enter(c *cursor, state int) {
-	c.memory.state = state
-	c.memory.ends += exponential(&c.random) * m.dwells[state]
-	c.memory.until = c.schedule.course.even(c.memory.ends, c.phase)
+	s := &c.memory.states
+	s.moved += (s.until - s.begun) * m.speeds[s.state]
+	s.begun, s.state = s.until, state
+	s.ends += exponential(&s.random) * m.dwells[state]
+	s.until = c.schedule.course.even(s.ends, c.phase)
 }
 
 // uniform is in [0, 1).

@@ -39,8 +39,8 @@ func newReplay(a *Arrival, s *schedule) (process, float64, error) {
 	return r, count * 1e9 / (lasts * stretch), nil
 }
 
-func (r replay) due(c *cursor) float64 {
-	n, from := c.count, 0.0
+func (r replay) due(_ *cursor, n uint64) float64 {
+	from := 0.0
 	if n >= r.warmup {
 		n, from = n-r.warmup, r.from
 	}

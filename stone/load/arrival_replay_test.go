@@ -118,7 +118,7 @@ func TestAReplayIsSharedToo(t *testing.T) {
 	s := scheduleFor(t, fmt.Sprintf(`{"process":"replay","file":%q}`, path), 1, 5, 1)
 	want, seen := times(s), 0
 	for thread := range uint64(3) {
-		for part := (share{cursor: s.walk(), thread: thread, threads: 3}); part.next(); seen++ {
+		for part := s.share(thread, 3); part.next(); seen++ {
 			if part.at != want[part.n] {
 				t.Fatalf("request %d at %d, want %d", part.n, part.at, want[part.n])
 			}

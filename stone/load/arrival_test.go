@@ -139,7 +139,7 @@ func TestWorkersAndThreadsShareEverySchedule(t *testing.T) {
 		s := scheduleFor(t, arrival, 0.5, 3, 5)
 		want, have := times(s), map[uint64]int64{}
 		for thread := range uint64(6) {
-			for part := (share{cursor: s.walk(), thread: thread, threads: 6}); part.next(); {
+			for part := s.share(thread, 6); part.next(); {
 				have[part.n] = part.at
 			}
 		}

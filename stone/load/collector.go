@@ -36,7 +36,7 @@ func newCollector(r *run, log *intervalLog, progress io.Writer) *collector {
 	for _, w := range r.workers {
 		c.recorders = append(c.recorders, w.recorder)
 		if r.plan.Closed == nil {
-			c.offered = append(c.offered, arrivals{share: w.share()})
+			c.offered = append(c.offered, arrivals{cursor: w.share()})
 		}
 	}
 	return c

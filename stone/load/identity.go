@@ -28,7 +28,7 @@ type arrivalSpan struct {
 	LastNs  int64 `json:"last_ns"`
 }
 
-// Identity reads the plan's files and walks its whole schedule.
+// Identity reads the plan's files and measures its whole schedule.
 func (p *Plan) Identity() (Identity, error) {
 	s, err := p.schedule()
 	if err != nil {
@@ -55,13 +55,7 @@ func (p *Plan) identity(s schedule) (Identity, error) {
 	if p.Closed != nil {
 		return id, nil
 	}
-	c := s.walk()
-	for ; c.next(); id.Arrivals.Count++ {
-		if id.Arrivals.Count == 0 {
-			id.Arrivals.FirstNs = c.at
-		}
-		id.Arrivals.LastNs = c.at
-	}
+	id.Arrivals = s.span()
 	return id, nil
 }
 

@@ -2,10 +2,12 @@ package load
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -47,6 +49,21 @@ func TestTenThousandConnections(t *testing.T) {
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil || limit.Max < connections+500 {
 		t.Skipf("needs %d open files, and %d are allowed here (ulimit -Hn)", connections+500, limit.Max)
 	}
+	address, stop := startServer(t)
+	text := fmt.Sprintf(`{"target":"http://%s","connections":%d,"arrival":{"process":"constant","rate":%[2]d},"duration_s":1,
+		"timeout_s":120,"drain_s":120,"operations":[{"name":"home","path":"/"}]}`, address, connections)
+	summary, _ := drive(t, parse(t, text))
+	if c := summary.Counts; c.Completed != connections {
+		t.Errorf("%+v %+v", c, summary.Errors)
+	}
+	if made, requests := stop(); made != connections+1 || requests != connections { // and the probe's
+		t.Errorf("%d connections, %d requests", made, requests)
+	}
+}
+
+// startServer starts a server in a process of its own; stop ends it and returns how many connections and requests it had.
+func startServer(t testing.TB) (address string, stop func() (connections, requests int)) {
+	t.Helper()
 	command := exec.Command(os.Args[0])
 	command.Env = append(os.Environ(), serverProcess+"=1")
 	in, err := command.StdinPipe()
@@ -60,22 +77,46 @@ func TestTenThousandConnections(t *testing.T) {
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = command.Wait() }()
-	defer in.Close()
-	said := bufio.NewReader(out)
-	var address string
-	if _, err := fmt.Fscanln(said, &address); err != nil {
+	t.Cleanup(func() { _, _ = in.Close(), command.Wait() })
+	lines := bufio.NewReader(out)
+	if _, err := fmt.Fscanln(lines, &address); err != nil {
 		t.Fatal(err)
 	}
-	text := fmt.Sprintf(`{"target":"http://%s","connections":%d,"arrival":{"process":"constant","rate":%[2]d},"duration_s":1,
-		"timeout_s":120,"drain_s":120,"operations":[{"name":"home","path":"/"}]}`, address, connections)
-	summary, _ := drive(t, parse(t, text))
-	if c := summary.Counts; c.Completed != connections {
-		t.Errorf("%+v %+v", c, summary.Errors)
+	return address, func() (connections, requests int) {
+		_ = in.Close()
+		if _, err := fmt.Fscanln(lines, &connections, &requests); err != nil {
+			t.Error(err)
+		}
+		return connections, requests
 	}
-	_ = in.Close()
-	var made, requests int
-	if _, err := fmt.Fscanln(said, &made, &requests); err != nil || made != connections+1 || requests != connections { // and the probe's
-		t.Errorf("%v: %d connections, %d requests", err, made, requests)
+}
+
+// What a request costs the generator where its load is the whole, and where it is a thousandth of one: the second is to
+// be at most 1.2 times the first.
+func BenchmarkPartOfALargeLoad(b *testing.B) {
+	address, _ := startServer(b)
+	for name, c := range map[string]string{
+		"all of 1,000 a second":       `"arrival":{"process":"poisson","rate":1000}`,
+		"a thousandth of 1,000,000/s": `"arrival":{"process":"poisson","rate":1000000},"part":{"number":7,"of":1000}`,
+	} {
+		b.Run(name, func(b *testing.B) {
+			connections, cpu, sent := 64, 0.0, int64(0)
+			if strings.Contains(c, "part") {
+				connections *= 1000 // of all workers together
+			}
+			for b.Loop() {
+				plan, err := ParsePlan(fmt.Appendf(nil, `{"target":"http://%s","connections":%d,%s,"duration_s":2,"operations":[{"name":"home","path":"/"}]}`,
+					address, connections, c))
+				if err != nil {
+					b.Fatal(err)
+				}
+				summary, err := Run(context.Background(), plan, b.TempDir(), nil)
+				if err != nil {
+					b.Fatal(err)
+				}
+				cpu, sent = cpu+summary.Generator.CPUS, sent+summary.Counts.Sent
+			}
+			b.ReportMetric(cpu*1e6/float64(sent), "CPU-us/request")
+		})
 	}
 }

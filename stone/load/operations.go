@@ -141,11 +141,15 @@ func newMix(plan *Plan) *mix {
 
 // at makes the random numbers those of a step of request n.
 func (m *mix) at(n uint64, step int) {
-	// Spread consecutive numbers over the whole state space (the finaliser of SplitMix64).
+	m.source.Seed(m.seed+uint64(step)*0xd6e8feb86659fd93, scatter(n))
+}
+
+// scatter spreads consecutive numbers over the whole state space (the finaliser of SplitMix64).
+func scatter(n uint64) uint64 {
 	z := (n + 1) * 0x9e3779b97f4a7c15
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
 	z = (z ^ z>>27) * 0x94d049bb133111eb
-	m.source.Seed(m.seed+uint64(step)*0xd6e8feb86659fd93, z^z>>31)
+	return z ^ z>>31
 }
 
 // operation draws the operation of request n and leaves the random numbers ready for its fields.

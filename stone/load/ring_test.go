@@ -17,7 +17,7 @@ func TestMillionRequestsInFlatMemory(t *testing.T) {
 	var ready sync.WaitGroup
 	ready.Add(1)
 	var once sync.Once
-	go r.fill(context.Background(), scheduled(share{cursor: s.walk(), threads: 1}), newMix(plan), func() { once.Do(ready.Done) })
+	go r.fill(context.Background(), scheduled(s.walk()), newMix(plan), func() { once.Do(ready.Done) })
 	ready.Wait()
 	want, measured := s.walk(), int64(0)
 	var expected []byte
@@ -75,7 +75,7 @@ func TestRenderingStopsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	full, done := make(chan bool, 1), make(chan bool)
 	go func() {
-		r.fill(ctx, scheduled(share{cursor: s.walk(), threads: 1}), newMix(plan), func() {
+		r.fill(ctx, scheduled(s.walk()), newMix(plan), func() {
 			select {
 			case full <- true:
 			default:

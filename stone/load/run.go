@@ -185,15 +185,13 @@ func newWorker(r *run, targets []address, thread int) (*worker, error) {
 		w.numbers = unscheduled(w.number, w.total)
 	} else {
 		w.numbers = scheduled(w.share())
-		w.overdue = arrivals{share: w.share(), from: r.schedule.from}
+		w.overdue = arrivals{cursor: w.share(), from: r.schedule.from}
 	}
 	return w, nil
 }
 
 // share walks the requests of this thread.
-func (w *worker) share() share {
-	return share{cursor: w.schedule.walk(), thread: w.number, threads: w.total}
-}
+func (w *worker) share() cursor { return w.schedule.share(w.number, w.total) }
 
 // execute starts the threads once all is connected and made ahead, waits for them and adds up.
 func (r *run) execute(ctx context.Context, out string, progress io.Writer) (*Summary, error) {

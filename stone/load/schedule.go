@@ -1,7 +1,5 @@
 package load
 
-import "math/rand/v2"
-
 // schedule is every intended send time of a run, as a recipe: walk it with a cursor, as often as needed.
 type schedule struct {
 	process  process
@@ -43,50 +41,55 @@ func (s *schedule) planned() int64 {
 }
 
 // walk returns a cursor before the first request. Cursors are values: a copy is an independent walker.
-func (s *schedule) walk() cursor {
-	return cursor{schedule: s, random: *rand.NewPCG(s.seed, 0x9e3779b97f4a7c15)}
+func (s *schedule) walk() cursor { return s.share(0, 1) }
+
+// share returns a cursor before the first request that falls to one of several threads: every request n with
+// n mod threads = thread. The shares of all threads are together exactly the schedule, whatever their number, and
+// walking a share costs what the share costs, not the whole (except for zipf, whose gaps can only be added up).
+func (s *schedule) share(thread, threads uint64) cursor {
+	return cursor{schedule: s, upcoming: thread, stride: threads}
+}
+
+// span counts the schedule's requests and says when the first and the last are due.
+func (s *schedule) span() (span arrivalSpan) {
+	const leap = 1024
+	first, last := s.walk(), s.share(0, leap)
+	if !first.next() {
+		return span
+	}
+	for ahead := last; ahead.next(); {
+		last = ahead
+	}
+	// From the last request that a leap reaches, step by step.
+	for last.stride, last.upcoming = 1, last.n; last.next(); {
+		span = arrivalSpan{int64(last.n) + 1, first.at, last.at}
+	}
+	return span
 }
 
 // cursor stands on one request of a schedule.
 type cursor struct {
 	schedule *schedule
-	random   rand.PCG
+	upcoming uint64 // the next request's number
+	stride   uint64 // from one request to the next
 	memory   memory
-	exact    float64 // due time of the request on the even scale, ns
-	phase    int     // of the course, that the request falls into
-	count    uint64  // requests passed
-	n        uint64  // the request's number
-	at       int64   // its due time, whole ns
+	phase    int    // of the course, that the request falls into
+	n        uint64 // the request's number
+	at       int64  // its due time, whole ns
 }
 
 // next steps to the next request; false when the schedule has ended.
 func (c *cursor) next() bool {
-	c.exact = c.schedule.process.due(c)
+	exact := c.schedule.process.due(c, c.upcoming)
 	// The time is exact to a thousandth of a ns, which may be the other side of a whole one: never go back.
-	c.n, c.at = c.count, max(c.at, int64(c.schedule.course.when(c.exact, &c.phase)))
-	c.count++
+	c.n, c.at = c.upcoming, max(c.at, int64(c.schedule.course.when(exact, &c.phase)))
+	c.upcoming += c.stride
 	return c.at < c.schedule.to
-}
-
-// share walks the requests that fall to one thread: every request n with n mod threads = thread.
-// The shares of all threads are together exactly the schedule, whatever the number of threads.
-type share struct {
-	cursor
-	thread, threads uint64
-}
-
-func (s *share) next() bool {
-	for s.cursor.next() {
-		if s.n%s.threads == s.thread {
-			return true
-		}
-	}
-	return false
 }
 
 // arrivals counts how many requests of a share were due between `from` and a time that only moves forward.
 type arrivals struct {
-	share
+	cursor
 	from    int64
 	count   int64
 	pending bool // the share stands on a request that is not counted yet

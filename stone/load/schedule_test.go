@@ -1,6 +1,7 @@
 package load
 
 import (
+	"fmt"
 	"math"
 	"sort"
 	"testing"
@@ -98,7 +99,7 @@ func TestSharesAreTogetherTheSchedule(t *testing.T) {
 	for _, threads := range []uint64{1, 3, 8} {
 		have := make([]int64, len(want))
 		for thread := range threads {
-			part := share{cursor: s.walk(), thread: thread, threads: threads}
+			part := s.share(thread, threads)
 			for part.next() {
 				if have[part.n] != 0 {
 					t.Fatalf("request %d is in two shares", part.n)
@@ -116,7 +117,7 @@ func TestSharesAreTogetherTheSchedule(t *testing.T) {
 
 func TestArrivalsCountByTime(t *testing.T) {
 	s := makeSchedule("poisson", 1000, 0.5, 1, 3)
-	a := arrivals{share: share{cursor: s.walk(), threads: 1}, from: s.from}
+	a := arrivals{cursor: s.walk(), from: s.from}
 	for _, until := range []int64{0, 400e6, 500e6, 777e6, 777e6, 1400e6, 9e9, 10e9} {
 		want := int64(0)
 		for _, at := range times(s) {
@@ -145,6 +146,92 @@ func TestTheWarmupGrowsEvenlyToTheWholeRate(t *testing.T) {
 			if math.Abs(float64(seconds[i])-want) > 5*math.Sqrt(want) {
 				t.Errorf("%s: %d requests in second %d, want about %.0f", process, seconds[i], i, want)
 			}
+		}
+	}
+}
+
+// countingProcess counts what it is asked for.
+type countingProcess struct {
+	process
+	asked *int
+}
+
+func (p countingProcess) due(c *cursor, n uint64) float64 {
+	*p.asked++
+	return p.process.due(c, n)
+}
+
+// A thousandth of a schedule costs what a thousandth of its requests cost, and so does to count the whole.
+func TestAShareIsWalkedAlone(t *testing.T) {
+	for _, process := range []string{"constant", "poisson"} {
+		s, asked := makeSchedule(process, 1e6, 0.5, 1, 3), 0
+		s.process = countingProcess{s.process, &asked}
+		requests := 0
+		for part := s.share(7, 1000); part.next(); requests++ {
+			if part.n%1000 != 7 {
+				t.Fatalf("request %d is in the share of 7", part.n)
+			}
+		}
+		if requests < 1000 || asked != requests+1 {
+			t.Errorf("%s: %d requests, %d were looked at", process, requests, asked)
+		}
+		asked = 0
+		if span := s.span(); span.Count < 1_200_000 || asked > 4000 {
+			t.Errorf("%s: counting %+v looks at %d requests", process, span, asked)
+		}
+	}
+}
+
+func TestSpan(t *testing.T) {
+	for _, arrival := range everyProcess {
+		for _, duration := range []float64{0.0001, 0.01, 3} {
+			s := scheduleFor(t, everyProcess[0], 0, duration, 5)
+			if duration == 3 {
+				s = scheduleFor(t, arrival, 0.5, duration, 5)
+			}
+			at := times(s)
+			if want := (arrivalSpan{int64(len(at)), at[0], at[len(at)-1]}); s.span() != want {
+				t.Errorf("%s: %+v, want %+v", arrival, s.span(), want)
+			}
+		}
+	}
+}
+
+// A block of arrivals that ends is followed by the next without a trace: counts in windows of any length scatter as
+// Poisson counts do, those that are a block long and those that are a leaf long.
+func TestPoissonCountsScatterAtEveryScale(t *testing.T) {
+	const rate, total = 1000.0, 2000.0
+	at := times(makeSchedule("poisson", rate, 0, total, 12))
+	for _, window := range []float64{0.004, 0.016, 0.13, 1.024, 4.1} {
+		counts := make([]float64, int(total/window))
+		for _, now := range at {
+			if i := int(float64(now) / 1e9 / window); i < len(counts) {
+				counts[i]++
+			}
+		}
+		mean, sum, n := rate*window, 0.0, float64(len(counts))
+		for _, count := range counts {
+			sum += (count - mean) * (count - mean)
+		}
+		if dispersion := sum / n / mean; math.Abs(dispersion-1) > 5*math.Sqrt((2+1/mean)/n) {
+			t.Errorf("index of dispersion over %g s: %.3f", window, dispersion)
+		}
+	}
+}
+
+// What a cursor costs for each of its requests: of the whole schedule, and of one share of many.
+func BenchmarkShare(b *testing.B) {
+	for _, process := range []string{"constant", "poisson"} {
+		for _, threads := range []uint64{1, 16, 1000} {
+			b.Run(fmt.Sprintf("%s/1 of %d", process, threads), func(b *testing.B) {
+				s := makeSchedule(process, 1000*float64(threads), 0, 86400, 1)
+				c := s.share(threads-1, threads)
+				for b.Loop() {
+					if !c.next() {
+						c = s.share(threads-1, threads)
+					}
+				}
+			})
 		}
 	}
 }

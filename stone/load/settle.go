@@ -11,8 +11,8 @@ type offers struct {
 // unmade is the kind of a script's requests that were never made, so that nobody knows what they would have been.
 const unmade = "unmade"
 
-// walk visits our part of the window's arrivals, up to a time; op is nil for a script's.
-func (r *run) walk(until int64, visit func(n uint64, at int64, op *operation)) {
+// walk visits our part of the window's arrivals up to a time, one thread's after another; op is nil for a script's.
+func (r *run) walk(until int64, visit func(thread int, n uint64, at int64, op *operation)) {
 	if r.plan.Closed != nil {
 		return
 	}
@@ -20,24 +20,25 @@ func (r *run) walk(until int64, visit func(n uint64, at int64, op *operation)) {
 	if len(r.plan.compiled) > 0 {
 		m = newMix(r.plan)
 	}
-	first, threads, total := uint64(r.plan.number(0)), uint64(r.plan.Threads), uint64(r.plan.threads())
-	c := r.schedule.walk() // not in the loop's head: each round would have a cursor of its own, on the heap
-	for c.next() && c.at <= until {
-		if !r.schedule.measured(c.at) || c.n%total-first >= threads {
-			continue
+	for thread := range r.plan.Threads {
+		c := r.schedule.share(uint64(r.plan.number(thread)), uint64(r.plan.threads()))
+		for c.next() && c.at <= until {
+			if !r.schedule.measured(c.at) {
+				continue
+			}
+			var op *operation
+			if m != nil {
+				op = m.operation(c.n)
+			}
+			visit(thread, c.n, c.at, op)
 		}
-		var op *operation
-		if m != nil {
-			op = m.operation(c.n)
-		}
-		visit(c.n, c.at, op)
 	}
 }
 
 // plannedRequests counts the requests of the window: as many for each arrival as its operation has steps.
 func (r *run) plannedRequests() int64 {
 	count := int64(0)
-	r.walk(r.schedule.to, func(_ uint64, _ int64, op *operation) {
+	r.walk(r.schedule.to, func(_ int, _ uint64, _ int64, op *operation) {
 		if count++; op != nil {
 			count += int64(len(op.steps) - 1)
 		}
@@ -95,8 +96,8 @@ func (w *worker) leaveSession(s *session, end int64) {
 func (r *run) count() offers {
 	o := offers{}
 	nobody := int32(-1)
-	r.walk(r.end, func(n uint64, at int64, op *operation) {
-		w := r.workers[n%uint64(r.plan.threads())-uint64(r.plan.number(0))]
+	r.walk(r.end, func(thread int, n uint64, at int64, op *operation) {
+		w := r.workers[thread]
 		never := n >= w.firstUnsent()
 		o.batches[w.recorder.batch(at)]++
 		o.total++

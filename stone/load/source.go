@@ -29,7 +29,7 @@ type answer struct {
 type numbering func() (n uint64, at int64, measured, more bool)
 
 // scheduled numbers the requests as the schedule says.
-func scheduled(s share) numbering {
+func scheduled(s cursor) numbering {
 	return func() (uint64, int64, bool, bool) {
 		if !s.next() {
 			return 0, 0, false, false
