@@ -24,7 +24,8 @@ def write_hlog(file: Path, latencies_us: Mapping[str, Any]) -> None:
             histogram = HdrHistogram(1000, 7200 * 10**9, 3)
             for value in part:
                 histogram.record_value(int(value * 1000))
-            lines.append(f"Tag={tag},{1000 + second}.0,1.0,1.0,{histogram.encode().decode()}")
+            tagged = "" if tag == "intended" else f"Tag={tag},"
+            lines.append(f"{tagged}{1000 + second}.0,1.0,1.0,{histogram.encode().decode()}")
     file.write_text(HEAD + "\n".join(lines) + "\n")
 
 

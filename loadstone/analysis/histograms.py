@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +13,21 @@ from loadstone.model.errors import InputError
 
 FILE = "latency.hlog"
 ALL = "intended"
-"""The tag of all requests from their intended send time; ``intended:<operation>`` of one operation's."""
+"""All requests from their intended send time; ``intended:<operation>`` is the tag of one operation's."""
 _NS_PER_US = 1000.0
+
+
+def entries(lines: Iterable[str]) -> Iterator[tuple[str, float, float, str]]:
+    """Tag, start and length in s, and encoded histogram of every interval.
+
+    Those of all requests have no tag, as HdrHistogram's own tools expect; they had ``intended`` in release 0.1. They
+    are given as ``ALL``.
+    """
+    for line in lines:
+        tagged, _, rest = line.partition(",") if line.startswith("Tag=") else (f"Tag={ALL}", "", line)
+        if not line.startswith(("#", '"')) and line.strip():
+            start, length, _, encoded = rest.split(",")
+            yield tagged.removeprefix("Tag="), float(start), float(length), encoded.strip()
 
 
 def read(file: Path, prefix: str = ALL) -> dict[str, Sample]:
@@ -26,12 +40,10 @@ def read(file: Path, prefix: str = ALL) -> dict[str, Sample]:
     values: dict[str, np.ndarray[tuple[int], np.dtype[np.int64]]] = {}
     try:
         with file.open(encoding="utf-8") as lines:
-            for line in lines:
-                tag, _, rest = line.partition(",")
-                name = tag.removeprefix("Tag=")
-                if name == tag or not name.startswith(prefix):
+            for name, _, _, encoded in entries(lines):
+                if not name.startswith(prefix):
                     continue
-                histogram = HdrHistogram.decode(rest.rsplit(",", 1)[1].strip().encode())
+                histogram = HdrHistogram.decode(encoded.encode())
                 seen = np.ctypeslib.as_array(histogram.counts).astype(np.int64)
                 counts[name] = counts[name] + seen if name in counts else seen
                 values.setdefault(name, _highest(histogram))

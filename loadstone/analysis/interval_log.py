@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from hdrh.histogram import HdrHistogram
 
-from loadstone.analysis import percentiles
+from loadstone.analysis import histograms, percentiles
 
 _NS_PER_MS = 1e6
 
@@ -25,14 +25,14 @@ class Interval:
     p99_ms: float
 
 
-def read(file: Path, tag: str = "intended") -> tuple[list[Interval], str]:
+def read(file: Path, tag: str = histograms.ALL) -> tuple[list[Interval], str]:
     """The intervals of one tag in order, and what is wrong with the file; a file that is not there has none.
 
     Requests without a good answer stand at the end of the log, beside its last interval: they are left out. So
     are intervals in which nothing was answered, and those of less than half the usual length: of too few requests.
     """
     try:
-        found = list(_intervals(file.read_text(encoding="ascii"), f"Tag={tag}"))
+        found = list(_intervals(file.read_text(encoding="ascii"), tag))
         usual = max((one.end_s - one.start_s for one in found), default=0.0)
         return [one for one in found if one.end_s - one.start_s >= usual / 2], ""
     except FileNotFoundError:
@@ -43,15 +43,14 @@ def read(file: Path, tag: str = "intended") -> tuple[list[Interval], str]:
 
 def _intervals(text: str, tag: str) -> Iterator[Interval]:
     first, end = None, 0.0
-    for line in text.splitlines():
-        if not line.startswith(f"{tag},"):
+    for name, start, length, encoded in histograms.entries(text.splitlines()):
+        if name != tag:
             continue
-        _, start, length, _, encoded = line.split(",")
-        first = float(start) if first is None else first
-        start_s = float(start) - first
+        first = start if first is None else first
+        start_s = start - first
         if start_s < end - 1e-6:
             return
-        end = start_s + float(length)
+        end = start_s + length
         interval = _interval(start_s, end, HdrHistogram.decode(encoded))
         if interval is not None:
             yield interval

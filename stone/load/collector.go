@@ -121,7 +121,7 @@ func (c *collector) write(sum *interval, start, end int64) error {
 	for _, line := range []struct {
 		tag       string
 		histogram *hdr.Histogram
-	}{{"intended", c.intended}, {"service", c.service}, {"lateness", sum.lateness}} {
+	}{{wholeTag, c.intended}, {"service", c.service}, {"lateness", sum.lateness}} {
 		if err := c.log.write(line.histogram, line.tag, start, end); err != nil {
 			return fmt.Errorf("interval log: %w", err)
 		}

@@ -10,8 +10,13 @@ import (
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// intervalLog writes latency.hlog, an HdrHistogram V2 interval log: values in ns, times in s since the epoch,
-// tags intended, service, lateness and intended:<operation>. It appears under its name when it is complete.
+// wholeTag is the tag of all latencies from the intended time: none, as HdrHistogram's own tools read lines without a tag
+// unless they are told otherwise.
+const wholeTag = ""
+
+// intervalLog writes latency.hlog, an HdrHistogram V2 interval log: values in ns, times in s since the epoch. All
+// latencies from the intended time have no tag; others have service, lateness or intended:<operation>. It appears
+// under its name when it is complete.
 type intervalLog struct {
 	file   *os.File
 	buffer *bufio.Writer
@@ -58,7 +63,7 @@ func (l *intervalLog) writeUnheard(f *findings, start, end int64) error {
 	if all.TotalCount() == 0 {
 		return nil
 	}
-	return l.write(all, "intended", start, end)
+	return l.write(all, wholeTag, start, end)
 }
 
 // intendedTag is the tag of one kind's latencies from the intended time. A script's kinds have a space in their names,

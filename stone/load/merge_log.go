@@ -31,7 +31,7 @@ func openPartLog(folder string, part *findings) (*partLog, error) {
 
 // step reads the next histogram.
 func (l *partLog) step() error {
-	if l.next != nil && l.next.Tag() == "intended" {
+	if l.next != nil && l.next.Tag() == wholeTag {
 		l.count += l.next.TotalCount()
 	}
 	var err error

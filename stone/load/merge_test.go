@@ -177,7 +177,7 @@ func made(t testing.TB, change func(*findings)) string {
 	}
 	log, err := newIntervalLog(filepath.Join(folder, logFile), start)
 	if err == nil {
-		err = log.write(intended, "intended", 0, 1e9)
+		err = log.write(intended, wholeTag, 0, 1e9)
 	}
 	if err == nil {
 		err = log.finish()
@@ -277,7 +277,7 @@ func shiftLog(t *testing.T, folder string, by time.Duration) {
 	record(h, 1e6, 1)
 	log, err := newIntervalLog(filepath.Join(folder, logFile), time.UnixMilli(1_700_000_000_000).Add(by))
 	if err == nil {
-		err = log.write(h, "intended", 0, 1e9)
+		err = log.write(h, wholeTag, 0, 1e9)
 	}
 	if err == nil {
 		err = log.finish()

@@ -1,8 +1,11 @@
 package load
 
 import (
+	"reflect"
 	"slices"
 	"testing"
+
+	"loadstone.dev/stone/load/export"
 )
 
 // Slivers of a second, at the window's end or where a run was stopped, are no seconds.
@@ -22,5 +25,23 @@ func TestRatesAreOfWholeSeconds(t *testing.T) {
 		if rates.TotalCount() != c.seconds || c.seconds > 0 && (rates.Min() != 100 || rates.Max() != 100) {
 			t.Errorf("ended at %d: %d seconds, %d to %d", c.end, rates.TotalCount(), rates.Min(), rates.Max())
 		}
+	}
+}
+
+// What Prometheus is told: counts from the start of the run, latencies of the measured window.
+func TestSnapshotsLatenciesLeaveOutTheWarmUp(t *testing.T) {
+	s := schedule{from: 1e9, to: 2e9}
+	r := newRecorder(&Plan{TimeoutS: 5}, s, 1)
+	c := &collector{catalogue: newCatalogue(), schedule: s, total: newInterval(1), intended: newHistogram(), service: newHistogram()}
+	c.catalogue.add(newKind("home"))
+	r.answeredWell(&exchange{at: 5e8, sentAt: 5e8}, 6e8)
+	r.answeredWell(&exchange{at: 1e9, sentAt: 1e9, measured: true}, 1e9+7e6)
+	if err := c.collect([]*interval{r.now}, 0, 1e9); err != nil {
+		t.Fatal(err)
+	}
+	one := newHistogram()
+	record(one, 7e6, 1)
+	if now := c.snapshot(); now.Completed != 2 || !reflect.DeepEqual(now.Operations[0].Latency, export.Distribute(one)) {
+		t.Errorf("%+v", now)
 	}
 }

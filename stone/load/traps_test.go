@@ -32,7 +32,7 @@ func TestNoHoleAtTheStart(t *testing.T) {
 	}
 	defer file.Close()
 	first, err := hdr.NewHistogramLogReader(file).NextIntervalHistogram()
-	if err != nil || first == nil || first.Tag() != "intended" || first.TotalCount() == 0 {
+	if err != nil || first == nil || first.Tag() != wholeTag || first.TotalCount() == 0 {
 		t.Errorf("the first interval is empty: %v %v", first, err)
 	}
 }

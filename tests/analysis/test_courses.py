@@ -25,7 +25,8 @@ def log(file: Path, intervals: list[tuple[float, float, str, list[float]]]) -> P
         for value in latencies:
             histogram.record_value(int(value * 1e6))
         encoded = histogram.encode().decode()
-        lines.append(f"Tag={tag},{1.8e9 + start:.6f},{end - start:.6f},{max(latencies, default=0):.6f},{encoded}")
+        tagged = "" if tag == "intended" else f"Tag={tag},"
+        lines.append(f"{tagged}{1.8e9 + start:.6f},{end - start:.6f},{max(latencies, default=0):.6f},{encoded}")
     file.write_text("\n".join(lines) + "\n", encoding="ascii")
     return file
 

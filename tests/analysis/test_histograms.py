@@ -10,7 +10,7 @@ from hdrh.histogram import HdrHistogram
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loadstone.analysis import histograms
+from loadstone.analysis import histograms, interval_log
 from loadstone.model.errors import InputError
 from tests.distributions import write_hlog
 
@@ -31,6 +31,20 @@ def test_tags_are_kept_apart(tmp_path: Path) -> None:
     write_hlog(file, {"intended": range(1, 21), "service": [5], "intended:hotels": [7] * 3, "intended:user": []})
     assert {name: one.size for name, one in histograms.read(file).items()} == {"intended": 20, "intended:hotels": 3}
     assert {name: one.size for name, one in histograms.read(file, "service").items()} == {"service": 1}
+
+
+def test_logs_of_release_0_1_have_a_tag_on_all_requests_too(tmp_path: Path) -> None:
+    file = tmp_path / "latency.hlog"
+    write_hlog(file, {"intended": range(1, 21), "intended:hotels": [7] * 3})
+    new, over_time = histograms.read(file), interval_log.read(file)
+    lines = file.read_text().splitlines()
+    file.write_text("\n".join(f"Tag=intended,{line}" if line[0].isdigit() else line for line in lines))
+    old = histograms.read(file)
+    assert {name: one.counts.tolist() for name, one in old.items()} == {
+        name: one.counts.tolist() for name, one in new.items()
+    }
+    assert interval_log.read(file) == over_time
+    assert [one.count for one in over_time[0]] == [10, 10]
 
 
 @pytest.mark.parametrize("text", ["Tag=intended,1,1,1,!!!\n", "Tag=intended\n", "Tag=intended,1,1,1,HISTFAAAACZ42p\n"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -14,6 +15,7 @@ import duckdb
 import pyarrow.parquet as pq
 import pytest
 from hdrh.histogram import HdrHistogram
+from hdrh.log import HistogramLogReader
 
 from loadstone.infrastructure.binary import stone_binary
 from loadstone.workloads.wrk2 import Wrk2
@@ -100,10 +102,20 @@ def test_wrk2s_text(results: Path, summary: dict[str, Any]) -> None:
     assert len(told.spectrum) > 40
 
 
+def test_readers_that_know_no_tags_find_every_request_once(results: Path, summary: dict[str, Any]) -> None:
+    reader = HistogramLogReader(str(results / "latency.hlog"), HdrHistogram(1000, 7200 * 10**9, 3))
+    counts: Counter[str | None] = Counter()
+    while (interval := reader.get_next_interval_histogram()) is not None:
+        counts[interval.get_tag()] += interval.get_total_count()
+    reader.close()
+    of_operations = [counts[f"intended:{operation['name']}"] for operation in summary["operations"]]
+    assert counts[None] == sum(of_operations) == summary["counts"]["offered"]
+
+
 def test_the_percentile_spectrum_is_that_of_the_log(results: Path) -> None:
     whole = HdrHistogram(1000, 7200 * 10**9, 3)
     for line in (results / "latency.hlog").read_text().splitlines():
-        if line.startswith("Tag=intended,"):
+        if line[0].isdigit():
             whole.decode_and_add(line.rpartition(",")[2])
     text = (results / "latency.hgrm").read_text()
     rows = re.findall(r"^\s+([0-9.]+)\s+([0-9.]+)\s+([0-9]+)\s+(?:[0-9.]+|inf)$", text, re.MULTILINE)

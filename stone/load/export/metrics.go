@@ -14,7 +14,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Snapshot is what a run has counted so far, the warm-up included.
+// Snapshot is what a run has counted so far: counts include the warm-up, distributions are of the measured window's
+// requests alone, as everywhere else.
 type Snapshot struct {
 	Offered    int64
 	Sent       int64
@@ -63,8 +64,8 @@ var (
 	failed    = describe("errors_total", "Requests without a good answer in time.", "operation")
 	inFlight  = describe("in_flight", "Requests sent and not answered.")
 	cpuShare  = describe("cpu_share", "Busy share of the busiest load thread, 0 to 1.")
-	lateness  = describe("lateness_seconds", "From the intended to the actual send.")
-	latency   = describe("latency_seconds", "From the intended send to the whole good answer.", "operation")
+	lateness  = describe("lateness_seconds", "From the intended to the actual send; without the warm-up.")
+	latency   = describe("latency_seconds", "From the intended send to the whole good answer; without the warm-up.", "operation")
 )
 
 func describe(name, help string, labels ...string) *prometheus.Desc {
