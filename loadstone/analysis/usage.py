@@ -1,4 +1,7 @@
-"""Where the CPU time goes: by service, from what each replica's cgroup counted in the measured window."""
+"""Where the CPU time goes: by service, from what each replica's cgroup counted in the measured window.
+
+What a request costs is cores over throughput: both are of the requests that were completed within the window.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +56,7 @@ def _row(trial: Row, service: str, replicas: list[dict[str, Any]]) -> Row:
         "cores": cpu / window,
         "limit_cores": _sum(replica.get("cpu_limit") for replica in replicas),
         "throttled_share": None if throttled is None else throttled / len(replicas) / window,
-        "cpu_ms_per_request": 1000 * cpu / trial["completed"] if trial["completed"] else None,
+        "cpu_ms_per_request": 1000 * cpu / window / trial["throughput"] if trial["throughput"] else None,
         "memory_peak_bytes": _sum(replica.get("memory_peak") for replica in replicas),
         "memory_limit_bytes": _sum(replica.get("memory_limit") for replica in replicas),
     }

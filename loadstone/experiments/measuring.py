@@ -51,7 +51,7 @@ class Measuring:
             deployed.seeder.reset(self._listener.step)
         before = deployed.seeder.counts()
         offer = self._offer(trial, deployed, nodes, folder)
-        window = Window(deployed.orchestrator)
+        window = Window(deployed.orchestrator, trial.warmup_s, trial.warmup_s + trial.duration_s)
         try:
             summary, observed = self._load(offer, deployed, window)
         except DriverError as error:
@@ -79,7 +79,7 @@ class Measuring:
         """Offer the load and observe what it does; returns the summary and what was observed."""
 
         def progress(said: dict[str, Any]) -> None:
-            window.follow(said.get("phase", ""))
+            window.follow(said["t"])
             self._listener.progress(said)
 
         summary: dict[str, Any] | None = None
@@ -88,6 +88,7 @@ class Measuring:
         try:
             summary = self._driver.run(offer, progress)
         finally:  # a trial that failed ends too, for those who observe
+            window.finish()
             self._listener.step("collecting")
             span, sent = _window_ns(summary, window), _sent(summary)
             observed = deployed.observation.end(deployed.orchestrator, span, sent)

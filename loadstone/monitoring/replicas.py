@@ -1,7 +1,12 @@
-"""What each replica used during the measured window: processor time, throttling, memory."""
+"""What each replica used during the measured window: processor time, throttling, memory.
+
+The counters are read when the driver's progress says that the window begins and ends. The built-in driver prints a line
+at both moments, so the two readings are off by what a reading takes; every number is given with the time between them.
+"""
 
 from __future__ import annotations
 
+import math
 import time
 from typing import Any
 
@@ -9,11 +14,19 @@ from loadstone.infrastructure.cgroup import Usage
 from loadstone.orchestration.base import Orchestrator
 
 
-class Window:
-    """Brackets one measured window of a deployment: ``start``, ``stop``, then ``rows``."""
+_CLOSE_S = 0.05
+"""A line of progress this near to the window's beginning or end is of that moment."""
 
-    def __init__(self, orchestrator: Orchestrator) -> None:
+
+class Window:
+    """Brackets one measured window of a deployment: ``start``, ``stop``, then ``rows``.
+
+    ``begins_s`` and ``ends_s`` are the window's, in the driver's time.
+    """
+
+    def __init__(self, orchestrator: Orchestrator, begins_s: float = 0.0, ends_s: float = math.inf) -> None:
         self._orchestrator = orchestrator
+        self._begins_s, self._ends_s = begins_s, ends_s
         self._before: dict[str, Usage] = {}
         self._after: dict[str, Usage] = {}
         self._nodes: dict[str, str] = {}
@@ -25,20 +38,31 @@ class Window:
     def start(self) -> None:
         """Read the counters and begin new memory peaks where the kernel can."""
         self._new_peaks = self._orchestrator.new_peaks()
+        asked = time.monotonic()
         self._before = self._orchestrator.usage()
-        self._started, self._started_ns = time.monotonic(), time.time_ns()
+        self._started, self._started_ns = (asked + time.monotonic()) / 2, time.time_ns()
 
     def stop(self) -> None:
         """Read the counters again."""
+        asked = time.monotonic()
         self._after = self._orchestrator.usage()
+        self._stopped, self._stopped_ns = (asked + time.monotonic()) / 2, time.time_ns()
         self._nodes = self._orchestrator.nodes()
-        self._stopped, self._stopped_ns = time.monotonic(), time.time_ns()
 
-    def follow(self, phase: str) -> None:
-        """Start and stop by the phases that a driver reports (``warmup``, ``measure``, ``drain``)."""
-        if phase == "measure" and self._started is None:
-            self.start()
-        elif phase == "drain" and self._started is not None and self._stopped is None:
+    def follow(self, at_s: float) -> None:
+        """Start and stop by the time that a driver reports.
+
+        Of several moments near the beginning the last counts: other tools warm up in a run of their own.
+        """
+        if self._stopped is None and at_s >= self._begins_s - _CLOSE_S:
+            if self._started is None or at_s <= self._begins_s + _CLOSE_S:
+                self.start()
+            elif at_s >= self._ends_s - _CLOSE_S:
+                self.stop()
+
+    def finish(self) -> None:
+        """The driver has ended; a window that it did not reach the end of ends now."""
+        if self._started is not None and self._stopped is None:
             self.stop()
 
     def seen_ns(self) -> dict[str, int] | None:
@@ -50,15 +74,12 @@ class Window:
     def rows(self) -> list[dict[str, Any]]:
         """One row a replica for ``usage.json``; none if the window never started.
 
-        ``window_s`` is the time between the two readings: a driver reports about once a second, so it may differ
-        from the load's window by that much. ``cpu`` is cores' worth of processor time over it. ``memory_peak`` is
+        ``window_s`` is the time between the two readings. ``cpu`` is cores' worth of processor time over it. ``memory_peak`` is
         that of ``memory_peak_of``: the ``window``, or the replica's ``life`` where a peak cannot begin anew.
         """
-        if self._started is None:
+        self.finish()
+        if self._started is None or self._stopped is None:
             return []
-        if self._stopped is None:
-            self.stop()
-        assert self._stopped is not None
         seconds = self._stopped - self._started
         return [
             self._row(replica.name, seconds)

@@ -44,6 +44,9 @@ func newCollector(r *run, log *intervalLog, progress io.Writer) *collector {
 
 // run takes an interval from every thread at a time until all have ended.
 func (c *collector) run() error {
+	if c.progress != nil && !c.conducted && c.schedule.from == 0 { // else a line comes when the warm-up ends
+		_ = (&Progress{Of: float64(c.schedule.to) / 1e9, Phase: "measure"}).Write(c.progress)
+	}
 	parts := make([]*interval, 0, len(c.recorders))
 	for {
 		parts = parts[:0]

@@ -42,6 +42,9 @@ func (w *worker) check(now int64) {
 		for w.boundary <= now {
 			w.boundary += intervalLength
 		}
+		if now < w.schedule.to { // one ends with the window, for those who read counters then
+			w.boundary = min(w.boundary, w.schedule.to)
+		}
 		w.recorder.turn(now, w.usage.since(now, w.idleSpin))
 	}
 }

@@ -1,7 +1,10 @@
 package load
 
 import (
+	"bytes"
 	"encoding/json"
+	"math"
+	"net"
 	"testing"
 )
 
@@ -33,5 +36,33 @@ func TestProgressOfSeveralWorkers(t *testing.T) {
 	ended.Latency, ended.Lateness = nil, nil
 	if p := MergeProgress([]Progress{ended}); p.P50 != nil || p.P99 != nil || p.LatenessP99 != nil || p.Sent != 15 {
 		t.Errorf("of nothing: %+v", p)
+	}
+}
+
+// Whoever reads counters at the window's ends learns of both when they come, though answers are awaited for long.
+func TestLinesOfProgressAtTheWindowsEnds(t *testing.T) {
+	t.Parallel()
+	s := serve(t, func(net.Conn, string, int) bool { return true }) // never answers
+	for warmup, ends := range map[float64][2]float64{0.2: {0.2, 1.3}, 0: {0, 1.1}} {
+		plan := s.plan(t, map[string]any{"warmup_s": warmup, "duration_s": 1.1, "timeout_s": 60, "drain_s": 2})
+		var lines bytes.Buffer
+		if _, err := Run(t.Context(), plan, t.TempDir(), &lines); err != nil {
+			t.Fatal(err)
+		}
+		for _, end := range ends {
+			late := math.Inf(1)
+			for decoder := json.NewDecoder(bytes.NewReader(lines.Bytes())); decoder.More(); {
+				var p Progress
+				if err := decoder.Decode(&p); err != nil {
+					t.Fatal(err)
+				}
+				if p.T >= end {
+					late = min(late, p.T-end)
+				}
+			}
+			if late > 0.7 { // nearly at once; a second later without a line of its own
+				t.Errorf("warm-up of %g s: the first line after %g s is %g s late:\n%s", warmup, end, late, lines.String())
+			}
+		}
 	}
 }

@@ -175,7 +175,7 @@ func newWorker(r *run, targets []address, thread int) (*worker, error) {
 		number: uint64(plan.number(thread)), total: uint64(plan.threads()),
 	}
 	if w.boundary == 0 {
-		w.boundary = intervalLength
+		w.boundary = min(intervalLength, w.schedule.to)
 	}
 	if len(plan.compiled) > 0 {
 		w.mix = newMix(plan)

@@ -91,7 +91,13 @@ def test_only_the_measured_window_counts(say: Said, run: Path) -> None:
     place = place_of(run, 200)
     window = {"from_ns": START_NS + 50 * MS, "to_ns": START_NS + 150 * MS}
     counts = dict.fromkeys(("received", "written", "refused", "unreadable", "unread", "traces", "roots", "produced"), 0)
-    observed = {"window": window, "nodes": {}, "replicas": {}, "traces": counts | {"dropped": 7, "unread": 2}, "problems": []}
+    observed = {
+        "window": window,
+        "nodes": {},
+        "replicas": {},
+        "traces": counts | {"dropped": 7, "unread": 2},
+        "problems": [],
+    }
     (place / "observed.json").write_text(json.dumps(observed))
     code, text, complaint = say(run, "--trial", place.name)
     assert code == 0 and "200 req/s, held: 10 traces, 190 spans" in text

@@ -27,7 +27,16 @@ from loadstone.monitoring.spans import Spans
 from tests.experiments.fakes import FakeOrchestrator
 from tests.orchestration.conftest import SERVICES, deployed, parse, two_nodes
 
-COUNTS = {"received": 40, "written": 40, "refused": 0, "unreadable": 0, "unread": 0, "produced": 40, "dropped": 0, "roots": 8}
+COUNTS = {
+    "received": 40,
+    "written": 40,
+    "refused": 0,
+    "unreadable": 0,
+    "unread": 0,
+    "produced": 40,
+    "dropped": 0,
+    "roots": 8,
+}
 Answer = Callable[[str, str, bytes], tuple[int, bytes]]
 
 

@@ -36,7 +36,7 @@ def deployment() -> Deployment:
 
 
 def test_a_row_is_the_difference_of_two_readings(deployment: Deployment, monkeypatch: pytest.MonkeyPatch) -> None:
-    now = iter([100.0, 102.0])
+    now = iter([100.0, 100.2, 102.0, 102.2])
     monkeypatch.setattr("time.monotonic", lambda: next(now))
     window = Window(Counting(deployment, Path()))
     window.start()
@@ -51,20 +51,39 @@ def test_a_row_is_the_difference_of_two_readings(deployment: Deployment, monkeyp
     }  # fmt: skip
 
 
-def test_it_follows_the_driver_s_phases(deployment: Deployment) -> None:
+def test_it_reads_when_the_window_begins_and_when_it_ends(deployment: Deployment) -> None:
     orchestrator = Counting(deployment, Path())
-    window = Window(orchestrator)
-    for phase in ("warmup", "warmup", "measure", "measure", "drain", "drain"):
-        window.follow(phase)
-    assert orchestrator.readings == 2
+    window = Window(orchestrator, 2.0, 5.5)
+    read = []
+    for at_s in (1.0, 2.001, 3.002, 4.001, 5.001, 5.503, 6.5):
+        window.follow(at_s)
+        read.append(orchestrator.readings)
+    assert read == [0, 1, 1, 1, 1, 2, 2]
     assert len(window.rows()) == 3
     assert orchestrator.readings == 2
+
+
+def test_it_begins_with_the_measured_run_of_a_tool_that_warms_up_in_one_of_its_own(deployment: Deployment) -> None:
+    orchestrator = Counting(deployment, Path())
+    window = Window(orchestrator, 2.0, 4.0)
+    read = []
+    for at_s in (0.0, 1.0, 2.0, 2.0, 3.0, 4.0, 4.0):  # the last line of the warm-up, then the first of the run
+        window.follow(at_s)
+        read.append(orchestrator.readings)
+    assert read == [0, 0, 1, 2, 2, 3, 3]
+
+
+def test_it_begins_late_where_progress_does(deployment: Deployment) -> None:
+    window = Window(Counting(deployment, Path()), 0.0, 2.0)
+    window.follow(1.0)
+    window.finish()
+    assert len(window.rows()) == 3
 
 
 def test_a_window_that_never_began_has_no_rows_and_one_that_was_cut_short_has(deployment: Deployment) -> None:
     window = Window(Counting(deployment, Path()))
     assert window.rows() == []
-    window.follow("measure")
+    window.follow(1.0)
     assert len(window.rows()) == 3
 
 

@@ -24,7 +24,18 @@ _TRIAL: list[tuple[str, pa.DataType]] = [
 _REPLICA = "replica:"
 _BY_NAME = (_REPLICA, "network:")
 """Families of what is told by its name, not by what a machine has."""
-_SPANS = ("requests", "traces", "roots", "produced", "received", "written", "dropped", "refused", "unreadable", "unread")
+_SPANS = (
+    "requests",
+    "traces",
+    "roots",
+    "produced",
+    "received",
+    "written",
+    "dropped",
+    "refused",
+    "unreadable",
+    "unread",
+)
 _OBSERVED: list[tuple[str, pa.DataType]] = [
     ("sample", pa.float64()),
     *((name, pa.int64()) for name in (*_SPANS, "nodes", "recorded", "readings", "skipped")),
