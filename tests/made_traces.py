@@ -15,6 +15,8 @@ from loadstone.analysis.traces.reading import SCHEMA
 from loadstone.analysis.traces.spans import CLIENT, INTERNAL, SERVER
 
 START_NS = 1_700_000_000_000_000_000
+ZERO_NS = 1
+"""The zero of hand-made times: a start of 0 stands for none."""
 MS = 1_000_000
 Row = dict[str, Any]
 
@@ -31,7 +33,7 @@ def span(id: int, parent: int, start: int, end: int | None, service: str = "a", 
         "operation": f"op{id}",
         "peer": "",
         "kind": INTERNAL,
-        "start_ns": start,
+        "start_ns": ZERO_NS + start,
         "duration_ns": -1 if end is None else end - start,
         "status": 0,
         **columns,
@@ -39,8 +41,8 @@ def span(id: int, parent: int, start: int, end: int | None, service: str = "a", 
 
 
 def table(rows: Iterable[Row]) -> pa.Table:
-    """The rows as ``stone spans`` leaves them: sorted by trace and start."""
-    ordered = sorted(rows, key=lambda row: (row["trace_id"], row["start_ns"]))
+    """The rows as ``stone spans`` leaves them: sorted by trace, start and id."""
+    ordered = sorted(rows, key=lambda row: (row["trace_id"] or b"", row["start_ns"] or 0, row["span_id"]))
     return pa.Table.from_pylist(ordered, schema=SCHEMA)
 
 

@@ -20,7 +20,7 @@ from loadstone.analysis.summary import VALID, Row, Treatment, load_of
 from loadstone.model.errors import InputError
 
 FILE = "traces.json"
-_FORMAT = 1
+_FORMAT = 2
 """Of that file. Another one is made anew, and so is one that is older than the spans."""
 _MOST, _LEAST_A_TREATMENT, _MOST_A_TREATMENT = 48, 2, 8
 """Trials that are looked into, in all and of each treatment."""

@@ -38,13 +38,14 @@ _LOST = {
     "unread": "requests with spans that the receiver could not read",
 }
 _ODD = {
+    "unusable": "spans without a trace's id or with times that cannot be, which are left out",
     "orphans": "spans without their parent, which hang on the root",
     "rootless": "traces without a root, whose first span is taken for it",
     "several_roots": "traces with several roots, of which the first is taken",
     "duplicates": "spans that came twice, of which the first is kept",
     "cycles": "rings of spans that are each other's ancestors, which are cut open",
     "unfinished": "spans that never ended, taken to end with their parent",
-    "outliving": "spans that outlived their parent, waited for until it ended",
+    "outliving": "spans that outlived their parent, which waited for them only if nothing else explains its time",
     "early": "spans that began before their parent",
 }
 

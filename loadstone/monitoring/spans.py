@@ -105,7 +105,7 @@ def _problems(counts: dict[str, Any]) -> list[str]:
     missing = {
         "dropped": "spans were given up by services",
         "refused": "spans were refused by the receiver, which could not keep up",
-        "unreadable": "spans were rejected, as they have no valid ids or times, or were in requests that could not be read",
+        "unreadable": "spans were rejected, without valid ids or times, or in requests that could not be read",
         "unread": "requests with spans could not be read: no OTLP, too large, or of an unknown type",
     }
     problems = [f"{counts[key]:,} {what}" for key, what in missing.items() if counts.get(key)]

@@ -167,6 +167,7 @@ _FAMILIES = {
     "disk": "disks",
 }
 _ODD = {
+    "unusable": "{:,} spans that are not valid",
     "orphans": "{:,} spans without their parent",
     "rootless": "{:,} traces without a root",
     "several_roots": "{:,} traces with several roots",

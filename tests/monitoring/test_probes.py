@@ -152,7 +152,7 @@ def test_spans_go_into_the_trial_s_folder(
         ({"refused": 2}, "2 spans were refused by the receiver, which could not keep up"),
         (
             {"unreadable": 1},
-            "1 spans were rejected, as they have no valid ids or times, or were in requests that could not be read",
+            "1 spans were rejected, without valid ids or times, or in requests that could not be read",
         ),
         ({"unread": 1}, "1 requests with spans could not be read: no OTLP, too large, or of an unknown type"),
         ({"received": 39, "written": 39}, "1 of 40 spans never came"),

@@ -10,9 +10,10 @@ import pyarrow as pa
 from loadstone.analysis.traces import clocks, tables
 from loadstone.analysis.traces.clocks import Clocks
 from loadstone.analysis.traces.critical import Critical, walk
+from loadstone.analysis.traces.grouping import by
 from loadstone.analysis.traces.owners import owners
 from loadstone.analysis.traces.paths import Paths, paths
-from loadstone.analysis.traces.spans import Health, Ints, Spans
+from loadstone.analysis.traces.spans import ERROR, Health, Ints, Spans
 from loadstone.analysis.traces.times import times
 
 
@@ -43,7 +44,8 @@ def analyse(spans: Spans, corrected: bool = True) -> Traces:
     found = clocks.compare(spans)
     shift = found.shift_ns if corrected else np.zeros_like(found.shift_ns)
     start, end, unfinished = times(spans, shift)
-    critical = walk(spans.first, spans.parent, spans.root, start, end)
+    calls, texts = by(spans.service, spans.operation, spans.peer)
+    critical = walk(spans.first, spans.parent, spans.root, start, end, calls, spans.status == ERROR)
     whose = owners(spans)
     tree = paths(spans, critical, whose)
     durations = end[spans.root] - start[spans.root]
@@ -51,7 +53,7 @@ def analyse(spans: Spans, corrected: bool = True) -> Traces:
         spans=spans,
         critical=critical,
         tree=tree,
-        operations=tables.operations(spans, end - start, critical.exclusive),
+        operations=tables.operations(calls, texts, spans.status == ERROR, end - start, critical.exclusive),
         services=tables.services(spans, critical, whose),
         paths=tree.table(),
         clocks=_seen(found, spans),

@@ -3,7 +3,12 @@
 Source: Zhang et al., "CRISP: Critical Path Analysis of Large-Scale Microservice Architectures", USENIX ATC 2022. The
 path is walked backwards from the end of the root: of a span's children, the last to finish is on it; from that one's
 start on backwards, the last that had finished by then, and so on; within each of them likewise. A child counts only
-where it lies within its parent. Docs/explanation/critical-path.md has the rules and examples.
+where it lies within its parent.
+
+Three rules are not the published ones: a child that outlives its parent counts only where no other child does; children
+that overlap by up to 1 % of their parent's duration follow each other; of equal calls of which one failed just after
+another succeeded, as a hedged call that is cancelled does, the one that succeeded counts.
+Docs/explanation/critical-path.md has the reasons and examples.
 """
 
 from __future__ import annotations
@@ -11,12 +16,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from loadstone.analysis.traces.compiled import kernel, over
 from loadstone.analysis.traces.spans import Ints, Rows
 
 OUTLIVING, EARLY, OVERLAPPING, EMPTY = range(4)
 _RUN = 16
+_SLACK = 100
+"""Times that differ by less than a parent's duration over this are taken for the same among its children."""
+_EQUAL_CALLS = 16
+"""Siblings that are looked at for one that makes another a cancelled one: a bound on the work."""
 
 
 @dataclass(frozen=True)
@@ -36,14 +46,19 @@ class Critical:
     empty: int
 
 
-def walk(first: Ints, parent: Rows, root: Rows, start: Ints, end: Ints) -> Critical:
-    """The paths of all traces. ``start`` and ``end`` in ns; no span may end before it starts."""
+def walk(
+    first: Ints, parent: Rows, root: Rows, start: Ints, end: Ints, call: Rows, failed: NDArray[np.bool_]
+) -> Critical:
+    """The paths of all traces. ``start`` and ``end`` in ns; no span may end before it starts.
+
+    ``call`` numbers what is called, the same for spans that do the same; ``failed`` is whether they did.
+    """
     size = len(parent)
     exclusive, on_path = np.empty(size, np.int64), np.full(size, -1, np.int64)
     order = np.full(size, -1, np.int32)
 
     def piece(low: int, high: int) -> Ints:
-        counts: Ints = _walk(first, parent, root, start, end, exclusive, on_path, order, low, high)
+        counts: Ints = _walk(first, parent, root, start, end, call, failed, exclusive, on_path, order, low, high)
         return counts
 
     counts = sum(over(piece, len(root)), np.zeros(4, np.int64))
@@ -51,7 +66,7 @@ def walk(first: Ints, parent: Rows, root: Rows, start: Ints, end: Ints) -> Criti
 
 
 @kernel
-def _walk(first, parent, root, start, end, exclusive, on_path, order, low, high):  # type: ignore[no-untyped-def]
+def _walk(first, parent, root, start, end, call, failed, exclusive, on_path, order, low, high):  # type: ignore[no-untyped-def]
     longest = 1
     for trace in range(low, high):
         longest = max(longest, first[trace + 1] - first[trace])
@@ -65,7 +80,7 @@ def _walk(first, parent, root, start, end, exclusive, on_path, order, low, high)
         _family(a, b, parent, end, rows, spare, child, sibling)
         for i in range(a, b):
             exclusive[i] = _uncovered(i, a, start, end, child, sibling, counts)
-        _backwards(a, root[trace], start, end, child, sibling, begins, ends, on_path, order, spare)
+        _backwards(a, root[trace], start, end, call, failed, child, sibling, begins, ends, on_path, order, spare)
     return counts
 
 
@@ -120,6 +135,7 @@ def _uncovered(i, a, start, end, child, sibling, counts):  # type: ignore[no-unt
     begin, finish = start[i], end[i]
     if begin == finish:
         counts[EMPTY] += 1
+    slack = (finish - begin) // _SLACK
     left = finish - begin
     reached = finish
     earliest = np.int64(2**63 - 1)
@@ -127,7 +143,7 @@ def _uncovered(i, a, start, end, child, sibling, counts):  # type: ignore[no-unt
     while c >= 0:
         counts[OUTLIVING] += end[c] > finish
         counts[EARLY] += start[c] < begin
-        counts[OVERLAPPING] += end[c] > earliest
+        counts[OVERLAPPING] += end[c] - slack > earliest
         earliest = min(earliest, start[c])
         low, high = max(start[c], begin), min(end[c], reached)
         if low < high:
@@ -138,7 +154,7 @@ def _uncovered(i, a, start, end, child, sibling, counts):  # type: ignore[no-unt
 
 
 @kernel
-def _backwards(a, root, start, end, child, sibling, begins, ends, on_path, order, stack):  # type: ignore[no-untyped-def]
+def _backwards(a, root, start, end, call, failed, child, sibling, begins, ends, on_path, order, stack):  # type: ignore[no-untyped-def]
     """Walks one trace from the end of its root; ``begins`` and ``ends`` are spans' times within all their ancestors."""
     begins[root - a], ends[root - a] = start[root], end[root]
     stack[0], waiting, found = root, 1, a
@@ -148,16 +164,45 @@ def _backwards(a, root, start, end, child, sibling, begins, ends, on_path, order
         order[found] = i
         found += 1
         begin, finish = begins[i - a], ends[i - a]
+        slack = (end[i] - start[i]) // _SLACK
         left = finish - begin
         reached = finish
+        outlived = -1  # by the child that outlives it least
         c = child[i - a]
         while c >= 0:
             low, high = max(start[c], begin), min(end[c], finish)
-            if low <= high and high <= reached:
+            if end[c] > end[i] + slack:
+                if low < high and (outlived < 0 or end[c] < end[outlived]):
+                    outlived = c
+            elif (
+                low <= high
+                and (high <= reached or (high <= reached + slack and low < reached))
+                and not (failed[c] and _cancelled(c, a, start, end, call, failed, sibling, slack))
+            ):
+                high = min(high, reached)
                 left -= high - low
                 reached = low
                 begins[c - a], ends[c - a] = low, high
                 stack[waiting] = c
                 waiting += 1
             c = sibling[c - a]
+        if outlived >= 0 and left == finish - begin:
+            low = max(start[outlived], begin)
+            left -= finish - low
+            begins[outlived - a], ends[outlived - a] = low, finish
+            stack[waiting] = outlived
+            waiting += 1
         on_path[i] = left
+
+
+@kernel
+def _cancelled(c, a, start, end, call, failed, sibling, slack):  # type: ignore[no-untyped-def]
+    """Whether a failed child ended just after an equal one had succeeded beside it."""
+    other = sibling[c - a]
+    for _ in range(_EQUAL_CALLS):
+        if other < 0 or end[other] < end[c] - slack:
+            return False
+        if call[other] == call[c] and not failed[other] and end[other] > start[c]:
+            return True
+        other = sibling[other - a]
+    return False

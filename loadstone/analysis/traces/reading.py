@@ -36,14 +36,14 @@ _TEXTS = tuple(field.name for field in SCHEMA if field.type == pa.string())
 _NUMBERS = {field.name: field.type.to_pandas_dtype() for field in SCHEMA if field.name not in ("trace_id", *_TEXTS)}
 _MOST = 2**31 - 1
 _LATEST, _LONGEST = 2**62, 2**60
-"""Of times and durations (the years 2116 and 36), so that sums fit 64 bits."""
+"""Of times and durations (the year 2116; 36 years), so that sums fit 64 bits. ``stone spans`` holds to them too."""
 
 
 def read(file: Path, from_ns: int | None = None, to_ns: int | None = None) -> Spans:
     """The spans of the traces whose root starts at ``from_ns`` or later and before ``to_ns`` (unix time); None: all.
 
-    A file that is not sorted by trace and start is sorted. Raises InputError where it is no file of spans, is damaged,
-    or has more than 2^31 - 1 of them.
+    The order of the file's rows does not matter. Spans without a trace's id, or with times that cannot be, are left out
+    and counted. Raises InputError where it is no file of spans, is damaged, or has more than 2^31 - 1 of them.
     """
     try:
         if absent := [name for name in SCHEMA.names if name not in pq.read_schema(file).names]:
@@ -54,9 +54,9 @@ def read(file: Path, from_ns: int | None = None, to_ns: int | None = None) -> Sp
     except (pa.ArrowException, OSError, ValueError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InputError(f"{file}: cannot be read as spans: {reason}; record them again with `stone spans`") from None
-    _check_times(raw, file)
+    unusable = _leave_out(raw)
     _sort(raw)
-    return _linked(raw, from_ns, to_ns)
+    return _linked(raw, unusable, from_ns, to_ns)
 
 
 def _columns(source: pq.ParquetFile, file: Path) -> dict[str, Any]:
@@ -82,9 +82,11 @@ def _columns(source: pq.ParquetFile, file: Path) -> dict[str, Any]:
 
 
 def _halves(column: pa.ChunkedArray, file: Path) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    if column.type != pa.binary(16) or column.null_count:
-        what = f"{column.null_count} rows without one" if column.null_count else str(column.type)
-        raise InputError(f"{file}: is no file of spans: trace_id has to be 16 bytes in every row, here it is {what}")
+    """Zeros, which no id is, where there is none."""
+    if column.type != pa.binary(16):
+        raise InputError(f"{file}: is no file of spans: trace_id has to be 16 bytes, here it is {column.type}")
+    if column.null_count:
+        column = pc.fill_null(column, pa.scalar(bytes(16), column.type))
     halves = [np.frombuffer(_bytes(chunk), ">u8").reshape(-1, 2) for chunk in column.chunks]
     joined = np.concatenate(halves) if halves else np.empty((0, 2), ">u8")
     return joined[:, 0].astype(np.uint64), joined[:, 1].astype(np.uint64)
@@ -99,7 +101,8 @@ def _numbers(column: pa.ChunkedArray, name: str, dtype: Any) -> NDArray[Any]:
     if column.null_count:
         column = pc.fill_null(column, pa.scalar(-1 if name == "duration_ns" else 0, column.type))
     wanted = SCHEMA.field(name).type
-    values: NDArray[Any] = (column if column.type == wanted else column.cast(wanted)).to_numpy()
+    safe = name not in ("start_ns", "duration_ns")  # of these, what does not fit becomes one that cannot be
+    values: NDArray[Any] = (column if column.type == wanted else column.cast(wanted, safe=safe)).to_numpy()
     return values.astype(dtype, copy=False)
 
 
@@ -120,29 +123,55 @@ def _codes(column: pa.ChunkedArray, known: dict[str, int]) -> NDArray[np.int32]:
     return np.concatenate(parts)
 
 
-def _check_times(raw: dict[str, Any], file: Path) -> None:
-    for name, lowest, highest in (("start_ns", 0, _LATEST), ("duration_ns", -1, _LONGEST)):
-        wrong = (raw[name] < lowest) | (raw[name] >= highest)
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            raise InputError(
-                f"{file}: {name} of row {row:,} is {raw[name][row]}: no time that can be; record them again"
-            )
+def _leave_out(raw: dict[str, Any]) -> int:
+    """Leave out the spans without a trace's id or with times that cannot be, and return how many these were."""
+    start, duration = raw["start_ns"], raw["duration_ns"]
+    usable = (start > 0) & (start < _LATEST) & (duration >= -1) & (duration < _LONGEST) & (raw["high"] | raw["low"] > 0)
+    if usable.all():
+        return 0
+    _reorder(raw, np.flatnonzero(usable))
+    return int(len(usable) - usable.sum())
 
 
 def _sort(raw: dict[str, Any]) -> None:
-    """By trace and start; a file of ``stone spans`` is sorted already."""
+    """By trace and start, then by all the rest: whatever the file's order, equal spans come out in equal order.
+
+    A file of ``stone spans`` is sorted by trace and start already: only spans that start together are moved.
+    """
+    for name in _TEXTS:
+        raw[name] = _by_name(raw[name])
     high, low, start = raw["high"], raw["low"], raw["start_ns"]
-    same = high[1:] == high[:-1]
-    rises = (high[1:] > high[:-1]) | (same & (low[1:] > low[:-1]))
-    if (rises | (same & (low[1:] == low[:-1]) & (start[1:] >= start[:-1]))).all():
-        return
-    order = np.lexsort((start, low, high))
+    same = (high[1:] == high[:-1]) & (low[1:] == low[:-1])
+    rises = (high[1:] > high[:-1]) | ((high[1:] == high[:-1]) & (low[1:] > low[:-1]))
+    if not (rises | (same & (start[1:] >= start[:-1]))).all():
+        _reorder(raw, np.lexsort((start, low, high)))
+        high, low, start = raw["high"], raw["low"], raw["start_ns"]
+        same = (high[1:] == high[:-1]) & (low[1:] == low[:-1])
+    tied = np.zeros(len(high), np.bool_)
+    tied[1:] = same & (start[1:] == start[:-1])
+    tied[:-1] |= tied[1:]
+    if len(places := np.flatnonzero(tied)):
+        texts = [raw[name].codes[places] for name in _TEXTS]
+        rest = [raw[name][places] for name in ("status", "kind", "parent_id", "duration_ns", "span_id")]
+        order = np.arange(len(high))
+        order[places] = places[np.lexsort((*texts, *rest, start[places], low[places], high[places]))]
+        _reorder(raw, order)
+
+
+def _by_name(column: Codes) -> Codes:
+    """The same texts, numbered in their order: not as they were first seen."""
+    names = sorted(column.names)
+    number = {name: code for code, name in enumerate(names)}
+    moved = np.array([number[name] for name in column.names], np.int32)
+    return Codes(moved[column.codes], tuple(names))
+
+
+def _reorder(raw: dict[str, Any], order: NDArray[Any]) -> None:
     for name, column in raw.items():
         raw[name] = column.take(order) if isinstance(column, Codes) else column[order]
 
 
-def _linked(raw: dict[str, Any], from_ns: int | None, to_ns: int | None) -> Spans:
+def _linked(raw: dict[str, Any], unusable: int, from_ns: int | None, to_ns: int | None) -> Spans:
     """The trees, of the traces whose root starts in the window."""
     high, low = raw.pop("high"), raw.pop("low")
     size = len(high)
@@ -157,6 +186,7 @@ def _linked(raw: dict[str, Any], from_ns: int | None, to_ns: int | None) -> Span
     inside = (began >= (0 if from_ns is None else from_ns)) & (began < (_LATEST if to_ns is None else to_ns))
     stays &= np.repeat(inside, np.diff(first))
     found = {name: int(count) for name, count in zip(linking.COUNTS, counts[inside].sum(axis=0), strict=True)}
-    health = Health(traces=int(inside.sum()), spans=int(stays.sum()), outside=len(root) - int(inside.sum()), **found)
+    traces = int(inside.sum())
+    health = Health(traces, spans=int(stays.sum()), outside=len(root) - traces, unusable=unusable, **found)
     spans = Spans(first=first, trace_id=ids, root=root, parent=parent, health=health, **raw)
     return spans if stays.all() else spans.keep(stays, health)

@@ -37,14 +37,16 @@ class Codes:
 class Health:
     """What was odd about the spans; docs/explanation/critical-path.md says what is done about each.
 
-    Counts of the traces that were analysed, except ``outside``. ``unfinished`` and what follows are known after the
-    analysis, and depend on the correction of clocks; they are 0 before.
+    Counts of the traces that were analysed, except ``outside`` and ``unusable``. ``unfinished`` and what follows are
+    known after the analysis, and depend on the correction of clocks; they are 0 before.
     """
 
     traces: int = 0
     spans: int = 0
     outside: int = 0
     """Traces left out: their root did not start in the window."""
+    unusable: int = 0
+    """Spans left out, of the whole file: no trace's id, or times that cannot be."""
     duplicates: int = 0
     """Spans left out: another of their trace has their id (and is not the other end of the same call)."""
     shared: int = 0
@@ -60,7 +62,7 @@ class Health:
     unfinished: int = 0
     """Spans that never ended; each is taken to end with its parent, a root with the last of its trace."""
     outliving: int = 0
-    """Spans that end after their parent: the path counts them up to its end."""
+    """Spans that end after their parent, which did not wait for them unless nothing else explains its time."""
     early: int = 0
     """Spans that begin before their parent: the path counts them from its start."""
     overlapping: int = 0

@@ -7,9 +7,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from loadstone.analysis.traces.critical import Critical
-from loadstone.analysis.traces.grouping import by, percentiles
+from loadstone.analysis.traces.grouping import percentiles
 from loadstone.analysis.traces.owners import Owners
-from loadstone.analysis.traces.spans import ERROR, Ints, Spans
+from loadstone.analysis.traces.spans import Ints, Rows, Spans
 
 OPERATIONS = pa.schema(
     [
@@ -64,12 +64,13 @@ _MOST_COLUMNS = 120
 _PERCENTILES = (50.0, 90.0, 99.0)
 
 
-def operations(spans: Spans, total: Ints, exclusive: Ints) -> pa.Table:
-    """See ``OPERATIONS``. ``total`` and ``exclusive`` in ns, by span."""
-    groups, texts = by(spans.service, spans.operation, spans.peer)
+def operations(
+    groups: Rows, texts: list[tuple[str, ...]], failed: NDArray[np.bool_], total: Ints, exclusive: Ints
+) -> pa.Table:
+    """See ``OPERATIONS``. ``texts``: service, operation, peer by group; ``total`` and ``exclusive`` in ns, by span."""
     size = len(texts)
     count = np.bincount(groups, minlength=size)
-    errors = np.bincount(groups[spans.status == ERROR], minlength=size)
+    errors = np.bincount(groups[failed], minlength=size)
     spent = np.bincount(groups, total, size)
     of_total = percentiles(total, groups, size, _PERCENTILES) / 1e6
     of_exclusive = percentiles(exclusive, groups, size, _PERCENTILES) / 1e6

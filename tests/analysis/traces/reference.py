@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from loadstone.analysis.traces.spans import CLIENT, SERVER
+from loadstone.analysis.traces.spans import CLIENT, ERROR, SERVER
 from tests.made_traces import Row
+
+ORDER = ("start_ns", "span_id", "duration_ns", "parent_id", "kind", "status")
 
 
 @dataclass
@@ -24,7 +26,7 @@ def tree(rows: list[Row]) -> tuple[Node, list[Node]]:
     nodes: list[Node] = []
     by_id: dict[int, Node] = {}
     twins: dict[int, Node] = {}
-    for row in sorted(rows, key=lambda row: row["start_ns"]):
+    for row in sorted(rows, key=lambda row: [row[name] for name in ORDER]):
         known, node = by_id.get(row["span_id"]), Node(row, [], row["start_ns"], row["start_ns"] + row["duration_ns"])
         if known is None:
             by_id[row["span_id"]] = node
@@ -92,12 +94,38 @@ def _path(node: Node, begin: int, finish: int, nodes: list[Node]) -> None:
     """``begin`` and ``finish``: the node's times within all its ancestors."""
     order = {id(one): place for place, one in enumerate(nodes)}
     node.critical, reached = finish - begin, finish
-    left = list(node.children)
-    while left:
-        last = max(left, key=lambda one: (one.end, -order[id(one)]))
-        left = [one for one in left if one is not last]
+    slack = (node.end - node.start) // 100
+    outlived = []
+    for last in sorted(node.children, key=lambda one: (-one.end, order[id(one)])):
         low, high = max(last.start, begin), min(last.end, finish)
-        if low <= high <= reached:
-            node.critical -= high - low
-            reached = low
-            _path(last, low, high, nodes)
+        if last.end > node.end + slack:
+            outlived += [last] if low < high else []
+            continue
+        clipped = high > reached
+        if low > high or (clipped and not (high - reached <= slack and low < reached)) or _cancelled(last, node, order):
+            continue
+        high = min(high, reached)
+        node.critical -= high - low
+        reached = low
+        _path(last, low, high, nodes)
+    if outlived and node.critical == finish - begin:
+        least = min(outlived, key=lambda one: (one.end, order[id(one)]))
+        low = max(least.start, begin)
+        node.critical -= finish - low
+        _path(least, low, finish, nodes)
+
+
+def _cancelled(one: Node, parent: Node, order: dict[int, int]) -> bool:
+    """Whether an equal call beside it succeeded just before it failed; 16 siblings are looked at."""
+    if one.row["status"] != ERROR:
+        return False
+    earlier = [s for s in parent.children if (-s.end, order[id(s)]) > (-one.end, order[id(one)])]
+    slack = (parent.end - parent.start) // 100
+    return any(
+        other.end >= one.end - slack and other.end > one.start and other.row["status"] != ERROR and _same(other, one)
+        for other in sorted(earlier, key=lambda s: (-s.end, order[id(s)]))[:16]
+    )
+
+
+def _same(one: Node, other: Node) -> bool:
+    return all(one.row[name] == other.row[name] for name in ("service", "operation", "peer"))

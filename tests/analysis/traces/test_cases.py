@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from loadstone.analysis.traces import Traces, analyse, read
-from loadstone.analysis.traces.spans import CLIENT, SERVER
+from loadstone.analysis.traces.spans import CLIENT, ERROR, SERVER
 from tests.made_traces import Row, span, write
 
 Times = dict[int, tuple[int, int | None]]
@@ -46,7 +46,61 @@ CASES: dict[str, tuple[list[Row], Times, dict[str, int]]] = {
         {1: (10, 10), 2: (10, None), 3: (40, None), 4: (90, 90)},
         {"overlapping": 1},
     ),
-    "a child that outlives its parent counts to its end": (
+    "work that outlives its parent was not waited for, the call beside it was": (
+        [span(1, 0, 0, 1000), span(2, 1, 0, 900), span(3, 1, 10, 5000)],
+        {1: (0, 100), 2: (900, 900), 3: (4990, None)},
+        {"outliving": 1, "overlapping": 1},
+    ),
+    "nor was it where it began after the call": (
+        [span(1, 0, 0, 1000), span(2, 1, 0, 900), span(3, 1, 910, 5000)],
+        {1: (10, 100), 2: (900, 900), 3: (4090, None)},
+        {"outliving": 1},
+    ),
+    "a call that ends after its parent by next to nothing was waited for": (
+        [span(1, 0, 0, 1000), span(2, 1, 0, 100), span(3, 1, 100, 1010)],
+        {1: (0, 0), 2: (100, 100), 3: (910, 900)},
+        {"outliving": 1},
+    ),
+    "of a hedged pair that outlives its parent the winner counts": (
+        [span(1, 0, 0, 1000), span(2, 1, 0, 5000, operation="get"), span(3, 1, 400, 1020, operation="get")],
+        {1: (0, 400), 2: (5000, None), 3: (620, 600)},
+        {"outliving": 2, "overlapping": 1},
+    ),
+    "of a hedged pair whose loser outlives the parent the winner counts": (
+        [span(1, 0, 0, 1000), span(2, 1, 0, 5000, operation="get"), span(3, 1, 400, 990, operation="get")],
+        {1: (0, 410), 2: (5000, None), 3: (590, 590)},
+        {"outliving": 1, "overlapping": 1},
+    ),
+    "of a hedged pair whose loser is cancelled the winner counts": (
+        [
+            span(1, 0, 0, 1000),
+            span(2, 1, 0, 993, operation="get", status=ERROR),
+            span(3, 1, 400, 990, operation="get"),
+        ],
+        {1: (7, 410), 2: (993, None), 3: (590, 590)},
+        {"overlapping": 1},
+    ),
+    "of two calls that do not do the same the one that failed last was waited for": (
+        [span(1, 0, 0, 1000), span(2, 1, 0, 993, operation="get", status=ERROR), span(3, 1, 400, 990)],
+        {1: (7, 7), 2: (993, 993), 3: (590, None)},
+        {"overlapping": 1},
+    ),
+    "calls that overlap by 1 ns follow each other": (
+        [span(1, 0, 0, 1000), span(2, 1, 0, 501), span(3, 1, 500, 900)],
+        {1: (100, 100), 2: (501, 500), 3: (400, 400)},
+        {},
+    ),
+    "calls that overlap by 1 % of their parent follow each other, with what is within them": (
+        [span(1, 0, 0, 1000), span(2, 1, 0, 510), span(3, 1, 500, 900), span(4, 2, 100, 510), span(5, 2, 505, 507)],
+        {1: (100, 100), 2: (100, 100), 3: (400, 400), 4: (410, 400), 5: (2, None)},
+        {"overlapping": 1},
+    ),
+    "calls that overlap by more are parallel": (
+        [span(1, 0, 0, 1000), span(2, 1, 0, 511), span(3, 1, 500, 900)],
+        {1: (100, 600), 2: (511, None), 3: (400, 400)},
+        {"overlapping": 1},
+    ),
+    "a child that outlives its parent counts to its end, where there is no other": (
         [span(1, 0, 0, 100), span(2, 1, 20, 60), span(3, 2, 40, 90)],
         {1: (60, 60), 2: (20, 20), 3: (50, 20)},
         {"outliving": 1},
@@ -93,7 +147,7 @@ CASES: dict[str, tuple[list[Row], Times, dict[str, int]]] = {
     ),
     "of several roots the first is it": (
         [span(1, 0, 0, 100), span(2, 0, 20, 60), span(3, 0, 90, 120)],
-        {1: (50, 50), 2: (40, 40), 3: (30, 10)},
+        {1: (50, 60), 2: (40, 40), 3: (30, None)},
         {"several_roots": 1, "outliving": 1},
     ),
     "of two spans with one id the first is kept": (
@@ -183,7 +237,7 @@ def test_traces_do_not_touch_each_other(tmp_path: Path) -> None:
     """All cases in one file, with ids that recur: each trace comes to what it comes to alone."""
     rows = [
         {**row, "trace_id": number.to_bytes(16, "big")}
-        for number, (trace, _, _) in enumerate(CASES.values())
+        for number, (trace, _, _) in enumerate(CASES.values(), 1)
         for row in trace
     ]
     together = analyse(read(write(tmp_path / "spans.parquet", rows, group=7)))
