@@ -34,6 +34,7 @@ const (
 
 // Kinds of spans, and the code of a status that says so.
 const (
+	KindInternal = 1
 	KindServer   = 2
 	KindClient   = 3
 	KindProducer = 4

@@ -97,8 +97,9 @@ func (a *answer) Write(body []byte) (int, error) {
 // Unwrap is for http.ResponseController.
 func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
-// RoundTripper sends what another sends, each request within a span that ends with the answer's last byte. The requests
-// must be its caller's own to change.
+// RoundTripper sends what another sends, each request within a span that ends with the answer's last byte. The span is
+// named after the request's Pattern, which keeps ids out of names, or its path where it has none. The requests must be
+// their caller's own to change.
 func (t *Tracing) RoundTripper(need string, next http.RoundTripper) http.RoundTripper {
 	if t == nil {
 		return next
@@ -112,7 +113,11 @@ type roundTripper struct {
 }
 
 func (t roundTripper) RoundTrip(r *http.Request) (*http.Response, error) {
-	ctx, span := t.need.call(r.Context(), r.Method, r.URL.Path)
+	path := r.URL.Path
+	if r.Pattern != "" {
+		path = route(r.Pattern)
+	}
+	ctx, span := t.need.call(r.Context(), r.Method, path)
 	parentHeader, stateHeader := headers(ctx)
 	if parentHeader != "" {
 		r.Header.Set(headerParent, parentHeader)

@@ -77,11 +77,7 @@ func (s *span) message(to []byte) []byte {
 		to = protowire.AppendVarint(to, uint64(len(s.verb)+1+len(object)))
 		to = append(append(append(to, s.verb...), ' '), object...)
 	}
-	kind := uint64(otlp.KindServer)
-	if s.need != nil {
-		kind = otlp.KindClient
-	}
-	to = protowire.AppendVarint(protowire.AppendTag(to, otlp.SpanKind, protowire.VarintType), kind)
+	to = protowire.AppendVarint(protowire.AppendTag(to, otlp.SpanKind, protowire.VarintType), uint64(s.kind))
 	began := uint64(s.began.UnixNano())
 	to = protowire.AppendFixed64(protowire.AppendTag(to, otlp.SpanStart, protowire.Fixed64Type), began)
 	to = protowire.AppendFixed64(protowire.AppendTag(to, otlp.SpanEnd, protowire.Fixed64Type), began+uint64(s.took))

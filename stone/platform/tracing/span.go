@@ -15,7 +15,8 @@ import (
 // much with it, and what tracing costs is part of what is measured (docs/explanation/tracing.md).
 type span struct {
 	tracing    *Tracing
-	need       *neighbour // whom it calls; nil: it serves
+	kind       uint8      // as OTLP numbers them
+	need       *neighbour // whom it calls, if it is a client's
 	trace      [16]byte
 	id, parent [8]byte // parent all zeros: a root
 	verb       string

@@ -2,6 +2,7 @@ package tracing
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -63,8 +64,8 @@ func FuzzTraceparent(f *testing.F) {
 func TestMessages(t *testing.T) {
 	began := time.Unix(1_700_000_000, 123)
 	need := (&Tracing{}).neighbour("memcached-rate")
-	serves := span{trace: newTrace(), id: newID(), verb: "GET", object: "/hotels", began: began, took: 1500}
-	calls := span{need: need, trace: serves.trace, id: newID(), parent: serves.id, verb: "MGET", began: began, took: 7, failed: true, problem: "gone"}
+	serves := span{kind: 2, trace: newTrace(), id: newID(), verb: "GET", object: "/hotels", began: began, took: 1500}
+	calls := span{kind: 3, need: need, trace: serves.trace, id: newID(), parent: serves.id, verb: "MGET", began: began, took: 7, failed: true, problem: "gone"}
 	made := newEncoder(resource("service.name", "rate", "host.name", ""))
 	for range 2 { // the second time in the same memory
 		var got collector.ExportTraceServiceRequest
@@ -88,6 +89,36 @@ func TestMessages(t *testing.T) {
 			second.Status.Message != "gone" || second.Attributes[0].Key != "peer.service" || second.Attributes[0].Value.GetStringValue() != "memcached-rate" {
 			t.Error(second)
 		}
+	}
+}
+
+func TestWhatAServiceDoesItself(t *testing.T) {
+	collector := tracetest.New(t)
+	service := startTracing(t, "payment", collector.Address, 1, mostQueued)
+	defer service.Stop()
+	ctx, request := service.serve(t.Context(), "", "", "GET")
+	full := errors.New("full")
+	if err := Do(ctx, "SleepTask", func() error { return nil }); err != nil {
+		t.Error(err)
+	}
+	if err := Do(ctx, "LargeFileTask.write", func() error { return full }); err != full {
+		t.Error(err)
+	}
+	request.object = "/payment"
+	request.end()
+	declined, _ := service.serve(t.Context(), someParent[:53]+"00", "", "GET")
+	for _, ctx := range []context.Context{declined, t.Context()} {
+		done := false
+		if err := Do(ctx, "nothing", func() error { done = true; return full }); err != full || !done {
+			t.Error(err, done)
+		}
+	}
+	tree := collector.Request(t, "GET /payment")
+	if got, want := tree.String(), "payment serves GET /payment\n  payment does LargeFileTask.write\n  payment does SleepTask\n"; got != want {
+		t.Errorf("%s, want\n%s", got, want)
+	}
+	if first, second := tree.Within[0], tree.Within[1]; !first.Failed || second.Failed || first.End > tree.End || first.Start < tree.Start || second.Peer != "" {
+		t.Error(first.Span, second.Span)
 	}
 }
 

@@ -84,7 +84,7 @@ func (t *Tracing) serve(ctx context.Context, parentHeader, stateHeader, verb str
 			return &part{Context: ctx, traceparent: declinedHere}, nil
 		}
 	}
-	begun := &span{tracing: t, trace: trace, id: newID(), parent: parent, verb: verb, began: time.Now()}
+	begun := &span{tracing: t, kind: otlp.KindServer, trace: trace, id: newID(), parent: parent, verb: verb, began: time.Now()}
 	return &part{Context: ctx, span: begun, tracestate: stateHeader}, begun
 }
 
@@ -127,11 +127,29 @@ func (n *neighbour) access(ctx context.Context, verb, object string) *span {
 }
 
 func (n *neighbour) begin(within *part, verb, object string) *span {
-	if within == nil || within.span == nil {
+	begun := within.begin(otlp.KindClient, verb, object)
+	if begun != nil {
+		begun.need = n
+	}
+	return begun
+}
+
+// begin begins a span within that of the request; nil if the request is not traced, or there is none.
+func (p *part) begin(kind uint8, verb, object string) *span {
+	if p == nil || p.span == nil {
 		return nil
 	}
 	return &span{
-		tracing: n.tracing, need: n, trace: within.span.trace, id: newID(), parent: within.span.id,
+		tracing: p.span.tracing, kind: kind, trace: p.span.trace, id: newID(), parent: p.span.id,
 		verb: verb, object: object, began: time.Now(),
 	}
+}
+
+// Do does a part of a request's work within a span of that name, INTERNAL to the service. The work may access stores and
+// call services, but their spans are the request's own, not this one's. Outside of a traced request it only does the work.
+func Do(ctx context.Context, name string, work func() error) error {
+	span := partOf(ctx).begin(otlp.KindInternal, name, "")
+	err := work()
+	span.endWith(err)
+	return err
 }

@@ -109,7 +109,10 @@ func (b *Backend) Connected(ctx context.Context) error {
 func (b *Backend) Forward(site Site) http.Handler {
 	return &httputil.ReverseProxy{
 		Transport: b,
-		Rewrite:   func(r *httputil.ProxyRequest) { r.SetXForwarded() },
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetXForwarded()
+			r.Out.Pattern = "" // ours, not that of whom it is passed on to
+		},
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
 			problem := site.Explain(r, Problemf(http.StatusBadGateway, "%v", err))
 			http.Error(w, problem.Text, problem.Status)

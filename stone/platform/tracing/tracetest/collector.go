@@ -28,8 +28,11 @@ type Span struct {
 
 // String is "service kind name" and, of a client's, "> peer".
 func (s Span) String() string {
-	if s.Kind == otlp.Span_SPAN_KIND_CLIENT {
+	switch s.Kind {
+	case otlp.Span_SPAN_KIND_CLIENT:
 		return fmt.Sprintf("%s calls %s > %s", s.Service, s.Name, s.Peer)
+	case otlp.Span_SPAN_KIND_INTERNAL:
+		return fmt.Sprintf("%s does %s", s.Service, s.Name)
 	}
 	return fmt.Sprintf("%s serves %s", s.Service, s.Name)
 }
