@@ -13,6 +13,7 @@ import (
 
 	hotel "loadstone.dev/stone/apps/hotel/data"
 	media "loadstone.dev/stone/apps/media/data"
+	shop "loadstone.dev/stone/apps/shop/seed"
 	social "loadstone.dev/stone/apps/social/seed"
 	"loadstone.dev/stone/platform/seeding"
 )
@@ -21,6 +22,7 @@ import (
 var seeds = map[string]func(plan seeding.Plan) (seeding.App, error){
 	"hotel":  func(plan seeding.Plan) (seeding.App, error) { return hotel.Collections(plan.Profile) },
 	"media":  func(plan seeding.Plan) (seeding.App, error) { return media.NewSeed(plan) },
+	"shop":   func(plan seeding.Plan) (seeding.App, error) { return shop.New(plan) },
 	"social": func(plan seeding.Plan) (seeding.App, error) { return social.New(plan) },
 }
 

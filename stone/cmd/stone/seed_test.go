@@ -39,7 +39,8 @@ func TestSeedCommand(t *testing.T) {
 		{"hotel --plan absent.json", 2, "absent.json"},
 		{"hotel --plan " + good + " --reset --count", 2, "exclude each other"},
 		{"hotel", 2, "--plan FILE"},
-		{"shop --plan " + good, 2, `no application "shop"`},
+		{"market --plan " + good, 2, `no application "market"`},
+		{"shop --plan " + good, 2, "is no store of this application"},
 	} {
 		code, printed, complaint := runVerb(t, "seed", strings.Fields(example.arguments)...)
 		if code != example.code || !strings.Contains(complaint, example.says) {

@@ -14,6 +14,7 @@ import (
 
 	"loadstone.dev/stone/apps/hotel"
 	"loadstone.dev/stone/apps/media"
+	"loadstone.dev/stone/apps/shop"
 	"loadstone.dev/stone/apps/social"
 	"loadstone.dev/stone/platform/config"
 	"loadstone.dev/stone/platform/service"
@@ -21,7 +22,7 @@ import (
 
 // applications are the services of each built-in application, by name.
 var applications = map[string]map[string]service.Definition{
-	"hotel": hotel.Services, "media": media.Services, "social": social.Services,
+	"hotel": hotel.Services, "media": media.Services, "shop": shop.Services, "social": social.Services,
 }
 
 func init() {
@@ -62,7 +63,10 @@ Runs one service until SIGTERM or SIGINT. The environment configures it:
   STONE_ADMIN=host:port            HTTP with /healthz and /readyz (optional)
   STONE_NEED_<NAME>=host:port,...  where a need is: a service's replicas, a cache's servers
   STONE_NEED_<NAME>=file:/path     a file that lists a service's replicas, read again every second
-  STONE_DOCUMENTS=URL              its document store: postgres://user@host:port/database, mongodb://host:port
+  STONE_DOCUMENTS=URL              its store: postgres://user@host:port/database, or of documents also mongodb://host:port
+  STONE_DATA=/folder               where its tasks write files; no other replica may have the same
+  STONE_TASK_<NAME>=...            parameters of its tasks: LINPACK=300 (order of the equations; 0: none), SLEEP=50us,
+                                   LARGE_FILE=2400000 and SMALL_FILE=140 (bytes), SMALL_ROUNDS=10, SYNC and KEEP (true, false)
   STONE_SECRET=...                 what signs tokens and sessions, the same for all services of a deployment
   STONE_PROFILE=dsb-quirks         bring back the original's bugs that change performance (optional)
   STONE_LOG_LEVEL=info             debug, info, warn or error (optional)
@@ -83,8 +87,14 @@ Exit codes: 0 stopped as asked, 1 unexpected, 2 bad configuration.
 			for _, need := range definition.Needs {
 				variables = append(variables, config.Variable(need))
 			}
-			if definition.Documents {
+			if definition.Documents || definition.Tables {
 				variables = append(variables, "STONE_DOCUMENTS")
+			}
+			if definition.Data {
+				variables = append(variables, "STONE_DATA")
+			}
+			for _, task := range definition.Tasks {
+				variables = append(variables, task.Variable())
 			}
 			if definition.Secret {
 				variables = append(variables, "STONE_SECRET")

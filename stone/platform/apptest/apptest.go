@@ -5,6 +5,7 @@ package apptest
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -34,6 +35,7 @@ type App struct {
 	Documents string // URL of the document store, through its link
 	Profile   string
 
+	more     map[string]map[string]string
 	traces   string
 	t        testing.TB
 	name     string
@@ -53,13 +55,19 @@ func Start(t testing.TB, name string, services map[string]service.Definition, pr
 // themselves rate-1 and rate-2.
 func StartTraced(t testing.TB, collector, name string, services map[string]service.Definition, profile string, store func(testing.TB) string, twins ...string) *App {
 	t.Helper()
+	return StartSet(t, nil, collector, name, services, profile, store, twins...)
+}
+
+// StartSet is StartTraced of services with more variables, by service.
+func StartSet(t testing.TB, more map[string]map[string]string, collector, name string, services map[string]service.Definition, profile string, store func(testing.TB) string, twins ...string) *App {
+	t.Helper()
 	address, err := url.Parse(store(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	a := &App{
 		Links: map[string]*Link{"documents": newLink(t, address.Host)}, Profile: profile,
-		traces: collector, t: t, name: name, services: services, replicas: make(map[string][]*Replica),
+		more: more, traces: collector, t: t, name: name, services: services, replicas: make(map[string][]*Replica),
 	}
 	address.Host = a.Links["documents"].Address
 	a.Documents = address.String()
@@ -164,6 +172,7 @@ func (a *App) environment(one *Replica) map[string]string {
 		"STONE_DOCUMENTS": a.Documents, "STONE_SECRET": Secret,
 		"STONE_TRACES": a.traces, "STONE_REPLICA": fmt.Sprintf("%s-%d", one.service, one.number),
 	}
+	maps.Copy(environment, a.more[one.service])
 	for _, need := range a.services[one.service].Needs {
 		environment[config.Variable(need)] = strings.Join(a.addresses(need), ",")
 	}

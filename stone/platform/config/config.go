@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -22,6 +23,9 @@ const FilePrefix = "file:"
 type Wants struct {
 	Needs     []string // names of services and caches, e.g. "geo", "memcached-rate"
 	Documents bool     // a document store
+	Tables    bool     // a store that is PostgreSQL, for tables
+	Data      bool     // a folder for files
+	Tasks     []Task   // parameters of tasks
 	Secret    bool     // the deployment's secret
 }
 
@@ -30,9 +34,11 @@ type Config struct {
 	Listen    string              // host:port of the service itself
 	Admin     string              // host:port of /healthz and /readyz; empty: none
 	Needs     map[string][]string // by need: addresses (host:port), or one file that lists them
-	Documents string              // URL of the document store
-	Secret    string              // STONE_SECRET, which signs tokens and sessions
-	Quirks    bool                // STONE_PROFILE=dsb-quirks
+	Documents string              // URL of the store
+	Data      string              // STONE_DATA, a folder that this replica alone has
+	Tasks     Tasks
+	Secret    string // STONE_SECRET, which signs tokens and sessions
+	Quirks    bool   // STONE_PROFILE=dsb-quirks
 	LogLevel  slog.Level
 	Traces    Traces
 	Delay     time.Duration // STONE_DELAY, added to every request of the service
@@ -83,7 +89,18 @@ func Load(wants Wants, getenv func(string) string) (Config, error) {
 		}
 	}
 	if wants.Documents {
-		if err := checkDocuments(config.Documents); err != nil {
+		if err := checkStore(config.Documents, "postgres", "mongodb"); err != nil {
+			return config, err
+		}
+	}
+	if wants.Tables {
+		if err := checkStore(config.Documents, "postgres"); err != nil {
+			return config, err
+		}
+	}
+	if wants.Data {
+		config.Data = getenv("STONE_DATA")
+		if err := checkData(config.Data); err != nil {
 			return config, err
 		}
 	}
@@ -106,6 +123,9 @@ func Load(wants Wants, getenv func(string) string) (Config, error) {
 	}
 	var err error
 	if config.Traces, err = loadTraces(getenv); err != nil {
+		return config, err
+	}
+	if config.Tasks, err = loadTasks(wants.Tasks, getenv); err != nil {
 		return config, err
 	}
 	if delay := getenv("STONE_DELAY"); delay != "" {
@@ -137,19 +157,26 @@ func checkAddress(variable, value string) error {
 	return nil
 }
 
-func checkDocuments(value string) error {
-	const remedy = "set it to postgres://user@host:port/database or mongodb://host:port"
+// stores are the schemes of a store's URL by what the store is.
+var stores = map[string][]string{"postgres": {"postgres", "postgresql"}, "mongodb": {"mongodb", "mongodb+srv"}}
+
+func checkStore(value string, kinds ...string) error {
+	remedy := "set it to postgres://user@host:port/database"
+	if slices.Contains(kinds, "mongodb") {
+		remedy += " or mongodb://host:port"
+	}
 	if value == "" {
 		return &Error{"STONE_DOCUMENTS", "", "", remedy}
 	}
 	// The value may hold a password, so an error shows no more than its scheme.
 	parsed, err := url.Parse(value)
 	if err != nil || parsed.Host == "" {
-		return &Error{"STONE_DOCUMENTS", "(not shown)", "not the URL of a document store", remedy}
+		return &Error{"STONE_DOCUMENTS", "(not shown)", "not the URL of a store", remedy}
 	}
-	switch parsed.Scheme {
-	case "postgres", "postgresql", "mongodb", "mongodb+srv":
-		return nil
+	for _, kind := range kinds {
+		if slices.Contains(stores[kind], parsed.Scheme) {
+			return nil
+		}
 	}
-	return &Error{"STONE_DOCUMENTS", parsed.Scheme + "://...", "no such document store", remedy}
+	return &Error{"STONE_DOCUMENTS", parsed.Scheme + "://...", "no such store", remedy}
 }

@@ -3,10 +3,12 @@ package config
 import (
 	"errors"
 	"log/slog"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 func environment(changes map[string]string) func(string) string {
@@ -89,6 +91,33 @@ func TestErrorsNameVariableValueAndRemedy(t *testing.T) {
 		}
 		if problem.Variable != wrong.variable || !strings.Contains(err.Error(), wrong.remedy) {
 			t.Errorf("%s=%q: %q names another variable or no remedy", wrong.variable, wrong.value, err)
+		}
+	}
+}
+
+func TestParametersOfTasks(t *testing.T) {
+	wants := Wants{Tables: true, Data: true, Tasks: []Task{Linpack, Sleep, LargeFile, SmallFile, SmallRounds, Sync, Keep}}
+	good := map[string]string{
+		"STONE_DATA": "/data", "STONE_TASK_LINPACK": "0", "STONE_TASK_SLEEP": "50us", "STONE_TASK_LARGE_FILE": "2400000",
+		"STONE_TASK_SMALL_FILE": "140", "STONE_TASK_SMALL_ROUNDS": "10", "STONE_TASK_SYNC": "false", "STONE_TASK_KEEP": "true",
+	}
+	got, err := Load(wants, environment(good))
+	want := Tasks{Sleep: 50 * time.Microsecond, LargeFile: 2_400_000, SmallFile: 140, SmallRounds: 10, Keep: true}
+	if err != nil || got.Tasks != want || got.Data != "/data" {
+		t.Error(got, err)
+	}
+	for variable, values := range map[string][]string{
+		"STONE_DATA": {"", "data"}, "STONE_DOCUMENTS": {"", "mongodb://127.0.0.1:27017"},
+		"STONE_TASK_LINPACK": {"", "-1", "10001", "20ms"}, "STONE_TASK_SLEEP": {"", "50", "-1us", "2m"},
+		"STONE_TASK_LARGE_FILE": {"", "0", "2.4MB"}, "STONE_TASK_SMALL_ROUNDS": {"", "0"}, "STONE_TASK_KEEP": {"", "yes"},
+	} {
+		for _, value := range values {
+			changed := maps.Clone(good)
+			changed[variable] = value
+			var problem *Error
+			if _, err := Load(wants, environment(changed)); !errors.As(err, &problem) || problem.Variable != variable || !strings.Contains(err.Error(), "set it to") {
+				t.Errorf("%s=%q: %v", variable, value, err)
+			}
 		}
 	}
 }

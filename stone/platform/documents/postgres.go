@@ -5,16 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
-)
 
-// defaultConnections bounds the pool unless the URL says pool_max_conns. Each connection is a
-// process of the server, so it stays well below the 100 of MongoDB's driver, whose are threads.
-const defaultConnections = 16
+	"loadstone.dev/stone/platform/tables"
+)
 
 // SQLSTATE codes (PostgreSQL manual, appendix A).
 const (
@@ -28,14 +25,7 @@ const (
 type postgresStore struct{ pool *pgxpool.Pool }
 
 func openPostgres(ctx context.Context, address string) (Store, error) {
-	config, err := pgxpool.ParseConfig(address)
-	if err != nil {
-		return nil, fmt.Errorf("documents: %w", err)
-	}
-	if parsed, _ := url.Parse(address); parsed == nil || !parsed.Query().Has("pool_max_conns") {
-		config.MaxConns = defaultConnections
-	}
-	pool, err := pgxpool.NewWithConfig(ctx, config)
+	pool, err := tables.Open(ctx, address, nil)
 	if err != nil {
 		return nil, fmt.Errorf("documents: %w", err)
 	}

@@ -7,12 +7,14 @@ import (
 	"slices"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	goredis "github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
 
 	"loadstone.dev/stone/platform/cache"
 	"loadstone.dev/stone/platform/documents"
 	"loadstone.dev/stone/platform/redis"
+	"loadstone.dev/stone/platform/tables"
 )
 
 const (
@@ -28,6 +30,7 @@ var patience = 30 * time.Second
 // Opened is a plan's stores and caches, opened.
 type Opened struct {
 	Documents map[string]documents.Store // by service
+	Tables    map[string]*pgxpool.Pool   // by service
 	Redis     map[string]*goredis.Client // by name
 	Plan      Plan
 	Progress  *Progress
@@ -37,22 +40,28 @@ type Opened struct {
 
 // open opens without asking any of them.
 func open(ctx context.Context, plan Plan, keeps Stores) (opened *Opened, err error) {
-	addresses, err := plan.storeOf(keeps.Services)
+	addresses, err := plan.storeOf(keeps)
 	if err != nil {
 		return nil, err
 	}
 	if err := plan.hasRedis(keeps.Redis); err != nil {
 		return nil, err
 	}
-	o := &Opened{Documents: map[string]documents.Store{}, Redis: map[string]*goredis.Client{}, Plan: plan,
-		Progress: &Progress{out: plan.Progress}, caches: map[string]cache.Cache{}, keeps: keeps}
+	o := &Opened{Documents: map[string]documents.Store{}, Tables: map[string]*pgxpool.Pool{}, Redis: map[string]*goredis.Client{},
+		Plan: plan, Progress: &Progress{out: plan.Progress}, caches: map[string]cache.Cache{}, keeps: keeps}
 	defer func() {
 		if err != nil {
 			o.close()
 		}
 	}()
-	for service, address := range addresses {
-		if o.Documents[service], err = documents.Open(ctx, address); err != nil {
+	for _, service := range keeps.Tables {
+		if o.Tables[service], err = tables.Open(ctx, addresses[service], nil); err != nil {
+			delete(o.Tables, service)
+			return nil, fmt.Errorf("stores: %s: %w", service, err)
+		}
+	}
+	for _, service := range keeps.Services {
+		if o.Documents[service], err = documents.Open(ctx, addresses[service]); err != nil {
 			delete(o.Documents, service)
 			return nil, fmt.Errorf("stores: %s: %w", service, err)
 		}
@@ -78,6 +87,9 @@ func (o *Opened) close() {
 	for _, store := range o.Documents {
 		_ = store.Close(context.Background())
 	}
+	for _, pool := range o.Tables {
+		pool.Close()
+	}
 	for _, client := range o.Redis {
 		_ = client.Close()
 	}
@@ -96,6 +108,9 @@ func (o *Opened) wait(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for service, store := range o.Documents {
 		group.Go(func() error { return answers(ctx, "store documents-"+service, store.Ping) })
+	}
+	for service, pool := range o.Tables {
+		group.Go(func() error { return answers(ctx, "store postgres-"+service, pool.Ping) })
 	}
 	for name, client := range o.Redis {
 		group.Go(func() error {

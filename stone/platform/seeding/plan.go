@@ -14,7 +14,7 @@ import (
 // Plan says where an application's stores and caches are, and what they are to hold.
 type Plan struct {
 	// Stores has a document store's address by the name of its service in the application file,
-	// e.g. "documents-geo": what follows the first "-" is the service whose store it is.
+	// e.g. "documents-geo" or "postgres-order": what follows the first "-" is the service whose store it is.
 	Stores map[string]string `json:"stores"`
 	// Redis has the address ("host:port") of each Redis by name.
 	Redis map[string]string `json:"redis"`
@@ -62,22 +62,25 @@ func (p Plan) DatasetInto(into any) error {
 }
 
 // storeOf returns each service's store address, and complains of stores too many or too few.
-func (p Plan) storeOf(services []string) (map[string]string, error) {
+func (p Plan) storeOf(keeps Stores) (map[string]string, error) {
 	stores := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(p.Stores)) {
 		_, service, _ := strings.Cut(name, "-")
-		if !slices.Contains(services, service) {
+		if !slices.Contains(keeps.Services, service) && !slices.Contains(keeps.Tables, service) {
 			return nil, fmt.Errorf("stores: %q is no store of this application", name)
 		}
 		stores[service] = p.Stores[name]
 	}
 	var missing []string
-	for _, service := range services {
-		if stores[service] == "" {
-			missing = append(missing, "documents-"+service)
+	for kind, services := range map[string][]string{"documents-": keeps.Services, "postgres-": keeps.Tables} {
+		for _, service := range services {
+			if stores[service] == "" {
+				missing = append(missing, kind+service)
+			}
 		}
 	}
 	if len(missing) > 0 {
+		slices.Sort(missing)
 		return nil, fmt.Errorf("stores: no address for %s", strings.Join(missing, ", "))
 	}
 	return stores, nil

@@ -26,10 +26,11 @@ type App interface {
 	Describe() map[string]any
 }
 
-// Stores names where a seed is: the services with document stores, and each Redis that holds a part of it. Every other
-// Redis of a plan and all caches only remember what is elsewhere: they are emptied after every Fill and Reset.
+// Stores names where a seed is: the services with document stores, those with tables, and each Redis that holds a part of
+// it. Every other Redis of a plan and all caches only remember what is elsewhere: they are emptied after every Fill and Reset.
 type Stores struct {
 	Services []string
+	Tables   []string
 	Redis    []string
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/apache/thrift/lib/go/thrift"
+	"github.com/jackc/pgx/v5/pgxpool"
 	goredis "github.com/redis/go-redis/v9"
 	"google.golang.org/grpc"
 
@@ -15,6 +16,7 @@ import (
 	"loadstone.dev/stone/platform/logging"
 	"loadstone.dev/stone/platform/redis"
 	"loadstone.dev/stone/platform/rpc"
+	"loadstone.dev/stone/platform/tables"
 	"loadstone.dev/stone/platform/thriftrpc"
 	"loadstone.dev/stone/platform/web"
 )
@@ -94,6 +96,17 @@ func (h *Host) OpenDocuments(ctx context.Context) (documents.Store, error) {
 	h.Health.Need("documents", store.Ping)
 	h.OnStop(func() { _ = store.Close(context.Background()) })
 	return h.tracing.Documents(store), nil
+}
+
+// OpenTables opens the service's PostgreSQL; that it answers and has the table is a condition of readiness.
+func (h *Host) OpenTables(ctx context.Context, table string) (*pgxpool.Pool, error) {
+	pool, err := tables.Open(ctx, h.Config.Documents, h.tracing.Tables())
+	if err != nil {
+		return nil, fmt.Errorf("STONE_DOCUMENTS: %w", err)
+	}
+	h.Health.Need("tables", tables.Exists(pool, table))
+	h.OnStop(pool.Close)
+	return pool, nil
 }
 
 // OpenCache opens a needed cache; an answer of it is a condition of readiness.

@@ -40,10 +40,11 @@ func (t *Tracing) Handler(mux http.Handler) http.Handler {
 	})
 }
 
-// apart is what is asked beside the requests of users: readiness, and the files that belong to every page.
+// apart is what is asked beside the requests of users: readiness, the files that belong to every page, and those of tasks
+// (platform/tasks), which are removed between runs.
 func apart(path string) bool {
 	switch path {
-	case "/healthz", "/readyz", "/style.css", "/icon.svg", "/favicon.ico":
+	case "/healthz", "/readyz", "/files", "/style.css", "/icon.svg", "/favicon.ico":
 		return true
 	}
 	return false

@@ -7,12 +7,13 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Queries has each statement of a PostgreSQL client be a span: "select users", of that peer. Nil if tracing is off.
-func (t *Tracing) Queries(need string) pgx.QueryTracer {
+// Tables has each statement that the service's PostgreSQL is asked be a span: "select users", of the peer
+// "postgres-<service>". Nil if tracing is off.
+func (t *Tracing) Tables() pgx.QueryTracer {
 	if t == nil {
 		return nil
 	}
-	return queries{t.neighbour(need)}
+	return queries{t.neighbour("postgres-" + t.service)}
 }
 
 type queries struct{ need *neighbour }
