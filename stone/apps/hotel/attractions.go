@@ -5,19 +5,18 @@ import (
 
 	"loadstone.dev/stone/apps/hotel/data"
 	hotelpb "loadstone.dev/stone/apps/hotel/proto"
+	"loadstone.dev/stone/platform/documents"
 	"loadstone.dev/stone/platform/service"
 )
 
+// attractions looks the hotel of a request up in its store, as published; what is near it is known from memory.
 type attractions struct {
 	hotelpb.UnimplementedAttractionsServer
-	town service.Memory[town]
+	hotels documents.Collection
+	town   service.Memory[town]
 }
 
-// town is everything that attractions knows.
-type town struct {
-	hotels                        map[string]place
-	restaurants, museums, cinemas places
-}
+type town struct{ restaurants, museums, cinemas places }
 
 func startAttractions(ctx context.Context, host *service.Host) error {
 	store, err := host.OpenDocuments(ctx)
@@ -25,15 +24,11 @@ func startAttractions(ctx context.Context, host *service.Host) error {
 		return err
 	}
 	wantCinemas := len(data.AllCinemas(host.Config.Quirks))
-	a := &attractions{}
+	a := &attractions{hotels: data.HotelPoints.In(store)}
 	a.town.Fill(host, "attractions data", func(ctx context.Context) (*town, error) {
-		t := town{hotels: make(map[string]place)}
-		hotels, err := service.ReadAll[data.Point](ctx, store, data.HotelPoints, len(data.AllHotelPoints()))
-		if err != nil {
+		var t town
+		if err := service.Filled(ctx, store, data.HotelPoints, len(data.AllHotelPoints())); err != nil {
 			return nil, err
-		}
-		for _, hotel := range hotels {
-			t.hotels[hotel.HotelID] = newPlace(hotel.HotelID, hotel.Lat, hotel.Lon)
 		}
 		restaurants, err := service.ReadAll[data.Restaurant](ctx, store, data.Restaurants, len(data.AllRestaurants()))
 		if err != nil {
@@ -59,27 +54,31 @@ func startAttractions(ctx context.Context, host *service.Host) error {
 	return nil
 }
 
-func (a *attractions) NearbyRest(_ context.Context, request *hotelpb.HotelRequest) (*hotelpb.AttractionIds, error) {
-	return a.near(request, func(t *town) places { return t.restaurants })
+func (a *attractions) NearbyRest(ctx context.Context, request *hotelpb.HotelRequest) (*hotelpb.AttractionIds, error) {
+	return a.near(ctx, request, func(t *town) places { return t.restaurants })
 }
 
-func (a *attractions) NearbyMus(_ context.Context, request *hotelpb.HotelRequest) (*hotelpb.AttractionIds, error) {
-	return a.near(request, func(t *town) places { return t.museums })
+func (a *attractions) NearbyMus(ctx context.Context, request *hotelpb.HotelRequest) (*hotelpb.AttractionIds, error) {
+	return a.near(ctx, request, func(t *town) places { return t.museums })
 }
 
-func (a *attractions) NearbyCinema(_ context.Context, request *hotelpb.HotelRequest) (*hotelpb.AttractionIds, error) {
-	return a.near(request, func(t *town) places { return t.cinemas })
+func (a *attractions) NearbyCinema(ctx context.Context, request *hotelpb.HotelRequest) (*hotelpb.AttractionIds, error) {
+	return a.near(ctx, request, func(t *town) places { return t.cinemas })
 }
 
 // near lists what is near a hotel; near a hotel that it does not know there is nothing.
-func (a *attractions) near(request *hotelpb.HotelRequest, kind func(*town) places) (*hotelpb.AttractionIds, error) {
+func (a *attractions) near(ctx context.Context, request *hotelpb.HotelRequest, kind func(*town) places) (*hotelpb.AttractionIds, error) {
 	town, err := a.town.Get()
 	if err != nil {
 		return nil, err
 	}
-	hotel, known := town.hotels[request.HotelId]
-	if !known {
+	var hotels []data.Point
+	query := documents.Query{Where: []documents.Condition{documents.Equal("hotelId", request.HotelId)}}
+	if err := a.hotels.Find(ctx, &hotels, query); err != nil {
+		return nil, err
+	}
+	if len(hotels) == 0 {
 		return &hotelpb.AttractionIds{}, nil
 	}
-	return &hotelpb.AttractionIds{AttractionIds: kind(town).nearby(hotel.at)}, nil
+	return &hotelpb.AttractionIds{AttractionIds: kind(town).nearby(unitVector(hotels[0].Lat, hotels[0].Lon))}, nil
 }

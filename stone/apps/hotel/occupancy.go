@@ -3,7 +3,6 @@ package hotel
 import (
 	"context"
 	"strconv"
-	"sync"
 
 	"loadstone.dev/stone/platform/service"
 )
@@ -30,12 +29,6 @@ func (o *occupancy) free(id string, nights []night, rooms, capacity int) bool {
 	return true
 }
 
-func (o *occupancy) add(id string, nights []night, rooms int) {
-	for _, night := range nights {
-		o.taken[hotelNight{id, night.date}] += rooms
-	}
-}
-
 func (o *occupancy) withoutCapacity(ids []string) (missing []string) {
 	for _, id := range ids {
 		if _, known := o.capacity[id]; !known {
@@ -45,12 +38,18 @@ func (o *occupancy) withoutCapacity(ids []string) (missing []string) {
 	return missing
 }
 
-func (o *occupancy) withoutNights(ids []string, nights []night) (missing []string) {
+// missingNight is one whose count is not known.
+type missingNight struct {
+	hotelNight
+	night night
+}
+
+func (o *occupancy) withoutCount(ids []string, nights []night) (missing []missingNight) {
 	for _, id := range ids {
 		for _, night := range nights {
-			if _, known := o.taken[hotelNight{id, night.date}]; !known {
-				missing = append(missing, id)
-				break
+			at := hotelNight{id, night.date}
+			if _, known := o.taken[at]; !known {
+				missing = append(missing, missingNight{at, night})
 			}
 		}
 	}
@@ -76,70 +75,55 @@ func (c *occupancyCache) nightKey(id string, night night) string {
 	return id + "_" + night.date + "_" + night.after
 }
 
-// occupancy returns what the cache knows of hotels and nights.
+// capacities adds what the cache knows of hotels.
 //
-// Quirk: ids come more than once, and are asked for as often.
-func (c *occupancyCache) occupancy(ctx context.Context, ids []string, nights []night) *occupancy {
-	keys := make([]string, 0, len(ids)*(len(nights)+1))
+// Quirk: ids come more than once, and are asked for as often, here and of nights.
+func (c *occupancyCache) capacities(ctx context.Context, ids []string, known *occupancy) {
+	keys := make([]string, len(ids))
+	for i, id := range ids {
+		keys[i] = capacityKey(id)
+	}
+	held := c.Get(ctx, keys)
+	for i, id := range ids {
+		if count, is := decimal(held, keys[i]); is {
+			known.capacity[id] = count
+		}
+	}
+}
+
+// nights adds what the cache knows of hotels' nights.
+func (c *occupancyCache) nights(ctx context.Context, ids []string, nights []night, known *occupancy) {
+	keys := make([]string, 0, len(ids)*len(nights))
 	for _, id := range ids {
-		keys = append(keys, capacityKey(id))
 		for _, night := range nights {
 			keys = append(keys, c.nightKey(id, night))
 		}
 	}
 	held := c.Get(ctx, keys)
-	known := newOccupancy()
-	next := 0
-	number := func() (int, bool) {
-		value, hit := held[keys[next]]
-		next++
-		count, err := strconv.Atoi(string(value))
-		return count, hit && err == nil
-	}
-	for _, id := range ids {
-		if count, hit := number(); hit {
-			known.capacity[id] = count
-		}
-		for _, night := range nights {
-			if count, hit := number(); hit {
+	for i, id := range ids {
+		for j, night := range nights {
+			if count, is := decimal(held, keys[i*len(nights)+j]); is {
 				known.taken[hotelNight{id, night.date}] = count
 			}
 		}
 	}
-	return known
 }
 
-// setNights stores the counts of a hotel after a look at its store.
-func (c *occupancyCache) setNights(ctx context.Context, id string, nights []night, counted *occupancy) {
-	for _, night := range nights {
-		c.Set(ctx, c.nightKey(id, night), strconv.AppendInt(nil, int64(counted.taken[hotelNight{id, night.date}]), 10))
-	}
+// number asks for one key.
+func (c *occupancyCache) number(ctx context.Context, key string) (count int, cached bool) {
+	return decimal(c.Get(ctx, []string{key}), key)
 }
 
-// addNights takes over counts that were not known and stores them, unless a booking was faster: its
-// count is the newer.
-func (c *occupancyCache) addNights(ctx context.Context, id string, nights []night, known, counted *occupancy) {
-	for _, night := range nights {
-		at := hotelNight{id, night.date}
-		if _, have := known.taken[at]; have {
-			continue
-		}
-		known.taken[at] = counted.taken[at]
-		c.Add(ctx, c.nightKey(id, night), strconv.AppendInt(nil, int64(counted.taken[at]), 10))
-	}
+func decimal(held map[string][]byte, key string) (count int, is bool) {
+	count, err := strconv.Atoi(string(held[key]))
+	return count, err == nil
 }
 
-// turnstiles let one booking of a hotel through at a time. The zero value is ready.
-type turnstiles struct{ byHotel sync.Map }
+// addNight stores a count that was read from the store, unless there is one: that is the newer.
+func (c *occupancyCache) addNight(ctx context.Context, id string, night night, taken int) {
+	c.Add(ctx, c.nightKey(id, night), strconv.AppendInt(nil, int64(taken), 10))
+}
 
-// enter waits its turn or for the end of the context; the caller calls leave.
-func (t *turnstiles) enter(ctx context.Context, id string) (leave func(), err error) {
-	made, _ := t.byHotel.LoadOrStore(id, make(chan struct{}, 1))
-	gate := made.(chan struct{})
-	select {
-	case gate <- struct{}{}:
-		return func() { <-gate }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
+func (c *occupancyCache) setNight(ctx context.Context, id string, night night, taken int) {
+	c.Set(ctx, c.nightKey(id, night), strconv.AppendInt(nil, int64(taken), 10))
 }

@@ -2,11 +2,7 @@ package hotel
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"math/rand/v2"
 	"strconv"
-	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -14,38 +10,21 @@ import (
 	"loadstone.dev/stone/apps/hotel/data"
 	hotelpb "loadstone.dev/stone/apps/hotel/proto"
 	"loadstone.dev/stone/platform/documents"
+	"loadstone.dev/stone/platform/logging"
 	"loadstone.dev/stone/platform/service"
 )
 
-// maxAttempts bounds how often a booking starts over because another replica was first.
-const maxAttempts = 50
-
-// longestPause is about what a booking takes.
-const longestPause = 10 * time.Millisecond
-
-// reservation books rooms and never more than there are. The bookings of a hotel are numbered, and a
-// unique index allows each number once: a booking is written under the number after the highest that
-// it counted, so it is refused, and counted again, if another replica wrote one meanwhile. Within a
-// replica the hotel's turnstile spares that. The cache only speeds things up.
+// reservation books rooms (booking.go) and says which hotels have some.
 type reservation struct {
 	hotelpb.UnimplementedReservationServer
-	stays      documents.Collection
-	rooms      documents.Collection
-	cache      *occupancyCache
-	turnstiles turnstiles
-	seeded     service.Memory[struct{}]
-	quirks     bool
-}
+	stays  documents.Collection // what was booked
+	nights documents.Collection // how many rooms are taken, by hotel and night
+	rooms  documents.Collection // how many there are, by hotel
+	cache  *occupancyCache
+	seeded service.Memory[struct{}]
+	quirks bool
 
-// stay is a data.Reservation with its number among those of the hotel.
-type stay struct {
-	HotelID      string `json:"hotelId"`
-	CustomerName string `json:"customerName"`
-	InDate       string `json:"inDate"`
-	OutDate      string `json:"outDate"`
-	Number       int    `json:"number"` // rooms
-	Sequence     int    `json:"sequence"`
-	Slot         string `json:"slot"` // "<hotel>/<sequence>", unique
+	failures *logging.Limited
 }
 
 func startReservation(ctx context.Context, host *service.Host) error {
@@ -58,80 +37,31 @@ func startReservation(ctx context.Context, host *service.Host) error {
 		return err
 	}
 	r := &reservation{
-		stays: data.Reservations.In(store), rooms: data.Rooms.In(store),
+		stays: data.Reservations.In(store), nights: data.Nights.In(store), rooms: data.Rooms.In(store),
 		cache: &occupancyCache{cached, host.Config.Quirks}, quirks: host.Config.Quirks,
+		failures: logging.NewLimited(host.Log),
 	}
+	wantNights := len(data.AllNights())
 	r.seeded.Fill(host, "reservation data", func(ctx context.Context) (*struct{}, error) {
 		if err := service.Filled(ctx, store, data.Rooms, data.Hotels); err != nil {
 			return nil, err
 		}
-		return &struct{}{}, r.stays.EnsureIndex(ctx, "slot", true)
+		return &struct{}{}, service.Filled(ctx, store, data.Nights, wantNights)
 	})
 	hotelpb.RegisterReservationServer(host.RPC, r)
 	return nil
 }
 
-func (r *reservation) MakeReservation(ctx context.Context, request *hotelpb.ReservationRequest) (*hotelpb.HotelIds, error) {
-	wanted, err := r.check(request)
-	if err != nil {
-		return nil, err
-	}
-	if len(request.HotelIds) != 1 {
-		return nil, status.Errorf(codes.InvalidArgument, "one hotel is booked at a time, not %d", len(request.HotelIds))
-	}
-	id, rooms := request.HotelIds[0], int(request.RoomNumber)
-	known := r.cache.occupancy(ctx, request.HotelIds, wanted)
-	if err := r.addCapacities(ctx, request.HotelIds, known); err != nil {
-		return nil, err
-	}
-	capacity, exists := known.capacity[id]
-	if !exists {
-		return nil, status.Errorf(codes.NotFound, "there is no hotel %q", id)
-	}
-	if !known.free(id, wanted, rooms, capacity) {
-		return &hotelpb.HotelIds{}, nil
-	}
-	leave, err := r.turnstiles.enter(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	for range maxAttempts {
-		booked, last, err := r.countStays(ctx, []string{id}, wanted)
-		if err != nil {
-			return nil, err
-		}
-		free := booked.free(id, wanted, rooms, capacity)
-		if free {
-			err = r.stays.Insert(ctx, stay{
-				HotelID: id, CustomerName: request.CustomerName, InDate: request.InDate, OutDate: request.OutDate,
-				Number: rooms, Sequence: last + 1, Slot: fmt.Sprintf("%s/%d", id, last+1),
-			})
-			if errors.Is(err, documents.ErrDuplicate) {
-				// Two replicas that start over together go in step, and the same one may win each time.
-				time.Sleep(rand.N(longestPause))
-				continue
-			}
-			if err != nil {
-				return nil, err
-			}
-			booked.add(id, wanted, rooms)
-		}
-		r.cache.setNights(ctx, id, wanted, booked)
-		if !free {
-			return &hotelpb.HotelIds{}, nil
-		}
-		return &hotelpb.HotelIds{HotelIds: request.HotelIds}, nil
-	}
-	return nil, status.Errorf(codes.Aborted, "hotel %q: %d bookings of others came first", id, maxAttempts)
-}
-
+// CheckAvailability returns those hotels that have the rooms in every night. As published, it asks the cache twice: for
+// all capacities, then for all nights.
 func (r *reservation) CheckAvailability(ctx context.Context, request *hotelpb.ReservationRequest) (*hotelpb.HotelIds, error) {
 	wanted, err := r.check(request)
 	if err != nil {
 		return nil, err
 	}
-	known := r.cache.occupancy(ctx, request.HotelIds, wanted)
+	known := newOccupancy()
+	r.cache.capacities(ctx, request.HotelIds, known)
+	r.cache.nights(ctx, request.HotelIds, wanted, known)
 	if !r.quirks {
 		if err := r.addCapacities(ctx, request.HotelIds, known); err != nil {
 			return nil, err
@@ -190,40 +120,25 @@ func (r *reservation) addCapacities(ctx context.Context, ids []string, known *oc
 
 // addNights adds the counts of those nights that are not known, from the store, and caches them.
 func (r *reservation) addNights(ctx context.Context, ids []string, wanted []night, known *occupancy) error {
-	missing := known.withoutNights(ids, wanted)
+	missing := known.withoutCount(ids, wanted)
 	if len(missing) == 0 {
 		return nil
 	}
-	counted, _, err := r.countStays(ctx, missing, wanted)
-	if err != nil {
+	names := make([]string, len(missing))
+	for i, one := range missing {
+		names[i] = data.NightOf(one.hotel, one.date)
+	}
+	var counts []data.Night
+	if err := r.nights.Find(ctx, &counts, documents.Query{Where: []documents.Condition{documents.In("night", names)}}); err != nil {
 		return err
 	}
-	for _, id := range missing {
-		r.cache.addNights(ctx, id, wanted, known, counted)
+	taken := make(map[string]int, len(counts))
+	for _, one := range counts {
+		taken[one.Night] = one.Rooms
+	}
+	for i, one := range missing {
+		known.taken[one.hotelNight] = taken[names[i]]
+		r.cache.addNight(ctx, one.hotel, one.night, taken[names[i]])
 	}
 	return nil
-}
-
-// countStays counts, from the store, the rooms taken in each wanted night of each of the hotels, and
-// finds the highest sequence number among them.
-func (r *reservation) countStays(ctx context.Context, ids []string, wanted []night) (*occupancy, int, error) {
-	var stays []stay
-	query := documents.Query{Where: []documents.Condition{documents.In("hotelId", ids)}}
-	if err := r.stays.Find(ctx, &stays, query); err != nil {
-		return nil, 0, err
-	}
-	counted := newOccupancy()
-	for _, id := range ids {
-		counted.add(id, wanted, 0)
-	}
-	last := 0
-	for _, one := range stays {
-		last = max(last, one.Sequence)
-		for _, night := range wanted {
-			if one.InDate <= night.date && night.date < one.OutDate { // ISO dates order as texts
-				counted.taken[hotelNight{one.HotelID, night.date}] += one.Number
-			}
-		}
-	}
-	return counted, last, nil
 }

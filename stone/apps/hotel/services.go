@@ -59,7 +59,7 @@ var Services = map[string]service.Definition{
 		Start:   startReview,
 	},
 	"attractions": {
-		Summary: "restaurants, museums and cinemas near a hotel, from memory",
+		Summary: "restaurants, museums and cinemas near a hotel",
 		Wants:   config.Wants{Documents: true},
 		Start:   startAttractions,
 	},

@@ -76,6 +76,11 @@ func TestConformance(t *testing.T) {
 		"ReplaceOfWhatChangedIsNone":   replaceOfWhatChangedIsNone,
 		"ReplaceKeepsTheUniqueIndexes": replaceKeepsTheUniqueIndexes,
 		"ReadsOn":                      readsOn,
+		// within_test.go
+		"AddWithinStopsAtTheLimit":           addWithinStopsAtTheLimit,
+		"AddWithinKeepsTheRestOfTheDocument": addWithinKeepsTheRestOfTheDocument,
+		"ConcurrentAddsStayWithinTheLimit":   concurrentAddsStayWithinTheLimit,
+		"AddWithinRefusesWrongArguments":     addWithinRefusesWrongArguments,
 		// exact_test.go
 		"NumbersAreExact":           numbersAreExact,
 		"TextIsExact":               textIsExact,

@@ -87,6 +87,11 @@ type Collection interface {
 	// Pull removes every element whose field has the value from the array of the document that
 	// satisfies the condition (as in Push). Where there is none, there is nothing to do.
 	Pull(ctx context.Context, at Condition, array, field string, value any) error
+	// AddWithin adds an amount, which may be negative, to the whole number in a field of the document that satisfies the
+	// condition (as in Push), unless the sum would be above the limit, and says whether it did. Where there is no such
+	// document it makes one of these two fields, unless the amount alone is above the limit. It is one step in the store:
+	// concurrent calls never pass the limit.
+	AddWithin(ctx context.Context, at Condition, field string, amount, limit int64) (added bool, err error)
 	// Count counts the documents that satisfy all conditions.
 	Count(ctx context.Context, where ...Condition) (int, error)
 	// Clear removes every document and keeps the indexes.

@@ -114,19 +114,21 @@ func (c *postgresCollection) Replace(ctx context.Context, document any, where ..
 
 // write runs one statement and makes the table first if it turns out not to exist.
 func (c *postgresCollection) write(ctx context.Context, sql string, args ...any) error {
-	return c.writeAfter(ctx, func() error { return c.define(ctx, "") }, sql, args...)
+	_, err := c.writeAfter(ctx, func() error { return c.define(ctx, "") }, sql, args...)
+	return err
 }
 
-// writeAfter runs one statement; if it lacks the table or a unique index, it prepares and runs again.
-func (c *postgresCollection) writeAfter(ctx context.Context, prepare func() error, sql string, args ...any) error {
-	_, err := c.pool.Exec(ctx, sql, args...)
+// writeAfter runs one statement and returns how many documents it wrote; if it lacks the table or a unique index, it
+// prepares and runs again.
+func (c *postgresCollection) writeAfter(ctx context.Context, prepare func() error, sql string, args ...any) (written int64, err error) {
+	result, err := c.pool.Exec(ctx, sql, args...)
 	if isMissing(err) || sqlState(err) == noUniqueIndex {
 		if err := prepare(); err != nil {
-			return err
+			return 0, err
 		}
-		_, err = c.pool.Exec(ctx, sql, args...)
+		result, err = c.pool.Exec(ctx, sql, args...)
 	}
-	return translate(err)
+	return result.RowsAffected(), translate(err)
 }
 
 func (c *postgresCollection) Clear(ctx context.Context) error {

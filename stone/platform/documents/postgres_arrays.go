@@ -54,7 +54,13 @@ func (c *postgresCollection) Push(ctx context.Context, at Condition, array strin
 		ON CONFLICT ((%[4]s)) DO UPDATE SET body = jsonb_set(old.body, '{%[3]s}',
 		jsonb_build_array($2::jsonb) || coalesce(nullif(old.%[5]s, 'null'), '[]'))`,
 		c.table, at.Field, array, value(at.Field), value(array))
-	return c.writeAfter(ctx, func() error { return c.EnsureIndex(ctx, at.Field, true) }, sql+unless, id, added)
+	_, err = c.upsert(ctx, at, sql+unless, id, added)
+	return err
+}
+
+// upsert runs a statement that needs a unique index of the condition's field.
+func (c *postgresCollection) upsert(ctx context.Context, at Condition, sql string, args ...any) (written int64, err error) {
+	return c.writeAfter(ctx, func() error { return c.EnsureIndex(ctx, at.Field, true) }, sql, args...)
 }
 
 func (c *postgresCollection) Pull(ctx context.Context, at Condition, array, field string, unwanted any) error {

@@ -40,6 +40,12 @@ func (c *Cached) Add(ctx context.Context, key string, value []byte) {
 	c.failed(err)
 }
 
+// Increment adds to a number that the cache holds; what it does not hold stays so.
+func (c *Cached) Increment(ctx context.Context, key string, delta uint64) {
+	_, _, err := c.cache.Increment(ctx, key, delta)
+	c.failed(err)
+}
+
 // Through returns a value for each of the keys (which must differ), in their order. What the cache
 // does not hold is fetched, at the same time for all keys, and put there.
 func (c *Cached) Through(ctx context.Context, keys []string, fetch func(ctx context.Context, key string) ([]byte, error)) ([][]byte, error) {

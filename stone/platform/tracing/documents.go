@@ -78,6 +78,12 @@ func (c tracedCollection) Pull(ctx context.Context, at documents.Condition, arra
 	return endDocuments(span, c.Collection.Pull(ctx, at, array, field, value))
 }
 
+func (c tracedCollection) AddWithin(ctx context.Context, at documents.Condition, field string, amount, limit int64) (bool, error) {
+	span := c.need.access(ctx, "add", c.name)
+	added, err := c.Collection.AddWithin(ctx, at, field, amount, limit)
+	return added, endDocuments(span, err)
+}
+
 func (c tracedCollection) Count(ctx context.Context, where ...documents.Condition) (int, error) {
 	span := c.need.access(ctx, "count", c.name)
 	count, err := c.Collection.Count(ctx, where...)

@@ -20,6 +20,7 @@ var (
 	RatePlans       = documents.Location{Service: "rate", Database: "rate-db", Collection: "inventory"}
 	Recommendations = documents.Location{Service: "recommendation", Database: "recommendation-db", Collection: "recommendation"}
 	Reservations    = documents.Location{Service: "reservation", Database: "reservation-db", Collection: "reservation"}
+	Nights          = documents.Location{Service: "reservation", Database: "reservation-db", Collection: "night"} // ours
 	Rooms           = documents.Location{Service: "reservation", Database: "reservation-db", Collection: "number"}
 	Users           = documents.Location{Service: "user", Database: "user-db", Collection: "user"}
 	Reviews         = documents.Location{Service: "review", Database: "review-db", Collection: "reviews"}

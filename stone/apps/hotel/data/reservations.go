@@ -11,6 +11,15 @@ type Reservation struct {
 	Number       int    `json:"number"` // rooms booked
 }
 
+// Night is how many rooms of a hotel are taken in a night, summed over its reservations.
+type Night struct {
+	Night string `json:"night"` // NightOf
+	Rooms int    `json:"rooms"`
+}
+
+// NightOf names a hotel's night by the date on which it begins.
+func NightOf(hotelID, date string) string { return hotelID + " " + date }
+
 // RoomCount is how many rooms a hotel has.
 type RoomCount struct {
 	HotelID      string `json:"hotelId"`
@@ -20,6 +29,15 @@ type RoomCount struct {
 // AllReservations is the one published reservation that is there before any load.
 func AllReservations() []Reservation {
 	return []Reservation{{HotelID: "4", CustomerName: "Alice", InDate: "2015-04-09", OutDate: "2015-04-10", Number: 1}}
+}
+
+// AllNights counts the rooms that AllReservations takes; each is of one night.
+func AllNights() []Night {
+	var nights []Night
+	for _, one := range AllReservations() {
+		nights = append(nights, Night{NightOf(one.HotelID, one.InDate), one.Number})
+	}
+	return nights
 }
 
 // AllRoomCounts lists every hotel in order, as published.

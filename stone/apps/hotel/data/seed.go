@@ -26,6 +26,7 @@ func Collections(profile string) (seeding.Lists, error) {
 		fill(Reservations, several("hotelId"), AllReservations(), func(r Reservation) string {
 			return r.HotelID + " " + r.CustomerName + " " + r.InDate
 		}),
+		fill(Nights, unique("night"), AllNights(), func(n Night) string { return n.Night }),
 		fill(Rooms, unique("hotelId"), AllRoomCounts(), func(r RoomCount) string { return r.HotelID }),
 		fill(Users, unique("username"), AllUsers(quirks), func(u User) string { return u.Username }),
 		fill(Reviews, several("hotelId"), AllReviews(), func(r Review) string { return r.ReviewID }),
