@@ -134,11 +134,11 @@ func (a *app) plan() seeding.Plan {
 
 func (a *app) seed(mode seeding.Mode) seeding.Result {
 	a.t.Helper()
-	collections, err := data.Collections(a.profile)
+	seed, err := data.New(a.profile)
 	if err != nil {
 		a.t.Fatal(err)
 	}
-	result, err := seeding.Run(a.t.Context(), a.plan(), collections, mode)
+	result, err := seeding.Run(a.t.Context(), a.plan(), seed, mode)
 	if err != nil {
 		a.t.Fatal(err)
 	}
@@ -155,6 +155,15 @@ func (a *app) reservations() int {
 	}
 	a.t.Fatal("no collection reservation")
 	return 0
+}
+
+// wantAgreement compares stays and counted rooms.
+func (a *app) wantAgreement() {
+	a.t.Helper()
+	result := a.seed(seeding.Check)
+	if len(result.Rows) != 3 || !result.OK {
+		a.t.Errorf("the stores do not agree: %+v", result.Rows)
+	}
 }
 
 func (a *app) waitReady() {

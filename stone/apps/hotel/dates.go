@@ -3,10 +3,9 @@ package hotel
 import (
 	"fmt"
 	"time"
-)
 
-// maxNights bounds a stay, and with it the keys that one request asks a cache for.
-const maxNights = 366
+	"loadstone.dev/stone/apps/hotel/data"
+)
 
 // night is named by the dates on which it begins and ends.
 type night struct{ date, after string }
@@ -20,8 +19,8 @@ func nights(inDate, outDate string) ([]night, error) {
 		return nil, badRequest("Please check inDate/outDate format (YYYY-MM-DD)")
 	}
 	number := int(end.Sub(first).Hours() / 24)
-	if number < 1 || number > maxNights {
-		return nil, badRequest(fmt.Sprintf("Please check inDate/outDate: outDate must be 1 to %d days after inDate", maxNights))
+	if number < 1 || number > data.MaxNights {
+		return nil, badRequest(fmt.Sprintf("Please check inDate/outDate: outDate must be 1 to %d days after inDate", data.MaxNights))
 	}
 	list := make([]night, number)
 	date := inDate

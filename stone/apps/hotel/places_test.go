@@ -76,7 +76,7 @@ func TestNightsOfAStay(t *testing.T) {
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("%v, %v", got, err)
 	}
-	if got, err := nights("2015-01-01", "2016-01-02"); err != nil || len(got) != maxNights {
+	if got, err := nights("2015-01-01", "2016-01-02"); err != nil || len(got) != data.MaxNights {
 		t.Errorf("%d nights, %v", len(got), err)
 	}
 	for _, stay := range [][2]string{{"2015-01-01", "2016-01-03"}, {"2015-01-02", "2015-01-01"}, {"", ""}, {"2015-1-1", "2015-01-02"}} {

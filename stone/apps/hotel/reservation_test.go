@@ -58,6 +58,7 @@ func TestNoNightIsOverbooked(t *testing.T) {
 	if a.offers(t, 12, 13) || !a.offers(t, 13, 14) {
 		t.Error("searches do not follow the bookings")
 	}
+	a.wantAgreement()
 }
 
 func TestOneOfManyGetsTheWholeHotel(t *testing.T) {
@@ -77,6 +78,29 @@ func TestOneOfManyGetsTheWholeHotel(t *testing.T) {
 		group.Wait()
 		if successes.Load() != 1 {
 			t.Errorf("night %d: all 200 rooms were booked %d times", day, successes.Load())
+		}
+	}
+	a.wantAgreement()
+}
+
+// Stays that overlap in every way, for rooms that do not suffice: what was refused left nothing taken, and searches say
+// the same as bookings.
+func TestRefusedStaysLeaveNothing(t *testing.T) {
+	a := startApp(t, "", servertest.Postgres)
+	var group sync.WaitGroup
+	for i := range 60 {
+		group.Go(func() {
+			if got := a.book(30, 10+i%4, 11+i%4+i%3, 30); got.body != booked && got.body != full {
+				t.Errorf("%d %s", got.status, got.body)
+			}
+		})
+	}
+	group.Wait()
+	a.wantAgreement()
+	for day := 10; day < 17; day++ {
+		night := fmt.Sprintf("2015-04-%02d", day)
+		if offered, taken := a.offers(t, day, day+1), a.taken(t, "30", night); offered != (taken < 200) || taken > 200 {
+			t.Errorf("%s: %d rooms are taken, offered: %v", night, taken, offered)
 		}
 	}
 }

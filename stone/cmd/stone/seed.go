@@ -20,7 +20,7 @@ import (
 
 // seeds makes what an application's stores are to hold under a plan; another application adds its line.
 var seeds = map[string]func(plan seeding.Plan) (seeding.App, error){
-	"hotel":  func(plan seeding.Plan) (seeding.App, error) { return hotel.Collections(plan.Profile) },
+	"hotel":  func(plan seeding.Plan) (seeding.App, error) { return hotel.New(plan.Profile) },
 	"media":  func(plan seeding.Plan) (seeding.App, error) { return media.NewSeed(plan) },
 	"shop":   func(plan seeding.Plan) (seeding.App, error) { return shop.New(plan) },
 	"social": func(plan seeding.Plan) (seeding.App, error) { return social.New(plan) },

@@ -1,6 +1,13 @@
 package data
 
-import "strconv"
+import (
+	"iter"
+	"strconv"
+	"time"
+)
+
+// MaxNights bounds a stay, and with it the keys that one request asks a cache for.
+const MaxNights = 366
 
 // Reservation books rooms of a hotel for the nights from InDate until OutDate.
 type Reservation struct {
@@ -9,6 +16,19 @@ type Reservation struct {
 	InDate       string `json:"inDate"`
 	OutDate      string `json:"outDate"`
 	Number       int    `json:"number"` // rooms booked
+}
+
+// Nights are the dates on which the nights of a stay begin; none if its dates are not dates.
+func (r Reservation) Nights() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		date, errIn := time.Parse(time.DateOnly, r.InDate)
+		end, errOut := time.Parse(time.DateOnly, r.OutDate)
+		for ; errIn == nil && errOut == nil && date.Before(end); date = date.AddDate(0, 0, 1) {
+			if !yield(date.Format(time.DateOnly)) {
+				return
+			}
+		}
+	}
 }
 
 // Night is how many rooms of a hotel are taken in a night, summed over its reservations.
@@ -31,11 +51,13 @@ func AllReservations() []Reservation {
 	return []Reservation{{HotelID: "4", CustomerName: "Alice", InDate: "2015-04-09", OutDate: "2015-04-10", Number: 1}}
 }
 
-// AllNights counts the rooms that AllReservations takes; each is of one night.
+// AllNights counts the rooms that AllReservations takes.
 func AllNights() []Night {
 	var nights []Night
 	for _, one := range AllReservations() {
-		nights = append(nights, Night{NightOf(one.HotelID, one.InDate), one.Number})
+		for date := range one.Nights() {
+			nights = append(nights, Night{NightOf(one.HotelID, date), one.Number})
+		}
 	}
 	return nights
 }

@@ -10,15 +10,18 @@ import (
 // quirksProfile restores the published application's bugs; here, in users and cinemas.
 const quirksProfile = "dsb-quirks"
 
-// Collections is what Hotel Reservation's stores hold before any load, under a profile.
-func Collections(profile string) (seeding.Lists, error) {
+// Seed is what Hotel Reservation's stores hold before any load.
+type Seed struct{ seeding.Lists }
+
+// New is the seed under a profile.
+func New(profile string) (Seed, error) {
 	if profile != "" && profile != quirksProfile {
-		return nil, fmt.Errorf(`profile %q: hotel knows "" and %q`, profile, quirksProfile)
+		return Seed{}, fmt.Errorf(`profile %q: hotel knows "" and %q`, profile, quirksProfile)
 	}
 	quirks := profile == quirksProfile
 	unique := func(field string) seeding.Index { return seeding.Index{Field: field, Unique: true} }
 	several := func(field string) seeding.Index { return seeding.Index{Field: field} }
-	return seeding.Lists{
+	return Seed{seeding.Lists{
 		fill(GeoPoints, unique("hotelId"), AllPoints(), func(p Point) string { return p.HotelID }),
 		fill(Profiles, unique("id"), AllProfiles(), func(p Profile) string { return p.ID }),
 		fill(RatePlans, several("hotelId"), AllRatePlans(), func(p RatePlan) string { return p.HotelID + " " + p.Code }),
@@ -34,7 +37,7 @@ func Collections(profile string) (seeding.Lists, error) {
 		fill(Restaurants, unique("restaurantId"), AllRestaurants(), func(r Restaurant) string { return r.RestaurantID }),
 		fill(Museums, unique("museumId"), AllMuseums(), func(m Museum) string { return m.MuseumID }),
 		fill(Cinemas, unique("cinemaId"), AllCinemas(quirks), func(c Cinema) string { return c.CinemaID }),
-	}, nil
+	}}, nil
 }
 
 // fill puts all documents into a collection, each under the key that key makes of it.

@@ -25,11 +25,11 @@ func planAt(address, memcached string) seeding.Plan {
 
 func run(t *testing.T, plan seeding.Plan, mode seeding.Mode) seeding.Result {
 	t.Helper()
-	collections, err := data.Collections(plan.Profile)
+	seed, err := data.New(plan.Profile)
 	if err != nil {
 		t.Fatal(err)
 	}
-	result, err := seeding.Run(t.Context(), plan, collections, mode)
+	result, err := seeding.Run(t.Context(), plan, seed, mode)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +144,7 @@ func differing(result seeding.Result, collection string) int {
 }
 
 func TestPlanThatDoesNotFitSaysWhich(t *testing.T) {
-	collections, err := data.Collections("")
+	seed, err := data.New("")
 	check(t, err)
 	for name, example := range map[string]struct {
 		change func(seeding.Plan)
@@ -156,12 +156,12 @@ func TestPlanThatDoesNotFitSaysWhich(t *testing.T) {
 	} {
 		plan := planAt("postgres://127.0.0.1:1/postgres", "127.0.0.1:1")
 		example.change(plan)
-		_, err := seeding.Run(t.Context(), plan, collections, seeding.Count)
+		_, err := seeding.Run(t.Context(), plan, seed, seeding.Count)
 		if err == nil || !strings.Contains(err.Error(), example.says) || !strings.Contains(err.Error(), "bad plan") {
 			t.Errorf("%s: %v, want a bad plan that names %s", name, err, example.says)
 		}
 	}
-	if _, err := data.Collections("quirks"); err == nil {
+	if _, err := data.New("quirks"); err == nil {
 		t.Error("profile quirks: no error")
 	}
 }
