@@ -87,12 +87,20 @@ func (m *movieID) find(ctx context.Context, title string) (id string, cached boo
 	return film.MovieID, false, documentsFailed(err)
 }
 
-// RegisterMovieId adds a film. Neither its title nor its id may be another's.
+// RegisterMovieId adds a film. Neither its title nor its id may be another's. As published, the store is asked first.
 func (m *movieID) RegisterMovieId(ctx context.Context, _ int64, title, id string, _ map[string]string) error {
 	if err := firstOf(checkName("title", title), checkName("movie_id", id)); err != nil {
 		return err
 	}
-	err := m.films.Insert(ctx, &data.MovieID{Title: title, MovieID: id})
+	var other data.MovieID
+	err := m.films.Get(ctx, &other, documents.Equal("title", title))
+	if err == nil {
+		return conflict("Movie %s or its id %s already existed", title, id)
+	}
+	if !errors.Is(err, documents.ErrNotFound) {
+		return documentsFailed(err)
+	}
+	err = m.films.Insert(ctx, &data.MovieID{Title: title, MovieID: id})
 	if errors.Is(err, documents.ErrDuplicate) {
 		return conflict("Movie %s or its id %s already existed", title, id)
 	}

@@ -19,7 +19,7 @@ type rating struct {
 }
 
 func startRating(_ context.Context, host *service.Host) error {
-	sums, err := host.OpenRedis("redis-rating")
+	sums, err := host.OpenRedis("redis-rating", redisConnections)
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ func openReviewLists[D timeline.Document](ctx context.Context, host *service.Hos
 	if err != nil {
 		return nil, err
 	}
-	copies, err := host.OpenRedis(redis)
+	copies, err := host.OpenRedis(redis, redisConnections)
 	if err != nil {
 		return nil, err
 	}
@@ -45,10 +45,7 @@ func (r *reviewLists[D]) add(ctx context.Context, owner any, reviewID, timestamp
 		return err
 	}
 	entry := timeline.Entry{ID: reviewID, Timestamp: timestamp}
-	if r.quirks {
-		return listFailed(r.lists.WriteWhereHeld(ctx, owner, entry))
-	}
-	return listFailed(r.lists.Write(ctx, owner, entry))
+	return listFailed(r.lists.WriteLooking(ctx, owner, entry, r.quirks))
 }
 
 // read returns the reviews from start up to, not including, stop, counted from the newest.

@@ -9,6 +9,9 @@ import (
 	"loadstone.dev/stone/platform/service"
 )
 
+// redisConnections bounds the connections of a service to a Redis, as published.
+const redisConnections = 128
+
 // Services are the services by name.
 var Services = map[string]service.Definition{
 	"frontend": {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"maps"
 	"strconv"
 
 	"loadstone.dev/stone/apps/media/data"
@@ -96,13 +97,17 @@ func (u *user) Login(ctx context.Context, _ int64, username, password string, _ 
 	return u.tokens.sign(account.UserID), nil
 }
 
-// credentials is of an account what a login takes, from the cache where it has all of it.
+// credentials is of an account what a login takes, from the cache where it has all of it. As published, each of the three
+// is asked for by itself.
 func (u *user) credentials(ctx context.Context, username string) (data.User, error) {
 	if accounts.CheckUsername(username) != nil {
 		return data.User{}, unknownUser(username)
 	}
 	idKey, passwordKey, saltKey := username+":user_id", username+":password", username+":salt"
-	held := u.cache.Get(ctx, []string{idKey, passwordKey, saltKey})
+	held := make(map[string][]byte)
+	for _, key := range []string{passwordKey, saltKey, idKey} {
+		maps.Copy(held, u.cache.Get(ctx, []string{key}))
+	}
 	id, err := strconv.ParseInt(string(held[idKey]), 10, 64)
 	if err == nil && len(held) == 3 {
 		return data.User{UserID: id, Username: username, Password: string(held[passwordKey]), Salt: string(held[saltKey])}, nil

@@ -22,7 +22,7 @@ type homeTimeline struct {
 }
 
 func startHomeTimeline(_ context.Context, host *service.Host) error {
-	timelines, err := host.OpenRedis("redis-home-timeline")
+	timelines, err := host.OpenRedis("redis-home-timeline", redisConnections)
 	if err != nil {
 		return err
 	}

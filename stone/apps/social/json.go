@@ -1,34 +1,40 @@
 package social
 
 import (
+	"bytes"
+	"encoding/json"
 	"net/http"
 	"strconv"
 	"sync"
-	"unicode/utf8"
 
 	idl "loadstone.dev/stone/apps/social/idl/social"
 )
 
-// encoding writes answers as JSON, without reflection: timelines are most of what the front end does. Quirk: 64-bit
-// numbers are strings and empty arrays are objects.
+// encoding writes answers as JSON. Quirk: 64-bit numbers are strings and empty arrays are objects.
 type encoding struct{ quirks bool }
 
 func (f *frontend) encoding() encoding { return encoding{f.quirks} }
 
 // buffers keeps those of answers; one that grew beyond largestKept is let go.
-var buffers = sync.Pool{New: func() any { return new([]byte) }}
+var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 const largestKept = 256 << 10
 
-// send writes an answer that fill appends.
-func send(w http.ResponseWriter, fill func(to []byte) []byte) {
-	buffer := buffers.Get().(*[]byte)
-	*buffer = append(fill((*buffer)[:0]), '\n')
+// send writes an answer.
+func send(w http.ResponseWriter, answer any) {
+	buffer := buffers.Get().(*bytes.Buffer)
+	buffer.Reset()
+	encoder := json.NewEncoder(buffer)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(answer); err != nil { // not of what is sent here: numbers, texts, and lists of them
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
 	header := w.Header()
 	header.Set("Content-Type", "application/json; charset=utf-8")
-	header.Set("Content-Length", strconv.Itoa(len(*buffer)))
-	_, _ = w.Write(*buffer) // fails only if the asker went away
-	if cap(*buffer) <= largestKept {
+	header.Set("Content-Length", strconv.Itoa(buffer.Len()))
+	_, _ = w.Write(buffer.Bytes()) // fails only if the asker went away
+	if buffer.Cap() <= largestKept {
 		buffers.Put(buffer)
 	}
 }
@@ -39,106 +45,75 @@ func say(w http.ResponseWriter, text string) {
 	_, _ = w.Write([]byte(text + "\n"))
 }
 
+// postJSON is a post as the front end answers it. What is of type any is a number or a list, or by quirk another thing.
+type postJSON struct {
+	PostID       any       `json:"post_id"`
+	Creator      *userJSON `json:"creator"`
+	ReqID        any       `json:"req_id"`
+	Text         string    `json:"text"`
+	UserMentions any       `json:"user_mentions"`
+	Media        any       `json:"media"`
+	URLs         any       `json:"urls"`
+	Timestamp    any       `json:"timestamp"`
+	PostType     int64     `json:"post_type"`
+}
+
+type userJSON struct {
+	UserID   any    `json:"user_id"`
+	Username string `json:"username"`
+}
+
+type mediumJSON struct {
+	MediaID   any    `json:"media_id"`
+	MediaType string `json:"media_type"`
+}
+
+type urlJSON struct {
+	ShortenedURL string `json:"shortened_url"`
+	ExpandedURL  string `json:"expanded_url"`
+}
+
 func (e encoding) posts(w http.ResponseWriter, posts []*idl.Post) {
-	send(w, func(to []byte) []byte { return array(e, to, posts, e.post) })
+	send(w, array(e, posts, e.post))
 }
 
 // users answers ids as objects of one field.
 func (e encoding) users(w http.ResponseWriter, field string, ids []int64) {
-	send(w, func(to []byte) []byte {
-		return array(e, to, ids, func(to []byte, id int64) []byte {
-			to = append(append(append(to, `{"`...), field...), `":`...)
-			return append(e.id(to, id), '}')
-		})
-	})
+	send(w, array(e, ids, func(id int64) map[string]any { return map[string]any{field: e.number(id)} }))
 }
 
-func array[T any](e encoding, to []byte, list []T, element func([]byte, T) []byte) []byte {
-	if len(list) == 0 && e.quirks {
-		return append(to, `{}`...)
-	}
-	to = append(to, '[')
-	for i, one := range list {
-		if i > 0 {
-			to = append(to, ',')
-		}
-		to = element(to, one)
-	}
-	return append(to, ']')
-}
+func (e encoding) post(post *idl.Post) postJSON {
+	view := postJSON{
+		PostID: e.number(post.PostID), ReqID: e.number(post.ReqID), Text: post.Text,
+		UserMentions: array(e, post.UserMentions, func(one *idl.UserMention) userJSON {
+			return userJSON{e.number(one.UserID), one.Username}
+		}),
+		Media: array(e, post.Media, func(one *idl.Media) mediumJSON { return mediumJSON{e.number(one.MediaID), one.MediaType} }),
+		URLs:  array(e, post.Urls, func(one *idl.URL) urlJSON { return urlJSON{one.ShortenedURL, one.ExpandedURL} }),
 
-func (e encoding) post(to []byte, post *idl.Post) []byte {
-	to = e.id(append(to, `{"post_id":`...), post.PostID)
-	to = append(to, `,"creator":`...)
+		Timestamp: e.number(post.Timestamp), PostType: int64(post.PostType),
+	}
 	if creator := post.Creator; creator != nil {
-		to = e.user(to, creator.UserID, creator.Username)
-	} else {
-		to = append(to, `null`...)
+		view.Creator = &userJSON{e.number(creator.UserID), creator.Username}
 	}
-	to = e.id(append(to, `,"req_id":`...), post.ReqID)
-	to = quote(append(to, `,"text":`...), post.Text)
-	to = array(e, append(to, `,"user_mentions":`...), post.UserMentions, func(to []byte, one *idl.UserMention) []byte {
-		return e.user(to, one.UserID, one.Username)
-	})
-	to = array(e, append(to, `,"media":`...), post.Media, func(to []byte, one *idl.Media) []byte {
-		to = e.id(append(to, `{"media_id":`...), one.MediaID)
-		return append(quote(append(to, `,"media_type":`...), one.MediaType), '}')
-	})
-	to = array(e, append(to, `,"urls":`...), post.Urls, func(to []byte, one *idl.URL) []byte {
-		to = quote(append(to, `{"shortened_url":`...), one.ShortenedURL)
-		return append(quote(append(to, `,"expanded_url":`...), one.ExpandedURL), '}')
-	})
-	to = e.id(append(to, `,"timestamp":`...), post.Timestamp)
-	to = strconv.AppendInt(append(to, `,"post_type":`...), int64(post.PostType), 10)
-	return append(to, '}')
+	return view
 }
 
-func (e encoding) user(to []byte, id int64, name string) []byte {
-	to = e.id(append(to, `{"user_id":`...), id)
-	return append(quote(append(to, `,"username":`...), name), '}')
+func (e encoding) number(value int64) any {
+	if e.quirks {
+		return strconv.FormatInt(value, 10)
+	}
+	return value
 }
 
-func (e encoding) id(to []byte, id int64) []byte {
-	if !e.quirks {
-		return strconv.AppendInt(to, id, 10)
+// array is never nil, which would be null.
+func array[T, V any](e encoding, of []T, view func(T) V) any {
+	if len(of) == 0 && e.quirks {
+		return struct{}{}
 	}
-	return append(strconv.AppendInt(append(to, '"'), id, 10), '"')
-}
-
-// quote appends a JSON string; what is not UTF-8 becomes U+FFFD.
-func quote(to []byte, text string) []byte {
-	to = append(to, '"')
-	plain := 0 // text from here on needs no escape
-	for i := 0; i < len(text); {
-		letter := text[i]
-		if letter >= ' ' && letter != '"' && letter != '\\' && letter < utf8.RuneSelf {
-			i++
-			continue
-		}
-		size := 1
-		if letter >= utf8.RuneSelf {
-			var whole rune
-			if whole, size = utf8.DecodeRuneInString(text[i:]); whole != utf8.RuneError || size > 1 {
-				i += size
-				continue
-			}
-		}
-		to = escape(append(to, text[plain:i]...), letter)
-		i += size
-		plain = i
+	views := make([]V, len(of))
+	for i, one := range of {
+		views[i] = view(one)
 	}
-	return append(append(to, text[plain:]...), '"')
-}
-
-func escape(to []byte, letter byte) []byte {
-	const digits = "0123456789abcdef"
-	switch {
-	case letter == '"' || letter == '\\':
-		return append(to, '\\', letter)
-	case letter == '\n':
-		return append(to, `\n`...)
-	case letter >= utf8.RuneSelf:
-		return append(to, `\ufffd`...)
-	}
-	return append(to, '\\', 'u', '0', '0', digits[letter>>4], digits[letter&15])
+	return views
 }

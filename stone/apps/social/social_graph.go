@@ -32,7 +32,7 @@ func startSocialGraph(ctx context.Context, host *service.Host) error {
 	if err != nil {
 		return err
 	}
-	redis, err := host.OpenRedis("redis-social-graph")
+	redis, err := host.OpenRedis("redis-social-graph", redisConnections)
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ func startUserTimeline(ctx context.Context, host *service.Host) error {
 	if err != nil {
 		return err
 	}
-	redis, err := host.OpenRedis("redis-user-timeline")
+	redis, err := host.OpenRedis("redis-user-timeline", redisConnections)
 	if err != nil {
 		return err
 	}

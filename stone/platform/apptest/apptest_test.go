@@ -41,7 +41,7 @@ var services = map[string]service.Definition{
 			if err != nil {
 				return err
 			}
-			if _, err := host.OpenRedis("redis-ids"); err != nil {
+			if _, err := host.OpenRedis("redis-ids", 8); err != nil {
 				return err
 			}
 			if _, err := host.OpenDocuments(ctx); err != nil {

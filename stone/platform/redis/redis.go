@@ -13,18 +13,15 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-const (
-	timeout     = 2 * time.Second
-	connections = 64
-)
+const timeout = 2 * time.Second
 
 func init() {
 	logging.Disable() // errors go to the caller, who counts them; the library would print each attempt too
 }
 
-// Open prepares a client. Of several addresses each new connection takes the next: servers that do not know each other
+// Open prepares a client of at most so many connections. Of several addresses each new connection takes the next: servers that do not know each other
 // then hold a part of the data each, which is what a published deployment did.
-func Open(addresses ...string) (*goredis.Client, error) {
+func Open(connections int, addresses ...string) (*goredis.Client, error) {
 	if len(addresses) == 0 {
 		return nil, errors.New("redis: no address")
 	}

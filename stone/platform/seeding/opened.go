@@ -19,9 +19,11 @@ import (
 
 const (
 	// slowest answer of a Redis: much more is asked of it at once than a service asks.
-	slowest      = time.Minute
-	firstPause   = 50 * time.Millisecond
-	longestPause = 2 * time.Second
+	slowest = time.Minute
+	// redisConnections is as many as seeding has use for.
+	redisConnections = 64
+	firstPause       = 50 * time.Millisecond
+	longestPause     = 2 * time.Second
 )
 
 // patience is how long stores are waited for; a variable for tests.
@@ -67,7 +69,7 @@ func open(ctx context.Context, plan Plan, keeps Stores) (opened *Opened, err err
 		}
 	}
 	for name, address := range plan.Redis {
-		client, err := redis.Open(address)
+		client, err := redis.Open(redisConnections, address)
 		if err != nil {
 			return nil, fmt.Errorf("redis: %s: %w", name, err)
 		}

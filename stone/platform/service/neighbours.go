@@ -73,9 +73,9 @@ func (h *Host) DialHTTP(need string) (*web.Backend, error) {
 	return backend, nil
 }
 
-// OpenRedis opens a needed Redis; an answer of it is a condition of readiness.
-func (h *Host) OpenRedis(need string) (*goredis.Client, error) {
-	client, err := redis.Open(h.Config.Needs[need]...)
+// OpenRedis opens a needed Redis, with at most so many connections; an answer of it is a condition of readiness.
+func (h *Host) OpenRedis(need string, connections int) (*goredis.Client, error) {
+	client, err := redis.Open(connections, h.Config.Needs[need]...)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", need, err)
 	}

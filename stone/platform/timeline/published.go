@@ -8,15 +8,20 @@ import (
 	"loadstone.dev/stone/platform/documents"
 )
 
-// WriteWhereHeld is Write as one application published it.
+// WriteLooking is Write that asks the stores what one application published: for the list in the document store before it
+// is written, and for its length in Redis before that is. Neither decides anything but, by whereHeld, whether Redis is
+// written to.
 //
-// Quirk: a list of which Redis has nothing is left to its readers, who copy it.
-func (l *Lists[D]) WriteWhereHeld(ctx context.Context, owner any, entry Entry) error {
+// Quirk (whereHeld): a list of which Redis has nothing is left to its readers, who copy it.
+func (l *Lists[D]) WriteLooking(ctx context.Context, owner any, entry Entry, whereHeld bool) error {
+	if _, err := l.stored(ctx, owner); err != nil {
+		return err
+	}
 	if err := l.store(ctx, owner, entry); err != nil {
 		return err
 	}
 	held, err := l.Redis.ZCard(ctx, key(owner)).Result()
-	if err != nil || held == 0 {
+	if err != nil || whereHeld && held == 0 {
 		return redisFailed(err)
 	}
 	return redisFailed(l.Redis.ZAddNX(ctx, key(owner), members(entry)...).Err())

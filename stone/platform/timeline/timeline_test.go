@@ -56,7 +56,7 @@ func start(t *testing.T) (*timeline.Lists[document], *counted) {
 	store, err := documents.Open(t.Context(), servertest.Postgres(t))
 	check(t, err)
 	t.Cleanup(func() { _ = store.Close(context.Background()) })
-	client, err := redis.Open(servertest.Redis(t))
+	client, err := redis.Open(8, servertest.Redis(t))
 	check(t, err)
 	t.Cleanup(func() { _ = client.Close() })
 	collection := &counted{Collection: store.Collection("lists", "lists")}
@@ -217,7 +217,7 @@ func TestPublished(t *testing.T) {
 		t.Errorf("nobody's: %s, %d held", got, held())
 	}
 	for id := range int64(3) {
-		check(t, lists.WriteWhereHeld(t.Context(), "a", timeline.Entry{ID: id, Timestamp: id}))
+		check(t, lists.WriteLooking(t.Context(), "a", timeline.Entry{ID: id, Timestamp: id}, true))
 	}
 	if held() != 0 {
 		t.Errorf("%d are held before the first read", held())
@@ -225,7 +225,7 @@ func TestPublished(t *testing.T) {
 	if got := read(0, 2); got != "[2 1]" || held() != 2 {
 		t.Errorf("%s, %d held", got, held())
 	}
-	check(t, lists.WriteWhereHeld(t.Context(), "a", timeline.Entry{ID: 3, Timestamp: 3}))
+	check(t, lists.WriteLooking(t.Context(), "a", timeline.Entry{ID: 3, Timestamp: 3}, true))
 	if held() != 3 {
 		t.Errorf("%d held", held())
 	}

@@ -152,7 +152,7 @@ func (s text) ComposeText(ctx context.Context, reqID int64, words string, carrie
 type ids struct{ redis *goredis.Client }
 
 func startIDs(_ context.Context, host *service.Host) error {
-	redis, err := host.OpenRedis("redis-ids")
+	redis, err := host.OpenRedis("redis-ids", 8)
 	if err == nil {
 		host.Thrift = idl.NewUniqueIdServiceProcessor(ids{redis})
 	}
