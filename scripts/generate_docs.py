@@ -36,6 +36,7 @@ def pages() -> dict[str, str]:
         "columns.md": columns_page(),
         "compose-files.md": compose_page(),
         "exit-codes.md": exit_codes_page(),
+        "round-trips.md": round_trips_page(),
         "python-api.md": reference.markdown(NOTE.replace("the model", "its docstrings")),
         "study.schema.json": json.dumps(schema(Study), indent=2) + "\n",
         "application.schema.json": json.dumps(schema(Application), indent=2) + "\n",
@@ -200,6 +201,75 @@ def exit_codes() -> dict[int, list[str]]:
         if issubclass(kind, LoadstoneError) and kind is not LoadstoneError:
             found.setdefault(kind.exit_code, []).append((inspect.getdoc(kind) or "").replace("\n", " "))
     return found
+
+
+COUNTED = ("published", "default", "quirks")
+"""The columns of ``round-trips.json`` that say what is asked, as the tables have them."""
+
+
+def round_trips_page() -> str:
+    """What each operation asks of services and stores, beside what the published application asks."""
+    sections = [round_trips_section(name, file) for name, file in round_trips_files().items()]
+    note = NOTE.replace("the model", "`round-trips.json` of the application")
+    return (ROUND_TRIPS.format(note=note) + "".join(sections)).rstrip() + "\n"
+
+
+ROUND_TRIPS = """# Round trips
+
+{note}How often the services of an application call each other and their stores for one request of each operation:
+in the published application (counted in its source), by default, and under `profile: dsb-quirks`. The last two are
+counted from the spans of requests to the running application over PostgreSQL, memcached and Redis; `TestRoundTrips` of
+each application fails when they change. Where one of the two differs from the published number, the note says why.
+
+Operations follow one another in the order of the tables, so that each finds in the caches what those before it left
+there. A pipeline or a multi-get is one round trip. What services read when they start is of no request. Memcached is
+asked by one command for one key and for many, which spans call `MGET`. Of documents, `get`, `find` and `head` read,
+`insert`, `push`, `pull` and `add` write, each in one step.
+
+"""
+
+
+def round_trips_files() -> dict[str, Path]:
+    """Where each application's counts are, by its name."""
+    apps = Path(__file__).parents[1] / "stone" / "apps"
+    folders = {"hotel-reservation": "hotel", "social-network": "social", "media-microservices": "media"}
+    return {name: apps / folder / "round-trips.json" for name, folder in folders.items()}
+
+
+def round_trips_section(name: str, file: Path) -> str:
+    """An application's sums by operation, then who asks whom."""
+    operations = json.loads(file.read_text(encoding="utf-8"))
+    lines = [f"## {name.replace('-', ' ').title()}", "", f"What it does: [{name}]({name}.md).", ""]
+    lines += ["| operation | RPCs: published | default | `dsb-quirks` | stores: published | default | `dsb-quirks` |"]
+    lines += ["|---|---|---|---|---|---|---|"]
+    for one in operations:
+        sums = [
+            sum(asked(row[column]) for row in one["rows"] if is_store(row["peer"]) == stores)
+            for stores in (False, True)
+            for column in COUNTED
+        ]
+        lines.append(f"| {one['operation']} | {' | '.join(map(str, sums))} |")
+    lines += [
+        "",
+        "| operation | who asks whom | published | default | `dsb-quirks` | note |",
+        "|---|---|---|---|---|---|",
+    ]
+    for one in operations:
+        for number, row in enumerate(one["rows"]):
+            cells = [row[column] or "-" for column in COUNTED]
+            said = [one["operation"] if number == 0 else "", f"`{row['service']}` > `{row['peer']}`", *cells]
+            lines.append(f"| {' | '.join(said)} | {row.get('note', '')} |")
+    return "\n".join(lines) + "\n\n"
+
+
+def asked(cell: str) -> int:
+    """The number of round trips in ``2 MGET, 1 SET``."""
+    return sum(int(part.split()[0]) for part in cell.split(", ") if part)
+
+
+def is_store(peer: str) -> bool:
+    """Stores are named by their software."""
+    return peer.startswith(("documents-", "memcached-", "redis-"))
 
 
 def stale() -> list[str]:

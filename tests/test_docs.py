@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
 import tomllib
 from pathlib import Path
@@ -55,6 +56,23 @@ def test_a_stale_page_is_noticed(generator: ModuleType, tmp_path: Path, monkeypa
     (tmp_path / "study.md").write_text("old")
     (tmp_path / "columns.md").unlink()
     assert generator.stale() == ["study.md", "columns.md"]
+
+
+def test_every_difference_in_round_trips_has_a_reason(generator: ModuleType) -> None:
+    rows = [
+        (file.parent.name, operation["operation"], row)
+        for file in generator.round_trips_files().values()
+        for operation in json.loads(file.read_text(encoding="utf-8"))
+        for row in operation["rows"]
+    ]
+    assert len(rows) > 100
+    for application, operation, row in rows:
+        published, default, quirks = (generator.asked(row[column]) for column in generator.COUNTED)
+        where = f"{application}: {operation}: {row['service']} > {row['peer']}"
+        assert published == default == quirks or row.get("note"), f"{where} differs: say why in its note"
+        assert quirks >= published, f"{where}: dsb-quirks asks less than what is published"
+        if default < published:
+            assert "`dsb-quirks`" in row["note"] or "as of" in row["note"] or "as above" in row["note"], where
 
 
 def test_every_key_of_the_study_file_says_what_it_means(generator: ModuleType) -> None:

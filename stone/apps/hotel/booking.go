@@ -39,22 +39,19 @@ func (r *reservation) MakeReservation(ctx context.Context, request *hotelpb.Rese
 	if taken, err := r.take(ctx, id, wanted, rooms, capacity); err != nil || !taken {
 		return &hotelpb.HotelIds{}, err
 	}
-	err = r.stays.Insert(ctx, data.Reservation{
-		HotelID: id, CustomerName: request.CustomerName, InDate: request.InDate, OutDate: request.OutDate, Number: rooms,
-	})
-	if err != nil {
-		return nil, err
-	}
 	for _, night := range wanted {
 		r.cache.Increment(ctx, r.cache.nightKey(id, night), uint64(rooms))
 	}
-	return &hotelpb.HotelIds{HotelIds: request.HotelIds}, nil
+	return &hotelpb.HotelIds{HotelIds: request.HotelIds}, r.stays.Insert(ctx, data.Reservation{
+		HotelID: id, CustomerName: request.CustomerName, InDate: request.InDate, OutDate: request.OutDate, Number: rooms,
+	})
 }
 
 // mayFit asks, as published, for each night how many rooms are taken and how many there are: the cache, then the store.
 //
-// A count that the cache did not hold is put there before the booking adds to the store, unless another did so meanwhile,
-// and is raised after it. So no booking is missing in a count that was read before that booking.
+// A count that the cache did not hold is put there before the booking takes rooms, unless another did so meanwhile, and is
+// raised once all nights are taken. So a count that the cache takes is of no booking that is under way: as long as the
+// cache loses nothing, it never says more than there is, for which bookings would be refused without asking the store.
 func (r *reservation) mayFit(ctx context.Context, id string, wanted []night, rooms int) (capacity int, free bool, err error) {
 	missed := make(map[night]int)
 	for _, night := range wanted {
@@ -114,14 +111,31 @@ func (r *reservation) take(ctx context.Context, id string, wanted []night, rooms
 		if err != nil {
 			return false, err
 		}
-		// The cache knew of fewer: bookings that it was not told of. What it holds is put right.
-		count, err := r.taken(ctx, id, night)
-		if err == nil {
-			r.cache.setNight(ctx, id, night, count)
-		}
-		return false, err
+		return false, r.correct(ctx, id, night)
 	}
 	return true, nil
+}
+
+// correct puts the cache right about a night that it says has room and the store says has none. Bookings that are under
+// way explain that, too: only stays count, each of which is stored after it was added to the cache. A cache that holds
+// less than those has missed some.
+func (r *reservation) correct(ctx context.Context, id string, night night) error {
+	var stays []data.Reservation
+	query := documents.Query{Where: []documents.Condition{documents.Equal("hotelId", id)}}
+	if err := r.stays.Find(ctx, &stays, query); err != nil {
+		return err
+	}
+	booked := 0
+	for _, one := range stays {
+		if one.InDate <= night.date && night.date < one.OutDate { // ISO dates order as texts
+			booked += one.Number
+		}
+	}
+	key := r.cache.nightKey(id, night)
+	if held, cached := r.cache.number(ctx, key); cached && held < booked {
+		r.cache.Set(ctx, key, strconv.AppendInt(nil, int64(booked), 10))
+	}
+	return nil
 }
 
 // release gives rooms back, also if the caller has gone away.

@@ -123,7 +123,3 @@ func decimal(held map[string][]byte, key string) (count int, is bool) {
 func (c *occupancyCache) addNight(ctx context.Context, id string, night night, taken int) {
 	c.Add(ctx, c.nightKey(id, night), strconv.AppendInt(nil, int64(taken), 10))
 }
-
-func (c *occupancyCache) setNight(ctx context.Context, id string, night night, taken int) {
-	c.Set(ctx, c.nightKey(id, night), strconv.AppendInt(nil, int64(taken), 10))
-}

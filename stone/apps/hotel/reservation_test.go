@@ -83,8 +83,28 @@ func TestOneOfManyGetsTheWholeHotel(t *testing.T) {
 	a.wantAgreement()
 }
 
-// Stays that overlap in every way, for rooms that do not suffice: what was refused left nothing taken, and searches say
-// the same as bookings.
+// A cache that missed bookings offers a full hotel, until one tries to book it.
+func TestACacheThatMissedBookingsIsPutRight(t *testing.T) {
+	a := startApp(t, "", servertest.Postgres)
+	if !a.offers(t, 12, 13) {
+		t.Fatal("the hotel is not offered")
+	}
+	a.caches["memcached-reserve"].cut()
+	if got := a.book(30, 11, 13, 200); got.body != booked {
+		t.Fatal(got.body)
+	}
+	a.caches["memcached-reserve"].mend()
+	eventually(t, "the hotel is offered by an old count", func() bool { return a.offers(t, 12, 13) })
+	eventually(t, "it is not after a booking was refused", func() bool {
+		if got := a.book(30, 12, 13, 1); got.body != full {
+			t.Errorf("%d %s", got.status, got.body)
+		}
+		return !a.offers(t, 12, 13)
+	})
+	a.wantAgreement()
+}
+
+// Stays that overlap in every way, for rooms that do not suffice: what was refused left nothing taken, also to searches.
 func TestRefusedStaysLeaveNothing(t *testing.T) {
 	a := startApp(t, "", servertest.Postgres)
 	var group sync.WaitGroup

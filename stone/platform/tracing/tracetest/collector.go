@@ -47,6 +47,8 @@ type Collector struct {
 	spans  []Span
 	told   map[string]metadata.MD
 	answer func() (*collector.ExportTraceServiceResponse, error)
+
+	returned map[string]bool // traces, by Request
 }
 
 // New starts a collector that stops when the test ends.
@@ -57,7 +59,7 @@ func New(t testing.TB) *Collector {
 		t.Fatal(err)
 	}
 	c := &Collector{
-		Address: listener.Addr().String(), server: grpc.NewServer(), told: make(map[string]metadata.MD),
+		Address: listener.Addr().String(), server: grpc.NewServer(), told: make(map[string]metadata.MD), returned: make(map[string]bool),
 		answer: func() (*collector.ExportTraceServiceResponse, error) {
 			return &collector.ExportTraceServiceResponse{}, nil
 		},

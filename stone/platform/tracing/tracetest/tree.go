@@ -81,20 +81,21 @@ func (b Branch) Calls() []string {
 	return slices.Compact(calls)
 }
 
-// Request waits for a whole trace with a root of this name, and returns it: every call to a service has its answer, so
-// that nothing more can come.
+// Request waits for a whole trace with a root of this name that it has not returned yet, and returns it: every call to a
+// service has its answer, so that nothing more can come.
 func (c *Collector) Request(t testing.TB, root string) Branch {
 	t.Helper()
 	var found []Span
 	c.Wait(t, "a whole request "+root, func(spans []Span) bool {
 		for _, one := range spans {
-			if one.Parent == "" && one.Name == root {
+			if one.Parent == "" && one.Name == root && !c.returned[one.Trace] {
 				found = slices.DeleteFunc(slices.Clone(spans), func(other Span) bool { return other.Trace != one.Trace })
 				return whole(found)
 			}
 		}
 		return false
 	})
+	c.returned[found[0].Trace] = true
 	return Tree(t, found)
 }
 
