@@ -1,4 +1,4 @@
-"""The analysis of traces: spans a second in memory, and a file of 10 million spans to all tables, with its memory.
+"""The analysis of traces: spans a second in memory, 10 million from file to tables, a million as Jaeger's JSON.
 
 The traces are those of a made-up Hotel Reservation (``tests/made_traces.py``), drawn again and again, each stretched at
 random and with an id of its own. Every measurement is a process of its own, whose compiled code is in the cache; the
@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bench.common import ROOT, Row, median_row, report
-from loadstone.analysis.traces import Spans, analyse, linking, read
+from loadstone.analysis.traces import Spans, analyse, jaeger, linking, read
 from loadstone.analysis.traces.critical import walk
 from loadstone.analysis.traces.grouping import by
 from loadstone.analysis.traces.reading import SCHEMA
@@ -31,26 +31,31 @@ from loadstone.analysis.traces.times import times
 from tests.made_traces import START_NS, Application, table
 
 SPANS, DRAWN, ROUNDS, SAMPLE = 10_000_000, 2_000, 5, 5_000
+WRITTEN = 1_000_000
 GROUP = 131_072
 
 NOTES = [
     f"{SPANS:,} spans of {DRAWN:,} different traces, 19 spans each; {ROUNDS} rounds, each its own process",
     "in memory: exclusive times and critical paths of spans whose parents are known; linking: finding the parents",
     "file to tables: read, link, compare clocks, walk, all five tables; compiled code from the cache",
+    f"as Jaeger's JSON: all traces of a file of {WRITTEN:,} spans, written to disk; memory with the spans in it",
     f"plain Python: the same walk over {SAMPLE:,} traces, with the same result",
 ]
 
 
 def main() -> None:
     if sys.argv[1:]:
-        print(json.dumps(measure(Path(sys.argv[1]))))
+        work = {"analysis": measure, "jaeger": measure_writing}[sys.argv[1]]
+        print(json.dumps(work(Path(sys.argv[2]))))
         return
     with tempfile.TemporaryDirectory(prefix="loadstone-bench-traces-") as folder:
         file = Path(folder) / "spans.parquet"
-        make(file)
+        make(file, SPANS)
         print(f"traces: {file.stat().st_size / 1e6:.0f} MB", file=sys.stderr)
-        measured(file)  # compiles where the cache is empty
-        rounds = [measured(file) for _ in range(ROUNDS)]
+        measured("analysis", file)  # compiles where the cache is empty
+        rounds = [measured("analysis", file) for _ in range(ROUNDS)]
+        make(file, WRITTEN)
+        written = [measured("jaeger", file) for _ in range(ROUNDS)]
     both = [one["walk"] / one["plain"] for one in rounds]
     rows = [
         at_least(median_row("critical path and exclusive times", "M spans/s", [r["walk"] / 1e6 for r in rounds]), 5),
@@ -58,6 +63,9 @@ def main() -> None:
         at_most(median_row("file to tables", "s", [r["whole_s"] for r in rounds]), 15),
         median_row("of it reading and finding parents", "s", [r["read_s"] for r in rounds]),
         at_most(median_row("peak memory", "GB", [r["peak_gb"] for r in rounds]), 4),
+        at_most(median_row("a million spans as Jaeger's JSON", "s", [r["write_s"] for r in written]), 20),
+        at_most(median_row("its peak memory", "GB", [r["peak_gb"] for r in written]), 1),
+        median_row("its size", "GB", [r["size_gb"] for r in written]),
     ]
     plain = median_row("plain Python", "M spans/s", [r["plain"] / 1e6 for r in rounds])
     ratio = median_row("", "", both)
@@ -73,8 +81,8 @@ def at_most(row: Row, limit: float) -> Row:
     return replace(row, target=f"<= {limit:g}", holds=row.value <= limit)
 
 
-def measured(file: Path) -> dict[str, float]:
-    command = [sys.executable, "-m", "bench.traces", str(file)]
+def measured(what: str, file: Path) -> dict[str, float]:
+    command = [sys.executable, "-m", "bench.traces", what, str(file)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     result: dict[str, float] = json.loads(done.stdout)
     print("traces: " + ", ".join(f"{name} {value:.4g}" for name, value in result.items()), file=sys.stderr)
@@ -111,6 +119,20 @@ def measure(file: Path) -> dict[str, float]:
     }
 
 
+def measure_writing(file: Path) -> dict[str, float]:
+    """One round: seconds of writing all traces as Jaeger's JSON, peak memory, size of the file."""
+    spans = read(file)
+    target = file.with_suffix(".json")
+
+    def written() -> None:
+        with target.open("w", encoding="utf-8") as text:
+            text.writelines(jaeger(spans, [spans.hex_id(trace) for trace in range(spans.traces)]))
+
+    write_s = timed(written)
+    peak_gb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    return {"write_s": write_s, "peak_gb": peak_gb, "size_gb": target.stat().st_size / 1e9}
+
+
 def timed(work: Any) -> float:
     began = time.perf_counter()
     work()
@@ -141,15 +163,15 @@ def in_plain_python(spans: Spans, traces: int) -> list[int]:
     return found
 
 
-def make(file: Path) -> None:
-    """Traces drawn from ``DRAWN`` different ones, sorted by id as ``stone spans`` leaves them."""
+def make(file: Path, spans: int) -> None:
+    """So many spans, of traces drawn from ``DRAWN`` different ones, sorted by id as ``stone spans`` leaves them."""
     drawn = table(Application().rows(DRAWN))
     ids = drawn["trace_id"].to_pylist()
     edges = np.array([0, *(k for k in range(1, len(ids)) if ids[k] != ids[k - 1]), len(ids)])
     start, length = (drawn[name].to_numpy() for name in ("start_ns", "duration_ns"))
     since = start - np.repeat(start[edges[:-1]], np.diff(edges))
     random = np.random.default_rng(1)
-    traces = SPANS // (len(ids) // DRAWN)
+    traces = spans // (len(ids) // DRAWN)
     high = np.sort(random.integers(0, 2**63, traces, dtype=np.uint64))
     texts = [name for name in SCHEMA.names if SCHEMA.field(name).type == pa.string()]
     for name in texts:

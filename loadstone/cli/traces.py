@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -26,7 +27,7 @@ if TYPE_CHECKING:  # it brings a compiler along, which takes a second to load: o
 
 EPILOG = (
     "Examples: [bold]loadstone traces[/], [bold]loadstone traces first-light --jaeger slowest.json[/], "
-    "[bold]loadstone traces spans.parquet --json[/]"
+    "[bold]loadstone traces spans.parquet --json[/], [bold]loadstone traces from-jaeger.json[/]"
 )
 SLOWEST = 20
 _SHOWN_PATHS = 12
@@ -76,7 +77,10 @@ def command(
     results: Results = Path("results"),
     json: Json = False,
 ) -> None:
-    """Show the services and call paths that the requests of a trial waited for; RUN may be a spans.parquet too."""
+    """Show the services and call paths that the requests of a trial waited for.
+
+    RUN may be a file of spans too: spans.parquet, or JSON of Jaeger or OTLP, packed with gzip or not.
+    """
     chosen = _choose(results, run, trial)
     from loadstone.analysis import traces
 
@@ -86,7 +90,7 @@ def command(
         slowest = traces.slowest(found.spans, SLOWEST)
         _write(jaeger, traces.jaeger(found.spans, slowest))
     if folded is not None:
-        _write(folded, traces.folded(found))
+        _write(folded, [traces.folded(found)])
     if json:
         print_json(_data(chosen, found))
         return
@@ -127,10 +131,10 @@ def _best(rows: list[Row]) -> Row:
     return max(good, key=lambda row: (row["phase"] != "bracket", load_of(row)), default=rows[-1])
 
 
-def _write(file: Path, text: str) -> None:
+def _write(file: Path, pieces: Iterable[str]) -> None:
     try:
-        with writing(file):
-            file.write_text(text, encoding="utf-8")
+        with writing(file), file.open("w", encoding="utf-8") as text:
+            text.writelines(pieces)
     except OSError as error:
         raise InputError(f"cannot write {file}: {error.strerror}; choose another place") from None
 

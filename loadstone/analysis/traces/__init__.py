@@ -1,10 +1,11 @@
 """Traces: which services a request's time really goes to.
 
-``read`` takes ``spans.parquet``, ``analyse`` finds every trace's critical path and makes the tables::
+``read`` takes ``spans.parquet`` or JSON of Jaeger or OTLP, ``analyse`` finds every trace's critical path and makes the
+tables::
 
     traces = analyse(read(trial / "spans.parquet", from_ns, to_ns))
     traces.services   # see tables.SERVICES; traces.operations, .paths, .clocks and .heat likewise
-    folded(traces), jaeger(traces.spans, slowest(traces.spans, 5))
+    folded(traces), "".join(jaeger(traces.spans, slowest(traces.spans, 5)))
     growth([(load, services), ...])
 
 The arithmetic is compiled by Numba, which is imported with this package: import it where it is needed.

@@ -1,4 +1,4 @@
-"""Reads ``spans.parquet`` into columns, a row group at a time, so that little more than the columns is in memory."""
+"""Reads spans into columns; ``spans.parquet`` a row group at a time: little more than the columns is in memory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from loadstone.analysis.traces import linking
+from loadstone.analysis.traces import documents, linking
 from loadstone.analysis.traces.spans import Codes, Health, Ints, Spans
 from loadstone.model.errors import InputError
 
@@ -42,13 +42,12 @@ _LATEST, _LONGEST = 2**62, 2**60
 def read(file: Path, from_ns: int | None = None, to_ns: int | None = None) -> Spans:
     """The spans of the traces whose root starts at ``from_ns`` or later and before ``to_ns`` (unix time); None: all.
 
-    The order of the file's rows does not matter. Spans without a trace's id, or with times that cannot be, are left out
-    and counted. Raises InputError where it is no file of spans, is damaged, or has more than 2^31 - 1 of them.
+    The file is Parquet, or JSON of Jaeger or OTLP (see ``documents``). The order of its rows does not matter. Spans
+    without a trace's id, or with times that cannot be, are left out and counted. Raises InputError where it is no file
+    of spans, is damaged, or has more than 2^31 - 1 of them.
     """
     try:
-        if absent := [name for name in SCHEMA.names if name not in pq.read_schema(file).names]:
-            raise InputError(f"{file}: is no file of spans: it lacks the columns {', '.join(absent)}")
-        raw = _columns(pq.ParquetFile(file, read_dictionary=list(_TEXTS)), file)
+        raw = documents.columns(file) if documents.is_document(file) else _parquet(file)
     except FileNotFoundError:
         raise InputError(f"{file}: there is no such file; a trial has one where its study asks for traces") from None
     except (pa.ArrowException, OSError, ValueError) as error:
@@ -57,6 +56,12 @@ def read(file: Path, from_ns: int | None = None, to_ns: int | None = None) -> Sp
     unusable = _leave_out(raw)
     _sort(raw)
     return _linked(raw, unusable, from_ns, to_ns)
+
+
+def _parquet(file: Path) -> dict[str, Any]:
+    if absent := [name for name in SCHEMA.names if name not in pq.read_schema(file).names]:
+        raise InputError(f"{file}: is no file of spans: it lacks the columns {', '.join(absent)}")
+    return _columns(pq.ParquetFile(file, read_dictionary=list(_TEXTS)), file)
 
 
 def _columns(source: pq.ParquetFile, file: Path) -> dict[str, Any]:
