@@ -3,6 +3,8 @@ package load
 import (
 	"bytes"
 	"errors"
+	"math"
+	"strings"
 )
 
 // What can be wrong with an answer.
@@ -42,6 +44,8 @@ type response struct {
 	state     parserState
 	headOnly  bool // the request was HEAD
 	keepAlive bool // the connection may carry another request afterwards
+	closes    bool // a Connection header says that it will not, whatever others say
+	foldable  bool // the header line before may go on in the next one
 	chunked   bool
 	encoded   bool // there is a Transfer-Encoding
 	begun     bool // at least one byte of the answer is here
@@ -139,6 +143,8 @@ func (r *response) feed(p []byte) (used int, done bool, err error) {
 			}
 			if last := len(line) - 1; last >= 0 && line[last] == '\r' {
 				line = line[:last]
+			} else if r.state > atHeader { // a lone line feed is a line end in a head alone
+				return used, false, errChunk
 			}
 			inHead := r.state <= atHeader
 			err := r.line(line)
@@ -195,7 +201,7 @@ func (r *response) line(line []byte) error {
 
 // statusLine reads "HTTP/1.1 200 OK".
 func (r *response) statusLine(line []byte) error {
-	if len(line) < 12 || string(line[:7]) != "HTTP/1." || line[8] != ' ' || len(line) > 12 && line[12] != ' ' {
+	if len(line) < 12 || string(line[:7]) != "HTTP/1." || line[7] != '0' && line[7] != '1' || line[8] != ' ' || len(line) > 12 && line[12] != ' ' {
 		return errNotHTTP
 	}
 	r.status = 0
@@ -214,55 +220,76 @@ func (r *response) statusLine(line []byte) error {
 }
 
 func (r *response) header(line []byte) error {
-	colon := bytes.IndexByte(line, ':')
-	if colon <= 0 && line[0] != ' ' && line[0] != '\t' { // blank: a folded line, part of a value
-		return errHeader
-	}
-	if colon != len("connection") && colon != len("content-length") && colon != len("transfer-encoding") {
+	if line[0] == ' ' || line[0] == '\t' { // folded: part of the value before, which must be none that is read here
+		if !r.foldable {
+			return errHeader
+		}
 		return nil
 	}
-	name := line[:colon]
-	switch len(name) {
-	case len("content-length"):
-		if foldEqual(name, "content-length") {
-			length, ok := decimal(bytes.TrimSpace(line[colon+1:]))
-			if !ok || r.length >= 0 && r.length != length {
-				return errLength
-			}
-			r.length = length
+	colon := bytes.IndexByte(line, ':')
+	if colon <= 0 || !isName(line[:colon]) {
+		return errHeader
+	}
+	name, value := line[:colon], bytes.Trim(line[colon+1:], blanks)
+	r.foldable = false
+	switch {
+	case foldEqual(name, "content-length"):
+		length, ok := decimal(value)
+		if !ok || r.length >= 0 && r.length != length {
+			return errLength
 		}
-	case len("transfer-encoding"):
-		if foldEqual(name, "transfer-encoding") {
-			last := bytes.TrimSpace(line[colon+1:])
-			if comma := bytes.LastIndexByte(last, ','); comma >= 0 {
-				last = bytes.TrimSpace(last[comma+1:])
-			}
-			r.encoded, r.chunked = true, foldEqual(last, "chunked")
+		r.length = length
+	case foldEqual(name, "transfer-encoding"):
+		last := value
+		if comma := bytes.LastIndexByte(value, ','); comma >= 0 {
+			last = bytes.Trim(value[comma+1:], blanks)
 		}
-	case len("connection"):
-		if foldEqual(name, "connection") {
-			r.connection(line[colon+1:])
-		}
+		r.encoded, r.chunked = true, foldEqual(last, "chunked")
+	case foldEqual(name, "connection"):
+		r.connection(value)
+	default:
+		r.foldable = true
 	}
 	return nil
 }
+
+const blanks = " \t\r"
 
 // connection reads the list of a Connection header.
 func (r *response) connection(tokens []byte) {
 	for more := true; more; {
 		var token []byte
 		token, tokens, more = bytes.Cut(tokens, []byte(","))
-		switch token = bytes.TrimSpace(token); {
+		switch token = bytes.Trim(token, blanks); {
 		case foldEqual(token, "close"):
-			r.keepAlive = false
+			r.closes = true
 		case foldEqual(token, "keep-alive"):
 			r.keepAlive = true
 		}
 	}
 }
 
+// isName says whether all bytes may be part of a name: of a token (RFC 9110, 5.6.2), or blanks, as some servers write
+// them before the colon. A name with blanks is none that is read here.
+func isName(name []byte) bool {
+	for _, b := range name {
+		if !nameBytes[b] {
+			return false
+		}
+	}
+	return true
+}
+
+var nameBytes = func() (is [256]bool) {
+	for b := range is {
+		is[b] = b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || strings.IndexByte(" !#$%&'*+-.^_`|~", byte(b)) >= 0
+	}
+	return is
+}()
+
 // endOfHead decides how the body is delimited (RFC 9112, 6.3).
 func (r *response) endOfHead() error {
+	r.keepAlive = r.keepAlive && !r.closes
 	switch {
 	case r.status == 101:
 		return errUpgrade
@@ -291,7 +318,7 @@ func (r *response) chunkSize(line []byte) error {
 	if extension := bytes.IndexByte(line, ';'); extension >= 0 {
 		line = line[:extension]
 	}
-	line = bytes.TrimSpace(line)
+	line = bytes.TrimRight(line, " \t")
 	if len(line) == 0 || len(line) > 15 {
 		return errChunk
 	}
@@ -342,15 +369,13 @@ func foldEqual(b []byte, lower string) bool {
 	return true
 }
 
+// decimal reads digits; no value is above the largest int64.
 func decimal(b []byte) (value int64, ok bool) {
-	if len(b) == 0 || len(b) > 18 {
-		return 0, false
-	}
 	for _, digit := range b {
-		if digit < '0' || digit > '9' {
+		if digit < '0' || digit > '9' || value > (math.MaxInt64-int64(digit-'0'))/10 {
 			return 0, false
 		}
 		value = value*10 + int64(digit-'0')
 	}
-	return value, true
+	return value, len(b) > 0
 }
