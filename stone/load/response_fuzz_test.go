@@ -75,6 +75,8 @@ var deliberate = []*regexp.Regexp{
 	regexp.MustCompile(`(?is)transfer-encoding.*transfer-encoding`),
 	regexp.MustCompile(`(?is)HTTP/1\.0.*transfer-encoding`),
 	regexp.MustCompile(`(?is)transfer-encoding.*content-length|content-length.*transfer-encoding`),
+	// Control characters are not looked for: they are in nobody's way.
+	regexp.MustCompile(`[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r([^\n]|$)`),
 	// The value of Content-Length, Transfer-Encoding or Connection in several lines is refused.
 	regexp.MustCompile(`(?i)(content-length|transfer-encoding|connection):[^\n]*\n[ \t]`),
 }
