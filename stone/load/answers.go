@@ -80,7 +80,7 @@ func (w *worker) receive(c *connection, hangup bool) {
 func (w *worker) parse(c *connection, data []byte, arrived int64) bool {
 	for len(data) > 0 {
 		if len(c.under) == 0 { // bytes that nobody asked for
-			w.renew(c)
+			w.renew(c, !c.answered)
 			return false
 		}
 		used, whole, err := c.response.feed(data)
@@ -92,6 +92,7 @@ func (w *worker) parse(c *connection, data []byte, arrived int64) bool {
 			break
 		}
 		again := c.response.keepAlive && !w.pool.single
+		c.answered, c.rest = true, 0
 		w.conclude(c, w.time(c.under[0], arrived))
 		switch {
 		case !again || len(c.under) == 0 && (len(data) > 0 || len(c.pending) > 0):
@@ -128,28 +129,31 @@ func (w *worker) ended(c *connection) {
 // refused is for a connection that could not be made. Its request, if any, has failed; a request that comes
 // next makes the next attempt.
 func (w *worker) refused(c *connection, err error) {
-	w.pool.drop(c)
-	w.pool.shut(c)
+	w.pool.tally.failed(err)
 	w.failAll(c, connectError{err}, connectError{err})
+	w.renew(c, true)
 }
 
-// broke fails everything under way on a connection, and replaces it.
+// broke fails everything under way on a connection, and gives its socket up.
 func (w *worker) broke(c *connection, cause error) {
 	w.failAll(c, cause, errNoAnswer)
-	w.renew(c)
+	w.renew(c, !c.answered)
 }
 
-// renew replaces the connection's socket. A slot for calls is free again when its call has ended.
-func (w *worker) renew(c *connection) {
+// renew gives the connection's socket up: a request that needs the connection opens a new one, after a rest if the old
+// one came to nothing. A slot for calls is free again when its call has ended.
+func (w *worker) renew(c *connection, vain bool) {
 	if w.pool.calls != nil {
 		return
 	}
-	w.pool.drop(c)
-	if w.pool.single {
-		w.pool.shut(c)
-		return
+	if c.fd >= 0 {
+		w.pool.drop(c)
 	}
-	_ = w.pool.open(c) // a failure leaves it closed: the next request that takes it tries again, and reports
+	if vain {
+		w.pool.retire(c, w.clock.now())
+	} else {
+		w.pool.shut(c)
+	}
 }
 
 // failAll fails the oldest exchange of a connection for one cause, and the others for another.

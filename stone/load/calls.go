@@ -110,7 +110,7 @@ func newCalls(p *pool, dialer *transport.Dialer, addresses []string, lines int) 
 	k := &calls{wake: wake}
 	k.ctx, k.cancel = context.WithCancel(context.Background())
 	for i := range lines {
-		k.lines = append(k.lines, &line{dialer: dialer, address: addresses[i%len(addresses)]})
+		k.lines = append(k.lines, &line{dialer: dialer, address: addresses[(p.thread+i)%len(addresses)]})
 	}
 	for slot := range p.connections {
 		work := make(chan outgoing, 1)
@@ -137,6 +137,11 @@ func (k *calls) connect(p *pool, timeout time.Duration) error {
 		})
 	}
 	_ = group.Wait()
+	for _, one := range made {
+		if one {
+			p.tally.made++
+		}
+	}
 	for slot := range p.initial {
 		if made[slot%len(k.lines)] {
 			p.release(&p.connections[slot])

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"container/heap"
 	"errors"
 	"time"
 
@@ -22,6 +23,9 @@ type connection struct {
 	fd, index  int
 	generation int32 // counts its sockets, so that an event of an earlier one is known as such
 	state      connectionState
+	answered   bool        // its socket has carried a whole answer
+	rest       int64       // ns between its last failed socket and the next one
+	ready      int64       // when that may be opened
 	queued     bool        // it stands in the queue of those with room
 	under      []*exchange // under way, oldest first
 	pending    []byte      // what the socket has not taken yet of the requests
@@ -35,9 +39,18 @@ const (
 	newPolicy     = "new"     // one for each request
 )
 
+// Between two sockets of a connection that came to nothing lies a rest, which doubles, or a server that accepts and
+// closes would have as many connections as it can close.
+const (
+	shortestRest = int64(10e6)
+	longestRest  = int64(500e6)
+)
+
 // pool is the connections of one thread.
 type pool struct {
+	thread      int // its number, from which addresses are dealt out
 	targets     []address
+	sources     []unix.Sockaddr // to send from; none: the kernel's choice
 	poller      *poller
 	calls       *calls // instead of sockets; nil for plain HTTP/1.1
 	connections []connection
@@ -45,13 +58,29 @@ type pool struct {
 	single      bool // a connection is used once
 	initial     int  // how many are opened before the start
 	room        []*connection
-	head, count int // of the circle `room`: all connections take turns, as behind a balancer they should
-	closed      []*connection
+	head, count int           // of the circle `room`: all connections take turns, as behind a balancer they should
+	closed      []*connection // to be opened for a request; the last is taken first
+	resting     resting       // closed for a while
+	dialled     int           // sockets opened, where each is used once
+	tally       dials
+}
+
+// resting is a heap of connections, the one that is ready first on top.
+type resting []*connection
+
+func (r resting) Len() int           { return len(r) }
+func (r resting) Less(i, j int) bool { return r[i].ready < r[j].ready }
+func (r resting) Swap(i, j int)      { r[i], r[j] = r[j], r[i] }
+func (r *resting) Push(c any)        { *r = append(*r, c.(*connection)) }
+func (r *resting) Pop() any {
+	last := (*r)[len(*r)-1]
+	*r = (*r)[:len(*r)-1]
+	return last
 }
 
 // newPool makes the part of the plan's connections that falls to one of its threads.
 func newPool(plan *Plan, targets []address, thread int) (*pool, error) {
-	p := &pool{depth: plan.Pipelining, single: plan.Policy == newPolicy}
+	p := &pool{thread: plan.number(thread), sources: plan.sources, depth: plan.Pipelining, single: plan.Policy == newPolicy}
 	for _, target := range targets {
 		p.targets = append(p.targets, target.own())
 	}
@@ -99,22 +128,38 @@ func portion(whole, threads, thread int) int {
 // open begins to connect, without waiting. The error is that of an attempt that failed at once.
 func (p *pool) open(c *connection) error {
 	c.generation++
-	fd, err := p.targets[c.index%len(p.targets)].dial()
+	c.answered = false
+	target, source := p.route(c)
+	fd, err := target.dial(source)
+	p.tally.attempt(err)
 	if err == nil {
 		if err = p.poller.add(fd, c.index, c.generation); err != nil {
 			_ = unix.Close(fd)
 		}
 	}
 	if err != nil {
-		c.fd = -1
-		p.shut(c)
+		c.fd, c.state = -1, closed
 		return err
 	}
 	c.fd, c.state = fd, connecting
 	return nil
 }
 
-// drop closes the socket; the caller opens a new one.
+// route is where a connection goes and where it comes from. A lasting connection keeps to one address; those that are
+// used once take turns.
+func (p *pool) route(c *connection) (target address, source unix.Sockaddr) {
+	turn := p.thread + c.index
+	if p.single {
+		turn = p.thread + p.dialled
+		p.dialled++
+	}
+	if target = p.targets[turn%len(p.targets)]; len(p.sources) > 0 {
+		source = p.sources[turn/len(p.targets)%len(p.sources)]
+	}
+	return target, source
+}
+
+// drop closes the socket; the caller says what becomes of the connection.
 func (p *pool) drop(c *connection) {
 	if p.single && len(c.under) == 0 {
 		// The answer is here: leave no socket in TIME_WAIT, or the local ports run out after seconds.
@@ -130,6 +175,26 @@ func (p *pool) shut(c *connection) {
 	p.closed = append(p.closed, c)
 }
 
+// retire is shut after a socket that came to nothing: its connection rests first.
+func (p *pool) retire(c *connection, now int64) {
+	if p.single { // each request has one attempt
+		p.shut(c)
+		return
+	}
+	c.state = closed
+	c.rest = min(max(2*c.rest, shortestRest), longestRest)
+	c.ready = now + c.rest
+	heap.Push(&p.resting, c)
+}
+
+// wakes is when the first of the resting connections is ready, if there is one.
+func (p *pool) wakes() (at int64, any bool) {
+	if len(p.resting) == 0 {
+		return 0, false
+	}
+	return p.resting[0].ready, true
+}
+
 // release lets a connection take the next request, if it has room.
 func (p *pool) release(c *connection) {
 	c.state = open
@@ -141,7 +206,7 @@ func (p *pool) release(c *connection) {
 }
 
 // take returns a connection for a request: one with room, or one to be connected for it; nil if all are in use.
-func (p *pool) take() *connection {
+func (p *pool) take(now int64) *connection {
 	for p.count > 0 {
 		c := p.room[p.head]
 		if p.head++; p.head == len(p.room) {
@@ -152,6 +217,9 @@ func (p *pool) take() *connection {
 		if c.state == open { // else it broke while it stood in the queue
 			return c
 		}
+	}
+	for len(p.resting) > 0 && p.resting[0].ready <= now {
+		p.closed = append(p.closed, heap.Pop(&p.resting).(*connection))
 	}
 	if last := len(p.closed) - 1; last >= 0 {
 		c := p.closed[last]
@@ -184,30 +252,53 @@ func (p *pool) close() {
 	p.poller.close()
 }
 
-// connect opens the first connections and waits until the last of them is made or refused; some have to be made.
+// connect opens the first connections and waits until the last of them is made or refused; some have to be made. What
+// is not connected then is closed, and opened again for a request.
 func (w *worker) connect(deadline time.Time) error {
 	p := w.pool
 	if p.calls != nil {
 		return p.calls.connect(p, time.Until(deadline))
 	}
 	var last error
+	waiting := 0
 	for i := range p.initial {
 		if err := p.open(&p.connections[i]); err != nil {
 			last = err
+			continue
 		}
+		waiting++
 	}
-	given := len(p.connections) - p.initial
-	for p.count+len(p.closed)-given < p.initial && time.Now().Before(deadline) {
+	for waiting > 0 && time.Now().Before(deadline) {
 		for _, event := range p.poller.wait(10e6) {
-			if c := p.event(event); c != nil {
-				if err := connected(c.fd); err != nil {
-					last = err
-				}
-				w.handle(c, event.Events)
+			c := p.event(event)
+			if c == nil || c.state != connecting {
+				continue // what comes after it was made is for the run
 			}
+			err := connected(c.fd)
+			switch {
+			case err != nil:
+				p.tally.failed(err)
+				p.drop(c)
+				c.state, last = closed, err
+			case event.Events&unix.EPOLLOUT == 0:
+				continue
+			default:
+				p.release(c)
+			}
+			waiting--
 		}
 	}
-	if p.count == 0 && p.initial > 0 {
+	for i := range p.initial {
+		switch c := &p.connections[i]; c.state {
+		case connecting:
+			p.tally.failed(errConnectTimeout)
+			p.drop(c)
+			p.shut(c)
+		case closed:
+			p.shut(c)
+		}
+	}
+	if p.tally.made = p.count; p.count == 0 && p.initial > 0 {
 		return errors.Join(errors.New("no connection was accepted"), last)
 	}
 	return nil

@@ -19,26 +19,27 @@ type findings struct {
 	Schema int  `json:"schema"`
 	Part   Part `json:"part"`
 	Identity
-	Loop      string         `json:"loop"`
-	SLO       *SLO           `json:"slo"`
-	WindowS   float64        `json:"window_s"`
-	FromNs    int64          `json:"from_ns"` // the window, from the start
-	ToNs      int64          `json:"to_ns"`
-	TimeoutNs int64          `json:"timeout_ns"`
-	Started   time.Time      `json:"started"`
-	EndNs     int64          `json:"end_ns"`     // when the last thread ended
-	SlowestNs int64          `json:"slowest_ns"` // the longest latency of an answer
-	Planned   int64          `json:"planned"`
-	Offered   int64          `json:"offered"`
-	Kinds     []kindFindings `json:"kinds"`
-	Lateness  histogram      `json:"lateness"`
-	Rates     histogram      `json:"rates"` // good answers of each thread in each whole second of the window
-	Batches   [batches]tenth `json:"batches"`
-	Series    [steps]slice   `json:"series"`
-	Errors    []ErrorSummary `json:"errors"`
-	Aborted   *abort         `json:"aborted"`
-	Generator effort         `json:"generator"`
-	ahead     time.Duration  // what the worker's clock is known to be ahead
+	Loop        string         `json:"loop"`
+	SLO         *SLO           `json:"slo"`
+	WindowS     float64        `json:"window_s"`
+	FromNs      int64          `json:"from_ns"` // the window, from the start
+	ToNs        int64          `json:"to_ns"`
+	TimeoutNs   int64          `json:"timeout_ns"`
+	Started     time.Time      `json:"started"`
+	EndNs       int64          `json:"end_ns"`     // when the last thread ended
+	SlowestNs   int64          `json:"slowest_ns"` // the longest latency of an answer
+	Planned     int64          `json:"planned"`
+	Offered     int64          `json:"offered"`
+	Kinds       []kindFindings `json:"kinds"`
+	Lateness    histogram      `json:"lateness"`
+	Rates       histogram      `json:"rates"` // good answers of each thread in each whole second of the window
+	Batches     [batches]tenth `json:"batches"`
+	Series      [steps]slice   `json:"series"`
+	Errors      []ErrorSummary `json:"errors"`
+	Connections Connections    `json:"connections"`
+	Aborted     *abort         `json:"aborted"`
+	Generator   effort         `json:"generator"`
+	ahead       time.Duration  // what the worker's clock is known to be ahead
 }
 
 // kindFindings are what became of the requests of one kind.
@@ -125,7 +126,7 @@ func (r *run) findings(o offers, c *collector) (*findings, error) {
 		}
 		w.recorder.rates(f.Rates.Histogram, w.end)
 	}
-	f.Errors = r.errors()
+	f.Errors, f.Connections = r.errors(), r.connections()
 	if at := r.control.aborted.Load(); at > 0 {
 		f.Aborted = &abort{at, r.control.violation.Load()}
 	}
@@ -157,7 +158,7 @@ func (t *tally) counts() Counts {
 	return Counts{
 		Offered: t.completed + t.late + t.errors + t.timeouts + t.unsent + t.inFlight,
 		Sent:    t.sent, Completed: t.completed, Late: t.late, Errors: t.errors, Timeouts: t.timeouts, Unsent: t.unsent,
-		InFlight: t.inFlight, Skipped: t.skipped,
+		InFlight: t.inFlight, Skipped: t.skipped, Abandoned: t.abandoned,
 	}
 }
 

@@ -90,7 +90,7 @@ func digestFile(path string) (string, error) {
 }
 
 // ownKeys are the keys of a plan that each worker may have its own value of.
-var ownKeys = []string{"part", "start_unix_ns", "cpus", "metrics", "wait"}
+var ownKeys = []string{"part", "start_unix_ns", "cpus", "metrics", "wait", "source_addresses"}
 
 // Differs says what is not the same in the identity of another worker; "" if all is.
 func (id *Identity) Differs(other *Identity) (string, error) {

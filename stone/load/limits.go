@@ -53,8 +53,13 @@ func (w *worker) check(now int64) {
 func (w *worker) expire(now int64) {
 	for x := w.inFlight.first; x != nil && now-x.sentAt >= w.timeout; x = w.inFlight.first {
 		c := x.on
-		w.failAll(c, errTimeout, errCollateral)
-		w.renew(c)
+		if c.state == connecting { // a fresh socket is quicker than the kernel's own next attempt
+			w.pool.tally.failed(errConnectTimeout)
+			w.failAll(c, connectError{errConnectTimeout}, connectError{errConnectTimeout})
+		} else {
+			w.failAll(c, errTimeout, errCollateral)
+		}
+		w.renew(c, false) // the timeout was rest enough
 	}
 }
 

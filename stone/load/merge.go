@@ -187,6 +187,7 @@ func merge(parts []*findings) (*findings, error) {
 			whole.Series[i].add(p.Series[i])
 		}
 		whole.Errors = append(whole.Errors, p.Errors...)
+		whole.Connections.add(p.Connections)
 		if p.Aborted != nil && (whole.Aborted == nil || p.Aborted.AtNs < whole.Aborted.AtNs) {
 			whole.Aborted = p.Aborted
 		}

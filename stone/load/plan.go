@@ -22,7 +22,9 @@ import (
 	"os"
 	"strings"
 
+	"golang.org/x/sys/unix"
 	"loadstone.dev/stone/load/export"
+
 	"loadstone.dev/stone/load/transport"
 )
 
@@ -39,6 +41,8 @@ type Plan struct {
 	Descriptors     string          `json:"descriptors"`
 	Policy          string          `json:"policy"`
 	MostConnections int             `json:"most_connections"`
+	SourceAddresses []string        `json:"source_addresses"` // to connect from; the kernel's choice if there are none
+	Abandon         bool            `json:"abandon"`          // what is past its timeout before it can be sent is not sent
 	Pipelining      int             `json:"pipelining"`
 	Streams         int             `json:"streams"`
 	Script          *Script         `json:"script"`
@@ -62,6 +66,8 @@ type Plan struct {
 	scheme          string          // of the target
 	host            string          // host:port of the target
 	compiled        []*operation    // Operations, ready to render; shared by all mixes
+	lookup          lookup
+	sources         []unix.Sockaddr // SourceAddresses, checked
 }
 
 // Closed is a closed loop instead of arrivals: so many clients, each of which sends, waits for the answer, pauses, and
@@ -152,13 +158,13 @@ func ReadPlan(path string) (*Plan, error) {
 func defaults() *Plan {
 	return &Plan{
 		Connections: 64, Threads: 1, TimeoutS: 5, DrainS: math.NaN(), Wait: "auto", Protocol: transport.HTTP1, Policy: fixedPolicy,
-		Pipelining: 1, Streams: 100, Wrk2Layout: export.Current,
+		Pipelining: 1, Streams: 100, Abandon: true, lookup: resolve, Wrk2Layout: export.Current,
 	}
 }
 
 // ParsePlan checks the text of a plan and fills in what may be left out: 64 connections, 1 thread,
-// timeout 5 s, drain as long as the timeout, wait "auto", plain HTTP/1.1 without pipelining over a fixed pool, method
-// GET, weight 1.
+// timeout 5 s, drain as long as the timeout, abandon, wait "auto", plain HTTP/1.1 without pipelining over a fixed pool,
+// method GET, weight 1.
 func ParsePlan(text []byte) (*Plan, error) {
 	plan := defaults()
 	decoder := json.NewDecoder(bytes.NewReader(text))

@@ -14,7 +14,10 @@ import (
 	"loadstone.dev/stone/load/transport"
 )
 
-const maxSeconds = 24 * 3600
+const (
+	maxSeconds      = 24 * 3600
+	mostConnections = 1_000_000 // of all workers together; checkPorts has what one can have
+)
 
 var (
 	nameForm   = regexp.MustCompile(`^[A-Za-z0-9._:/-]+$`) // a tag of the interval log: no comma, no space
@@ -69,8 +72,8 @@ func (p *Plan) checkNumbers() error {
 		{"warmup_s", p.WarmupS, 0, maxSeconds, false},
 		{"lateness_ms", p.LatenessMs, 0, maxSeconds * 1000, false},
 		{"drain_s", p.DrainS, 0, maxSeconds, false},
-		{"connections", float64(p.Connections), 1, 1e6, false},
-		{"most_connections", float64(p.MostConnections), float64(p.Connections), 1e6, false},
+		{"connections", float64(p.Connections), 1, mostConnections, false},
+		{"most_connections", float64(p.MostConnections), float64(p.Connections), mostConnections, false},
 		{"pipelining", float64(p.Pipelining), 1, 10000, false},
 		{"streams", float64(p.Streams), 1, 10000, false},
 		{"threads", float64(p.Threads), 1, 256, false},
@@ -110,6 +113,8 @@ func (p *Plan) checkTransport() error {
 		return bad("policy", "%q: a connection of %s carries many requests at a time; give %s", p.Policy, p.Protocol, fixedPolicy)
 	case p.Pipelining > 1 && (p.Protocol != transport.HTTP1 || p.scheme != "http" || p.Policy == newPolicy):
 		return bad("pipelining", "%d: only plain %s on lasting connections is pipelined", p.Pipelining, transport.HTTP1)
+	case len(p.SourceAddresses) > 0 && (p.Protocol != transport.HTTP1 || p.scheme != "http"):
+		return bad("source_addresses", "only plain %s is sent from chosen addresses; leave them out", transport.HTTP1)
 	case p.TLS != nil && p.scheme != "https":
 		return bad("tls", "the target is %s:// ; make it https://", p.scheme)
 	case p.Descriptors != "" && p.Protocol != transport.GRPC:
@@ -125,8 +130,9 @@ func (p *Plan) checkLoop() error {
 		return p.Arrival.check(p.DurationS)
 	case p.Arrival.Process != "":
 		return bad("closed", "excludes arrival: clients send when they are answered, not when it is time")
-	case p.Closed.Clients < p.threads() || p.Closed.Clients > 60000:
-		return bad("closed.clients", "%d is out of range; give at least as many as threads (%d) and at most 60000", p.Closed.Clients, p.threads())
+	case p.Closed.Clients < p.threads() || p.Closed.Clients > mostConnections:
+		return bad("closed.clients", "%d is out of range; give at least as many as threads (%d) and at most %d", p.Closed.Clients, p.threads(),
+			mostConnections)
 	case p.Closed.ThinkS < 0 || p.Closed.ThinkS > maxSeconds:
 		return bad("closed.think_s", "%g is out of range; give 0 to %d", p.Closed.ThinkS, maxSeconds)
 	case p.Abort:

@@ -12,10 +12,11 @@ import (
 type tally struct {
 	sent, completed, late, errors, timeouts, inFlight, good int64
 
-	offered int64 // what no schedule knows beforehand: the later steps of sessions, the requests of clients
-	skipped int64 // errors that were never sent: an earlier step of their session failed
-	unsent  int64 // due or soon due when the run ended
-	all     All
+	offered   int64 // what no schedule knows beforehand: the later steps of sessions, the requests of clients
+	skipped   int64 // errors that were never sent: an earlier step of their session failed
+	unsent    int64 // due or soon due when the run ended, or abandoned
+	abandoned int64 // unsent, since its timeout had passed before it could be sent
+	all       All
 }
 
 func (t *tally) add(o tally) {
@@ -29,6 +30,7 @@ func (t *tally) add(o tally) {
 	t.offered += o.offered
 	t.skipped += o.skipped
 	t.unsent += o.unsent
+	t.abandoned += o.abandoned
 	t.all.Sent += o.all.Sent
 	t.all.Completed += o.all.Completed
 }
@@ -75,6 +77,8 @@ func (s skippedError) Error() string { return skippedPrefix + s.cause.Error() }
 var (
 	errTimeout    = errors.New("timeout")
 	errCollateral = errors.New("connection given up: an earlier request on it timed out")
+
+	errConnectTimeout = errors.New("timed out")
 )
 
 // slice is a hundredth of the window.
@@ -288,6 +292,19 @@ func (r *recorder) unsent(n uint64, op int32, at int64) {
 	r.log.never(n, op, at, "unsent")
 	r.tallies[op].unsent++
 	r.unanswered(op, at)
+}
+
+// abandoned notes a request that was not sent, since its timeout had passed before it could be.
+func (r *recorder) abandoned(n uint64, op int32, at, now int64) {
+	r.grow(int(op) + 1)
+	r.log.never(n, op, at, "abandoned")
+	r.tallies[op].unsent++
+	r.tallies[op].abandoned++
+	r.unanswered(op, at)
+	r.past++
+	if batch := r.batch(now); batch < batches {
+		r.answered[batch]++
+	}
 }
 
 // unanswered notes a request whose latency has only a lower bound, known when the run has ended.

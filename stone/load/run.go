@@ -32,6 +32,7 @@ type run struct {
 	schedule  schedule
 	catalogue *catalogue
 	identity  Identity
+	reached   reached           // what the names of the target and its replicas stand for
 	dialer    *transport.Dialer // for what raw sockets do not serve
 	scripts   []*script.Script  // one for each thread, where a script makes the requests
 	making    sync.WaitGroup
@@ -59,20 +60,25 @@ func RunPart(ctx context.Context, plan *Plan, out string, progress io.Writer, co
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return nil, err
 	}
-	var targets []address
+	var found reached
 	for _, host := range append([]string{plan.host}, plan.Replicas...) {
-		target, err := reach(host, min(seconds(plan.TimeoutS), 5*time.Second))
-		if err != nil {
+		if err := found.reach(plan.lookup, host, min(seconds(plan.TimeoutS), 5*time.Second)); err != nil {
 			return nil, fmt.Errorf("%w: %s: %w", ErrUnreachable, host, err)
 		}
-		targets = append(targets, target)
+	}
+	if err := plan.checkSources(found.targets); err != nil {
+		return nil, err
+	}
+	if err := plan.checkPorts(len(found.targets)); err != nil {
+		return nil, err
 	}
 	r, err := newRun(plan)
 	if err != nil {
 		return nil, err
 	}
+	r.reached = found
 	if r.dialer != nil && plan.Policy == newPolicy { // the others connect before the start
-		if err := probe(ctx, r.dialer, plan.host); err != nil {
+		if err := probe(ctx, r.dialer, found.names()[0]); err != nil {
 			return nil, unreachable(plan.Target, err)
 		}
 	}
@@ -80,7 +86,7 @@ func RunPart(ctx context.Context, plan *Plan, out string, progress io.Writer, co
 		return nil, err
 	}
 	for thread := range plan.Threads {
-		w, err := newWorker(r, targets, thread)
+		w, err := newWorker(r, thread)
 		if err != nil {
 			return nil, err
 		}
@@ -151,11 +157,11 @@ func (p *Plan) part() Part {
 	return *p.Part
 }
 
-func newWorker(r *run, targets []address, thread int) (*worker, error) {
+func newWorker(r *run, thread int) (*worker, error) {
 	plan := r.plan
-	pool, err := newPool(plan, targets, thread)
+	pool, err := newPool(plan, r.reached.targets, thread)
 	if err == nil && r.dialer != nil {
-		pool.calls, err = newCalls(pool, r.dialer, append([]string{plan.host}, plan.Replicas...), len(pool.connections)/plan.slots())
+		pool.calls, err = newCalls(pool, r.dialer, r.reached.names(), len(pool.connections)/plan.slots())
 	}
 	if err != nil {
 		return nil, err
@@ -170,7 +176,7 @@ func newWorker(r *run, targets []address, thread int) (*worker, error) {
 		thread: thread, cpus: plan.CPUs, schedule: r.schedule, control: r.control, pool: pool, catalogue: r.catalogue, kinds: kinds,
 		ring: newRing(requests.ahead()), source: requests, told: requests.told(), receiver: newReceiver(bufferSize),
 		recorder: newRecorder(plan, r.schedule, len(kinds)),
-		policy:   policy, tick: tick, timeout: int64(seconds(plan.TimeoutS)),
+		policy:   policy, tick: tick, timeout: int64(seconds(plan.TimeoutS)), abandons: plan.Abandon && plan.Closed == nil,
 		drained: r.schedule.to + int64(seconds(plan.DrainS)), boundary: r.schedule.from % intervalLength,
 		number: uint64(plan.number(thread)), total: uint64(plan.threads()),
 	}

@@ -1,10 +1,9 @@
 package load
 
 import (
-	"fmt"
 	"net"
+	"net/netip"
 	"syscall"
-	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -14,42 +13,25 @@ import (
 type address struct {
 	sockaddr unix.Sockaddr
 	family   int
+	name     netip.AddrPort
+}
+
+func newAddress(name netip.AddrPort) address {
+	if ip := name.Addr(); ip.Is4() {
+		return address{&unix.SockaddrInet4{Port: int(name.Port()), Addr: ip.As4()}, unix.AF_INET, name}
+	}
+	zone := uint32(0)
+	if device, err := net.InterfaceByName(name.Addr().Zone()); err == nil {
+		zone = uint32(device.Index)
+	}
+	return address{&unix.SockaddrInet6{Port: int(name.Port()), Addr: name.Addr().As16(), ZoneId: zone}, unix.AF_INET6, name}
 }
 
 // own is a copy for one thread: connecting writes into an address.
-func (a address) own() address {
-	switch s := a.sockaddr.(type) {
-	case *unix.SockaddrInet4:
-		return address{&unix.SockaddrInet4{Port: s.Port, Addr: s.Addr}, a.family}
-	case *unix.SockaddrInet6:
-		return address{&unix.SockaddrInet6{Port: s.Port, Addr: s.Addr, ZoneId: s.ZoneId}, a.family}
-	}
-	return a
-}
+func (a address) own() address { return newAddress(a.name) }
 
-// reach resolves host:port and returns the first of its addresses that accepts a connection.
-func reach(host string, timeout time.Duration) (address, error) {
-	conn, err := net.DialTimeout("tcp", host, timeout)
-	if err != nil {
-		return address{}, err
-	}
-	defer conn.Close()
-	peer, ok := conn.RemoteAddr().(*net.TCPAddr)
-	if !ok {
-		return address{}, fmt.Errorf("%s is not a TCP address", conn.RemoteAddr())
-	}
-	if ip := peer.IP.To4(); ip != nil {
-		return address{&unix.SockaddrInet4{Port: peer.Port, Addr: [4]byte(ip)}, unix.AF_INET}, nil
-	}
-	zone := uint32(0)
-	if device, err := net.InterfaceByName(peer.Zone); err == nil {
-		zone = uint32(device.Index)
-	}
-	return address{&unix.SockaddrInet6{Port: peer.Port, Addr: [16]byte(peer.IP.To16()), ZoneId: zone}, unix.AF_INET6}, nil
-}
-
-// dial begins a connection without waiting for it.
-func (a address) dial() (int, error) {
+// dial begins a connection without waiting for it, from an address of ours or, without one, from any.
+func (a address) dial(source unix.Sockaddr) (int, error) {
 	fd, err := unix.Socket(a.family, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return -1, err
@@ -57,6 +39,14 @@ func (a address) dial() (int, error) {
 	_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1)
 	// The kernel notes when bytes arrived, so a thread that looks late still measures right.
 	_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1)
+	if source != nil {
+		// The port is chosen with the connection, so that each address has all ports to each target.
+		_ = unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_BIND_ADDRESS_NO_PORT, 1)
+		if err := unix.Bind(fd, source); err != nil {
+			_ = unix.Close(fd)
+			return -1, err
+		}
+	}
 	if err := unix.Connect(fd, a.sockaddr); err != nil && err != unix.EINPROGRESS {
 		_ = unix.Close(fd)
 		return -1, err

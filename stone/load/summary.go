@@ -29,6 +29,7 @@ type Summary struct {
 	Spectrum          [][3]float64       `json:"spectrum"`
 	Operations        []OperationSummary `json:"operations"`
 	Errors            []ErrorSummary     `json:"errors"`
+	Connections       Connections        `json:"connections"`
 	Batches           []Batch            `json:"batches"`
 	Series            Series             `json:"series"`
 	Generator         Generator          `json:"generator"`
@@ -45,7 +46,8 @@ type Counts struct {
 	Timeouts  int64 `json:"timeouts"`
 	Unsent    int64 `json:"unsent"`
 	InFlight  int64 `json:"in_flight"`
-	Skipped   int64 `json:"skipped"` // errors that were never sent: an earlier step of the session failed
+	Skipped   int64 `json:"skipped"`   // errors that were never sent: an earlier step of the session failed
+	Abandoned int64 `json:"abandoned"` // unsent, since their timeout had passed before they could be sent
 }
 
 // Latency of one kind, in ms.
@@ -167,7 +169,7 @@ func spectrum(intended, service *hdr.Histogram) [][3]float64 {
 func (f *findings) summary() (*Summary, error) {
 	s := &Summary{
 		Schema: 1, Started: f.Started.Format(time.RFC3339Nano), Plan: f.Plan, Loop: f.Loop, Planned: f.Planned,
-		WindowS: f.WindowS, Errors: f.Errors, Operations: []OperationSummary{}, Generator: f.Generator.summary(f.EndNs),
+		WindowS: f.WindowS, Errors: f.Errors, Connections: f.Connections, Operations: []OperationSummary{}, Generator: f.Generator.summary(f.EndNs),
 	}
 	intended, service := newHistogram(), newHistogram()
 	good := int64(0)
@@ -224,6 +226,7 @@ func (c *Counts) add(o Counts) {
 	c.Unsent += o.Unsent
 	c.InFlight += o.InFlight
 	c.Skipped += o.Skipped
+	c.Abandoned += o.Abandoned
 }
 
 func (f *findings) batches() (list []Batch, completed int64) {

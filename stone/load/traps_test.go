@@ -142,7 +142,7 @@ func TestLateAnswers(t *testing.T) {
 		return ok(conn, path, n)
 	})
 	summary, _ := drive(t, s.plan(t, map[string]any{"connections": 1, "arrival": rate("constant", 100), "duration_s": 0.1,
-		"timeout_s": 2, "drain_s": 60}))
+		"timeout_s": 2, "drain_s": 60, "abandon": false}))
 	if c := summary.Counts; c.Completed+c.Late+c.Timeouts != 10 || c.Late+c.Timeouts < 7 || summary.LatencyMs["intended"].Max < 5000 {
 		t.Errorf("%+v", c)
 	}

@@ -44,6 +44,7 @@ type worker struct {
 	policy    waitPolicy
 	tick      int64
 	timeout   int64
+	abandons  bool  // what is past its timeout before it can be sent is not sent
 	drained   int64 // when the drain ends
 
 	wall     int64 // subtract from a kernel's time stamp to get the run's time
@@ -143,11 +144,16 @@ func (w *worker) sendDue(now int64) {
 			w.blocked = false
 			return
 		}
-		c := w.pool.take()
+		if w.abandons && now-r.at > w.timeout {
+			w.giveUp(r, turn, now)
+			continue
+		}
+		c := w.pool.take(now)
 		if c == nil {
 			w.blocked = true
 			return
 		}
+		w.freed = max(w.freed, c.ready)
 		if turn != nil {
 			w.turns.pop()
 		}
@@ -267,6 +273,7 @@ func (w *worker) start(c *connection, r *request, now int64) {
 		c.pending = append(c.pending[:0], r.data...)
 		if err := w.pool.open(c); err != nil {
 			w.failAll(c, connectError{err}, connectError{err})
+			w.renew(c, true)
 		}
 		return
 	case len(c.pending) > 0: // pipelined behind what the socket has not taken yet
@@ -284,6 +291,27 @@ func (w *worker) start(c *connection, r *request, now int64) {
 	}
 	if w.pool.depth > 1 {
 		w.pool.release(c)
+	}
+}
+
+// giveUp leaves a request unsent whose timeout has passed, and with it the rest of its session.
+func (w *worker) giveUp(r, turn *request, now int64) {
+	if r.measured {
+		w.recorder.abandoned(r.n, r.op, r.at, now)
+		if s := w.begin(r); s != nil {
+			for i := s.step + 1; i < len(s.operation.steps); i++ {
+				op := s.operation.first + int32(i)
+				w.recorder.due(op, now, true)
+				w.recorder.abandoned(s.n, op, now, now)
+			}
+		}
+	}
+	if turn != nil {
+		w.turns.pop()
+		w.spareRequests = append(w.spareRequests, turn)
+	}
+	if turn != r {
+		w.took(r)
 	}
 }
 
@@ -313,6 +341,9 @@ func (w *worker) wait(now int64) []unix.EpollEvent {
 		if turn := w.turns.first(); turn != nil && w.mayGo(turn) {
 			until = min(until, turn.at)
 		}
+	}
+	if ready, any := w.pool.wakes(); any && w.blocked {
+		until = min(until, ready)
 	}
 	switch {
 	case w.policy == spin:

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"sync/atomic"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -39,12 +40,21 @@ type connector struct {
 	dialer  net.Dialer
 	address string
 	config  *tls.Config // nil without TLS
+	counts  *connects
+}
+
+// connects counts the attempts of all connections to connect.
+type connects struct{ all, failed atomic.Int64 }
+
+// Connects is how many attempts to connect there were so far, and how many of them failed.
+func (d *Dialer) Connects() (all, failed int64) {
+	return d.counts.all.Load(), d.counts.failed.Load()
 }
 
 // connector's sessions are resumed when a lost connection is made again, as any client does; but with a
 // connection for each call every call is to be a stranger's.
 func (d *Dialer) connector(address string) *connector {
-	c := &connector{address: address, config: d.config, dialer: net.Dialer{KeepAlive: -1}}
+	c := &connector{address: address, config: d.config, counts: &d.counts, dialer: net.Dialer{KeepAlive: -1}}
 	c.dialer.Control = func(_, _ string, raw syscall.RawConn) error {
 		return giveUpAfter(raw, d.settings.Timeout.Milliseconds())
 	}
@@ -68,7 +78,15 @@ func giveUpAfter(raw syscall.RawConn, ms int64) (err error) {
 }
 
 // connect makes a TCP connection and, if asked for, TLS on it. Every error is an Error or a failure.
-func (c *connector) connect(ctx context.Context) (net.Conn, error) {
+func (c *connector) connect(ctx context.Context) (conn net.Conn, err error) {
+	c.counts.all.Add(1)
+	if conn, err = c.attempt(ctx); err != nil {
+		c.counts.failed.Add(1)
+	}
+	return conn, err
+}
+
+func (c *connector) attempt(ctx context.Context) (net.Conn, error) {
 	plain, err := c.dialer.DialContext(ctx, "tcp", c.address)
 	if err != nil {
 		return nil, &failure{kindOf(err, connectKind), err}

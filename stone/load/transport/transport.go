@@ -67,6 +67,7 @@ type Dialer struct {
 	host     string      // host[:port] of the target, the :authority of requests
 	config   *tls.Config // nil without TLS
 	schema   *schema     // of gRPC only
+	counts   connects
 	tried    atomic.Bool // with a connection for each call: one has been made, to see whether that works
 }
 
