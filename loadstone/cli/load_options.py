@@ -44,6 +44,12 @@ Workers = Annotated[str | None, _option("HOST:PORT,...", "Drive it from where `s
 Connections = Annotated[int | None, _option("N", "64 where left out.", _CONNECTIONS)]
 Threads = Annotated[int | None, _option("N", "Of the generator; 1 where left out.", _CONNECTIONS)]
 Timeout = Annotated[str, _option("TIME", "What has no whole answer by then has timed out.", _CONNECTIONS)]
+NoAbandon = Annotated[
+    bool,
+    _option(
+        None, "Send even what had no free connection within --timeout, as wrk2 does.", _CONNECTIONS, "--no-abandon"
+    ),
+]
 Protocol = Annotated[str, _option("NAME", "http/1.1, http/2 or grpc.", _CONNECTIONS)]
 Policy = Annotated[str, _option("NAME", "fixed, growing, or new: one for each request.", _CONNECTIONS)]
 Pipelining = Annotated[int, _option("N", "Requests under way on one connection.", _CONNECTIONS)]

@@ -58,6 +58,8 @@ def _counts(summary: dict[str, Any]) -> Table:
         if counts[key]:
             lost = counts[key] / offered if offered else None
             table.add_row(Text(word, "red"), format.count(counts[key]), "", format.percent(lost))
+        if key == "unsent" and (left := counts.get("abandoned")):
+            table.add_row(Text("  abandoned: no connection within the timeout"), format.count(left), "", "")
     return table
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from ipaddress import ip_address
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
@@ -13,7 +14,7 @@ from loadstone.model.slo import Slo, key_of
 from loadstone.model.units import Duration, Pause, Share, format_seconds, format_share
 
 Rate = Annotated[float, Field(gt=0, le=10_000_000)]
-Connections = Annotated[int, Field(ge=1, le=20_000)]
+Connections = Annotated[int, Field(ge=1, le=1_000_000)]
 Address = Annotated[str, Matches(r"[^\s:/]+:\d{1,5}|\[[0-9a-fA-F:]+\]:\d{1,5}", "host:port, for example 10.0.0.2:7100")]
 Protocol = Literal["http/1.1", "http/2", "grpc"]
 Policy = Literal["fixed", "growing", "new"]
@@ -25,6 +26,13 @@ def _possible_precision(value: float) -> float:
     if not 0.01 <= value <= 0.5:
         raise ValueError(f"{format_share(value)} is not between 1% and 50%; 5% takes some ten minutes")
     return value
+
+
+def _ip_address(value: str) -> str:
+    try:
+        return str(ip_address(value))
+    except ValueError:
+        raise ValueError(f"{value!r} is not an IP address") from None
 
 
 class Capacity(Model):
@@ -112,11 +120,14 @@ class Load(Model):
     descriptors: str | None = None
     """gRPC: a file descriptor set, relative to the study file; the server is asked (reflection) where left out."""
     connections: Connections = 64
-    """Connections that the load generator keeps open."""
+    """Connections that the load generator keeps open, of all workers together. One worker can have some 60,000 to each
+    address of the target, from each of its own."""
     policy: Policy = "fixed"
     """``fixed`` keeps to ``connections``, ``growing`` opens more when none is free, ``new`` opens one per request."""
     most_connections: Connections | None = None
     """Where the policy is ``growing``: no more connections than this, 1024 where left out."""
+    source_addresses: list[Annotated[str, AfterValidator(_ip_address)]] = []
+    """IP addresses of the load generator's machine to connect from in turn; the kernel's choice where left out."""
     pipelining: Annotated[int, Field(ge=1, le=1000)] = 1
     """HTTP/1.1: requests under way at most on one connection. More than 1 is for comparison with old results."""
     streams: Annotated[int, Field(ge=1, le=10_000)] | None = None
@@ -124,11 +135,16 @@ class Load(Model):
     threads: Annotated[int, Field(ge=1, le=64)] = 1
     """Threads of the load generator."""
     timeout: Duration = 5.0
-    """A request without a whole answer for this long counts as timed out; an answer later than this as late."""
+    """A request without a whole answer for this long counts as timed out, or as an error if it could not even connect;
+    an answer later than this as late."""
+    abandon: bool = True
+    """Do not send what has waited for a connection longer than ``timeout``: its user has left. It counts as abandoned,
+    a part of the unsent. ``false`` sends it all the same, as wrk2 does."""
     drain: Duration | None = None
     """How long answers are awaited after the window; as long as ``timeout`` where left out."""
     wait: Literal["auto", "precise", "tick", "spin"] = "auto"
-    """How the generator waits for the next send: exact and costly, in ticks, or without sleeping."""
+    """How the generator waits for the next send: exact and costly, in ticks, or without sleeping. ``auto`` chooses once
+    for all trials of a study: by its highest rate, and ``precise`` for a search."""
     lateness: Duration | None = None
     """How late the generator's own sends may be at P99 before a trial is invalid; where left out, a tenth of the
     strictest latency limit and at least 1 ms."""
@@ -219,6 +235,10 @@ class Load(Model):
                 yield ("most_connections",), f"the policy {self.policy!r} opens no more; write policy: growing"
             elif self.most_connections < self.connections:
                 yield ("most_connections",), f"{self.most_connections} is below 'connections', {self.connections}"
+        if self.source_addresses and (self.protocol != "http/1.1" or self.tls is not None):
+            yield ("source_addresses",), "only http/1.1 without TLS is sent from chosen addresses; remove them"
+        elif self.source_addresses and self.workers:
+            yield ("source_addresses",), "are of one machine, and 'workers' are several; remove one"
         if self.protocol != "http/1.1" and self.policy != "fixed":
             yield ("policy",), f"a connection of {self.protocol} carries many requests at a time; write policy: fixed"
         if self.pipelining > 1 and self.protocol != "http/1.1":
@@ -246,6 +266,7 @@ class Load(Model):
 _NOT_IN_A_CLOSED_LOOP = {
     "arrival": "a client sends when it was answered, not by a schedule",
     "connections": "each client has a connection of its own",
+    "abandon": "a client waits until it can send",
     "pipelining": "a client waits for its answer",
     "streams": "a client waits for its answer",
 }

@@ -18,6 +18,8 @@ from loadstone.model.load import Load
 from loadstone.model.workload import operation_plan
 from loadstone.workloads.base import Driver, DriverError, Offer, Progress, Unreachable
 
+PRECISE = 100e-6
+"""The least lateness, in seconds, that precise waiting keeps to."""
 SPOKEN = "script.txt"
 """What a script printed on standard output."""
 
@@ -35,9 +37,10 @@ def load_plan(offer: Offer) -> dict[str, Any]:
         "warmup_s": offer.warmup_s,
         "duration_s": offer.duration_s,
         "timeout_s": load.timeout,
+        "abandon": load.abandon,
         "drain_s": load.drain or load.timeout,
         "seed": offer.seed,
-        "wait": load.wait,
+        **_wait(load),
         # Workers on other machines have cores of their own.
         "cpus": [] if load.workers else list(offer.cpus),
         **_requests(offer),
@@ -55,9 +58,27 @@ def load_plan(offer: Offer) -> dict[str, Any]:
     return plan
 
 
+def _wait(load: Load) -> dict[str, Any]:
+    """One way of waiting for all trials of a study, or a change of it would pass for one of the system.
+
+    A search does not know how far it will get, and waits precisely, unless its budget of lateness is below what that
+    keeps to: then the generator polls whatever the rate is.
+    """
+    if load.capacity is None:
+        return {"wait": load.wait, **({"wait_rate": max(load.rates)} if load.rates else {})}
+    exact = load.wait == "auto" and (load.lateness is None or load.lateness >= PRECISE)
+    return {"wait": "precise" if exact else load.wait, "wait_rate": load.capacity.highest}
+
+
+_OPTIONAL = (
+    *("protocol", "descriptors", "policy", "most_connections", "source_addresses", "pipelining", "streams"),
+    "wrk2_layout",
+)
+
+
 def _transport(load: Load) -> dict[str, Any]:
     plan: dict[str, Any] = {}
-    for key in ("protocol", "descriptors", "policy", "most_connections", "pipelining", "streams", "wrk2_layout"):
+    for key in _OPTIONAL:
         if getattr(load, key) != Load.model_fields[key].default:
             plan[key] = getattr(load, key)
     if load.tls is not None:

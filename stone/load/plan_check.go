@@ -70,6 +70,7 @@ func (p *Plan) checkNumbers() error {
 		{"duration_s", p.DurationS, 0, maxSeconds, true},
 		{"timeout_s", p.TimeoutS, 0, 3600, true},
 		{"warmup_s", p.WarmupS, 0, maxSeconds, false},
+		{"wait_rate", p.WaitRate, 0, maxRate, false},
 		{"lateness_ms", p.LatenessMs, 0, maxSeconds * 1000, false},
 		{"drain_s", p.DrainS, 0, maxSeconds, false},
 		{"connections", float64(p.Connections), 1, mostConnections, false},

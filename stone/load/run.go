@@ -170,7 +170,7 @@ func newWorker(r *run, thread int) (*worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	policy, tick := waitPolicy(plan.Wait).choose(r.schedule.highest/float64(plan.threads()), int64(plan.LatenessMs*1e6))
+	policy, tick := waitPolicy(plan.Wait).choose(plan.waitRate(r.schedule.highest), int64(plan.LatenessMs*1e6))
 	kinds := r.catalogue.list()
 	w := &worker{
 		thread: thread, cpus: plan.CPUs, schedule: r.schedule, control: r.control, pool: pool, catalogue: r.catalogue, kinds: kinds,

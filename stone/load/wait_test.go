@@ -22,3 +22,21 @@ func TestAutoWaits(t *testing.T) {
 		}
 	}
 }
+
+// Runs of one study wait alike, whatever their rates.
+func TestOneWaitForAllRates(t *testing.T) {
+	t.Parallel()
+	s := serve(t, ok)
+	for _, own := range []float64{100, 10_000} {
+		keys := map[string]any{"arrival": rate("constant", own), "duration_s": 0.1}
+		for wanted, want := range map[float64]string{0: "precise", 20_000: "tick"} {
+			if own > preciseBelow {
+				want = "tick"
+			}
+			keys["wait_rate"] = wanted
+			if summary, _ := drive(t, s.plan(t, keys)); summary.Generator.Wait != want {
+				t.Errorf("%g/s, wait chosen for %g: %s", own, wanted, summary.Generator.Wait)
+			}
+		}
+	}
+}
