@@ -53,7 +53,7 @@ _RESULT = (
     _measured("late", "integer", "requests", "answered well, later than the timeout from the intended send time"),
     _measured("errors", "integer", "requests", "answered with an error"),
     _measured("timeouts", "integer", "requests", "not answered within the timeout"),
-    _measured("unsent", "integer", "requests", "never sent until the drain ended"),
+    _measured("unsent", "integer", "requests", "never sent until the drain ended, or within the timeout (abandoned)"),
     _measured("in_flight", "integer", "requests", "sent and still unanswered when the drain ended"),
     _measured("skipped", "integer", "requests", "of the errors: steps not sent, as an earlier one had failed"),
     _measured("violations", "integer", "requests", "not completed within the SLO's latency, failures included"),

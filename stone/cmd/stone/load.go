@@ -32,7 +32,7 @@ V2), latency.hgrm (percentile spectrum), wrk2.txt (as wrk2 would print it) and, 
 A plan (optional keys are marked with their default; docs/reference/summary.md has all):
 
   {"target": "http://127.0.0.1:5000",          or https://, with "tls": {"ca": "/ca.pem"} if need be
-   "replicas": ["127.0.0.1:5001"],             none; further host:port, the connections are spread over all
+   "replicas": ["127.0.0.1:5001"],             none; further host:port; all addresses of all names are loaded
    "protocol": "http/1.1",                     http/1.1; http/2 or grpc
    "connections": 64,                          64
    "policy": "fixed",                          fixed; growing (up to most_connections) or new (one for each request)
@@ -42,7 +42,8 @@ A plan (optional keys are marked with their default; docs/reference/summary.md h
    "arrival": {"process": "poisson", "rate": 1000},   constant, zipf ...; or "closed": {"clients": 20, "think_s": 0}
    "warmup_s": 2,                              0; the rate grows to the whole one; not counted
    "duration_s": 10,                           the measured window
-   "timeout_s": 5,                             5; from the actual send
+   "timeout_s": 5,                             5; from the actual send, connecting included
+   "abandon": true,                            true; what waited for a connection for longer is not sent
    "drain_s": 5,                               timeout_s; how long to wait for answers after the window
    "seed": 42,                                 0; the same seed gives the same requests at the same times
    "wait": "auto",                             auto; precise, tick (fewer wake-ups) or spin
