@@ -15,7 +15,8 @@ from loadstone.experiments import schedule
 from loadstone.experiments.plan import Plan, read_plan
 from loadstone.model import dataset
 from loadstone.model.errors import Interrupted
-from loadstone.model.load import Closed, Load, Script, Tls
+from loadstone.model.load import Capacity, Closed, Load, Script, Tls
+from loadstone.model.slo import Slo
 from loadstone.model.trial import Trial
 from loadstone.workloads.base import Offer, Unreachable
 from loadstone.workloads.stone import Stone, load_plan
@@ -120,6 +121,33 @@ def test_clients_and_scripts_in_a_plan(plan: Plan, tmp_path: Path) -> None:
     assert made["closed"] == {"clients": 5, "think_s": 0.1} and made["connections"] == 5
     assert made["script"] == {"path": str(script), "args": ["a"], "env": {"K": "v"}, "url_path": "/api"}
     assert set(made).isdisjoint({"arrival", "operations", "slo", "abort"})
+
+
+def test_all_trials_of_a_study_wait_alike(plan: Plan) -> None:
+    trial = next(schedule.fixed_trials(plan))
+    fixed = plan.study.load.model_copy(update={"rates": [20.0, 30_000.0]})
+    for rate in (20.0, 30_000.0):
+        made = load_plan(offer(plan, trial, ["a:1"], Path(), load=fixed, rate=rate))
+        assert (made["wait"], made["wait_rate"]) == ("auto", 30_000.0), "chosen for the highest of the study"
+    search = fixed.model_copy(
+        update={"rates": None, "slo": None, "capacity": Capacity(slo=Slo.model_validate({"p99": "50ms"}))}
+    )
+    for wait, lateness, wanted in (
+        ("auto", None, "precise"),
+        ("auto", 50e-6, "auto"),  # which polls then, whatever the rate
+        ("tick", None, "tick"),
+    ):
+        load = search.model_copy(update={"wait": wait, "lateness": lateness})
+        made = load_plan(offer(plan, trial, ["a:1"], Path(), load=load))
+        assert (made["wait"], made["wait_rate"]) == (wanted, 100_000.0)
+
+
+def test_what_waited_too_long_is_abandoned_unless_the_study_says_otherwise(plan: Plan) -> None:
+    trial = next(schedule.fixed_trials(plan))
+    assert load_plan(offer(plan, trial, ["a:1"], Path()))["abandon"] is True
+    load = plan.study.load.model_copy(update={"abandon": False, "source_addresses": ["127.0.0.2"]})
+    made = load_plan(offer(plan, trial, ["a:1"], Path(), load=load))
+    assert made["abandon"] is False and made["source_addresses"] == ["127.0.0.2"]
 
 
 def test_only_a_search_cuts_a_lost_trial_short(plan: Plan) -> None:
