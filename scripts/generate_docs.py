@@ -159,7 +159,11 @@ def columns_page() -> str:
     intro = (
         "One row a trial, finished or invalid. Every figure and table of the report reads this file alone or with the\n"
     )
-    intro += "trial's `summary.json`. How each figure is defined: [metrics](../explanation/metrics.md).\n\n"
+    intro += (
+        "trial's `summary.json`. `null *`: also of a trial that broke and was stopped, for it has no number of its\n"
+    )
+    intro += "whole window; what was counted until then is in its `summary.json`.\n"
+    intro += "How each figure is defined: [metrics](../explanation/metrics.md).\n\n"
     return f"# Columns of trials.parquet\n\n{NOTE}{intro}{columns.markdown()}"
 
 

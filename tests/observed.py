@@ -39,11 +39,12 @@ def observe(run: Path, kind: str = "rich", spans: int = 0, capacity: float = 125
 
 def write(place: Path, row: dict[str, Any], kind: str, spans: int, capacity: float) -> None:
     """The files of one trial."""
+    seconds = row["window_s"] or 2.0  # what was planned of a trial that was stopped early
     start = int(datetime.fromisoformat(row["started"]).timestamp() * 1e9)
-    window = {"from_ns": start + 1_300_000_000, "to_ns": start + 1_300_000_000 + int(row["window_s"] * 1e9)}
+    window = {"from_ns": start + 1_300_000_000, "to_ns": start + 1_300_000_000 + int(seconds * 1e9)}
     busy = min(row["rate"] / capacity, 1.05)
     readings = list(rich(busy) if kind == "rich" else poor(busy))
-    pq.write_table(table(readings, start, row["window_s"] + 3.2), place / "metrics.parquet", compression="zstd")
+    pq.write_table(table(readings, start, seconds + 3.2), place / "metrics.parquet", compression="zstd")
     observed = {
         "window": window,
         "nodes": nodes(kind),

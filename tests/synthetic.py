@@ -23,6 +23,7 @@ import yaml
 from loadstone.analysis.schema import schema
 from loadstone.experiments.probe import Outcome, Probe
 from loadstone.experiments.search import Search, next_probe
+from loadstone.model.columns import of_window
 from loadstone.model.study import Study
 from loadstone.model.trial import Phase, Treatment, Trial
 from tests.synthetic_files import audit, checks, series, usage
@@ -166,8 +167,7 @@ class Synthetic:
         started = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC) + timedelta(seconds=20 * order)
         summary = self._summary(random, strayed, step, started)
         verdict, reasons = self._verdict(summary, order)
-        row = _row(trial, summary, verdict, reasons, started)
-        row["order"] = order
+        row = of_window(_row(trial, summary, verdict, reasons, started)) | {"order": order}
         place = folder / "trials" / trial.id
         place.mkdir()
         _write(place / "summary.json", summary)
@@ -201,7 +201,7 @@ class Synthetic:
         bad = latency > limit
         aborted = None
         seen = np.cumsum(bad)
-        if seen.size and seen[-1] > 0.01 * planned:
+        if step.phase != "fixed" and seen.size and seen[-1] > 0.01 * planned:
             stop = int(np.searchsorted(seen, 0.01 * planned, side="right"))
             at = float(min(finished[stop], window))
             if at < window:

@@ -86,11 +86,13 @@ def over_time(run: Run, trials: Iterable[Row]) -> tuple[pa.Table, list[str]]:
     """Latency over time of these trials, and which logs are damaged.
 
     ``what`` is ``mean`` (by due time, what the verdict is on) or ``p50`` and ``p99`` (by the time of the answer);
-    ``requests`` is null for the mean.
+    ``requests`` is null for the mean. One that was stopped early has none: the stop cut its requests off.
     """
     rows: list[Row] = []
     problems = []
     for row in trials:
+        if row["aborted_at_s"] is not None:
+            continue
         trial = _trial(row)
         if series := (run.of_trial(row["trial_id"], "summary.json") or {}).get("series"):
             for start, mean in _points(series):

@@ -37,8 +37,12 @@ def percentile_column(slo: Slo | None) -> tuple[str, str, float | None]:
 
 
 def load_points(trials: pa.Table) -> pa.Table:
-    """One row per trial that measured something: latency, throughput and dropped share against its load."""
-    query = f"select {_POINTS} from trials where offered > 0 or completed > 0 order by treatment, load, trial_id"
+    """One row per trial that measured something: latency, throughput and dropped share against its load.
+
+    Of a trial that was stopped early there is only its load and when it broke.
+    """
+    ran = "offered > 0 or completed > 0 or aborted_at_s is not null"
+    query = f"select {_POINTS} from trials where {ran} order by treatment, load, trial_id"
     return _sql(query, trials)
 
 
@@ -98,12 +102,13 @@ def near_shares(treatment: Treatment, shares: Iterable[float] = SHARES) -> list[
 def beside_breaking_point(treatment: Treatment) -> list[Row]:
     """The valid trial of the highest load that held (or had no SLO), and that of the lowest above it that did not.
 
-    Trials that ran to their end are preferred, as the latency of one that was stopped early is of its first part only.
+    Of trials that ran to their end: one that was stopped early has no latency.
     """
-    good = [row for row in treatment.rows() if row["verdict"] in VALID and row["verdict"] != "not held"]
+    ran = [row for row in treatment.rows() if row["verdict"] in VALID and row["aborted_at_s"] is None]
+    good = [row for row in ran if row["verdict"] != "not held"]
     held = max(good, key=lambda row: (load_of(row), row["repetition"]), default=None)
-    above = [row for row in treatment.rows("not held") if held is None or load_of(row) >= load_of(held)]
-    broke = min(above, key=lambda row: (row["aborted_at_s"] is not None, load_of(row)), default=None)
+    above = [row for row in ran if row["verdict"] == "not held" and (held is None or load_of(row) >= load_of(held))]
+    broke = min(above, key=load_of, default=None)
     return [row for row in (held, broke) if row is not None]
 
 
@@ -127,8 +132,10 @@ def operations(run: Run, treatment: Treatment) -> pa.Table:
 
 
 def of_operations(row: Row, summary: dict[str, Any]) -> list[Row]:
-    """Counts and latency by operation of one trial, from its summary."""
-    rows = []
+    """Counts and latency by operation of one trial, from its summary; none of one that was stopped early."""
+    rows: list[Row] = []
+    if row["aborted_at_s"] is not None:
+        return rows
     for operation in summary.get("operations", []):
         counts, latency = operation["counts"], operation["latency_ms"]
         # Where clients wait for answers there is no intended send time.

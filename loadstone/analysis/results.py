@@ -20,7 +20,7 @@ from pydantic import ValidationError
 
 from loadstone.analysis import exported, run_files, trial_files
 from loadstone.analysis.schema import factors_of, schema
-from loadstone.model.columns import columns
+from loadstone.model.columns import columns, of_window
 from loadstone.model.errors import InputError
 from loadstone.model.slo import Slo
 
@@ -154,7 +154,14 @@ def _trials(folder: Path, warnings: list[str]) -> pa.Table:
     if unfinished:
         warnings.append(f"no verdict yet, or interrupted: {_listed('trial', unfinished)}")
     warnings.extend(_damaged(folder, table))
-    return _in_order(table)
+    return _of_windows(_in_order(table))
+
+
+def _of_windows(table: pa.Table) -> pa.Table:
+    """Releases up to 0.1 wrote numbers of trials that were stopped early: they are left out here, once for all."""
+    if table["aborted_at_s"].null_count == table.num_rows:
+        return table
+    return pa.Table.from_pylist([of_window(row) for row in table.to_pylist()], schema=table.schema)
 
 
 def _in_order(table: pa.Table) -> pa.Table:
@@ -167,8 +174,9 @@ def _damaged(folder: Path, table: pa.Table) -> Iterator[str]:
         yield "there is no folder trials: spectrum, operations, CPU and audits cannot be shown"
         return
     found = []
-    for row in table.select(["trial_id", "offered"]).to_pylist():
-        wrong = trial_files.problems(folder / "trials" / row["trial_id"], row["offered"] is not None)
+    for row in table.select(["trial_id", "offered", "aborted_at_s"]).to_pylist():
+        measured = row["offered"] is not None or row["aborted_at_s"] is not None
+        wrong = trial_files.problems(folder / "trials" / row["trial_id"], measured)
         found += [f"{row['trial_id']} {problem}" for problem in wrong]
     if found:
         yield f"not shown, as files are damaged: {_listed('file', found)}"
@@ -180,9 +188,13 @@ def _parquet(file: Path) -> tuple[pa.Table | None, str]:
     try:
         found = pa.parquet.read_table(file)
         wanted = schema(factors_of(found.column_names))
-        if absent := [name for name in wanted.names if name not in found.column_names]:
-            return None, f"lacks the columns {', '.join(absent)}"
-        return found.select(wanted.names).cast(wanted), ""
+        absent = [field for field in wanted if field.name not in found.column_names]
+        problem = f"lacks the columns {', '.join(field.name for field in absent)}" if absent else ""
+        if not all(field.nullable for field in absent):
+            return None, problem
+        for field in absent:  # an earlier release may not have known them
+            found = found.append_column(field, pa.nulls(found.num_rows, field.type))
+        return found.select(wanted.names).cast(wanted), problem
     except (pa.ArrowException, OSError, ValueError) as error:
         return None, f"cannot be read: {str(error).splitlines()[0]}"
 

@@ -80,8 +80,12 @@ def gather(run: Run, treatments: list[Treatment]) -> Traced:
 
 
 def chosen(run: Run, treatment: Treatment, most: int) -> list[Row]:
-    """The trials to look into, by load: those beside the breaking point, and others spread over the loads."""
-    rows = [row for row in treatment.rows() if row["verdict"] in VALID and _spans(run, row["trial_id"]).exists()]
+    """The trials to look into, by load: those beside the breaking point, and others spread over the loads.
+
+    None that was stopped early: traces of its first requests say nothing of its load.
+    """
+    ran = [row for row in treatment.rows() if row["verdict"] in VALID and row["aborted_at_s"] is None]
+    rows = [row for row in ran if _spans(run, row["trial_id"]).exists()]
     there = {row["trial_id"] for row in rows}
     first = [row for row in beside_breaking_point(treatment) if row["trial_id"] in there]
     taken = {load_of(row) for row in first}

@@ -35,7 +35,9 @@ def cpu_by_service(run: Run, treatment: Treatment) -> pa.Table:
 
 
 def by_service(trial: Row, replicas: Iterable[dict[str, Any]]) -> list[Row]:
-    """The rows of one trial's services, busiest first, from its ``usage.json``."""
+    """The rows of one trial's services, busiest first, from its ``usage.json``; none of one that was stopped early."""
+    if trial["aborted_at_s"] is not None:
+        return []
     found: dict[str, list[dict[str, Any]]] = {}
     for replica in replicas:
         found.setdefault(replica["service"], []).append(replica)

@@ -14,6 +14,7 @@ from loadstone.cli.words import clock, load_of
 from loadstone.experiments.ledger import Record
 from loadstone.experiments.listener import Listener
 from loadstone.model.trial import Trial
+from loadstone.report import format
 
 _STYLES = {"held": "green", "not held": "red", "measured": "green", "invalid": "yellow"}
 
@@ -102,12 +103,13 @@ class Display(Listener):
 
 
 def _numbers(row: dict[str, Any]) -> str:
+    if broke := format.broke(row):
+        return broke
     if row.get("completed") is None:
         return ""
     share = f"{100 * row['completed'] / row['offered']:5.1f} %" if row["offered"] else f"{row['completed']:,}"
-    early = f"  stopped at {row['aborted_at_s']:.1f} s" if row.get("aborted_at_s") is not None else ""
     loop = " (closed loop)" if row.get("clients") is not None else ""
-    return f"P99 {_milliseconds(row['p99_ms']):>10}{loop}  completed {share}{early}"
+    return f"P99 {_milliseconds(row['p99_ms']):>10}{loop}  completed {share}"
 
 
 def _milliseconds(value: float | None) -> str:

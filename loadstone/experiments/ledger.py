@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 
 from loadstone.analysis.schema import schema
 from loadstone.experiments.probe import Outcome
+from loadstone.model.columns import of_window
 from loadstone.model.errors import InputError, LoadstoneError
 from loadstone.model.trial import Trial
 
@@ -120,7 +121,7 @@ class Ledger:
 
 def _record(file: Path) -> Record:
     try:
-        row = json.loads(file.read_text(encoding="utf-8"))["row"]
+        row = of_window(json.loads(file.read_text(encoding="utf-8"))["row"])
         outcome = Outcome(row["rate"], row["phase"], row["verdict"])
         return Record(row["trial_id"], row["treatment_id"], row["repetition"], outcome, row)
     except (ValueError, KeyError, TypeError) as error:

@@ -7,7 +7,7 @@ from typing import Any
 
 from loadstone.analysis.courses import Judged, judge
 from loadstone.experiments.measuring import Measured
-from loadstone.model.columns import FACTOR_PREFIX
+from loadstone.model.columns import FACTOR_PREFIX, of_window
 from loadstone.model.trial import Trial
 
 _COUNTS = ("offered", "sent", "completed", "late", "errors", "timeouts", "unsent", "in_flight", "skipped")
@@ -21,9 +21,12 @@ def make_row(
     warnings: list[str],
     emulated: bool,
 ) -> dict[str, Any]:
-    """One row of ``trials.parquet``; measured columns are null where there is no summary."""
+    """One row of ``trials.parquet``; measured columns are null where there is no summary.
+
+    Of a trial that was stopped early those of its whole window are null: it says when it broke, and nothing more.
+    """
     summary, verdict = measured.summary, measured.verdict
-    return {
+    row = {
         "trial_id": trial.id,
         "treatment_id": trial.treatment.id,
         "treatment": trial.treatment.label,
@@ -42,6 +45,7 @@ def make_row(
         "emulated": emulated,
         "documents": trial.treatment.settings.documents,
     }
+    return of_window(row)
 
 
 def _measured(summary: dict[str, Any], clients: bool) -> dict[str, Any]:

@@ -73,7 +73,7 @@ def judge(
 
 def _aborted(summary: Mapping[str, Any]) -> Iterator[str]:
     aborted = summary["aborted"]
-    yield f"stopped after {aborted['at_s']:.1f} s: {aborted['reason']}"
+    yield f"broke at {aborted['at_s']:.1f} s: {aborted['reason']}"
 
 
 def _broken_promises(summary: Mapping[str, Any], slo: Slo) -> Iterator[str]:

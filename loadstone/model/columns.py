@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 Type = Literal["text", "integer", "number", "boolean", "list of texts"]
 
@@ -20,6 +20,8 @@ class Column:
     unit: str
     meaning: str
     optional: bool = False
+    windowed: bool = False
+    """Whether it speaks of the whole measured window, which a trial that was stopped early does not have."""
 
 
 def _measured(name: str, type: Type, unit: str, meaning: str) -> Column:
@@ -27,9 +29,14 @@ def _measured(name: str, type: Type, unit: str, meaning: str) -> Column:
     return Column(name, type, unit, meaning, optional=True)
 
 
+def _windowed(name: str, type: Type, unit: str, meaning: str) -> Column:
+    """A measured column that speaks of the whole window, so that it is null where a trial was stopped early, too."""
+    return Column(name, type, unit, meaning, optional=True, windowed=True)
+
+
 def _latency(name: str, statistic: str) -> Column:
     meaning = f"{statistic} of the latency from the intended send time; in a closed loop from the actual one"
-    return _measured(name, "number", "ms", meaning)
+    return _windowed(name, "number", "ms", meaning)
 
 
 _IDENTITY = (
@@ -46,18 +53,18 @@ _RESULT = (
     Column("rate", "number", "requests/s", "offered load that was asked for, or that a trace had; 0 in a closed loop"),
     Column("clients", "integer", "", "clients of a closed loop; null where requests were scheduled", optional=True),
     _measured("loop", "text", "", "open, or closed: who waits for an answer sends later, so latencies look better"),
-    _measured("window_s", "number", "s", "measured window; all counts are of requests scheduled in it"),
-    _measured("offered", "integer", "requests", "scheduled in the window"),
-    _measured("sent", "integer", "requests", "really sent"),
-    _measured("completed", "integer", "requests", "answered well and in time"),
-    _measured("late", "integer", "requests", "answered well, later than the timeout from the intended send time"),
-    _measured("errors", "integer", "requests", "answered with an error"),
-    _measured("timeouts", "integer", "requests", "not answered within the timeout"),
-    _measured("unsent", "integer", "requests", "never sent until the drain ended, or within the timeout (abandoned)"),
-    _measured("in_flight", "integer", "requests", "sent and still unanswered when the drain ended"),
-    _measured("skipped", "integer", "requests", "of the errors: steps not sent, as an earlier one had failed"),
-    _measured("violations", "integer", "requests", "not completed within the SLO's latency, failures included"),
-    _measured("throughput", "number", "requests/s", "completed within the window, divided by the window"),
+    _windowed("window_s", "number", "s", "measured window; all counts are of requests scheduled in it"),
+    _windowed("offered", "integer", "requests", "scheduled in the window"),
+    _windowed("sent", "integer", "requests", "really sent"),
+    _windowed("completed", "integer", "requests", "answered well and in time"),
+    _windowed("late", "integer", "requests", "answered well, later than the timeout from the intended send time"),
+    _windowed("errors", "integer", "requests", "answered with an error"),
+    _windowed("timeouts", "integer", "requests", "not answered within the timeout"),
+    _windowed("unsent", "integer", "requests", "never sent until the drain ended, or within the timeout (abandoned)"),
+    _windowed("in_flight", "integer", "requests", "sent and still unanswered when the drain ended"),
+    _windowed("skipped", "integer", "requests", "of the errors: steps not sent, as an earlier one had failed"),
+    _windowed("violations", "integer", "requests", "not completed within the SLO's latency, failures included"),
+    _windowed("throughput", "number", "requests/s", "completed within the window, divided by the window"),
     _latency("p50_ms", "median"),
     _latency("p75_ms", "75th percentile"),
     _latency("p90_ms", "90th percentile"),
@@ -66,13 +73,13 @@ _RESULT = (
     _latency("p999_ms", "99.9th percentile"),
     _latency("max_ms", "maximum"),
     _latency("mean_ms", "mean"),
-    _measured("service_p50_ms", "number", "ms", "median of the service time (from the actual send)"),
-    _measured("service_p99_ms", "number", "ms", "99th percentile of the service time"),
-    _measured("lateness_p99_ms", "number", "ms", "99th percentile of actual minus intended send time"),
+    _windowed("service_p50_ms", "number", "ms", "median of the service time (from the actual send)"),
+    _windowed("service_p99_ms", "number", "ms", "99th percentile of the service time"),
+    _windowed("lateness_p99_ms", "number", "ms", "99th percentile of actual minus intended send time"),
     _measured("generator_cpu_share", "number", "share", "CPU that the load generator used, of what it had"),
     _measured("generator_us_per_request", "number", "us", "CPU time of the load generator per request"),
-    _measured("steady", "boolean", "", "whether the window was stationary; null where this was not tested"),
-    _measured("warmup_cut_s", "number", "s", "warm-up found inside the window (MSER-5)"),
+    _windowed("steady", "boolean", "", "whether the window was stationary; null where this was not tested"),
+    _windowed("warmup_cut_s", "number", "s", "warm-up found inside the window (MSER-5)"),
     _measured("traces", "integer", "traces", "requests whose entry service began a trace, warm-up included"),
     _measured("spans", "integer", "spans", "spans that were received and written"),
     _measured("spans_lost", "integer", "spans", "spans that services made and that were not written"),
@@ -80,16 +87,34 @@ _RESULT = (
     Column("reasons", "list of texts", "", "why the trial did not hold or is invalid"),
     Column("warnings", "list of texts", "", "what is doubtful about the trial without making it invalid"),
     Column("started", "text", "", "start of the trial, RFC 3339"),
-    _measured("aborted_at_s", "number", "s", "when the trial was stopped early, from the window's start; else null"),
+    _measured("aborted_at_s", "number", "s", "when a trial broke and was stopped, from the window's start; else null"),
     Column("emulated", "boolean", "", "some node is emulated: it shares the cores of one machine with others"),
     Column("documents", "text", "", "the document store: postgres or mongodb"),
 )
+
+
+_WINDOWED = frozenset(column.name for column in _RESULT if column.windowed)
+
+
+def of_window(row: dict[str, Any]) -> dict[str, Any]:
+    """The row with null for all that a trial does not have which was stopped early: no number of its whole window.
+
+    What its generator counted until then is in the trial's ``summary.json``; divided by the window that was planned, or
+    ranked with requests that were cut off unanswered, it would pass for a throughput or a latency.
+    """
+    if row.get("aborted_at_s") is None:
+        return row
+    return {name: None if name in _WINDOWED else value for name, value in row.items()}
 
 
 def columns(factors: Iterable[str] = ()) -> tuple[Column, ...]:
     """All columns in file order; each factor of the study has one of its own."""
     varied = (Column(FACTOR_PREFIX + name, "text", "", f"level of the factor {name}") for name in factors)
     return (*_IDENTITY, *varied, *_RESULT)
+
+
+def _null(column: Column) -> str:
+    return ", or null *" if column.windowed else ", or null" if column.optional else ""
 
 
 def markdown() -> str:
@@ -99,8 +124,7 @@ def markdown() -> str:
         "| column | type | unit | meaning |",
         "|---|---|---|---|",
         *(
-            f"| `{column.name}` | {column.type}{', or null' if column.optional else ''} "
-            f"| {column.unit or '-'} | {column.meaning} |"
+            f"| `{column.name}` | {column.type}{_null(column)} | {column.unit or '-'} | {column.meaning} |"
             for column in (*_IDENTITY, factor, *_RESULT)
         ),
     ]

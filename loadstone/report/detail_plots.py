@@ -94,20 +94,24 @@ def load(treatment: Treatment, content: Content) -> Shown | None:
     """Every trial's latency against its load, with the SLO and the breaking point."""
     column, name, limit = content.percentile
     rows = [row for row in treatment.rows() if row[column]]
+    broke = [load_of(row) for row in treatment.rows() if format.broke(row)]
     if not rows:
         return None
     lines = []
     for colour, verdict in enumerate(VERDICTS):
         points = [(load_of(row), row[column]) for row in rows if row["verdict"] == verdict]
         lines += [Line(verdict, points, colour, verdict.replace(" ", "-"))] if points else []
-    x = _loads(content, [load_of(row) for row in rows])
+    x = _loads(content, [load_of(row) for row in rows] + broke)
     y = logarithmic(f"{name} latency (ms)", [row[column] for row in rows] + ([limit] if limit else []))
+    if broke:
+        lines.append(Line("broke early", [(load, y.low) for load in broke], VERDICTS.index("not held"), "broke"))
     marks = [Mark(f"SLO: {name} ≤ {format.milliseconds(limit)}", y=limit)] if limit is not None else []
     if treatment.searched is not None and treatment.searched.result is not None:
         point = treatment.searched.result.breaking_point
         marks.append(Mark(f"{format.number(point.value)} {format.interval(point.low, point.high)}", x=point.value))
     title = f"{name} against {'clients' if content.closed else 'offered load'}"
     caption = "Every trial is one marker."
+    caption += " An arrow at the axis broke and was stopped: it has no latency." if broke else ""
     return Shown(title, caption, Plot(title, x, y, lines, marks))
 
 

@@ -17,6 +17,7 @@ def inline(svg: bytes, name: str, label: str) -> str:
     """An ``<svg>`` element to stand in HTML; ``name`` is unique in the page, ``label`` says what is seen."""
     root = ElementTree.fromstring(svg)
     looks: dict[str, str] = {}
+    named: set[str] = set()
     for parent in list(root.iter()):
         for child in [child for child in parent if child.tag in (f"{{{_SVG}}}metadata", f"{{{_SVG}}}style")]:
             looks |= dict(_RULE.findall(child.text or ""))
@@ -28,8 +29,10 @@ def inline(svg: bytes, name: str, label: str) -> str:
         element.tag = element.tag.removeprefix(f"{{{_SVG}}}")  # HTML knows them by their local names
         if f"{{{_XLINK}}}href" in element.attrib:
             element.set("href", element.attrib.pop(f"{{{_XLINK}}}href"))
-        if identity := element.get("id"):
-            element.set("id", f"{name}-{identity}")
+        if identity := element.attrib.pop("id", None):
+            if identity not in named:  # images of the same pixels have the same id
+                element.set("id", f"{name}-{identity}")
+            named.add(identity)
         for attribute in _REFERENCES:
             if value := element.get(attribute):
                 element.set(attribute, _themed(_renamed(value, name)))

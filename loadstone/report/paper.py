@@ -18,7 +18,7 @@ _CHOSEN: dict[str, tuple[str, ...]] = {
     ),
     "trials": (
         *("order", "treatment", "phase", "rate", "clients", "repetition", "window_s", "offered", "completed"),
-        *("throughput", "p50_ms", "p99_ms", "p999_ms", "verdict"),
+        *("throughput", "p50_ms", "p99_ms", "p999_ms", "verdict", "aborted_at_s"),
     ),
 }
 """The columns that are shown of the widest tables; their CSV has all."""
@@ -61,7 +61,7 @@ _ENDINGS = {
     "_us": _Unit("us"),
     "_s": _Unit("s"),
 }
-_WORDS = {"p999": "P99.9", "cpu": "CPU", "dram": "DRAM", "id": "ID", "aa": "A/A"}
+_WORDS = {"p999": "P99.9", "aborted": "broke", "cpu": "CPU", "dram": "DRAM", "id": "ID", "aa": "A/A"}
 
 
 def shown(name: str, table: pa.Table) -> Shown:

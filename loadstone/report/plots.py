@@ -125,8 +125,9 @@ _SHAPES = {
     "measured": "m-3-3h6v6h-6z",
     "not-held": "m-3-3l6 6m0-6l-6 6",
     "invalid": "m-3.5 3h7l-3.5-6z",
+    "broke": "m0-1v-10m-3 3l3-3l3 3",
 }
-"""The shapes of the verdicts, as in the figures."""
+"""The shapes of the verdicts, as in the figures, and of what broke and was stopped: an arrow on the axis."""
 
 
 def _path(places: Sequence[tuple[str, str]]) -> str:

@@ -39,6 +39,8 @@ def _environment() -> Environment:
         "cores": format.cores,
         "rate": format.rate,
         "load": format.load,
+        "broke": format.broke,
+        "why": format.why,
         "ms": format.milliseconds,
         "percent": format.percent,
         "duration": format.duration,

@@ -114,6 +114,6 @@ def _trials(content: Content) -> Table:
         cells += [Text(row["treatment"])] if several else []
         amount = row["rate"] if row["clients"] is None else row["clients"]
         cells += [Text(row["phase"]), Text(format.number(amount)), Text(format.milliseconds(row[column]))]
-        cells += [Text(*_MARK[row["verdict"]]), Text("; ".join(row["reasons"]))]
+        cells += [Text(*_MARK[row["verdict"]]), Text("; ".join(format.why(row)))]
         table.add_row(*cells)
     return table

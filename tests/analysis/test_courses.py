@@ -55,7 +55,7 @@ def test_without_a_course_there_is_no_verdict():
 
 
 def test_every_trial_has_a_row_and_trials_that_were_stopped_have_no_verdict(tmp_path: Path):
-    run = results.read(Synthetic(rates=[300, 3000], repetitions=2, duration_s=2.0).write(tmp_path))
+    run = results.read(Synthetic(duration_s=2.0).write(tmp_path))
     rows = courses.steady(run).to_pylist()
     assert [row["trial_id"] for row in rows] == run.trials["trial_id"].to_pylist()
     stopped = {row["trial_id"] for row in run.trials.to_pylist() if row["aborted_at_s"] is not None}

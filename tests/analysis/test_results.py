@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from loadstone.analysis import results
+from loadstone.analysis import results, summary
 from loadstone.analysis.schema import schema
 from loadstone.model.errors import InputError
 from tests.synthetic import Synthetic
@@ -186,3 +186,41 @@ def test_the_schema_carries_units_and_meanings():
     field = schema(["scaling"]).field("p99_ms")
     assert field.metadata[b"unit"] == b"ms" and field.nullable
     assert schema(["scaling"]).field("factor_scaling").type == pa.string()
+
+
+NUMBERS = {"window_s": 5.0, "offered": 264, "completed": 20, "in_flight": 240, "throughput": 28.0, "p99_ms": 2000.0}
+"""What 0.1.0 wrote of a trial that was stopped after 0.7 s: throughput divided by the planned window, and the rest."""
+
+
+@pytest.mark.parametrize("written", ["trials.parquet", "trial.json"])
+def test_an_earlier_release_wrote_numbers_of_trials_that_were_stopped_which_are_not_read(
+    searched: Path, tmp_path: Path, written: str
+):
+    folder = Path(shutil.copytree(searched, tmp_path / "run"))
+    for file in trial_files(folder):
+        content = json.loads(file.read_text())
+        if content["row"]["aborted_at_s"] is not None:
+            content["row"] |= NUMBERS
+            file.write_text(json.dumps(content))
+    table = pq.read_table(folder / "trials.parquet")
+    rows = [row | NUMBERS if row["aborted_at_s"] is not None else row for row in table.to_pylist()]
+    pq.write_table(pa.Table.from_pylist(rows, schema=table.schema), folder / "trials.parquet")
+    if written == "trial.json":
+        (folder / "trials.parquet").unlink()
+    read = results.read(folder)
+    assert read.warnings == () and read.trials.equals(results.read(searched).trials)
+    stopped = [row for row in read.trials.to_pylist() if row["aborted_at_s"] is not None]
+    assert stopped and all({row[name] for name in NUMBERS} == {None} for row in stopped)
+    points = summary.treatments(read)
+    assert [one.searched for one in points] == [one.searched for one in summary.treatments(results.read(searched))]
+
+
+def test_columns_that_an_earlier_release_did_not_know_are_no_damage(run: Path):
+    for file in trial_files(run):
+        content = json.loads(file.read_text())
+        content["row"].pop("aborted_at_s")
+        file.write_text(json.dumps(content))
+    table = pq.read_table(run / "trials.parquet")
+    pq.write_table(table.drop_columns(["aborted_at_s"]), run / "trials.parquet")
+    read = results.read(run)
+    assert read.warnings == () and read.trials["aborted_at_s"].null_count == len(read.trials) == 9

@@ -14,6 +14,7 @@ from loadstone.experiments.plan import read_plan
 from loadstone.experiments.row import make_row
 from loadstone.experiments.schedule import fixed_trials
 from loadstone.experiments.verdict import Verdict
+from loadstone.model.columns import columns
 from loadstone.workloads.external import summarize
 from tests.experiments.fakes import STUDY, summary, write_study
 from tests.experiments.test_closed import CLOSED
@@ -44,6 +45,17 @@ def test_at_a_rate_it_stays_empty_where_it_is_not_told(tmp_path: Path) -> None:
     told = summarize("hey", offer(), TOLD_CLOSED) | {"generator": generator()}
     made = row(tmp_path, STUDY, told)
     assert (made["p99_ms"], made["service_p99_ms"], made["loop"]) == (None, 9.0, "closed")
+
+
+def test_a_trial_that_was_stopped_has_no_number_of_its_window(tmp_path: Path) -> None:
+    told = summary(400.0, 30.0, held=False) | {"aborted": {"at_s": 0.7, "reason": "violations 4 of 378 exceed 1 %"}}
+    made = row(tmp_path, STUDY, told)
+    assert made["aborted_at_s"] == 0.7 and made["rate"] and made["loop"] == "open"
+    windowed = [column.name for column in columns() if column.windowed]
+    assert {"p99_ms", "max_ms", "throughput", "completed", "in_flight", "violations", "window_s"} < set(windowed)
+    assert {name: made[name] for name in windowed} == dict.fromkeys(windowed)
+    whole = row(tmp_path, STUDY, summary(400.0, 30.0, held=False))
+    assert None not in (whole["p99_ms"], whole["throughput"], whole["completed"])
 
 
 def test_the_rate_of_a_trace_at_its_own_pace_is_what_it_came_to(tmp_path: Path) -> None:

@@ -102,7 +102,33 @@ def test_the_table_of_trials_has_them_all_with_verdict_and_reason(searched: Path
         assert row["Offered req/s"] == format.number(trial["rate"])
         why = row["Why, and what is doubtful"]
         assert all(reason in why for reason in trial["reasons"])
-        assert ("stopped early" in why) == (trial["aborted_at_s"] is not None)
+        assert ("broke at" in why) == (trial["aborted_at_s"] is not None)
+        if trial["aborted_at_s"] is not None:
+            assert {row[name] for name in ("P50", "P99", "Completed req/s", "Dropped")} == {format.NOTHING}
+
+
+def test_what_broke_and_was_stopped_has_no_number_anywhere(searched: Path):
+    report = searched / "report"
+    stopped = [row for row in gather(searched).rows("trials") if row["aborted_at_s"] is not None]
+    with (report / "tables" / "trials.csv").open() as file:
+        written = {row["trial_id"]: row for row in csv.DictReader(file)}
+    latex = (report / "tables" / "trials.tex").read_text()
+    assert stopped and "Broke at (s)" in latex
+    for row in stopped:
+        assert {written[row["trial_id"]][name] for name in ("p99_ms", "throughput", "completed", "in_flight")} == {""}
+        (line,) = [line for line in latex.splitlines() if line.startswith(f"{row['order']} & ")]
+        assert line.count(f"& {format.NOTHING} ") >= 6 and f"& {format.number(row['aborted_at_s'])} " in line
+        words = " ".join(Page((report / "trials" / f"{row['trial_id']}.html").read_text()).words)
+        assert format.broke(row) in words and "has no latency and no throughput" in words
+        assert not {"P99", "Throughput", "Completed", "In flight", "Latency over"} & set(words.split())
+    for treatment in gather(searched).treatments:
+        page_of = (report / "treatments" / f"{treatment.id}.html").read_text()
+        loads = sum(row["treatment"] == treatment.label for row in stopped)
+        (arrows,) = re.findall(r'class="d s\d broke" d="(M[^"]+v-10[^"]*v-10[^"]*)"', page_of) or [""]
+        assert arrows.count("v-10") == loads if loads > 1 else True
+    for name in ("operations", "cpu", "spectrum"):
+        shown = {row["trial_id"] for row in gather(searched).rows(name)}
+        assert not shown & {row["trial_id"] for row in stopped}, name
 
 
 def test_rates_operations_and_cpu_repeat_their_tables(rated: Path):

@@ -86,7 +86,8 @@ def gather(run: Run) -> Metrics:
         if observed is None:
             continue
         table, problem = read(run.folder / "trials" / trial["trial_id"] / "metrics.parquet")
-        window = observed["window"]
+        # What was planned as the window of a trial that was stopped early is for the most part the quiet after it.
+        window = observed["window"] if trial["aborted_at_s"] is None else None
         measured = Measured(0.0, 0.0, {}, {})
         if table is not None and window is not None:
             measured = measure(table, window["from_ns"], window["to_ns"])

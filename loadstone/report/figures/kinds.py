@@ -36,7 +36,8 @@ KINDS = (
         "latency",
         load.latency,
         "{percentile} against offered load",
-        "Every trial is one marker. Latency counts from the intended send time, over every scheduled request. "
+        "Every trial is one marker. Latency counts from the intended send time, over every scheduled request. An arrow "
+        "at the axis is a trial that broke and was stopped: it has no latency. "
         "A vertical line with its band is a breaking point with its 95 % interval.",
         "load",
         (
@@ -57,7 +58,8 @@ KINDS = (
         "throughput",
         load.throughput,
         "Throughput against offered load",
-        "Requests completed within the measured window. What lies below the line was dropped, or is still queued.",
+        "Requests completed within the measured window, by trials that ran to its end: what is missing to the line "
+        "failed or was answered later. An arrow at the axis is a trial that broke and was stopped: it has none.",
         "load",
         ("Throughput against clients (closed loop)", "Requests completed within the measured window."),
     ),
@@ -79,7 +81,7 @@ KINDS = (
         operations.operations,
         "Latency by operation beside the breaking point",
         "From the median (bar) to P99 (marker) of each operation, in the trial of the highest load that held and in "
-        "that of the lowest load above it that did not.",
+        "that of the lowest load above it that did not hold and ran to its end.",
         "operations",
         (
             "Latency by operation (closed loop)",

@@ -22,47 +22,46 @@ Rows = list[dict[str, Any]]
 def latency(content: Content) -> Figure | None:
     """The SLO's percentile against the load, with its limit and each breaking point's interval."""
     column, name, limit = content.percentile
-    rows = [row for row in content.rows("load") if row[column] is not None]
+    rows, broken = _points(content, column)
     if not rows:
         return None
     figure, pairs = _panels(content)
     for axes, series in pairs:
         for one in series:
             _breaking_point(axes, one)
-            mine = [row for row in rows if row["treatment"] == one.treatment.label]
-            _trials(axes, one, mine, column)
+            _trials(axes, one, rows, broken, column)
         if limit is not None:
             axes.axhline(limit, color=style.INK, linewidth=1, linestyle=(0, (4, 2)), zorder=1)
             text = f"SLO: {name} ≤ {format.milliseconds(limit)}"
             axes.annotate(
                 text, (0, limit), (3, 3), xycoords=("axes fraction", "data"), textcoords="offset points", fontsize=8
             )
-        style.plain_scale(axes, "x", [row["load"] for row in rows])
+        style.plain_scale(axes, "x", [row["load"] for row in (*rows, *broken)])
         style.plain_scale(axes, "y", [row[column] for row in rows] + [limit], log=True)
         axes.set_xlabel(load_label(content))
         axes.set_ylabel(f"{name} latency{', closed loop' if content.closed else ''} (ms)")
-    _legend(figure, pairs[0][1], rows)
+    _legend(figure, pairs[0][1], rows, broken)
     return figure
 
 
 def throughput(content: Content) -> Figure | None:
-    """Completed against offered requests/s: what lies below the ideal line was dropped. A closed loop has no ideal."""
-    rows = [row for row in content.rows("load") if row["throughput"] is not None]
+    """Completed against offered requests/s, with the line on which all are completed; a closed loop has none."""
+    rows, broken = _points(content, "throughput")
     if not rows:
         return None
     figure, pairs = _panels(content)
     for axes, series in pairs:
-        loads = [row["load"] for row in rows]
+        loads = [row["load"] for row in (*rows, *broken)]
         if not content.closed:
             axes.plot([min(loads), max(loads)], [min(loads), max(loads)], color=style.QUIET, linewidth=1, zorder=1)
         for one in series:
-            _trials(axes, one, [row for row in rows if row["treatment"] == one.treatment.label], "throughput")
+            _trials(axes, one, rows, broken, "throughput")
         style.plain_scale(axes, "x", loads, log=False)
         style.plain_scale(axes, "y", [row["throughput"] for row in rows] if content.closed else loads, log=False)
         axes.set_xlabel(load_label(content))
         axes.set_ylabel("completed (requests/s)")
     ideal = [] if content.closed else [Line2D([], [], color=style.QUIET, linewidth=1, label="all completed")]
-    _legend(figure, pairs[0][1], rows, *ideal)
+    _legend(figure, pairs[0][1], rows, broken, *ideal)
     return figure
 
 
@@ -110,8 +109,18 @@ def _panels(content: Content) -> tuple[Figure, list[tuple[Axes, list[Series]]]]:
     return figure, [(one, series) for one, (_, series) in zip(axes, groups, strict=True)]
 
 
-def _trials(axes: Axes, series: Series, rows: Rows, column: str) -> None:
-    """Every trial as a marker; at fixed loads a line through the medians of the valid ones."""
+def _points(content: Content, column: str) -> tuple[Rows, Rows]:
+    """The trials that have a value, and those that broke and were stopped before they had one."""
+    rows = content.rows("load")
+    valued = [row for row in rows if row[column] is not None]
+    return valued, [row for row in rows if row["aborted_at_s"] is not None]
+
+
+def _trials(axes: Axes, series: Series, every: Rows, broken: Rows, column: str) -> None:
+    """Every trial of the treatment as a marker; at fixed loads a line through the medians of the valid ones."""
+    rows, stopped = ([row for row in some if row["treatment"] == series.treatment.label] for some in (every, broken))
+    if stopped:
+        style.broken(axes, [row["load"] for row in stopped], series.colour)
     for verdict in style.VERDICTS:
         points = [(row["load"], row[column]) for row in rows if row["verdict"] == verdict]
         style.scatter(axes, points, verdict, series.colour)
@@ -133,10 +142,11 @@ def _breaking_point(axes: Axes, series: Series) -> Estimate | None:
     return point
 
 
-def _legend(figure: Figure, series: list[Series], rows: Rows, *more: Line2D) -> None:
+def _legend(figure: Figure, series: list[Series], rows: Rows, broken: Rows, *more: Line2D) -> None:
     lines = [Line2D([], [], color=one.colour, linestyle=one.line, label=one.name) for one in series]
     treatments = lines if len(lines) > 1 else []
-    style.legend(figure, [*treatments, *style.verdict_handles({row["verdict"] for row in rows}), *more])
+    arrow = [style.broken_handle()] if broken else []
+    style.legend(figure, [*treatments, *style.verdict_handles({row["verdict"] for row in rows}), *arrow, *more])
 
 
 def _stacked(loads: list[float], level: float, step: float) -> list[tuple[float, float]]:

@@ -9,7 +9,6 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from loadstone.analysis import courses
 from loadstone.report import format
 from loadstone.report.content import Content
 from loadstone.report.figures import style
@@ -35,9 +34,7 @@ def over_time(content: Content) -> Figure | None:
     if not shown:
         return None
     several = len(content.treatments) > 1
-    figure, panels = style.panels(
-        [_title(points[trial][0], verdicts.get(trial, {}), several) for trial in shown], 2, 2.1, sharey=True
-    )
+    figure, panels = style.panels([_title(points[trial][0], several) for trial in shown], 2, 2.1, sharey=True)
     for axes, trial in zip(panels, shown, strict=True):
         _draw(axes, points[trial])
         if trial in verdicts:
@@ -51,10 +48,8 @@ def over_time(content: Content) -> Figure | None:
     return figure
 
 
-def _title(trial: dict[str, Any], verdict: dict[str, Any], several: bool) -> str:
+def _title(trial: dict[str, Any], several: bool) -> str:
     said = f"{trial['verdict']} at {format.load(trial)}"
-    if verdict.get("reason") == courses.STOPPED:
-        said += f", {courses.STOPPED}"
     return f"{trial['treatment']}\n{said}" if several else said
 
 

@@ -13,6 +13,7 @@ from fontTools import subset
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.path import Path
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 from PIL import Image
 
@@ -27,6 +28,12 @@ VERDICTS: dict[str, dict[str, Any]] = {
     "invalid": {"marker": "^", "s": 30, "linewidths": 1.0},
 }
 """Shapes tell verdicts apart, so that colour never has to."""
+_ARROW = Path(
+    [(0, 0), (0, 2), (-0.6, 1.2), (0, 2), (0.6, 1.2)],
+    [Path.MOVETO, Path.LINETO, Path.MOVETO, Path.LINETO, Path.LINETO],
+)
+_BROKE: dict[str, Any] = {"marker": _ARROW, "s": 110, "facecolors": "none", "linewidths": 1.3}
+BROKE = "broke and was stopped"
 
 _RC: dict[Any, Any] = {
     "font.family": "DejaVu Sans",
@@ -142,6 +149,17 @@ def scatter(axes: Axes, points: Sequence[tuple[float, float]], verdict: str, col
         axes.scatter(x, y, color=colour, alpha=0.85, linewidths=0, zorder=3, **look)
     else:
         axes.scatter(x, y, color=colour, zorder=3, **look)
+
+
+def broken(axes: Axes, loads: Sequence[float], colour: str) -> None:
+    """Trials that broke and were stopped: an arrow on the axis of loads, for they have no value on the other."""
+    places = axes.get_xaxis_transform()
+    axes.scatter(loads, [0.0] * len(loads), transform=places, color=colour, clip_on=False, zorder=4, **_BROKE)
+
+
+def broken_handle() -> Line2D:
+    """Its legend entry."""
+    return Line2D([], [], linestyle="", marker=_ARROW, markersize=9, color=QUIET, markerfacecolor="none", label=BROKE)
 
 
 def save(figure: Figure, kind: str) -> bytes:
