@@ -224,7 +224,7 @@ def trial_warnings(trials: pa.Table) -> dict[str, int]:
 
 
 def breaking_points(found: list[Treatment]) -> pa.Table:
-    """One row per treatment with a search: breaking point, capacity and slope with 95 % intervals, and the evidence.
+    """One row per treatment with a search: capacity, breaking point and slope with 95 % intervals, and the evidence.
 
     Where a treatment was searched several times, a row for each search follows.
     """
@@ -239,9 +239,10 @@ def breaking_points(found: list[Treatment]) -> pa.Table:
 
 def _search_row(treatment: Treatment, searched: Searched) -> Row:
     row: Row = {"treatment": treatment.label, "search": searched.repetition, "known": searched.known}
-    row |= {"low": searched.low, "high": searched.high}
+    if searched.result is None:  # where trials overlap, the bounds say less than the estimate, and confuse
+        row |= {"low": searched.low, "high": searched.high}
     if result := searched.result:
-        for name in ("breaking_point", "capacity", "slope"):
+        for name in ("capacity", "breaking_point", "slope"):
             estimate: bp.Estimate = getattr(result, name)
             row |= {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
     row |= {"full_trials": len(searched.evidence), "bracket_trials": len(searched.bracket)}
@@ -255,7 +256,7 @@ _BREAKING_POINTS = pa.schema(
         ("known", pa.string()),
         ("low", pa.float64()),
         ("high", pa.float64()),
-        *((f"{n}{s}", pa.float64()) for n in ("breaking_point", "capacity", "slope") for s in ("", "_low", "_high")),
+        *((f"{n}{s}", pa.float64()) for n in ("capacity", "breaking_point", "slope") for s in ("", "_low", "_high")),
         *((name, pa.int64()) for name in ("full_trials", "bracket_trials")),
         ("confirmed", pa.bool_()),
         ("evidence", pa.string()),

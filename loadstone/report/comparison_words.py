@@ -74,7 +74,7 @@ def sentences(compared: Compared) -> list[str]:
 
 
 def capacity(row: Row) -> str:
-    """``**nomad** held **2,310 req/s** [2,240, 2,390], swarm 1,480 req/s [...]: **1.56x** [1.48, 1.63].``"""
+    """``Half of the trials hold at **2,310 req/s** [...] with **nomad**, at 1,480 [...] with swarm: **1.56x**.``"""
     told = {
         side: f"{format.rate(row[side])} {format.interval(row[f'{side}_low'], row[f'{side}_high'])}" for side in "ab"
     }
@@ -82,7 +82,10 @@ def capacity(row: Row) -> str:
     ratio = f"**{row['ratio']:.2f}x** [{row['low']:.2f}, {row['high']:.2f}]"
     ends = {"equal": f", equal within {format.percent(row['margin'])}", "cannot tell": ": cannot tell which is more"}
     end = ends.get(row["verdict"], "")
-    return f"**{row['treatment']}** held **{rate}** [{rest}, {row['baseline']} {told['a']}: {ratio}{end}."
+    return (
+        f"Half of the trials hold at **{rate}** [{rest} with **{row['treatment']}**, at {told['a']} with "
+        f"{row['baseline']} (their breaking points): {ratio}{end}."
+    )
 
 
 def _treatment(rows: Sequence[Row]) -> str:

@@ -102,14 +102,14 @@ _HOLD_POINTS = 80
 
 
 def _hold(treatments: list[Treatment]) -> pa.Table:
-    """P(hold) with its 95 % band around each estimated breaking point, as far as the full trials near it go."""
+    """P(hold) with its 95 % band around each capacity and breaking point, as far as the full trials near them go."""
     rows = []
     for treatment in treatments:
         if treatment.searched is None or treatment.searched.result is None:
             continue
         full, short = summary.search_trials(treatment.rows())
-        point = treatment.searched.result.breaking_point
-        low = max(min(0.9 * point.low, *(load for load, _ in full)), 0.7 * point.low)
+        capacity, point = treatment.searched.result.capacity, treatment.searched.result.breaking_point
+        low = max(min(0.9 * capacity.low, *(load for load, _ in full)), 0.7 * capacity.low)
         high = min(max(1.1 * point.high, *(load for load, _ in full)), 1.4 * point.high)
         loads = [low + (high - low) * step / (_HOLD_POINTS - 1) for step in range(_HOLD_POINTS)]
         band = bp.hold_band(bp.posterior(full, short), loads)

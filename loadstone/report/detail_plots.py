@@ -91,7 +91,7 @@ def _backlog(summary: dict[str, Any]) -> Shown | None:
 
 
 def load(treatment: Treatment, content: Content) -> Shown | None:
-    """Every trial's latency against its load, with the SLO and the breaking point."""
+    """Every trial's latency against its load, with the SLO and the capacity."""
     column, name, limit = content.percentile
     rows = [row for row in treatment.rows() if row[column]]
     broke = [load_of(row) for row in treatment.rows() if format.broke(row)]
@@ -107,8 +107,10 @@ def load(treatment: Treatment, content: Content) -> Shown | None:
         lines.append(Line("broke early", [(load, y.low) for load in broke], VERDICTS.index("not held"), "broke"))
     marks = [Mark(f"SLO: {name} ≤ {format.milliseconds(limit)}", y=limit)] if limit is not None else []
     if treatment.searched is not None and treatment.searched.result is not None:
-        point = treatment.searched.result.breaking_point
-        marks.append(Mark(f"{format.number(point.value)} {format.interval(point.low, point.high)}", x=point.value))
+        point = treatment.searched.result.capacity
+        marks.append(
+            Mark(f"capacity {format.number(point.value)} {format.interval(point.low, point.high)}", x=point.value)
+        )
     title = f"{name} against {'clients' if content.closed else 'offered load'}"
     caption = "Every trial is one marker."
     caption += " An arrow at the axis broke and was stopped: it has no latency." if broke else ""

@@ -139,6 +139,6 @@ def _render(
 
 
 def _forest(rows: list[dict[str, Any]]) -> dict[str, float]:
-    """The common axis of the intervals in the table of breaking points, in requests/s."""
-    ends = [row[name] for row in rows for name in ("breaking_point_low", "breaking_point_high") if row[name]]
+    """The common axis of the intervals in the table of capacities, in requests/s."""
+    ends = [row[name] for row in rows for name in ("capacity_low", "capacity_high") if row[name]]
     return {"low": 0.95 * min(ends), "high": 1.05 * max(ends)} if ends else {}

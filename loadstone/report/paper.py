@@ -13,7 +13,7 @@ from loadstone.report import format
 
 _CHOSEN: dict[str, tuple[str, ...]] = {
     "breaking_points": (
-        *("treatment", "search", "known", "breaking_point", "capacity"),
+        *("treatment", "search", "known", "capacity", "breaking_point"),
         *("full_trials", "bracket_trials", "confirmed"),
     ),
     "trials": (

@@ -64,8 +64,9 @@ def _table(title: str, columns: list[tuple[str, bool]]) -> Table:
 
 
 def _breaking_points(content: Content) -> Table:
-    columns = [("treatment", False), ("req/s", True), ("95 % interval", True), ("capacity", True), ("trials", True)]
-    table = _table("Breaking points", columns)
+    columns = [("treatment", False), ("capacity", True), ("95 % interval", True), ("breaking point", True)]
+    title = "Capacity (95 % of trials hold) and breaking point (half of them do), req/s"
+    table = _table(title, [*columns, ("95 % interval", True), ("trials", True)])
     for row in content.rows("breaking_points"):
         name = row["treatment"] if row["search"] is None else f"  search {row['search']}"
         trials = f"{row['full_trials']} + {row['bracket_trials']}"
@@ -75,11 +76,13 @@ def _breaking_points(content: Content) -> Table:
                 "below": f"< {format.number(row['high'])}",
                 "bracketed": f"{format.number(row['low'])} to {format.number(row['high'])}",
             }
-            table.add_row(Text(name), bounds.get(row["known"], format.NOTHING), "", "", trials)
+            table.add_row(Text(name), bounds.get(row["known"], format.NOTHING), "", "", "", trials)
             continue
-        interval = format.interval(row["breaking_point_low"], row["breaking_point_high"])
-        point, capacity = format.number(row["breaking_point"]), format.number(row["capacity"])
-        table.add_row(Text(name), Text(point, "bold"), Text(interval), capacity, trials)
+        of, at = (
+            (format.number(row[one]), Text(format.interval(row[f"{one}_low"], row[f"{one}_high"])))
+            for one in ("capacity", "breaking_point")
+        )
+        table.add_row(Text(name), Text(of[0], "bold"), of[1], *at, trials)
     return table
 
 

@@ -33,15 +33,15 @@ def answer(content: Content) -> str:
         return f"**{subject} invalid**: nothing can be said about {content.application}."
     if len(shown) == 1:
         return f"{content.application} {finding(content, shown[0])}"
-    points = [(t.searched.result.breaking_point.value, t) for t in shown if t.searched and t.searched.result]
+    points = [(t.searched.result.capacity.value, t) for t in shown if t.searched and t.searched.result]
     if len(points) < 2:
         how = " in a closed loop" if content.closed else ""
         how += f" against {slo(content)}" if content.slo else ""
         return f"{len(shown)} treatments of {content.application} were tried{how}."
     (low, worst), (high, best) = (f(points, key=lambda pair: pair[0]) for f in (min, max))
     return (
-        f"{content.application} held {slo(content)} up to **{format.rate(low)}** ({worst.label}) to "
-        f"**{format.rate(high)}** ({best.label}), over {len(points)} treatments."
+        f"The capacity of {content.application}, the load at which 95 % of trials hold {slo(content)}, is "
+        f"from **{format.rate(low)}** ({worst.label}) to **{format.rate(high)}** ({best.label})."
     )
 
 
@@ -79,14 +79,19 @@ def _left_out(left: LeftOut) -> str:
 def _found_by_search(content: Content, searched: Searched) -> str:
     trials = format.plural(len(searched.evidence) + len(searched.bracket), "trial")
     if searched.result is not None:
-        point = searched.result.breaking_point
-        interval = format.interval(point.low, point.high)
-        return f"held {slo(content)} up to **{format.rate(point.value)}** {interval} (95 % interval; from {trials})."
+        capacity, point = (
+            (format.rate(one.value), format.interval(one.low, one.high))
+            for one in (searched.result.capacity, searched.result.breaking_point)
+        )
+        return (
+            f"has a capacity of **{capacity[0]}** {capacity[1]}: 95 % of trials hold {slo(content)} there. "
+            f"At {point[0]} {point[1]}, its breaking point, only half of them do (95 % intervals; from {trials})."
+        )
     low, high = format.rate(searched.low), format.rate(searched.high)
     if searched.known == "above":
-        return f"held {slo(content)} in every trial: the breaking point lies above **{low}** (from {trials})."
+        return f"held {slo(content)} in every trial: its capacity lies above **{low}** (from {trials})."
     if searched.known == "below":
-        return f"did not hold {slo(content)} in any trial: the breaking point lies below **{high}** (from {trials})."
+        return f"did not hold {slo(content)} in any trial: its capacity lies below **{high}** (from {trials})."
     return f"held {slo(content)} at {low} and not at {high} (short trials only so far, {trials})."
 
 

@@ -65,7 +65,7 @@ def test_the_latency_figure_has_a_marker_for_every_trial(searched: Path):
     assert axes.get_yscale() == "log"
     for treatment in content.treatments:
         assert treatment.searched is not None and treatment.searched.result is not None
-        point = treatment.searched.result.breaking_point.value
+        point = treatment.searched.result.capacity.value
         assert any(point in line.get_xdata() for line in axes.lines)
 
 

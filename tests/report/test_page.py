@@ -42,13 +42,16 @@ def test_the_page_is_well_formed_and_needs_nothing_from_outside(run: str, reques
 def test_the_answer_comes_first_with_its_numbers(searched: Path):
     _, parsed = read(searched)
     words = " ".join(" ".join(parsed.words).split())
-    first, second = (t.searched.result.breaking_point for t in gather(searched).treatments)  # type: ignore[union-attr]
-    assert f"up to {format.rate(first.value)} (scaling=baseline) to {format.rate(second.value)}" in words
+    first, second = (t.searched.result.capacity for t in gather(searched).treatments)  # type: ignore[union-attr]
+    assert f"is from {format.rate(first.value)} (scaling=baseline) to {format.rate(second.value)}" in words
     trials = sum(t.count("held") + t.count("not held") for t in gather(searched).treatments[1:])
     interval = format.interval(second.low, second.high)
+    point = gather(searched).treatments[1].searched.result.breaking_point  # type: ignore[union-attr]
+    half = f"{format.rate(point.value)} {format.interval(point.low, point.high)}"
     assert (
-        f"held P99 ≤ 200 ms up to {format.rate(second.value)} {interval} (95 % interval; from {trials} trials)" in words
-    )
+        f"has a capacity of {format.rate(second.value)} {interval} : 95 % of trials hold P99 ≤ 200 ms there. "
+        f"At {half}, its breaking point, only half of them do (95 % intervals; from {trials} trials)"
+    ) in words.replace(f"{interval}:", f"{interval} :")
     assert words.index("(95 % interval") < words.index("Read this first") < words.index("Provenance")
 
 
@@ -62,11 +65,10 @@ def test_the_table_of_breaking_points_repeats_the_csv(searched: Path):
     for row, data in zip(shown, written, strict=True):
         assert row["Treatment"] == data["treatment"]
         assert row["Breaking point req/s"] == format.number(float(data["breaking_point"]))
-        assert row["95 % interval"] == format.interval(
-            *(float(data[f"breaking_point_{end}"]) for end in ("low", "high"))
-        )
+        ends = (float(data[f"breaking_point_{end}"]) for end in ("low", "high"))
+        assert row["95 % interval of breaking point"] == format.interval(*ends)
         ends = (float(data[f"capacity_{end}"]) for end in ("low", "high"))
-        assert row["95 % interval of capacity"] == format.interval(*ends)
+        assert row["95 % interval"] == format.interval(*ends)
         assert row["Capacity req/s"] == format.number(float(data["capacity"]))
         assert row["Trials full + short"] == f"{data['full_trials']} + {data['bracket_trials']}"
     for treatment in content.treatments:

@@ -38,7 +38,7 @@ KINDS = (
         "{percentile} against offered load",
         "Every trial is one marker. Latency counts from the intended send time, over every scheduled request. An arrow "
         "at the axis is a trial that broke and was stopped: it has no latency. "
-        "A vertical line with its band is a breaking point with its 95 % interval.",
+        "A vertical line with its band is a capacity, where 95 % of trials hold, with its 95 % interval.",
         "load",
         (
             "{percentile} against clients (closed loop)",
@@ -49,9 +49,10 @@ KINDS = (
     Kind(
         "hold",
         load.holding,
-        "The chance to hold around the breaking point",
+        "The chance that a trial holds",
         "The curve is what the trials say together; the band is where it lies with 95 % probability at each load. "
-        "Dots above held, crosses below did not. Grey: the breaking point and its 95 % interval.",
+        "Dots above held, crosses below did not. The capacity is where the curve is at 95 %, the breaking point where "
+        "it is at 50 %, each with its 95 % interval.",
         "hold",
     ),
     Kind(

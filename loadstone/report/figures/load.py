@@ -20,7 +20,7 @@ Rows = list[dict[str, Any]]
 
 
 def latency(content: Content) -> Figure | None:
-    """The SLO's percentile against the load, with its limit and each breaking point's interval."""
+    """The SLO's percentile against the load, with its limit and each capacity's interval."""
     column, name, limit = content.percentile
     rows, broken = _points(content, column)
     if not rows:
@@ -28,7 +28,7 @@ def latency(content: Content) -> Figure | None:
     figure, pairs = _panels(content)
     for axes, series in pairs:
         for one in series:
-            _breaking_point(axes, one)
+            _capacity(axes, one)
             _trials(axes, one, rows, broken, column)
         if limit is not None:
             axes.axhline(limit, color=style.INK, linewidth=1, linestyle=(0, (4, 2)), zorder=1)
@@ -66,7 +66,7 @@ def throughput(content: Content) -> Figure | None:
 
 
 def holding(content: Content) -> Figure | None:
-    """The posterior of P(hold) around each breaking point, with the full trials that it comes from."""
+    """The posterior of P(hold) around each capacity and breaking point, with the full trials that it comes from."""
     found = [t for t in content.treatments if t.searched is not None and t.searched.result is not None]
     if not found:
         return None
@@ -78,9 +78,11 @@ def holding(content: Content) -> Figure | None:
         colour = style.COLOURS[0]
         axes.fill_between(load, [r["low"] for r in rows], [r["high"] for r in rows], color=colour, alpha=0.18, lw=0)
         axes.plot(load, [row["probability"] for row in rows], color=colour, linewidth=1.6)
-        if point := _breaking_point(axes, Series(treatment, "", style.INK, "-")):
+        assert treatment.searched is not None and treatment.searched.result is not None
+        _around(axes, treatment.searched.result.breaking_point, style.QUIET, "--")
+        if capacity := _capacity(axes, Series(treatment, "", style.COLOURS[2], "-")):
             name = f"{short(treatment)}\n" if len(found) > 1 else ""
-            axes.set_title(f"{name}{format.number(point.value)} {format.interval(point.low, point.high)}")
+            axes.set_title(f"{name}{format.number(capacity.value)} {format.interval(capacity.low, capacity.high)}")
         full = [row for row in treatment.rows() if row["phase"] in ("fine", "confirm")]
         for verdict, level, step in (("held", 1.05, 0.035), ("not held", -0.05, -0.035)):
             loads = [row["rate"] for row in full if row["verdict"] == verdict and load[0] <= row["rate"] <= load[-1]]
@@ -88,12 +90,14 @@ def holding(content: Content) -> Figure | None:
             style.scatter(axes, places, verdict, style.INK)
         style.plain_scale(axes, "x", load, log=False)
         axes.locator_params(axis="x", nbins=6 if len(found) == 1 else 3)
-        axes.set_yticks([0, 0.5, 1], ["0 %", "50 %", "100 %"])
+        axes.set_yticks([0, 0.5, 0.95], ["0 %", "50 %", "95 %"])
         axes.set_xlabel("offered load (requests/s)")
         if index % 3 == 0:
             axes.set_ylabel("chance that a trial holds")
     band = Line2D([], [], color=style.COLOURS[0], linewidth=1.6, label="posterior, 95 % band")
-    style.legend(figure, [band, *style.verdict_handles({"held", "not held"})])
+    lines = [Line2D([], [], color=style.COLOURS[2], label="capacity")]
+    lines += [Line2D([], [], color=style.QUIET, linestyle="--", label="breaking point")]
+    style.legend(figure, [band, *lines, *style.verdict_handles({"held", "not held"})])
     return figure
 
 
@@ -132,14 +136,18 @@ def _trials(axes: Axes, series: Series, every: Rows, broken: Rows, column: str) 
     axes.plot(*zip(*medians, strict=True), color=series.colour, linestyle=series.line, lw=1.2) if medians else None
 
 
-def _breaking_point(axes: Axes, series: Series) -> Estimate | None:
+def _capacity(axes: Axes, series: Series) -> Estimate | None:
     searched = series.treatment.searched
     if searched is None or searched.result is None:
         return None
-    point = searched.result.breaking_point
-    axes.axvspan(point.low, point.high, color=series.colour, alpha=0.13, linewidth=0, zorder=0)
-    axes.axvline(point.value, color=series.colour, linestyle=series.line, linewidth=1, zorder=1)
-    return point
+    _around(axes, searched.result.capacity, series.colour, series.line)
+    return searched.result.capacity
+
+
+def _around(axes: Axes, load: Estimate, colour: str, line: str) -> None:
+    """A line at an estimate, with its interval as a band."""
+    axes.axvspan(load.low, load.high, color=colour, alpha=0.13, linewidth=0, zorder=0)
+    axes.axvline(load.value, color=colour, linestyle=line, linewidth=1, zorder=1)
 
 
 def _legend(figure: Figure, series: list[Series], rows: Rows, broken: Rows, *more: Line2D) -> None:
