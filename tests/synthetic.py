@@ -68,6 +68,8 @@ class Synthetic:
     """Whether the first level runs twice in each block."""
     spread: float = 0.02
     """Standard deviation of a trial's capacity, relative."""
+    drift: float = 0.0
+    """How much slower the machine becomes by the twentieth trial, relative, as the reference loop shows it."""
     stop_after: int | None = None
     """Trials after which the run was interrupted."""
     invalid: tuple[int, ...] = ()
@@ -168,6 +170,8 @@ class Synthetic:
         summary = self._summary(random, strayed, step, started)
         verdict, reasons = self._verdict(summary, order)
         row = of_window(_row(trial, summary, verdict, reasons, started)) | {"order": order}
+        slower = 1 + self.drift * min(order, 20) / 20
+        row |= {"reference_before_ms": 4.0 * slower, "reference_after_ms": 4.04 * slower}
         place = folder / "trials" / trial.id
         place.mkdir()
         _write(place / "summary.json", summary)

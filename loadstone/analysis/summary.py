@@ -65,6 +65,8 @@ class Treatment:
     searches: tuple[Searched, ...]
     """Each search alone, where there are several."""
     warnings: tuple[str, ...]
+    precision: float | None = None
+    """That its search was asked for, relative."""
 
     def count(self, verdict: str) -> int:
         """Trials with that verdict."""
@@ -125,6 +127,7 @@ def _treatment(run: Run, treatment_id: str, plan: dict[str, Any]) -> Treatment:
         searched=searched,
         searches=searches,
         warnings=tuple(warnings),
+        precision=_precision(run) if searched else None,
     )
 
 

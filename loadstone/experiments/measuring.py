@@ -30,6 +30,8 @@ class Measured:
     verdict: Verdict
     summary: dict[str, Any] | None = None
     observed: dict[str, Any] | None = None
+    reference_ms: tuple[float | None, float | None] = (None, None)
+    """Of the reference loop, right before the load and after it: how fast the machine was."""
 
 
 class Measuring:
@@ -53,7 +55,9 @@ class Measuring:
         offer = self._offer(trial, deployed, nodes, folder)
         window = Window(deployed.orchestrator, trial.warmup_s, trial.warmup_s + trial.duration_s)
         try:
+            before_ms = self._driver.reference_ms(offer.load)
             summary, observed = self._load(offer, deployed, window)
+            reference = (before_ms, self._driver.reference_ms(offer.load))
         except DriverError as error:
             deployed.seeder.loaded(None)
             return Measured(invalid(f"the load generator failed: {error}", *self._events()))
@@ -63,7 +67,7 @@ class Measuring:
         write_json(folder / observation.FILE, observed)
         deployed.seeder.loaded(checking.unfinished(offer.workload, summary))
         if events := self._events():
-            return Measured(invalid(*events), summary, observed)
+            return Measured(invalid(*events), summary, observed, reference)
         checks: list[checking.CheckRow | checking.ContentRow] = [
             *checking.check(self._plan.application, before, deployed.seeder.counts(), summary),
             *checking.among_stores(deployed.seeder.check()),
@@ -73,7 +77,7 @@ class Measuring:
         load = self._plan.study.load
         verdict = judge(summary, load.objective, wrong, lateness_s=load.lateness)
         doubts = (*verdict.warnings, *observed["problems"])
-        return Measured(replace(verdict, warnings=doubts), summary, observed)
+        return Measured(replace(verdict, warnings=doubts), summary, observed, reference)
 
     def _load(self, offer: Offer, deployed: Deployed, window: Window) -> tuple[dict[str, Any], dict[str, Any]]:
         """Offer the load and observe what it does; returns the summary and what was observed."""

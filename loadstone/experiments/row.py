@@ -38,6 +38,8 @@ def make_row(
         "clients": trial.clients,
         **(_measured(summary, trial.clients is not None) if summary is not None else {}),
         **(_traced(measured.observed) if measured.observed is not None else {}),
+        "reference_before_ms": measured.reference_ms[0],
+        "reference_after_ms": measured.reference_ms[1],
         "verdict": verdict.verdict,
         "reasons": list(verdict.reasons),
         "warnings": [*verdict.warnings, *warnings],

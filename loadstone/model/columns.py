@@ -78,6 +78,10 @@ _RESULT = (
     _windowed("lateness_p99_ms", "number", "ms", "99th percentile of actual minus intended send time"),
     _measured("generator_cpu_share", "number", "share", "CPU that the load generator used, of what it had"),
     _measured("generator_us_per_request", "number", "us", "CPU time of the load generator per request"),
+    _measured("reference_before_ms", "number", "ms", "a computation that is always the same, timed before the load"),
+    _measured(
+        "reference_after_ms", "number", "ms", "the same after the load; where it changes, the machine's speed did"
+    ),
     _windowed("steady", "boolean", "", "whether the window was stationary; null where this was not tested"),
     _windowed("warmup_cut_s", "number", "s", "warm-up found inside the window (MSER-5)"),
     _measured("traces", "integer", "traces", "requests whose entry service began a trace, warm-up included"),

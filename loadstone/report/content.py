@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from loadstone.analysis import breaking_point as bp
-from loadstone.analysis import evidence, latency, results, summary, usage
+from loadstone.analysis import drift, evidence, latency, results, summary, usage
 from loadstone.analysis.evidence import Evidence
 from loadstone.analysis.grid import Grid, grid
 from loadstone.analysis.results import Run
@@ -83,6 +83,7 @@ def gather(path: Path) -> Content:
         "spectrum": _each(latency.spectrum, run, treatments),
         "operations": _each(latency.operations, run, treatments),
         "cpu": _each(usage.cpu_by_service, run, treatments),
+        "reference": drift.course(run.trials),
         "trials": run.trials,
     }
     found, points = evidence.gather(run, treatments), grid(treatments)

@@ -104,6 +104,7 @@ class Pages:
             **self._shared(),
             "treatment": treatment,
             "finding": words.finding(content, treatment),
+            "bounded": words.bounded(content, treatment),
             "breaking": content.rows("breaking_points", **mine),
             "rows": treatment.rows(),
             "plots": [plot for plot in plots if plot is not None],

@@ -104,6 +104,7 @@ def _render(
         "several": len(content.treatments) > 1,
         "pages": pages,
         "answer": words.answer(content),
+        "bounded": words.bounds_of_one(content),
         "each": words.each_treatment(content),
         "warnings": [*words.warnings(content), *found.problems, *(text for one in added for text in one.cautions)],
         "sections": [(one, figures[f"section {one.name}"]) for one in added],

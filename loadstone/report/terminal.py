@@ -29,6 +29,7 @@ def render(run_folder: Path) -> RenderableType:
     """What ``loadstone status`` and ``loadstone report`` print. Raises InputError where there is no run."""
     content = contents.gather(run_folder)
     parts: list[RenderableType] = [_bold(words.answer(content))]
+    parts += [_bold(text) for text in words.bounds_of_one(content)]
     parts += [_bold(text) for text in _compared(content)]
     left_out = [treatment for treatment in content.treatments if treatment.id in content.left_out]
     parts += [_bold(f"{treatment.label} {words.finding(content, treatment)}") for treatment in left_out]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from loadstone.analysis import summary
+from loadstone.analysis import bounds, drift, summary
 from loadstone.analysis.summary import Searched, Treatment
 from loadstone.report import format
 from loadstone.report.content import Content
@@ -46,10 +46,35 @@ def answer(content: Content) -> str:
 
 
 def each_treatment(content: Content) -> list[tuple[str, str]]:
-    """Label and finding of every treatment, where there are several."""
+    """Label and finding of every treatment, where there are several, with what it is the capacity of."""
     if len(content.treatments) < 2:
         return []
-    return [(treatment.label, finding(content, treatment)) for treatment in content.treatments]
+    return [(one.label, f"{finding(content, one)} {bounded(content, one)}".rstrip()) for one in content.treatments]
+
+
+def bounds_of_one(content: Content) -> list[str]:
+    """``bounded`` of the only treatment; of several each has it beside its finding."""
+    return [text for one in content.treatments if len(content.treatments) == 1 and (text := bounded(content, one))]
+
+
+def bounded(content: Content, treatment: Treatment) -> str:
+    """What a capacity is the capacity of: of limits that the study sets, or of something else; nothing if unknown."""
+    if treatment.searched is None or treatment.searched.result is None:
+        return ""
+    full = bounds.fullest(content.run, treatment)
+    if full is None:
+        return ""
+    allowed = f"{format.number(full.limit)} core{'' if full.limit <= 1 else 's'}"
+    used = f"{full.service} used {format.number(full.cores)} of the {allowed}"
+    if full.at_limit:
+        return (
+            f"At {format.rate(full.load)} {used} that the study allows it: this is the capacity of these limits on this"
+            " machine, not of the machine."
+        )
+    return (
+        f"At {format.rate(full.load)} no service was at its CPU limit (the fullest, {used}): something else bounds this"
+        " capacity."
+    )
 
 
 def finding(content: Content, treatment: Treatment) -> str:
@@ -61,7 +86,7 @@ def finding(content: Content, treatment: Treatment) -> str:
     if treatment.count("invalid") == len(treatment.trials):
         return f"has only invalid trials ({len(treatment.trials)})."
     if treatment.searched is not None:
-        return _found_by_search(content, treatment.searched)
+        return _found_by_search(content, treatment, treatment.searched)
     if treatment.count("measured"):
         return _measured(treatment)
     return _found_at_loads(content, treatment)
@@ -76,16 +101,21 @@ def _left_out(left: LeftOut) -> str:
     )
 
 
-def _found_by_search(content: Content, searched: Searched) -> str:
+def _found_by_search(content: Content, treatment: Treatment, searched: Searched) -> str:
     trials = format.plural(len(searched.evidence) + len(searched.bracket), "trial")
     if searched.result is not None:
         capacity, point = (
             (format.rate(one.value), format.interval(one.low, one.high))
             for one in (searched.result.capacity, searched.result.breaking_point)
         )
+        found = drift.drift(treatment.trials)
+        strayed = ""
+        if found is not None and found.size > max(treatment.precision or 0.0, drift.WORTH_SAYING):
+            strayed = f", while the machine's speed drifted by {format.percent(found.size)}"
         return (
-            f"has a capacity of **{capacity[0]}** {capacity[1]}: 95 % of trials hold {slo(content)} there. "
-            f"At {point[0]} {point[1]}, its breaking point, only half of them do (95 % intervals; from {trials})."
+            f"has a capacity of **{capacity[0]}** {capacity[1]}: 95 % of trials hold {slo(content)} "
+            f"there. At {point[0]} {point[1]}, its breaking point, only half of them do "
+            f"(95 % intervals; from {trials}{strayed})."
         )
     low, high = format.rate(searched.low), format.rate(searched.high)
     if searched.known == "above":
@@ -131,6 +161,21 @@ def warnings(content: Content) -> list[str]:
     return list(dict.fromkeys(_warnings(content)))
 
 
+def _drifted(content: Content) -> Iterator[str]:
+    """How far the machine's speed strayed, and what precision it cannot give therefore."""
+    found = drift.drift(content.run.trials)
+    if found is None or found.size <= drift.WORTH_SAYING:
+        return
+    asked = next((one.precision for one in content.treatments if one.precision is not None), None)
+    promised = ""
+    if asked is not None and found.size > asked:
+        promised = f"; the precision of {format.percent(asked)} that was asked for is more than such a machine can hold"
+    yield (
+        f"the machine's speed drifted by {format.percent(found.size)} during the run: a computation that is always the "
+        f"same took from {format.milliseconds(found.shortest_ms)} to {format.milliseconds(found.longest_ms)}{promised}"
+    )
+
+
 def _warnings(content: Content) -> Iterator[str]:
     if text := missing(content):
         yield text
@@ -145,6 +190,7 @@ def _warnings(content: Content) -> Iterator[str]:
             "The nodes were emulated on one machine and shared its cores: compare treatments with each other, not with"
             " other machines, and numbers of nodes not at all."
         )
+    yield from _drifted(content)
     yield from content.run.warnings
     several = len(content.treatments) > 1
     for treatment in content.treatments:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from loadstone.infrastructure.base import Finding as PreflightFinding
+from loadstone.infrastructure.binary import reference_ms
 from loadstone.model.base import Finding
 from loadstone.model.load import Load
 from loadstone.model.study import TrialSettings
@@ -80,6 +81,10 @@ class Driver(ABC):
     @abstractmethod
     def version(self) -> str:
         """The driver's own version, for the provenance."""
+
+    def reference_ms(self, load: Load) -> float | None:
+        """The time of the reference loop on the machine that generates ``load``; None where that is another one."""
+        return reference_ms() if not load.workers else None
 
     @abstractmethod
     def run(self, offer: Offer, progress: Progress) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -104,9 +105,16 @@ def test_what_is_not_in_the_run_says_why(rated: Path, given: Row, why: str) -> N
     assert [row["value"] for row in rows] == [None] * len(rows)
 
 
-def test_trials_that_were_stopped_early_have_no_latency(rated: Path) -> None:
-    assert trials(rated, "baseline", 900) == []
-    (row,) = laid(rated, published(at=900.0, levels={"scaling": "baseline"}))
+def test_trials_that_were_stopped_early_have_no_latency(rated: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(rated, tmp_path / "run"))
+    (folder / "trials.parquet").unlink()
+    for one in trials(folder, "baseline", 900):
+        file = folder / "trials" / one["trial_id"] / "trial.json"
+        content = json.loads(file.read_text())
+        content["row"]["aborted_at_s"] = 0.7
+        file.write_text(json.dumps(content))
+    assert trials(folder, "baseline", 900) == []
+    (row,) = laid(folder, published(at=900.0, levels={"scaling": "baseline"}))
     assert row["why"] == NOT_MEASURED
 
 

@@ -11,6 +11,7 @@ from loadstone.infrastructure.base import Access, Finding, Infrastructure, Provi
 from loadstone.model.cluster import Node
 from loadstone.model.deployment import AuditRow
 from loadstone.model.errors import DeploymentError
+from loadstone.model.load import Load
 from loadstone.orchestration.base import Orchestrator
 from loadstone.workloads.base import Driver, Offer, Progress
 
@@ -151,6 +152,9 @@ class FakeDriver(Driver):
 
     def version(self) -> str:
         return "fake 1"
+
+    def reference_ms(self, load: Load) -> float | None:
+        return 4.0 + 0.25 * len(self.ran)
 
     def run(self, offer: Offer, progress: Progress) -> dict[str, Any]:
         self.ran.append(offer.folder.name)

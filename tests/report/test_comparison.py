@@ -59,8 +59,8 @@ def test_breaking_points_are_compared_where_there_was_a_search(searched: Path) -
     assert found is not None
     assert set(found.tables) == {"comparison_capacities"}
     [answer] = found.answers
-    assert answer.startswith("**scaling=vertical** held **")
-    assert ", scaling=baseline " in answer
+    assert answer.startswith("Half of the trials hold at **") and "with **scaling=vertical**, at " in answer
+    assert " with scaling=baseline (their breaking points): **" in answer
     assert answer.endswith("].")
 
 

@@ -119,7 +119,7 @@ def test_what_broke_and_was_stopped_has_no_number_anywhere(searched: Path):
     for row in stopped:
         assert {written[row["trial_id"]][name] for name in ("p99_ms", "throughput", "completed", "in_flight")} == {""}
         (line,) = [line for line in latex.splitlines() if line.startswith(f"{row['order']} & ")]
-        assert line.count(f"& {format.NOTHING} ") >= 6 and f"& {format.number(row['aborted_at_s'])} " in line
+        assert line.count("& -- ") >= 6 and f"& {format.number(row['aborted_at_s'])} " in line
         words = " ".join(Page((report / "trials" / f"{row['trial_id']}.html").read_text()).words)
         assert format.broke(row) in words and "has no latency and no throughput" in words
         assert not {"P99", "Throughput", "Completed", "In flight", "Latency over"} & set(words.split())
@@ -173,12 +173,12 @@ def test_provenance_and_the_command_to_repeat(searched: Path):
 STATES = {
     "no trial": (Synthetic(stop_after=0), "No trial has finished yet."),
     "one trial": (Synthetic(rates=[200, 500], stop_after=1), "Not finished: 1 of 2 planned trials."),
-    "one trial of a search": (Synthetic(stop_after=1), "in every trial: the breaking point lies above"),
+    "one trial of a search": (Synthetic(stop_after=1), "in every trial: its capacity lies above"),
     "only invalid": (Synthetic(rates=[200, 500, 800], invalid=(1, 2, 3)), "All 3 trials are invalid"),
     "only one, invalid": (Synthetic(stop_after=1, invalid=(1,)), "The only trial is invalid"),
     "none held": (Synthetic(start=3000, stop_after=1), "did not hold P99 ≤ 200 ms in any trial"),
     "none held at rates": (Synthetic(rates=[3000]), "even at the lowest rate"),
-    "all held": (Synthetic(highest=400), "the breaking point lies above"),
+    "all held": (Synthetic(highest=400), "its capacity lies above"),
     "all held at rates": (Synthetic(rates=[100, 200]), "the highest rate tried"),
     "bracketed": (Synthetic(stop_after=5), "short trials only so far"),
     "stopped in the search": (Synthetic(stop_after=9), "not confirmed"),

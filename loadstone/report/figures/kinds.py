@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from matplotlib.figure import Figure
 
 from loadstone.report.content import Content
-from loadstone.report.figures import cpu, load, operations, spectrum
+from loadstone.report.figures import cpu, load, operations, reference, spectrum
 
 
 @dataclass(frozen=True)
@@ -98,5 +98,13 @@ KINDS = (
         "counters say. A limit is drawn where it is within twice the busiest; what uses less than 1 % of the busiest "
         "stands in the table only.",
         "cpu",
+    ),
+    Kind(
+        "reference",
+        reference.course,
+        "How fast the machine was",
+        "A computation that is always the same, timed beside every trial on the machine that generates the load: where "
+        "it takes longer, the machine is slower. The line is the median of three trials of the shorter of both times.",
+        "reference",
     ),
 )

@@ -1,0 +1,42 @@
+"""What bounded a capacity, as far as CPU limits go: observed at the highest load that held, not from a model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from loadstone.analysis.results import Run
+from loadstone.analysis.summary import Treatment, load_of
+from loadstone.analysis.usage import cpu_by_service, highest_held
+
+AT_LIMIT = 0.8
+"""A service that uses this share of its limit on average is kept waiting by it in its busier moments."""
+
+
+@dataclass(frozen=True)
+class Fullest:
+    """The service that used most of its CPU limit. Cores are of all its replicas together; loads in requests/s."""
+
+    service: str
+    cores: float
+    limit: float
+    load: float
+
+    @property
+    def share(self) -> float:
+        """Of its limit."""
+        return self.cores / self.limit
+
+    @property
+    def at_limit(self) -> bool:
+        """Whether it is what bounds the load."""
+        return self.share >= AT_LIMIT
+
+
+def fullest(run: Run, treatment: Treatment) -> Fullest | None:
+    """At the highest load that held; None where nothing held or no service has a limit."""
+    trial = highest_held(treatment)
+    limited = [row for row in cpu_by_service(run, treatment).to_pylist() if row["limit_cores"]]
+    if trial is None or not limited:
+        return None
+    row = max(limited, key=lambda one: one["cores"] / one["limit_cores"])
+    return Fullest(row["service"], row["cores"], row["limit_cores"], load_of(trial))

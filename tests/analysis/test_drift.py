@@ -1,0 +1,79 @@
+"""The machine's speed over a run, from the reference loop beside every trial."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from loadstone.analysis import drift, results
+from loadstone.analysis.schema import schema
+from loadstone.infrastructure.binary import reference_ms
+from loadstone.report import words
+from loadstone.report.content import gather
+from tests.synthetic import Synthetic
+
+Pair = tuple[float | None, float | None]
+
+
+def trials(readings: list[Pair]) -> pa.Table:
+    rows = [
+        {"trial_id": str(n), "treatment": "a", "order": n, "reference_before_ms": before, "reference_after_ms": after}
+        for n, (before, after) in enumerate(readings, start=1)
+    ]
+    wanted = schema()
+    return pa.Table.from_pylist(rows, schema=pa.schema([wanted.field(name) for name in rows[0]]))
+
+
+@pytest.mark.parametrize(
+    ("readings", "size"),
+    [
+        ([(4.0, 4.0)] * 10, 0.0),
+        ([(4.0, 4.0)] * 5 + [(5.0, 5.0)] * 5, 0.25),
+        ([(4.0, 4.0)] * 5 + [(9.0, 9.0)] + [(4.0, 4.0)] * 5, 0.0),
+        ([(4.0, 9.0)] * 5 + [(4.0, 4.0)] * 5, 0.0),
+        ([(None, 4.0), (4.0, None)] * 4, 0.0),
+    ],
+    ids=["steady", "slower for good", "one slow trial", "held up by what was left to do", "one reading each"],
+)
+def test_a_drift_is_what_lasts(readings: list[Pair], size: float) -> None:
+    found = drift.drift(trials(readings))
+    assert found is not None and found.size == pytest.approx(size)
+
+
+@pytest.mark.parametrize("readings", [[(4.0, 4.0)] * 4, [(None, None)] * 40])
+def test_of_few_readings_and_of_earlier_releases_nothing_is_known(readings: list[Pair]) -> None:
+    assert drift.drift(trials(readings)) is None
+
+
+def test_a_run_whose_machine_drifted_says_so_with_its_size(tmp_path: Path) -> None:
+    content = gather(Synthetic(drift=0.3, duration_s=1.0).write(tmp_path))
+    found = drift.drift(content.run.trials)
+    assert found is not None and 0.1 < found.size < 0.3
+    (caution,) = [text for text in words.warnings(content) if "drifted" in text]
+    assert "the machine's speed drifted by " in caution and " during the run: " in caution
+    assert caution.endswith("the precision of 5 % that was asked for is more than such a machine can hold")
+    assert "trials, while the machine's speed drifted by " in words.answer(content)
+
+
+def test_a_steady_machine_and_an_earlier_release_are_not_spoken_of(tmp_path: Path) -> None:
+    folder = Synthetic(duration_s=1.0).write(tmp_path)
+    content = gather(folder)
+    assert "drifted" not in " ".join([*words.warnings(content), words.answer(content)])
+    assert content.tables["reference"].num_rows == len(content.run.trials)
+    table = results.read(folder).trials
+    none = pa.nulls(len(table), pa.float64())
+    for name in ("reference_before_ms", "reference_after_ms"):
+        table = table.set_column(table.column_names.index(name), name, none)
+    assert drift.course(table).num_rows == 0
+
+
+def test_the_loop_can_be_timed_here() -> None:
+    once = reference_ms()
+    assert once is not None and once > 0
+
+
+def test_without_the_binary_there_is_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOADSTONE_STONE", "/nowhere/stone")
+    assert reference_ms() is None
