@@ -13,7 +13,7 @@ from rich.text import Text
 
 from loadstone.analysis.capacity import Layout, Model, Prediction
 from loadstone.analysis.capacity.layout import stations
-from loadstone.report import format
+from loadstone.report import format, words
 
 _MOST = 8
 
@@ -32,9 +32,9 @@ def of_model(model: Model) -> dict[str, Any]:
                 "cpu_s_per_request": demand.seconds(rate),
                 "low": low,
                 "high": high,
-                "cores": cores * model.layout.count(name),
+                "cores": cores * model.layout.count(name) if limit is None or cores <= limit else None,
                 "limit_cores": limit,
-                "utilisation": cores / limit if limit else None,
+                "utilisation": cores / limit if limit and cores <= limit else None,
                 "loads": len({round(point.rate, 1) for point in demand.points}),
             }
         )
@@ -43,8 +43,10 @@ def of_model(model: Model) -> dict[str, Any]:
         "breaking_point": asdict(model.breaking_point),
         "bottleneck": str(model.bottleneck),
         "utilisation": model.utilisation,
+        "observed": model.observed,
+        "contradicted": model.contradicted,
         "trials": list(model.trials),
-        "demands": sorted(rows, key=lambda row: -row["cores"]),
+        "demands": sorted(rows, key=lambda row: -row["cpu_s_per_request"]),
         "warnings": list(model.warnings),
     }
 
@@ -80,7 +82,13 @@ def render(said: Mapping[str, Any]) -> RenderableType:
         Text.assemble(
             f"{model['treatment']}, measured: ",
             (measured, "bold"),
-            f", bounded by {model['bottleneck']} at {model['utilisation']:.0%} of its CPU (at the cost of low load)",
+            f", bounded by {model['bottleneck']}",
+            "" if model["observed"] is None else f", which used {model['observed']:.0%} of its CPU",
+        ),
+        *(
+            [Text(words.contradiction(model["utilisation"], model["observed"]), "yellow")]
+            if model["contradicted"]
+            else []
         ),
         _demands(model["demands"]),
         _predictions(said["predictions"]),

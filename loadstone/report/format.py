@@ -52,18 +52,20 @@ def load(row: Mapping[str, Any]) -> str:
 
 
 def broke(row: Mapping[str, Any]) -> str:
-    """``broke at 0.3 s`` of a trial that was stopped early, else nothing."""
+    """``broke at 0.3 s`` of a trial that was stopped early, else nothing; ``stopped at`` of an invalid one."""
     at = row["aborted_at_s"]
-    return "" if at is None else f"broke at {at:.1f} s" if at >= 0.05 else f"broke at {1000 * at:.0f} ms"
+    if at is None:
+        return ""
+    verb = "stopped" if row["verdict"] == "invalid" else "broke"
+    return f"{verb} at {at:.1f} s" if at >= 0.05 else f"{verb} at {1000 * at:.0f} ms"
 
 
 def why(row: Mapping[str, Any]) -> list[str]:
     """Why a trial did not hold or is invalid, and when it broke where no reason says so."""
-    reasons = [
-        reason.replace("stopped after ", "broke at ", 1) for reason in row["reasons"]
-    ]  # as releases up to 0.1 did
     told = broke(row)
-    return reasons if not told or any(reason.startswith("broke at ") for reason in reasons) else [told, *reasons]
+    # Releases up to 0.1 said "stopped after".
+    reasons = [reason.replace("stopped after ", "broke at ", 1) for reason in row["reasons"]]
+    return [told, *reasons] if told and not any(one.startswith("broke at ") for one in reasons) else reasons
 
 
 def interval(low: float | None, high: float | None) -> str:

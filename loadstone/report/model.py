@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from loadstone.analysis import capacity
 from loadstone.analysis.capacity import CannotTell, Model
-from loadstone.report import format
+from loadstone.report import format, words
 from loadstone.report.content import Content
 from loadstone.report.figures import model as figures
 from loadstone.report.figures.kinds import Kind
@@ -44,7 +44,8 @@ DEMANDS = pa.schema(
     ]
 )
 """At the breaking point, from the fit: CPU per request with its 95 % interval, cores of all replicas, the limit of
-one, and the share of the limit that requests would use at this cost. ``loads``: how many the fit is from."""
+one, and the share of the limit that requests would use at this cost; null where that is more than there is, for then
+the fit does not describe that load. ``loads``: how many the fit is from."""
 _CURVES = pa.schema(
     [
         ("treatment", pa.string()),
@@ -104,11 +105,13 @@ def _models(content: Content, wanted: set[str]) -> tuple[list[Model], list[str]]
 def _in_words(model: Model) -> str:
     point = model.breaking_point
     measured = f"{format.rate(point.value)} {format.interval(point.low, point.high)}"
-    share = format.percent(model.utilisation)
-    batches = " Above 100 %: throttled work is done in batches, which costs less a request." * (model.utilisation > 1)
+    broke = f"**{model.label}** broke at {measured}; the fullest was **{model.bottleneck}**."
+    if model.contradicted:
+        return f"{broke} {words.contradiction(model.utilisation, model.observed)}"
+    seen = f" Below that it was seen to use {format.percent(model.observed)} of its CPU." if model.observed else ""
     return (
-        f"**{model.label}** broke at {measured}; the fullest was **{model.bottleneck}**. At what a request costs while"
-        f" there is room, that load asks for {share} of its CPU, which other layouts are taken to bear too.{batches}"
+        f"{broke}{seen} At what a request costs while there is room, that load asks for"
+        f" {format.percent(model.utilisation)}, which other layouts are taken to bear too."
     )
 
 
@@ -129,13 +132,13 @@ def _demands(model: Model) -> list[dict[str, Any]]:
                 "cpu_ms": 1e3 * demand.seconds(rate),
                 "cpu_ms_low": 1e3 * low,
                 "cpu_ms_high": 1e3 * high,
-                "cores": cores * count,
+                "cores": cores * count if limit is None or cores <= limit else None,
                 "limit_cores": limit,
-                "share": cores / limit if limit else None,
+                "share": cores / limit if limit and cores <= limit else None,
                 "loads": len({round(point.rate, 1) for point in demand.points}),
             }
         )
-    return sorted(rows, key=lambda row: -row["cores"])
+    return sorted(rows, key=lambda row: -row["cpu_ms"])
 
 
 def _curves(model: Model) -> list[dict[str, Any]]:

@@ -45,6 +45,16 @@ def answer(content: Content) -> str:
     )
 
 
+def contradiction(wanted: float, observed: float | None) -> str:
+    """That a capacity model and what was observed of its bottleneck do not go together."""
+    return (
+        "The model does not describe it at that load: at the cost of a request while there is room, it would ask "
+        f"for {format.percent(wanted)} of its CPU, and {format.percent(observed)} was seen to be used. Throttled work "
+        "is done in batches, which costs less a request: what is predicted for other limits rests on a cost that was "
+        "not observed."
+    )
+
+
 def each_treatment(content: Content) -> list[tuple[str, str]]:
     """Label and finding of every treatment, where there are several, with what it is the capacity of."""
     if len(content.treatments) < 2:
@@ -64,7 +74,7 @@ def bounded(content: Content, treatment: Treatment) -> str:
     full = bounds.fullest(content.run, treatment)
     if full is None:
         return ""
-    allowed = f"{format.number(full.limit)} core{'' if full.limit <= 1 else 's'}"
+    allowed = f"{full.limit:g} core{'' if full.limit <= 1 else 's'}"
     used = f"{full.service} used {format.number(full.cores)} of the {allowed}"
     if full.at_limit:
         return (

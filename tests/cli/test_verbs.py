@@ -143,9 +143,9 @@ def test_progress_without_a_terminal_is_plain_lines(tmp_path: Path) -> None:
         display.step("loading")
         display.progress({"t": 1.0, "of": 2.0, "sent": 10, "p99_ms": 1.0, "lateness_p99_ms": 0.1, "errors": 0})
         row = {"order": 1, "treatment": "scaling=baseline", "rate": 100.0, "offered": 100, "completed": 99}
-        row |= {"p99_ms": 12.3, "aborted_at_s": None, "reasons": []}
+        row |= {"verdict": "held", "p99_ms": 12.3, "aborted_at_s": None, "reasons": []}
         display.trial_finished(Record(trial.id, trial.treatment.id, 1, Outcome(100.0, "bracket", "held"), row))
-        stopped = row | {"order": 2, "aborted_at_s": 0.31, "p99_ms": None, "completed": None}
+        stopped = row | {"verdict": "not held", "order": 2, "aborted_at_s": 0.31, "p99_ms": None, "completed": None}
         display.trial_finished(Record(trial.id, trial.treatment.id, 1, Outcome(378.0, "fine", "not held"), stopped))
     text = out.getvalue()
     assert "\x1b" not in text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from loadstone.analysis.capacity.registered import register
 from loadstone.report import content as contents
 from loadstone.report import format, model
 from loadstone.report.figures import style
+from tests.analysis.capacity.made import model_of
 from tests.synthetic import Synthetic
 
 
@@ -88,3 +90,13 @@ def test_nothing_is_foretold_of_a_search_without_counters(tmp_path: Path):
     content = contents.gather(run)
     assert [one.searched is not None for one in summary.treatments(content.run)] == [True]
     assert model.gather(content) is None
+
+
+def test_a_model_that_contradicts_what_was_observed_says_so_and_shows_no_share(tmp_path: Path):
+    """A request costs 1 ms while there is room; near its tenth of a core the front end does twice as many with it."""
+    fitted = model_of(tmp_path, {"front": (0.001, 0.1)}, 200.0)
+    text = model._in_words(fitted)
+    assert "The model does not describe it at that load" in text and "was seen to be used" in text
+    (row,) = model._demands(fitted)
+    assert (row["cores"], row["share"]) == (None, None)
+    assert not re.search(r"bounded by|which other layouts are taken to bear", text)

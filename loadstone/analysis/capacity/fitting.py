@@ -23,6 +23,8 @@ LEAST_LOADS, WANTED_LOADS = 2, 4
 FULL = 0.78
 """Trials at no more than this share of the breaking point tell what the bottleneck spends on a request: 75 %, and what
 chance adds to the rate that was asked for."""
+FAR_FROM_OBSERVED = 1.25
+"""A model that asks for so many times what was observed does not describe that load."""
 _DRAWS = 2000
 
 
@@ -46,6 +48,13 @@ class Model:
     draws: Floats
     trials: tuple[str, ...]
     warnings: tuple[str, ...]
+    observed: float | None = None
+    """The share of its CPU that the bottleneck used in the trial of the highest throughput; None where unknown."""
+
+    @property
+    def contradicted(self) -> bool:
+        """Whether the model asks for more of the bottleneck than there is, and more than it was seen to use."""
+        return self.observed is not None and self.utilisation > max(1.0, FAR_FROM_OBSERVED * self.observed)
 
     def point_draws(self) -> Floats:
         """Draws of the breaking point."""
@@ -103,7 +112,19 @@ def fit(run: Run, treatment: Treatment) -> Model:
         draws=np.random.default_rng(1).standard_normal((_DRAWS, 4)),
         trials=tuple(sorted({point.trial for demand in found.values() for point in demand.points})),
         warnings=tuple(_doubts(bottleneck, at[bottleneck], found, layout)),
+        observed=_observed(bottleneck, measured[-1][1]),
     )
+
+
+def _observed(station: Station, usage: Sequence[dict[str, Any]]) -> float | None:
+    """The share of its cores that what runs there used; of equal replicas the mean."""
+    cores = 0.0
+    for part in station.parts:
+        mine = [one["cpu_s"] / one["window_s"] for one in usage if one["service"] == part.service and one["window_s"]]
+        if not mine:
+            return None
+        cores += part.here * sum(mine) / len(mine)
+    return cores / station.capacity
 
 
 def breaking_point(treatment: Treatment) -> Estimate:

@@ -123,8 +123,9 @@ def _points(content: Content, column: str) -> tuple[Rows, Rows]:
 def _trials(axes: Axes, series: Series, every: Rows, broken: Rows, column: str) -> None:
     """Every trial of the treatment as a marker; at fixed loads a line through the medians of the valid ones."""
     rows, stopped = ([row for row in some if row["treatment"] == series.treatment.label] for some in (every, broken))
-    if stopped:
-        style.broken(axes, [row["load"] for row in stopped], series.colour)
+    for invalid in (False, True):
+        loads = [row["load"] for row in stopped if (row["verdict"] == "invalid") is invalid]
+        style.broken(axes, loads, style.QUIET if invalid else series.colour)
     for verdict in style.VERDICTS:
         points = [(row["load"], row[column]) for row in rows if row["verdict"] == verdict]
         style.scatter(axes, points, verdict, series.colour)

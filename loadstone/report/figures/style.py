@@ -32,7 +32,7 @@ _ARROW = Path(
     [(0, 0), (0, 2), (-0.6, 1.2), (0, 2), (0.6, 1.2)],
     [Path.MOVETO, Path.LINETO, Path.MOVETO, Path.LINETO, Path.LINETO],
 )
-_BROKE: dict[str, Any] = {"marker": _ARROW, "s": 110, "facecolors": "none", "linewidths": 1.3}
+_BROKE: dict[str, Any] = {"marker": _ARROW, "s": 300, "facecolors": "none", "linewidths": 1.3}
 BROKE = "broke and was stopped"
 
 _RC: dict[Any, Any] = {
@@ -154,12 +154,13 @@ def scatter(axes: Axes, points: Sequence[tuple[float, float]], verdict: str, col
 def broken(axes: Axes, loads: Sequence[float], colour: str) -> None:
     """Trials that broke and were stopped: an arrow on the axis of loads, for they have no value on the other."""
     places = axes.get_xaxis_transform()
-    axes.scatter(loads, [0.0] * len(loads), transform=places, color=colour, clip_on=False, zorder=4, **_BROKE)
+    if loads:
+        axes.scatter(loads, [0.0] * len(loads), transform=places, color=colour, clip_on=False, zorder=4, **_BROKE)
 
 
 def broken_handle() -> Line2D:
     """Its legend entry."""
-    return Line2D([], [], linestyle="", marker=_ARROW, markersize=9, color=QUIET, markerfacecolor="none", label=BROKE)
+    return Line2D([], [], linestyle="", marker=_ARROW, markersize=14, color=QUIET, markerfacecolor="none", label=BROKE)
 
 
 def save(figure: Figure, kind: str) -> bytes:

@@ -32,6 +32,7 @@ def test_the_bottleneck_is_the_service_with_the_least_left():
     made = model()
     assert (made.bottleneck.kind, made.bottleneck.name) == ("service", "front")
     assert made.utilisation == pytest.approx(0.9, rel=0.02)
+    assert made.observed is not None and not made.contradicted
     assert made.breaking_point.low == pytest.approx(0.99 * POINT) and made.breaking_point.high == 1.01 * POINT
     assert made.demands["back"].seconds(100) == pytest.approx(0.0004, rel=0.01)
     assert made.warnings == ()
@@ -94,6 +95,7 @@ def test_throttled_trials_do_not_tell_what_a_request_costs(tmp_path: Path):
     made = model_of(tmp_path, {"front": (0.001, 0.1)}, 200.0)
     assert made.demands["front"].seconds(40) == pytest.approx(0.001, rel=0.02)
     assert made.utilisation == pytest.approx(2, rel=0.05)
+    assert made.observed == pytest.approx(1, rel=0.05) and made.contradicted, "no more than the limit was seen"
     doubled = predict(made, layout({"front": (0.001, 0.1)}, times=2))
     assert doubled.value == pytest.approx(400, rel=0.03)
 

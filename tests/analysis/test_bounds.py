@@ -1,0 +1,53 @@
+"""What a capacity is the capacity of."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from loadstone.analysis import bounds
+from loadstone.report import words
+from loadstone.report.content import gather
+from tests.synthetic import Synthetic
+
+
+def limited(folder: Path, cores: float | None) -> Path:
+    """A search in which every replica has this CPU limit and the front end uses 0.0994 cores where it used most."""
+    run = Synthetic(duration_s=1.0).write(folder)
+    files = list(run.glob("trials/*/usage.json"))
+    most = max(one["cpu_s"] / one["window_s"] for file in files for one in json.loads(file.read_text()))
+    for file in files:
+        rows = json.loads(file.read_text())
+        for one in rows:
+            one |= {"cpu_s": one["cpu_s"] * 0.0994 / most, "cpu_limit": cores}
+        file.write_text(json.dumps(rows))
+    return run
+
+
+@pytest.mark.parametrize(
+    ("cores", "said"),
+    [
+        (0.1, "of the 0.1 core that the study allows it: this is the capacity of these limits on this machine, not of"),
+        (2.0, "no service was at its CPU limit (the fullest, frontend used 0.0"),
+        (None, None),
+    ],
+)
+def test_the_page_says_what_was_measured(tmp_path: Path, cores: float | None, said: str | None) -> None:
+    content = gather(limited(tmp_path, cores))
+    (treatment,) = content.treatments
+    text = words.bounded(content, treatment)
+    assert words.bounds_of_one(content) == ([text] if said else [])
+    assert (said in text) if said else text == ""
+    full = bounds.fullest(content.run, treatment)
+    assert (full is None) == (cores is None)
+    if full is not None and cores is not None:
+        assert full.service == "frontend" and full.limit == cores and full.at_limit == (cores == 0.1)
+
+
+def test_several_treatments_each_say_it_beside_their_finding(tmp_path: Path) -> None:
+    content = gather(Synthetic(capacities={"baseline": 700.0, "vertical": 1250.0}, duration_s=1.0).write(tmp_path))
+    assert words.bounds_of_one(content) == []
+    for _, text in words.each_treatment(content):
+        assert " this is the capacity of these limits on this machine" in text or " no service was at its CPU" in text
