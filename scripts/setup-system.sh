@@ -18,6 +18,20 @@ has() {
         *) fail "nobody said how $1 is recognised" 2 ;;
     esac
 }
+# as_root COMMAND...: with root's rights; without a password to be asked for, it fails.
+as_root() {
+    if [ "$(id -u)" = 0 ]; then env DEBIAN_FRONTEND=noninteractive "$@"; else sudo -n env DEBIAN_FRONTEND=noninteractive "$@"; fi
+}
+apt_get() { logged as_root apt-get -o DPkg::Lock::Timeout=300 "$@"; }
+# of_debian PACKAGE: is it known, and Debian's own? Where no package lists were ever fetched, nothing is known.
+of_debian() { apt-cache show "$1" 2>/dev/null | grep -q '^Maintainer:.*debian'; }
+is_known() { [ -n "$(apt-cache show "$1" 2>/dev/null)" ]; }
+# disable SERVICE: it is not to start at the next boot. It may have a script, a unit of systemd, or both.
+disable() {
+    if [ -e "/etc/init.d/$1" ]; then logged as_root update-rc.d "$1" disable || return; fi
+    [ -e "/lib/systemd/system/$1.service" ] && command -v systemctl >/dev/null || return 0
+    logged as_root systemctl --quiet disable "$1.service"
+}
 stores=(memcached redis-server postgresql)
 clusters=(docker.io docker-compose containerd runc containernetworking-plugins conntrack iproute2 iptables haproxy openssl)
 
@@ -27,7 +41,10 @@ case ${1:-run} in
     test)
         packages=("${stores[@]}" "${clusters[@]}" nginx prometheus docker-registry)
         # Ubuntu's package is a stub for a snap, which servers often cannot run; without one, tests of pages are skipped.
-        if apt-cache show chromium 2>/dev/null | grep -q '^Maintainer:.*debian'; then packages+=(chromium); fi
+        if ! has chromium && command -v apt-cache >/dev/null; then
+            is_known chromium || ! as_root true 2>/dev/null || apt_get update || say "tests of pages may be skipped, for want of Chromium"
+            if of_debian chromium; then packages+=(chromium); fi
+        fi
         ;;
     python) packages=(python3 python3-venv) ;;
     *) fail "usage: $0 run | clusters | test | python" 2 ;;
@@ -39,29 +56,24 @@ for package in "${packages[@]}"; do has "$package" || missing+=("$package"); don
 line="sudo apt-get install -y --no-install-recommends ${missing[*]}"
 command -v apt-get >/dev/null || fail "not installed here: ${missing[*]}
   Loadstone installs them itself on Debian and Ubuntu (there: $line); elsewhere use your system's own packages."
-as_root=()
-if [ "$(id -u)" != 0 ]; then
-    as_root=(sudo -n)
-    sudo -n true 2>/dev/null || fail "not installed here: ${missing[*]}; installing them needs root. Run this, then try again:
+as_root true 2>/dev/null || fail "not installed here: ${missing[*]}; installing them needs root. Run this, then try again:
   $line"
-fi
-as_root+=(env DEBIAN_FRONTEND=noninteractive)
 
 # Debian's packages start what they install, unless this file says no.
 policy=/usr/sbin/policy-rc.d
-allow_services() { [ -z "${policy_made:-}" ] || "${as_root[@]}" rm -f "$policy"; }
+allow_services() { [ -z "${policy_made:-}" ] || as_root rm -f "$policy"; }
 trap allow_services EXIT
 if [ ! -e $policy ]; then
     policy_made=yes
-    printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" tee $policy >/dev/null
-    "${as_root[@]}" chmod 755 $policy
+    printf '#!/bin/sh\nexit 101\n' | as_root tee $policy >/dev/null
+    as_root chmod 755 $policy
 fi
 
 say "apt-get install ${missing[*]} (services are neither started nor enabled)"
-install=("${as_root[@]}" apt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends "${missing[@]}")
-if ! logged "${install[@]}" 2>/dev/null; then # old package lists are the usual reason
-    logged "${as_root[@]}" apt-get -o DPkg::Lock::Timeout=300 update || fail "the package lists could not be fetched"
-    logged "${install[@]}" || fail "could not install; to see why, run:
+install=(install -y --no-install-recommends "${missing[@]}")
+if ! apt_get "${install[@]}" 2>/dev/null; then # old package lists are the usual reason
+    apt_get update || fail "the package lists could not be fetched"
+    apt_get "${install[@]}" || fail "could not install; to see why, run:
   $line"
 fi
 for package in "${missing[@]}"; do
@@ -72,6 +84,6 @@ done
 for package in "${missing[@]}"; do
     case $package in
         memcached | redis-server | postgresql | nginx | prometheus | docker.io | containerd | docker-registry | haproxy)
-            logged "${as_root[@]}" update-rc.d "${package%.io}" disable || say "$package may start at the next boot" ;;
+            disable "${package%.io}" || say "$package may start at the next boot" ;;
     esac
 done

@@ -1,0 +1,88 @@
+"""Setting a machine up, with a package manager that only tells what it was asked for."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+TOOLS = ("bash", "cat", "date", "dirname", "env", "grep", "mkdir", "sed", "tail", "true")
+THERE = ("memcached", "redis-server", "postgres", "nginx", "prometheus", "docker", "dockerd", "docker-compose")
+THERE += ("containerd", "runc", "docker-registry", "conntrack", "iptables", "ip", "tc", "haproxy", "openssl")
+DEBIAN = "Maintainer: Debian Chromium Team <chromium@packages.debian.org>"
+UBUNTU = "Maintainer: Ubuntu Developers <ubuntu@lists.ubuntu.com>\nOriginal-Maintainer: Someone <x@packages.debian.org>"
+CNI, UNIT, SCRIPT = (
+    Path("/usr/lib/cni/bridge"),
+    Path("/lib/systemd/system/containerd.service"),
+    "/etc/init.d/containerd",
+)
+
+pytestmark = pytest.mark.skipif(not CNI.exists(), reason="what `make setup` installs is not here")
+
+
+class Machine:
+    """A folder of commands, which is all the PATH there is; nobody is root, and ``sudo`` does as it is asked."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.asked = folder, folder / "asked"
+        for tool in TOOLS:
+            (folder / tool).symlink_to(shutil.which(tool) or "")
+        for name in (*THERE, "tee", "chmod", "rm"):
+            self.command(name, "")
+        self.command("id", "echo 1000")
+        self.command("sudo", 'shift; "$@"')
+        for name in ("systemctl", "update-rc.d"):
+            self.command(name, f'echo "{name} $*" >>{self.asked}')
+
+    def command(self, name: str, does: str) -> None:
+        (self.folder / name).write_text(f"#!/bin/sh\n{does}\n")
+        (self.folder / name).chmod(0o755)
+
+    def packages(self, installed: str, before: str, after: str) -> None:
+        """What is known of Chromium before and after an update; installing makes one command."""
+        self.command("apt-cache", f"[ -e {self.folder}/updated ] && printf '{after}' || printf '{before}'")
+        made = f'*install*) printf "" >{self.folder}/{installed}; /bin/chmod 755 {self.folder}/{installed} ;;'
+        does = f'echo "apt-get $*" >>{self.asked}\ncase "$*" in *update*) : >{self.folder}/updated ;; {made} esac'
+        self.command("apt-get", does)
+
+    def set_up(self) -> tuple[list[str], str]:
+        """What was asked of apt-get, update-rc.d and systemctl, without options; and what was said."""
+        command = [ROOT / "scripts/setup-system.sh", "test"]
+        done = subprocess.run(command, env={"PATH": str(self.folder)}, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        lines = self.asked.read_text().splitlines() if self.asked.exists() else []
+        return [
+            " ".join(word for word in line.split() if word[0] != "-" and "=" not in word) for line in lines
+        ], done.stderr
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    return Machine(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "asked"),
+    [
+        ("", DEBIAN, ["apt-get update", "apt-get install chromium"]),
+        (DEBIAN, DEBIAN, ["apt-get install chromium"]),
+        ("", UBUNTU, ["apt-get update"]),
+        (UBUNTU, UBUNTU, []),
+        ("", "", ["apt-get update"]),
+    ],
+)
+def test_chromium_is_installed_where_it_is_no_stub(machine: Machine, before: str, after: str, asked: list[str]) -> None:
+    machine.packages("chromium", before, after)
+    assert machine.set_up()[0] == asked
+
+
+@pytest.mark.skipif(not UNIT.exists() or Path(SCRIPT).exists(), reason="containerd has more than a unit, or none")
+def test_a_service_with_a_unit_alone_is_disabled_quietly(machine: Machine) -> None:
+    machine.packages("containerd", UBUNTU, UBUNTU)
+    (machine.folder / "containerd").unlink()
+    asked, said = machine.set_up()
+    assert asked == ["apt-get install containerd", "systemctl disable containerd.service"]
+    assert said == "apt-get install containerd (services are neither started nor enabled)\n"
