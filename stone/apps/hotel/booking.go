@@ -50,8 +50,8 @@ func (r *reservation) MakeReservation(ctx context.Context, request *hotelpb.Rese
 // mayFit asks, as published, for each night how many rooms are taken and how many there are: the cache, then the store.
 //
 // A count that the cache did not hold is put there before the booking takes rooms, unless another did so meanwhile, and is
-// raised once all nights are taken. So a count that the cache takes is of no booking that is under way: as long as the
-// cache loses nothing, it never says more than there is, for which bookings would be refused without asking the store.
+// raised once all nights are taken. So the cache is never given a count with a booking that is under way, and as long as
+// it loses nothing it never holds more than is booked. With more it would refuse bookings that the store has room for.
 func (r *reservation) mayFit(ctx context.Context, id string, wanted []night, rooms int) (capacity int, free bool, err error) {
 	missed := make(map[night]int)
 	for _, night := range wanted {
