@@ -3,6 +3,7 @@
 The generator was the limit if
 - its busiest thread used 95 % of a CPU or more (polling for nothing not counted), or its own control group took the
   CPU away from it within the window, or
+- its machine lacked files, ports or memory for its connections, or
 - it sent late although it could have sent: the 99th percentile of its *own* lateness, from the intended time or the
   moment a connection became free, whichever is later, exceeds the budget: what the study says, else 10 % of the
   strictest latency limit (without any limit, of the P99 that it measured) and at least 1 ms, or
@@ -70,6 +71,12 @@ def faults(summary: Summary, slo: Slo | None, lateness_s: float | None = None) -
             "the load generator was throttled: its control group took the CPU away for "
             f"{throttled:.2g} s of the window; lift the quota of this session or container"
         )
+    connections = summary.get("connections") or {}
+    if lacking := connections.get("local"):
+        yield (
+            f"the load generator could not open {lacking} of its {connections['connects']} sockets: {connections['why']}; "
+            "raise its limit of open files, give source_addresses, or use more workers"
+        )
     yield from _not_in_time(summary, slo, lateness_s)
 
 
@@ -109,7 +116,11 @@ def connections_busy(summary: Summary) -> bool:
 
 def doubts(summary: Summary) -> Iterator[str]:
     """What does not make a trial invalid, but should stand beside its result."""
-    generator = summary["generator"]
+    generator, connections = summary["generator"], summary.get("connections") or {}
+    if connections and connections["made"] < connections["asked"]:
+        yield f"{connections['made']} of {connections['asked']} connections could be made before the load began"
+    if unreachable := connections.get("unreachable"):
+        yield f"not loaded, as no connection was accepted there: {', '.join(unreachable)}"
     if starved := generator.get("script_starved") or 0:
         yield f"{starved} times a request was due before it was made up; its lateness is within the budget"
     if lost := generator.get("script_lost") or 0:

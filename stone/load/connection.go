@@ -63,6 +63,7 @@ type pool struct {
 	resting     resting       // closed for a while
 	dialled     int           // sockets opened, where each is used once
 	tally       dials
+	ended       bool
 }
 
 // resting is a heap of connections, the one that is ready first on top.
@@ -241,6 +242,10 @@ func (p *pool) event(e unix.EpollEvent) *connection {
 }
 
 func (p *pool) close() {
+	if p.ended {
+		return
+	}
+	p.ended = true
 	if p.calls != nil {
 		p.calls.close()
 	}

@@ -2,6 +2,8 @@ package load
 
 import (
 	"errors"
+	"fmt"
+	"os"
 	"slices"
 
 	"golang.org/x/sys/unix"
@@ -66,6 +68,19 @@ func (r *run) connections() Connections {
 	return c
 }
 
+// Shortfall says in words that fewer connections could be made than were asked for, or that sockets failed for want of
+// something here; "" if neither is so.
+func (c *Connections) Shortfall() string {
+	switch {
+	case c.Local > 0:
+		return fmt.Sprintf("%d of %d connections could be made before the start, and %d sockets failed here: %s; raise the limit (ulimit -n), "+
+			"give source_addresses, or use more workers", c.Made, c.Asked, c.Local, c.Why)
+	case c.Made < c.Asked:
+		return fmt.Sprintf("%d of %d connections could be made before the start", c.Made, c.Asked)
+	}
+	return ""
+}
+
 // add merges what another worker found.
 func (c *Connections) add(o Connections) {
 	c.Asked += o.Asked
@@ -85,4 +100,29 @@ func union(a, b []string) []string {
 	all := slices.Concat(a, b)
 	slices.Sort(all)
 	return slices.Compact(all)
+}
+
+// reserved are open files that connections are not to take: the results need some.
+type reserved []*os.File
+
+const spareFiles = 32
+
+func reserve() (reserved, error) {
+	var files reserved
+	for range spareFiles {
+		file, err := os.Open(os.DevNull)
+		if err != nil {
+			files.release()
+			return nil, err
+		}
+		files = append(files, file)
+	}
+	return files, nil
+}
+
+func (r *reserved) release() {
+	for _, file := range *r {
+		_ = file.Close()
+	}
+	*r = nil
 }

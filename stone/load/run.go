@@ -32,7 +32,8 @@ type run struct {
 	schedule  schedule
 	catalogue *catalogue
 	identity  Identity
-	reached   reached           // what the names of the target and its replicas stand for
+	reached   reached // what the names of the target and its replicas stand for
+	spare     reserved
 	dialer    *transport.Dialer // for what raw sockets do not serve
 	scripts   []*script.Script  // one for each thread, where a script makes the requests
 	making    sync.WaitGroup
@@ -77,6 +78,10 @@ func RunPart(ctx context.Context, plan *Plan, out string, progress io.Writer, co
 		return nil, err
 	}
 	r.reached = found
+	if r.spare, err = reserve(); err != nil {
+		return nil, err
+	}
+	defer r.spare.release()
 	if r.dialer != nil && plan.Policy == newPolicy { // the others connect before the start
 		if err := probe(ctx, r.dialer, found.names()[0]); err != nil {
 			return nil, unreachable(plan.Target, err)
@@ -209,6 +214,7 @@ func (r *run) execute(ctx context.Context, out string, progress io.Writer) (*Sum
 	if err := r.prepare(making); err != nil {
 		return nil, err
 	}
+	r.spare.release()
 	// Collections disturb the threads: let there be 16 MB of garbage before one, which is a minute.
 	runtime.GC()
 	var memory runtime.MemStats
@@ -248,6 +254,9 @@ func (r *run) execute(ctx context.Context, out string, progress io.Writer) (*Sum
 		return nil, err
 	}
 	debug.SetGCPercent(usual)
+	for _, w := range r.workers { // they may have all files that a process can have, and the results need some
+		w.pool.close()
+	}
 	offers := r.settle()
 	err = <-collected
 	var found *findings

@@ -105,7 +105,9 @@ func runLoad(args []string) int {
 	}
 	var mistake *load.PlanError
 	var inScript *script.Error
-	switch err := drive(ctx, *planPath, *out, *addresses, progress); {
+	switch summary, err := drive(ctx, *planPath, *out, *addresses, progress); {
+	case err == nil && summary.Connections.Shortfall() != "":
+		return loadFailed(0, "warning: %s", summary.Connections.Shortfall())
 	case err == nil:
 		return 0
 	case errors.Is(err, context.Canceled):
@@ -124,23 +126,22 @@ func runLoad(args []string) int {
 }
 
 // drive carries a plan out here, or has workers do it.
-func drive(ctx context.Context, planPath, out, addresses string, progress io.Writer) error {
+func drive(ctx context.Context, planPath, out, addresses string, progress io.Writer) (*load.Summary, error) {
 	if addresses == "" {
 		plan, err := load.ReadPlan(planPath)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		_, err = load.Run(ctx, plan, out, progress)
-		return err
+		return load.Run(ctx, plan, out, progress)
 	}
 	text, err := os.ReadFile(planPath)
 	if err != nil {
-		return &load.PlanError{Problem: fmt.Sprintf("cannot read the plan: %v", err)}
+		return nil, &load.PlanError{Problem: fmt.Sprintf("cannot read the plan: %v", err)}
 	}
-	_, err = workers.Run(ctx, text, strings.Split(addresses, ","), os.Getenv(workers.Variable), out, progress)
-	return err
+	return workers.Run(ctx, text, strings.Split(addresses, ","), os.Getenv(workers.Variable), out, progress)
 }
 
+// loadFailed says why, and returns the exit code.
 func loadFailed(code int, format string, values ...any) int {
 	words := load.NewFeed(os.Stderr) // which a reader of progress may have stopped reading
 	defer words.Close()

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -115,5 +116,38 @@ func TestProgressIntoAClosedPipe(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(out, "summary.json")); err != nil {
 		t.Error(err)
+	}
+}
+
+// Where files run out, the load goes on over the connections that could be made, and both the words and the summary say so.
+func TestFewerConnectionsThanAskedFor(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer server.Close()
+	dir := t.TempDir()
+	plan, out := filepath.Join(dir, "plan"), filepath.Join(dir, "out")
+	text := `{"target":"` + server.URL + `","connections":200,"arrival":{"process":"constant","rate":200},"duration_s":0.5,"timeout_s":20,
+		"operations":[{"name":"home","path":"/"}]}`
+	if err := os.WriteFile(plan, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	command := stone(t, nil, "load", "--plan", plan, "--out", out)
+	command.Args = append([]string{"sh", "-c", `ulimit -n 90; exec "$0" "$@"`}, command.Args...)
+	shell, err := exec.LookPath("sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	command.Path = shell
+	words, err := command.CombinedOutput()
+	if err != nil || !strings.Contains(string(words), "of 200 connections could be made before the start") ||
+		!strings.Contains(string(words), "too many open files") {
+		t.Errorf("%v: %s", err, words)
+	}
+	var summary load.Summary
+	written, err := os.ReadFile(filepath.Join(out, "summary.json"))
+	if err != nil || json.Unmarshal(written, &summary) != nil {
+		t.Fatalf("%v: %s", err, written)
+	}
+	if c := summary.Connections; c.Asked != 200 || c.Made < 5 || c.Made >= 90 || c.Local == 0 || summary.Counts.Completed == 0 {
+		t.Errorf("%+v %+v", c, summary.Counts)
 	}
 }

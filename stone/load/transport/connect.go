@@ -89,7 +89,11 @@ func (c *connector) connect(ctx context.Context) (conn net.Conn, err error) {
 func (c *connector) attempt(ctx context.Context) (net.Conn, error) {
 	plain, err := c.dialer.DialContext(ctx, "tcp", c.address)
 	if err != nil {
-		return nil, &failure{kindOf(err, connectKind), err}
+		kind := kindOf(err, connectKind)
+		if kind == Timeout {
+			kind = ConnectTimeout
+		}
+		return nil, &failure{kind, err}
 	}
 	if c.config == nil {
 		return plain, nil

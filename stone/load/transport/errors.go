@@ -26,6 +26,8 @@ const (
 	Timeout   Error = "timeout"   // the context's deadline has passed
 	Cancelled Error = "cancelled" // the context was cancelled
 	Closed    Error = "the caller was closed"
+
+	ConnectTimeout Error = "connect: timed out" // so has that of an attempt to connect
 )
 
 // Kinds of failure. The words are those of the epoll loop, where it knows the same failure.
