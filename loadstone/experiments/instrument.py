@@ -74,8 +74,8 @@ def faults(summary: Summary, slo: Slo | None, lateness_s: float | None = None) -
     connections = summary.get("connections") or {}
     if lacking := connections.get("local"):
         yield (
-            f"the load generator could not open {lacking} of its {connections['connects']} sockets: {connections['why']}; "
-            "raise its limit of open files, give source_addresses, or use more workers"
+            f"the load generator could not open {lacking} of its {connections['connects']} sockets: "
+            f"{connections['why']}; raise its limit of open files, give source_addresses, or use more workers"
         )
     yield from _not_in_time(summary, slo, lateness_s)
 

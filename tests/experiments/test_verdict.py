@@ -239,6 +239,20 @@ def test_what_a_script_did_not_hear_of_and_what_was_not_recorded_are_warnings() 
     assert "5 requests are missing in requests.parquet" in result.warnings[1]
 
 
+def test_connections_that_could_not_be_made_are_said_and_sockets_that_failed_here_are_invalid() -> None:
+    made = {"asked": 64, "made": 64, "connects": 70, "failed": 6, "local": 0, "why": "", "unreachable": []}
+    assert judge(changed(connections=made), SLO).warnings == judge(summary(), SLO).warnings
+    fewer = judge(changed(connections={**made, "made": 60, "unreachable": ["10.0.0.7:80"]}), SLO)
+    assert fewer.verdict == "held"
+    assert fewer.warnings[:2] == (
+        "60 of 64 connections could be made before the load began",
+        "not loaded, as no connection was accepted there: 10.0.0.7:80",
+    )
+    lacking = judge(changed(connections={**made, "local": 3, "why": "too many open files"}), SLO)
+    assert lacking.verdict == "invalid"
+    assert "could not open 3 of its 70 sockets: too many open files" in lacking.reasons[0]
+
+
 def test_a_trial_without_an_slo_is_measured_or_invalid() -> None:
     assert judge(summary(), None) == Verdict("measured")
     assert judge(changed(generator__cpu_share=0.99), None).verdict == "invalid"
