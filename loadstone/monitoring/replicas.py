@@ -13,7 +13,6 @@ from typing import Any
 from loadstone.infrastructure.cgroup import Usage
 from loadstone.orchestration.base import Orchestrator
 
-
 _CLOSE_S = 0.05
 """A line of progress this near to the window's beginning or end is of that moment."""
 
@@ -74,8 +73,9 @@ class Window:
     def rows(self) -> list[dict[str, Any]]:
         """One row a replica for ``usage.json``; none if the window never started.
 
-        ``window_s`` is the time between the two readings. ``cpu`` is cores' worth of processor time over it. ``memory_peak`` is
-        that of ``memory_peak_of``: the ``window``, or the replica's ``life`` where a peak cannot begin anew.
+        ``window_s`` is the time between the two readings, ``cpu`` is cores' worth of processor time over it.
+        ``memory_peak`` is that of ``memory_peak_of``: the ``window``, or the replica's ``life`` where a peak cannot
+        begin anew.
         """
         self.finish()
         if self._started is None or self._stopped is None:
