@@ -17,7 +17,7 @@ from loadstone.experiments.interruption import interruptible
 from loadstone.experiments.ledger import Ledger, writing
 from loadstone.experiments.plan import Plan, read_plan
 from loadstone.experiments.provisioning import infrastructure_of
-from loadstone.experiments.resume import reopen
+from loadstone.experiments.resume import reopen, resumed
 from loadstone.infrastructure import journal
 from loadstone.infrastructure.binary import stone_version
 from loadstone.model.errors import InputError, Interrupted, LoadstoneError, TrialsInvalid
@@ -45,6 +45,10 @@ def command(
     recover()
     if resume:
         folder, plan, ledger = _old_run(results, study, overrides or [])
+        if runs.complete(plan, ledger):
+            err.print(f"{folder}: nothing is left to run", markup=False)
+            _tell(plan, ledger, json)
+            return
         warnings = preflight.require(plan, emulated_ok)
     else:
         if study is None:
@@ -55,7 +59,7 @@ def command(
         driver = preflight.driver_of(plan)
         facts = runs.provenance({"stone": stone_version(), driver.name: driver.version(), **versions}, nodes, warnings)
         folder = runs.create(results, document, plan, overrides or [], facts)
-        ledger = runs.open_ledger(folder, plan)
+        ledger = runs.ledger_of(folder, plan)
     with ledger.locked():
         _conduct(plan, ledger, preflight.driver_of(plan), warnings)
     _tell(plan, ledger, json)
@@ -71,7 +75,7 @@ def _old_run(results: Path, given: str | None, overrides: list[str]) -> tuple[Pa
     found = runs.newest(results, plan.study.name)
     if found is None:
         raise InputError(f"no run of {plan.study.name} in {results}/ to resume; leave --resume out to start one")
-    return found, plan, runs.open_ledger(found, plan)
+    return found, *resumed(found, plan)
 
 
 def _conduct(plan: Plan, ledger: Ledger, driver: Driver, warnings: list[str]) -> None:

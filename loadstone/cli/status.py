@@ -8,7 +8,7 @@ from loadstone.cli.app import Json, Results, Run, out, print_json
 from loadstone.cli.words import plural
 from loadstone.experiments import runs
 from loadstone.experiments.guiding import foretold
-from loadstone.experiments.resume import reopen
+from loadstone.experiments.resume import look
 from loadstone.experiments.schedule import remaining
 from loadstone.infrastructure import journal
 
@@ -23,14 +23,16 @@ def command(run: Run = None, results: Results = Path("results"), json: Json = Fa
     folder = runs.locate(results, run) if run or any(results.glob("*/*/plan.json")) else None
     data: dict[str, object] = {"deployments": up, "run": None}
     if folder is not None:
-        plan, ledger = reopen(folder)
-        left = round(remaining(plan, ledger.records, foretold(ledger.folder)))
+        plan, ledger = look(folder)
+        complete = runs.complete(plan, ledger)
+        left = 0 if complete else round(remaining(plan, ledger.records, foretold(ledger.folder)))
         data["run"] = {
             "folder": str(folder),
             "finished_trials": len(ledger.records),
             "remaining_trials": left,
             "invalid_trials": sum(record.outcome.verdict == "invalid" for record in ledger.records),
-            "complete": runs.complete(plan, ledger),
+            "complete": complete,
+            "loadstone": runs.version(folder),
         }
     if json:
         print_json(data)
@@ -40,6 +42,7 @@ def command(run: Run = None, results: Results = Path("results"), json: Json = Fa
         out.print(f"no run in {results}/ yet; `loadstone run STUDY` makes one", markup=False)
         return
     out.print(terminal.render(folder))
-    if not runs.complete(plan, ledger):
+    out.print(f"run by Loadstone {runs.version(folder) or 'of unknown version'}", markup=False)
+    if not complete:
         are = "is" if left == 1 else "are"
         out.print(f"about {plural(left, 'trial')} {are} left: loadstone run --resume {folder}", markup=False)

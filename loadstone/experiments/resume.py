@@ -1,27 +1,43 @@
-"""Opens a run folder again from the study that lies in it."""
+"""Opens a run folder again: to look at what it has done, or to go on with it from the study that lies in it."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
-from loadstone.experiments import runs
+from loadstone.experiments import runs, stored
 from loadstone.experiments.ledger import Ledger
 from loadstone.experiments.plan import Plan, make_plan
 from loadstone.model.document import Document
 from loadstone.model.errors import InputError
 
 
+def look(folder: Path) -> tuple[Plan, Ledger]:
+    """What a run was planned as and has done, of whatever release; raises InputError where the folder is damaged."""
+    plan = stored.read(folder)
+    return plan, runs.ledger_of(folder, plan)
+
+
 def reopen(folder: Path) -> tuple[Plan, Ledger]:
-    """The plan that a run folder was made by, and its ledger; raises InputError where the folder is damaged."""
+    """A run to go on with; raises InputError where the folder is damaged or its study means something else by now.
+
+    Where nothing is left to do, nothing of today is asked for.
+    """
+    plan, ledger = look(folder)
+    if runs.complete(plan, ledger):
+        return plan, ledger
+    data = stored.data_of(folder)
     try:
-        stored = json.loads((folder / "plan.json").read_text(encoding="utf-8"))
         text = (folder / "study.yaml").read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
         raise InputError(f"{folder} is not a whole run folder: {error}") from None
     # Paths in the study are relative to where it was, not to the copy.
-    document = Document(text, stored["source"])
-    for assignment in stored["overrides"]:
+    document = Document(text, data["source"])
+    for assignment in data["overrides"]:
         document.override(assignment)
-    plan = make_plan(document)
-    return plan, runs.open_ledger(folder, plan)
+    return resumed(folder, make_plan(document))
+
+
+def resumed(folder: Path, plan: Plan) -> tuple[Plan, Ledger]:
+    """A run folder that goes on with a plan of today; raises InputError if another plan made it."""
+    adopted = stored.adopt(folder, plan)
+    return adopted, runs.ledger_of(folder, adopted)

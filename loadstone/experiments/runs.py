@@ -18,6 +18,9 @@ from loadstone.infrastructure.tuning import Change
 from loadstone.model.document import Document
 from loadstone.model.errors import InputError
 
+OUTCOME = "outcome.json"
+"""How a run ended that had nothing left to do."""
+
 
 def create(results: Path, document: Document, plan: Plan, overrides: list[str], provenance: dict[str, Any]) -> Path:
     """A new folder ``results/<study>/<yyyymmdd-hhmmss>`` with the study as given and as resolved."""
@@ -37,7 +40,10 @@ def create(results: Path, document: Document, plan: Plan, overrides: list[str], 
             for name, file in files.items():
                 _copy(folder, name, file, place)
         (folder / "trials").mkdir()
-    write_json(folder / "plan.json", {**plan.as_data(), "overrides": overrides, "source": str(document.file)})
+    write_json(
+        folder / "plan.json",
+        {"loadstone": loadstone.__version__, **plan.as_data(), "overrides": overrides, "source": str(document.file)},
+    )
     write_json(folder / "provenance.json", provenance)
     return folder
 
@@ -114,25 +120,32 @@ def locate(results: Path, given: str | None) -> Path:
     return found[-1].parent
 
 
-def open_ledger(folder: Path, plan: Plan) -> Ledger:
-    """The ledger of a run folder; raises InputError if another plan made it."""
-    stored = json.loads((folder / "plan.json").read_text(encoding="utf-8"))
-    differing = [key for key, value in plan.as_data().items() if stored.get(key) != json.loads(json.dumps(value))]
-    if differing:
-        raise InputError(
-            f"{folder} was made by another plan (what differs: {', '.join(differing)}); "
-            "give it the study file and --set options it was started with, or start a new run"
-        )
+def ledger_of(folder: Path, plan: Plan) -> Ledger:
+    """The ledger of a run folder that this plan made."""
     return Ledger(folder, list(plan.study.factors))
 
 
 def conclude(plan: Plan, ledger: Ledger) -> list[str]:
     """Write down how a run ended that has nothing left to do; returns why searches found no breaking point."""
     failures = schedule.failures(plan, ledger.records)
-    write_json(ledger.folder / "outcome.json", {"trials": len(ledger.records), "failures": failures})
+    write_json(ledger.folder / OUTCOME, {"trials": len(ledger.records), "failures": failures})
     return failures
 
 
 def complete(plan: Plan, ledger: Ledger) -> bool:
-    """Whether nothing is left to run."""
+    """Whether nothing is left to run: the run was concluded, or would be now.
+
+    What was concluded stays so in a later release, whose search might have asked for more.
+    """
+    try:
+        if json.loads((ledger.folder / OUTCOME).read_text(encoding="utf-8"))["trials"] == len(ledger.records):
+            return True
+    except (OSError, ValueError, KeyError, TypeError):
+        pass  # it was not, or what says so is damaged
     return schedule.next_trial(plan, ledger.records, guiding.foretold(ledger.folder)) is None
+
+
+def version(folder: Path) -> str | None:
+    """The release of Loadstone that wrote a run."""
+    found = _provenance(folder).get("loadstone")
+    return str(found) if found is not None else None

@@ -9,8 +9,8 @@ import hashlib
 import itertools
 import json
 import random
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from loadstone.experiments import bases, guiding, repeating
 from loadstone.experiments.ledger import Record
@@ -35,8 +35,10 @@ Campaign = guiding.Campaign
 def next_trial(plan: Plan, records: Sequence[Record], foretold: Sequence[Registered] = ()) -> Trial | None:
     """The next trial, or None when the study is complete."""
     if plan.study.load.capacity is None:
-        done = {record.trial_id for record in records}
-        return next((trial for trial in fixed_trials(plan, records) if trial.id not in done), None)
+        # By what they are, not by their ids: those change with every setting that a release adds.
+        done = {_place(record.treatment_id, record.row) for record in records}
+        planned = fixed_trials(plan, records)
+        return next((one for one in planned if _place(one.treatment.id, one.model_dump()) not in done), None)
     for campaign in _in_turn(plan, records, foretold):
         step = _step(plan, campaign, records)
         if not isinstance(step, Found | Failed):
@@ -44,6 +46,11 @@ def next_trial(plan: Plan, records: Sequence[Record], foretold: Sequence[Registe
             number = len(records_of(campaign, records)) + 1
             return _trial(plan, treatment, step.phase, step.load, step.duration_s, repetition, number)
     return None
+
+
+def _place(treatment_id: str, trial: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Which trial of a run's plan it is."""
+    return (treatment_id, *(trial[key] for key in ("phase", "rate", "clients", "repetition", "number")))
 
 
 def _step(plan: Plan, campaign: Campaign, records: Sequence[Record]) -> Probe | Found | Failed:

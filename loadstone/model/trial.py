@@ -6,6 +6,8 @@ import hashlib
 import json
 from typing import Any, Literal
 
+from pydantic import Field
+
 from loadstone.model.application import Resources
 from loadstone.model.base import Model
 from loadstone.model.study import Settings
@@ -39,11 +41,13 @@ class Treatment(Model):
     """Of the text of a Lua workload: another script is another treatment."""
     dataset_digest: str | None = None
     """Of a file that is the dataset: with another content it is another treatment."""
+    known_as: str | None = Field(default=None, exclude=True)
+    """The id that an earlier release gave it, in a run of that release."""
 
     @property
     def id(self) -> str:
         """A hash of everything that is deployed, whatever a placement is called."""
-        return _digest(self.model_dump(mode="json", exclude=_NAMES, exclude_none=True))
+        return self.known_as or _digest(self.model_dump(mode="json", exclude=_NAMES, exclude_none=True))
 
     @property
     def levels(self) -> dict[str, str]:

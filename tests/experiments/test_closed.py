@@ -42,7 +42,7 @@ def conduct(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Conduct:
         FakeOrchestrator.reset()
         document, plan = read_plan(write_study(tmp_path, text))
         folder = runs.create(tmp_path / "results", document, plan, [], runs.provenance({}, [], []))
-        ledger = runs.open_ledger(folder, plan)
+        ledger = runs.ledger_of(folder, plan)
         Conductor(plan, ledger, FakeInfrastructure(plan.study.cluster, "fake"), FakeDriver(), Recorder()).run()
         assert runs.complete(plan, ledger)
         return folder

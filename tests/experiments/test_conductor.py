@@ -21,7 +21,7 @@ from loadstone.experiments.conductor import Conductor
 from loadstone.experiments.interruption import interruptible
 from loadstone.experiments.ledger import DiskFull, Ledger, write_json
 from loadstone.experiments.plan import Plan, read_plan
-from loadstone.experiments.resume import reopen
+from loadstone.experiments.resume import reopen, resumed
 from loadstone.model.deployment import AuditRow
 from loadstone.model.errors import DeploymentError, InputError, Interrupted, TrialsInvalid
 from loadstone.report import page
@@ -59,7 +59,7 @@ def begin(tmp_path: Path) -> Begin:
     def make(*text: str) -> tuple[Plan, Ledger]:
         document, plan = read_plan(write_study(tmp_path, *text))
         folder = runs.create(tmp_path / "results", document, plan, [], runs.provenance({}, [], []))
-        return plan, runs.open_ledger(folder, plan)
+        return plan, runs.ledger_of(folder, plan)
 
     return make
 
@@ -263,7 +263,7 @@ def test_a_changed_study_does_not_resume_into_an_old_run(begin: Begin, tmp_path:
     _, ledger = begin()
     _, changed = read_plan(write_study(tmp_path), ["trial.duration=2s"])
     with pytest.raises(InputError, match="made by another plan"):
-        runs.open_ledger(ledger.folder, changed)
+        resumed(ledger.folder, changed)
 
 
 def test_two_processes_do_not_run_one_folder(begin: Begin) -> None:

@@ -92,7 +92,7 @@ def begin(folder: Path, text: str) -> tuple[Plan, Ledger]:
     document, plan = read_plan(write_study(folder, text))
     nodes = FakeInfrastructure(plan.study.cluster, "x").sketch("process", 0)
     facts = runs.provenance({}, [node.model_dump(mode="json") for node in nodes], [])
-    return plan, runs.open_ledger(runs.create(folder / "results", document, plan, [], facts), plan)
+    return plan, runs.ledger_of(runs.create(folder / "results", document, plan, [], facts), plan)
 
 
 def conduct(plan: Plan, ledger: Ledger, stop_after: int | None = None) -> tuple[Driver, Recorder]:

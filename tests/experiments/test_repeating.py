@@ -28,7 +28,8 @@ def plan_of(folder: Path, text: str) -> Plan:
 
 
 def finish(trial: Trial, p50: float, verdict: str = "held") -> Record:
-    row = {"treatment": trial.treatment.label, "rate": trial.rate, "clients": None, "p50_ms": p50, "aborted_at_s": None}
+    row = trial.model_dump(exclude={"treatment"}) | {"treatment": trial.treatment.label}
+    row |= {"p50_ms": p50, "aborted_at_s": None}
     outcome = Outcome(trial.rate, trial.phase, verdict)  # type: ignore[arg-type]
     return Record(trial.id, trial.treatment.id, trial.repetition, outcome, row)
 

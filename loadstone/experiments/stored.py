@@ -1,0 +1,113 @@
+"""The plan that a run folder holds, read by today's models, and what a plan of today means differently.
+
+A run of an earlier release lacks the keys that came since: they have their defaults, and nothing differs by them. Its
+treatments keep the ids under which their trials were written down.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from loadstone.experiments.plan import Plan
+from loadstone.model.application import Application
+from loadstone.model.errors import InputError
+from loadstone.model.study import Study
+from loadstone.model.trial import Treatment
+
+_SHOWN = 4
+"""Differences that are named; more are counted."""
+
+
+def data_of(folder: Path) -> dict[str, Any]:
+    """``plan.json``; raises InputError where it cannot be read."""
+    try:
+        stored: dict[str, Any] = json.loads((folder / "plan.json").read_text(encoding="utf-8"))
+        return stored
+    except (OSError, ValueError) as error:
+        raise InputError(f"{folder} is not a whole run folder: {error}") from None
+
+
+def read(folder: Path) -> Plan:
+    """What a run was planned as, from its folder alone: enough to say what it has done, not to go on with it.
+
+    Raises InputError where the folder is damaged, or of a release that wrote what is not understood any more.
+    """
+    stored = data_of(folder)
+    try:
+        study, application = Study.model_validate(stored["study"]), _application(stored["application"])
+        treatments = tuple(_treatment(one, stored, study, application) for one in stored["treatments"])
+        return Plan(study, application, stored["application_digest"], treatments, files=stored["files"])
+    except (ValidationError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"{folder}/plan.json{_by(stored)} cannot be read by this release: {error}") from None
+
+
+def adopt(folder: Path, plan: Plan) -> Plan:
+    """A plan of today with its treatments as the run knows them; raises InputError if it means another run."""
+    then = read(folder)
+    found = list(_differences(_meaning(then), _meaning(plan)))
+    if found:
+        named = ", ".join(found[:_SHOWN]) + (f", and {len(found) - _SHOWN} more" if len(found) > _SHOWN else "")
+        raise InputError(
+            f"{folder} was made by another plan (what differs: {named}); "
+            "give it the study file and --set options it was started with, or start a new run"
+        )
+    ids = {treatment.label: treatment.id for treatment in then.treatments}
+    known = tuple(one.model_copy(update={"known_as": ids[one.label]}) for one in plan.treatments)
+    return replace(plan, treatments=known)
+
+
+def _application(data: Mapping[str, Any]) -> Application:
+    """A session's path is written down empty, and none is given."""
+    workloads = {
+        name: {**workload, "operations": {key: _given(one) for key, one in workload["operations"].items()}}
+        for name, workload in data.get("workloads", {}).items()
+    }
+    return Application.model_validate({**data, "workloads": workloads})
+
+
+def _given(operation: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in operation.items() if (key, value) != ("path", "")}
+
+
+def _treatment(data: Mapping[str, Any], stored: Mapping[str, Any], study: Study, application: Application) -> Treatment:
+    keys = ("settings", "resources", "script_digest", "dataset_digest")
+    return Treatment.model_validate(
+        {
+            "application": application.name,
+            "application_digest": stored["application_digest"],
+            "factors": tuple(study.factors),
+            "known_as": data["id"],
+            **{key: data[key] for key in keys if key in data},
+        }
+    )
+
+
+def _meaning(plan: Plan) -> dict[str, Any]:
+    """What decides what is run, without digests and ids: they change with every key that a release adds."""
+    meant: dict[str, Any] = json.loads(json.dumps(plan.as_data()))
+    treatments = {one["label"]: {**one, "id": None} for one in meant["treatments"]}
+    return {**{key: meant[key] for key in ("study", "application", "files")}, "treatments": treatments}
+
+
+def _differences(then: Any, now: Any, at: str = "") -> Iterator[str]:
+    """``load.timeout (2s, now 5s)``: where two documents differ, and how."""
+    if isinstance(then, dict) and isinstance(now, dict):
+        for key in dict.fromkeys([*then, *now]):
+            yield from _differences(then.get(key), now.get(key), f"{at}.{key}" if at else key)
+    elif then != now:
+        yield f"{at} ({_short(then)}, now {_short(now)})"
+
+
+def _short(value: Any) -> str:
+    text = "none" if value is None else value if isinstance(value, str) else json.dumps(value)
+    return text if len(text) <= 40 else f"{text[:37]}..."
+
+
+def _by(stored: Mapping[str, Any]) -> str:
+    return f", by Loadstone {stored['loadstone']}," if "loadstone" in stored else ""
