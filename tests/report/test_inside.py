@@ -262,7 +262,7 @@ def test_traces_are_analysed_once_and_again_where_spans_are_newer(
     assert len(kept) == 8
     kept[0].unlink()
     kept[1].write_text("{")
-    kept[2].write_text(kept[2].read_text().replace('"format": 1', '"format": 0'))
+    kept[2].write_text(json.dumps(json.loads(kept[2].read_text()) | {"format": 0}))
     newer = kept[3].with_name("spans.parquet")
     stamp = kept[3].stat().st_mtime_ns + 1
     os.utime(newer, ns=(stamp, stamp))

@@ -158,9 +158,10 @@ def _sort(raw: dict[str, Any]) -> None:
     if len(places := np.flatnonzero(tied)):
         texts = [raw[name].codes[places] for name in _TEXTS]
         rest = [raw[name][places] for name in ("status", "kind", "parent_id", "duration_ns", "span_id")]
-        order = np.arange(len(high))
-        order[places] = places[np.lexsort((*texts, *rest, start[places], low[places], high[places]))]
-        _reorder(raw, order)
+        order = places[np.lexsort((*texts, *rest, start[places], low[places], high[places]))]
+        for column in raw.values():  # of the other rows nothing is copied
+            values = column.codes if isinstance(column, Codes) else column
+            values[places] = values[order]
 
 
 def _by_name(column: Codes) -> Codes:
