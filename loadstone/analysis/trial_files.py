@@ -103,12 +103,17 @@ class Check(TypedDict):
 class Use(TypedDict):
     """A row of ``usage.json``: one replica in the measured window; null where there is no limit or no counter."""
 
+    replica: NotRequired[str]
     service: str
     tier: str
     node: NotRequired[str]
     window_s: float
+    from_ns: NotRequired[Whole]
+    to_ns: NotRequired[Whole]
     cpu_s: float
     cpu_limit: NotRequired[float | None]
+    periods: NotRequired[Whole | None]
+    throttled_periods: NotRequired[Whole | None]
     throttled_s: NotRequired[float | None]
     memory_peak: NotRequired[Whole | None]
     memory_limit: NotRequired[Whole | None]

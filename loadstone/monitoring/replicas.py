@@ -97,6 +97,8 @@ class Window:
             "tier": replica.tier,
             "node": self._nodes.get(name, replica.node),
             "window_s": round(seconds, 3),
+            "from_ns": self._started_ns,
+            "to_ns": self._stopped_ns,
             "cpu_s": round(cpu_s, 6),
             "cpu": round(cpu_s / seconds, 4) if seconds > 0 else None,
             "cpu_limit": replica.resources.cpu,

@@ -42,6 +42,7 @@ def test_a_row_is_the_difference_of_two_readings(deployment: Deployment, monkeyp
     window.start()
     window.stop()
     rows = {row["replica"]: row for row in window.rows()}
+    assert 0 < rows["geo-1"].pop("from_ns") <= rows["geo-1"].pop("to_ns")
     assert set(rows) == {"memcached-geo-1", "documents-geo-1", "geo-1"}  # the front end was gone at the end
     assert rows["geo-1"] == {
         "replica": "geo-1", "service": "geo", "tier": "logic", "node": "worker-1", "window_s": 2.0,

@@ -91,7 +91,8 @@ def gather(run: Run) -> Metrics:
         measured = Measured(0.0, 0.0, {}, {})
         if table is not None and window is not None:
             measured = measure(table, window["from_ns"], window["to_ns"])
-        for name, found in _tables(observed, measured, trial["throughput"]).items():
+        uses = run.of_trial(trial["trial_id"], "usage.json") or []
+        for name, found in _tables(observed, measured, uses, trial["throughput"]).items():
             rows[name] += [_trial(trial) | row for row in found]
         _note_absent(observed, absent)
         recorded |= {name: None for name, node in observed["nodes"].items() if node["recorded"]}
@@ -102,8 +103,8 @@ def gather(run: Run) -> Metrics:
     return Metrics(tables, absent, list(recorded), shared, list(_warnings(doubts, tables["observed"].num_rows)))
 
 
-def _tables(observed: Observed, measured: Measured, throughput: float | None) -> dict[str, list[Row]]:
-    of_nodes, of_replicas = nodes.nodes(observed, measured), replicas.replicas(observed, measured)
+def _tables(observed: Observed, measured: Measured, uses: list[Row], throughput: float | None) -> dict[str, list[Row]]:
+    of_nodes, of_replicas = nodes.nodes(observed, measured), replicas.replicas(observed, measured, uses)
     domains = power.power(observed, measured)
     energy = power.energy(domains, throughput)
     traffic = network.network(observed, measured)

@@ -22,11 +22,21 @@ _SUMS = (
 _SHARES = ("throttled_share", "throttled_periods_share")
 
 
-def replicas(observed: Observed, measured: Measured) -> list[Row]:
-    """One row for each replica that was recorded, in the deployment's order."""
+def replicas(observed: Observed, measured: Measured, uses: Iterable[Row] = ()) -> list[Row]:
+    """One row for each replica that was recorded, in the deployment's order.
+
+    Processor time and throttling are those of ``usage.json`` (``uses``) where its counters were read at the window's
+    ends: what is read once a second can only be interpolated there.
+    """
+    exact = {use["replica"]: _used(use) for use in uses if "from_ns" in use and use["window_s"]}
     found = {key[1]: key[0] for key in measured.values if key[1].startswith("replica:")}
     return [
-        {"replica": name, **replica, **_row(measured, found[f"replica:{name}"], f"replica:{name}")}
+        {
+            "replica": name,
+            **replica,
+            **_row(measured, found[f"replica:{name}"], f"replica:{name}"),
+            **exact.get(name, {}),
+        }
         for name, replica in observed["replicas"].items()
         if f"replica:{name}" in found
     ]
@@ -50,6 +60,15 @@ def _row(measured: Measured, recorder: str, subject: str) -> Row:
         "processes": measured.get(recorder, subject, "container_processes").after,
         "network_received_bytes_per_s": rate("network_received_bytes"),
         "network_transmitted_bytes_per_s": rate("network_transmitted_bytes"),
+    }
+
+
+def _used(use: Row) -> Row:
+    throttled, periods, stopped = use["throttled_s"], use["periods"], use["throttled_periods"]
+    return {
+        "cores": use["cpu_s"] / use["window_s"],
+        "throttled_share": None if throttled is None else throttled / use["window_s"],
+        "throttled_periods_share": stopped / periods if stopped is not None and periods else None,
     }
 
 

@@ -131,3 +131,14 @@ def test_what_a_machine_lacks_is_not_there():
     poor = measured(list(made.poor(0.5)))
     assert power.cstates(seen("poor"), poor) == power.power(seen("poor"), poor) == []
     assert power.energy([], 100.0) is None
+
+
+def test_processor_time_that_was_read_at_the_windows_ends_is_not_interpolated():
+    """One row a replica for each window: that of a release which read a second late does not count."""
+    names = [row["replica"] for row in replicas.replicas(seen(), measured(list(made.rich(0.8))))]
+    use = {"window_s": 2.0, "cpu_s": 3.0, "periods": 20, "throttled_periods": 5, "throttled_s": None}
+    uses = [{**use, "replica": names[0], "from_ns": 1, "to_ns": 2}, {**use, "replica": names[1]}]
+    plain = replicas.replicas(seen(), measured(list(made.rich(0.8))))
+    first, second = replicas.replicas(seen(), measured(list(made.rich(0.8))), uses)[:2]
+    exact = {"cores": 1.5, "throttled_share": None, "throttled_periods_share": 0.25}
+    assert (first, second) == (plain[0] | exact, plain[1])
