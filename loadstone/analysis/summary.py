@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from loadstone.analysis import breaking_point as bp
+from loadstone.analysis.confirmation import OFF, Verdict, confirmation, together
 from loadstone.analysis.results import Run
 from loadstone.analysis.schema import factors_of
 from loadstone.model.columns import FACTOR_PREFIX
@@ -40,14 +41,19 @@ class Searched:
     low: float | None
     high: float | None
     result: bp.BreakingPoint | None
-    confirmed: bool | None
-    """Whether the confirming trials at 0.95 and 1.05 of it agreed; None while there are not both."""
+    confirmation: Verdict | None
+    """What fresh trials said of the estimate; None while they are not complete."""
     evidence: tuple[str, ...]
     """Trials that the estimate counts at full weight."""
     bracket: tuple[str, ...]
     """Short trials: they shape only where the estimate starts from."""
     repetition: int | None = None
     """Which of several searches of the treatment; None for all its trials together."""
+
+    @property
+    def confirmed(self) -> bool | None:
+        """Whether the fresh trials agreed; None while they are not complete, or where they could not tell."""
+        return {"confirmed": True, "contradicted": False}.get(self.confirmation or "")
 
 
 @dataclass(frozen=True)
@@ -185,21 +191,22 @@ def _search(rows: list[Row]) -> Searched:
         low=max(held, default=None),
         high=min(broke, default=None),
         result=bp.estimate(full, short) if known == "estimated" else None,
-        confirmed=_confirmed(valid),
+        confirmation=_confirmation(valid),
         evidence=tuple(row["trial_id"] for row in valid if row["phase"] in ("fine", "confirm")),
         bracket=tuple(row["trial_id"] for row in valid if row["phase"] == "bracket"),
     )
 
 
-def _confirmed(valid: list[Row]) -> bool | None:
-    """The lower confirming trial of each search, which comes first, should have held, and the upper one not."""
-    searches: dict[int, list[bool]] = {row["repetition"]: [] for row in valid}
-    for row in valid:
-        if row["phase"] == "confirm":
-            searches[row["repetition"]].append(row["verdict"] == "held")
-    if not searches or any(len(said) < 2 for said in searches.values()):
-        return None
-    return all(said[:2] == [True, False] for said in searches.values())
+def _confirmation(valid: list[Row]) -> Verdict | None:
+    """Each search's fresh trials are judged by what its trials before them say."""
+    return together([_of_search(valid, n) for n in sorted({row["repetition"] for row in valid})])
+
+
+def _of_search(valid: list[Row], repetition: int) -> Verdict | None:
+    mine = [row for row in valid if row["repetition"] == repetition]
+    first = next((i for i, row in enumerate(mine) if row["phase"] == "confirm"), len(mine))
+    fresh = [(row["rate"], row["verdict"] == "held") for row in mine if row["phase"] == "confirm"]
+    return confirmation(bp.posterior(*search_trials(mine[:first])), fresh).verdict if fresh else None
 
 
 def _disagreement(searches: tuple[Searched, ...]) -> Iterator[str]:
@@ -208,16 +215,22 @@ def _disagreement(searches: tuple[Searched, ...]) -> Iterator[str]:
         yield f"the {len(found)} searches disagree: their 95 % intervals have no load in common"
 
 
+_UNCONFIRMED = {
+    "contradicted": f"contradicted: fresh trials came out as if the system sustained {OFF:.0%} less, or more",
+    "undecided": f"not confirmed: fresh trials cannot tell whether the estimate is {OFF:.0%} off, as equal ones differ",
+}
+
+
 def _search_doubts(searched: Searched | None, precision: float | None) -> Iterator[str]:
     if searched is None or searched.result is None:
         return
     error = searched.result.breaking_point.precision
     if precision is not None and error > precision:
         yield f"the interval is within {error:.1%}, not {precision:.1%}: the search was cut short or ran out of trials"
-    if searched.confirmed is None:
-        yield "not confirmed: the two confirming trials, at 0.95 and 1.05 of it, were not both run"
-    elif not searched.confirmed:
-        yield "the confirmation contradicted: at 0.95 of the breaking point it should have held, at 1.05 not"
+    if searched.confirmation is None:
+        yield "not confirmed: the fresh trials at and above the capacity were not all run"
+    elif searched.confirmation != "confirmed":
+        yield _UNCONFIRMED[searched.confirmation]
     yield from searched.result.warnings
 
 

@@ -45,6 +45,26 @@ def by_service(trial: Row, replicas: Iterable[dict[str, Any]]) -> list[Row]:
     return sorted(rows, key=lambda row: -row["cpu_s"])
 
 
+LEAST_USED = 0.02
+"""Share of its CPU below which what a service uses says little of what a request costs."""
+
+
+def cpu_capacity(replicas: Iterable[dict[str, Any]], throughput: float | None) -> float | None:
+    """The load in requests/s at which the busiest service would use all of its CPU limit, as a trial's cost it.
+
+    ``replicas`` are of ``usage.json``. It is a hint, and no more: what a service uses at rest counts as the requests',
+    and a system can break on something else. None where no service has a limit, or none used enough of it.
+    """
+    used: dict[str, float] = {}
+    limits: dict[str, float] = {}
+    for one in replicas:
+        if one["cpu"] is not None and one["cpu_limit"]:
+            used[one["service"]] = used.get(one["service"], 0.0) + one["cpu"]
+            limits[one["service"]] = limits.get(one["service"], 0.0) + one["cpu_limit"]
+    busiest = max((used[service] / limits[service] for service in used), default=0.0)
+    return throughput / busiest if throughput and busiest >= LEAST_USED else None
+
+
 def _row(trial: Row, service: str, replicas: list[dict[str, Any]]) -> Row:
     cpu = sum(replica["cpu_s"] for replica in replicas)
     window = replicas[0]["window_s"] or math.nan

@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from loadstone.analysis.usage import cpu_capacity
 from loadstone.applications import checking
 from loadstone.experiments.deployed import Deployed
 from loadstone.experiments.ledger import write_json
@@ -32,6 +33,8 @@ class Measured:
     observed: dict[str, Any] | None = None
     reference_ms: tuple[float | None, float | None] = (None, None)
     """Of the reference loop, right before the load and after it: how fast the machine was."""
+    cpu_capacity: float | None = None
+    """Requests/s at which the busiest service would use all of its CPU; None where nothing says."""
 
 
 class Measuring:
@@ -63,7 +66,8 @@ class Measuring:
             return Measured(invalid(f"the load generator failed: {error}", *self._events()))
         finally:
             _write_logs(deployed, folder)
-        write_json(folder / "usage.json", window.rows())
+        used = window.rows()
+        write_json(folder / "usage.json", used)
         write_json(folder / observation.FILE, observed)
         deployed.seeder.loaded(checking.unfinished(offer.workload, summary))
         if events := self._events():
@@ -77,7 +81,8 @@ class Measuring:
         load = self._plan.study.load
         verdict = judge(summary, load.objective, wrong, lateness_s=load.lateness)
         doubts = (*verdict.warnings, *observed["problems"])
-        return Measured(replace(verdict, warnings=doubts), summary, observed, reference)
+        capacity = None if summary["aborted"] else cpu_capacity(used, summary["throughput"])
+        return Measured(replace(verdict, warnings=doubts), summary, observed, reference, capacity)
 
     def _load(self, offer: Offer, deployed: Deployed, window: Window) -> tuple[dict[str, Any], dict[str, Any]]:
         """Offer the load and observe what it does; returns the summary and what was observed."""

@@ -29,6 +29,8 @@ class Outcome:
     load: float
     phase: Phase
     verdict: Held
+    hint: float | None = None
+    """The load in requests/s at which the busiest service would have used all of its CPU; None where nothing says."""
 
 
 def readable(load: float) -> float:

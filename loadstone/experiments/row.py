@@ -40,6 +40,7 @@ def make_row(
         **(_traced(measured.observed) if measured.observed is not None else {}),
         "reference_before_ms": measured.reference_ms[0],
         "reference_after_ms": measured.reference_ms[1],
+        "cpu_capacity": measured.cpu_capacity,
         "verdict": verdict.verdict,
         "reasons": list(verdict.reasons),
         "warnings": [*verdict.warnings, *warnings],

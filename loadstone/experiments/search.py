@@ -1,10 +1,11 @@
 """The search for the breaking point: a pure decision, from the history alone, about what to try next.
 
-Bracket: short trials at the start load, doubled while they hold or halved while they do not, until both were seen;
-then bisected once or twice, because a short trial is cheap and the fine ones need not start wide.
-Fine: full trials at the posterior median +- 0.7 slope until the 95 % interval of the breaking point is within the
-precision. Confirm: a trial at 0.95 of it, which should hold, and one at 1.05, which should not; if they contradict,
-they count like any other trial, the search goes on for a while, and the result says so.
+Bracket: short trials until one load held and a higher one did not, no more than 1.5 times apart. The first is at the
+start load; what CPU it took says where the next ones go, and without that they double or halve.
+Fine: full trials beside the posterior median until the 95 % intervals are narrow: the breaking point's within the
+precision, the capacity's within twice that, for it also needs the spread between equal trials.
+Confirm: fresh trials, about 3, judged by what the posterior predicts of them (``analysis.confirmation``). They then
+count like any other trial; if they contradict, the search goes on for a while, and the result says so.
 Because nothing but the history is used, a killed search resumes by reading its ledger.
 """
 
@@ -15,19 +16,30 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from loadstone.analysis import breaking_point as bp
+from loadstone.analysis.confirmation import Confirmation, confirmation, in_words
+from loadstone.experiments import bracketing
+from loadstone.experiments.bracketing import Failed
 from loadstone.experiments.probe import Outcome, Probe, invalid_in_a_row, readable
 from loadstone.model.trial import Phase
+
+__all__ = ["Failed", "Found", "Search", "expected_trials", "next_probe"]
 
 MOST_INVALID = 5
 """In a row. Where stalls of a machine spoil one trial in six, three in a row would end one search in eight."""
 FINE_LEAST, FINE_MOST = 5, 60
 AFTER_CONTRADICTION = 3
 """Fine trials that follow, at least, when the confirmation contradicts."""
-OFFSET = 0.7
-"""Probes lie this many slopes beside the median, where a trial tells most of location and slope together."""
-CLOSE = 1.5
-"""The bracket ends when its upper load is at most this many times the lower."""
-CONFIRM = (0.95, 1.05)
+OFFSETS = (-1.5, 1.2)
+"""Fine trials lie this many slopes beside the median, in turn: 0.7 would tell most of the location, but nothing of the
+spread between trials, and those that look steadier than they are end a search too early."""
+CAPACITY_WIDER = 2.0
+"""How much wider than the breaking point's the interval of the capacity may be."""
+BEFORE_CONFIRMING = 1.2
+"""The confirmation begins when the intervals are at most this much too wide: its trials narrow them, too."""
+INFORMATION = 0.32
+"""Fisher information of a fine trial about the breaking point, per squared slope: of a probit at ``OFFSETS``."""
+CONFIRMING = 3
+"""Trials that a confirmation is expected to take."""
 
 
 @dataclass(frozen=True)
@@ -58,15 +70,6 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Failed:
-    """The search ended without one. A bound is what it learnt all the same, in requests/s."""
-
-    reason: str
-    at_least: float | None = None
-    at_most: float | None = None
-
-
-@dataclass(frozen=True)
 class _Seen:
     """The valid outcomes of a history as (load, held)."""
 
@@ -75,15 +78,19 @@ class _Seen:
     confirm: list[tuple[float, bool]] = field(default_factory=list)
     before_confirm: int = 0
     """Fine trials that came before the confirmation."""
+    hint: float | None = None
+    """Of the last short trial that has one."""
 
     @property
     def full(self) -> list[tuple[float, bool]]:
         return self.fine + self.confirm
 
-    @property
-    def contradicted(self) -> bool:
-        """The lower confirming trial, which comes first, should have held, and the upper one not."""
-        return any(held != (index == 0) for index, (_, held) in enumerate(self.confirm))
+    def confirmation(self) -> Confirmation:
+        return confirmation(self.before(), self.confirm)
+
+    def before(self) -> bp.Posterior:
+        """What was believed before the confirmation."""
+        return bp.posterior(self.fine[: self.before_confirm], self.short)
 
 
 def next_probe(search: Search, history: Sequence[Outcome]) -> Probe | Found | Failed:
@@ -92,7 +99,8 @@ def next_probe(search: Search, history: Sequence[Outcome]) -> Probe | Found | Fa
         where = f"the last at {history[-1].load:g}/s"
         return Failed(f"{MOST_INVALID} trials in a row were invalid, {where}: see the reasons in their verdicts")
     seen = _sort(history)
-    step = _bracket(search, seen.short) or _refine(search, seen) or _conclude(search, seen)
+    bounds = search.lowest, search.highest
+    step = bracketing.step(search.start, bounds, seen.short, seen.hint) or _refine(search, seen)
     if not isinstance(step, tuple):
         return step
     phase, wanted = step
@@ -111,101 +119,97 @@ def _sort(history: Sequence[Outcome]) -> _Seen:
         rooms[outcome.phase].append((outcome.load, outcome.verdict == "held"))
         if not seen.confirm:
             seen = replace(seen, before_confirm=len(seen.fine))
+        if outcome.phase == "bracket" and outcome.hint is not None:
+            seen = replace(seen, hint=outcome.hint)
     return seen
 
 
-def _bracket(search: Search, short: bp.Trials) -> tuple[Phase, float] | Failed | None:
-    """Doubles or halves until one load held and one did not, then bisects; None once they are close.
-
-    An outermost load is tried twice.
-    """
-    loads = [load for load, _ in short]
-    verdicts = {held for _, held in short}
-    if not short:
-        return "bracket", search.start
-    if len(verdicts) == 2:
-        held, broke = max(load for load, ok in short if ok), min(load for load, ok in short if not ok)
-        return ("bracket", math.sqrt(held * broke)) if broke / held > CLOSE else None
-    if verdicts == {True}:
-        if loads.count(search.highest) < 2:
-            return "bracket", 2 * max(loads)
-        reason = f"even the highest load, {search.highest:g}/s, holds: raise it, or ask more of the SLO"
-        return Failed(reason, at_least=search.highest)
-    if loads.count(search.lowest) < 2:
-        return "bracket", min(loads) / 2
-    reason = f"even the lowest load, {search.lowest:g}/s, does not hold: the SLO is out of reach"
-    return Failed(reason, at_most=search.lowest)
-
-
-def _refine(search: Search, seen: _Seen) -> tuple[Phase, float] | Failed | None:
-    """The next fine or confirming trial; None when there is no more to try."""
-    if len(seen.confirm) == 1:
-        return "confirm", _confirming_loads(seen)[1]
+def _refine(search: Search, seen: _Seen) -> tuple[Phase, float] | Found | Failed:
+    """The next fine or confirming trial, or the end."""
+    judged = seen.confirmation() if seen.confirm else None
+    if judged is not None and judged.verdict is None:
+        return "confirm", judged.load
     belief = bp.posterior(seen.full, seen.short)
-    point = bp.breaking_point(belief)
-    if len(seen.fine) >= FINE_LEAST:
-        if point.low > search.highest:
-            reason = f"the breaking point lies above the highest load, {search.highest:g}/s"
-            return Failed(reason, at_least=search.highest)
-        if point.high < search.lowest:
-            reason = f"the breaking point lies below the lowest load, {search.lowest:g}/s"
-            return Failed(reason, at_most=search.lowest)
-    least = seen.before_confirm + AFTER_CONTRADICTION if seen.contradicted else FINE_LEAST
-    precise = point.precision <= search.precision
-    if len(seen.fine) < FINE_MOST and not (precise and len(seen.fine) >= least):
-        side = OFFSET if len(seen.fine) % 2 else -OFFSET
-        return "fine", point.value * math.exp(side * bp.slope_median(belief))
-    if precise and not seen.confirm:
-        return "confirm", _confirming_loads(seen)[0]
+    if len(seen.fine) >= FINE_LEAST and (failed := _out_of_range(search, bp.breaking_point(belief))):
+        return failed
+    wide = _too_wide(search, belief)
+    enough = len(seen.fine) >= _least(seen, judged) and wide <= (BEFORE_CONFIRMING if judged is None else 1)
+    if len(seen.fine) < FINE_MOST and not enough:
+        offset = OFFSETS[len(seen.fine) % len(OFFSETS)]
+        return "fine", bp.breaking_point(belief).value * math.exp(offset * bp.slope_median(belief))
+    if judged is None and wide <= BEFORE_CONFIRMING:
+        return "confirm", confirmation(belief, ()).load
+    return _conclude(search, seen, judged)
+
+
+def _least(seen: _Seen, judged: Confirmation | None) -> int:
+    """Fine trials that are run however narrow the intervals are."""
+    contradicted = judged is not None and judged.verdict == "contradicted"
+    return seen.before_confirm + AFTER_CONTRADICTION if contradicted else FINE_LEAST
+
+
+def _too_wide(search: Search, belief: bp.Posterior) -> float:
+    """The width of the wider interval relative to what it may be."""
+    point, capacity = bp.breaking_point(belief).precision, bp.capacity(belief).precision
+    return max(point, capacity / CAPACITY_WIDER) / search.precision
+
+
+def _out_of_range(search: Search, point: bp.Estimate) -> Failed | None:
+    if point.low > search.highest:
+        reason = f"the breaking point lies above the highest load, {search.highest:g}/s"
+        return Failed(reason, at_least=search.highest)
+    if point.high < search.lowest:
+        reason = f"the breaking point lies below the lowest load, {search.lowest:g}/s"
+        return Failed(reason, at_most=search.lowest)
     return None
 
 
-def _confirming_loads(seen: _Seen) -> tuple[float, float]:
-    point = bp.breaking_point(bp.posterior(seen.fine[: seen.before_confirm], seen.short))
-    return CONFIRM[0] * point.value, CONFIRM[1] * point.value
-
-
-def _conclude(search: Search, seen: _Seen) -> Found:
+def _conclude(search: Search, seen: _Seen, judged: Confirmation | None) -> Found:
     result = bp.estimate(seen.full, seen.short)
-    warnings = list(result.warnings)
-    reached = result.breaking_point.precision
-    if reached > search.precision:
-        wide = f"the interval is +-{reached:.1%} wide, not +-{search.precision:.1%}"
-        warnings.append(f"{wide}, after {len(seen.fine)} fine trials")
-    if seen.contradicted:
-        said = " and ".join(f"{load:g}/s {'held' if held else 'did not hold'}" for load, held in seen.confirm)
-        warnings.append(
-            f"the confirmation contradicted: {said}; {len(seen.fine) - seen.before_confirm} trials were added"
-        )
-    elif not seen.confirm:
+    warnings = [*_imprecise(search, result, len(seen.fine)), *result.warnings]
+    if judged is None:
         warnings.append("not confirmed, for want of precision")
-    confirmed = bool(seen.confirm) and not seen.contradicted
+    elif judged.verdict != "confirmed":
+        warnings.append(in_words(judged, seen.confirm))
+    confirmed = judged is not None and judged.verdict == "confirmed"
     return Found(replace(result, warnings=tuple(warnings)), confirmed)
+
+
+def _imprecise(search: Search, result: bp.BreakingPoint, fine: int) -> list[str]:
+    """What was asked for and not reached: the spread between trials says why."""
+    wanted, reached = search.precision, result.breaking_point.precision
+    spread = f"equal trials differ by about {result.slope.value:.0%}"
+    if reached > wanted:
+        return [f"cannot tell to +-{wanted:.1%}: after {fine} fine trials the interval is +-{reached:.1%}, as {spread}"]
+    if (capacity := result.capacity.precision) > CAPACITY_WIDER * wanted:
+        return [f"the capacity is known to +-{capacity:.1%} only, after {fine} fine trials, as {spread}"]
+    return []
 
 
 def expected_trials(search: Search, history: Sequence[Outcome]) -> float:
     """How many more trials are to be expected, for a display of the time left; 0 when the search is over.
 
     A wide posterior halves with every trial. Once it is as narrow as the slope s, trials add up: each brings Fisher
-    information 0.53 / s^2 (probit, 0.7 slopes off the median), and the precision p asks for (1.96 / p)^2 of it.
+    information 0.32 / s^2 (probit, 1.2 to 1.5 slopes off the median), and the precision p asks for (1.96 / p)^2 of it.
     """
     step = next_probe(search, history)
     if not isinstance(step, Probe):
         return 0.0
     seen = _sort(history)
-    if len(seen.confirm) == 1:
-        return 1.0
     if step.phase == "bracket":
-        return max(1, 5 - len(seen.short)) + _fine_trials(search, math.log(CLOSE) / 2, bp.PRIOR_SQUARE) + len(CONFIRM)
+        short = max(1, (3 if seen.hint else 5) - len(seen.short))
+        return short + _fine_trials(search, math.log(bracketing.CLOSE) / 2, bp.SLOPE_MEDIAN) + CONFIRMING
+    if step.phase == "confirm":
+        return max(1, CONFIRMING - len(seen.confirm))
     belief = bp.posterior(seen.full, seen.short)
-    fine = _fine_trials(search, bp.breaking_point(belief).precision, bp.mean_square_slope(belief))
-    least = seen.before_confirm + AFTER_CONTRADICTION if seen.contradicted else FINE_LEAST
-    fine = min(max(fine, least - len(seen.fine)), FINE_MOST - len(seen.fine))
-    return fine + len(CONFIRM) - len(seen.confirm)
+    fine = _fine_trials(search, bp.breaking_point(belief).precision, bp.slope_median(belief))
+    least = _least(seen, seen.confirmation() if seen.confirm else None)
+    fine = min(max(fine, least - len(seen.fine), 1), FINE_MOST - len(seen.fine))
+    return fine + (0 if seen.confirm else CONFIRMING)
 
 
-def _fine_trials(search: Search, half: float, square: float) -> float:
-    narrow = max(2 * math.sqrt(square), search.precision)
+def _fine_trials(search: Search, half: float, slope: float) -> float:
+    narrow = max(2 * slope, search.precision)
     known = (1.96 / half) ** 2 if half < narrow else 0.0
     missing = max(0.0, (1.96 / search.precision) ** 2 - known)
-    return max(0.0, math.log2(half / narrow)) + missing * square / 0.53
+    return max(0.0, math.log2(half / narrow)) + missing * slope**2 / INFORMATION

@@ -82,6 +82,9 @@ _RESULT = (
     _measured(
         "reference_after_ms", "number", "ms", "the same after the load; where it changes, the machine's speed did"
     ),
+    _windowed(
+        "cpu_capacity", "number", "requests/s", "load at which the busiest service would use all of its CPU limit"
+    ),
     _windowed("steady", "boolean", "", "whether the window was stationary; null where this was not tested"),
     _windowed("warmup_cut_s", "number", "s", "warm-up found inside the window (MSER-5)"),
     _measured("traces", "integer", "traces", "requests whose entry service began a trace, warm-up included"),

@@ -63,3 +63,16 @@ def test_audits_and_checks_are_counted_over_all_trials(searched: Path):
     assert [(row["replica"], row["wanted"], row["effective"]) for row in wrong] == [("rate-1", "1.00", "0.50")]
     last = {row["trial_id"] for row in found.audit.to_pylist()} - {wrong[0]["trial_id"]}
     assert last == {treatment.rows()[-1]["trial_id"] for treatment in summary.treatments(run)}
+
+
+def test_the_busiest_service_says_where_the_cpu_ends() -> None:
+    def replica(service: str, cpu: float | None, limit: float | None) -> dict[str, object]:
+        return {"service": service, "cpu": cpu, "cpu_limit": limit}
+
+    replicas = [replica("frontend", 0.2, 0.5), replica("search", 0.3, 1.0), replica("search", 0.5, 1.0)]
+    assert usage.cpu_capacity(replicas, 100.0) == pytest.approx(250)
+    assert usage.cpu_capacity([replica("search", 3.0, None)], 100.0) is None, "without a limit there is no share of it"
+    assert usage.cpu_capacity([replica("search", None, 1.0)], 100.0) is None
+    assert usage.cpu_capacity([replica("search", 0.01, 1.0)], 100.0) is None, "that is what a service uses at rest"
+    assert usage.cpu_capacity(replicas, None) is None
+    assert usage.cpu_capacity([], 100.0) is None

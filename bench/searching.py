@@ -1,0 +1,139 @@
+"""Many capacity searches in step, each against a simulated server, with what CPU its trials took as a hint."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bench import queueing
+from loadstone.analysis import breaking_point as bp
+from loadstone.analysis.confirmation import Confirmation, confirmation
+from loadstone.experiments.probe import Outcome, Probe, readable
+from loadstone.experiments.search import Failed, Found, Search, expected_trials, next_probe
+
+OVERHEAD_S, FINE_S, SHORT_S = 10.0, 30.0, 10.0
+BIAS, NOISE, FIXED = 0.1, 0.02, 0.02
+"""Of a hint: a search's own bias (+-20 % in 95 % of them), a trial's noise, and CPU that no request asks for."""
+ABSENT, WILD = 0.1, 0.05
+"""Shares of searches without hints, and with hints that are off by a factor of 3, up or down, from trial to trial."""
+
+Floats = NDArray[np.float64]
+
+
+@dataclass
+class One:
+    """A search under way. ``spent`` and ``unaborted`` in seconds, with and without stopping lost trials early."""
+
+    settings: Search
+    bias: float
+    """Of its hints; 0 where there are none, infinite where they are wild."""
+    history: list[Outcome] = field(default_factory=list)
+    spent: float = 0.0
+    unaborted: float = 0.0
+    expected: tuple[int, float] | None = None
+    """Trials done and trials still expected, when the bracket was found."""
+    result: Found | Failed | None = None
+
+
+def starts(count: int, rng: np.random.Generator) -> list[float]:
+    """Start loads that put the truth anywhere within a doubling."""
+    return [readable(float(load)) for load in np.exp(rng.uniform(np.log(50), np.log(200), count))]
+
+
+def begin(count: int, rng: np.random.Generator, hints: bool = True) -> list[One]:
+    """``count`` searches that have not begun."""
+    kinds, biases = rng.random(count), np.exp(rng.normal(0, BIAS, count))
+    biases = np.where(kinds < ABSENT, 0.0, np.where(kinds > 1 - WILD, np.inf, biases)) if hints else np.zeros(count)
+    settings = [Search(start=start, fine_s=FINE_S, bracket_s=SHORT_S) for start in starts(count, rng)]
+    return [One(one, float(bias)) for one, bias in zip(settings, biases, strict=True)]
+
+
+def finish(searches: list[One], spread: float, shape: queueing.Shape, rng: np.random.Generator) -> None:
+    """Run all searches to their end."""
+    while going := [one for one in searches if one.result is None]:
+        due: dict[float, list[tuple[One, Probe]]] = defaultdict(list)
+        for one in going:
+            step = next_probe(one.settings, one.history)
+            if not isinstance(step, Probe):
+                one.result = step
+                continue
+            if step.phase == "fine" and one.expected is None:
+                one.expected = (len(one.history), expected_trials(one.settings, one.history))
+            due[step.duration_s].append((one, step))
+        _run(due, spread, shape, rng)
+
+
+def confirm_changed(
+    searches: list[One], factor: float, spread: float, shape: queueing.Shape, rng: np.random.Generator
+) -> list[bool]:
+    """Whether each search's confirmation contradicts when the server is ``factor`` times as fast from there on."""
+    again = [One(one.settings, one.bias, _before_confirmation(one.history)) for one in searches]
+    going = again
+    while going:
+        due: dict[float, list[tuple[One, Probe]]] = defaultdict(list)
+        for one in going:
+            step = next_probe(one.settings, one.history)
+            if isinstance(step, Probe) and step.phase == "confirm":
+                due[step.duration_s].append((one, step))
+        going = [one for some in due.values() for one, _ in some]
+        _run(due, spread, shape, rng, factor)
+    return [contradicted(one) for one in again]
+
+
+def contradicted(one: One) -> bool:
+    """Whether the confirmation of a search contradicts its estimate."""
+    judged = judged_of(one)
+    return judged is not None and judged.verdict == "contradicted"
+
+
+def judged_of(one: One) -> Confirmation | None:
+    """What the confirming trials of a search say; None where there are none."""
+    before = _before_confirmation(one.history)
+    fresh = _trials(one.history, "confirm")
+    if not fresh:
+        return None
+    return confirmation(bp.posterior(_trials(before, "fine"), _trials(before, "bracket")), fresh)
+
+
+def reached_confirmation(one: One) -> bool:
+    """Whether a search confirmed at all."""
+    return any(outcome.phase == "confirm" for outcome in one.history)
+
+
+def _before_confirmation(history: list[Outcome]) -> list[Outcome]:
+    first = next((i for i, outcome in enumerate(history) if outcome.phase == "confirm"), len(history))
+    return history[:first]
+
+
+def _trials(history: list[Outcome], phase: str) -> list[tuple[float, bool]]:
+    return [(outcome.load, outcome.verdict == "held") for outcome in history if outcome.phase == phase]
+
+
+def _run(
+    due: dict[float, list[tuple[One, Probe]]],
+    spread: float,
+    shape: queueing.Shape,
+    rng: np.random.Generator,
+    factor: float = 1.0,
+) -> None:
+    for seconds, probes in due.items():
+        speed = factor * queueing.speeds(spread, shape, len(probes), rng)
+        held, over = queueing.run(np.array([p.load for _, p in probes]), seconds, speed, rng)
+        for (one, probe), ok, took, fast in zip(probes, held, over, speed, strict=True):
+            # A trial that was stopped has no throughput, so it says nothing of what CPU its load takes.
+            hint = _hint(one.bias, probe.load, float(fast), rng) if ok else None
+            one.history.append(Outcome(probe.load, probe.phase, "held" if ok else "not held", hint))
+            one.spent += took + OVERHEAD_S
+            one.unaborted += seconds + OVERHEAD_S
+
+
+def _hint(bias: float, load: float, speed: float, rng: np.random.Generator) -> float | None:
+    """What the CPU that a trial took says of the load at which there is no more."""
+    if not bias:
+        return None
+    used = load / (queueing.NOMINAL * speed) + FIXED
+    off = 3.0 ** rng.choice([-1, 1]) if np.isinf(bias) else bias * np.exp(rng.normal(0, NOISE))
+    return float(off * load / used)

@@ -1,0 +1,109 @@
+"""Do fresh trials agree with an estimate? A sequential test of what a posterior predicts of them.
+
+Three claims compete: the estimate is right, or the system sustains 15 % less, or 15 % more (every load of the curve
+scaled, the spread between trials as estimated). Under each the probability of the fresh outcomes follows from the
+posterior, all that is uncertain in it included. Their ratios decide (Wald, "Sequential tests of statistical
+hypotheses", Annals of Mathematical Statistics 16, 1945): contradicted once the two others are on average 20 times as
+likely as the estimate, which happens to at most 1 in 20 right ones, however many trials are run (Ville's inequality);
+confirmed once neither is a tenth as likely.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from loadstone.analysis import breaking_point as bp
+
+OFF = 0.15
+"""How far off an estimate must be for the confirmation to find it out."""
+FALSE_ALARM = 0.05
+"""The largest share of right estimates that are contradicted."""
+MISS = 0.1
+"""The largest share of those that are off by ``OFF`` which are confirmed."""
+MOST = 24
+"""Fresh trials; where equal trials differ by 20 %, even these cannot tell 15 %, and the verdict is ``undecided``."""
+
+Verdict = Literal["confirmed", "contradicted", "undecided"]
+
+
+@dataclass(frozen=True)
+class Confirmation:
+    """What fresh trials say of an estimate."""
+
+    verdict: Verdict | None
+    """None while another trial is needed."""
+    load: float
+    """Where the next fresh trial tells most, in requests/s."""
+    too_high: float
+    """How many times as likely the outcomes are if the system sustains 15 % less than estimated."""
+    too_low: float
+    """The same, if it sustains 15 % more."""
+
+
+def confirmation(belief: bp.Posterior, fresh: bp.Trials) -> Confirmation:
+    """The verdict on ``belief``, which ``fresh`` trials have no part in.
+
+    The next trial tests the claim that is still the likelier one: whether the estimate is too high at the capacity,
+    whether it is too low at the load that 5 % of trials hold, neither farther from the breaking point than midway to
+    the claim, where the outcome tells most.
+    """
+    right, less, more = (_log_evidence(belief, fresh, factor) for factor in (1.0, 1 / (1 + OFF), 1 + OFF))
+    too_high, too_low = float(np.exp(less - right)), float(np.exp(more - right))
+    below, above = confirming_loads(belief)
+    load = below if too_high >= too_low else above
+    return Confirmation(_verdict(too_high, too_low, len(fresh)), load, too_high, too_low)
+
+
+def _verdict(too_high: float, too_low: float, trials: int) -> Verdict | None:
+    if (too_high + too_low) / 2 >= 1 / FALSE_ALARM:
+        return "contradicted"
+    if max(too_high, too_low) <= MISS:
+        return "confirmed"
+    return "undecided" if trials >= MOST else None
+
+
+def confirming_loads(belief: bp.Posterior) -> tuple[float, float]:
+    """The loads below and above the breaking point at which fresh trials are run, in requests/s."""
+    point, capacity = bp.breaking_point(belief).value, bp.capacity(belief).value
+    reach = min(point / capacity, float(np.sqrt(1 + OFF)))
+    return point / reach, point * reach
+
+
+def together(verdicts: Sequence[Verdict | None]) -> Verdict | None:
+    """The verdict on several searches of one treatment: the worst; None while one is open, or there is none."""
+    if not verdicts or None in verdicts:
+        return None
+    order: tuple[Verdict, ...] = ("contradicted", "undecided")
+    return next((worst for worst in order if worst in verdicts), "confirmed")
+
+
+def in_words(judged: Confirmation, fresh: bp.Trials) -> str:
+    """Why the estimate is not confirmed, as a sentence; empty where it is."""
+    if judged.verdict == "confirmed":
+        return ""
+    loads = sorted({load for load, _ in fresh})
+    seen = ", ".join(_at(load, fresh) for load in loads)
+    odds, other = max((judged.too_high, "less"), (judged.too_low, "more"))
+    if judged.verdict == "contradicted":
+        return (
+            f"contradicted by {len(fresh)} fresh trials ({seen}): these are {odds:.0f} times as likely "
+            f"if the system sustains {OFF:.0%} {other} than estimated"
+        )
+    return f"{len(fresh)} fresh trials ({seen}) neither confirm the estimate nor rule out that it is {OFF:.0%} off"
+
+
+def _at(load: float, fresh: bp.Trials) -> str:
+    held = [ok for at, ok in fresh if at == load]
+    return f"{sum(held)} of {len(held)} held at {load:g}/s"
+
+
+def _log_evidence(belief: bp.Posterior, fresh: bp.Trials, factor: float) -> float:
+    """The log-probability of the outcomes if every breaking point in ``belief`` were ``factor`` times as high."""
+    log_likelihood = np.zeros_like(belief.weight)
+    bp.add_likelihood(log_likelihood, belief.log_load + np.log(factor), belief.slope, fresh)
+    most = log_likelihood.max()
+    return float(most + np.log(np.sum(belief.weight * np.exp(log_likelihood - most))))

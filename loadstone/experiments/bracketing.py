@@ -1,0 +1,86 @@
+"""The bracket of a search: short trials until one load held and a higher one, close to it, did not."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from loadstone.analysis import breaking_point as bp
+
+CLOSE = 1.5
+"""The bracket ends when its upper load is at most this many times the lower."""
+BESIDE = 1.12
+"""Trials lie this many times above and below a hint, to have it between them: a bracket of 1.25."""
+NEAR = 1.4
+"""The step beyond a load that a hint led to in vain: what is found there ends the bracket."""
+HINTED = 4
+"""Short trials that a hint may place; after these it has shown to be none, and loads double, halve or are bisected."""
+LEAP = 10.0
+"""The farthest that a hint leads at once: what CPU a hundredth of the load takes is a poor hint, and a load far beyond
+the breaking point can damage what is measured."""
+
+
+@dataclass(frozen=True)
+class Failed:
+    """The search ended without a breaking point. A bound is what it learnt all the same, in requests/s."""
+
+    reason: str
+    at_least: float | None = None
+    at_most: float | None = None
+
+
+def step(
+    start: float, bounds: tuple[float, float], short: bp.Trials, hint: float | None
+) -> tuple[Literal["bracket"], float] | Failed | None:
+    """The load of the next short trial; None once the bracket is close.
+
+    ``bounds`` are the lowest and the highest load allowed; ``hint`` is the load at which the last trial to tell
+    expects the break, and moves nothing but the next load. An outermost load is tried twice.
+    """
+    if not short:
+        return "bracket", start
+    if len(short) > HINTED:
+        hint = None
+    loads = [load for load, _ in short]
+    held = max((load for load, ok in short if ok), default=None)
+    broke = min((load for load, ok in short if not ok), default=None)
+    lowest, highest = bounds
+    if held is not None and broke is not None:
+        return ("bracket", _between(held, broke, hint)) if broke / held > CLOSE else None
+    if held is not None:
+        if loads.count(highest) < 2:
+            return "bracket", _above(held, hint)
+        reason = f"even the highest load, {highest:g}/s, holds: raise it, or ask more of the SLO"
+        return Failed(reason, at_least=highest)
+    assert broke is not None
+    if loads.count(lowest) < 2:
+        return "bracket", _below(broke, hint)
+    reason = f"even the lowest load, {lowest:g}/s, does not hold: the SLO is out of reach"
+    return Failed(reason, at_most=lowest)
+
+
+def _above(held: float, hint: float | None) -> float:
+    if hint is None or hint * CLOSE < held:
+        return 2 * held
+    return held * min(max(BESIDE * hint / held, CLOSE), LEAP)
+
+
+def _below(broke: float, hint: float | None) -> float:
+    if hint is None or hint > broke * CLOSE:
+        return broke / 2
+    return broke / min(max(BESIDE * broke / hint, CLOSE), LEAP)
+
+
+def _between(held: float, broke: float, hint: float | None) -> float:
+    """Beside the hint, on the side where the bracket is still the wider; in the middle where none is near."""
+    middle = math.sqrt(held * broke)
+    if hint is None or not held < hint * CLOSE or not hint < broke * CLOSE:
+        return middle
+    if hint <= held:  # not far off, but refuted: the break is a little beyond what was tried
+        wanted = held * NEAR
+    elif hint >= broke:
+        wanted = broke / NEAR
+    else:
+        wanted = hint / BESIDE if hint / held > broke / hint else hint * BESIDE
+    return wanted if held * BESIDE < wanted < broke / BESIDE else middle
