@@ -159,8 +159,7 @@ func newStalling(t *testing.T, onEach func(n int64)) *stalling {
 	t.Cleanup(func() { _ = s.listener.Close() })
 	go func() {
 		for {
-			s.gate.RLock()
-			s.gate.RUnlock() //nolint:staticcheck // only the wait is wanted
+			s.wait()
 			conn, err := s.listener.Accept()
 			if err != nil {
 				return
@@ -171,6 +170,12 @@ func newStalling(t *testing.T, onEach func(n int64)) *stalling {
 	return s
 }
 
+// wait is for the end of the stall.
+func (s *stalling) wait() {
+	s.gate.RLock()
+	defer s.gate.RUnlock()
+}
+
 func (s *stalling) serve(conn net.Conn) {
 	defer conn.Close()
 	for reader := bufio.NewReader(conn); ; {
@@ -178,10 +183,8 @@ func (s *stalling) serve(conn net.Conn) {
 			return
 		}
 		s.onEach(s.requests.Add(1))
-		s.gate.RLock()
-		alive := ok(conn, "", 0)
-		s.gate.RUnlock()
-		if !alive {
+		s.wait()
+		if !ok(conn, "", 0) {
 			return
 		}
 	}

@@ -147,6 +147,9 @@ func TestWorkersTogetherAreOne(t *testing.T) {
 			c.Offered != c.Completed+c.Late+c.Errors+c.Timeouts+c.Unsent+c.InFlight {
 			t.Errorf("%d workers: %+v; one: %+v", count, c, single.Counts)
 		}
+		if c, one := summary.Connections, single.Connections; c.Asked != one.Asked || c.Made != c.Asked || c.Connects < int64(c.Asked) || len(c.Addresses) != 1 {
+			t.Errorf("%d workers: %+v; one: %+v", count, c, one)
+		}
 		if len(summary.Generator.Workers) != count {
 			t.Errorf("workers: %+v", summary.Generator.Workers)
 		}
