@@ -21,7 +21,7 @@ def load_in_words(plan: Plan) -> str:
     """What the study will do, in a clause."""
     load = plan.study.load
     if load.capacity is not None:
-        return f"searches the breaking point under {load.capacity.slo} to +-{load.capacity.precision:.0%}"
+        return f"searches the capacity under {load.capacity.slo}, the breaking point to +-{load.capacity.precision:.0%}"
     trial = plan.study.trial
     repeated = (
         plural(trial.least, "repetition") if trial.least == trial.most else f"{trial.least} to {trial.most} repetitions"

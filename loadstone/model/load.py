@@ -41,7 +41,8 @@ class Capacity(Model):
     slo: Slo
     """What a trial is judged by."""
     precision: Annotated[Share, AfterValidator(_possible_precision)] = 0.05
-    """The search ends when the 95 % interval is within +- this share of the breaking point."""
+    """The search ends when the 95 % interval is within +- this share of the breaking point; where the machine's own
+    speed drifts by more, no search can hold that, and the result says so."""
     start: Rate = 100.0
     """The first rate, in requests per second; better too low than too high."""
     highest: Rate = 100_000.0

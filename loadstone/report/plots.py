@@ -92,7 +92,9 @@ class Plot:
         if mark.x is not None:
             x = _number(self.x.place(mark.x, _LEFT, _RIGHT))
             yield f'<path class="m" d="M{x} {_BOTTOM}V{_TOP + 18}"/>'
-            yield f'<text x="{x}" dx="4" y="{_TOP + 30}">{escape(mark.text)}</text>'
+            left = float(x) > (_LEFT + _RIGHT) / 2  # where there is room for it
+            side = 'dx="-4" text-anchor="end"' if left else 'dx="4"'
+            yield f'<text x="{x}" {side} y="{_TOP + 30}">{escape(mark.text)}</text>'
         if mark.y is not None:
             y = _number(self.y.place(mark.y, _BOTTOM, _TOP + 18))
             yield f'<path class="m" d="M{_LEFT} {y}H{_RIGHT}"/>'

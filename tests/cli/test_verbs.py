@@ -63,7 +63,7 @@ def test_a_wrong_verb_or_option_is_bad_input(say: Said) -> None:
 def test_validate_says_what_the_study_is(say: Said) -> None:
     code, text, _ = say("validate", STUDY)
     assert code == 0
-    assert "is valid: hotel-reservation, 22 services, 1 treatment; searches the breaking point" in text
+    assert "is valid: hotel-reservation, 22 services, 1 treatment; searches the capacity under " in text
     assert json.loads(say("validate", STUDY, "--json")[1]) == {"valid": True, "study": "first-light", "treatments": 1}
 
 

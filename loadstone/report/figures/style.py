@@ -28,11 +28,10 @@ VERDICTS: dict[str, dict[str, Any]] = {
     "invalid": {"marker": "^", "s": 30, "linewidths": 1.0},
 }
 """Shapes tell verdicts apart, so that colour never has to."""
-_ARROW = Path(
-    [(0, 0), (0, 2), (-0.6, 1.2), (0, 2), (0.6, 1.2)],
-    [Path.MOVETO, Path.LINETO, Path.MOVETO, Path.LINETO, Path.LINETO],
-)
-_BROKE: dict[str, Any] = {"marker": _ARROW, "s": 300, "facecolors": "none", "linewidths": 1.3}
+_CODES = [Path.MOVETO, Path.LINETO, Path.MOVETO, Path.LINETO, Path.LINETO]
+_ARROW = Path([(0, 0), (0, 2), (-0.6, 1.2), (0, 2), (0.6, 1.2)], _CODES)
+_ARROW_AROUND_ITS_MIDDLE = Path([(0, -1), (0, 1), (-0.6, 0.2), (0, 1), (0.6, 0.2)], _CODES)
+_BROKE: dict[str, Any] = {"marker": _ARROW, "s": 700, "facecolors": "none", "linewidths": 1.3}
 BROKE = "broke and was stopped"
 
 _RC: dict[Any, Any] = {
@@ -160,7 +159,16 @@ def broken(axes: Axes, loads: Sequence[float], colour: str) -> None:
 
 def broken_handle() -> Line2D:
     """Its legend entry."""
-    return Line2D([], [], linestyle="", marker=_ARROW, markersize=14, color=QUIET, markerfacecolor="none", label=BROKE)
+    return Line2D(
+        [],
+        [],
+        linestyle="",
+        marker=_ARROW_AROUND_ITS_MIDDLE,
+        markersize=9,
+        color=QUIET,
+        markerfacecolor="none",
+        label=BROKE,
+    )
 
 
 def save(figure: Figure, kind: str) -> bytes:
