@@ -16,7 +16,7 @@ from loadstone.cli import load_options as options
 from loadstone.cli.app import Json, err, out, print_json
 from loadstone.cli.asked import Asked
 from loadstone.cli.live import LiveView
-from loadstone.cli.outcome import render
+from loadstone.cli.outcome import observed, render
 from loadstone.cli.words import load_of
 from loadstone.experiments.interruption import interruptible
 from loadstone.experiments.ledger import writing
@@ -75,7 +75,8 @@ def command(
 ) -> None:
     """Offer load to an address and measure its latency, from when each request was due.
 
-    Exit codes: 2 wrong input, 3 nothing answers there, 4 the generator was what was measured, 5 --slo was not held.
+    Exit codes: 2 wrong input, 3 nothing answers there, 4 the generator was what was measured, or no request completed,
+    5 --slo was not held.
     """
     words = list(rest or [])
     given = to if to is not None else what if asking.is_url(what) else words.pop(0) if words else None
@@ -134,14 +135,14 @@ def command(
         summary = _run(offer, title)
         verdict = judge(summary, asked.load.objective, lateness_s=asked.load.lateness)
         if json:
-            print_json({**summary, "verdict": asdict(verdict)})
+            print_json({**observed(summary), "verdict": asdict(verdict)})
         elif wrk2:
             typer.echo((place / "wrk2.txt").read_text(), nl=False)
         else:
             if (place / SPOKEN).exists():
                 typer.echo((place / SPOKEN).read_text(), nl=False)
-            out.print(render(summary, verdict, title))
-    _conclude(asked, verdict, folder)
+            out.print(render(observed(summary), verdict, title))
+    _conclude(asked, summary, verdict, folder)
 
 
 def _how_much(asked: Asked, rate: float | None, closed: int | None, think: str | None) -> None:
@@ -217,10 +218,11 @@ def _run(offer: Offer, title: str) -> dict[str, Any]:
         raise LoadstoneError(str(error)) from None
 
 
-def _conclude(asked: Asked, verdict: Verdict, folder: Path | None) -> None:
+def _conclude(asked: Asked, summary: dict[str, Any], verdict: Verdict, folder: Path | None) -> None:
     if folder is not None:
         err.print(f"files: {folder}", markup=False, style="dim")
     if verdict.verdict == "invalid":
         raise TrialsInvalid("the measurement is invalid: " + "; ".join(verdict.reasons))
     if verdict.verdict == "not held":
-        raise NotHeld(f"the SLO {asked.load.objective} was not held")
+        nothing = "" if summary["counts"]["completed"] else ": no request completed"
+        raise NotHeld(f"the SLO {asked.load.objective} was not held{nothing}")

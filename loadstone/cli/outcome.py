@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from loadstone.experiments.instrument import is_closed
+from loadstone.experiments.instrument import answered, is_closed
 from loadstone.experiments.verdict import Verdict
 from loadstone.report import format
 
@@ -18,8 +18,19 @@ _STATISTICS = {"mean": "mean", "p50": "P50", "p90": "P90", "p99": "P99", "p999":
 _SHOWN_ERRORS = 8
 
 
+def observed(summary: dict[str, Any]) -> dict[str, Any]:
+    """The summary with null for latencies that nobody observed: of no good answer only lower bounds are known."""
+
+    def latencies(part: dict[str, Any]) -> dict[str, Any]:
+        return part["latency_ms"] if answered(part) else {**part["latency_ms"], "intended": None, "service": None}
+
+    operations = [{**operation, "latency_ms": latencies(operation)} for operation in summary["operations"]]
+    gone: dict[str, Any] = {} if answered(summary) else {"spectrum": [], "less_own": None}
+    return {**summary, **gone, "latency_ms": latencies(summary), "operations": operations}
+
+
 def render(summary: dict[str, Any], verdict: Verdict, title: str) -> RenderableType:
-    """All that a person wants to know, what is doubtful first."""
+    """All that a person wants to know of an ``observed`` summary, what is doubtful first."""
     parts: list[RenderableType] = []
     if verdict.verdict == "invalid":
         parts += [Text(f"! {text}", "bold red") for text in verdict.reasons]
@@ -68,7 +79,9 @@ def _latencies(summary: dict[str, Any]) -> Table:
     of = summary["latency_ms"]
     rows = {"latency": of["intended"], "service time": of["service"], "late sends": of["lateness"]}
     for name, latency in rows.items():
-        if latency is not None and latency["count"]:
+        if latency is None and name == "latency":
+            table.add_row(name, *(format.NOTHING for _ in _STATISTICS))
+        elif latency is not None and latency["count"]:
             table.add_row(name, *(format.number(latency[key]) for key in _STATISTICS))
     return table
 
@@ -79,7 +92,8 @@ def _operations(summary: dict[str, Any]) -> Table:
         counts, latency = operation["counts"], operation["latency_ms"]["intended"]
         done = format.percent(counts["completed"] / counts["offered"]) if counts["offered"] else format.NOTHING
         told = [
-            format.milliseconds(latency[key]) if latency["count"] else format.NOTHING for key in ("p50", "p99", "max")
+            format.milliseconds(latency[key]) if latency is not None and latency["count"] else format.NOTHING
+            for key in ("p50", "p99", "max")
         ]
         table.add_row(Text(operation["name"]), format.count(counts["offered"]), done, *told)
     return table

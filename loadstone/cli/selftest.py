@@ -13,7 +13,7 @@ from rich.table import Table
 from loadstone import plugins
 from loadstone.analysis.arrivals import dispersion, exponential_distance
 from loadstone.cli.app import err, out, print_json
-from loadstone.experiments.instrument import LATENESS_LEAST_MS, LATENESS_SHARE, SENT, faults
+from loadstone.experiments.instrument import LATENESS_LEAST_MS, LATENESS_SHARE, NEGLIGIBLE, faults
 from loadstone.infrastructure.base import Finding
 from loadstone.infrastructure.facts import host_facts
 from loadstone.model.cluster import Cluster
@@ -97,8 +97,8 @@ def in_words(rows: list[dict[str, Any]], highest: float, arrivals: dict[str, Any
     more = "" if any(row["faults"] for row in rows) else " and more (nothing higher was tried)"
     found.append(
         f"Results can be believed up to about {_rounded(highest):,.0f} req/s{more} with one load thread: "
-        f"there its own P99 lateness is within {LATENESS_LEAST_MS:g} ms, it sends {SENT:.1%} of its schedule, "
-        "and it is not saturated."
+        f"there its own P99 lateness is within {LATENESS_LEAST_MS:g} ms, it sends {1 - NEGLIGIBLE:.1%} of its "
+        "schedule, and it is not saturated."
     )
     found.append(
         f"{LATENESS_LEAST_MS:g} ms is {LATENESS_SHARE:.0%} of a latency objective of "

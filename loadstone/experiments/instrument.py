@@ -4,29 +4,34 @@ The generator was the limit if
 - its busiest thread used 95 % of a CPU or more (polling for nothing not counted), or its own control group took the
   CPU away from it within the window, or
 - its machine lacked files, ports or memory for its connections, or
-- it sent late although it could have sent: the 99th percentile of its *own* lateness, from the intended time or the
-  moment a connection became free, whichever is later, exceeds the budget: what the study says, else 10 % of the
-  strictest latency limit (without any limit, of the P99 that it measured) and at least 1 ms, or
+- it sent late although it could have sent: its *own* lateness, from the intended time or the moment a connection was
+  free, whichever is later, exceeds the budget: what the study says, else 10 % of the strictest latency limit (without
+  any limit, of the P99 that it measured) and at least 1 ms. It is compared at P99, or at the SLO's percentile where
+  that is higher and at least ten requests lie beyond it, or
 - a script that makes up its requests could not keep up: more than 0.5 % of them were due before they were made, or
-- less than 99.5 % of the schedule was sent and nothing shows that the connections were busy.
+- more than 0.5 % of the schedule was never sent although a connection was free: that load was not offered.
 
-A request that waits because all connections are busy waits for the system: that delay is part of its latency, and if
-it is never sent, that is the system's failure. Connections were busy if the backlog (scheduled, not yet answered)
-reached their number at the end of a batch. A generator that reports ``generator.own_lateness_p99_ms`` is believed; of
-one that does not, lateness from the intended time is its own only if the connections were not busy. What a generator
-does not tell is a doubt, which is shown beside the result; it is never assumed to be well.
+Beyond that, ``stone load`` counts each violation that its own delay alone explains where it happens
+(``stone/load/own.go``). ``less_own`` is the summary without them: where that would hold and the summary itself does
+not, the generator made the difference, and the trial is invalid (``verdict.py``). Nothing is inferred here: what waits
+because no connection is free waits for the system. What another generator does not report is a doubt, which is shown
+beside the result; it is never assumed to be well.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from loadstone.model.slo import Slo
 
-SENT = 0.995
+NEGLIGIBLE = 0.005
+"""The share of requests that a script may make late, or that may be left unsent although a connection was free."""
 SATURATED = 0.95
+DESCHEDULED = 0.05
+"""A load thread that waits for a CPU for more than this share of the window is worth a word."""
+ENOUGH = 10
+"""Requests that must lie beyond a percentile for it to be compared: fewer are single events, which are counted."""
 LATENESS_SHARE, LATENESS_LEAST_MS = 0.10, 1.0
 """A limit that is 10 % stricter moves the breaking point by 0.5 % (simulated with ``bench/queueing.py``): a tenth of
 the default precision, so lateness within this budget cannot mislead a search."""
@@ -81,37 +86,71 @@ def faults(summary: Summary, slo: Slo | None, lateness_s: float | None = None) -
 
 
 def _not_in_time(summary: Summary, slo: Slo | None, lateness_s: float | None) -> Iterator[str]:
-    counts, starved = summary["counts"], summary["generator"].get("script_starved") or 0
+    offered, starved = summary["counts"]["offered"] or 0, summary["generator"].get("script_starved") or 0
     scripted = "script" in summary["plan"]
-    if scripted and starved > (1 - SENT) * (counts["offered"] or 0):
-        behind = f"{starved} of {counts['offered']} requests were due before it had made them"
+    if scripted and starved > NEGLIGIBLE * offered:
+        behind = f"{starved} of {offered} requests were due before it had made them"
         yield f"the script could not keep up: {behind}; make it cheaper, or give it more threads"
     budget = lateness_budget_ms(slo, lateness_s, latency(summary)["p99"])
-    lateness = _own_lateness(summary)
+    percentile, lateness = _own_lateness(summary, slo)
     if lateness is not None and lateness > budget:
-        late = f"P99 {lateness:.2f} ms after it could have sent, budget {budget:.4g} ms"
-        because = f"; {starved} times the script had not made the request yet" if scripted and starved else ""
-        yield f"the load generator sent late: {late}{because}"
-    # Another tool does not tell whether its connections were busy: what it left unsent counts against the system.
-    if "driver" not in summary and not connections_busy(summary) and not summary["aborted"]:
-        sent = (counts["sent"] + (counts.get("skipped") or 0)) / counts["offered"]
-        if sent < SENT:
-            yield f"the load generator sent {sent:.2%} of its schedule, less than {SENT:.1%}, with connections to spare"
+        late = f"P{percentile:g} {lateness:.2f} ms after it could have sent, budget {budget:.4g} ms"
+        because = f"; {starved} requests of the script were due before they were made" if scripted and starved else ""
+        yield f"the load generator sent late: {late}{because}{_descheduled(summary)}"
+    neglected = summary.get("by_generator", {}).get("unsent", 0)
+    if neglected > NEGLIGIBLE * offered:
+        yield (
+            f"the load generator never sent {neglected} of {offered} requests, {neglected / offered:.2%}, although a "
+            f"connection was free: that load was not offered{_descheduled(summary)}"
+        )
 
 
-def _own_lateness(summary: Summary) -> float | None:
-    """P99 in ms; None where it is not told, or nothing was sent."""
-    own: float | None = summary["generator"].get("own_lateness_p99_ms")
-    if own is not None or connections_busy(summary):
-        return own
-    told = summary["latency_ms"].get("lateness")
-    return told["p99"] if told is not None else None
+def _own_lateness(summary: Summary, slo: Slo | None) -> tuple[float, float | None]:
+    """The percentile that is compared and its value in ms; None where it is not reported."""
+    generator, percentile = summary["generator"], slo.strictest[0] if slo is not None else 0.0
+    beyond = round((summary["counts"]["offered"] or 0) * (100 - percentile) / 100, 6)
+    if percentile > 99 and beyond >= ENOUGH and generator.get("own_lateness_slo_ms") is not None:
+        return percentile, float(generator["own_lateness_slo_ms"])
+    return 99.0, generator.get("own_lateness_p99_ms")
 
 
-def connections_busy(summary: Summary) -> bool:
-    """Whether at some batch's end at least as many requests were open as there are connections."""
-    connections = summary["plan"].get("connections", math.inf)
-    return any(batch["backlog"] >= connections for batch in summary["batches"])
+def _descheduled(summary: Summary) -> str:
+    share = summary["generator"].get("run_delay_share") or 0.0
+    return f"; a load thread waited for a CPU for {share:.0%} of the window" if share > DESCHEDULED else ""
+
+
+def less_own(summary: Summary) -> Summary:
+    """The summary without what the generator alone caused; what it neglected to send counts as answered at once."""
+    if summary.get("less_own") is None:
+        return summary
+    by, less, counts = summary["by_generator"], summary["less_own"], summary["counts"]
+    done = counts["completed"] + by["late"] + by["unsent"]
+    lost = {key: counts[key] - by[key] for key in ("late", "unsent")}
+    backlogs = zip(summary["batches"], less["backlog"], strict=True)
+    return {
+        **summary,
+        "counts": {**counts, "completed": done, **lost},
+        "violations": summary["violations"] - by["violations"],
+        "latency_ms": {**summary["latency_ms"], "intended": less["latency_ms"]},
+        "spectrum": less["spectrum"],
+        "batches": [{**batch, "backlog": backlog} for batch, backlog in backlogs],
+    }
+
+
+def difference(summary: Summary) -> str:
+    """Why a trial that would hold without what the generator alone caused says nothing, as a sentence."""
+    by, violations = summary["by_generator"], summary["violations"]
+    caused = f"{by['violations']} of {violations} violations"
+    unsent = f", {by['unsent']} of them never sent although a connection was free" if by["unsent"] else ""
+    return (
+        f"the load generator alone made the difference: it caused {caused} by sending late{unsent}; "
+        f"without its own delays the SLO is held{_descheduled(summary)}"
+    )
+
+
+def answered(summary: Summary) -> bool:
+    """Whether any request was answered well, so that there are latencies at all."""
+    return bool(summary["counts"]["completed"] or summary["counts"].get("late"))
 
 
 def doubts(summary: Summary) -> Iterator[str]:
@@ -121,8 +160,18 @@ def doubts(summary: Summary) -> Iterator[str]:
         yield f"{connections['made']} of {connections['asked']} connections could be made before the load began"
     if unreachable := connections.get("unreachable"):
         yield f"not loaded, as no connection was accepted there: {', '.join(unreachable)}"
+    if caused := summary.get("by_generator", {}).get("violations", 0):
+        yield (
+            f"the load generator alone caused {caused} of {summary['violations']} violations by sending late; "
+            "the verdict is the same without them"
+        )
+    if (share := generator.get("run_delay_share") or 0.0) > DESCHEDULED:
+        yield (
+            f"a load thread could run but waited for a CPU for {share:.0%} of the window (all of them "
+            f"{generator['run_delay_s']:.2g} s): other work competes for its CPU"
+        )
     if starved := generator.get("script_starved") or 0:
-        yield f"{starved} times a request was due before it was made up; its lateness is within the budget"
+        yield f"{starved} requests were due before they were made; their lateness is within the budget"
     if lost := generator.get("script_lost") or 0:
         yield f"{lost} answers were not shown to the script's response(): what it keeps count of is short by them"
     if unrecorded := generator.get("requests_lost") or 0:

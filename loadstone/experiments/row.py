@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from loadstone.analysis.courses import Judged, judge
+from loadstone.experiments.instrument import answered
 from loadstone.experiments.measuring import Measured
 from loadstone.model.columns import FACTOR_PREFIX, of_window
 from loadstone.model.trial import Trial
@@ -55,6 +56,8 @@ def _measured(summary: dict[str, Any], clients: bool) -> dict[str, Any]:
     intended, service = summary["latency_ms"].get("intended"), summary["latency_ms"].get("service")
     # A client of a closed loop has no other intention than to send when it does.
     latency = service if intended is None and clients else intended
+    if not answered(summary):  # of no answer at all only lower bounds are known
+        latency = None
     steady = _steady(summary)
     generator, aborted = summary["generator"], summary["aborted"]
     return {

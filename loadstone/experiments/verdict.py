@@ -2,10 +2,12 @@
 
 *Invalid* comes before *not held*: a trial whose instrument failed must not be counted against the system, however bad
 it looks. It is invalid if the audit failed, a replica restarted or died, the generator crashed or was itself the limit
-(``instrument.py``). A trial of a closed loop that was given no SLO is neither held nor not held: it is *measured*.
+(``instrument.py``), or if it would hold without what the generator alone caused: the same rules are applied to the
+summary and to the summary less the generator's own delays. A trial that was given no SLO is neither held nor not held:
+it is *measured*, or invalid where nothing completed.
 
-An early abort decides: the SLO's share of violations was exceeded whatever would have come, so the trial did not hold;
-percentiles and trends of its fragment are not judged.
+An early abort decides: the SLO's share of violations was exceeded whatever would have come (what the generator alone
+caused does not count towards it), so the trial did not hold; percentiles and trends of its fragment are not judged.
 """
 
 from __future__ import annotations
@@ -66,8 +68,14 @@ def judge(
         return invalid(*broken)
     doubts = tuple(instrument.doubts(summary))
     if slo is None:
+        if not summary["counts"]["completed"]:
+            return invalid(f"no request completed{_because(_lost(summary))}: there is nothing to measure")
         return Verdict("measured", (), doubts)
-    reasons = tuple(_aborted(summary) if summary["aborted"] else _broken_promises(summary, slo))
+    if summary["aborted"]:
+        return Verdict("not held", tuple(_aborted(summary)), doubts)
+    reasons = tuple(_broken_promises(summary, slo))
+    if reasons and not any(_broken_promises(instrument.less_own(summary), slo)):
+        return invalid(instrument.difference(summary))
     return Verdict("not held" if reasons else "held", reasons, doubts)
 
 
@@ -112,6 +120,16 @@ def _too_few(summary: Mapping[str, Any], slo: Slo) -> Iterator[str]:
     completed = counts["completed"] / (counts["offered"] or _asked(summary))
     if completed >= slo.completed:
         return
+    yield f"{completed:.2%} of requests completed, less than {slo.completed * 100:.4g} %{_because(_lost(summary))}"
+
+
+def _because(lost: list[str]) -> str:
+    return f" ({', '.join(lost)})" if lost else ""
+
+
+def _lost(summary: Mapping[str, Any]) -> list[str]:
+    """What became of the requests that did not complete."""
+    counts = summary["counts"]
     lost = [f"{counts[key]} {word}" for key, word in _LOST.items() if counts[key]]
     if skipped := counts.get("skipped"):
         lost.append(f"{skipped} of the errors are steps that were not sent, as an earlier one had failed")
@@ -119,7 +137,7 @@ def _too_few(summary: Mapping[str, Any], slo: Slo) -> Iterator[str]:
         who, sent = summary.get("driver", "the driver"), counts["sent"]
         others = "does not tell whether it sent the others" if sent is None else f"sent {sent} of {_asked(summary):.0f}"
         lost.append(f"{who} {others}")
-    yield f"{completed:.2%} of requests completed, less than {slo.completed * 100:.4g} % ({', '.join(lost)})"
+    return lost
 
 
 def _percentile(summary: Mapping[str, Any], percentile: float) -> float:

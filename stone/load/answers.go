@@ -231,6 +231,7 @@ func (w *worker) fail(c *connection, cause error, example []byte) {
 // unload takes the oldest exchange off its connection.
 func (w *worker) unload(c *connection) {
 	x := c.under[0]
+	x.delay = w.granted(x)
 	if w.young == x {
 		w.young = x.later
 	}

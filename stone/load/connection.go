@@ -30,6 +30,7 @@ type connection struct {
 	under      []*exchange // under way, oldest first
 	pending    []byte      // what the socket has not taken yet of the requests
 	response   response    // to the oldest exchange
+	delay      int64       // the own delay (own.go) of the latest request on it
 }
 
 // Policies of a pool.

@@ -8,7 +8,9 @@ type exchange struct {
 	op         int32
 	status     int16 // of the answer, 0 while there is none
 	measured   bool
-	overdue    bool // it is past the SLO's limit, and counted as such
+	overdue    bool  // it is past the SLO's limit by more than its own delay, and counted as such
+	delay      int64 // the own delay that it is granted (own.go), ns
+	stalled    int64 // the thread's when it was sent
 	session    *session
 	on         *connection
 	size       int64 // of the answer's body

@@ -32,7 +32,8 @@ type findings struct {
 	Offered     int64          `json:"offered"`
 	Kinds       []kindFindings `json:"kinds"`
 	Lateness    histogram      `json:"lateness"`
-	Rates       histogram      `json:"rates"` // good answers of each thread in each whole second of the window
+	Rates       histogram      `json:"rates"`    // good answers of each thread in each whole second of the window
+	LessOwn     histogram      `json:"less_own"` // latency less the own delay, with an SLO only; see summary
 	Batches     [batches]tenth `json:"batches"`
 	Series      [steps]slice   `json:"series"`
 	Errors      []ErrorSummary `json:"errors"`
@@ -47,17 +48,20 @@ type kindFindings struct {
 	Name     string        `json:"name"`
 	Counts   Counts        `json:"counts"`
 	Good     int64         `json:"good"` // completed within the SLO
+	Own      ByGenerator   `json:"own"`
 	All      All           `json:"all"`
 	Intended histogram     `json:"intended"` // of answers alone
 	Service  histogram     `json:"service"`
 	Unheard  map[int]int64 `json:"unheard"` // requests without a good answer, by thousandths of the window
 }
 
-// tenth of the window: requests due in it, settled in it, and completed in it.
+// tenth of the window: requests due in it, settled in it, completed in it, and settled in it if each came sooner by its
+// own delay.
 type tenth struct {
 	Offered   int64 `json:"offered"`
 	Answered  int64 `json:"answered"`
 	Completed int64 `json:"completed"`
+	Relieved  int64 `json:"relieved"`
 }
 
 // abort says when the run was stopped, from the start, and the violations until then.
@@ -80,6 +84,8 @@ type effort struct {
 	ScriptLost    int64     `json:"script_lost"`
 	Bytes         int64     `json:"bytes"` // received in the window
 	ThrottledS    *float64  `json:"throttled_s"`
+	RunDelayS     *float64  `json:"run_delay_s"`
+	RunDelayShare *float64  `json:"run_delay_share"`
 	RequestsLost  *int64    `json:"requests_lost"`
 }
 
@@ -102,7 +108,7 @@ func (r *run) findings(o offers, c *collector) (*findings, error) {
 		Schema: partSchema, Part: r.plan.part(), Identity: r.identity, Loop: r.plan.loop(), SLO: r.plan.SLO,
 		WindowS: r.plan.DurationS, FromNs: r.schedule.from, ToNs: r.schedule.to, TimeoutNs: int64(seconds(r.plan.TimeoutS)),
 		Started: r.clock.start, EndNs: r.end, Planned: r.planned, Offered: o.total, Lateness: histogram{total.lateness}, Rates: histogram{newRates()},
-		Generator: r.effort(),
+		LessOwn: histogram{newHistogram()}, Generator: r.effort(),
 	}
 	for op, kind := range r.catalogue.list() {
 		k, unscheduled := r.kindFindings(op, kind.name, total)
@@ -118,8 +124,11 @@ func (r *run) findings(o offers, c *collector) (*findings, error) {
 	}
 	for _, w := range r.workers {
 		f.SlowestNs = max(f.SlowestNs, w.recorder.slowest)
+		if w.recorder.lessOwn != nil {
+			f.LessOwn.Merge(w.recorder.lessOwn)
+		}
 		for i := range f.Batches {
-			f.Batches[i].add(tenth{w.recorder.offered[i], w.recorder.answered[i], w.recorder.completed[i]})
+			f.Batches[i].add(tenth{w.recorder.offered[i], w.recorder.answered[i], w.recorder.completed[i], w.recorder.relieved[i]})
 		}
 		for i := range f.Series {
 			f.Series[i].add(w.recorder.series[i])
@@ -149,7 +158,7 @@ func (r *run) kindFindings(op int, name string, total *interval) (k kindFindings
 			}
 		}
 	}
-	k.Counts, k.Good, k.All = t.counts(), t.good, t.all
+	k.Counts, k.Good, k.All, k.Own = t.counts(), t.good, t.all, t.own
 	return k, t.offered
 }
 
@@ -166,6 +175,7 @@ func (t *tenth) add(o tenth) {
 	t.Offered += o.Offered
 	t.Answered += o.Answered
 	t.Completed += o.Completed
+	t.Relieved += o.Relieved
 }
 
 // errors lists the kinds of errors of all threads.
@@ -202,7 +212,7 @@ func gather(list []ErrorSummary) []ErrorSummary {
 func (r *run) effort() effort {
 	e := effort{
 		CPUNs: r.cpu, Wait: string(r.workers[0].policy), Threads: r.plan.Threads, OwnLateness: histogram{newHistogram()},
-		ThrottledS: r.throttled.seconds(),
+		ThrottledS: r.throttled.seconds(), RunDelayS: new(0.0), RunDelayShare: new(0.0),
 	}
 	for _, w := range r.workers {
 		e.OwnLateness.Merge(w.recorder.own)
@@ -213,6 +223,7 @@ func (r *run) effort() effort {
 		e.ScriptStarved += w.starved
 		e.ScriptLost += w.untold
 		e.Bytes += w.usage.bytesTo - w.usage.bytesFrom
+		e.RunDelayS, e.RunDelayShare = e.waited(w.usage.runDelay())
 	}
 	return e
 }
@@ -253,7 +264,7 @@ func (r *run) conclude(o offers, c *collector, files *outputs) (*findings, *Summ
 }
 
 const (
-	partSchema   = 1
+	partSchema   = 2
 	partFile     = "part.json"
 	summaryFile  = "summary.json"
 	logFile      = "latency.hlog"

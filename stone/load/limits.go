@@ -33,7 +33,8 @@ func (w *worker) deadline() int64 {
 func (w *worker) check(now int64) {
 	w.checked = now
 	w.wall = w.clock.wall()
-	w.usage.watch(now, w.schedule, w.idleSpin, w.recorder)
+	idle := w.polled.cpu(now)
+	w.usage.watch(now, w.schedule, idle, w.recorder)
 	w.expire(now)
 	if w.control.allowed >= 0 {
 		w.checkSLO(now)
@@ -45,7 +46,7 @@ func (w *worker) check(now int64) {
 		if now < w.schedule.to { // one ends with the window, for those who read counters then
 			w.boundary = min(w.boundary, w.schedule.to)
 		}
-		w.recorder.turn(now, w.usage.since(now, w.idleSpin))
+		w.recorder.turn(now, w.usage.since(now, idle))
 	}
 }
 
@@ -63,16 +64,20 @@ func (w *worker) expire(now int64) {
 	}
 }
 
-// checkSLO counts what can no longer be good, and stops the run once that is more than the SLO allows.
+// checkSLO counts what can no longer be good, whatever the generator's part in it, and stops the run once that is more
+// than the SLO allows.
 func (w *worker) checkSLO(now int64) {
 	r := w.recorder
-	for ; w.young != nil && now-w.young.at > r.limit; w.young = w.young.later {
+	for ; w.young != nil && now-w.young.at-w.granted(w.young) > r.limit; w.young = w.young.later {
 		if w.young.measured && !w.young.overdue {
 			w.young.overdue = true
 			r.past++
 		}
 	}
-	unsent := max(w.overdue.until(now-r.limit)-w.taken, 0)
+	unsent := int64(0)
+	if w.blocked { // else whatever is due goes out with the next look, or is not made yet
+		unsent = max(w.overdue.until(now-r.limit-r.debt.ns)-w.taken, 0)
+	}
 	w.control.certain[w.thread].Store(r.past + unsent)
 	if total := w.control.sum(); total > w.control.allowed {
 		w.control.abort(now, total)

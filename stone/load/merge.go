@@ -127,7 +127,7 @@ func (f *findings) began() time.Time { return f.Started.Add(-f.ahead) }
 
 // whole verifies that nothing is missing that all else relies on.
 func (f *findings) whole(path string) error {
-	missing := f.Lateness.Histogram == nil || f.Rates.Histogram == nil || f.Generator.OwnLateness.Histogram == nil || f.ToNs-f.FromNs < failureBins ||
+	missing := f.Lateness.Histogram == nil || f.Rates.Histogram == nil || f.LessOwn.Histogram == nil || f.Generator.OwnLateness.Histogram == nil || f.ToNs-f.FromNs < failureBins ||
 		f.Part.Number < 0 || f.Part.Number >= f.Part.Of || f.Aborted != nil && f.SLO == nil
 	for _, k := range f.Kinds {
 		missing = missing || k.Intended.Histogram == nil || k.Service.Histogram == nil
@@ -170,8 +170,10 @@ func merge(parts []*findings) (*findings, error) {
 	whole := &findings{
 		Schema: first.Schema, Part: Part{0, 1}, Identity: Identity{Plan: plan}, Loop: first.Loop, SLO: first.SLO,
 		WindowS: first.WindowS, FromNs: first.FromNs, ToNs: first.ToNs, TimeoutNs: first.TimeoutNs, Started: first.began(),
-		Lateness: histogram{newHistogram()}, Rates: histogram{newRates()},
-		Generator: effort{Wait: first.Generator.Wait, OwnLateness: histogram{newHistogram()}, ThrottledS: new(0.0)},
+		Lateness: histogram{newHistogram()}, Rates: histogram{newRates()}, LessOwn: histogram{newHistogram()},
+		Generator: effort{
+			Wait: first.Generator.Wait, OwnLateness: histogram{newHistogram()}, ThrottledS: new(0.0), RunDelayS: new(0.0), RunDelayShare: new(0.0),
+		},
 	}
 	for _, p := range parts {
 		whole.EndNs = max(whole.EndNs, p.EndNs)
@@ -180,6 +182,7 @@ func merge(parts []*findings) (*findings, error) {
 		whole.Offered += p.Offered
 		whole.Lateness.Merge(p.Lateness.Histogram)
 		whole.Rates.Merge(p.Rates.Histogram)
+		whole.LessOwn.Merge(p.LessOwn.Histogram)
 		for i := range whole.Batches {
 			whole.Batches[i].add(p.Batches[i])
 		}
@@ -216,6 +219,7 @@ func (f *findings) kind(name string) *kindFindings {
 func (k *kindFindings) add(o *kindFindings) {
 	k.Counts.add(o.Counts)
 	k.Good += o.Good
+	k.Own.add(o.Own)
 	k.All.Sent += o.All.Sent
 	k.All.Completed += o.All.Completed
 	k.Intended.Merge(o.Intended.Histogram)
@@ -247,6 +251,16 @@ func (e *effort) add(o *effort) {
 	} else {
 		e.ThrottledS = new(*e.ThrottledS + *o.ThrottledS)
 	}
+	e.RunDelayS, e.RunDelayShare = e.waited(o.RunDelayS, o.RunDelayShare)
+}
+
+// waited adds the time that other threads waited for a CPU, and keeps the largest share of one; what is not known of some
+// is not known of all.
+func (e *effort) waited(seconds, share *float64) (sum, most *float64) {
+	if e.RunDelayS == nil || e.RunDelayShare == nil || seconds == nil || share == nil {
+		return nil, nil
+	}
+	return new(*e.RunDelayS + *seconds), new(max(*e.RunDelayShare, *share))
 }
 
 func workerSummaries(parts []*findings, known []WorkerSummary) []WorkerSummary {

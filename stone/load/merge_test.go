@@ -167,8 +167,9 @@ func made(t testing.TB, change func(*findings)) string {
 	f := &findings{
 		Schema: partSchema, Part: Part{0, 2}, Identity: Identity{Plan: json.RawMessage(`{"seed": 1, "target": "http://x", "part": {"number": 0, "of": 2}}`)},
 		Loop: "open", WindowS: 2, ToNs: 2e9, TimeoutNs: 1e9, Started: start, EndNs: 2e9, Planned: 1, Offered: 1,
-		Lateness: histogram{newHistogram()}, Rates: histogram{newRates()}, Generator: effort{Wait: "precise", Threads: 1, OwnLateness: histogram{newHistogram()}},
-		Kinds: []kindFindings{{Name: "home", Counts: Counts{Offered: 1, Sent: 1, Completed: 1}, Good: 1, Intended: histogram{intended}, Service: histogram{intended}}},
+		Lateness: histogram{newHistogram()}, Rates: histogram{newRates()}, LessOwn: histogram{newHistogram()},
+		Generator: effort{Wait: "precise", Threads: 1, OwnLateness: histogram{newHistogram()}},
+		Kinds:     []kindFindings{{Name: "home", Counts: Counts{Offered: 1, Sent: 1, Completed: 1}, Good: 1, Intended: histogram{intended}, Service: histogram{intended}}},
 	}
 	change(f)
 	folder := t.TempDir()
@@ -200,7 +201,7 @@ func TestMergeRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	half := t.TempDir()
-	if err := os.WriteFile(filepath.Join(half, partFile), []byte(`{"schema": 1, "part": {"number": 1, "of": 2}}`), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(half, partFile), []byte(`{"schema": 2, "part": {"number": 1, "of": 2}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	plan := func(text string) string { return second(func(f *findings) { f.Plan = json.RawMessage(text) }) }
@@ -217,7 +218,7 @@ func TestMergeRefuses(t *testing.T) {
 		{[]string{first, t.TempDir()}, "part.json"},
 		{[]string{first, half}, half + "/part.json is not a whole part"},
 		{[]string{first, second(func(f *findings) { f.Part = Part{2, 3} })}, "is one of 3; they are of different runs"},
-		{[]string{first, second(func(f *findings) { f.Schema = 2 })}, "schema 2, this stone reads 1"},
+		{[]string{first, second(func(f *findings) { f.Schema = 1 })}, "schema 1, this stone reads 2"},
 		{[]string{first, plan(`{"seed":18446744073709551615,"target":"http://y"}`)}, "their plans differ in seed, target"},
 		{[]string{first, plan(`{"seed":1,"target":"http://x","slo":null}`)}, "their plans differ in slo"},
 		{[]string{first, second(func(f *findings) { f.Files = map[string]string{"/x.lua": "2"} })}, "/x.lua is not the same file for both; copy it"},
@@ -298,7 +299,7 @@ func TestALonePartDoesNotAbort(t *testing.T) {
 
 // Whatever a part.json holds, merging it ends with a summary or an error.
 func FuzzPart(f *testing.F) {
-	f.Add([]byte(`{"schema":1,"part":{"number":0,"of":1}}`))
+	f.Add([]byte(`{"schema":2,"part":{"number":0,"of":1}}`))
 	whole, err := os.ReadFile(filepath.Join(made(f, func(f *findings) { f.Part.Of = 1 }), partFile))
 	if err != nil {
 		f.Fatal(err)

@@ -16,6 +16,7 @@ type tally struct {
 	skipped   int64 // errors that were never sent: an earlier step of their session failed
 	unsent    int64 // due or soon due when the run ended, or abandoned
 	abandoned int64 // unsent, since its timeout had passed before it could be sent
+	own       ByGenerator
 	all       All
 }
 
@@ -31,6 +32,7 @@ func (t *tally) add(o tally) {
 	t.skipped += o.skipped
 	t.unsent += o.unsent
 	t.abandoned += o.abandoned
+	t.own.add(o.own)
 	t.all.Sent += o.all.Sent
 	t.all.Completed += o.all.Completed
 }
@@ -99,14 +101,17 @@ type recorder struct {
 	limit     int64 // the SLO's latency, or the timeout
 	now       *interval
 	tallies   []tally
-	slowest   int64                     // the longest latency of an answer, from the intended time
-	unheard   []*[failureBins]int64     // by kind and intended time: requests without a good answer
-	offered   [batches]int64            // by intended time: see tally.offered
-	answered  [batches]int64            // by the time of answering: requests that are settled, in whatever way
-	completed [batches]int64            // ... and well
-	perSecond []int64                   // ... the same for each whole second of the window
-	series    [steps]slice              // by intended time: good answers, for a look at how the latency went
-	own       *hdr.Histogram            // lateness that no busy connection explains
+	slowest   int64                 // the longest latency of an answer, from the intended time
+	unheard   []*[failureBins]int64 // by kind and intended time: requests without a good answer
+	offered   [batches]int64        // by intended time: see tally.offered
+	answered  [batches]int64        // by the time of answering: requests that are settled, in whatever way
+	completed [batches]int64        // ... and well
+	perSecond []int64               // ... the same for each whole second of the window
+	series    [steps]slice          // by intended time: good answers, for a look at how the latency went
+	own       *hdr.Histogram        // lateness that no busy connection explains
+	lessOwn   *hdr.Histogram        // latency less the own delay; nil without an SLO
+	relieved  [batches]int64        // as answered, by when they would have been without their own delay
+	debt      debt
 	failures  map[failure]*failureCount // errors by kind
 	past      int64                     // violations that are certain so far
 	bytes     int64                     // received, of everything
@@ -123,6 +128,7 @@ func newRecorder(plan *Plan, s schedule, kinds int) *recorder {
 	r.limit = r.timeout
 	if plan.SLO != nil {
 		r.limit = int64(plan.SLO.LatencyMs * 1e6)
+		r.lessOwn = newHistogram()
 	}
 	r.grow(kinds)
 	r.free <- newInterval(kinds)
@@ -147,9 +153,10 @@ func (r *recorder) due(op int32, at int64, measured bool) {
 	r.offered[min(r.batch(at), batches-1)]++
 }
 
-// started notes that a request has gone out, which could have gone at the time `possible`.
-func (r *recorder) started(x *exchange, possible int64) {
+// started notes that a request has gone out, with its own lateness and its own delay.
+func (r *recorder) started(x *exchange, lateness, delay int64) {
 	r.grow(int(x.op) + 1)
+	x.delay = r.debt.incur(delay)
 	r.now.sofar.sent++
 	r.tallies[x.op].all.Sent++
 	if !x.measured {
@@ -157,8 +164,8 @@ func (r *recorder) started(x *exchange, possible int64) {
 	}
 	r.tallies[x.op].sent++
 	record(r.now.lateness, x.sentAt-x.at, 1)
-	record(r.own, x.sentAt-possible, 1)
-	if x.overdue = x.sentAt-x.at > r.limit; x.overdue {
+	record(r.own, lateness, 1)
+	if x.overdue = x.sentAt-x.at-x.delay > r.limit; x.overdue {
 		r.past++
 	}
 }
@@ -166,6 +173,9 @@ func (r *recorder) started(x *exchange, possible int64) {
 // answeredWell notes a whole, good answer.
 func (r *recorder) answeredWell(x *exchange, at int64) {
 	latency := at - x.at
+	if latency <= r.limit {
+		r.debt.met(x.at)
+	}
 	r.now.sofar.answered++
 	if latency <= r.timeout {
 		r.now.sofar.completed++
@@ -180,25 +190,26 @@ func (r *recorder) answeredWell(x *exchange, at int64) {
 		t.completed++
 	} else {
 		t.late++
+		if explains(x.delay, latency, r.timeout) {
+			t.own.Late++
+		}
 	}
 	r.slowest = max(r.slowest, latency)
 	kind := r.now.of(x.op)
 	record(kind.intended, latency, 1)
 	record(kind.service, at-x.sentAt, 1)
 	r.series[r.part(x.at, steps)].add(slice{1, latency})
-	good := latency <= r.limit
-	if good {
+	if latency <= r.limit {
 		t.good++
 	}
-	r.settle(x, good)
+	r.settle(x, latency <= r.limit || r.excused(x, latency))
+	r.unburdened(latency - x.delay)
 	r.log.add(x, at, outcomeOf(latency <= r.timeout))
-	if batch := r.batch(at); batch < batches {
-		r.answered[batch]++
-		if latency <= r.timeout {
-			r.completed[batch]++
-			if second := max(at-r.schedule.from, 0) / 1e9; second < int64(len(r.perSecond)) {
-				r.perSecond[second]++
-			}
+	r.settled(at, x)
+	if batch := r.batch(at); batch < batches && latency <= r.timeout {
+		r.completed[batch]++
+		if second := max(at-r.schedule.from, 0) / 1e9; second < int64(len(r.perSecond)) {
+			r.perSecond[second]++
 		}
 	}
 }
@@ -230,10 +241,12 @@ func (r *recorder) failed(x *exchange, at int64, cause error, example []byte) {
 	}
 	r.log.add(x, at, outcome)
 	r.unanswered(x.op, x.at)
-	r.settle(x, false)
-	if batch := r.batch(at); batch < batches {
-		r.answered[batch]++
+	excused := cause == errTimeout && r.excused(x, at-x.at) // an error is none of the generator's, however late
+	if excused {
+		r.unburdened(at - x.at - x.delay)
 	}
+	r.settle(x, excused)
+	r.settled(at, x)
 }
 
 // skipped notes a step that will never be sent, since one before it failed.
@@ -245,8 +258,20 @@ func (r *recorder) skipped(n uint64, op int32, at int64, cause error) {
 	r.blame(skippedError{cause}, op, nil)
 	r.unanswered(op, at)
 	r.past++
+	r.settled(at, &exchange{at: at})
+}
+
+// settled notes when a request was, and when it would have been without its own delay.
+func (r *recorder) settled(at int64, x *exchange) {
 	if batch := r.batch(at); batch < batches {
 		r.answered[batch]++
+	}
+	r.relieve(max(at-x.delay, x.at))
+}
+
+func (r *recorder) relieve(at int64) {
+	if batch := r.batch(at); batch < batches {
+		r.relieved[batch]++
 	}
 }
 
@@ -258,14 +283,30 @@ func (r *recorder) blame(cause error, op int32, example []byte) {
 	r.failures[kind].count++
 }
 
-// settle counts a violation that was not counted as overdue before, or takes back one that was not one: the
-// answer had come in time but was read late.
-func (r *recorder) settle(x *exchange, good bool) {
+// settle counts a violation that was not counted as overdue before, or takes back one that counts for nothing: the
+// answer had come in time but was read late, or the generator alone is to blame.
+func (r *recorder) settle(x *exchange, pardoned bool) {
 	switch {
-	case good && x.overdue:
+	case pardoned && x.overdue:
 		r.past--
-	case !good && !x.overdue:
+	case !pardoned && !x.overdue:
 		r.past++
+	}
+}
+
+// excused says whether the generator alone made a request wait longer than the limit, and counts it then.
+func (r *recorder) excused(x *exchange, waited int64) bool {
+	if !explains(x.delay, waited, r.limit) {
+		return false
+	}
+	r.tallies[x.op].own.Violations++
+	return true
+}
+
+// unburdened records what a latency is without the own delay.
+func (r *recorder) unburdened(ns int64) {
+	if r.lessOwn != nil {
+		record(r.lessOwn, ns, 1)
 	}
 }
 
@@ -280,30 +321,49 @@ func (r *recorder) batch(at int64) int64 {
 }
 
 // underWay notes a request that was sent and not answered when the run ended.
-func (r *recorder) underWay(x *exchange) {
+func (r *recorder) underWay(x *exchange, end int64) {
 	r.tallies[x.op].inFlight++
+	if r.excused(x, end-x.at) {
+		r.unburdened(end - x.at - x.delay)
+	}
 	r.unanswered(x.op, x.at)
 	r.log.add(x, never, "in_flight")
 }
 
-// unsent notes a request that was due, or would have been soon, when the run ended.
-func (r *recorder) unsent(n uint64, op int32, at int64) {
+// unsent notes a request that was due, or would have been soon, when the run ended; neglected, if it was due, a
+// connection was free, and the generator did not send it.
+func (r *recorder) unsent(n uint64, op int32, at int64, neglected bool) {
 	r.grow(int(op) + 1)
 	r.log.never(n, op, at, "unsent")
 	r.tallies[op].unsent++
+	if neglected {
+		r.neglected(op, at)
+	}
 	r.unanswered(op, at)
 }
 
+// neglected notes that the generator alone is to blame for an unsent request.
+func (r *recorder) neglected(op int32, at int64) {
+	r.tallies[op].own.add(ByGenerator{Violations: 1, Unsent: 1})
+	r.unburdened(0)
+	r.relieve(at)
+}
+
 // abandoned notes a request that was not sent, since its timeout had passed before it could be.
-func (r *recorder) abandoned(n uint64, op int32, at, now int64) {
+func (r *recorder) abandoned(n uint64, op int32, at, now int64, neglected bool) {
 	r.grow(int(op) + 1)
 	r.log.never(n, op, at, "abandoned")
 	r.tallies[op].unsent++
 	r.tallies[op].abandoned++
 	r.unanswered(op, at)
-	r.past++
 	if batch := r.batch(now); batch < batches {
 		r.answered[batch]++
+	}
+	if neglected {
+		r.neglected(op, at)
+	} else {
+		r.past++
+		r.relieve(now)
 	}
 }
 

@@ -182,7 +182,7 @@ func newWorker(r *run, thread int) (*worker, error) {
 		ring: newRing(requests.ahead()), source: requests, told: requests.told(), receiver: newReceiver(bufferSize),
 		recorder: newRecorder(plan, r.schedule, len(kinds)),
 		policy:   policy, tick: tick, timeout: int64(seconds(plan.TimeoutS)), abandons: plan.Abandon && plan.Closed == nil,
-		drained: r.schedule.to + int64(seconds(plan.DrainS)), boundary: r.schedule.from % intervalLength,
+		emptyAt: -1, drained: r.schedule.to + int64(seconds(plan.DrainS)), boundary: r.schedule.from % intervalLength,
 		number: uint64(plan.number(thread)), total: uint64(plan.threads()),
 	}
 	if w.boundary == 0 {

@@ -135,6 +135,36 @@ func rate(process string, perSecond float64) map[string]any {
 	return map[string]any{"process": process, "rate": perSecond}
 }
 
+// checkOwn verifies that what the generator alone caused is a part of the whole, and of each operation.
+func checkOwn(t *testing.T, s *Summary) {
+	t.Helper()
+	var sum ByGenerator
+	for _, o := range s.Operations {
+		sum.add(o.By)
+		if o.By.Late > o.Counts.Late || o.By.Unsent > o.Counts.Unsent || o.Violations != nil && o.By.Violations > *o.Violations {
+			t.Errorf("%s: by the generator %+v of %+v", o.Name, o.By, o.Counts)
+		}
+	}
+	if sum != s.ByGenerator {
+		t.Errorf("by the generator %+v, the operations have %+v", s.ByGenerator, sum)
+	}
+	if (s.LessOwn != nil) != (s.Violations != nil) || (s.Generator.OwnLatenessSLO != nil) != (s.Violations != nil) {
+		t.Errorf("less own %+v, violations %v", s.LessOwn, s.Violations)
+	}
+	if s.LessOwn == nil {
+		return
+	}
+	intended, less := s.LatencyMs["intended"], s.LessOwn.LatencyMs
+	if less.Count != s.Counts.Offered || less.P50 > intended.P50 || less.P99 > intended.P99 || less.Max > intended.Max {
+		t.Errorf("latency %+v, less own %+v", intended, less)
+	}
+	for i, b := range s.Batches {
+		if own := s.LessOwn.Backlog[i]; own < 0 || own > b.Backlog {
+			t.Errorf("batch %d: backlog %d, less own %d", i, b.Backlog, own)
+		}
+	}
+}
+
 // drive runs a plan and returns what it wrote; what must hold for every run is checked here.
 func drive(t *testing.T, plan *Plan) (*Summary, string) {
 	t.Helper()
@@ -178,6 +208,7 @@ func drive(t *testing.T, plan *Plan) (*Summary, string) {
 	if errors != c.Errors || offered != c.Offered || completed != s.CompletedInWindow || len(s.Batches) != 10 {
 		t.Errorf("errors %d of %d, batches offered %d of %d, completed %d of %d", errors, c.Errors, offered, c.Offered, completed, s.CompletedInWindow)
 	}
+	checkOwn(t, &s)
 	checkLog(t, dir, &s)
 	if t.Failed() {
 		fmt.Fprintln(os.Stderr, string(text))

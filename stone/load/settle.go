@@ -67,13 +67,13 @@ func (r *run) settle() offers {
 func (w *worker) leave(end int64) {
 	for x := w.inFlight.first; x != nil; x = x.later {
 		if x.measured {
-			w.recorder.underWay(x)
+			w.recorder.underWay(x, end)
 		}
 		w.leaveSession(x.session, end)
 	}
 	for _, turn := range w.turns {
 		if turn.measured && (w.clients == 0 || turn.session != nil) {
-			w.recorder.unsent(turn.n, turn.op, turn.at)
+			w.recorder.unsent(turn.n, turn.op, turn.at, w.neglected(turn.at, w.last))
 		}
 		w.leaveSession(turn.session, end)
 	}
@@ -87,7 +87,7 @@ func (w *worker) leaveSession(s *session, end int64) {
 	for i := s.step + 1; i < len(s.operation.steps); i++ {
 		op := s.operation.first + int32(i)
 		w.recorder.due(op, end, true)
-		w.recorder.unsent(s.n, op, end)
+		w.recorder.unsent(s.n, op, end, false)
 	}
 }
 
@@ -106,7 +106,7 @@ func (r *run) count() offers {
 				if nobody < 0 {
 					nobody = r.catalogue.number(unmade, newKind)
 				}
-				w.recorder.unsent(n, nobody, at)
+				w.recorder.unsent(n, nobody, at, w.neglected(at, w.last))
 			}
 			return
 		}
@@ -120,7 +120,7 @@ func (r *run) count() offers {
 				w.recorder.due(kind, at, true)
 			}
 			if never {
-				w.recorder.unsent(n, kind, at)
+				w.recorder.unsent(n, kind, at, w.neglected(at, w.last))
 			}
 		}
 	})

@@ -22,6 +22,8 @@ type Summary struct {
 	WindowS           float64            `json:"window_s"`
 	Counts            Counts             `json:"counts"`
 	Violations        *int64             `json:"violations,omitempty"` // with an SLO only
+	ByGenerator       ByGenerator        `json:"by_generator"`
+	LessOwn           *LessOwn           `json:"less_own,omitempty"` // with an SLO only
 	CompletedInWindow int64              `json:"completed_in_window"`
 	OfferedRate       float64            `json:"offered_rate"`
 	Throughput        float64            `json:"throughput"`
@@ -50,6 +52,14 @@ type Counts struct {
 	Abandoned int64 `json:"abandoned"` // unsent, since their timeout had passed before they could be sent
 }
 
+// LessOwn is what a verdict looks at besides counts, as it would be without what the generator alone caused: each latency
+// less the own delay, 0 for what it neglected to send, and the backlog at the end of each batch.
+type LessOwn struct {
+	LatencyMs Latency      `json:"latency_ms"`
+	Spectrum  [][2]float64 `json:"spectrum"`
+	Backlog   []int64      `json:"backlog"`
+}
+
 // Latency of one kind, in ms.
 type Latency struct {
 	Count int64   `json:"count"`
@@ -68,6 +78,7 @@ type OperationSummary struct {
 	Name       string             `json:"name"`
 	Counts     Counts             `json:"counts"`
 	Violations *int64             `json:"violations,omitempty"`
+	By         ByGenerator        `json:"by_generator"`
 	LatencyMs  map[string]Latency `json:"latency_ms"`
 	All        All                `json:"all"`
 }
@@ -113,7 +124,10 @@ type Generator struct {
 	Wait            string          `json:"wait"`
 	Threads         int             `json:"threads"`
 	OwnLatenessP99  float64         `json:"own_lateness_p99_ms"`     // after a connection was free, too
-	ScriptStarved   int64           `json:"script_starved"`          // times that a request may have been due before it was made
+	OwnLatenessSLO  *float64        `json:"own_lateness_slo_ms"`     // at the SLO's percentile, null without one
+	RunDelayS       *float64        `json:"run_delay_s"`             // that load threads could run and got no CPU, in the window; null: the kernel does not tell
+	RunDelayShare   *float64        `json:"run_delay_share"`         // of the window, of the thread that waited longest
+	ScriptStarved   int64           `json:"script_starved"`          // requests that were due before they were made
 	ScriptLost      int64           `json:"script_lost"`             // answers that a script's response() never saw
 	RequestsLost    *int64          `json:"requests_lost,omitempty"` // records that requests.parquet lacks, where there is one
 	Throttled       *float64        `json:"throttled_s"`             // by the own cgroup's CPU limit, of all its threads together; absent where it cannot be known
@@ -169,7 +183,7 @@ func spectrum(intended, service *hdr.Histogram) [][3]float64 {
 func (f *findings) summary() (*Summary, error) {
 	s := &Summary{
 		Schema: 1, Started: f.Started.Format(time.RFC3339Nano), Plan: f.Plan, Loop: f.Loop, Planned: f.Planned,
-		WindowS: f.WindowS, Errors: f.Errors, Connections: f.Connections, Operations: []OperationSummary{}, Generator: f.Generator.summary(f.EndNs),
+		WindowS: f.WindowS, Errors: f.Errors, Connections: f.Connections, Operations: []OperationSummary{}, Generator: f.Generator.summary(f.EndNs, f.SLO),
 	}
 	intended, service := newHistogram(), newHistogram()
 	good := int64(0)
@@ -177,14 +191,17 @@ func (f *findings) summary() (*Summary, error) {
 		k := &f.Kinds[i]
 		latencies := f.unheard(k)
 		latencies.Merge(k.Intended.Histogram)
-		operation := OperationSummary{Name: k.Name, Counts: k.Counts, All: k.All, LatencyMs: map[string]Latency{
+		operation := OperationSummary{Name: k.Name, Counts: k.Counts, By: k.Own, All: k.All, LatencyMs: map[string]Latency{
 			"intended": summarize(latencies), "service": summarize(k.Service.Histogram),
 		}}
-		if f.SLO != nil {
+		if f.SLO == nil {
+			operation.By.Violations = 0
+		} else {
 			operation.Violations = new(k.Counts.Offered - k.Good)
 		}
 		s.Operations = append(s.Operations, operation)
 		s.Counts.add(k.Counts)
+		s.ByGenerator.add(operation.By)
 		good += k.Good
 		intended.Merge(latencies)
 		service.Merge(k.Service.Histogram)
@@ -194,6 +211,7 @@ func (f *findings) summary() (*Summary, error) {
 	}
 	if f.SLO != nil {
 		s.Violations = new(s.Counts.Offered - good)
+		s.LessOwn = f.lessOwn()
 	}
 	s.LatencyMs = map[string]Latency{
 		"intended": summarize(intended), "service": summarize(service), "lateness": summarize(f.Lateness.Histogram),
@@ -239,6 +257,23 @@ func (f *findings) batches() (list []Batch, completed int64) {
 	return list, completed
 }
 
+// lessOwn completes the latencies less the own delay by requests without an answer, which are slower than any answer.
+func (f *findings) lessOwn() *LessOwn {
+	h := newHistogram()
+	h.Merge(f.LessOwn.Histogram)
+	record(h, max(f.TimeoutNs, f.SlowestNs), f.Offered-h.TotalCount())
+	l := &LessOwn{LatencyMs: summarize(h)}
+	for _, point := range spectrum(h, h) {
+		l.Spectrum = append(l.Spectrum, [2]float64(point[:2]))
+	}
+	backlog := int64(0)
+	for _, b := range f.Batches {
+		backlog += b.Offered - b.Relieved
+		l.Backlog = append(l.Backlog, backlog)
+	}
+	return l
+}
+
 func (f *findings) series() Series {
 	s := Series{f.WindowS / steps, make([]*float64, steps)}
 	for i, sum := range f.Series {
@@ -249,11 +284,14 @@ func (f *findings) series() Series {
 	return s
 }
 
-func (e *effort) summary(end int64) Generator {
+func (e *effort) summary(end int64, slo *SLO) Generator {
 	g := Generator{
 		CPUS: float64(e.CPUNs) / 1e9, WallS: float64(end) / 1e9, CPUShare: e.CPUShare, Wait: e.Wait, Threads: e.Threads,
 		OwnLatenessP99: float64(percentile.Of(e.OwnLateness.Histogram, 99)) / 1e6, ScriptStarved: e.ScriptStarved, ScriptLost: e.ScriptLost,
-		Throttled: e.ThrottledS, RequestsLost: e.RequestsLost,
+		Throttled: e.ThrottledS, RequestsLost: e.RequestsLost, RunDelayS: e.RunDelayS, RunDelayShare: e.RunDelayShare,
+	}
+	if slo != nil {
+		g.OwnLatenessSLO = new(float64(percentile.Of(e.OwnLateness.Histogram, slo.Percentile)) / 1e6)
 	}
 	if e.Sent > 0 {
 		g.CPUUsPerRequest = float64(e.CPUNs) / 1e3 / float64(e.Sent)

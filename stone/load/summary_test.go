@@ -23,7 +23,7 @@ func TestPercentilesOfASummary(t *testing.T) {
 	near("P99", summarize(h).P99, 9740)
 	near("progress' P99", *inMsOrNil(h, 99), 9740)
 	e := effort{OwnLateness: histogram{h}}
-	near("the own lateness' P99", e.summary(1).OwnLatenessP99, 9740)
+	near("the own lateness' P99", e.summary(1, nil).OwnLatenessP99, 9740)
 	at := map[string]float64{}
 	for _, point := range spectrum(h, newHistogram()) {
 		at[fmt.Sprintf("%g", point[0])] = point[1]

@@ -25,6 +25,8 @@ type usage struct {
 	busyFrom, busyTo   int64
 	bytesFrom, bytesTo int64 // received
 	sentFrom, sentTo   int64
+	delayFrom, delayTo int64    // waited for a CPU
+	schedstat          *os.File // of the thread; nil where the kernel has none
 	started, ended     bool
 	looked, busyThen   int64   // at the end of the last interval
 	latest             float64 // the busy share of that
@@ -34,11 +36,11 @@ type usage struct {
 func (u *usage) watch(now int64, s schedule, idle int64, r *recorder) {
 	if !u.started && now >= s.from {
 		u.from, u.busyFrom, u.started = now, cpu(unix.RUSAGE_THREAD)-idle, true
-		u.bytesFrom, u.sentFrom = r.bytes, r.now.sofar.sent
+		u.bytesFrom, u.sentFrom, u.delayFrom = r.bytes, r.now.sofar.sent, u.delayed()
 	}
 	if u.started && !u.ended {
 		u.to, u.busyTo = now, cpu(unix.RUSAGE_THREAD)-idle
-		u.bytesTo, u.sentTo = r.bytes, r.now.sofar.sent
+		u.bytesTo, u.sentTo, u.delayTo = r.bytes, r.now.sofar.sent, u.delayed()
 		u.ended = now >= s.to
 	}
 }
@@ -59,6 +61,64 @@ func (u *usage) share() float64 {
 		return 0
 	}
 	return min(max(float64(u.busyTo-u.busyFrom)/float64(u.to-u.from), 0), 1)
+}
+
+// observe opens the calling thread's scheduler statistics.
+func (u *usage) observe() { u.schedstat, _ = os.Open("/proc/thread-self/schedstat") }
+
+func (u *usage) close() { _ = u.schedstat.Close() }
+
+// delayed is how long the thread has waited for a CPU while it could run, ns: the second field of schedstat. Being
+// stopped by a signal is not waiting.
+func (u *usage) delayed() int64 {
+	var text [96]byte
+	n, _ := u.schedstat.ReadAt(text[:], 0)
+	if fields := strings.Fields(string(text[:n])); len(fields) == 3 {
+		ns, _ := strconv.ParseInt(fields[1], 10, 64)
+		return ns
+	}
+	return 0
+}
+
+// runDelay is how long the thread waited for a CPU within the window, and the share of it; nil where the kernel does not tell.
+func (u *usage) runDelay() (seconds, share *float64) {
+	if u.schedstat == nil {
+		return nil, nil
+	}
+	waited := float64(u.delayTo - u.delayFrom)
+	return new(waited / 1e9), new(min(waited/float64(max(u.to-u.from, 1)), 1))
+}
+
+// polling tells how much CPU polling for nothing has cost. While a thread polls the clock runs on, but it may not
+// have the CPU: what it used between two looks is divided between polling in vain and the rest as the time was.
+type polling struct {
+	wall       int64 // ns polled for nothing so far
+	idle       int64 // CPU of that until the last look
+	at         int64 // the last look
+	cpuThen    int64
+	wallThen   int64
+	hasStarted bool
+}
+
+// cpu is the CPU time in ns that was used to poll for nothing, by the thread itself.
+func (p *polling) cpu(now int64) int64 {
+	if p.wall == 0 { // the policy does not poll
+		return 0
+	}
+	used := cpu(unix.RUSAGE_THREAD)
+	if p.hasStarted {
+		p.idle += inVain(p.wall-p.wallThen, used-p.cpuThen, now-p.at)
+	}
+	p.at, p.cpuThen, p.wallThen, p.hasStarted = now, used, p.wall, true
+	return p.idle
+}
+
+// inVain is the part of CPU time used that falls to a part of the wall time.
+func inVain(part, used, wall int64) int64 {
+	if wall <= 0 {
+		return 0
+	}
+	return int64(min(float64(part)/float64(wall), 1) * float64(used))
 }
 
 // throttling is how long the threads of our cgroup have been kept from running by its CPU limit, ns.

@@ -47,21 +47,26 @@ type worker struct {
 	abandons  bool  // what is past its timeout before it can be sent is not sent
 	drained   int64 // when the drain ends
 
-	wall     int64 // subtract from a kernel's time stamp to get the run's time
-	woken    int64 // when the last wait ended
-	looked   int64 // everything that had arrived by then has been read
-	checked  int64
-	boundary int64  // end of the current interval
-	sent     uint64 // requests taken from the ring
-	taken    int64  // those of them that are measured
-	blocked  bool   // a request is due and no connection is free
-	freed    int64  // when a connection became free the last time
-	starved  int64  // times that a request may have been due and was not made yet
-	untold   int64  // answers that a script could not be told in time
-	hungry   bool
-	idleSpin int64 // ns polled for nothing
-	usage    usage
-	end      int64
+	wall      int64 // subtract from a kernel's time stamp to get the run's time
+	woken     int64 // when the last wait ended
+	looked    int64 // everything that had arrived by then has been read
+	checked   int64
+	boundary  int64  // end of the current interval
+	sent      uint64 // requests taken from the ring
+	taken     int64  // those of them that are measured
+	blocked   bool   // a request is due and no connection is free
+	blockedAt int64  // when that was seen first
+	asleep    int64  // until when it meant to wait
+	stalled   int64  // ns that it overslept, stalls alone
+	freed     int64  // when a connection became free the last time
+	starved   int64  // measured requests that were due before they were made
+	emptyAt   int64  // when the ring was last seen to be empty, with more to come
+	untold    int64  // answers that a script could not be told in time
+	hungry    bool
+	polled    polling
+	usage     usage
+	last      int64 // when it looked for requests to send the last time
+	end       int64
 
 	spareExchanges []*exchange // used again, so that a request costs no allocation
 	spareRequests  []*request
@@ -74,11 +79,14 @@ func (w *worker) run() error {
 		return err
 	}
 	w.wall = w.clock.wall()
+	w.usage.observe()
+	defer w.usage.close()
 	w.enter()
 	for {
 		now := w.clock.now()
 		w.sendDue(now)
 		if w.finished(now) {
+			w.last = now
 			w.expire(now)
 			w.end = w.clock.now()
 			return w.ring.failure()
@@ -86,6 +94,7 @@ func (w *worker) run() error {
 		w.looked = now
 		events := w.wait(now)
 		w.woken = w.clock.now()
+		w.woke(w.woken)
 		if w.pool.calls != nil && len(events) > 0 {
 			w.called()
 		}
@@ -95,7 +104,7 @@ func (w *worker) run() error {
 			}
 		}
 		if w.policy == spin && len(events) == 0 {
-			w.idleSpin += w.woken - now
+			w.polled.wall += w.woken - now
 		}
 		if w.looked-w.checked >= checkEvery || w.looked >= w.deadline() {
 			w.check(w.looked)
@@ -142,6 +151,7 @@ func (w *worker) sendDue(now int64) {
 		r, turn := w.due(now)
 		if r == nil {
 			w.blocked = false
+			w.recorder.debt.pay(now)
 			return
 		}
 		if w.abandons && now-r.at > w.timeout {
@@ -150,7 +160,9 @@ func (w *worker) sendDue(now int64) {
 		}
 		c := w.pool.take(now)
 		if c == nil {
-			w.blocked = true
+			if !w.blocked {
+				w.blocked, w.blockedAt = true, now
+			}
 			return
 		}
 		w.freed = max(w.freed, c.ready)
@@ -178,7 +190,7 @@ func (w *worker) due(now int64) (r, turn *request) {
 		if w.clients > 0 && turn == nil || turn != nil && turn.session != nil && w.clients > 0 {
 			return turn, turn
 		}
-		switch r = w.supply(); {
+		switch r = w.supply(now); {
 		case w.clients > 0:
 			if r == nil {
 				return nil, nil
@@ -212,15 +224,14 @@ func (w *worker) mayGo(turn *request) bool {
 }
 
 // supply is the ring's next request, nil if it is not made yet, or never will be.
-func (w *worker) supply() *request {
+func (w *worker) supply(now int64) *request {
 	r := w.ring.peek()
 	hungry := r == nil && !w.ring.exhausted()
-	if hungry && !w.hungry {
-		if w.ring.onDemand {
-			w.ring.call()
-		} else {
-			w.starved++
-		}
+	if hungry {
+		w.emptyAt = now
+	}
+	if hungry && !w.hungry && w.ring.onDemand {
+		w.ring.call()
 	}
 	w.hungry = hungry
 	return r
@@ -231,6 +242,9 @@ func (w *worker) took(r *request) {
 	w.sent++
 	if r.measured {
 		w.taken++
+		if r.at <= w.emptyAt && !w.ring.onDemand { // it was not there when it was due
+			w.starved++
+		}
 	}
 	w.ring.pop()
 }
@@ -249,15 +263,13 @@ func (w *worker) request() *request {
 // start sends a request, or connects for it first.
 func (w *worker) start(c *connection, r *request, now int64) {
 	x := w.exchange()
-	*x = exchange{n: r.n, at: r.at, sentAt: now, op: r.op, measured: r.measured, session: w.begin(r), on: c}
-	possible := r.at
-	if w.blocked {
-		possible = max(possible, min(w.freed, now))
-	}
+	*x = exchange{n: r.n, at: r.at, sentAt: now, op: r.op, measured: r.measured, session: w.begin(r), on: c, stalled: w.stalled}
+	lateness, delay := w.own(c, r.at, now)
+	c.delay = delay
 	if w.clients > 0 && r.session == nil {
 		w.recorder.due(r.op, r.at, r.measured)
 	}
-	w.recorder.started(x, possible)
+	w.recorder.started(x, lateness, delay)
 	w.inFlight.add(x)
 	if w.young == nil && !x.overdue {
 		w.young = x
@@ -297,12 +309,13 @@ func (w *worker) start(c *connection, r *request, now int64) {
 // giveUp leaves a request unsent whose timeout has passed, and with it the rest of its session.
 func (w *worker) giveUp(r, turn *request, now int64) {
 	if r.measured {
-		w.recorder.abandoned(r.n, r.op, r.at, now)
+		neglected := w.neglected(r.at, now)
+		w.recorder.abandoned(r.n, r.op, r.at, now, neglected)
 		if s := w.begin(r); s != nil {
 			for i := s.step + 1; i < len(s.operation.steps); i++ {
 				op := s.operation.first + int32(i)
 				w.recorder.due(op, now, true)
-				w.recorder.abandoned(s.n, op, now, now)
+				w.recorder.abandoned(s.n, op, now, now, neglected)
 			}
 		}
 	}
@@ -353,9 +366,11 @@ func (w *worker) wait(now int64) []unix.EpollEvent {
 			until = min(until, now)
 		}
 		until = (until/w.tick + 1) * w.tick
+		w.asleep = until
 		w.pool.poller.sleep(until - now)
 		w.looked = w.clock.now()
-		until = now
+		return w.pool.poller.wait(0)
 	}
+	w.asleep = until
 	return w.pool.poller.wait(until - now)
 }

@@ -28,10 +28,19 @@ def summary() -> dict[str, Any]:
         "window_s": 10.0,
         "counts": counts | {"unsent": 0, "in_flight": 0},
         "violations": 12,
+        "by_generator": {"violations": 0, "late": 0, "unsent": 0},
+        "less_own": {"latency_ms": dict(latency), "spectrum": [[50.0, 15.0], [97.5, 80.0]], "backlog": [0] * 10},
         "latency_ms": {"intended": latency, "service": dict(latency), "lateness": {"p99": 0.2, "max": 3.0}},
         "spectrum": [[50.0, 15.0, 15.0], [97.5, 80.0, 80.0], [98.5, 95.0, 95.0], [99.9, 180.0, 180.0]],
         "batches": [{"start_s": float(i), "offered": 1000, "completed": 999, "backlog": 20 + i % 3} for i in range(10)],
-        "generator": {"cpu_share": 0.31, "script_starved": 0},
+        "generator": {
+            "cpu_share": 0.31,
+            "script_starved": 0,
+            "own_lateness_p99_ms": 0.2,
+            "own_lateness_slo_ms": 0.2,
+            "run_delay_s": 0.01,
+            "run_delay_share": 0.001,
+        },
         "aborted": None,
         "offered_rate": 1000.0,
     }
@@ -46,6 +55,10 @@ def changed(**changes: Any) -> dict[str, Any]:
         for key in way:
             place = place[key]
         place[last] = value
+    if "less_own" not in "".join(changes):  # the generator had no part in it
+        result["less_own"]["backlog"] = [batch["backlog"] for batch in result["batches"]]
+        result["less_own"]["latency_ms"] = result["latency_ms"]["intended"]
+        result["less_own"]["spectrum"] = [row[:2] for row in result["spectrum"]]
     return result
 
 
@@ -89,8 +102,13 @@ CASES: list[tuple[str, dict[str, Any], str, list[str]]] = [
     ("saturated", {"generator__cpu_share": 0.95}, "invalid", ["saturated", "95% of a CPU"]),
     ("nearly saturated", {"generator__cpu_share": 0.94}, "held", []),
     ("aborted and saturated", {"aborted": ABORTED, "generator__cpu_share": 0.99}, "invalid", ["saturated"]),
-    ("late, connections free", {"latency_ms__lateness__p99": 21.0}, "invalid", ["sent late: P99 21.00 ms", "20 ms"]),
-    ("within the lateness budget", {"latency_ms__lateness__p99": 19.9}, "held", []),
+    (
+        "late, connections free",
+        {"generator__own_lateness_p99_ms": 21.0},
+        "invalid",
+        ["sent late: P99 21.00 ms", "20 ms"],
+    ),
+    ("within the lateness budget", {"generator__own_lateness_p99_ms": 19.9}, "held", []),
     (
         "late because connections were busy",
         {"latency_ms__lateness__p99": 900.0, "batches": QUEUE, "violations": 4000},
@@ -115,15 +133,30 @@ CASES: list[tuple[str, dict[str, Any], str, list[str]]] = [
         "invalid",
         ["P99 30.00 ms"],
     ),
-    ("unsent, connections free", {"counts__sent": 9949}, "invalid", ["sent 99.49% of its schedule", "to spare"]),
-    ("just enough sent", {"counts__sent": 9950}, "held", []),
+    (
+        "never sent although a connection was free",
+        {"counts__sent": 9949, "counts__unsent": 51, "by_generator__unsent": 51},
+        "invalid",
+        ["never sent 51 of 10000 requests, 0.51%, although a connection was free"],
+    ),
+    ("just enough sent", {"counts__sent": 9950, "counts__unsent": 50, "by_generator__unsent": 50}, "held", []),
     (
         "unsent, because the system kept every connection busy",
         {"counts__sent": 9000, "counts__unsent": 1000, "counts__completed": 8990, "violations": 1012, "batches": QUEUE},
         "not held",
         ["10.12% of scheduled", "1000 unsent", "the backlog grows"],
     ),
-    ("nothing sent at all", {"counts__sent": 0, "latency_ms__lateness__p99": None}, "invalid", ["sent 0.00%"]),
+    (
+        "nothing sent at all",
+        {
+            "counts__sent": 0,
+            "counts__unsent": 10_000,
+            "by_generator__unsent": 10_000,
+            "latency_ms__lateness__p99": None,
+        },
+        "invalid",
+        ["never sent 10000 of 10000 requests"],
+    ),
     ("nothing scheduled", {"counts__offered": 0, "counts__sent": 0}, "invalid", ["no request was scheduled"]),
     ("a plan that does not tell its connections", {"plan": {}}, "held", []),
     ("throttled", {"generator__throttled_s": 0.31}, "invalid", ["throttled", "took the CPU away for 0.31 s"]),
@@ -141,7 +174,7 @@ CASES: list[tuple[str, dict[str, Any], str, list[str]]] = [
         "a script that was late now and then, and by much",
         {"plan": SCRIPTED, "generator__script_starved": 7, "generator__own_lateness_p99_ms": 30.0},
         "invalid",
-        ["sent late: P99 30.00 ms", "7 times the script had not made the request yet"],
+        ["sent late: P99 30.00 ms", "7 requests of the script were due before they were made"],
     ),
     (
         "steps that were skipped are no fault of the generator",
@@ -174,6 +207,78 @@ CASES: list[tuple[str, dict[str, Any], str, list[str]]] = [
 ]
 
 
+OWN: list[tuple[str, dict[str, Any], str, list[str]]] = [
+    (
+        "a stall of the generator made all the violations that are too many",
+        {"violations": 130, "by_generator__violations": 30},
+        "invalid",
+        ["the load generator alone made the difference: it caused 30 of 130 violations by sending late", "is held"],
+    ),
+    (
+        "one violation more, and the system did not hold without the stall either",
+        {"violations": 131, "by_generator__violations": 30},
+        "not held",
+        ["131 of 10000"],
+    ),
+    ("held in spite of a stall", {"violations": 90, "by_generator__violations": 30}, "held", []),
+    (
+        "what it never sent made the difference",
+        {"violations": 140, "counts__unsent": 45, "by_generator": {"violations": 45, "late": 0, "unsent": 45}},
+        "invalid",
+        ["caused 45 of 140 violations by sending late, 45 of them never sent although a connection was free"],
+    ),
+    (
+        "too few completed, for some came late by the generator alone",
+        {
+            "counts__completed": 9890,
+            "counts__late": 103,
+            "violations": 103,
+            "by_generator": {"violations": 20, "late": 20, "unsent": 0},
+        },
+        "invalid",
+        ["alone made the difference"],
+    ),
+    (
+        "too few completed without the generator's part, too",
+        {
+            "counts__completed": 9890,
+            "counts__late": 103,
+            "violations": 103,
+            "by_generator": {"violations": 9, "late": 9, "unsent": 0},
+        },
+        "not held",
+        ["98.90% of requests completed"],
+    ),
+    ("a backlog of the generator", {"batches": QUEUE, "less_own__backlog": [3] * 10}, "invalid", ["the difference"]),
+    (
+        "a backlog of which a part is the generator's",
+        {"batches": QUEUE, "less_own__backlog": [40 * i for i in range(10)]},
+        "not held",
+        ["the backlog grows"],
+    ),
+    (
+        "an abort counts the system's violations alone",
+        {"aborted": ABORTED, "violations": 400, "by_generator__violations": 299},
+        "not held",
+        ["stopped after 3.2 s"],
+    ),
+    (
+        "a thread that waits for a CPU is named where the trial is invalid",
+        {"violations": 130, "by_generator__violations": 30, "generator__run_delay_share": 0.27},
+        "invalid",
+        ["a load thread waited for a CPU for 27% of the window"],
+    ),
+    (
+        "... and where it sent late",
+        {"generator__own_lateness_p99_ms": 30.0, "generator__run_delay_share": 0.27},
+        "invalid",
+        ["sent late: P99 30.00 ms", "waited for a CPU for 27% of the window"],
+    ),
+    ("a kernel that does not tell", {"generator__run_delay_share": None, "generator__run_delay_s": None}, "held", []),
+]
+CASES += OWN
+
+
 @pytest.mark.parametrize(("changes", "verdict", "said"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
 def test_the_table_of_cases(changes: dict[str, Any], verdict: str, said: list[str]) -> None:
     result = judge(changed(**changes), SLO)
@@ -181,6 +286,50 @@ def test_the_table_of_cases(changes: dict[str, Any], verdict: str, said: list[st
     assert bool(result.reasons) == (verdict != "held")
     for words in said:
         assert words in " | ".join(result.reasons)
+
+
+def test_another_limit_is_compared_without_the_generators_part_as_well() -> None:
+    slo = Slo.model_validate({"p50": "10ms", "p98": "90ms", "p99": "200ms"})
+    without = {"less_own__latency_ms__p50": 9.0, "less_own__spectrum": [[50.0, 9.0], [98.5, 89.0]]}
+    assert judge(changed(**without), slo).verdict == "invalid"
+    for key, value in (("latency_ms__p50", 11.0), ("spectrum", [[50.0, 9.0], [98.5, 91.0]])):
+        assert judge(changed(**without | {f"less_own__{key}": value}), slo).verdict == "not held"
+
+
+def test_own_lateness_is_compared_at_the_slos_percentile_if_enough_lies_beyond_it() -> None:
+    slo = Slo.model_validate({"p999": "200ms"})
+    late = changed(generator__own_lateness_slo_ms=95.0, violations=10)
+    assert "sent late: P99.9 95.00 ms after it could have sent" in judge(late, slo).reasons[0]
+    few = late | {"counts": {**late["counts"], "offered": 9_000}}
+    assert judge(few, slo).verdict == "held", "9 requests lie beyond it: they are counted one by one"
+    assert judge(late, SLO).verdict == "held", "P99 is its own percentile"
+
+
+def test_a_wait_for_a_cpu_and_the_generators_violations_are_warnings() -> None:
+    doubtful = changed(by_generator__violations=3, generator__run_delay_share=0.31, generator__run_delay_s=3.1)
+    assert judge(doubtful, SLO).warnings == (
+        "the load generator alone caused 3 of 12 violations by sending late; the verdict is the same without them",
+        "a load thread could run but waited for a CPU for 31% of the window (all of them 3.1 s): other work competes "
+        "for its CPU",
+    )
+
+
+def test_nothing_completed() -> None:
+    dead = changed(counts__completed=0, counts__late=0, counts__errors=9995, violations=10_000)
+    assert judge(dead, None).reasons == ("no request completed (9995 errors, 5 timeouts): there is nothing to measure",)
+    assert judge(dead, SLO).verdict == "not held"
+
+
+@given(st.integers(0, 300), st.integers(0, 300))
+def test_it_is_invalid_exactly_if_the_verdict_changes_without_the_generators_part(system: int, own: int) -> None:
+    result = judge(changed(violations=system + own, by_generator__violations=own), SLO)
+    assert result.verdict == ("not held" if system > 100 else "invalid" if system + own > 100 else "held")
+
+
+def test_another_driver_has_no_part_of_its_own_to_leave_out() -> None:
+    other = changed(violations=101, driver="wrk2")
+    del other["by_generator"], other["less_own"]
+    assert judge(other, SLO).verdict == "not held"
 
 
 def test_several_percentiles_each_have_a_say() -> None:
@@ -229,7 +378,7 @@ def test_a_crashed_generator_is_invalid() -> None:
 def test_a_starved_script_is_a_warning() -> None:
     result = judge(changed(generator__script_starved=7), SLO)
     assert result.verdict == "held"
-    assert "7 times" in result.warnings[0]
+    assert "7 requests were due before they were made" in result.warnings[0]
 
 
 def test_what_a_script_did_not_hear_of_and_what_was_not_recorded_are_warnings() -> None:
@@ -256,13 +405,13 @@ def test_connections_that_could_not_be_made_are_said_and_sockets_that_failed_her
 def test_a_trial_without_an_slo_is_measured_or_invalid() -> None:
     assert judge(summary(), None) == Verdict("measured")
     assert judge(changed(generator__cpu_share=0.99), None).verdict == "invalid"
-    late = changed(latency_ms__lateness__p99=12.0)
+    late = changed(generator__own_lateness_p99_ms=12.0)
     assert "budget 11 ms" in judge(late, None).reasons[0], "a tenth of the P99 that was measured"
 
 
 @pytest.mark.parametrize(("budget_s", "verdict"), [(0.002, "invalid"), (0.005, "held"), (None, "held")])
 def test_a_study_may_set_the_lateness_budget(budget_s: float | None, verdict: str) -> None:
-    late = changed(latency_ms__lateness__p99=4.0)
+    late = changed(generator__own_lateness_p99_ms=4.0)
     assert judge(late, SLO, lateness_s=budget_s).verdict == verdict
 
 
