@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import http.server
 import io
 import json
+import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -22,7 +24,7 @@ from loadstone.model.workload import Workload
 from loadstone.workloads.base import DriverError, Offer, Progress, Unreachable
 from tests.experiments.test_datasets import SEEDED
 from tests.experiments.test_verdict import changed, summary
-from tests.workloads.conftest import server  # noqa: F401
+from tests.workloads.conftest import Answer, server  # noqa: F401
 
 URL = "http://127.0.0.1:8080/a?b=c"
 Say = Callable[..., tuple[int, str, str]]
@@ -250,6 +252,37 @@ def test_how_it_ends(say: Say, stone: type[FakeStone], changes: dict[str, Any], 
     assert "offered" in told, "the result is shown whatever it says"
     if code == 4:
         assert told.startswith("! the load generator was saturated")
+
+
+class Broken(Answer):
+    """Answers nothing but 500."""
+
+    def do_GET(self) -> None:
+        self.send_response(500)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+
+@pytest.mark.parametrize(
+    ("slo", "code", "words"),
+    [
+        (["--slo", "p99=4s"], 5, "the SLO P99 <= 4s, 99 % completed was not held: no request completed"),
+        ([], 4, "the measurement is invalid: no request completed (40 errors): there is nothing to measure"),
+    ],
+)
+def test_nothing_completes(say: Say, slo: list[str], code: int, words: str) -> None:
+    options = ["--rate", "40", "--arrival", "constant", "--duration", "1s", "--warmup", "0", *slo]
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Broken) as broken:
+        threading.Thread(target=broken.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{broken.server_address[1]}/"
+        ended, told, complaint = say(url, *options)
+        in_json = json.loads(say(url, *options, "--json")[1])
+        broken.shutdown()
+    assert ended == code and words in complaint
+    latency = next(line for line in told.splitlines() if line.startswith("latency"))
+    assert set(latency.split()[1:]) == {"–"}
+    assert in_json["latency_ms"]["intended"] is None and in_json["latency_ms"]["service"] is None
+    assert in_json["operations"][0]["latency_ms"]["intended"] is None and in_json["spectrum"] == []
 
 
 @pytest.mark.parametrize(

@@ -25,9 +25,15 @@ class Answer(http.server.BaseHTTPRequestHandler):
         pass
 
 
+class Server(http.server.ThreadingHTTPServer):
+    """Takes all connections of a generator at once."""
+
+    request_queue_size = 256
+
+
 @pytest.fixture
 def server() -> Iterator[str]:
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answer) as server:
+    with Server(("127.0.0.1", 0), Answer) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"127.0.0.1:{server.server_address[1]}"
         server.shutdown()
