@@ -143,6 +143,21 @@ def _beside(folder: Path, application: str) -> str:
     return str((folder / application).resolve())
 
 
+def _wrong_tasks(study: Study, application: Application) -> Iterator[Finding]:
+    """Parameters of tasks that a service does not do."""
+    able = [name for name, service in application.services.items() if service.tasks.given()]
+    for where, tasks in expressible.levels(study, "tasks"):
+        for name, given in (tasks or {}).items():
+            if name not in able:
+                message = f"{application.name} has no service {name!r} that does tasks"
+                yield (*where, name), message + did_you_mean(name, able)
+                continue
+            known = application.services[name].tasks.given()
+            for key in given.given():
+                if key not in known:
+                    yield (*where, name, key), f"{name} does no task with {key!r}" + did_you_mean(key, list(known))
+
+
 def _findings(study: Study, application: Application) -> Iterator[Finding]:
     proxied = [where for where, level in expressible.levels(study, "proxy") if level is not None]
     services = [*application.services, *([proxy.SERVICE] if proxied else []), *study.stacks.asked()]
@@ -165,6 +180,7 @@ def _findings(study: Study, application: Application) -> Iterator[Finding]:
                 ours = [one for one, service in application.services.items() if service.runs.stone is not None]
                 message = f"{application.name} has no service {name!r} that can be delayed"
                 yield (*where, name), message + did_you_mean(name, ours)
+    yield from _wrong_tasks(study, application)
     named = list(expressible.levels(study, "workload"))
     for where, name in named:
         if name is not None and name not in application.workloads and not name.endswith(SCRIPT):

@@ -12,6 +12,7 @@ from loadstone.model import dataset
 from loadstone.model.base import Finding, Matches, Model, did_you_mean
 from loadstone.model.dataset import Dataset, DatasetName
 from loadstone.model.image import Image
+from loadstone.model.tasks import Tasks
 from loadstone.model.units import Duration, Memory
 from loadstone.model.workload import Workload
 
@@ -26,9 +27,9 @@ ServiceName = Annotated[
 ContainerPath = Annotated[str, Matches(r"/.*[^/]", "an absolute path in the container, for example /etc/web.conf")]
 _OURS = (
     *("STONE_LISTEN", "STONE_ADMIN", "STONE_DOCUMENTS", "STONE_PROFILE", "STONE_LOG_LEVEL"),
-    *("STONE_TRACES", "STONE_TRACES_SAMPLE", "STONE_REPLICA", "STONE_DELAY"),
+    *("STONE_TRACES", "STONE_TRACES_SAMPLE", "STONE_REPLICA", "STONE_DELAY", "STONE_DATA"),
 )
-_OUR_NEEDS = "STONE_NEED_"
+_OUR_PREFIXES = ("STONE_NEED_", "STONE_TASK_")
 Variable = Annotated[str, Matches(r"[^=\s]+", "the name of a variable, without '=' and spaces")]
 
 
@@ -97,6 +98,10 @@ class Service(Model):
     replicas: Annotated[int, Field(ge=1, le=1000)] = 1
     """Replicas at ``scaling: baseline``."""
     readiness: Readiness = Readiness()
+    tasks: Tasks = Tasks()
+    """Of a service of ``stone`` that does tasks: their parameters, all of them; a study may give others."""
+    data: bool = False
+    """Of a service of ``stone``: whether each replica has a folder for files. Empty at the start, gone at the end."""
     entrypoint: list[str] = []
     """Of an image: the program and its first arguments, instead of the image's entrypoint and command."""
     command: list[str] = []
@@ -108,6 +113,10 @@ class Service(Model):
     """Of an image: the text of files by their path in the container, mounted read-only."""
     volumes: list[ContainerPath] = []
     """Of an image: paths in the container that hold data. Empty at the start, gone at the end."""
+
+    def of_stone(self) -> list[str]:
+        """The keys that are given and that only services of ``stone`` have."""
+        return [key for key in ("tasks", "data") if getattr(self, key) != type(self).model_fields[key].default]
 
     def of_images(self) -> list[str]:
         """The keys that are given and that only images have."""
@@ -156,7 +165,7 @@ class Application(Model):
     workloads: Annotated[dict[str, Workload], Field(min_length=1)]
     default_workload: str
     """The workload of a study that names none."""
-    seeding: Literal["hotel", "social", "media"] | None = None
+    seeding: Literal["hotel", "social", "media", "shop"] | None = None
     """What ``stone seed`` fills the stores with."""
     datasets: dict[DatasetName, Dataset] = {}
     """What the stores can be filled with, where there is a choice."""
@@ -234,6 +243,9 @@ class Application(Model):
                     yield ("services", name, key), f"only images have {key!r}; remove it, or write runs: {{image: ...}}"
                 for at, message in _wrong_variables(service):
                     yield ("services", name, "environment", *at), message
+            if service.runs.stone is None:
+                for key in service.of_stone():
+                    yield ("services", name, key), f"only services of stone have {key!r}; remove it"
             for index, path in enumerate(service.volumes):
                 if path in service.configs or path in service.volumes[:index]:
                     yield ("services", name, "volumes", index), f"{path} is given twice; remove one"
@@ -293,5 +305,5 @@ def _wrong_variables(service: Service) -> Iterator[Finding]:
     for variable in service.environment:
         if not variable.startswith("STONE_"):
             yield (variable,), "a service of stone reads only variables that begin with STONE_; remove it"
-        elif variable in _OURS or variable.startswith(_OUR_NEEDS):
+        elif variable in _OURS or variable.startswith(_OUR_PREFIXES):
             yield (variable,), "is set for every service of stone; remove it"

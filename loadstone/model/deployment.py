@@ -8,6 +8,9 @@ from loadstone.model.cluster import Node
 from loadstone.model.proxy import Proxy
 from loadstone.model.software import Software
 
+DATA = "/data"
+"""The folder for files of a service of ``stone``, in a container."""
+
 
 class Replica(Model):
     """One replica of a service, placed on a node."""
@@ -29,7 +32,7 @@ class Replica(Model):
     configs: dict[str, str] = {}
     """Files that are mounted read-only: text by path in the container."""
     volumes: tuple[str, ...] = ()
-    """Paths in the container that hold data; empty at the start, gone at the end."""
+    """Paths in the container that hold data; empty at the start, gone at the end. Of ``stone`` it is ``DATA``."""
     ports: dict[str, int]
     needs: tuple[str, ...]
     readiness: Readiness

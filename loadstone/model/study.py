@@ -22,6 +22,7 @@ from loadstone.model.placement import Placement, Splits
 from loadstone.model.proxy import Proxy, or_none
 from loadstone.model.publishing import Author, Licence
 from loadstone.model.stacks import Stacks
+from loadstone.model.tasks import TasksByService
 from loadstone.model.tuning import Tuning
 from loadstone.model.units import Duration, Pause, format_seconds
 
@@ -76,6 +77,9 @@ class Settings(Model):
     """NGINX in front of the application: ``{workers: 4, connections: 1024}``; ``none`` where left out."""
     delays: Annotated[Delays | None, BeforeValidator(or_off)] = None
     """Added to each request of a service of ``stone``: ``{search: 5ms}``; ``off`` where left out."""
+    tasks: Annotated[TasksByService | None, BeforeValidator(or_off)] = None
+    """Parameters of the tasks of services that do some: ``{payment: {linpack: 260, sleep: 50us}}``; the application's
+    own with ``off``, or where left out."""
     traces: Annotated[Traces | None, BeforeValidator(or_off)] = None
     """Spans of a share of the requests: ``{sample: 1%}``; ``off`` where left out."""
     metrics: Annotated[Metrics | None, BeforeValidator(or_off)] = Metrics()

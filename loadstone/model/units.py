@@ -16,6 +16,7 @@ from pydantic import BeforeValidator, PlainSerializer, ValidationInfo, WithJsonS
 _SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 _PERCENT = {"%": 0.01}
 _BYTES = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "kB": 10**3, "MB": 10**6, "GB": 10**9}
+_FILE_BYTES = {"B": 1, **_BYTES}
 _BITS = {"kbit": 1e3, "Mbit": 1e6, "Gbit": 1e9}
 _HERTZ = {"kHz": 1e3, "MHz": 1e6, "GHz": 1e9}
 _LONGEST = 30 * 24 * 3600.0
@@ -56,6 +57,14 @@ def memory(value: Any) -> int:
         raise ValueError(f"{value!r} is less than 1MiB")
     if result > _LARGEST:
         raise ValueError(f"{value!r} is too much; at most {_LARGEST // 2**30}GiB")
+    return round(result)
+
+
+def file_size(value: Any) -> int:
+    """Bytes of a size such as ``2.4MB`` or ``140B``: 1 byte to 1 GiB."""
+    result = _quantity(value, _FILE_BYTES, "size", "2.4MB or 140B")
+    if not 1 <= result <= 2**30:
+        raise ValueError(f"{value!r} is out of range; use 1B to 1GiB")
     return round(result)
 
 
@@ -109,6 +118,10 @@ def _memory(value: Any, info: ValidationInfo) -> int:
     return int(value) if _already_parsed(value, info) else memory(value)
 
 
+def _file_size(value: Any, info: ValidationInfo) -> int:
+    return int(value) if _already_parsed(value, info) else file_size(value)
+
+
 def _bit_rate(value: Any, info: ValidationInfo) -> int:
     return int(value) if _already_parsed(value, info) else bit_rate(value)
 
@@ -140,6 +153,12 @@ def format_memory(value: int) -> str:
     return f"{_plain(value / 2**20)}MiB"
 
 
+def format_file_size(value: int) -> str:
+    """A size as a user would write it: ``2.4MB``, ``140B``; exact to a byte."""
+    unit = next((unit for unit in ("MB", "kB") if value >= _BYTES[unit]), "B")
+    return f"{_plain(value / _FILE_BYTES[unit])}{unit}"
+
+
 def format_bit_rate(value: int) -> str:
     """A rate as a user would write it: ``100Mbit``."""
     unit = next((unit for unit in ("Gbit", "Mbit") if value >= _BITS[unit]), "kbit")
@@ -160,6 +179,7 @@ FORMATS: Mapping[str, Callable[[Any], str]] = {
     "duration": format_seconds,
     "percentage": format_share,
     "size": format_memory,
+    "file size": format_file_size,
     "rate": format_bit_rate,
     "frequency": format_frequency,
 }
@@ -212,6 +232,21 @@ Memory = Annotated[
     ),
 ]
 """A memory size in bytes, at least 1 MiB."""
+
+FileSize = Annotated[
+    int,
+    BeforeValidator(_file_size),
+    PlainSerializer(format_file_size, when_used="json"),
+    WithJsonSchema(
+        {
+            "type": "string",
+            "pattern": r"^[0-9.]+\s*([KMG]iB|kB|MB|GB|B)$",
+            "examples": ["140B", "2.4MB"],
+            "quantity": "file size",
+        }
+    ),
+]
+"""The size of a file in bytes, at least 1."""
 
 BitRate = Annotated[
     int,

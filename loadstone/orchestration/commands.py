@@ -115,11 +115,12 @@ def _command(deployment: Deployment, replica: Replica, site: Site) -> Command:
             limits=limits,
             ports=ports,
             environment=_environment(deployment, replica, site),
+            data=_data(replica, site) if replica.volumes else None,
         )
     assert replica.software is not None
     process = as_process(replica.software, deployment.software[replica.software])
     program = site.programs[replica.software]
-    data = f"{site.data}/{replica.name}"
+    data = _data(replica, site)
     words: dict[str, Any] = {
         "port": str(ports[replica.main_port]),
         "ports": ports,
@@ -183,7 +184,13 @@ def _environment(deployment: Deployment, replica: Replica, site: Site) -> dict[s
     environment["STONE_LOG_LEVEL"] = "info"
     if "STONE_TRACES" in replica.environment:
         environment["STONE_REPLICA"] = replica.name
-    return environment | replica.environment
+    own = {"STONE_DATA": _data(replica, site)} if replica.volumes else {}
+    return environment | replica.environment | own
+
+
+def _data(replica: Replica, site: Site) -> str:
+    """The replica's own folder, which goes with the deployment."""
+    return f"{site.data}/{replica.name}"
 
 
 def address(deployment: Deployment, replica: Replica, ports: Ports, port: str | None = None) -> str:

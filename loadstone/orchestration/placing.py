@@ -11,7 +11,7 @@ from loadstone.model import image
 from loadstone.model.application import Application, Resources, Service
 from loadstone.model.base import did_you_mean
 from loadstone.model.cluster import Node
-from loadstone.model.deployment import Deployment, Replica
+from loadstone.model.deployment import DATA, Deployment, Replica
 from loadstone.model.errors import InputError, PreflightError
 from loadstone.model.proxy import SERVICE
 from loadstone.model.software import SoftwareCatalogue
@@ -72,9 +72,9 @@ def resolve(
                     image=image.whole(service.runs.image) if service.runs.image else None,
                     entrypoint=tuple(service.entrypoint),
                     command=tuple(service.command),
-                    environment=service.environment,
+                    environment=service.environment | _told(service_name, service, settings),
                     configs=service.configs,
-                    volumes=tuple(service.volumes),
+                    volumes=(DATA,) if service.data else tuple(service.volumes),
                     ports=ports,
                     needs=(*service.needs, *service.calls),
                     readiness=service.readiness,
@@ -134,6 +134,13 @@ def _software(service: Service, settings: Settings, catalogue: SoftwareCatalogue
         known = list(catalogue.software)
         raise InputError(f"service {name}: no software {software!r}" + did_you_mean(software, known))
     return software
+
+
+def _told(name: str, service: Service, settings: Settings) -> dict[str, str]:
+    """What a service of ``stone`` is told of its tasks: the application's parameters, but for those of the study."""
+    given = (settings.tasks or {}).get(name)
+    tasks = given.over(service.tasks) if given is not None else service.tasks
+    return tasks.variables() | ({"STONE_DATA": DATA} if service.data else {})
 
 
 def _count(service: Service, settings: Settings) -> int:
@@ -218,6 +225,6 @@ def _warnings(replicas: list[Replica], workers: list[Node], catalogue: SoftwareC
             f"{', '.join(sorted(split))}: several replicas of a document store that do not know each other;"
             " data is split between them"
         )
-    if apart := sorted({replica.service for replica in replicas if replica.index > 1 and replica.volumes}):
+    if apart := sorted({one.service for one in replicas if one.index > 1 and one.volumes and one.image}):
         warnings.append(f"{', '.join(apart)}: each of several replicas has volumes of its own")
     return warnings

@@ -177,9 +177,9 @@ class Process(Orchestrator):
         name, user = command.replica.name, command.user
         try:
             if command.data is not None:
-                name_of = command.replica.software or ""
-                found = program(name_of, self.deployment.software[name_of])
-                prepare_data(name_of, found, command.initialise, user, Path(command.data))
+                software = command.replica.software
+                found = program(software, self.deployment.software[software]) if software else ""
+                prepare_data(software or "stone", found, command.initialise, user, Path(command.data))
                 for file, text in command.files.items():
                     _write(Path(command.data), file, text)
             groups = []

@@ -155,6 +155,34 @@ def test_hotel_reservation_is_the_published_one() -> None:
         assert words == set(operation.fields)
 
 
+def test_the_shop_is_the_published_one() -> None:
+    application = catalogue.load("shop").application
+    services = application.services
+    assert [name for name, one in services.items() if one.tier != "storage"] == ["order", "user", "payment"]
+    assert {name: one.needs for name, one in services.items() if one.needs} == {
+        "order": ["user", "payment", "postgres-order"],
+        "user": ["postgres-user"],
+        "payment": ["user", "postgres-payment"],
+    }
+    assert all(one.runs.software == "postgres" for one in services.values() if one.tier == "storage")
+    assert all(one.replicas == 1 for one in services.values())
+    tasks = services["order"].tasks
+    assert (tasks.large_file, tasks.small_file, tasks.small_rounds, tasks.keep) == (2_400_000, 140, 10, True)
+    assert services["payment"].tasks.sleep == 0
+    (create,) = application.workloads["orders"].operations.values()
+    assert (create.method, create.path) == ("POST", "/orders/create/id/{id}")
+
+
+def test_only_services_of_stone_have_tasks_and_data(tmp_path: Path) -> None:
+    text = wrong(
+        tmp_path, "runs: {documents: true}", "runs: {documents: true}\n    tasks: {linpack: 5}\n    data: true"
+    )
+    assert "services.store.tasks: only services of stone have 'tasks'; remove it" in text
+    assert "services.store.data: only services of stone have 'data'; remove it" in text
+    text = wrong(tmp_path, "needs: [store]", "needs: [store]\n    environment: {STONE_TASK_LINPACK: '5'}")
+    assert "services.logic.environment.STONE_TASK_LINPACK: is set for every service of stone; remove it" in text
+
+
 def test_software_has_official_images_by_version() -> None:
     elsewhere = {
         "mongodb": "mongo",

@@ -15,6 +15,7 @@ from loadstone.model.observing import Traces
 from loadstone.model.placement import Placement
 from loadstone.model.proxy import Proxy
 from loadstone.model.study import Settings
+from loadstone.model.tasks import Tasks
 from loadstone.model.trial import Treatment, Trial
 from loadstone.model.tuning import Tuning
 
@@ -45,6 +46,7 @@ OTHER_SETTINGS: dict[str, Any] = {
     "dataset": "large",
     "proxy": Proxy(workers=4),
     "delays": {"geo": 0.005},
+    "tasks": {"payment": Tasks(linpack=5)},
     "traces": Traces(sample=0.5),
     "metrics": None,
     "tuning": Tuning(thp="never"),

@@ -16,8 +16,12 @@ from tests.orchestration.docker_deployments import SCALINGS, accepted, written
 from tests.orchestration.rendered import APPLICATIONS, ORCHESTRATORS, SETS, by_service, deployment, files
 from tests.orchestration.test_nomad import nomad
 
-SERVICES = {"media-microservices": 32, "social-network": 26}
-SIGNERS = {"media-microservices": {"frontend", "user"}, "social-network": {"frontend", "user"}}
+SERVICES = {"media-microservices": 32, "shop": 6, "social-network": 26}
+SIGNERS: dict[str, set[str]] = {
+    "media-microservices": {"frontend", "user"},
+    "shop": set(),
+    "social-network": {"frontend", "user"},
+}
 """The services that sign or read what people carry: nobody else is given the secret."""
 
 ALL = """\
@@ -42,8 +46,9 @@ def neighbours(wanted: Deployment, service: str) -> set[str]:
     """The variables in which a service is told of others."""
     (one, *_) = wanted.of(service)
     needs = one.needs if one.stone is not None else ()
-    documents = {"STONE_DOCUMENTS" for need in needs if need.startswith("documents-")}
-    others = {need.upper().replace("-", "_") for need in needs if not need.startswith("documents-")}
+    stores = {need for need in needs if need.startswith(("documents-", "postgres-"))}
+    documents = {"STONE_DOCUMENTS" for _ in stores}
+    others = {need.upper().replace("-", "_") for need in set(needs) - stores}
     return documents | {f"STONE_NEED_{name}" for name in others}
 
 
@@ -91,7 +96,7 @@ def test_the_published_horizontal_scaling_doubles_stores_too_and_warns(applicati
     assert {service: replicas(text) for service, text in said.items()} == dict.fromkeys(wanted.services(), 2)
     (warning,) = (line for line in wanted.warnings if "document store" in line)
     split, _, why = warning.partition(": ")
-    assert split.split(", ") == sorted(service for service in said if service.startswith("documents-"))
+    assert split.split(", ") == sorted(service for service in said if service.startswith(("documents-", "postgres-")))
     assert why == "several replicas of a document store that do not know each other; data is split between them"
 
 

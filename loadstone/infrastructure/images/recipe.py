@@ -19,6 +19,7 @@ from loadstone.infrastructure.base import Finding
 from loadstone.infrastructure.binary import stone_binary
 from loadstone.infrastructure.images import elf
 from loadstone.infrastructure.images.layers import Member, file, fingerprint, folder, text, tree
+from loadstone.model.deployment import DATA
 from loadstone.model.errors import PreflightError
 from loadstone.model.software import AsProcess, Software
 
@@ -97,6 +98,7 @@ def of_stone() -> Recipe:
     base = [
         file("/stone", binary),
         folder("/tmp", 0o1777),
+        folder(DATA, 0o700, _NOBODY),  # an engine gives a volume that is mounted here its owner
         *(folder(path) for path in ("/dev", "/proc", "/run", "/sys")),  # a root that is read-only needs them
         *_accounts({"root": 0, "nobody": _NOBODY}),
     ]

@@ -1,0 +1,55 @@
+"""Tasks and data folders, as every orchestrator tells a service of them."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+
+from loadstone.orchestration.commands import commands, symbolic_site
+from tests.orchestration.rendered import ORCHESTRATORS, by_service, deployment
+
+TASKS = {"payment": {"linpack": 300, "sleep": "50us"}, "order": {"keep": False}}
+VOLUMES = {
+    "compose": "volumes:\n- /data\n",
+    "swarm": "volumes:\n- target: /data\n  type: volume\n",
+    "nomad": 'target   = "/data"',
+    "kubernetes": "emptyDir: {}",
+}
+
+
+def test_parameters_are_the_application_s_unless_the_study_has_others() -> None:
+    wanted = deployment("shop", "compose", tasks=TASKS)
+    told = {one.service: one.environment for one in wanted.replicas if one.stone}
+    assert told == {
+        "user": {"STONE_TASK_LINPACK": "400"},
+        "payment": {"STONE_TASK_LINPACK": "300", "STONE_TASK_SLEEP": "50000ns"},
+        "order": {
+            "STONE_TASK_LARGE_FILE": "2400000",
+            "STONE_TASK_SMALL_FILE": "140",
+            "STONE_TASK_SMALL_ROUNDS": "10",
+            "STONE_TASK_SYNC": "false",
+            "STONE_TASK_KEEP": "false",
+            "STONE_DATA": "/data",
+        },
+    }
+
+
+@pytest.mark.parametrize("orchestrator", ORCHESTRATORS)
+def test_they_reach_the_services_in_containers(orchestrator: str) -> None:
+    said = by_service(deployment("shop", orchestrator, tasks=TASKS), orchestrator)
+    assert "50000ns" in said["payment"] and "STONE_DATA" in said["order"]
+    assert VOLUMES[orchestrator] in said["order"]
+    for service in set(said) - {"order"}:
+        assert VOLUMES[orchestrator] not in said[service] and "STONE_DATA" not in said[service]
+
+
+def test_a_process_has_a_folder_of_its_own() -> None:
+    wanted = deployment("shop", "process", scaling="horizontal")
+    folders = {
+        one.replica.name: one.data for one in commands(wanted, symbolic_site(wanted)) if one.replica.service == "order"
+    }
+    assert folders == {"order-1": "DATA/order-1", "order-2": "DATA/order-2"}
+    for one in commands(wanted, symbolic_site(wanted)):
+        if one.replica.stone is not None:
+            assert one.environment.get("STONE_DATA") == folders.get(one.replica.name)
+            assert yaml.safe_dump(one.as_data())
