@@ -90,7 +90,9 @@ def test_breaking_points_stand_side_by_side(say: Said) -> None:
     code, text, _ = say("searched")
     assert code == 0
     told = re.search(
-        r"scaling=vertical held (\S+) req/s \[.*\], scaling=baseline (\S+) req/s \[.*\]: (\S+)x \[(\S+), (\S+)\]", text
+        r"hold at (\S+) req/s \[.*\] with scaling=vertical, at (\S+) req/s \[.*\] with scaling=baseline"
+        r" \(their breaking points\): (\S+)x \[(\S+), (\S+)\]",
+        text,
     )
     assert told
     more, less, ratio, low, high = (float(number.replace(",", "")) for number in told.groups())
@@ -100,10 +102,10 @@ def test_breaking_points_stand_side_by_side(say: Said) -> None:
 
 def test_what_is_doubtful_about_breaking_points_is_said(say: Said, tmp_path: Path) -> None:
     two = {"baseline": 700.0, "vertical": 1250.0}
-    folder = Synthetic(name="cut", capacities=two, stop_after=24).write(tmp_path)
+    folder = Synthetic(name="cut", capacities=two, stop_after=40).write(tmp_path)
     code, _, complaint = say(folder)
     assert code == 0
-    assert "warning: scaling=vertical: not confirmed: the two confirming trials" in complaint
+    assert "warning: scaling=vertical: not confirmed: the fresh trials" in complaint
 
 
 def test_two_runs_of_different_times(say: Said, results: Path) -> None:
