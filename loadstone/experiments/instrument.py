@@ -30,6 +30,8 @@ NEGLIGIBLE = 0.005
 SATURATED = 0.95
 DESCHEDULED = 0.05
 """A load thread that waits for a CPU for more than this share of the window is worth a word."""
+NOTABLE = 0.1
+"""Of the violations that the SLO leaves room for: fewer than this share by the generator are not worth a word."""
 ENOUGH = 10
 """Requests that must lie beyond a percentile for it to be compared: fewer are single events, which are counted."""
 LATENESS_SHARE, LATENESS_LEAST_MS = 0.10, 1.0
@@ -153,14 +155,15 @@ def answered(summary: Summary) -> bool:
     return bool(summary["counts"]["completed"] or summary["counts"].get("late"))
 
 
-def doubts(summary: Summary) -> Iterator[str]:
+def doubts(summary: Summary, slo: Slo | None) -> Iterator[str]:
     """What does not make a trial invalid, but should stand beside its result."""
     generator, connections = summary["generator"], summary.get("connections") or {}
     if connections and connections["made"] < connections["asked"]:
         yield f"{connections['made']} of {connections['asked']} connections could be made before the load began"
     if unreachable := connections.get("unreachable"):
         yield f"not loaded, as no connection was accepted there: {', '.join(unreachable)}"
-    if caused := summary.get("by_generator", {}).get("violations", 0):
+    caused = summary.get("by_generator", {}).get("violations", 0)
+    if slo is not None and caused > NOTABLE * (1 - slo.strictest[0] / 100) * (summary["planned"] or 0):
         yield (
             f"the load generator alone caused {caused} of {summary['violations']} violations by sending late; "
             "the verdict is the same without them"

@@ -66,7 +66,7 @@ def judge(
     broken += instrument.faults(summary, slo, lateness_s)
     if broken:
         return invalid(*broken)
-    doubts = tuple(instrument.doubts(summary))
+    doubts = tuple(instrument.doubts(summary, slo))
     if slo is None:
         if not summary["counts"]["completed"]:
             return invalid(f"no request completed{_because(_lost(summary))}: there is nothing to measure")

@@ -59,6 +59,7 @@ OTHER_TREATMENT: dict[str, Any] = {
     "resources": {"geo": Resources(cpu=1)},
     "script_digest": "5" * 12,
     "dataset_digest": "6" * 12,
+    "known_as": "7" * 12,
 }
 OTHER_TRIAL: dict[str, Any] = {
     "treatment": TREATMENT.model_copy(update={"application_digest": "3" * 12}),
