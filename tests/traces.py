@@ -41,15 +41,19 @@ def snapshot(mark: str = "", folders: tuple[Path, ...] = ()) -> dict[str, list[s
         "files": (str(file) for folder in folders for file in folder.rglob("*")),
     }
     found = {kind: sorted(line for line in lines if mark in line) for kind, lines in listed.items()}
-    found["system"] = sorted(
-        str(Path(folder, name))
-        for folder in ("/etc", "/run", "/var/lib", "/var/log", "/opt")
-        for name in _WRITABLE
-        if Path(folder, name).exists()
-    )
+    folders_of_daemons = [
+        Path(folder, name) for folder in ("/etc", "/run", "/var/lib", "/var/log", "/opt") for name in _WRITABLE
+    ]
+    of_networks = Path("/var/lib/docker/network/files").glob("*")
+    found["system"] = sorted(str(path) for path in (*folders_of_daemons, *of_networks) if _holds_anything(path))
     knobs = [knob for knob in _KNOBS if Path("/proc/sys", knob).exists()]
     found["knobs"] = [f"{knob} {Path('/proc/sys', knob).read_text().strip()}" for knob in knobs]
     return found
+
+
+def _holds_anything(path: Path) -> bool:
+    """Whether there are files; an empty folder is what something was mounted on."""
+    return any(path.rglob("*")) if path.is_dir() else path.exists()
 
 
 def _processes() -> Iterator[str]:

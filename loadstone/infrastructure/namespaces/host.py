@@ -2,7 +2,8 @@
 
 Its first process, ``init``, keeps the mount and UTS namespaces: whatever is mounted in them ends with the last
 process of the host, so killing the control group unmounts everything. Seen from inside, the host has its own name,
-its own ``/run``, its own layer over ``/etc``, and its own copies of the machine-wide knobs that daemons write.
+its own ``/run`` and ``/var/lib/docker``, its own layers over ``/etc`` and ``/opt`` (where containerd looks for
+plugins), and its own copies of the machine-wide knobs that daemons write.
 """
 
 from __future__ import annotations
@@ -28,11 +29,17 @@ _KNOBS = (
     "vm/overcommit_memory",
     "vm/panic_on_oom",
 )
+_ENGINES_OWN = "/var/lib/docker"
+"""Where Docker's engine keeps what its networks need, wherever its ``data-root`` is."""
 _SETUP = f"""
 mount --make-rshared /
 mount -t tmpfs -o mode=755 tmpfs /run
-mkdir -p /run/lock /run/.host/etc /run/.host/work /run/.host/knobs
-mount -t overlay -o lowerdir=/etc,upperdir=/run/.host/etc,workdir=/run/.host/work overlay /etc
+mkdir -p /run/lock /run/.host/knobs /run/.host/docker {_ENGINES_OWN}
+for folder in etc opt; do
+  mkdir -p /run/.host/$folder /run/.host/$folder.work
+  mount -t overlay -o lowerdir=/$folder,upperdir=/run/.host/$folder,workdir=/run/.host/$folder.work overlay /$folder
+done
+mount --bind /run/.host/docker {_ENGINES_OWN}
 echo "$1" >/proc/sys/kernel/hostname
 echo "$1" >/etc/hostname
 echo "$2 $1" >>/etc/hosts
