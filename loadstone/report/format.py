@@ -53,7 +53,7 @@ def load(row: Mapping[str, Any]) -> str:
 
 def broke(row: Mapping[str, Any]) -> str:
     """``broke at 0.3 s`` of a trial that was stopped early, else nothing; ``stopped at`` of an invalid one."""
-    at = row["aborted_at_s"]
+    at = row.get("aborted_at_s")
     if at is None:
         return ""
     verb = "stopped" if row["verdict"] == "invalid" else "broke"

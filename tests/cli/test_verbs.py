@@ -147,12 +147,16 @@ def test_progress_without_a_terminal_is_plain_lines(tmp_path: Path) -> None:
         display.trial_finished(Record(trial.id, trial.treatment.id, 1, Outcome(100.0, "bracket", "held"), row))
         stopped = row | {"verdict": "not held", "order": 2, "aborted_at_s": 0.31, "p99_ms": None, "completed": None}
         display.trial_finished(Record(trial.id, trial.treatment.id, 1, Outcome(378.0, "fine", "not held"), stopped))
+        unloaded = {"order": 3, "treatment": "scaling=baseline", "rate": 100.0, "verdict": "invalid"}
+        unloaded |= {"reasons": ["audit: geo-1 on worker has cpu unlimited, wanted 1"]}  # no load, so nothing measured
+        display.trial_finished(Record(trial.id, trial.treatment.id, 1, Outcome(100.0, "fine", "invalid"), unloaded))
     text = out.getvalue()
     assert "\x1b" not in text
     assert "trial   1  scaling=baseline  bracket      100 req/s  held" in text
     assert "P99    12.3 ms  completed  99.0 %" in text and "left" in text
     (stopped_line,) = [line for line in text.splitlines() if "trial   2" in line]
     assert stopped_line.partition("about")[0].endswith("not held  broke at 0.3 s  ") and "P99" not in stopped_line
+    assert "invalid" in text and "audit: geo-1 on worker has cpu unlimited, wanted 1" in text
 
 
 def test_a_driver_that_is_not_installed_is_found_before_anything_starts(

@@ -62,7 +62,7 @@ class Window(measuring.Window):
         replicas = self._orchestrator.deployment.replicas
         FakeOrchestrator.replicas = [replica.name for replica in replicas]
         cores = min(Driver.rate * COST_S / len(replicas), LIMIT)
-        row = {"service": "web", "tier": "frontend", "node": "worker", "window_s": 1.0, "cpu_s": cores}
+        row = {"service": "web", "tier": "frontend", "node": "worker", "window_s": 1.0, "cpu_s": cores, "cpu": cores}
         return [{**row, "replica": replica.name, "cpu_limit": LIMIT} for replica in replicas]
 
 
