@@ -30,7 +30,7 @@ NEGLIGIBLE = 0.005
 SATURATED = 0.95
 DESCHEDULED = 0.05
 """A load thread that waits for a CPU for more than this share of the window is worth a word."""
-NOTABLE = 0.1
+NOTABLE = 0.25
 """Of the violations that the SLO leaves room for: fewer than this share by the generator are not worth a word."""
 ENOUGH = 10
 """Requests that must lie beyond a percentile for it to be compared: fewer are single events, which are counted."""
