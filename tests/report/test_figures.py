@@ -61,6 +61,8 @@ def test_the_latency_figure_has_a_marker_for_every_trial(searched: Path):
     arrows = [collection for collection in axes.collections if collection.get_transform() is not axes.transData]
     on_axis = [c for c in arrows if c.get_offset_transform() == axes.get_xaxis_transform()]
     assert sum(len(c.get_offsets()) for c in on_axis) == len(stopped), "an arrow on the axis has no latency"
+    low, high = axes.get_xlim()
+    assert all(low < load < high for c in on_axis for load in c.get_offsets()[:, 0]), "every trial is in the plot"
     assert any(limit in line.get_ydata() for line in axes.lines)
     assert axes.get_yscale() == "log"
     for treatment in content.treatments:

@@ -155,6 +155,9 @@ def broken(axes: Axes, loads: Sequence[float], colour: str) -> None:
     places = axes.get_xaxis_transform()
     if loads:
         axes.scatter(loads, [0.0] * len(loads), transform=places, color=colour, clip_on=False, zorder=4, **_BROKE)
+        # What has no value on the other axis does not widen this one by itself.
+        axes.update_datalim([(load, 0.0) for load in loads], updatey=False)
+        axes.autoscale_view(scaley=False)
 
 
 def broken_handle() -> Line2D:
