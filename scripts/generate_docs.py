@@ -241,7 +241,7 @@ def round_trips_files() -> dict[str, Path]:
 
 
 def round_trips_section(name: str, file: Path) -> str:
-    """An application's sums by operation, then who asks whom."""
+    """An application's totals by operation, then the calls between services."""
     operations = json.loads(file.read_text(encoding="utf-8"))
     lines = [f"## {name.replace('-', ' ').title()}", "", f"What it does: [{name}]({name}.md).", ""]
     lines += ["| operation | RPCs: published | default | `dsb-quirks` | stores: published | default | `dsb-quirks` |"]

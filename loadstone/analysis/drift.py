@@ -13,7 +13,7 @@ from statistics import median
 import pyarrow as pa
 
 FEWEST = 5
-"""Trials from which on a course can be told from single readings."""
+"""The fewest trials whose course can be separated from the scatter of single readings."""
 WORTH_SAYING = 0.05
 """A drift that is smaller changes no number that anybody would act on."""
 

@@ -137,7 +137,7 @@ def _software(service: Service, settings: Settings, catalogue: SoftwareCatalogue
 
 
 def _told(name: str, service: Service, settings: Settings) -> dict[str, str]:
-    """What a service of ``stone`` is told of its tasks: the application's parameters, but for those of the study."""
+    """A service's task parameters for ``stone``: the application's, overridden by the study's."""
     given = (settings.tasks or {}).get(name)
     tasks = given.over(service.tasks) if given is not None else service.tasks
     return tasks.variables() | ({"STONE_DATA": DATA} if service.data else {})

@@ -62,10 +62,10 @@ def broke(row: Mapping[str, Any]) -> str:
 
 def why(row: Mapping[str, Any]) -> list[str]:
     """Why a trial did not hold or is invalid, and when it broke where no reason says so."""
-    told = broke(row)
+    when = broke(row)
     # Releases up to 0.1 said "stopped after".
     reasons = [reason.replace("stopped after ", "broke at ", 1) for reason in row["reasons"]]
-    return [told, *reasons] if told and not any(one.startswith("broke at ") for one in reasons) else reasons
+    return [when, *reasons] if when and not any(one.startswith("broke at ") for one in reasons) else reasons
 
 
 def interval(low: float | None, high: float | None) -> str:
