@@ -11,7 +11,7 @@ import numpy as np
 from scipy import stats
 
 from bench.common import Row, median_row
-from loadstone.analysis.comparison.merging import all_pairs, distances, sample
+from loadstone.analysis.statistics.merging import all_pairs, distances, sample
 
 SCENARIOS, SPANS, RUNS, REQUESTS = 4, 9, 10, 10_000
 ROUNDS = 5

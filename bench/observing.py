@@ -20,7 +20,7 @@ from bench import tracing
 from bench.common import Row, build_stone, report
 from bench.delays import RATE, delay_rows
 from bench.orchestrators import state
-from loadstone.experiments.deployed import Deployed
+from loadstone.experiments.deployment import Deployed
 from loadstone.experiments.listener import Listener
 from loadstone.experiments.plan import make_plan
 from loadstone.experiments.provisioning import infrastructure_of, provide

@@ -21,7 +21,7 @@ from bench import natively
 from bench.common import Row, median_row, report
 from loadstone.applications import catalogue
 from loadstone.applications.seeding import Seeder
-from loadstone.experiments.deployed import orchestrate
+from loadstone.experiments.deployment import orchestrate
 from loadstone.experiments.listener import Listener
 from loadstone.experiments.plan import Plan, make_plan
 from loadstone.experiments.provisioning import infrastructure_of, provide

@@ -7,7 +7,7 @@ from scipy.stats import binomtest, kstwobign
 
 from bench.common import Row
 from bench.simulated_runs import Kind, requests
-from loadstone.analysis.comparison.merging import AD, KS, Sample, all_pairs, distances, pool, sample
+from loadstone.analysis.statistics.merging import AD, KS, Sample, all_pairs, distances, pool, sample
 
 AD_AT_5_PERCENT = 1.961
 """The critical value of the standardised two-sample statistic (Scholz and Stephens, 1987, table 1)."""

@@ -20,7 +20,7 @@ import yaml
 
 from bench.common import ROOT, Row, build_stone, median_row, report
 from bench.orchestrators import state
-from loadstone.experiments.deployed import Deployed
+from loadstone.experiments.deployment import Deployed
 from loadstone.experiments.listener import Listener
 from loadstone.experiments.plan import Plan, make_plan
 from loadstone.experiments.provisioning import infrastructure_of, provide

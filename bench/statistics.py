@@ -19,8 +19,8 @@ from bench.all_pairs import all_pairs_rows
 from bench.common import Row, report
 from bench.pooled import pooled_rows
 from bench.simulated_runs import Kind, draw
-from loadstone.analysis.comparison import Endpoint, compare, needed_pairs, power, precision
-from loadstone.analysis.comparison.differences import Difference, paired, unpaired
+from loadstone.analysis.statistics import Endpoint, compare, needed_pairs, power, precision
+from loadstone.analysis.statistics.differences import Difference, paired, unpaired
 from loadstone.model.comparison import Repeating
 
 ROUNDS = int(os.environ.get("BENCH_ROUNDS", "3000"))

@@ -24,7 +24,7 @@ from scipy.special import stdtrit
 
 from bench import frames
 from bench.common import Row
-from loadstone.experiments.deployed import Deployed, resolve_treatment
+from loadstone.experiments.deployment import Deployed, resolve_treatment
 from loadstone.experiments.listener import Listener
 from loadstone.experiments.plan import Plan, make_plan
 from loadstone.experiments.provisioning import infrastructure_of, provide

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from loadstone.analysis.results import Run
+from loadstone.analysis.run import Run
 from loadstone.analysis.summary import Treatment, load_of
 from loadstone.analysis.usage import cpu_by_service, highest_held
 

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable
+from statistics import median
 from typing import Any
 
-import duckdb
 import pyarrow as pa
 
-from loadstone.analysis.results import Run
+from loadstone.analysis.run import VERDICTS, Run
 from loadstone.analysis.summary import VALID, Row, Treatment, load_of
 from loadstone.model.slo import Slo
 
 SHARES = (0.5, 0.8, 0.95)
 """Of the breaking point: where the percentile spectrum is shown."""
 
-_POINTS = """
-    trial_id, treatment, phase, rate, clients, coalesce(clients, rate) as load, loop,
-    offered / window_s as offered_per_s, throughput,
-    p50_ms, p75_ms, p90_ms, p95_ms, p99_ms, p999_ms, max_ms, service_p99_ms,
-    1 - completed / nullif(offered, 0) as dropped_share, verdict, aborted_at_s
-"""
+_MEASURED = ("throughput", "p50_ms", "p75_ms", "p90_ms", "p95_ms", "p99_ms", "p999_ms", "max_ms", "service_p99_ms")
 
 
 def percentile_column(slo: Slo | None) -> tuple[str, str, float | None]:
@@ -41,9 +37,24 @@ def load_points(trials: pa.Table) -> pa.Table:
 
     Of a trial that was stopped early there is only its load and when it broke.
     """
-    ran = "offered > 0 or completed > 0 or aborted_at_s is not null"
-    query = f"select {_POINTS} from trials where {ran} order by treatment, load, trial_id"
-    return _sql(query, trials)
+    rows = [_point(row) for row in trials.to_pylist() if _ran(row)]
+    rows.sort(key=lambda row: (row["treatment"], row["load"], row["trial_id"]))
+    return pa.Table.from_pylist(rows, schema=_POINTS)
+
+
+def _ran(row: Row) -> bool:
+    return bool(row["offered"] or row["completed"]) or row["aborted_at_s"] is not None
+
+
+def _point(row: Row) -> Row:
+    offered, completed, window = row["offered"], row["completed"], row["window_s"]
+    return {
+        **{name: row[name] for name in ("trial_id", "treatment", "phase", "rate", "clients", "loop")},
+        "load": load_of(row),
+        "offered_per_s": offered / window if offered is not None and window else None,
+        **{name: row[name] for name in (*_MEASURED, "verdict", "aborted_at_s")},
+        "dropped_share": 1 - completed / offered if offered and completed is not None else None,
+    }
 
 
 def by_rate(trials: pa.Table) -> pa.Table:
@@ -51,32 +62,32 @@ def by_rate(trials: pa.Table) -> pa.Table:
 
     Invalid trials are counted and left out of the rest.
     """
-    return _sql(
-        """
-        select treatment, rate, clients, count(*) as trials,
-          count(*) filter (verdict = 'held') as held,
-          count(*) filter (verdict = 'not held') as not_held,
-          count(*) filter (verdict = 'measured') as measured,
-          count(*) filter (verdict = 'invalid') as invalid,
-          median(throughput) filter (verdict != 'invalid') as throughput,
-          median(p50_ms) filter (verdict != 'invalid') as p50_ms,
-          median(p99_ms) filter (verdict != 'invalid') as p99_ms,
-          min(p99_ms) filter (verdict != 'invalid') as p99_lowest_ms,
-          max(p99_ms) filter (verdict != 'invalid') as p99_highest_ms,
-          median(p999_ms) filter (verdict != 'invalid') as p999_ms,
-          sum(offered - completed) filter (verdict != 'invalid')
-            / nullif(sum(offered) filter (verdict != 'invalid'), 0) as dropped_share
-        from trials where phase in ('fixed', 'closed') group by treatment, rate, clients
-        order by min(min("order")) over (partition by treatment), rate, clients
-        """,
-        trials,
-    )
+    groups: dict[tuple[str, float, int | None], list[Row]] = {}
+    for row in trials.sort_by("order").to_pylist():
+        if row["phase"] in ("fixed", "closed"):
+            groups.setdefault((row["treatment"], row["rate"], row["clients"]), []).append(row)
+    treatments = list(dict.fromkeys(treatment for treatment, _, _ in groups))
+    in_order = sorted(groups, key=lambda key: (treatments.index(key[0]), key[1], key[2] or 0))
+    return pa.Table.from_pylist([_at_rate(*key, groups[key]) for key in in_order], schema=_BY_RATE)
 
 
-def _sql(query: str, trials: pa.Table) -> pa.Table:
-    with duckdb.connect() as connection:
-        connection.register("trials", trials)
-        return connection.sql(query).to_arrow_table()
+def _at_rate(treatment: str, rate: float, clients: int | None, rows: list[Row]) -> Row:
+    verdicts = Counter(row["verdict"] for row in rows)
+    valid = [row for row in rows if row["verdict"] != "invalid"]
+    values = {name: [row[name] for row in valid if row[name] is not None] for name in _MEASURED}
+    offered = sum(row["offered"] or 0 for row in valid)
+    lost = [row["offered"] - row["completed"] for row in valid if None not in (row["offered"], row["completed"])]
+    return {
+        "treatment": treatment,
+        "rate": rate,
+        "clients": clients,
+        "trials": len(rows),
+        **{verdict.replace(" ", "_"): verdicts[verdict] for verdict in VERDICTS},
+        **{name: median(values[name]) if values[name] else None for name in _MEDIANS},
+        "p99_lowest_ms": min(values["p99_ms"], default=None),
+        "p99_highest_ms": max(values["p99_ms"], default=None),
+        "dropped_share": sum(lost) / offered if lost and offered else None,
+    }
 
 
 def near_shares(treatment: Treatment, shares: Iterable[float] = SHARES) -> list[tuple[float, Row]]:
@@ -169,6 +180,27 @@ _TRIAL = [
     ("clients", pa.int64()),
     ("verdict", pa.string()),
 ]
+_POINTS = pa.schema(
+    [
+        *_TRIAL[:-1],
+        ("load", pa.float64()),
+        ("loop", pa.string()),
+        *((name, pa.float64()) for name in ("offered_per_s", *_MEASURED, "dropped_share")),
+        ("verdict", pa.string()),
+        ("aborted_at_s", pa.float64()),
+    ]
+)
+_MEDIANS = ("throughput", "p50_ms", "p99_ms", "p999_ms")
+_BY_RATE = pa.schema(
+    [
+        ("treatment", pa.string()),
+        ("rate", pa.float64()),
+        ("clients", pa.int64()),
+        *((name, pa.int64()) for name in ("trials", "held", "not_held", "measured", "invalid")),
+        *((name, pa.float64()) for name in _MEDIANS[:-1]),
+        *((name, pa.float64()) for name in ("p99_lowest_ms", "p99_highest_ms", "p999_ms", "dropped_share")),
+    ]
+)
 _SPECTRUM = pa.schema(
     [*_TRIAL, *((name, pa.float64()) for name in ("share", "percentile", "latency_ms", "service_ms"))]
 )

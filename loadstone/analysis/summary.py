@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from loadstone.analysis import breaking_point as bp
 from loadstone.analysis.confirmation import OFF, Verdict, confirmation, together
-from loadstone.analysis.results import Run
+from loadstone.analysis.run import Run
 from loadstone.analysis.schema import factors_of
 from loadstone.model.columns import FACTOR_PREFIX
 from loadstone.model.units import share

@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from loadstone.analysis.results import Run
+from loadstone.analysis.run import Run
 from loadstone.analysis.summary import Row, Treatment, load_of
 
 

@@ -10,12 +10,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from loadstone.analysis import courses, latency, results, summary, usage
+from loadstone.analysis import latency, steady_state_table, summary, usage
 from loadstone.analysis.metrics import Metrics
 from loadstone.analysis.metrics import gather as measured
+from loadstone.analysis.run import Run as Results
+from loadstone.analysis.run import open_run
 from loadstone.analysis.summary import Treatment
-from loadstone.analysis.traced import Traced
-from loadstone.analysis.traced import gather as traced
+from loadstone.analysis.trace_cache import Traced
+from loadstone.analysis.trace_cache import gather as traced
 from loadstone.api.table import Table, joined
 from loadstone.api.trial import Trial
 from loadstone.model.errors import InputError
@@ -28,7 +30,7 @@ def load(path: str | Path) -> Run:
     What is missing or damaged is named in ``run.warnings``, and the rest is there. Raises InputError where there is no
     run at all.
     """
-    return Run(results.read(Path(path)))
+    return Run(open_run(Path(path)))
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ class Comparison:
 class Run:
     """The results of one run of a study. Tables are made when they are first asked for."""
 
-    def __init__(self, run: results.Run) -> None:
+    def __init__(self, run: Results) -> None:
         self._run = run
 
     @property
@@ -130,7 +132,7 @@ class Run:
     @cached_property
     def steady(self) -> Table:
         """One row a trial: whether its latency had settled, and why not."""
-        return Table(courses.steady(self._run))
+        return Table(steady_state_table.steady(self._run))
 
     @property
     def nodes(self) -> Table:
@@ -198,15 +200,15 @@ class Run:
         Ratios within ``margin`` (0.02: 2 %) are practically equal; the study's own margin where not given. Raises
         InputError where there is nothing to compare.
         """
-        from loadstone.analysis import compared
+        from loadstone.analysis import comparison
 
-        return _comparison(compared.within(self._run, baseline, margin))
+        return _comparison(comparison.within(self._run, baseline, margin))
 
     def compare_with(self, earlier: Run, margin: float | None = None) -> Comparison:
         """This run against an earlier one, by the treatments that both have; the earlier one is the baseline."""
-        from loadstone.analysis import compared
+        from loadstone.analysis import comparison
 
-        return _comparison(compared.between(earlier._run, self._run, margin))
+        return _comparison(comparison.between(earlier._run, self._run, margin))
 
     def __repr__(self) -> str:
         return f"<Run {self.name}: {len(self.trials)} trials in {self.path}>"

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from loadstone.analysis import courses, results
+from loadstone.analysis import steady_state_table
+from loadstone.analysis.run import Run as Results
 from loadstone.api.table import Table
 from loadstone.model.errors import InputError
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 class Trial:
     """One measured run of a treatment at one load; ``run.trial(trial_id)``."""
 
-    def __init__(self, run: results.Run, row: dict[str, Any]) -> None:
+    def __init__(self, run: Results, row: dict[str, Any]) -> None:
         self._run = run
         self.row = row
         """Its row of ``run.trials``."""
@@ -45,7 +46,7 @@ class Trial:
     @cached_property
     def over_time(self) -> Table:
         """Latency in ms over the window: ``mean``, ``p50`` or ``p99`` (``what``) from ``from_s`` to ``to_s``."""
-        return Table(courses.over_time(self._run, [self.row])[0])
+        return Table(steady_state_table.over_time(self._run, [self.row])[0])
 
     @property
     def metrics(self) -> Table:

@@ -17,7 +17,7 @@ from loadstone.model.comparison import given_share
 from loadstone.model.errors import InputError
 
 if TYPE_CHECKING:  # statistics take half a second to load: the help does not wait for them
-    from loadstone.analysis.compared import Compared
+    from loadstone.analysis.comparison import Compared
 
 EPILOG = (
     "Examples: [bold]loadstone compare[/], [bold]loadstone compare compare-delay --margin 5%[/], "
@@ -56,17 +56,17 @@ def command(
         raise InputError(
             "--baseline is for treatments of one run; of two runs the first is what the second is compared with"
         )
-    from loadstone.analysis import compared
-    from loadstone.analysis.results import read
+    from loadstone.analysis import comparison
+    from loadstone.analysis.run import open_run
 
-    first = read(runs.locate(results, run))
+    first = open_run(runs.locate(results, run))
     if other is None:
-        found = compared.within(first, baseline, equal, unpaired)
+        found = comparison.within(first, baseline, equal, unpaired)
     else:
         second = runs.locate(results, other)
         if second.samefile(first.folder):
             raise InputError(f"{run} and {other} are the same run; give two, or one to compare its treatments")
-        found = compared.between(first, read(second), equal)
+        found = comparison.between(first, open_run(second), equal)
     plans = _plans(found, sought) if sought is not None else []
     if not any(table.num_rows for table in found.tables.values()):
         raise InputError(
@@ -171,7 +171,7 @@ def _calibration(rows: list[Row]) -> Table:
 
 def _plans(found: Compared, effect: float) -> list[Row]:
     """Pairs by endpoint of all requests and load, from the noise of A/A."""
-    from loadstone.analysis.comparison import needed_pairs
+    from loadstone.analysis.statistics import needed_pairs
 
     rows = [row for row in found.tables["noise"].to_pylist() if row["scope"] == "requests"]
     family = len({row["statistic"] for row in rows})

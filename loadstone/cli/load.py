@@ -11,11 +11,11 @@ from typing import Any
 
 import typer
 
-from loadstone.cli import asked as asking
 from loadstone.cli import load_options as options
+from loadstone.cli import load_request as asking
 from loadstone.cli.app import Json, err, out, print_json
-from loadstone.cli.asked import Asked
 from loadstone.cli.live import LiveView
+from loadstone.cli.load_request import Asked
 from loadstone.cli.outcome import observed, render
 from loadstone.cli.words import load_of
 from loadstone.experiments.interruption import interruptible

@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # the model and the simulator take a second to load: the help
     from loadstone.analysis.capacity import Layout, Model, Prediction
     from loadstone.analysis.capacity.calls import Calls
     from loadstone.analysis.capacity.sizing import Validation
-    from loadstone.analysis.results import Run as Results_
+    from loadstone.analysis.run import Run as Results_
     from loadstone.analysis.summary import Treatment
 
 EPILOG = (
@@ -54,11 +54,11 @@ def command(
 ) -> None:
     """Predict the breaking point of what was not deployed, and its latencies, from the trials of a run."""
     from loadstone.analysis import capacity, summary
-    from loadstone.analysis import results as files
+    from loadstone.analysis.run import open_run
     from loadstone.cli import predicted
     from loadstone.experiments import predicting, supposing
 
-    measured = files.read(runs.locate(results, run))
+    measured = open_run(runs.locate(results, run))
     found = _chosen(summary.treatments(measured), treatment)
     try:
         model = capacity.fit(measured, found)
@@ -136,12 +136,12 @@ def _simulated(
 
 def _calls(measured: Results_, found: Treatment, deployed: set[str], parallel: bool) -> Calls:
     """From the traces of the treatment where they name the model's services, else from the application."""
-    from loadstone.analysis import traced
+    from loadstone.analysis import trace_cache
     from loadstone.analysis.capacity import calls
 
     application = measured.plan["application"]
     entry = application["entry"]["service"]
-    seen = traced.gather(measured, [found])
+    seen = trace_cache.gather(measured, [found])
     rows = seen.tables["traces_operations"].to_pylist() if "traces_operations" in seen.tables else []
     trials = {row["trial_id"]: row["traces"] for row in found.rows() if row["traces"]}
     for trial in reversed(dict.fromkeys(row["trial_id"] for row in rows)):

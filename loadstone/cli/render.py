@@ -10,7 +10,7 @@ import typer
 from loadstone.cli import options
 from loadstone.cli.app import out, warn
 from loadstone.cli.options import What, chosen_plan
-from loadstone.experiments.deployed import orchestrate
+from loadstone.experiments.deployment import orchestrate
 from loadstone.experiments.ledger import writing
 from loadstone.experiments.provisioning import demand, infrastructure_of
 from loadstone.infrastructure.base import Provision

@@ -12,7 +12,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from loadstone.analysis.results import read as read_run
+from loadstone.analysis.run import open_run
 from loadstone.analysis.summary import Row, load_of
 from loadstone.cli.app import Json, Results, Run, out, print_json, warn
 from loadstone.cli.words import load_of as load_in_words
@@ -104,7 +104,7 @@ def _choose(folder: Path, run: str | None, trial: str | None) -> _Chosen:
         if trial is not None:
             raise InputError(f"{run} is a file of spans, of which no trial can be chosen; leave --trial out")
         return _Chosen(Path(run), None, {})
-    opened = read_run(runs.locate(folder, run))
+    opened = open_run(runs.locate(folder, run))
     spans = {
         row["trial_id"]: opened.folder / "trials" / row["trial_id"] / "spans.parquet"
         for row in opened.trials.to_pylist()

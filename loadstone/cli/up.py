@@ -11,7 +11,7 @@ from loadstone.cli.app import Json, err, out, print_json, warn
 from loadstone.cli.options import What, chosen_plan
 from loadstone.cli.progress import Display
 from loadstone.cli.restore import recover
-from loadstone.experiments.deployed import Deployed
+from loadstone.experiments.deployment import Deployed
 from loadstone.experiments.interruption import interruptible
 from loadstone.experiments.plan import Plan
 from loadstone.experiments.preflight import require

@@ -7,13 +7,13 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 
 from loadstone.experiments import guiding, predicting, runs, schedule
-from loadstone.experiments.deployed import Deployed, resolve_treatment
+from loadstone.experiments.deployment import Deployed, resolve_treatment
 from loadstone.experiments.ledger import Ledger, Record, writing
 from loadstone.experiments.listener import Listener
-from loadstone.experiments.measuring import Measured, Measuring
 from loadstone.experiments.plan import Plan
 from loadstone.experiments.provisioning import Provider
 from loadstone.experiments.row import make_row
+from loadstone.experiments.trial_runner import Measured, Measuring
 from loadstone.experiments.verdict import invalid
 from loadstone.infrastructure import journal
 from loadstone.infrastructure.base import Infrastructure

@@ -8,12 +8,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import loadstone
-from loadstone.analysis import capacity, results, summary
+from loadstone.analysis import capacity, summary
 from loadstone.analysis.capacity import CannotTell, Layout, Model
 from loadstone.analysis.capacity.registered import FOLDER, register
+from loadstone.analysis.run import open_run
 from loadstone.experiments import schedule
 from loadstone.experiments.bases import base_of
-from loadstone.experiments.deployed import resolve_treatment
+from loadstone.experiments.deployment import resolve_treatment
 from loadstone.experiments.ledger import Ledger, write_json, writing
 from loadstone.experiments.plan import Plan
 from loadstone.model.cluster import Node
@@ -52,7 +53,7 @@ def _file(folder: Path, treatment: Treatment) -> Path:
 
 def _model(folder: Path, base: Treatment) -> Model | None:
     """None where the trials do not say enough: a study goes on without a prediction."""
-    run = results.read(folder)
+    run = open_run(folder)
     measured = next(one for one in summary.treatments(run) if one.id == base.id)
     try:
         return capacity.fit(run, measured)

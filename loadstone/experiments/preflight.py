@@ -8,7 +8,7 @@ from typing import Any
 
 from loadstone import plugins
 from loadstone.experiments import emulation, tuning
-from loadstone.experiments.deployed import orchestrate
+from loadstone.experiments.deployment import orchestrate
 from loadstone.experiments.plan import Plan
 from loadstone.experiments.provisioning import demand, infrastructure_of
 from loadstone.infrastructure.base import Finding, Provision

@@ -36,7 +36,7 @@ def _imprecise(rule: Repeating, records: Sequence[Record]) -> Iterator[tuple[str
     A treatment without any valid run is left out: more of them would not help.
     """
     # It brings SciPy along: only studies with such a rule wait for it.
-    from loadstone.analysis.comparison.stopping import precision
+    from loadstone.analysis.statistics.stopping import precision
 
     groups: dict[tuple[str, float, int | None], list[Record]] = {}
     for record in records:

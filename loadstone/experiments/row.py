@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from loadstone.analysis.courses import Judged, judge
+from loadstone.analysis.steady_state_table import Judged, judge
 from loadstone.experiments.instrument import answered
-from loadstone.experiments.measuring import Measured
+from loadstone.experiments.trial_runner import Measured
 from loadstone.model.columns import FACTOR_PREFIX, of_window
 from loadstone.model.trial import Trial
 

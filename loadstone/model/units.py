@@ -9,82 +9,64 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, PlainSerializer, ValidationInfo, WithJsonSchema
 
-_SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
-_PERCENT = {"%": 0.01}
+
+@dataclass(frozen=True)
+class Quantity:
+    """One kind of quantity. ``low`` and ``high`` are the least and the most that may be written, with their units."""
+
+    noun: str
+    units: Mapping[str, float]
+    low: str
+    high: str
+    examples: tuple[str, ...]
+    step: float = 0.0
+    """What values are whole multiples of; 0: any value."""
+
+    def __call__(self, written: Any) -> float:
+        """The value in the base unit; raises ValueError for what is not written so, or out of range."""
+        value = self._number(written)
+        if not self._number(self.low) <= value <= self._number(self.high):
+            raise ValueError(f"{written!r} is out of range; use {self.low} to {self.high}")
+        return self._stepped(value)
+
+    def validate(self, value: Any, info: ValidationInfo) -> float:
+        """For pydantic: what a file has must be written with its unit, our own code also passes plain numbers."""
+        from_file = info.context is not None and "file" in info.context
+        plain = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+        return self._stepped(value) if plain and not from_file else self(value)
+
+    def _number(self, written: Any) -> float:
+        match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*([A-Za-z%]*)\s*", str(written))
+        example = " or ".join(self.examples)
+        if isinstance(written, bool) or match is None:
+            raise ValueError(f"{written!r} is not a {self.noun}; write it like {example}")
+        number, unit = match.groups()
+        if unit not in self.units:
+            problem = f"has the unknown unit {unit!r}" if unit else "has no unit"
+            raise ValueError(f"{written!r} {problem}; use {', '.join(self.units)}, for example {example}")
+        return float(number) * self.units[unit]
+
+    def _stepped(self, value: float) -> float:
+        return round(value / self.step) * int(self.step) if self.step else float(value)
+
+
 _BYTES = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "kB": 10**3, "MB": 10**6, "GB": 10**9}
 _FILE_BYTES = {"B": 1, **_BYTES}
 _BITS = {"kbit": 1e3, "Mbit": 1e6, "Gbit": 1e9}
-_HERTZ = {"kHz": 1e3, "MHz": 1e6, "GHz": 1e9}
-_LONGEST = 30 * 24 * 3600.0
-_LARGEST = 2**50
-
-
-def _quantity(value: Any, units: Mapping[str, float], noun: str, example: str) -> float:
-    match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*([A-Za-z%]*)\s*", str(value))
-    if isinstance(value, bool) or match is None:
-        raise ValueError(f"{value!r} is not a {noun}; write it like {example}")
-    number, unit = match.groups()
-    if unit not in units:
-        said = f"has the unknown unit {unit!r}" if unit else "has no unit"
-        raise ValueError(f"{value!r} {said}; use {', '.join(units)}, for example {example}")
-    return float(number) * units[unit]
-
-
-def seconds(value: Any) -> float:
-    """Seconds of a duration such as ``200ms`` or ``1.5s``, at most 30 days."""
-    result = _quantity(value, _SECONDS, "duration", "200ms or 30s")
-    if result > _LONGEST:
-        raise ValueError(f"{value!r} is too long; at most 720h")
-    return result
-
-
-def share(value: Any) -> float:
-    """The share, 0 to 1, of a percentage such as ``99%``."""
-    result = _quantity(value, _PERCENT, "percentage", "99%")
-    if result > 1:
-        raise ValueError(f"{value!r} is more than 100%")
-    return result
-
-
-def memory(value: Any) -> int:
-    """Bytes of a size such as ``512MiB``: 1 MiB to 1 PiB."""
-    result = _quantity(value, _BYTES, "size", "512MiB or 1GiB")
-    if result < 2**20:
-        raise ValueError(f"{value!r} is less than 1MiB")
-    if result > _LARGEST:
-        raise ValueError(f"{value!r} is too much; at most {_LARGEST // 2**30}GiB")
-    return round(result)
-
-
-def file_size(value: Any) -> int:
-    """Bytes of a size such as ``2.4MB`` or ``140B``: 1 byte to 1 GiB."""
-    result = _quantity(value, _FILE_BYTES, "size", "2.4MB or 140B")
-    if not 1 <= result <= 2**30:
-        raise ValueError(f"{value!r} is out of range; use 1B to 1GiB")
-    return round(result)
-
-
-def bit_rate(value: Any) -> int:
-    """Bits per second of a rate such as ``100Mbit``: 8 kbit to 1 Tbit."""
-    result = _quantity(value, _BITS, "rate", "100Mbit or 1Gbit")
-    if not 8e3 <= result <= 1e12:
-        raise ValueError(f"{value!r} is out of range; use 8kbit to 1000Gbit")
-    return round(result)
-
-
-def frequency(value: Any) -> int:
-    """Hertz of a frequency such as ``2.2GHz``: 100 MHz to 10 GHz, in whole kHz as the kernel has them."""
-    return _clocked(_quantity(value, _HERTZ, "frequency", "2.2GHz"), value)
-
-
-def _clocked(hertz: float, written: Any) -> int:
-    if not 1e8 <= hertz <= 1e10:
-        raise ValueError(f"{written!r} is out of range; use 100MHz to 10GHz")
-    return round(hertz / 1e3) * 1000
+seconds = Quantity(
+    "duration", {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}, "0s", "720h", ("200ms", "30s")
+)
+share = Quantity("percentage", {"%": 0.01}, "0%", "100%", ("99%",))
+memory = Quantity("size", _BYTES, "1MiB", "1048576GiB", ("512MiB", "1GiB"), step=1)
+file_size = Quantity("size", _FILE_BYTES, "1B", "1GiB", ("2.4MB", "140B"), step=1)
+bit_rate = Quantity("rate", _BITS, "8kbit", "1000Gbit", ("100Mbit", "1Gbit"), step=1)
+frequency = Quantity("frequency", {"kHz": 1e3, "MHz": 1e6, "GHz": 1e9}, "100MHz", "10GHz", ("2.2GHz",), step=1000)
+"""In whole kHz, as the kernel has them."""
 
 
 def positive(value: float, written: Any) -> float:
@@ -94,40 +76,17 @@ def positive(value: float, written: Any) -> float:
     return value
 
 
-def _already_parsed(value: Any, info: ValidationInfo) -> bool:
-    """Whether this is a plain number of our own code, and not one that a user's file lacks a unit for."""
-    from_file = info.context is not None and "file" in info.context
-    return not from_file and isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
 def _pause(value: Any, info: ValidationInfo) -> float:
-    if _already_parsed(value, info) or str(value) == "0":
-        return float(value)
-    return seconds(value)
+    return 0.0 if str(value) == "0" else seconds.validate(value, info)
 
 
 def _duration(value: Any, info: ValidationInfo) -> float:
-    return positive(float(value) if _already_parsed(value, info) else seconds(value), value)
+    return positive(seconds.validate(value, info), value)
 
 
 def _share(value: Any, info: ValidationInfo) -> float:
-    return float(value) if _already_parsed(value, info) and 0 <= value <= 1 else share(value)
-
-
-def _memory(value: Any, info: ValidationInfo) -> int:
-    return int(value) if _already_parsed(value, info) else memory(value)
-
-
-def _file_size(value: Any, info: ValidationInfo) -> int:
-    return int(value) if _already_parsed(value, info) else file_size(value)
-
-
-def _bit_rate(value: Any, info: ValidationInfo) -> int:
-    return int(value) if _already_parsed(value, info) else bit_rate(value)
-
-
-def _frequency(value: Any, info: ValidationInfo) -> int:
-    return _clocked(value, value) if _already_parsed(value, info) else frequency(value)
+    found = share.validate(value, info)
+    return found if 0 <= found <= 1 else share(value)
 
 
 def format_seconds(value: float) -> str:
@@ -225,7 +184,7 @@ Share = Annotated[
 
 Memory = Annotated[
     int,
-    BeforeValidator(_memory),
+    BeforeValidator(memory.validate),
     PlainSerializer(format_memory, when_used="json"),
     WithJsonSchema(
         {"type": "string", "pattern": r"^[0-9.]+\s*([KMG]iB|kB|MB|GB)$", "examples": ["512MiB"], "quantity": "size"}
@@ -235,7 +194,7 @@ Memory = Annotated[
 
 FileSize = Annotated[
     int,
-    BeforeValidator(_file_size),
+    BeforeValidator(file_size.validate),
     PlainSerializer(format_file_size, when_used="json"),
     WithJsonSchema(
         {
@@ -250,7 +209,7 @@ FileSize = Annotated[
 
 BitRate = Annotated[
     int,
-    BeforeValidator(_bit_rate),
+    BeforeValidator(bit_rate.validate),
     PlainSerializer(format_bit_rate, when_used="json"),
     WithJsonSchema(
         {"type": "string", "pattern": r"^[0-9.]+\s*[kMG]bit$", "examples": ["100Mbit", "1Gbit"], "quantity": "rate"}
@@ -260,7 +219,7 @@ BitRate = Annotated[
 
 Frequency = Annotated[
     int,
-    BeforeValidator(_frequency),
+    BeforeValidator(frequency.validate),
     PlainSerializer(format_frequency, when_used="json"),
     WithJsonSchema(
         {

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
-from loadstone.analysis import results
-from loadstone.analysis.exported import METADATA
+from loadstone.analysis.bundle_check import METADATA
+from loadstone.analysis.run import find_run
 from loadstone.model.columns import markdown
 from loadstone.model.errors import InputError
 from loadstone.model.publishing import checked
@@ -62,7 +62,7 @@ def export(run_folder: Path, target: Path, licence: str | None = None, authors: 
         raise InputError(f"{target}: an archive is named .zip or .tar.gz")
     if not target.resolve().parent.is_dir():
         raise InputError(f"{target}: there is no folder {target.resolve().parent}")
-    folder = results.find(run_folder)
+    folder = find_run(run_folder)
     page.build(folder)
     content = contents.gather(folder)
     licence = checked(licence) if licence else content.run.study.get("licence")

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from loadstone.analysis import compared as analysis
-from loadstone.analysis.compared import Compared, comparable, doubts
+from loadstone.analysis import comparison as analysis
+from loadstone.analysis.comparison import Compared, comparable, doubts
 from loadstone.report import comparison_words as words
 from loadstone.report import format
 from loadstone.report.content import Content

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from loadstone.analysis.compared import Compared
-from loadstone.analysis.compared.calibration import limits
-from loadstone.analysis.compared.measured import ALL
+from loadstone.analysis.comparison import Compared
+from loadstone.analysis.comparison.calibration import limits
+from loadstone.analysis.comparison.measured import ALL
 from loadstone.report import format
 
 Row = Mapping[str, Any]

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from loadstone.analysis import breaking_point as bp
-from loadstone.analysis import drift, evidence, latency, results, summary, usage
+from loadstone.analysis import drift, evidence, latency, summary, usage
 from loadstone.analysis.evidence import Evidence
 from loadstone.analysis.grid import Grid, grid
-from loadstone.analysis.results import Run
+from loadstone.analysis.run import Run, open_run
 from loadstone.analysis.summary import Treatment
 from loadstone.model.slo import Slo
 
@@ -73,7 +73,7 @@ class Content:
 
 def gather(path: Path) -> Content:
     """Read the run at ``path`` and analyse it."""
-    run = results.read(path)
+    run = open_run(path)
     treatments = summary.treatments(run)
     tables = {
         "breaking_points": summary.breaking_points(treatments),

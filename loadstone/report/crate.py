@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from loadstone.analysis.exported import METADATA, digest
+from loadstone.analysis.bundle_check import METADATA, digest
 from loadstone.model import publishing
 from loadstone.report import facts, words
 from loadstone.report.content import Content

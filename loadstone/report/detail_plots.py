@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from loadstone.analysis.results import VERDICTS
+from loadstone.analysis.run import VERDICTS
 from loadstone.analysis.summary import Row, Treatment, load_of
 from loadstone.report import format
 from loadstone.report.content import Content

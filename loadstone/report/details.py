@@ -9,10 +9,11 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from loadstone.analysis import latency, logs, usage
+from loadstone.analysis import latency, usage
+from loadstone.analysis.run import logs
 from loadstone.analysis.summary import Row, Treatment
 from loadstone.report import detail_plots, facts, rendering, words
-from loadstone.report.inside import Inside
+from loadstone.report.observability import Inside
 
 Rows = list[Row]
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,80}")

@@ -10,16 +10,17 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from loadstone.analysis import latency, results, summary
+from loadstone.analysis import latency, summary
+from loadstone.analysis.run import VERDICTS
 from loadstone.report import content as contents
-from loadstone.report import drawing, facts, rendering, sections, tables, words
-from loadstone.report import inside as insides
+from loadstone.report import facts, figure_jobs, rendering, sections, tables, words
+from loadstone.report import observability as insides
 from loadstone.report.content import Content
 from loadstone.report.details import Pages
-from loadstone.report.drawing import Job, Shown
-from loadstone.report.figures.inside_kinds import PARTS
+from loadstone.report.figure_jobs import Job, Shown
 from loadstone.report.figures.kinds import KINDS
-from loadstone.report.inside import Inside
+from loadstone.report.figures.observability_kinds import PARTS
+from loadstone.report.observability import Inside
 from loadstone.report.section import Section
 
 Jobs = dict[str, list[Job]]
@@ -87,7 +88,7 @@ def build(run_folder: Path) -> Path:
 
 def _draw(jobs: Jobs, meanwhile: Callable[[], _Result]) -> tuple[dict[str, list[Shown]], list[str], _Result]:
     """By part of the page what was drawn, what could not be, and what was done meanwhile."""
-    drawn, problems, other = drawing.draw([job for some in jobs.values() for job in some], meanwhile)
+    drawn, problems, other = figure_jobs.draw([job for some in jobs.values() for job in some], meanwhile)
     each = iter(drawn)
     figures = {part: [shown for _ in some if (shown := next(each)) is not None] for part, some in jobs.items()}
     return figures, problems, other
@@ -128,7 +129,7 @@ def _render(
         "cpu": content.rows("cpu"),
         "trials": content.rows("trials"),
         "percentile": latency.percentile_column(content.slo),
-        "verdicts": {v: sum(t.count(v) for t in content.treatments) for v in results.VERDICTS},
+        "verdicts": {v: sum(t.count(v) for t in content.treatments) for v in VERDICTS},
         "common": set(summary.trial_warnings(content.run.trials)),
         "evidence": content.evidence,
         "deployments": facts.deployments(content),

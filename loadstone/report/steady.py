@@ -5,7 +5,7 @@ from __future__ import annotations
 from statistics import median
 from typing import Any
 
-from loadstone.analysis import courses
+from loadstone.analysis import steady_state_table
 from loadstone.analysis.latency import beside_breaking_point
 from loadstone.report import format
 from loadstone.report.content import Content
@@ -31,12 +31,12 @@ _KIND = Kind(
 
 def gather(content: Content) -> Section | None:
     """None where no trial kept how its latency went."""
-    table = courses.steady(content.run)
+    table = steady_state_table.steady(content.run)
     rows: Rows = table.to_pylist()
     if not any(row["judged"] for row in rows):
         return None
     beside = [row for treatment in content.treatments for row in beside_breaking_point(treatment)]
-    times, problems = courses.over_time(content.run, beside)
+    times, problems = steady_state_table.over_time(content.run, beside)
     unsettled = [row for row in rows if row["stationary"] is False]
     shown = {
         "treatments": [line for one in content.treatments if (line := _line(one.label, rows)) is not None],

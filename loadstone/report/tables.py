@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from loadstone.report import paper
+from loadstone.report import publication_table
 
 MOST_ROWS = 200
 """Of a table for people to read; a longer one is written as CSV only."""
@@ -28,8 +28,8 @@ def write(tables: Mapping[str, pa.Table], folder: Path) -> dict[str, list[str]]:
         data = to_csv(table).encode()
         files = {"csv": data} if len(data) <= MOST_BYTES else {"csv.gz": gzip.compress(data, mtime=0)}
         if table.num_rows <= MOST_ROWS:
-            shown = paper.shown(name, table)
-            files |= {"tex": paper.latex(shown).encode(), "md": paper.markdown(shown).encode()}
+            shown = publication_table.shown(name, table)
+            files |= {"tex": publication_table.latex(shown).encode(), "md": publication_table.markdown(shown).encode()}
         for kind, content in files.items():
             (folder / f"{name}.{kind}").write_bytes(content)
         written[name] = list(files)

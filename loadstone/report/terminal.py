@@ -11,7 +11,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from loadstone.analysis.compared import comparable, within
+from loadstone.analysis.comparison import comparable, within
 from loadstone.report import comparison_words, format, words
 from loadstone.report import content as contents
 from loadstone.report.content import Content

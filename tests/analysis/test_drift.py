@@ -7,7 +7,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from loadstone.analysis import drift, results
+from loadstone.analysis import drift
+from loadstone.analysis.run import open_run
 from loadstone.analysis.schema import schema
 from loadstone.infrastructure.binary import reference_ms
 from loadstone.report import words
@@ -62,7 +63,7 @@ def test_a_steady_machine_and_an_earlier_release_are_not_spoken_of(tmp_path: Pat
     content = gather(folder)
     assert "drifted" not in " ".join([*words.warnings(content), words.answer(content)])
     assert content.tables["reference"].num_rows == len(content.run.trials)
-    table = results.read(folder).trials
+    table = open_run(folder).trials
     none = pa.nulls(len(table), pa.float64())
     for name in ("reference_before_ms", "reference_after_ms"):
         table = table.set_column(table.column_names.index(name), name, none)

@@ -5,19 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from loadstone.analysis import results, summary
+from loadstone.analysis import summary
 from loadstone.analysis.grid import grid
+from loadstone.analysis.run import open_run
 from loadstone.analysis.summary import Treatment
 
 
 def with_levels(searched: Path, *levels: dict[str, str]) -> list[Treatment]:
     """The two searched treatments under other levels, as many as are given; the first breaks earlier."""
-    first, second = summary.treatments(results.read(searched))
+    first, second = summary.treatments(open_run(searched))
     return [replace(one, levels=given) for one, given in zip([first, second] * 3, levels, strict=False)]
 
 
 def test_one_factor_needs_no_grid(searched: Path) -> None:
-    assert grid(summary.treatments(results.read(searched))) is None
+    assert grid(summary.treatments(open_run(searched))) is None
     assert grid([]) is None
 
 

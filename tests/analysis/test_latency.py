@@ -9,12 +9,13 @@ from statistics import median
 
 import pytest
 
-from loadstone.analysis import latency, results, summary
+from loadstone.analysis import latency, summary
+from loadstone.analysis.run import open_run
 from loadstone.model.slo import Slo
 
 
 def test_rates_are_medians_over_valid_trials(rated: Path):
-    run = results.read(rated)
+    run = open_run(rated)
     rows = {row["rate"]: row for row in latency.by_rate(run.trials).to_pylist()}
     assert list(rows) == [200, 500, 2000]
     for rate, row in rows.items():
@@ -31,11 +32,11 @@ def test_rates_are_medians_over_valid_trials(rated: Path):
 
 
 def test_a_search_has_no_table_of_rates(searched: Path):
-    assert latency.by_rate(results.read(searched).trials).num_rows == 0
+    assert latency.by_rate(open_run(searched).trials).num_rows == 0
 
 
 def test_points_are_all_trials_that_measured_something(searched: Path):
-    run = results.read(searched)
+    run = open_run(searched)
     points = latency.load_points(run.trials).to_pylist()
     assert {p["trial_id"] for p in points} == set(run.trials["trial_id"].to_pylist())
     for point in points:
@@ -50,7 +51,7 @@ def test_points_are_all_trials_that_measured_something(searched: Path):
 
 
 def test_the_spectrum_is_that_of_the_trials_nearest_to_the_shares(searched: Path):
-    run = results.read(searched)
+    run = open_run(searched)
     for treatment in summary.treatments(run):
         near = latency.near_shares(treatment)
         assert near[-1][0] == pytest.approx(0.95, abs=0.05)
@@ -67,7 +68,7 @@ def test_the_spectrum_is_that_of_the_trials_nearest_to_the_shares(searched: Path
 
 
 def test_operations_are_those_of_the_trials_beside_the_breaking_point(searched: Path):
-    run = results.read(searched)
+    run = open_run(searched)
     for treatment in summary.treatments(run):
         beside = latency.beside_breaking_point(treatment)
         held = beside[0]
@@ -84,7 +85,7 @@ def test_operations_are_those_of_the_trials_beside_the_breaking_point(searched: 
 
 def test_an_operation_without_a_request_has_no_latency(rated: Path, tmp_path: Path):
     folder = Path(shutil.copytree(rated, tmp_path / "run"))
-    (treatment,) = summary.treatments(results.read(folder))
+    (treatment,) = summary.treatments(open_run(folder))
     held = latency.beside_breaking_point(treatment)[0]
     file = folder / "trials" / held["trial_id"] / "summary.json"
     written = json.loads(file.read_text())
@@ -93,7 +94,7 @@ def test_an_operation_without_a_request_has_no_latency(rated: Path, tmp_path: Pa
     never = {"name": "never", "counts": counts, "violations": 0}
     written["operations"].append({**never, "latency_ms": {"intended": nothing, "service": nothing}})
     file.write_text(json.dumps(written))
-    rows = latency.operations(results.read(folder), treatment).to_pylist()
+    rows = latency.operations(open_run(folder), treatment).to_pylist()
     (row,) = [row for row in rows if row["operation"] == "never"]
     assert row["offered"] == 0
     assert all(row[name] is None for name in ("p50_ms", "p99_ms", "service_p99_ms", "dropped_share"))

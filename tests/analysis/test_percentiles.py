@@ -11,7 +11,8 @@ from hdrh.histogram import HdrHistogram
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loadstone.analysis import interval_log, percentiles
+from loadstone.analysis import percentiles
+from loadstone.analysis.run import hlog
 
 PERCENTS = [
     "0",
@@ -59,7 +60,7 @@ def test_percentiles_over_time_are_those_of_the_sorted_values(latencies: list[fl
     ascending = sorted(int(value * 1e6) for value in latencies)
     for value in ascending:
         histogram.record_value(value)
-    found = interval_log._interval(0.0, 1.0, histogram)
+    found = hlog._interval(0.0, 1.0, histogram)
     assert found is not None and found.count == len(latencies)
     for percent, ms in (("50", found.p50_ms), ("99", found.p99_ms)):
         exact = ascending[rank(percent, len(latencies)) - 1]
@@ -70,5 +71,5 @@ def test_the_p99_of_983_requests_is_the_974th() -> None:
     histogram = HdrHistogram(1000, 7_200_000_000_000, 3)
     for place in range(983):
         histogram.record_value((place + 1) * 10_000_000)
-    found = interval_log._interval(0.0, 1.0, histogram)
+    found = hlog._interval(0.0, 1.0, histogram)
     assert found is not None and found.p99_ms == pytest.approx(9740, rel=1e-3)

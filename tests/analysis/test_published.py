@@ -13,9 +13,10 @@ import pyarrow as pa
 import pytest
 from scipy import stats
 
-from loadstone.analysis import results, summary
+from loadstone.analysis import summary
 from loadstone.analysis.metrics import gather
 from loadstone.analysis.published import beside
+from loadstone.analysis.run import open_run
 from loadstone.model.papers import Published
 from tests.observed import observe
 from tests.synthetic import Synthetic
@@ -46,14 +47,14 @@ def searched(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def laid(folder: Path, *values: Published, fits: list[Row] | None = None) -> list[Row]:
-    run = results.read(folder)
+    run = open_run(folder)
     table = beside(run, summary.treatments(run), values, pa.Table.from_pylist(fits) if fits else None)
     rows: list[Row] = table.to_pylist()
     return rows
 
 
 def trials(folder: Path, scaling: str, rate: float) -> list[Row]:
-    rows: list[Row] = results.read(folder).trials.to_pylist()
+    rows: list[Row] = open_run(folder).trials.to_pylist()
     here = [row for row in rows if row["factor_scaling"] == scaling and row["rate"] == rate]
     return [row for row in here if row["verdict"] != "invalid" and row["aborted_at_s"] is None]
 
@@ -124,7 +125,7 @@ def test_settings_that_are_there_but_not_together(tmp_path: Path) -> None:
     plan = json.loads((folder / "plan.json").read_text())
     plan["treatments"] = [one for one in plan["treatments"] if one["label"] != "orchestrator=swarm scaling=vertical"]
     (folder / "plan.json").write_text(json.dumps(plan))
-    run = results.read(folder)
+    run = open_run(folder)
     treatments = [one for one in summary.treatments(run) if one.label != "orchestrator=swarm scaling=vertical"]
     (row,) = beside(run, treatments, [published(levels={"orchestrator": "swarm", "scaling": "vertical"})]).to_pylist()
     assert row["why"] == "not in this run together: swarm, vertical"
@@ -139,7 +140,7 @@ def test_units_are_the_published_ones(rated: Path) -> None:
 def test_a_breaking_point_beside_a_range(searched: Path) -> None:
     given = {"measure": "breaking_point", "unit": "req/s", "at": None, "value": None}
     known, open_ = laid(searched, published(**given, low=2000.0, high=3000.0), published(**given, low=500.0))
-    run = results.read(searched)
+    run = open_run(searched)
     (treatment,) = summary.treatments(run)
     assert treatment.searched is not None and treatment.searched.result is not None
     point = treatment.searched.result.breaking_point
@@ -208,7 +209,7 @@ def test_time_in_c0_is_the_mean_of_the_nodes_with_replicas(tmp_path: Path) -> No
     folder = Synthetic(rates=[300, 600], duration_s=2).write(tmp_path)
     observe(folder, "rich")
     (row,) = laid(folder, published(measure="c0_share", unit="%", at="highest", value=75.0))
-    run = results.read(folder)
+    run = open_run(folder)
     states: list[Row] = gather(run).tables["metrics_cstates"].to_pylist()
     shares = [one["share"] for one in states if one["state"] == "C0" and one["replicas"] and one["rate"] == 600]
     assert len(shares) == 2

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.analysis import results, summary
+from loadstone.analysis import summary
+from loadstone.analysis.run import open_run
 from loadstone.analysis.summary import Treatment
 from tests.synthetic import Synthetic
 
 
 def treatments(folder: Path) -> list[Treatment]:
-    return summary.treatments(results.read(folder))
+    return summary.treatments(open_run(folder))
 
 
 def test_a_finished_search_finds_the_breaking_point_of_each_treatment(searched: Path):
@@ -118,5 +119,5 @@ def test_a_planned_treatment_without_trials_is_there(tmp_path: Path):
 
 
 def test_warnings_of_trials_are_counted_once(rated: Path):
-    trials = results.read(rated).trials
+    trials = open_run(rated).trials
     assert summary.trial_warnings(trials) == {"the load generator shares its cores with the application": 9}

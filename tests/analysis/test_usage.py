@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.analysis import evidence, results, summary, usage
+from loadstone.analysis import evidence, summary, usage
+from loadstone.analysis.run import open_run
 from tests.synthetic_files import SERVICES
 
 
 def test_cpu_is_that_of_the_highest_held_load(searched: Path):
-    run = results.read(searched)
+    run = open_run(searched)
     for treatment in summary.treatments(run):
         trial = usage.highest_held(treatment)
         assert trial is not None and trial["verdict"] == "held" and trial["phase"] != "bracket"
@@ -29,7 +30,7 @@ def test_cpu_is_that_of_the_highest_held_load(searched: Path):
 
 def test_replicas_are_added_and_a_missing_limit_is_no_limit(searched: Path, tmp_path: Path):
     folder = Path(shutil.copytree(searched, tmp_path / "run"))
-    (treatment, _) = summary.treatments(results.read(folder))
+    (treatment, _) = summary.treatments(open_run(folder))
     trial = usage.highest_held(treatment)
     assert trial is not None
     base = {"service": "geo", "tier": "logic", "window_s": 10.0, "memory_peak": 5, "memory_limit": None}
@@ -39,7 +40,7 @@ def test_replicas_are_added_and_a_missing_limit_is_no_limit(searched: Path, tmp_
         {**base, "service": "rate", "cpu_s": 1.0, "cpu_limit": None, "throttled_s": None},
     ]
     (folder / "trials" / trial["trial_id"] / "usage.json").write_text(json.dumps(replicas))
-    geo, rate = usage.cpu_by_service(results.read(folder), treatment).to_pylist()
+    geo, rate = usage.cpu_by_service(open_run(folder), treatment).to_pylist()
     assert (geo["replicas"], geo["cores"], geo["limit_cores"]) == (2, 0.6, 1.0)
     assert geo["throttled_share"] == pytest.approx(0.2)
     assert geo["memory_peak_bytes"] == 10 and geo["memory_limit_bytes"] is None
@@ -47,14 +48,14 @@ def test_replicas_are_added_and_a_missing_limit_is_no_limit(searched: Path, tmp_
 
 
 def test_no_held_trial_gives_an_empty_table(rated: Path):
-    run = results.read(rated)
+    run = open_run(rated)
     (treatment,) = summary.treatments(run)
     nothing = summary.Treatment("x", "x", {}, treatment.trials.slice(0, 0), None, None, (), ())
     assert usage.cpu_by_service(run, nothing).num_rows == 0
 
 
 def test_audits_and_checks_are_counted_over_all_trials(searched: Path):
-    run = results.read(searched)
+    run = open_run(searched)
     found = evidence.gather(run, summary.treatments(run))
     trials = len(run.trials)
     assert (found.audited, found.checked) == (3 * len(SERVICES) * trials, trials)

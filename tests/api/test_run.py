@@ -110,10 +110,11 @@ def test_a_trial_is_found_by_the_beginning_of_its_id(run: Run):
 
 
 def test_treatments_are_compared_as_in_the_report(rated: Path):
-    from loadstone.analysis import compared, results
+    from loadstone.analysis import comparison
+    from loadstone.analysis.run import open_run
 
     run = loadstone.load(rated)
-    found, wanted = run.compare("workload=a", margin=0.02), compared.within(results.read(rated), "workload=a", 0.02)
+    found, wanted = run.compare("workload=a", margin=0.02), comparison.within(open_run(rated), "workload=a", 0.02)
     assert (found.baseline, found.margin, found.warnings) == ("workload=a", 0.02, wanted.warnings)
     assert found.effects.arrow.equals(wanted.tables["comparison"])
     (p50,) = [r for r in found.effects.rows() if (r["name"], r["statistic"]) == ("all requests", "p50")]

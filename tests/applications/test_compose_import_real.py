@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from loadstone.experiments.deployed import Deployed
+from loadstone.experiments.deployment import Deployed
 from loadstone.infrastructure import images
 from loadstone.infrastructure.docker_api import Engine
 from loadstone.orchestration.containers import LABEL, SERVICE_LABEL

@@ -15,9 +15,9 @@ import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 
-from loadstone.cli import asked, load
-from loadstone.cli.asked import workload
+from loadstone.cli import load, load_request
 from loadstone.cli.live import LiveView, sparkline
+from loadstone.cli.load_request import workload
 from loadstone.cli.main import run_command
 from loadstone.model.errors import InputError, Interrupted
 from loadstone.model.workload import Workload
@@ -194,7 +194,7 @@ def test_an_applications_workload_is_for_a_dataset(tmp_path: Path, monkeypatch: 
 
     (tmp_path / "stone").write_text("#!/bin/sh\necho '{\"users\": 7}'\n")
     (tmp_path / "stone").chmod(0o755)
-    monkeypatch.setattr(asked, "stone_binary", lambda: tmp_path / "stone")
+    monkeypatch.setattr(load_request, "stone_binary", lambda: tmp_path / "stone")
     (tmp_path / "application.yaml").write_text(SEEDED)
     (tmp_path / "mine.mtx").write_text("1 2\n")
     assert [users(dataset) for dataset in (None, "large", str(tmp_path / "mine.mtx"))] == [962, 81306, 7]

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from loadstone.experiments import deployed, runs, schedule
-from loadstone.experiments.deployed import Deployed
+from loadstone.experiments import deployment, runs, schedule
+from loadstone.experiments.deployment import Deployed
 from loadstone.experiments.plan import Plan, read_plan
 from loadstone.experiments.resume import reopen
 from loadstone.infrastructure.base import Provision
@@ -109,6 +109,6 @@ def test_each_treatment_is_loaded_with_the_numbers_of_its_dataset(
     stone = tmp_path / "stone"
     stone.write_text('#!/bin/sh\ngrep -q mine.mtx "$4" && [ "$5" = --describe ] && echo \'{"users": 7, "edges": 9}\'\n')
     stone.chmod(0o755)
-    monkeypatch.setattr(deployed, "stone_binary", lambda: stone)
+    monkeypatch.setattr(deployment, "stone_binary", lambda: stone)
     assert [field["max"] for field in loads(plan_of(tmp_path, BOTH), tmp_path)] == [961, 81305]
     assert loads(plan_of(tmp_path, FILES), tmp_path)[1] == {"kind": "integer", "min": 0, "max": 6}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.experiments.deployed import orchestrate
+from loadstone.experiments.deployment import orchestrate
 from loadstone.experiments.emulation import node_counts
 from loadstone.infrastructure.base import Provision
 from loadstone.model.cluster import Node

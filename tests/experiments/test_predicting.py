@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from loadstone import plugins
-from loadstone.analysis import capacity, results, summary
-from loadstone.experiments import bases, guiding, measuring, runs, schedule, supposing
+from loadstone.analysis import capacity, summary
+from loadstone.analysis.run import open_run
+from loadstone.experiments import bases, guiding, runs, schedule, supposing, trial_runner
 from loadstone.experiments.conductor import Conductor
 from loadstone.experiments.ledger import Ledger, Record
 from loadstone.experiments.plan import Plan, read_plan
@@ -55,7 +56,7 @@ class Driver(FakeDriver):
         return super().run(offer, progress)
 
 
-class Window(measuring.Window):
+class Window(trial_runner.Window):
     """Counters of a service that costs ``COST_S`` a request."""
 
     def rows(self) -> list[dict[str, Any]]:
@@ -81,7 +82,7 @@ def fake_layers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
     monkeypatch.setattr(FakeOrchestrator, "apply", counted)
     monkeypatch.setattr(FakeOrchestrator, "replicas", [], raising=False)
-    monkeypatch.setattr(measuring, "Window", Window)
+    monkeypatch.setattr(trial_runner, "Window", Window)
     stone = tmp_path / "stone"
     stone.write_text("#!/bin/sh\nexit 0\n")
     stone.chmod(0o755)
@@ -113,7 +114,7 @@ def test_the_baseline_goes_first_with_five_loads_below_its_breaking_point(tmp_pa
     model = [record for record in ledger.records if record.outcome.phase == "model"]
     assert [record.treatment_id for record in model] == [baseline.id] * len(bases.LOADS)
     assert ledger.records[first - 1].outcome.phase == "model"
-    run = results.read(ledger.folder)
+    run = open_run(ledger.folder)
     point = capacity.fit(run, summary.treatments(run)[0]).breaking_point.value
     assert [record.outcome.load / point for record in model] == pytest.approx(bases.LOADS, rel=0.02)
     assert schedule.remaining(plan, ledger.records) == 0
@@ -136,7 +137,7 @@ def test_a_prediction_is_scored_against_what_was_measured(tmp_path: Path) -> Non
     """One core of the node is used up before twice the replicas have used theirs: 0.9 / 0.0019."""
     plan, ledger = begin(tmp_path, PREDICTING)
     conduct(plan, ledger)
-    run = results.read(ledger.folder)
+    run = open_run(ledger.folder)
     (found,), wrong = capacity.registered(run.folder)
     assert wrong == [] and found.bottleneck_in_words == "node worker (1 core)"
     assert found.predicted == pytest.approx(0.95 / COST_S, rel=0.06)

@@ -9,10 +9,10 @@ from typing import Any
 import pyarrow as pa
 
 from loadstone.analysis.schema import schema
-from loadstone.experiments.measuring import Measured
 from loadstone.experiments.plan import read_plan
 from loadstone.experiments.row import make_row
 from loadstone.experiments.schedule import fixed_trials
+from loadstone.experiments.trial_runner import Measured
 from loadstone.experiments.verdict import Verdict
 from loadstone.model.columns import columns
 from loadstone.workloads.external import summarize

@@ -14,7 +14,7 @@ import yaml
 
 from loadstone import plugins
 from loadstone.applications import catalogue
-from loadstone.experiments.deployed import Deployed
+from loadstone.experiments.deployment import Deployed
 from loadstone.experiments.listener import Listener
 from loadstone.experiments.plan import Plan, make_plan
 from loadstone.experiments.provisioning import demand, infrastructure_of, provide

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from loadstone.experiments.deployed import Deployed
+from loadstone.experiments.deployment import Deployed
 from loadstone.infrastructure import cgroup
 from loadstone.infrastructure.base import Access, Provision
 from loadstone.infrastructure.docker_api import Engine

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.report import drawing, page
+from loadstone.report import figure_jobs, page
 from tests.synthetic import Synthetic
 
 
@@ -16,7 +16,7 @@ from tests.synthetic import Synthetic
 def no_figures() -> Iterator[None]:
     """Pages are made without their figures, which take most of the time and which others test."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(drawing.Job, "draw", lambda self: None)
+        patch.setattr(figure_jobs.Job, "draw", lambda self: None)
         yield
 
 

@@ -14,7 +14,7 @@ from urllib.parse import quote, unquote
 
 import pytest
 
-from loadstone.analysis import results
+from loadstone.analysis.run import open_run
 from loadstone.model.errors import InputError
 from loadstone.report import bundle, crate, page
 from tests.synthetic import Synthetic
@@ -42,7 +42,7 @@ def test_a_zip_opens_as_the_run_that_it_was_made_from(run: Path, tmp_path: Path)
     packed.remove(metadata)
     assert packed == {path.relative_to(run) for path in run.rglob("*") if path.is_file() and path.name != ".lock"}
     assert all((root / path).read_bytes() == (run / path).read_bytes() for path in packed)
-    assert results.read(root).trials.equals(results.read(run).trials)
+    assert open_run(root).trials.equals(open_run(run).trials)
     readme = (root / "README.md").read_text()
     assert "held P99 ≤ 200 ms" in readme and "| `p99_ms` |" in readme
     for kind, ending in (("CSV", "csv"), ("LaTeX", "tex"), ("Markdown", "md")):
@@ -107,26 +107,26 @@ def test_the_report_of_an_unpacked_bundle_has_the_same_tables(run: Path, tmp_pat
     shutil.rmtree(roots[0] / "report")
     page.build(roots[0])
     assert files(roots[0] / "report" / "tables") == before
-    assert results.read(roots[0]).warnings == results.read(run).warnings == ()
+    assert open_run(roots[0]).warnings == open_run(run).warnings == ()
 
 
 @pytest.mark.usefixtures("plain")
 def test_what_was_changed_after_the_export_is_said(run: Path, tmp_path: Path):
     root = unpacked(bundle.export(run, tmp_path / "run.zip"), tmp_path / "elsewhere")
-    assert results.read(root).warnings == ()
+    assert open_run(root).warnings == ()
     first, second = sorted((root / "trials").iterdir())
     usage = second / "usage.json"
     usage.write_bytes(usage.read_bytes().replace(b"cpu_s", b"cpu_s ", 1)[:-1])
     (first / "checks.json").unlink()
     (root / "README.md").write_text("mine")
     (root / "report" / "index.html").write_text("made anew")
-    (said,) = [text for text in results.read(root).warnings if text.startswith("not as it was exported")]
+    (said,) = [text for text in open_run(root).warnings if text.startswith("not as it was exported")]
     assert said == (
         f"not as it was exported: trials/{first.name}/checks.json is missing, "
         f"trials/{second.name}/usage.json was changed"
     )
     (root / "ro-crate-metadata.json").write_text("[]")
-    assert any(text.startswith("ro-crate-metadata.json cannot be read") for text in results.read(root).warnings)
+    assert any(text.startswith("ro-crate-metadata.json cannot be read") for text in open_run(root).warnings)
 
 
 def graph(root: Path) -> dict[str, dict[str, Any]]:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from loadstone.analysis import results
+from loadstone.analysis.run import open_run
 from loadstone.report import page
 from tests import observed
 from tests.report.reading import Page
@@ -79,7 +79,7 @@ def test_every_damaged_file_is_named_and_the_rest_is_shown(damage: str, run: Pat
 def test_a_file_that_is_gone_is_no_error(name: str, run: Path):
     for file in [run / name, *run.glob(f"trials/*/{name}")]:
         file.unlink(missing_ok=True)
-    read = results.read(run)
+    read = open_run(run)
     assert read.trials.num_rows == 8  # from trials.parquet or from the trials' own files
     missing = {"trial.json": "no verdict yet", **{name: f"{name} is missing" for name in ("summary.json", *OF_RUN[:2])}}
     if name in missing:
@@ -96,7 +96,7 @@ def test_what_a_newer_version_wrote_is_said(run: Path):
     change(run / "plan.json", lambda content: content | {"study": content["study"] | {"version": 9}})
     change(run / "provenance.json", lambda content: content | {"loadstone": "99.0.0"})
     change(one / "trial.json", lambda content: content | {"row": content["row"] | {"column_of_tomorrow": [1]}})
-    read = results.read(run)
+    read = open_run(run)
     warnings = " ".join(read.warnings)
     assert f"{one.name} summary.json (schema 2 is not of this version" in warnings
     assert "plan.json: the study is of version 9" in warnings
@@ -106,7 +106,7 @@ def test_what_a_newer_version_wrote_is_said(run: Path):
 
 def test_a_part_of_the_wrong_kind_is_left_out_and_the_rest_is_used(run: Path):
     change(run / "plan.json", lambda content: content | {"application": 3, "overrides": {"a": 1}})
-    read = results.read(run)
+    read = open_run(run)
     assert "plan.json: application is not what stands there in a run; it is left out" in read.warnings
     assert "plan.json: overrides is not what stands there in a run; it is left out" in read.warnings
     assert read.objective is not None and len(read.plan["treatments"]) == 2

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from loadstone.report import content, inside, page, placement
+from loadstone.report import content, observability, page, placement
 from loadstone.report.figures import placement as figures
 from loadstone.report.figures import style
 from loadstone.report.section import Section
@@ -19,7 +19,7 @@ from tests.report.reading import Page
 
 
 def gathered(folder: Path) -> Section:
-    found = placement.gather(inside.gather(content.gather(folder)).content)
+    found = placement.gather(observability.gather(content.gather(folder)).content)
     assert found is not None
     return found
 
@@ -68,7 +68,7 @@ def test_what_machines_lack_is_neither_drawn_nor_a_column(tmp_path: Path) -> Non
     section = gathered(folder)
     assert section.answers[0].endswith("; a single trial of each does not tell whether they differ.")
     assert section.shown["has"] == {"between_bytes_per_request"}
-    known = inside.gather(content.gather(folder)).content
+    known = observability.gather(content.gather(folder)).content
     everything = content.Content(**{**known.__dict__, "tables": known.tables | dict(section.tables)})
     with style.styled():
         drawn = {kind.name for kind in section.kinds if kind.draw(everything) is not None}

@@ -13,7 +13,7 @@ from loadstone.analysis.breaking_point import Estimate
 from loadstone.analysis.capacity import demands
 from loadstone.analysis.capacity.demands import Demand, Floats, Point
 from loadstone.analysis.capacity.layout import Layout, Station, stations
-from loadstone.analysis.results import Run
+from loadstone.analysis.run import Run
 from loadstone.analysis.summary import Treatment
 
 PRESSED = 0.75

@@ -14,7 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from loadstone.analysis.capacity.fitting import Model
 from loadstone.analysis.capacity.predicting import Prediction
-from loadstone.analysis.results import Run
+from loadstone.analysis.run import Run
 from loadstone.analysis.summary import Treatment
 
 FOLDER = "predictions"

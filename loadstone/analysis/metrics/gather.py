@@ -11,7 +11,7 @@ import pyarrow as pa
 from loadstone.analysis.metrics import network, nodes, power, replicas
 from loadstone.analysis.metrics.windows import Measured, measure, read
 from loadstone.analysis.observed import Node, Observed
-from loadstone.analysis.results import Run
+from loadstone.analysis.run import Run
 from loadstone.analysis.summary import Row, load_of
 
 _TRIAL: list[tuple[str, pa.DataType]] = [

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from loadstone.analysis.comparison import Endpoint, compare
 from loadstone.analysis.placement.tables import FACTOR, Rows, others, valid
+from loadstone.analysis.statistics import Endpoint, compare
 from loadstone.analysis.summary import Row, Treatment, load_of
 
 NOTHING_DROPPED = 0.01

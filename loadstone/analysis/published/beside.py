@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from loadstone.analysis.published.measuring import Ours, measured
-from loadstone.analysis.results import Run
+from loadstone.analysis.run import Run
 from loadstone.analysis.summary import Row, Treatment
 from loadstone.model.papers import UNITS, Published, unit_of
 

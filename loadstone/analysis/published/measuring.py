@@ -9,7 +9,7 @@ from statistics import fmean, stdev
 from scipy.special import stdtrit
 
 from loadstone.analysis.metrics import power, windows
-from loadstone.analysis.results import Run
+from loadstone.analysis.run import Run
 from loadstone.analysis.summary import VALID, Row, Treatment, load_of
 from loadstone.model.papers import Published
 

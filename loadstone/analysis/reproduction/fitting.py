@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from loadstone.analysis.comparison.merging import AD, KS, Sample, all_pairs, distances
+from loadstone.analysis.statistics.merging import AD, KS, Sample, all_pairs, distances
 
 
 @dataclass(frozen=True)

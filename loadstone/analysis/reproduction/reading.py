@@ -8,10 +8,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from loadstone.analysis import histograms, traces
-from loadstone.analysis.comparison.merging import Sample, sample
+from loadstone.analysis import traces
 from loadstone.analysis.reproduction.fitting import Scenario
-from loadstone.analysis.results import Run
+from loadstone.analysis.run import Run, hlog
+from loadstone.analysis.statistics.merging import Sample, sample
 from loadstone.analysis.summary import VALID, Row, Treatment, load_of
 from loadstone.analysis.traces.spans import CLIENT, PRODUCER, Spans
 from loadstone.model.errors import InputError
@@ -91,10 +91,10 @@ def _weight(entry: tuple[tuple[Kind, str], dict[str, dict[str, Sample]]]) -> tup
 def _samples(run: Run, row: Row, warnings: list[str]) -> Iterator[tuple[tuple[Kind, str], Sample]]:
     place = run.folder / "trials" / row["trial_id"]
     try:
-        if (place / histograms.FILE).exists():
+        if (place / hlog.FILE).exists():
             # Where clients wait for answers there is no intended send time.
-            tag = histograms.ALL if row["clients"] is None else "service"
-            for name, one in histograms.read(place / histograms.FILE, tag).items():
+            tag = hlog.ALL if row["clients"] is None else "service"
+            for name, one in hlog.distributions(place / hlog.FILE, tag).items():
                 operation = name.removeprefix(tag).removeprefix(":")
                 kind: Kind = "operation" if operation else "requests"
                 if one.size >= FEWEST:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from loadstone.analysis.percentiles import of_counted
 from loadstone.analysis.reproduction.fitting import Fitted, fit
 from loadstone.analysis.reproduction.reading import Group, read
-from loadstone.analysis.results import Run
+from loadstone.analysis.run import Run
 from loadstone.analysis.summary import Row, Treatment
 
 PERCENTILES = (50, 75, 90, 95, 99, 100)

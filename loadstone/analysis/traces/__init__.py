@@ -13,8 +13,8 @@ The arithmetic is compiled by Numba, which is imported with this package: import
 
 from loadstone.analysis.traces.analysing import Traces, analyse
 from loadstone.analysis.traces.exporting import folded, jaeger, slowest
-from loadstone.analysis.traces.growing import Growth, growth
 from loadstone.analysis.traces.reading import read
 from loadstone.analysis.traces.spans import Health, Spans
+from loadstone.analysis.traces.trend import Growth, growth
 
 __all__ = ["Growth", "Health", "Spans", "Traces", "analyse", "folded", "growth", "jaeger", "read", "slowest"]

@@ -12,8 +12,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from loadstone.analysis.compared.measured import ALL
-from loadstone.analysis.compared.tables import AGAIN
+from loadstone.analysis.comparison.measured import ALL
+from loadstone.analysis.comparison.tables import AGAIN
 from loadstone.report import comparison_words as words
 from loadstone.report.content import Content
 from loadstone.report.figures import style

@@ -12,10 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loadstone.analysis import results, summary
+from loadstone.analysis import summary
 from loadstone.analysis.capacity import CannotTell, Layout, Model, Placed, demands, fit, predict
 from loadstone.analysis.capacity.demands import Point
 from loadstone.analysis.capacity.layout import stations
+from loadstone.analysis.run import open_run
 from tests.analysis.capacity.made import layout, model_of, run_of
 
 COSTS = {"front": (0.001, 0.2), "back": (0.0004, 0.5), "store": (0.0002, None)}
@@ -107,14 +108,14 @@ def test_what_something_else_than_cpu_breaks_is_told(tmp_path: Path):
 
 def test_nothing_is_told_without_a_breaking_point_or_counters(tmp_path: Path):
     folder = run_of(tmp_path, COSTS, POINT)
-    (treatment,) = summary.treatments(results.read(folder))
+    (treatment,) = summary.treatments(open_run(folder))
     held = replace(treatment, trials=treatment.trials.filter(np.array(treatment.trials["verdict"]) == "held"))
     with pytest.raises(CannotTell, match="every trial held"):
-        fit(results.read(folder), held)
+        fit(open_run(folder), held)
     for place in (folder / "trials").iterdir():
         (place / "usage.json").unlink()
     with pytest.raises(CannotTell, match="no trial that held has CPU counters"):
-        fit(results.read(folder), treatment)
+        fit(open_run(folder), treatment)
 
 
 @settings(max_examples=15, deadline=None)

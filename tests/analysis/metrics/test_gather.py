@@ -11,8 +11,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from loadstone.analysis import metrics, results
+from loadstone.analysis import metrics
 from loadstone.analysis.metrics.gather import SCHEMAS
+from loadstone.analysis.run import open_run
 from tests import observed
 from tests.synthetic import Synthetic
 
@@ -27,7 +28,7 @@ def rich(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_trial_is_in_every_table(rich: Path):
-    run = results.read(rich)
+    run = open_run(rich)
     found = metrics.gather(run)
     assert found and found.warnings == [] and found.shared == []
     per_trial = {"metrics_nodes": 3, "metrics_replicas": 10, "metrics_services": 10, "metrics_cstates": 15}
@@ -41,7 +42,7 @@ def test_every_trial_is_in_every_table(rich: Path):
 
 
 def test_spans_are_counted_beside_requests(rich: Path):
-    run = results.read(rich)
+    run = open_run(rich)
     windows = run.trials["window_s"].to_pylist()
     for row, window in zip(metrics.gather(run).tables["observed"].to_pylist(), windows, strict=True):
         assert row["traces"] == row["requests"] - row["requests"] // 500
@@ -55,7 +56,7 @@ def test_spans_are_counted_beside_requests(rich: Path):
 
 
 def test_a_run_without_metrics_has_none(rated: Path):
-    found = metrics.gather(results.read(rated))
+    found = metrics.gather(open_run(rated))
     assert not found and not found.warnings and not found.absent
     assert {table.num_rows for table in found.tables.values()} == {0}
 
@@ -63,7 +64,7 @@ def test_a_run_without_metrics_has_none(rated: Path):
 def test_a_shared_machine_is_said_to_be_one(tmp_path: Path):
     folder = Synthetic(rates=[200], duration_s=2).write(tmp_path)
     observed.observe(folder, "poor")
-    found = metrics.gather(results.read(folder))
+    found = metrics.gather(open_run(folder))
     assert found.shared == ["worker-1", "worker-2", "client"]
     assert found.tables["observed"]["recorded"].to_pylist() == [3]
     assert set(found.absent) == set(observed.ABSENT.items())
@@ -85,7 +86,7 @@ def test_a_restarted_replica_and_damaged_files_are_doubts_not_errors(rich: Path,
     content = json.loads((third / "observed.json").read_text())
     lost = {"problems": ["worker-2 was not recorded: no answer"], "traces": {"sample": 1.0, "requests": 400}}
     (third / "observed.json").write_text(json.dumps(content | lost))
-    found = metrics.gather(results.read(folder))
+    found = metrics.gather(open_run(folder))
     assert "geo-1: began anew (1 of 6 trials)" in found.warnings
     assert "worker-2 was not recorded: no answer (1 of 6 trials)" in found.warnings
     assert any(text.startswith("metrics.parquet cannot be read") for text in found.warnings)
@@ -100,7 +101,7 @@ def test_a_trial_without_a_window_has_no_numbers(rich: Path, tmp_path: Path):
     folder = Path(shutil.copytree(rich, tmp_path / "run"))
     for file in folder.glob("trials/*/observed.json"):
         file.write_text(json.dumps(json.loads(file.read_text()) | {"window": None}))
-    tables = metrics.gather(results.read(folder)).tables
+    tables = metrics.gather(open_run(folder)).tables
     assert tables["observed"].num_rows == 6 and tables["metrics_nodes"].num_rows == 0
 
 
@@ -108,6 +109,6 @@ def test_an_observed_json_of_another_shape_is_a_warning_of_the_run(rich: Path, t
     folder = Path(shutil.copytree(rich, tmp_path / "run"))
     first = sorted((folder / "trials").iterdir())[0]
     (first / "observed.json").write_text('{"nodes": []}')
-    run = results.read(folder)
+    run = open_run(folder)
     assert any(f"{first.name} observed.json" in text for text in run.warnings)
     assert metrics.gather(run).tables["observed"].num_rows == 5

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from loadstone.analysis import metrics, results, summary
+from loadstone.analysis import metrics, summary
 from loadstone.analysis.placement import Extremes, Fastest, extremes, tables
 from loadstone.analysis.placement.extremes import reference
 from loadstone.analysis.placement.tables import Tables, interval
+from loadstone.analysis.run import open_run
 from tests.placements import SPLITS, placed
 
 
@@ -22,7 +23,7 @@ def rich(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def found(folder: Path) -> tuple[list[summary.Treatment], Tables]:
-    run = results.read(folder)
+    run = open_run(folder)
     treatments = summary.treatments(run)
     return treatments, tables(treatments, metrics.gather(run).tables)
 
@@ -44,8 +45,8 @@ def test_every_placement_has_a_row_at_every_load(rich: Path) -> None:
 
 def test_states_are_means_over_nodes_with_replicas_and_power_is_their_sum(rich: Path) -> None:
     _, made = found(rich)
-    measured = metrics.gather(results.read(rich)).tables
-    trial = results.read(rich).trials.to_pylist()[0]
+    measured = metrics.gather(open_run(rich)).tables
+    trial = open_run(rich).trials.to_pylist()[0]
     at = [row for row in made.cstates.to_pylist() if (row["placement"], row["load"]) == ("FLC-D", 200)]
     assert sum(row["share"] for row in at) == pytest.approx(1)
     tested = [

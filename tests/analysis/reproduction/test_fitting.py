@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from loadstone.analysis.comparison.merging import ad_deviation, sample
 from loadstone.analysis.reproduction.fitting import Fitted, Scenario, fit
+from loadstone.analysis.statistics.merging import ad_deviation, sample
 
 
 def scenario(name: str, *runs: object) -> Scenario:

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from loadstone.analysis import results, summary
+from loadstone.analysis import summary
 from loadstone.analysis.reproduction import BestFits, best_fits
+from loadstone.analysis.run import open_run
 from tests.distributions import write_hlog, write_spans
 from tests.synthetic import Synthetic
 
@@ -37,7 +38,7 @@ def latencies(row: dict[str, Any]) -> np.ndarray:
 
 
 def tables(folder: Path) -> BestFits:
-    run = results.read(folder)
+    run = open_run(folder)
     return best_fits(run, summary.treatments(run))
 
 

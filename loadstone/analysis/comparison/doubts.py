@@ -1,0 +1,117 @@
+"""What is doubtful about a comparison, as sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from loadstone.analysis.comparison.measured import ALL, FIXED, STATISTICS, Key, Measured, usable
+from loadstone.analysis.comparison.treatments import at
+from loadstone.analysis.run import Run
+from loadstone.analysis.summary import Row, Treatment
+from loadstone.model.comparison import FEWEST_PAIRS
+
+_P50 = Key("requests", ALL, "p50")
+_SIGNIFICANT = 0.01
+_HOST = {
+    "system": "system",
+    "kernel": "kernel",
+    "architecture": "architecture",
+    "cpu": "processor",
+    "cores": "cores",
+    "usable_cores": "usable cores",
+    "memory_bytes": "bytes of memory",
+    "cgroup": "cgroups",
+    "virtualised": "virtualised",
+    "governor": "governor",
+}
+
+
+def of_trials(rows: Sequence[Row], method: str) -> Iterator[str]:
+    """Trials that take no part, and trials that were not stationary."""
+    pair = ", and with each its pair" if method == "paired" else ""
+    fixed = [row for row in rows if row["phase"] in FIXED]
+    invalid = sum(row["verdict"] == "invalid" for row in fixed)
+    if invalid:
+        yield f"{_trials(invalid)} left out{pair}: {'it is' if invalid == 1 else 'they are'} invalid"
+    stopped = sum(row["verdict"] != "invalid" and row["aborted_at_s"] is not None for row in fixed)
+    if stopped:
+        yield f"{_trials(stopped)} left out{pair}: {'it was' if stopped == 1 else 'they were'} stopped early"
+    used = [row for row in fixed if usable(row)]
+    restless = sum(row["steady"] is False for row in used)
+    if restless:
+        were = "was" if restless == 1 else "were"
+        yield f"{restless} of {len(used)} trials {were} not stationary: latency drifted or jumped within the window"
+
+
+def of_searches(treatments: Iterable[tuple[str, Treatment]]) -> Iterator[str]:
+    """What is doubtful about breaking points that are compared, each under the name that it has there."""
+    for label, treatment in treatments:
+        if treatment.searched is not None and treatment.searched.result is not None:
+            yield from (f"{label}: {text}" for text in treatment.warnings)
+
+
+def of_drift(runs: Sequence[Measured], baseline: str, load: float, margin: float) -> Iterator[str]:
+    """Whether the baseline's median changed over the run by more than what matters: pairs share it, others do not."""
+    from loadstone.analysis.steady_state import batch_slope
+
+    # A trial in which hardly anything was answered well has no percentiles.
+    told = [run for run in at(runs, baseline, load) if _P50 in run.values]
+    values = [run.values[_P50] for run in sorted(told, key=lambda run: run.order)]
+    if len(values) < FEWEST_PAIRS:
+        return
+    import numpy as np
+
+    drift, p = batch_slope(np.array(values))
+    if p < _SIGNIFICANT and abs(drift) > margin:
+        word = "rose" if drift > 0 else "fell"
+        yield f"the P50 of {baseline} {word} by {abs(drift):.1%} over the run at {load:g}; pairs share that"
+
+
+def of_pairs(treatment: str, load: float, runs: int, method: str) -> Iterator[str]:
+    """Too few of them to show anything."""
+    fewest = FEWEST_PAIRS if method == "paired" else 4
+    if runs < fewest:
+        what = f"{runs} {'pair' if runs == 1 else 'pairs'}" if method == "paired" else f"{runs} runs"
+        yield f"{treatment} at {load:g}: {what} can show no difference, however large; at least {fewest} are needed"
+
+
+def of_missing(treatment: str, load: float, runs: Sequence[Measured]) -> Iterator[str]:
+    """An endpoint of all requests that some run has not: without it the run that did worst would be left out unseen."""
+    for statistic, fewest in STATISTICS.items():
+        lacking = [run.trial_id for run in runs if Key("requests", ALL, statistic) not in run.values]
+        if lacking:
+            more = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
+            yield (
+                f"{treatment} at {load:g}: the {statistic.upper()} of all requests is not compared, as trial"
+                f" {lacking[0]}{more} answered fewer than {fewest}"
+            )
+
+
+def of_machines(old: Run, new: Run) -> Iterator[str]:
+    """How two runs of different times differ by more than what was varied."""
+    yield (
+        "the runs were made one after the other and not in turns: what drifted between them cannot be told from what "
+        "was changed"
+    )
+    before, after = (run.provenance.get("host") or {} for run in (old, new))
+    for key, word in _HOST.items():
+        if before.get(key) != after.get(key):
+            yield f"the machines differ: {word} {_said(before.get(key))} and {_said(after.get(key))}"
+    had, has = (run.provenance.get("software") or {} for run in (old, new))
+    for name in sorted({*had, *has}):
+        if had.get(name) != has.get(name):
+            yield f"the software differs: {name} {_said(had.get(name))} and {_said(has.get(name))}"
+    for key in ("load", "trial"):
+        if old.study.get(key) != new.study.get(key):
+            yield f"the studies differ in {key!r}"
+    if old.plan.get("application_digest") != new.plan.get("application_digest"):
+        yield "the applications differ"
+
+
+def _said(value: Any) -> str:
+    return "unknown" if value is None else str(value)
+
+
+def _trials(count: int) -> str:
+    return f"{count} {'trial was' if count == 1 else 'trials were'}"

@@ -1,0 +1,98 @@
+"""What each run came to: one number per run and endpoint, from the trials' rows, their summaries and their traces."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+from loadstone.analysis import trace_cache
+from loadstone.analysis.run import Run
+from loadstone.analysis.summary import Row, load_of
+
+Scope = Literal["requests", "operations", "spans"]
+SCOPES: tuple[Scope, ...] = ("requests", "operations", "spans")
+"""Each is a family of its own: what is asked of all requests does not pay for looking at twenty spans besides."""
+STATISTICS = {"p50": 10, "p99": 100}
+"""The endpoints, with the requests below which a run has none: the P99 of 50 requests is their maximum."""
+ALL = "all requests"
+FIXED = ("fixed", "closed")
+
+
+class Key(NamedTuple):
+    """An endpoint: ``operations``, ``hotels``, ``p99``."""
+
+    scope: Scope
+    name: str
+    statistic: str
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A run at one load that may be compared. ``block`` is its repetition; ``again`` the baseline's second in it."""
+
+    trial_id: str
+    treatment: str
+    load: float
+    clients: int | None
+    block: int
+    again: bool
+    order: int
+    values: dict[Key, float]
+    """Milliseconds by endpoint."""
+
+
+def usable(row: Row) -> bool:
+    """Whether a trial at a fixed load says what its latency is: it is valid and was not stopped early."""
+    measured = row["verdict"] != "invalid" and row["aborted_at_s"] is None
+    return measured and row["phase"] in FIXED and bool(row["p50_ms"])
+
+
+def measured(run: Run, rows: Sequence[Row], spans: bool = True) -> list[Measured]:
+    """All usable runs in the order in which they ran; ``spans`` also looks into their traces, where there are any."""
+    return [
+        Measured(
+            trial_id=row["trial_id"],
+            treatment=row["treatment"],
+            load=load_of(row),
+            clients=row["clients"],
+            block=row["repetition"],
+            again=row["number"] > 1,
+            order=row["order"],
+            values=dict(_values(run, row, spans)),
+        )
+        for row in rows
+        if usable(row)
+    ]
+
+
+def _values(run: Run, row: Row, spans: bool) -> Iterator[tuple[Key, float]]:
+    yield from _of("requests", ALL, row["completed"] or row["offered"], row, "{}_ms")
+    summary = run.of_trial(row["trial_id"], "summary.json") or {}
+    operations: list[dict[str, Any]] = summary.get("operations", [])
+    for operation in operations if len(operations) > 1 else ():
+        latency = operation["latency_ms"]
+        # Where clients wait for answers there is no intended send time.
+        counted = latency["service"] if latency["intended"] is None and row["clients"] else latency["intended"]
+        if counted is not None:
+            yield from _of("operations", operation["name"], counted["count"], counted, "{}")
+    for span in trace_cache.operations(run, row["trial_id"]) if spans else ():
+        to = f" to {span['peer']}" if span["peer"] else ""
+        name = f"{span['service']}{to}: {span['operation']}"
+        yield from _of("spans", name, span["count"], span, "total_{}_ms")
+
+
+def _of(scope: Scope, name: str, count: int | None, values: dict[str, Any], column: str) -> Iterator[tuple[Key, float]]:
+    for statistic, fewest in STATISTICS.items():
+        value = values[column.format(statistic)]
+        if value is not None and 0 < value < math.inf and (count or 0) >= fewest:
+            yield Key(scope, name, statistic), float(value)
+
+
+def endpoints(runs: Sequence[Measured]) -> list[Key]:
+    """The endpoints that every run has, all requests first."""
+    if not runs:
+        return []
+    shared = set.intersection(*(set(run.values) for run in runs))
+    return sorted((key for key in runs[0].values if key in shared), key=lambda key: SCOPES.index(key.scope))

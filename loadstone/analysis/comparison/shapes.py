@@ -1,0 +1,67 @@
+"""Where the latencies of all requests differ, from the whole distributions that trials leave."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from loadstone.analysis.comparison.measured import Measured
+from loadstone.analysis.comparison.tables import AGAIN, Row, shape_rows
+from loadstone.analysis.comparison.treatments import Pair, again, at, pairs
+from loadstone.analysis.run import Run
+from loadstone.model.errors import InputError
+
+if TYPE_CHECKING:  # it brings a compiler along, which takes a second to load: those who ask for no shapes do not wait
+    from loadstone.analysis.statistics.merging import Sample
+
+MOST = 120
+"""Trials whose distributions are read: each takes some milliseconds."""
+
+
+@dataclass(frozen=True)
+class Shapes:
+    """Rows of the tables ``SHAPES`` and ``SHIFTS``."""
+
+    distances: list[Row] = field(default_factory=list)
+    shifts: list[Row] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+
+def of(run: Run, runs: Sequence[Measured], baseline: str, keys: Sequence[tuple[str, float]], paired: bool) -> Shapes:
+    """Of each treatment at each load against the baseline, over the blocks that both have."""
+    from loadstone.analysis.statistics.shape import shape
+
+    wanted = {key: _sides(runs, baseline, *key) for key in keys}
+    needed = {one.trial_id for both in wanted.values() for pair in both for one in pair}
+    if len(needed) > MOST:
+        text = f"shapes of distributions are shown of comparisons of up to {MOST} trials, and these are {len(needed)}"
+        return Shapes(warnings=[text])
+    samples = {trial: one for trial in sorted(needed) if (one := _sample(run, trial)) is not None}
+    found = Shapes()
+    for (treatment, load), both in wanted.items():
+        there = [
+            (samples[a.trial_id], samples[b.trial_id]) for a, b in both if {a.trial_id, b.trial_id} <= set(samples)
+        ]
+        if not there:
+            continue
+        where = {"baseline": baseline, "treatment": treatment, "load": load, "clients": both[0][0].clients}
+        described = shape([a for a, _ in there], [b for _, b in there], paired)
+        distances, shifts = shape_rows(where, described)
+        found.distances.append(distances)
+        found.shifts.extend(shifts)
+    return found
+
+
+def _sides(runs: Sequence[Measured], baseline: str, treatment: str, load: float) -> list[Pair]:
+    theirs = again(runs, baseline, load) if treatment == AGAIN else at(runs, treatment, load)
+    return pairs(at(runs, baseline, load), theirs)
+
+
+def _sample(run: Run, trial_id: str) -> Sample | None:
+    from loadstone.analysis.run import hlog
+
+    try:
+        return hlog.distributions(run.folder / "trials" / trial_id / hlog.FILE).get(hlog.ALL)
+    except InputError:  # a driver that leaves none
+        return None

@@ -1,0 +1,77 @@
+"""The comparison itself: every endpoint tested, the family accounted for, a verdict for each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import exp, expm1, log1p
+
+import numpy as np
+
+from loadstone.analysis.statistics import planning
+from loadstone.analysis.statistics.differences import Difference, holm, paired, unpaired
+from loadstone.analysis.statistics.effect import ALPHA, FEWEST_PAIRS, FEWEST_RUNS, Comparison, Effect, Endpoint, Verdict
+
+
+def compare(endpoints: Sequence[Endpoint], margin: float, alpha: float = ALPHA) -> list[Comparison]:
+    """Compare B with A on every endpoint; the results stand in the order of ``endpoints``.
+
+    All ``endpoints`` are one family: the chance that any of them is called slower or faster where nothing differs is
+    at most ``alpha``, and likewise that any is called equal that differs by ``margin`` (0.02: by 2 %) or more. An
+    endpoint with too few runs takes no part. Raises ValueError for a margin or an alpha that makes no sense.
+    """
+    if not 0 < margin < np.inf:
+        raise ValueError(f"margin {margin!r} is not a positive number; 0.02 calls equal what differs by less than 2 %")
+    if not 0 < alpha < 1:
+        raise ValueError(f"alpha {alpha!r} is not between 0 and 1; 0.05 is usual")
+    found = [difference(endpoint) for endpoint in endpoints]
+    tested = [index for index, one in enumerate(found) if enough(one)]
+    differs = dict(zip(tested, holm([found[i].p for i in tested]), strict=True))
+    equals = dict(zip(tested, holm([found[i].p_equal(log1p(margin)) for i in tested]), strict=True))
+    share = alpha / max(1, len(tested))
+    return [
+        Comparison(endpoint, _effect(one, differs.get(index), equals.get(index), margin, alpha, share))
+        for index, (endpoint, one) in enumerate(zip(endpoints, found, strict=True))
+    ]
+
+
+def difference(endpoint: Endpoint) -> Difference:
+    """Of the logarithms of one endpoint, by itself."""
+    test = paired if endpoint.paired else unpaired
+    return test(np.log(np.asarray(endpoint.a, np.float64)), np.log(np.asarray(endpoint.b, np.float64)))
+
+
+def enough(one: Difference) -> bool:
+    """Whether there are runs enough for any p to be small."""
+    return one.runs >= (FEWEST_PAIRS if one.method == "paired" else FEWEST_RUNS)
+
+
+def _effect(
+    one: Difference, differs: float | None, equals: float | None, margin: float, alpha: float, share: float
+) -> Effect:
+    verdict = _verdict(one.value, differs, equals, alpha)
+    low, high = (float(np.exp(end)) for end in one.interval(alpha))
+    more = _more(one, margin, share) if verdict == "cannot tell" else None
+    return Effect(
+        exp(one.value), low, high, one.p, one.p_t, differs, equals, one.method, one.runs, one.sd, margin, verdict, more
+    )
+
+
+def _verdict(value: float, differs: float | None, equals: float | None, alpha: float) -> Verdict:
+    """Equal first: a difference that is certain, and certainly smaller than what matters, does not matter."""
+    if equals is not None and equals <= alpha:
+        return "equal"
+    if differs is not None and differs <= alpha:
+        return "slower" if value > 0 else "faster"
+    return "cannot tell"
+
+
+def _more(one: Difference, margin: float, share: float) -> int | None:
+    """Pairs missing until the nearer verdict, different or equal; ``share`` is the alpha of one test of all."""
+    if not one.sd >= 0:
+        return None
+    effect = expm1(abs(one.value))
+    ways = [planning.needed_pairs(one.sd, effect, share, method=one.method)]
+    if effect < margin:
+        ways.append(planning.needed_for_equality(one.sd, effect, margin, share, method=one.method))
+    known = [pairs for pairs in ways if pairs is not None]
+    return max(1, min(known) - one.runs) if known else None

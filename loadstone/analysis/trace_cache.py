@@ -1,0 +1,167 @@
+"""The traces of the trials that a report shows. Each is analysed once: its small tables stay beside it in traces.json.
+
+Millions of spans take seconds a trial, so not every trial of a long study is looked into: of each treatment the highest
+load that held and the lowest above it that did not, and trials spread over its loads.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from loadstone.analysis.latency import beside_breaking_point
+from loadstone.analysis.run import Run
+from loadstone.analysis.summary import VALID, Row, Treatment, load_of
+from loadstone.model.errors import InputError
+
+FILE = "traces.json"
+_FORMAT = 2
+"""Of that file. Another one is made anew, and so is one that is older than the spans."""
+_MOST, _LEAST_A_TREATMENT, _MOST_A_TREATMENT = 48, 2, 8
+"""Trials that are looked into, in all and of each treatment."""
+_MOST_PATHS = 400
+_TABLES = ("services", "operations", "paths", "clocks", "heat")
+_TRIAL = ("trial_id", "treatment", "phase", "rate", "clients", "verdict")
+_TRIAL_SCHEMA: list[tuple[str, pa.DataType]] = [
+    *((name, pa.string()) for name in ("trial_id", "treatment", "phase")),
+    ("rate", pa.float64()),
+    ("clients", pa.int64()),
+    ("verdict", pa.string()),
+    ("load", pa.float64()),
+]
+
+
+@dataclass(frozen=True)
+class Traced:
+    """``tables`` by name (``traces_services`` ...), one row a trial and service, path, ...: all trials together."""
+
+    tables: dict[str, pa.Table] = field(default_factory=dict)
+    health: dict[str, int] = field(default_factory=dict)
+    """What was odd about the spans, summed over the trials."""
+    growing: dict[str, tuple[str | None, str]] = field(default_factory=dict)
+    """By treatment the service whose share of the critical path grows most with the load, and why it or none."""
+    warnings: list[str] = field(default_factory=list)
+
+
+def gather(run: Run, treatments: list[Treatment]) -> Traced:
+    """The tables of the trials to show that have spans; empty where none has."""
+    if not any((run.folder / "trials").glob("*/spans.parquet")):
+        return Traced()
+    # It brings a compiler along, which takes a second to load: only where there is something to do for it.
+    from loadstone.analysis import traces
+
+    found: dict[str, list[pa.Table]] = {name: [] for name in _TABLES}
+    health: dict[str, int] = {}
+    growing: dict[str, tuple[str | None, str]] = {}
+    warnings: list[str] = []
+    a_treatment = max(_LEAST_A_TREATMENT, min(_MOST_A_TREATMENT, _MOST // max(len(treatments), 1)))
+    for treatment in treatments:
+        points: list[tuple[float, pa.Table]] = []
+        for trial in chosen(run, treatment, a_treatment):
+            try:
+                tables, odd = _of_trial(run, trial["trial_id"])
+            except InputError as error:
+                warnings.append(str(error).replace(f"{run.folder}/", ""))
+                continue
+            for name, table in tables.items():
+                found[name].append(_named(table, trial))
+            health = {key: health.get(key, 0) + count for key, count in odd.items()}
+            points.append((load_of(trial), tables["services"]))
+        if points:
+            growth = traces.growth(points)
+            growing[treatment.label] = growth.service, growth.why
+    tables = {f"traces_{name}": pa.concat_tables(some) for name, some in found.items() if some}
+    return Traced(tables, health, growing, warnings)
+
+
+def chosen(run: Run, treatment: Treatment, most: int) -> list[Row]:
+    """The trials to look into, by load: those beside the breaking point, and others spread over the loads.
+
+    None that was stopped early: traces of its first requests say nothing of its load.
+    """
+    ran = [row for row in treatment.rows() if row["verdict"] in VALID and row["aborted_at_s"] is None]
+    rows = [row for row in ran if _spans(run, row["trial_id"]).exists()]
+    there = {row["trial_id"] for row in rows}
+    first = [row for row in beside_breaking_point(treatment) if row["trial_id"] in there]
+    taken = {load_of(row) for row in first}
+    other = {load_of(row): row for row in reversed(rows) if load_of(row) not in taken}
+    loads, room = sorted(other), max(most - len(first), 0)
+    if len(loads) > room:
+        loads = [loads[round(place * (len(loads) - 1) / max(room - 1, 1))] for place in range(room)]
+    return sorted([*first, *(other[load] for load in loads)], key=load_of)
+
+
+def operations(run: Run, trial_id: str) -> list[Row]:
+    """Spans by service, operation and peer of one trial; nothing where it has none that can be read."""
+    try:
+        found: list[Row] = (
+            _of_trial(run, trial_id)[0]["operations"].to_pylist() if _spans(run, trial_id).exists() else []
+        )
+    except InputError:
+        return []
+    return found
+
+
+def _spans(run: Run, trial_id: str) -> Path:
+    return run.folder / "trials" / trial_id / "spans.parquet"
+
+
+def _named(table: pa.Table, trial: Row) -> pa.Table:
+    """The table with the trial's own columns before its own."""
+    values = {name: trial[name] for name in _TRIAL} | {"load": load_of(trial)}
+    columns = [pa.array([values[name]] * table.num_rows, type) for name, type in _TRIAL_SCHEMA]
+    return pa.table([*columns, *table.columns], schema=pa.schema([*_TRIAL_SCHEMA, *table.schema]))
+
+
+def _of_trial(run: Run, trial_id: str) -> tuple[dict[str, pa.Table], dict[str, int]]:
+    """Tables and oddities of one trial: those that are kept, else analysed now and kept where that is possible."""
+    from loadstone.analysis import traces
+
+    spans = _spans(run, trial_id)
+    observed = run.of_trial(trial_id, "observed.json") or {}
+    window = observed.get("window") or {"from_ns": None, "to_ns": None}
+    kept = spans.with_name(FILE)
+    if (known := _kept(kept, spans, window)) is not None:
+        return known
+    result = traces.analyse(traces.read(spans, window["from_ns"], window["to_ns"]))
+    tables = {name: getattr(result, name) for name in _TABLES} | {"paths": result.paths.slice(0, _MOST_PATHS)}
+    health = asdict(result.health)
+    content = {
+        "format": _FORMAT,
+        "window": window,
+        "health": health,
+        "tables": {name: table.to_pydict() for name, table in tables.items()},
+    }
+    temporary = kept.with_name(f".{FILE}.tmp")
+    try:
+        temporary.write_text(json.dumps(content), encoding="utf-8")
+        temporary.replace(kept)
+    except OSError:  # someone else's results, that we may only read: it takes the time again then
+        pass
+    return tables, health
+
+
+def _kept(file: Path, spans: Path, window: dict[str, Any]) -> tuple[dict[str, pa.Table], dict[str, int]] | None:
+    try:
+        if file.stat().st_mtime_ns < spans.stat().st_mtime_ns:
+            return None
+        content = json.loads(file.read_text(encoding="utf-8"))
+        if content["format"] != _FORMAT or content["window"] != window:
+            return None
+        schemas = dict(_schemas())
+        tables = {name: pa.table(content["tables"][name], schema=schemas[name]) for name in _TABLES}
+        return tables, {str(key): int(count) for key, count in content["health"].items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, pa.ArrowException):
+        return None
+
+
+def _schemas() -> Iterator[tuple[str, pa.Schema]]:
+    from loadstone.analysis.traces import clocks, paths, tables
+
+    yield from (("services", tables.SERVICES), ("operations", tables.OPERATIONS), ("heat", tables.HEAT))
+    yield from (("paths", paths.SCHEMA), ("clocks", clocks.SCHEMA))

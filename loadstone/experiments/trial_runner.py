@@ -1,0 +1,155 @@
+"""One trial of a deployment that runs: audit, reset, load, collect, check, judge; each writes its file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from loadstone.analysis.usage import cpu_capacity
+from loadstone.applications import checking
+from loadstone.experiments.deployment import Deployed
+from loadstone.experiments.ledger import write_json
+from loadstone.experiments.listener import Listener
+from loadstone.experiments.plan import Plan
+from loadstone.experiments.verdict import Verdict, invalid, judge
+from loadstone.model.cluster import Node
+from loadstone.model.deployment import AuditRow
+from loadstone.model.trial import Trial
+from loadstone.monitoring import observation
+from loadstone.monitoring.replicas import Window
+from loadstone.orchestration import stacks
+from loadstone.workloads.base import Driver, DriverError, Offer
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a trial left: the driver's summary, what was observed beside it, and the verdict."""
+
+    verdict: Verdict
+    summary: dict[str, Any] | None = None
+    observed: dict[str, Any] | None = None
+    reference_ms: tuple[float | None, float | None] = (None, None)
+    """Of the reference loop, right before the load and after it: how fast the machine was."""
+    cpu_capacity: float | None = None
+    """Requests/s at which the busiest service would use all of its CPU; None where nothing says."""
+
+
+class Measuring:
+    """Measures trials of deployments. ``events`` tells of replicas and nodes that stopped working, as sentences."""
+
+    def __init__(self, plan: Plan, driver: Driver, listener: Listener, events: Callable[[], list[str]]) -> None:
+        self._plan = plan
+        self._driver = driver
+        self._listener = listener
+        self._events = events
+
+    def measure(self, trial: Trial, deployed: Deployed, nodes: tuple[Node, ...], folder: Path) -> Measured:
+        """Run one trial into ``folder``; what fails makes it invalid."""
+        audit = _audit(deployed, folder)
+        if audit:
+            return Measured(invalid(*audit))
+        if self._plan.study.trial.reset == "per-trial":
+            self._listener.step("resetting state")
+            deployed.seeder.reset(self._listener.step)
+        before = deployed.seeder.counts()
+        offer = self._offer(trial, deployed, nodes, folder)
+        window = Window(deployed.orchestrator, trial.warmup_s, trial.warmup_s + trial.duration_s)
+        try:
+            before_ms = self._driver.reference_ms(offer.load)
+            summary, observed = self._load(offer, deployed, window)
+            reference = (before_ms, self._driver.reference_ms(offer.load))
+        except DriverError as error:
+            deployed.seeder.loaded(None)
+            return Measured(invalid(f"the load generator failed: {error}", *self._events()))
+        finally:
+            _write_logs(deployed, folder)
+        used = window.rows()
+        write_json(folder / "usage.json", used)
+        write_json(folder / observation.FILE, observed)
+        deployed.seeder.loaded(checking.unfinished(offer.workload, summary))
+        if events := self._events():
+            return Measured(invalid(*events), summary, observed, reference)
+        checks: list[checking.CheckRow | checking.ContentRow] = [
+            *checking.check(self._plan.application, before, deployed.seeder.counts(), summary),
+            *checking.among_stores(deployed.seeder.check()),
+        ]
+        write_json(folder / "checks.json", [asdict(row) for row in checks])
+        wrong = [*_audit(deployed, folder), *(row.message for row in checks if not row.ok)]
+        load = self._plan.study.load
+        verdict = judge(summary, load.objective, wrong, lateness_s=load.lateness)
+        doubts = (*verdict.warnings, *observed["problems"])
+        capacity = None if summary["aborted"] else cpu_capacity(used, summary["throughput"])
+        return Measured(replace(verdict, warnings=doubts), summary, observed, reference, capacity)
+
+    def _load(self, offer: Offer, deployed: Deployed, window: Window) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Offer the load and observe what it does; returns the summary and what was observed."""
+
+        def progress(said: dict[str, Any]) -> None:
+            window.follow(said["t"])
+            self._listener.progress(said)
+
+        summary: dict[str, Any] | None = None
+        deployed.observation.begin(deployed.orchestrator, offer.folder)
+        self._listener.step("loading")
+        try:
+            summary = self._driver.run(offer, progress)
+        finally:  # a trial that failed ends too, for those who observe
+            window.finish()
+            self._listener.step("collecting")
+            span, sent = _window_ns(summary, window), _sent(summary)
+            observed = deployed.observation.end(deployed.orchestrator, span, sent)
+        return summary, observed
+
+    def _offer(self, trial: Trial, deployed: Deployed, nodes: tuple[Node, ...], folder: Path) -> Offer:
+        return Offer(
+            targets=tuple(deployed.targets()),
+            workload=deployed.workload(),
+            load=self._plan.study.load,
+            rate=trial.rate,
+            clients=trial.clients,
+            warmup_s=trial.warmup_s,
+            duration_s=trial.duration_s,
+            seed=trial.seed,
+            # A fixed load is asked for to see what happens there, and one for the capacity model likewise; only a
+            # search may cut a lost trial short.
+            may_stop=trial.phase not in ("fixed", "closed", "model"),
+            cpus=next((node.cpus for node in nodes if node.role == "client"), ()),
+            folder=folder,
+            metrics=stacks.load_metrics(deployed.deployment),
+        )
+
+
+def _window_ns(summary: dict[str, Any] | None, window: Window) -> dict[str, int] | None:
+    """The measured window by the wall clock, as the driver tells it; of one that failed, as its progress showed it."""
+    if summary is None:
+        return window.seen_ns()
+    started = datetime.fromisoformat(summary["started"]).timestamp()
+    if "driver" not in summary:  # other tools are run anew after the warm-up
+        started += summary["plan"]["warmup_s"]
+    return {"from_ns": round(1e9 * started), "to_ns": round(1e9 * (started + summary["window_s"]))}
+
+
+def _sent(summary: dict[str, Any] | None) -> int | None:
+    """All requests that were sent, in the warm-up too; None where the driver does not tell."""
+    told = [one.get("all") for one in (summary or {}).get("operations") or ()]
+    return sum(one["sent"] for one in told) if told and None not in told else None
+
+
+def _audit(deployed: Deployed, folder: Path) -> list[str]:
+    """Write what the audit read; return what is not as wanted, as sentences."""
+    rows: list[AuditRow] = deployed.orchestrator.audit()
+    write_json(folder / "audit.json", [{**row.model_dump(), "ok": row.ok} for row in rows])
+    return [
+        f"audit: {row.replica} on {row.node} has {row.what} {row.effective}, wanted {row.wanted}"
+        for row in rows
+        if not row.ok
+    ]
+
+
+def _write_logs(deployed: Deployed, folder: Path) -> None:
+    (folder / "logs").mkdir(exist_ok=True)
+    for replica, text in deployed.orchestrator.logs(lines=200).items():
+        (folder / "logs" / f"{replica}.log").write_text(text, encoding="utf-8")

@@ -1,0 +1,221 @@
+"""What was observed inside: the page's part of traces, nodes, services, C-states, power, and the observing itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from loadstone.analysis import metrics, usage
+from loadstone.analysis import trace_cache as traced
+from loadstone.analysis.latency import beside_breaking_point
+from loadstone.analysis.metrics import Metrics
+from loadstone.analysis.metrics.power import ACTIVE
+from loadstone.analysis.trace_cache import Traced
+from loadstone.report import format, observability_tables
+from loadstone.report.content import Content
+from loadstone.report.observability_tables import Shown
+
+Rows = list[dict[str, Any]]
+_MOST_DOUBTS = 8
+_MOST_OPERATIONS = 25
+
+
+@dataclass(frozen=True)
+class Inside:
+    """All of it. ``content`` is the report's with the tables of metrics and traces."""
+
+    content: Content
+    metrics: Metrics
+    traced: Traced
+
+    def __bool__(self) -> bool:
+        """Whether there is anything to show."""
+        return bool(self.metrics or self.traced.tables)
+
+    def facts(self) -> dict[str, str]:
+        """What captions of figures leave open: the window, and how many nodes are added up or averaged."""
+        windows = sorted(
+            {row["window_s"] for row in self.content.rows("trials") if row["aborted_at_s"] is None} - {None}
+        )
+        window = format.duration(windows[-1]) if windows else "the measured part of a trial"
+        if len(windows) > 1 and windows[0] < 0.99 * windows[-1]:
+            window = f"{format.duration(windows[0])} to {window}"
+        recorded = {row["node"] for row in self._rows("metrics_nodes") if row["shared_by"] is None}
+        return {
+            "window": window,
+            "nodes": format.plural(len(recorded), "node") if recorded else "All nodes share one machine",
+            "tested": self._nodes("metrics_cstates"),
+            "powered": self._nodes("metrics_power"),
+            "panels": ", of the first four treatments" if len(self.content.treatments) > 4 else "",
+        }
+
+    def _nodes(self, table: str) -> str:
+        count = len({row["node"] for row in self._rows(table) if row["replicas"]})
+        return f"the {format.plural(count, 'node')} with replicas" if count != 1 else "the one node with replicas"
+
+    def _rows(self, table: str) -> Rows:
+        return self.content.rows(table) if table in self.content.tables else []
+
+    @property
+    def _several(self) -> bool:
+        return len(self.content.treatments) > 1
+
+    def time(self) -> Shown:
+        """By treatment and service: its share of the critical path beside the breaking point, the highest first."""
+        found: Rows = []
+        for treatment in self.content.treatments:
+            beside = {row["trial_id"]: row["verdict"] == "not held" for row in beside_breaking_point(treatment)}
+            by_service: dict[str, dict[str, Any]] = {}
+            for row in self._rows("traces_services"):
+                if row["trial_id"] in beside:
+                    one = {"treatment": treatment.label, "service": row["service"]}
+                    by_service.setdefault(row["service"], one).update(_side(row, beside[row["trial_id"]]))
+            found += sorted(by_service.values(), key=_most_critical)
+        return observability_tables.time(found, self._several)
+
+    def operations(self) -> Shown:
+        """Operations of the highest trial that held, the most time in all first; at most 25 of a treatment."""
+        beside = (row for treatment in self.content.treatments for row in beside_breaking_point(treatment))
+        held = {row["trial_id"]: 0 for row in beside if row["verdict"] != "not held"}
+        kept = []
+        for row in self._rows("traces_operations"):
+            if held.get(row["trial_id"], _MOST_OPERATIONS) < _MOST_OPERATIONS:
+                held[row["trial_id"]] += 1
+                kept.append(row)
+        return observability_tables.operations(kept, self._several)
+
+    def nodes(self) -> Shown:
+        """Nodes at the highest load that held."""
+        return observability_tables.nodes(self._highest("metrics_nodes"), self._several)
+
+    def services(self) -> Shown:
+        """Services at the highest load that held."""
+        return observability_tables.services(self._highest("metrics_services"), self._several)
+
+    def cstates(self) -> Shown:
+        """C-states at the highest load that held."""
+        return observability_tables.cstates(self._highest("metrics_cstates"), ACTIVE, self._several)
+
+    def energy(self) -> Shown:
+        """Power at the highest load that held."""
+        load = "Clients" if self.content.closed else "Offered<br>req/s"
+        return observability_tables.energy(self._highest("metrics_energy"), load, self._several)
+
+    def _highest(self, table: str) -> Rows:
+        """The rows of each treatment's highest trial that held."""
+        found = (usage.highest_held(treatment) for treatment in self.content.treatments)
+        held = {row["trial_id"] for row in found if row is not None}
+        return [row for row in self._rows(table) if row["trial_id"] in held]
+
+    def accounts(self) -> Shown:
+        """By treatment the sums of what was observed over its trials."""
+        found = []
+        for treatment in self.content.treatments:
+            rows = [row for row in self._rows("observed") if row["treatment"] == treatment.label]
+            if rows:
+                sums = _summed(rows)
+                recorded = {"recorded_of": f"{sums['recorded']} of {sums['nodes']}"}
+                found.append({"treatment": treatment.label, "trials": len(rows), **sums, **recorded})
+        return observability_tables.accounts(found, self._several)
+
+    def sentences(self) -> Iterator[str]:
+        """What the accounts come to; ``**`` is bold."""
+        everything = _summed(self._rows("observed"))
+        if everything["traces"] is not None:
+            yield from _spans(everything, self._rows("observed"))
+        odd = {name: count for name, count in self.traced.health.items() if count and name in _ODD}
+        if odd:
+            yield (
+                "Among the traces that were analysed: " + ", ".join(_ODD[name].format(odd[name]) for name in odd) + "."
+            )
+        if everything["readings"]:
+            skipped = everything["skipped"] or 0
+            gaps = f"{format.count(skipped)} were due and not taken" if skipped else "none that was due is missing"
+            yield f"Nodes and replicas were read {format.count(everything['readings'])} times; {gaps}."
+
+    def growing(self) -> list[tuple[str, str]]:
+        """By treatment, what is known of the service that grows."""
+        return [(label, re.sub(r"(?<=\d)%", " %", why)) for label, (_, why) in self.traced.growing.items()]
+
+    def absent(self) -> list[tuple[str, str]]:
+        """What machines do not have, and why: ``energy counters (client)``, ``no /sys/class/powercap``."""
+        everywhere = set(self.metrics.recorded)
+        return [
+            (_FAMILIES.get(name, name) + ("" if everywhere <= set(nodes) else f" ({', '.join(nodes)})"), reason)
+            for (name, reason), nodes in self.metrics.absent.items()
+        ]
+
+    def shared(self) -> str:
+        """The nodes that share a machine, as a list in a sentence; empty where none does."""
+        *others, last = self.metrics.shared or [""]
+        return f"{', '.join(others)} and {last}" if others else last
+
+    def doubts(self) -> list[str]:
+        """What could not be observed."""
+        every = [*self.metrics.warnings, *self.traced.warnings]
+        more = [f"and {len(every) - _MOST_DOUBTS} more"] if len(every) > _MOST_DOUBTS else []
+        return every[:_MOST_DOUBTS] + more
+
+
+_FAMILIES = {
+    "cstate": "C-states",
+    "frequency": "CPU frequency",
+    "power": "energy counters",
+    "clock": "the clock's offset",
+    "interface": "network",
+    "disk": "disks",
+}
+_ODD = {
+    "unusable": "{:,} spans that are not valid",
+    "orphans": "{:,} spans without their parent",
+    "rootless": "{:,} traces without a root",
+    "several_roots": "{:,} traces with several roots",
+    "unfinished": "{:,} spans that never ended",
+    "duplicates": "{:,} spans that came twice",
+    "outliving": "{:,} spans that outlived their parent",
+}
+
+
+def gather(content: Content) -> Inside:
+    """Read what was observed of the run's trials; the first time that takes seconds a trial with spans."""
+    measured, looked_into = metrics.gather(content.run), traced.gather(content.run, content.treatments)
+    tables = {name: table for name, table in (measured.tables | looked_into.tables).items() if table.num_rows}
+    missing = {name: table for name, table in measured.tables.items() if name not in tables}
+    return Inside(replace(content, tables=content.tables | tables | missing), measured, looked_into)
+
+
+def _side(row: dict[str, Any], broke: bool) -> dict[str, Any]:
+    """A service's part of a trial's critical path, as columns of the table that has two trials beside each other."""
+    side = "broke" if broke else "held"
+    network = row["network_s"] / row["critical_s"] if row["critical_s"] else None
+    shares = {f"{side}_{name}": row[name] for name in ("critical_share", "per_request_ms")}
+    return {**shares, f"{side}_network_share": network}
+
+
+def _most_critical(row: dict[str, Any]) -> float:
+    return -float(row.get("held_critical_share", row.get("broke_critical_share", 0.0)))
+
+
+def _summed(rows: Rows) -> dict[str, Any]:
+    """Sums over trials; None where no trial has the number."""
+    names = ("requests", "traces", "produced", "received", "dropped", "refused", "readings", "skipped")
+    known = {name: [row[name] for row in rows if row[name] is not None] for name in names}
+    sums = {name: sum(values) if values else None for name, values in known.items()}
+    recorded = [(row["recorded"], row["nodes"]) for row in rows]
+    least = min(recorded, default=(0, 0))
+    return {**sums, "recorded": least[0], "nodes": least[1]}
+
+
+def _spans(sums: dict[str, Any], rows: Rows) -> Iterator[str]:
+    samples = {row["sample"] for row in rows if row["sample"] is not None}
+    share = "" if samples <= {1.0} else f" (a sample of {' or '.join(format.percent(s) for s in sorted(samples))})"
+    of = f" of {format.count(sums['requests'])} requests{share}" if sums["requests"] is not None else ""
+    yield f"**{format.count(sums['traces'])}** traces{of} came in, with {format.count(sums['received'])} spans."
+    if sums["produced"] is not None:
+        dropped = f"{format.count(sums['dropped'] or 0)} were dropped on the way"
+        refused = (
+            f"{format.count(sums['refused'])} were refused at least once" if sums["refused"] else "none was refused"
+        )
+        yield f"Services produced {format.count(sums['produced'])} spans in these trials; {dropped}, {refused}."

@@ -1,0 +1,217 @@
+"""Which runs are compared with which: blocks, second runs, families, and what is left out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from loadstone.analysis import comparison
+from loadstone.analysis.comparison import calibration, doubts
+from loadstone.analysis.comparison.measured import ALL, Measured, endpoints, measured
+from loadstone.analysis.comparison.treatments import again, at, noise, pairs
+from loadstone.analysis.run import Run, open_run
+from loadstone.model.errors import InputError
+from tests.synthetic import Synthetic
+
+BASE, SLOW = "scaling=baseline", "scaling=vertical"
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Eight blocks of a baseline, of itself again, and of one that is slower by half a millisecond."""
+    synthetic = Synthetic(
+        capacities={"baseline": 1250.0, "vertical": 1250.0},
+        slower_ms={"vertical": 0.5},
+        rates=[200.0],
+        repetitions=8,
+        duration_s=3.0,
+        comparison=True,
+    )
+    return open_run(synthetic.write(tmp_path_factory.mktemp("results")))
+
+
+def effects(found: comparison.Compared, **equal: Any) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = found.tables["comparison"].to_pylist()
+    return [row for row in rows if all(row[name] == value for name, value in equal.items())]
+
+
+def without(run: Run, keep: Any) -> Run:
+    return replace(run, trials=run.trials.filter([bool(keep(row)) for row in run.trials.to_pylist()]))
+
+
+def test_blocks_are_pairs_and_the_delay_is_found(run: Run) -> None:
+    found = comparison.within(run)
+    assert (found.baseline, found.method, found.margin) == (BASE, "paired", 0.02)
+    [p50] = effects(found, name=ALL, statistic="p50")
+    assert p50["runs"] == 8
+    assert p50["verdict"] == "slower"
+    assert p50["low"] < 1 + 0.5 / p50["a_ms"] < p50["high"]
+
+
+def test_the_baseline_is_compared_with_its_second_runs(run: Run) -> None:
+    rows = comparison.within(run).tables["noise"].to_pylist()
+    assert {row["from_second_runs"] for row in rows} == {True}
+    assert {row["runs"] for row in rows} == {8}
+    assert [row["verdict"] for row in rows if row["name"] == ALL and row["verdict"] in ("slower", "faster")] == []
+
+
+def test_without_second_runs_neighbours_are_the_noise(run: Run) -> None:
+    rows = comparison.within(without(run, lambda row: row["number"] == 1)).tables["noise"].to_pylist()
+    assert {row["from_second_runs"] for row in rows} == {False}
+    assert {row["runs"] for row in rows} == {4}
+
+
+def test_each_scope_is_a_family_of_its_own(run: Run) -> None:
+    found = comparison.within(run)
+    [alone] = effects(found, scope="requests", statistic="p50")
+    assert alone["p_adjusted"] == pytest.approx(2 * alone["p"])
+    operations = effects(found, scope="operations")
+    assert {row["name"] for row in operations} == {"hotels", "recommendations"}, "the others have too few requests"
+    smallest = min(operations, key=lambda row: row["p"])
+    assert smallest["p_adjusted"] == pytest.approx(min(1, len(operations) * smallest["p"]))
+
+
+def test_an_invalid_trial_and_one_that_was_stopped_take_their_pairs_along(run: Run) -> None:
+    rows = run.trials.to_pylist()
+    gone = {row["trial_id"] for row in rows if row["treatment"] == SLOW and row["repetition"] == 3}
+    stopped = {row["trial_id"] for row in rows if row["treatment"] == BASE and row["repetition"] == 5}
+    changed = [
+        row
+        | ({"verdict": "invalid"} if row["trial_id"] in gone else {})
+        | ({"aborted_at_s": 1.0} if row["trial_id"] in stopped else {})
+        for row in rows
+    ]
+    found = comparison.within(replace(run, trials=run.trials.from_pylist(changed, schema=run.trials.schema)))
+    assert {row["runs"] for row in effects(found)} == {6}
+    assert found.warnings[:2] == [
+        "1 trial was left out, and with each its pair: it is invalid",
+        "2 trials were left out, and with each its pair: they were stopped early",
+    ]
+
+
+def test_no_pair_is_left_out_where_there_are_none(run: Run) -> None:
+    first, second, *rest = run.trials.to_pylist()
+    rows = [first | {"verdict": "invalid"}, second | {"aborted_at_s": 1.0}, *rest]
+    changed = replace(run, trials=run.trials.from_pylist(rows, schema=run.trials.schema))
+    told = ["1 trial was left out: it is invalid", "1 trial was left out: it was stopped early"]
+    assert comparison.within(changed, unpaired=True).warnings[:2] == told
+    assert set(told) <= set(comparison.between(run, changed).warnings)
+
+
+def test_one_restless_trial_is_one() -> None:
+    row = {"phase": "fixed", "verdict": "held", "aborted_at_s": None, "p50_ms": 1.0}
+    [said] = doubts.of_trials([row | {"steady": False}, row | {"steady": True}], "paired")
+    assert said.startswith("1 of 2 trials was not stationary: ")
+
+
+def test_unpaired_compares_all_runs_of_both_sides(run: Run) -> None:
+    fewer = without(run, lambda row: row["treatment"] == BASE or row["repetition"] > 2)
+    assert {row["runs"] for row in effects(comparison.within(fewer, unpaired=True))} == {6}
+    assert {row["method"] for row in effects(comparison.within(fewer, unpaired=True))} == {"unpaired"}
+
+
+def test_too_few_pairs_are_said(run: Run) -> None:
+    found = comparison.within(without(run, lambda row: row["repetition"] < 4))
+    assert {row["verdict"] for row in effects(found)} == {"cannot tell"}
+    assert f"{SLOW} at 200: 3 pairs can show no difference, however large; at least 7 are needed" in found.warnings
+
+
+def test_another_baseline_turns_it_around(run: Run) -> None:
+    found = comparison.within(run, baseline="vertical")
+    assert found.baseline == SLOW
+    [p50] = effects(found, name=ALL, statistic="p50")
+    assert (p50["treatment"], p50["verdict"]) == (BASE, "faster")
+    with pytest.raises(InputError, match="--baseline 'scaling' names 2 treatments of this run; it has: scaling=base"):
+        comparison.within(run, baseline="scaling")
+
+
+def test_two_runs_are_unpaired_and_said_to_be_apart(run: Run) -> None:
+    other = replace(run, provenance={**run.provenance, "host": {**run.provenance["host"], "kernel": "6.1"}})
+    found = comparison.between(run, other)
+    assert {row["method"] for row in effects(found)} == {"unpaired"}
+    assert {row["ratio"] for row in effects(found)} == {1.0}
+    assert found.warnings[0].startswith("the runs were made one after the other")
+    assert [text for text in found.warnings if text.startswith("the machines differ: kernel")]
+    assert not list(doubts.of_machines(run, run))[1:]
+
+
+def made(block: int, value: float, treatment: str = "a", again: bool = False, **others: float) -> Measured:
+    from loadstone.analysis.comparison.measured import Key
+
+    values = {Key("requests", ALL, "p50"): value} | {Key("operations", name, "p50"): ms for name, ms in others.items()}
+    return Measured(f"{treatment}{block}{again}", treatment, 100.0, None, block, again, block, values)
+
+
+def test_only_endpoints_that_every_run_has_are_compared() -> None:
+    assert [key.name for key in endpoints([made(1, 2.0, rare=1.0), made(2, 2.0)])] == [ALL]
+
+
+def test_an_endpoint_that_one_run_lacks_is_said_to_be_missing(run: Run) -> None:
+    rows = run.trials.to_pylist()
+    [gone] = [row for row in rows if row["treatment"] == SLOW and row["repetition"] == 3]
+    few = pa.Table.from_pylist(
+        [row | ({"completed": 40} if row is gone else {}) for row in rows], schema=run.trials.schema
+    )
+    found = comparison.within(replace(run, trials=few))
+    said = f"the P99 of all requests is not compared, as trial {gone['trial_id']} answered fewer than 100"
+    assert [text for text in found.warnings if "not compared" in text] == [f"{SLOW} at 200: {said}"]
+    assert [row["statistic"] for row in effects(found, name=ALL)] == ["p50"]
+    assert not any("not compared" in text for text in comparison.within(run).warnings)
+
+
+def test_pairs_are_of_the_same_block_whatever_the_order() -> None:
+    a, b = [made(2, 1.0), made(1, 1.0), made(3, 1.0)], [made(3, 1.0, "b"), made(2, 1.0, "b")]
+    assert [(one.block, other.block) for one, other in pairs(a, b)] == [(2, 2), (3, 3)]
+
+
+def test_second_runs_are_no_runs_of_the_treatment() -> None:
+    runs = [made(1, 1.0), made(1, 1.0, again=True)]
+    assert [one.again for one in at(runs, "a", 100.0)] == [False]
+    assert [one.again for one in again(runs, "a", 100.0)] == [True]
+    assert noise(at(runs, "a", 100.0), [], 0.02, 6) == []
+
+
+def test_what_is_measured_comes_from_rows_and_summaries(run: Run) -> None:
+    [first, *_] = measured(run, run.trials.to_pylist())
+    row = run.trials.to_pylist()[0]
+    operation = run.of_trial(first.trial_id, "summary.json")["operations"][0]
+    said = {(key.name, key.statistic): value for key, value in first.values.items()}
+    assert said[ALL, "p99"] == row["p99_ms"]
+    assert said[operation["name"], "p50"] == operation["latency_ms"]["intended"]["p50"]
+
+
+def row(delay: float, detected: bool) -> dict[str, Any]:
+    return {"load": 100.0, "service": "web", "name": ALL, "delay_ms": delay, "detected": detected}
+
+
+@pytest.mark.parametrize(
+    ("detected", "limit"),
+    [
+        ({0.05: False, 0.1: True, 0.2: True}, 0.1),
+        ({0.05: True, 0.1: False, 0.2: True}, 0.2),
+        ({0.05: True, 0.1: True, 0.2: False}, None),
+        ({0.05: True, 0.1: True}, 0.05),
+    ],
+)
+def test_the_limit_is_the_delay_from_which_on_all_are_detected(detected: dict[float, bool], limit: float) -> None:
+    table = [row(0.0, False), *(row(delay, seen) for delay, seen in detected.items())]
+    assert calibration.limits(table) == {(100.0, "web", ALL): limit}
+
+
+def test_delays_are_those_of_treatments_that_differ_in_nothing_else(run: Run, tmp_path: Path) -> None:
+    def treatment(name: str, **settings: Any) -> dict[str, Any]:
+        return {"id": name, "label": name, "settings": {"scaling": "baseline", **settings}}
+
+    planned = [
+        treatment("a"),
+        treatment("b", delays={"web": "0.05ms"}),
+        treatment("c", delays={"web": "1ms"}, profile="paper"),
+        treatment("d", delays={"web": "1ms", "search": "1ms"}),
+    ]
+    changed = replace(run, plan={**run.plan, "treatments": planned})
+    assert calibration.injected(changed, "a") == {"b": ("web", pytest.approx(0.05))}
+    assert calibration.injected(changed, "b") == {}
