@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 PACKAGE = "loadstone.dev/stone/platform/tracing."
-INSTRUMENTS = ("loadstone.dev/stone/load", "loadstone.dev/stone/spans", "loadstone.dev/stone/agent")
+INSTRUMENTS = ("loadstone.dev/stone/load", "loadstone.dev/stone/spans", "loadstone.dev/stone/node")
 MOST = 5
 
 Shares = Callable[[], list[tuple[str, float]]]

@@ -13,7 +13,7 @@ import (
 	"runtime/debug"
 	"syscall"
 
-	"loadstone.dev/stone/agent"
+	"loadstone.dev/stone/node/counters"
 )
 
 const agentHelp = `usage: stone agent [--listen HOST:PORT] [--proc DIR] [--sys DIR] [--cgroup DIR]
@@ -70,7 +70,7 @@ func runAgent(args []string) int {
 	}
 	runtime.GOMAXPROCS(1) // it disturbs least what it observes, and never has much to do at once
 	debug.SetGCPercent(agentGCPercent)
-	host, err := agent.Open(agent.Roots{Proc: *proc, Sys: *sys, Cgroup: *cgroup})
+	host, err := counters.Open(counters.Roots{Proc: *proc, Sys: *sys, Cgroup: *cgroup})
 	if err != nil {
 		return agentFailed(3, err)
 	}
@@ -89,7 +89,7 @@ func runAgent(args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	fmt.Printf("listening on %s\n", listener.Addr())
-	if err := agent.Serve(ctx, listener, host); err != nil {
+	if err := counters.Serve(ctx, listener, host); err != nil {
 		return agentFailed(1, err)
 	}
 	return 0

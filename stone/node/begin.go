@@ -1,0 +1,90 @@
+package node
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"loadstone.dev/stone/node/groups"
+)
+
+type beginArgs struct {
+	Deployment string `json:"deployment"`
+	Digest     string `json:"digest"`
+	Owner      string `json:"owner"`
+}
+
+// Begun is where a deployment's parts go on this machine.
+type Begun struct {
+	Folder           string  `json:"folder"`
+	Group            *string `json:"group"`
+	UnlimitedBecause string  `json:"unlimited_because"`
+}
+
+// begin puts a deployment into the journal, and makes its folder and its control group. Beginning it again gives the
+// same answer.
+func (n *Node) begin(ctx context.Context, _ *call, args beginArgs) (answer, error) {
+	if err := checkName("deployment", args.Deployment); err != nil {
+		return answer{}, err
+	}
+	if args.Digest == "" {
+		return answer{}, faultf(Input, "digest is empty")
+	}
+	if err := os.MkdirAll(n.deployments(), 0o755); err != nil {
+		return answer{}, err
+	}
+	unlock, err := lock(ctx, n.deployments(), unix.LOCK_EX)
+	if err != nil {
+		return answer{}, err
+	}
+	defer unlock()
+	entry, err := n.enter(args)
+	if err != nil {
+		return answer{}, err
+	}
+	for _, folder := range []string{entry.data(), filepath.Dir(entry.log("")), entry.process("")} {
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			return answer{}, err
+		}
+	}
+	if entry.Group != nil {
+		if err := n.groups.Make(*entry.Group, groups.Limits{}); err != nil {
+			return answer{}, err
+		}
+	}
+	return answer{value: Begun{entry.data(), entry.Group, entry.UnlimitedBecause}}, nil
+}
+
+// enter finds a deployment's entry, or makes it.
+func (n *Node) enter(args beginArgs) (*journaled, error) {
+	entry, err := n.find(args.Deployment)
+	if err == nil {
+		if entry.Digest != args.Digest {
+			return nil, faultf(Refused, "a deployment %q with other settings (digest %s) is on this machine; its owner is %s",
+				entry.Deployment, entry.Digest, entry.Owner).with("end it first, or give this one another name")
+		}
+		return entry, nil
+	}
+	if fault := (*Fault)(nil); !errors.As(err, &fault) || fault.Kind != Missing {
+		return nil, err
+	}
+	entry = &journaled{
+		Version: 1, Deployment: args.Deployment, Digest: args.Digest, Owner: args.Owner,
+		UnlimitedBecause: n.groups.Problem(),
+		at:               filepath.Join(n.deployments(), args.Deployment),
+	}
+	if entry.UnlimitedBecause == "" {
+		// Nodes with other journals may have deployments of the same name on this kernel.
+		group := n.Group + "/" + args.Deployment + "-" + strings.ToLower(rand.Text()[:6])
+		entry.Group = &group
+	}
+	if err := os.MkdirAll(entry.at, 0o755); err != nil {
+		return nil, err
+	}
+	return entry, saveJSON(filepath.Join(entry.at, "deployment.json"), entry)
+}

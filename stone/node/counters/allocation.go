@@ -1,0 +1,70 @@
+package counters
+
+import (
+	"context"
+	"regexp"
+	"strings"
+
+	"github.com/prometheus/procfs"
+)
+
+var (
+	allocationID = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+	containerID  = regexp.MustCompile(`[0-9a-f]{64}`)
+)
+
+// containers finds out which containers are meant, by what was asked for: a container's id is one; Nomad tells only
+// the id of an allocation, whose folders its container has mounted. What is not found is left out.
+func (h *Host) containers(ctx context.Context, asked []string) (map[string]string, error) {
+	meant := make(map[string]string, len(asked))
+	var allocations []string
+	for _, id := range asked {
+		if allocationID.MatchString(id) {
+			allocations = append(allocations, id)
+		} else {
+			meant[id] = id
+		}
+	}
+	if len(allocations) == 0 {
+		return meant, nil
+	}
+	all, err := h.proc.AllProcs()
+	if err != nil {
+		return nil, err
+	}
+	for _, process := range all {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		container := containerOf(process)
+		if container == "" {
+			continue
+		}
+		mounts, err := process.MountInfo()
+		if err != nil { // it ended while we looked
+			continue
+		}
+		for _, id := range allocations {
+			for _, mount := range mounts {
+				if strings.Contains(mount.Root, "/"+id+"/") {
+					meant[id] = container
+				}
+			}
+		}
+	}
+	return meant, nil
+}
+
+// containerOf is the container that a process is in; empty if none.
+func containerOf(process procfs.Proc) string {
+	groups, err := process.Cgroups()
+	if err != nil {
+		return ""
+	}
+	for _, group := range groups {
+		if id := containerID.FindString(group.Path); id != "" {
+			return id
+		}
+	}
+	return ""
+}

@@ -1,0 +1,191 @@
+package counters
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/prometheus/procfs"
+)
+
+// Roots are where the node's kernel tells of itself: its /proc, its /sys, and where its control groups are mounted (all
+// that Proc says is mounted, where empty).
+type Roots struct{ Proc, Sys, Cgroup string }
+
+// Host is the node whose kernel is read. Safe for concurrent use.
+type Host struct {
+	roots  Roots
+	proc   procfs.FS
+	groups groups
+	clock  *clock
+}
+
+// Container is what the kernel says of one container. Without Found its control group is not on this node.
+type Container struct {
+	Found bool `json:"found"`
+	// Problem says which file could not be read, if so; then there are neither limits nor usage.
+	Problem string  `json:"problem,omitempty"`
+	Limits  *Limits `json:"limits,omitempty"`
+	Usage   *Usage  `json:"usage,omitempty"`
+}
+
+// Limits are what is in force: the tightest from the container's group up to the root. Nil: no limit.
+type Limits struct {
+	CPU    *float64 `json:"cpu"`    // cores' worth of time
+	Memory *int64   `json:"memory"` // bytes
+	// Cores on which its first process may run: its cpuset and its affinity together. Nil without a process.
+	Cores []uint64 `json:"cores"`
+}
+
+// Usage counts since the container was started. Nil: this kernel does not count it.
+type Usage struct {
+	CPUSeconds       float64  `json:"cpu_s"`
+	Periods          *int64   `json:"periods"`
+	ThrottledPeriods *int64   `json:"throttled_periods"`
+	ThrottledSeconds *float64 `json:"throttled_s"`
+	Memory           int64    `json:"memory"`      // bytes, the page cache included
+	MemoryPeak       *int64   `json:"memory_peak"` // bytes, since it was begun anew
+	OOMKills         *int64   `json:"oom_kills"`
+	Processes        int      `json:"pids"`
+}
+
+// Open finds the control groups in the mounts that /proc lists. With roots.Cgroup, only those mounted there and below
+// count: in a container, its own come first in that list, the host's are where it was given them.
+func Open(roots Roots) (*Host, error) {
+	proc, cgroup := roots.Proc, roots.Cgroup
+	files, err := procfs.NewFS(proc)
+	if err != nil {
+		return nil, err
+	}
+	self, err := files.Self()
+	if err != nil {
+		return nil, fmt.Errorf("%s is no /proc of ours: %w", proc, err)
+	}
+	mounts, err := self.MountInfo()
+	if err != nil {
+		return nil, fmt.Errorf("the mounts in %s cannot be read: %w", proc, err)
+	}
+	if cgroup != "" {
+		cgroup = filepath.Clean(cgroup)
+		mounts = slices.DeleteFunc(mounts, func(mount *procfs.MountInfo) bool { return !within(cgroup, mount.MountPoint) })
+	}
+	found, err := findGroups(mounts)
+	if err != nil {
+		return nil, fmt.Errorf("%w at %s", err, cmp.Or(cgroup, "any place in "+filepath.Join(proc, "self", "mountinfo")))
+	}
+	return &Host{roots, files, found, &clock{address: chronyd, within: chronydWithin}}, nil
+}
+
+// Containers says of each container what it is held to and what it has used.
+func (h *Host) Containers(ctx context.Context, ids []string) (map[string]Container, error) {
+	meant, places, err := h.locate(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	processes, err := h.processes(ctx, places)
+	if err != nil {
+		return nil, err
+	}
+	answer := make(map[string]Container, len(ids))
+	for _, id := range ids {
+		if place, found := places[meant[id]]; found {
+			answer[id] = h.read(place, processes[meant[id]])
+		} else {
+			answer[id] = Container{}
+		}
+	}
+	return answer, nil
+}
+
+// NewPeaks begins a new peak of each container's memory; false where the kernel or a read-only mount does not let us.
+func (h *Host) NewPeaks(ctx context.Context, ids []string) (map[string]bool, error) {
+	meant, places, err := h.locate(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	answer := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		place, found := places[meant[id]]
+		answer[id] = found && h.groups.newPeak(place)
+	}
+	return answer, nil
+}
+
+// locate finds the containers that are meant, and their groups.
+func (h *Host) locate(ctx context.Context, ids []string) (map[string]string, map[string]place, error) {
+	meant, err := h.containers(ctx, ids)
+	if err != nil {
+		return nil, nil, err
+	}
+	places, err := h.groups.locate(ctx, slices.Collect(maps.Values(meant)))
+	return meant, places, err
+}
+
+func (h *Host) read(place place, processes []procfs.Proc) Container {
+	for _, name := range controllers {
+		if place[name] == "" {
+			return Container{Found: true, Problem: "it has no control group for " + name}
+		}
+	}
+	limits, err := h.groups.limits(place)
+	if err != nil {
+		return Container{Found: true, Problem: err.Error()}
+	}
+	usage, err := h.groups.usage(place)
+	if err != nil {
+		return Container{Found: true, Problem: err.Error()}
+	}
+	usage.Processes = len(processes)
+	for _, process := range processes {
+		if status, err := process.NewStatus(); err == nil {
+			limits.Cores = status.CpusAllowedList
+			break
+		}
+		usage.Processes-- // a child that lived for a moment; databases have some
+	}
+	return Container{Found: true, Limits: &limits, Usage: &usage}
+}
+
+// processes are those of each container, the lowest id first. They are told by /proc, not by cgroup.procs, which shows
+// nobody outside of its reader's own PID namespace, and not every orchestrator lets a container share the host's.
+func (h *Host) processes(ctx context.Context, places map[string]place) (map[string][]procfs.Proc, error) {
+	found := make(map[string][]procfs.Proc, len(places))
+	if len(places) == 0 {
+		return found, nil
+	}
+	all, err := h.proc.AllProcs()
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(all, func(a, b procfs.Proc) int { return a.PID - b.PID })
+	for _, process := range all {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		groups, err := process.Cgroups()
+		if err != nil { // it ended while we looked
+			continue
+		}
+		for id := range places {
+			in := func(group procfs.Cgroup) bool { return strings.Contains(group.Path, id) }
+			if slices.ContainsFunc(groups, in) && lives(process) {
+				found[id] = append(found[id], process)
+			}
+		}
+	}
+	return found, nil
+}
+
+// lives is false for a zombie, which has no memory and no cores any more.
+func lives(process procfs.Proc) bool {
+	stat, err := process.Stat()
+	return err == nil && stat.State != "Z" && stat.State != "X"
+}
+
+func within(folder, path string) bool {
+	return path == folder || folder == "/" || strings.HasPrefix(path, folder+"/")
+}

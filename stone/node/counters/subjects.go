@@ -1,0 +1,155 @@
+package counters
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/prometheus/procfs"
+)
+
+// Standing is what the kernel says of one replica now. Absent says why there is nothing.
+type Standing struct {
+	Absent     string          `json:"absent"`
+	Limits     *Limits         `json:"limits"`
+	Usage      *Usage          `json:"usage"`
+	Namespaces map[string]bool `json:"namespaces"` // by kind: whether its first process is in another one than the kernel's init
+	Events     *Events         `json:"events"`
+}
+
+// Events count what befell a replica since it was started. Nil: this kernel does not count it.
+type Events struct {
+	OOMKills     *int64 `json:"oom_kills"`
+	ForksRefused *int64 `json:"forks_refused"` // by its limit of processes and threads
+}
+
+// Parts are what to read of each replica.
+type Parts struct{ Limits, Usage, Namespaces, Events bool }
+
+// kinds are the namespaces that a process has, as /proc/PID/ns names them.
+var kinds = []string{"cgroup", "ipc", "mnt", "net", "pid", "user", "uts"}
+
+// Standings reads replicas, by name.
+func (h *Host) Standings(ctx context.Context, wanted map[string]Subject, parts Parts) (map[string]Standing, error) {
+	meant, places, err := h.locate(ctx, containersOf(wanted))
+	if err != nil {
+		return nil, err
+	}
+	processes, err := h.processes(ctx, places)
+	if err != nil {
+		return nil, err
+	}
+	answer := make(map[string]Standing, len(wanted))
+	for name, subject := range wanted {
+		at, its := places[meant[subject.Container]], processes[meant[subject.Container]]
+		if subject.Group != "" {
+			at = h.groups.at(subject.Group)
+			its = h.members(at)
+		}
+		answer[name] = h.standing(at, its, parts)
+	}
+	return answer, ctx.Err()
+}
+
+// NewPeaksOf begins a new peak of each replica's memory; false where the kernel or a read-only mount does not let us.
+func (h *Host) NewPeaksOf(ctx context.Context, wanted map[string]Subject) (map[string]bool, error) {
+	meant, places, err := h.locate(ctx, containersOf(wanted))
+	if err != nil {
+		return nil, err
+	}
+	answer := make(map[string]bool, len(wanted))
+	for name, subject := range wanted {
+		at := places[meant[subject.Container]]
+		if subject.Group != "" {
+			at = h.groups.at(subject.Group)
+		}
+		answer[name] = at["memory"] != "" && h.groups.newPeak(at)
+	}
+	return answer, nil
+}
+
+// OOMKills counts the processes of one of our groups that the kernel killed for memory; nil where it does not count.
+func (h *Host) OOMKills(group string) *int64 {
+	usage, err := h.groups.usage(h.groups.at(group))
+	if err != nil {
+		return nil
+	}
+	return usage.OOMKills
+}
+
+// members are the processes in a group and in those below it, the lowest id first.
+func (h *Host) members(at place) []procfs.Proc {
+	var pids []int
+	_ = filepath.WalkDir(at["memory"], func(path string, entry os.DirEntry, err error) error {
+		if err != nil || !entry.IsDir() { // what cannot be read was removed meanwhile
+			return nil
+		}
+		text, _ := read(path, "cgroup.procs")
+		for line := range strings.Lines(text) {
+			if pid, err := strconv.Atoi(strings.TrimSpace(line)); err == nil {
+				pids = append(pids, pid)
+			}
+		}
+		return nil
+	})
+	slices.Sort(pids)
+	var found []procfs.Proc
+	for _, pid := range slices.Compact(pids) {
+		if process, err := h.proc.Proc(pid); err == nil && lives(process) {
+			found = append(found, process)
+		}
+	}
+	return found
+}
+
+func (h *Host) standing(at place, processes []procfs.Proc, parts Parts) Standing {
+	if len(at) == 0 {
+		return Standing{Absent: "no control group of it is on this machine"}
+	}
+	read := h.read(at, processes)
+	if read.Problem != "" {
+		return Standing{Absent: read.Problem}
+	}
+	standing := Standing{}
+	if parts.Limits {
+		standing.Limits = read.Limits
+	}
+	if parts.Usage {
+		standing.Usage = read.Usage
+	}
+	if parts.Events {
+		standing.Events = &Events{OOMKills: read.Usage.OOMKills}
+		if counts, err := readFlat(at[threadCounter], "pids.events"); err == nil {
+			standing.Events.ForksRefused = counts["max"]
+		}
+	}
+	if parts.Namespaces {
+		own, err := h.namespaces(processes)
+		if err != nil {
+			return Standing{Absent: err.Error()}
+		}
+		standing.Namespaces = own
+	}
+	return standing
+}
+
+// namespaces says of each kind whether the first of some processes is in another than the kernel's init.
+func (h *Host) namespaces(processes []procfs.Proc) (map[string]bool, error) {
+	if len(processes) == 0 {
+		return nil, errors.New("no process of it runs")
+	}
+	own := map[string]bool{}
+	for _, kind := range kinds {
+		its, err := os.Readlink(filepath.Join(h.roots.Proc, strconv.Itoa(processes[0].PID), "ns", kind))
+		inits, wrong := os.Readlink(filepath.Join(h.roots.Proc, "1/ns", kind))
+		if err := errors.Join(err, wrong); err != nil {
+			return nil, err
+		}
+		own[kind] = its != inits
+	}
+	return own, nil
+}

@@ -1,0 +1,120 @@
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"loadstone.dev/stone/node/process"
+)
+
+type listArgs struct {
+	Deployment string `json:"deployment"` // empty: all
+}
+
+// Listed is what the journal knows.
+type Listed struct {
+	Deployments []Deployment `json:"deployments"`
+}
+
+// Deployment is one that was begun and not ended.
+type Deployment struct {
+	Deployment string    `json:"deployment"`
+	Digest     string    `json:"digest"`
+	Owner      string    `json:"owner"`
+	Folder     string    `json:"folder"`
+	Group      *string   `json:"group"`
+	Processes  []Process `json:"processes"`
+}
+
+// Process is one that was spawned.
+type Process struct {
+	Name  string `json:"name"`
+	PID   int    `json:"pid"` // 0 if it never began
+	Alive bool   `json:"alive"`
+	// ExitCode and Signal are those of a process that has ended before a node that spawned it.
+	ExitCode *int   `json:"exit_code"`
+	Signal   string `json:"signal"`
+	OOMKills *int64 `json:"oom_kills"` // nil where the kernel does not count them
+	SinceNS  int64  `json:"since_ns"`  // when it was started, ns since 1970; 0 if it never was, or before the last boot
+}
+
+// list gives the deployments in the journal.
+func (n *Node) list(_ context.Context, _ *call, args listArgs) (answer, error) {
+	listed := Listed{[]Deployment{}}
+	if args.Deployment != "" {
+		entry, err := n.find(args.Deployment)
+		if err != nil {
+			return answer{}, err
+		}
+		one, err := n.describe(entry)
+		listed.Deployments = append(listed.Deployments, one)
+		return answer{value: listed}, err
+	}
+	folders, err := os.ReadDir(n.deployments())
+	if err != nil && !os.IsNotExist(err) {
+		return answer{}, err
+	}
+	for _, folder := range folders {
+		entry, err := n.find(folder.Name())
+		if err != nil { // being begun or ended at this moment
+			continue
+		}
+		one, err := n.describe(entry)
+		if err != nil {
+			return answer{}, err
+		}
+		listed.Deployments = append(listed.Deployments, one)
+	}
+	return answer{value: listed}, nil
+}
+
+func (n *Node) describe(entry *journaled) (Deployment, error) {
+	names, err := entry.names()
+	one := Deployment{entry.Deployment, entry.Digest, entry.Owner, entry.data(), entry.Group, []Process{}}
+	for _, name := range names {
+		stat, alive := n.identity(entry, name)
+		process := Process{Name: name, PID: stat.PID, Alive: alive, SinceNS: since(stat)}
+		if text, err := os.ReadFile(entry.ended(name)); !alive && err == nil {
+			state := ended{}
+			if json.Unmarshal(text, &state) == nil {
+				process.ExitCode, process.Signal = state.ExitCode, state.Signal
+			}
+		}
+		if group := entry.group(name); group != "" {
+			process.OOMKills = n.oomKills(group)
+		}
+		one.Processes = append(one.Processes, process)
+	}
+	return one, err
+}
+
+// identity is the process that wrote a record, and whether it is alive; zero if none did in this boot.
+func (n *Node) identity(entry *journaled, name string) (process.Stat, bool) {
+	written := recorded{}
+	text, err := os.ReadFile(entry.record(name))
+	if err != nil || json.Unmarshal(text, &written) != nil {
+		return process.Stat{}, false
+	}
+	stat, err := process.Parse(written.Stat)
+	if boot, wrong := n.boot(); err != nil || wrong != nil || boot != written.Boot {
+		return process.Stat{}, false
+	}
+	now, err := process.Read(stat.PID)
+	return stat, err == nil && now.Is(stat) && now.Alive()
+}
+
+// tick is the unit of starting times in /proc, on every architecture that Linux runs on today.
+const tick = 10 * time.Millisecond
+
+func since(stat process.Stat) int64 {
+	boottime := unix.Timespec{}
+	if stat.Started == 0 || unix.ClockGettime(unix.CLOCK_BOOTTIME, &boottime) != nil {
+		return 0
+	}
+	ago := time.Duration(boottime.Nano()) - time.Duration(stat.Started)*tick
+	return time.Now().Add(-ago).UnixNano()
+}

@@ -1,0 +1,123 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// firstPort is below the range that Linux gives to outgoing connections (32768 and up).
+	firstPort = 20_000
+	lastPort  = 65_535
+	mostPorts = 1000
+)
+
+type portsArgs struct {
+	Address string `json:"address"` // empty: all of the machine's
+	Count   int    `json:"count"`
+	Wanted  []int  `json:"wanted"`
+}
+
+// Ports are free and claimed for this channel.
+type Ports struct {
+	Ports []int `json:"ports"`
+}
+
+// ports finds free ports: the i-th is the i-th that is wanted where that is free, else the next free one above all that
+// are wanted. Between this answer and the moment that something listens lie seconds. Until the channel ends, no other
+// client of any node on this machine is given these ports.
+func (n *Node) ports(_ context.Context, _ *call, args portsArgs) (answer, error) {
+	if args.Count < 1 || args.Count > mostPorts || len(args.Wanted) > args.Count {
+		return answer{}, faultf(Input, "%d ports, of which %d are wanted: give 1 to %d", args.Count, len(args.Wanted), mostPorts)
+	}
+	for _, port := range args.Wanted {
+		if port < 1 || port > lastPort {
+			return answer{}, faultf(Input, "port %d: give 1 to %d", port, lastPort)
+		}
+	}
+	probe, err := net.Listen("tcp", net.JoinHostPort(args.Address, "0"))
+	if err != nil {
+		return answer{}, faultf(Input, "address %.80q is none of this machine: %s", args.Address, err)
+	}
+	_ = probe.Close()
+	next, found := max(firstPort, slices.Max(append(args.Wanted, 0))+1), make([]int, 0, args.Count)
+	for i := range args.Count {
+		if i < len(args.Wanted) && !slices.Contains(found, args.Wanted[i]) && n.claims.take(args.Wanted[i], args.Address) {
+			found = append(found, args.Wanted[i])
+			continue
+		}
+		for ; next <= lastPort && !n.claims.take(next, args.Address); next++ {
+		}
+		if next > lastPort {
+			return answer{}, faultf(Failed, "only %d of %d ports are free on %s", len(found), args.Count, args.Address)
+		}
+		found = append(found, next)
+		next++
+	}
+	return answer{value: Ports{found}}, nil
+}
+
+// claims are locked files, one a port: a lock ends with its process, however that ends.
+type claims struct {
+	mu    sync.Mutex
+	files map[int]*os.File
+}
+
+// take a port, if nothing listens on it and no other client was given it.
+func (c *claims) take(port int, address string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.files == nil {
+		c.files = map[int]*os.File{}
+	}
+	listener, err := net.Listen("tcp", net.JoinHostPort(address, strconv.Itoa(port))) // as servers do, with SO_REUSEADDR
+	if err != nil {
+		return false
+	}
+	defer listener.Close()
+	if c.files[port] != nil {
+		return true
+	}
+	file, err := lockPort(port)
+	if err != nil {
+		return false
+	}
+	c.files[port] = file
+	return true
+}
+
+// lockPort locks the file of a port, which every user of the machine can.
+func lockPort(port int) (*os.File, error) {
+	folder := filepath.Join(os.TempDir(), "loadstone-ports")
+	if err := os.Mkdir(folder, 0o777); err == nil {
+		_ = os.Chmod(folder, 0o777|fs.ModeSticky) // whatever the umask
+	}
+	path := filepath.Join(folder, strconv.Itoa(port))
+	file, err := os.OpenFile(path, os.O_RDONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		file, err = os.Open(path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return file, nil
+}
+
+// close gives all ports back.
+func (c *claims) close() {
+	for _, file := range c.files {
+		_ = file.Close()
+	}
+}

@@ -1,0 +1,189 @@
+package node
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"loadstone.dev/stone/node/groups"
+)
+
+type spawnArgs struct {
+	Deployment string            `json:"deployment"`
+	Name       string            `json:"name"`
+	Argv       []string          `json:"argv"`
+	Env        map[string]string `json:"env"`
+	Folder     string            `json:"folder"`
+	User       string            `json:"user"`
+	Limits     groups.Limits     `json:"limits"`
+	Files      map[string]string `json:"files"` // text by path below the folder
+}
+
+// Spawned is a process: Started, in ticks since boot, tells it from a later one of the same id.
+type Spawned struct {
+	PID     int    `json:"pid"`
+	Started uint64 `json:"started"`
+}
+
+// spawn starts a process that outlives the channel, in a session and (where there are any) a control group of its own.
+// Its output goes to its log. The answer comes when it has become the program, or could not.
+func (n *Node) spawn(ctx context.Context, _ *call, args spawnArgs) (answer, error) {
+	entry, err := n.find(args.Deployment)
+	if err != nil {
+		return answer{}, err
+	}
+	if err := errors.Join(checkName("process", args.Name), checkCommand(args.Argv, args.Env, args.Folder)); err != nil {
+		return answer{}, err
+	}
+	unlock, err := lock(ctx, entry.at, unix.LOCK_SH)
+	if err != nil {
+		return answer{}, err
+	}
+	defer unlock()
+	if err := os.MkdirAll(entry.process(args.Name), 0o755); err != nil {
+		return answer{}, err
+	}
+	mine, err := lock(ctx, entry.process(args.Name), unix.LOCK_EX)
+	if err != nil {
+		return answer{}, err
+	}
+	defer mine()
+	if running, alive := n.identity(entry, args.Name); alive {
+		return answer{}, faultf(Refused, "%s of %s runs already, with process id %d", args.Name, entry.Deployment, running.PID).
+			with("stop it first")
+	}
+	wanted, err := n.prepare(entry, args)
+	if err != nil {
+		return answer{}, err
+	}
+	if err := errors.Join(removeIfThere(entry.record(args.Name)), removeIfThere(entry.ended(args.Name))); err != nil {
+		return answer{}, err
+	}
+	command, err := n.launch(entry.log(args.Name), wanted)
+	if err != nil {
+		return answer{}, err
+	}
+	go reap(command, entry.ended(args.Name))
+	spawned, _ := n.identity(entry, args.Name)
+	return answer{value: Spawned{command.Process.Pid, spawned.Started}}, nil
+}
+
+// prepare makes what a process needs: its folder, its files, its control group.
+func (n *Node) prepare(entry *journaled, args spawnArgs) (become, error) {
+	environment := environment(args.Env)
+	path, err := program(args.Argv[0], environment["PATH"])
+	if err != nil {
+		return become{}, err
+	}
+	as, err := credential(args.User)
+	if err != nil {
+		return become{}, err
+	}
+	boot, err := n.boot()
+	if err != nil {
+		return become{}, err
+	}
+	folder := cmp.Or(args.Folder, "/")
+	for name, text := range args.Files {
+		if err := putText(folder, name, text); err != nil {
+			return become{}, err
+		}
+	}
+	wanted := become{
+		Record: entry.record(args.Name), Boot: boot, Credential: as,
+		Folder: folder, Path: path, Argv: args.Argv, Env: pairs(environment),
+	}
+	group := entry.group(args.Name)
+	if group == "" {
+		wanted.Cores = args.Limits.Cores
+		return wanted, nil
+	}
+	if err := n.groups.Make(group, args.Limits); err != nil {
+		return become{}, err
+	}
+	wanted.Join = n.groups.Joining(group)
+	return wanted, nil
+}
+
+// putText writes a file that every user may read who may enter the folder.
+func putText(folder, name, text string) error {
+	if !filepath.IsLocal(name) || folder == "/" {
+		return faultf(Input, "file %.200q is not below the folder %s", name, folder)
+	}
+	path := filepath.Join(folder, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return cmp.Or(os.WriteFile(path, []byte(text), 0o644), os.Chmod(path, 0o644))
+}
+
+// launch starts this program, which becomes what is wanted.
+func (n *Node) launch(logPath string, wanted become) (*exec.Cmd, error) {
+	log, err := os.OpenFile(logPath, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	from, tell, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer from.Close()
+	heard, says, err := os.Pipe()
+	if err != nil {
+		return nil, errors.Join(err, tell.Close())
+	}
+	defer heard.Close()
+	command := &exec.Cmd{
+		Path: "/proc/self/exe", Args: []string{"stone", "node", BecomeVerb}, Env: []string{"GOMAXPROCS=1"}, Dir: "/",
+		Stdout: log, Stderr: log, ExtraFiles: []*os.File{from, says},
+		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
+	}
+	err = n.forker.start(command, nil)
+	_ = says.Close()
+	if err != nil {
+		return nil, errors.Join(err, tell.Close())
+	}
+	told := json.NewEncoder(tell).Encode(wanted)
+	told = errors.Join(told, tell.Close())
+	why, heardErr := io.ReadAll(heard)
+	err = errors.Join(told, heardErr)
+	if len(why) > 0 {
+		err = faultf(Failed, "%s cannot be started: %s", wanted.Argv[0], why)
+	}
+	if err != nil {
+		_ = command.Process.Kill()
+		_ = command.Wait()
+		return nil, err
+	}
+	return command, nil
+}
+
+// reap waits for a child, and notes how it ended. Nothing is noted once its deployment was removed.
+func reap(command *exec.Cmd, path string) {
+	_ = command.Wait() // its state tells more
+	state := ended{}
+	if status, is := command.ProcessState.Sys().(syscall.WaitStatus); is && status.Signaled() {
+		state.Signal = unix.SignalName(status.Signal())
+	} else {
+		code := command.ProcessState.ExitCode()
+		state.ExitCode = &code
+	}
+	_ = saveJSON(path, state)
+}
+
+func removeIfThere(path string) error {
+	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
