@@ -62,8 +62,8 @@ func TestThisMachinesKnobsAreSetAndSetBack(t *testing.T) {
 	if maps.Equal(texts(), before) || len(changes) != len(files) {
 		t.Errorf("%+v", changes)
 	}
-	if differences := tuner.Verify(); len(differences) > 0 {
-		t.Errorf("%+v", differences)
+	if differences, err := tuner.Verify(); err != nil || len(differences) > 0 {
+		t.Errorf("%+v, %v", differences, err)
 	}
 }
 

@@ -36,7 +36,7 @@ func (t *Tuner) restoreLeft() (*Restored, error) {
 
 // restore sets back, verifies, forgets. What is not there any more (an interrupt whose device went) has no value to set.
 func (t *Tuner) restore(e *entry) (*Restored, error) {
-	t.changes = nil
+	t.tuned, t.changes = false, nil
 	restored := &Restored{Owner: e.Owner, Restarted: e.Boot != t.host.boot(), Values: []Back{}}
 	if restored.Restarted {
 		return restored, t.journal.remove()

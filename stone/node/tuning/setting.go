@@ -29,7 +29,7 @@ type Difference struct {
 
 // set sets what an entry asks for, then reads every value back.
 func (t *Tuner) set(ctx context.Context, e *entry, say func(knob string)) ([]Change, error) {
-	var changes []Change
+	changes := []Change{}
 	for _, k := range wanted(e.Tuning) {
 		if err := ctx.Err(); err != nil {
 			return nil, err

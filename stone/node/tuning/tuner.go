@@ -15,7 +15,8 @@ type Tuner struct {
 	mutex   sync.Mutex
 	host    Host
 	journal journal
-	changes []Change // what Tune has set last
+	tuned   bool
+	changes []Change // what Tune has set
 }
 
 // New makes a tuner of a host that keeps its journal in a folder.
@@ -29,7 +30,6 @@ func New(host Host, folder string) *Tuner {
 func (t *Tuner) Tune(ctx context.Context, tuning Tuning, command string, say func(knob string)) ([]Change, error) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
-	t.changes = nil
 	entry, err := t.claim(ctx, tuning, command)
 	if err != nil {
 		return nil, err
@@ -38,7 +38,7 @@ func (t *Tuner) Tune(ctx context.Context, tuning Tuning, command string, say fun
 	if err != nil {
 		return nil, t.failed(err)
 	}
-	t.changes = changes
+	t.tuned, t.changes = true, changes
 	return changes, nil
 }
 
@@ -79,17 +79,20 @@ func (t *Tuner) failed(why error) error {
 	return both
 }
 
-// Verify is what is not, or no longer, as this process has set it.
-func (t *Tuner) Verify() []Difference {
+// Verify is what is not, or no longer, as this process has set it; an *Error where it has set nothing.
+func (t *Tuner) Verify() ([]Difference, error) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
-	var differences []Difference
+	if !t.tuned {
+		return nil, &Error{Missing, "this process has not tuned this host", "tune it again: a node sets back what it set when it ends"}
+	}
+	differences := []Difference{}
 	for _, change := range t.changes {
 		if found, _ := change.knob.read(t.host, change.File); change.Refused == "" && found != change.Set {
 			differences = append(differences, Difference{change.Knob, change.File, change.Set, found})
 		}
 	}
-	return differences
+	return differences, nil
 }
 
 // Restore sets back what this process has set, or one that was killed; nil where nothing was set. An *Error while

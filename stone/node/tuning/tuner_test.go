@@ -129,8 +129,8 @@ func TestEverythingIsSetAndComesBack(t *testing.T) {
 	if !maps.Equal(refusals, map[string]string{"0": eio, "9": eio, "24": "", "25": "", "26": ""}) {
 		t.Errorf("interrupts: %v", refusals)
 	}
-	if differences := b.Verify(); len(differences) > 0 {
-		t.Errorf("%+v", differences)
+	if differences, err := b.Verify(); err != nil || len(differences) > 0 {
+		t.Errorf("%+v, %v", differences, err)
 	}
 	b.undone()
 	same(t, "undone", b.files(), before)
@@ -350,13 +350,14 @@ func TestWhatSomebodyElseChangesIsNoticed(t *testing.T) {
 	before := b.files()
 	b.tune(Tuning{NUMABalancing: "off", IRQs: []int{0}})
 	put(t, filepath.Join(b.tree, numaFile), "2")
-	found := b.Verify()
-	if len(found) != 1 || found[0] != (Difference{"numa_balancing", filepath.Join(b.tree, numaFile), "0", "2"}) {
+	found, err := b.Verify()
+	if err != nil || len(found) != 1 || found[0] != (Difference{"numa_balancing", filepath.Join(b.tree, numaFile), "0", "2"}) {
 		t.Errorf("%+v", found)
 	}
 	b.undone()
 	same(t, "undone", b.files(), before)
-	if differences := b.Verify(); len(differences) > 0 {
-		t.Errorf("after it was undone: %+v", differences)
+	_, err = b.Verify()
+	if found := b.asError(err); found.Kind != Missing {
+		t.Errorf("after it was undone: %+v", found)
 	}
 }
