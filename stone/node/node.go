@@ -15,6 +15,7 @@ import (
 
 	"loadstone.dev/stone/node/counters"
 	"loadstone.dev/stone/node/groups"
+	"loadstone.dev/stone/node/tuning"
 )
 
 // Options of a node.
@@ -38,6 +39,7 @@ type Node struct {
 	puts    puts
 	claims  claims
 	watches watches
+	tuner   *tuning.Tuner
 }
 
 // ErrSetup is wrapped where the kernel of this machine cannot be read.
@@ -50,6 +52,7 @@ func Serve(ctx context.Context, options Options, in io.Reader, out io.Writer) er
 		return fmt.Errorf("%w: %w", ErrSetup, err)
 	}
 	n := &Node{Options: options, groups: kernel, forker: newForker()}
+	n.tuner = tuning.New(tuning.On(options.Sys, options.Proc), tuning.Folder())
 	n.reader = sync.OnceValues(n.openReader)
 	n.keeper = &keeper{forker: n.forker}
 	defer n.close()
@@ -85,6 +88,11 @@ func (n *Node) verbs() map[string]handler {
 		"log":     verb(n.log),
 		"stop":    verb(n.stop),
 		"end":     verb(n.end),
+		"knobs":   verb(n.knobs),
+		"tune":    verb(n.tune),
+		"verify":  verb(n.verify),
+		"restore": verb(n.restore),
+		"tuned":   verb(n.tuned),
 	}
 }
 
@@ -103,6 +111,9 @@ func verb[A any](handle func(context.Context, *call, A) (answer, error)) handler
 
 // close undoes what must not outlive the channel and is no request's own.
 func (n *Node) close() {
+	if err := n.tuner.Undo(); err != nil {
+		fmt.Fprintln(os.Stderr, "stone node:", err)
+	}
 	n.keeper.close()
 	n.puts.close()
 	n.claims.close()

@@ -22,11 +22,15 @@ type Host struct {
 
 // On is the kernel that shows itself in two folders: a real one's, wherever they are mounted, or a recorded tree.
 func On(sys, proc string) Host {
-	var mounted unix.Statfs_t
-	if err := unix.Statfs(proc, &mounted); err == nil && mounted.Type == unix.PROC_SUPER_MAGIC {
+	if isMounted(sys, unix.SYSFS_MAGIC) && isMounted(proc, unix.PROC_SUPER_MAGIC) {
 		return Host{Sys: sys, Proc: proc, kernel: linux{}}
 	}
 	return Host{Sys: sys, Proc: proc, kernel: recorded{}}
+}
+
+func isMounted(folder string, kind int64) bool {
+	var found unix.Statfs_t
+	return unix.Statfs(folder, &found) == nil && int64(found.Type) == kind
 }
 
 // cpu is where the kernel shows its processors.
