@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,7 +26,8 @@ from loadstone.model.errors import InputError, Interrupted, LoadstoneError, NotH
 from loadstone.model.load import SCRIPT
 from loadstone.model.units import format_seconds
 from loadstone.workloads.base import DriverError, Offer, Unreachable
-from loadstone.workloads.stone import SPOKEN, Stone
+from loadstone.workloads.members import Member
+from loadstone.workloads.stone import PRINTED, Stone
 
 EPILOG = "\n\n".join(
     (
@@ -52,7 +54,7 @@ def command(
     wait: options.Wait = "auto",
     to: options.Target = None,
     dataset: options.Dataset = None,
-    workers: options.Workers = None,
+    member: options.Members = None,
     connections: options.Connections = None,
     threads: options.Threads = None,
     timeout: options.Timeout = "5s",
@@ -98,7 +100,7 @@ def command(
             "slo": asking.objective(slo),
             "seed": seed,
             "wait": wait,
-            "workers": [part.strip() for part in workers.split(",")] if workers else None,
+            "workers": len(member) if member else None,
             "connections": connections,
             "threads": threads,
             "timeout": timeout,
@@ -130,6 +132,7 @@ def command(
             folder=place,
             script_path=url.path.rstrip("/") if isinstance(workload, Path) else "",
             metrics=metrics,
+            members=_members(member or []),
         )
         title = f"{what}{'' if what == given else f' at {given}'}: {_in_words(offer)}"
         summary = _run(offer, title)
@@ -139,10 +142,17 @@ def command(
         elif wrk2:
             typer.echo((place / "wrk2.txt").read_text(), nl=False)
         else:
-            if (place / SPOKEN).exists():
-                typer.echo((place / SPOKEN).read_text(), nl=False)
+            if (place / PRINTED).exists():
+                typer.echo((place / PRINTED).read_text(), nl=False)
             out.print(render(observed(summary), verdict, title))
     _conclude(asked, summary, verdict, folder)
+
+
+def _members(commands: list[str]) -> tuple[Member, ...]:
+    try:
+        return tuple(Member(f"member-{n}", tuple(shlex.split(one))) for n, one in enumerate(commands, 1))
+    except ValueError as error:
+        raise InputError(f"--member: not a command line: {error}") from None
 
 
 def _how_much(asked: Asked, rate: float | None, closed: int | None, think: str | None) -> None:

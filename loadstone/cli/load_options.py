@@ -39,7 +39,10 @@ Target = Annotated[str | None, _option("URL", "TARGET as an option.", None, "--t
 Dataset = Annotated[
     str | None, _option("NAME", "What the application's stores hold: a dataset's name, or the path of its file.")
 ]
-Workers = Annotated[str | None, _option("HOST:PORT,...", "Drive it from where `stone worker` listens instead.")]
+Members = Annotated[
+    list[str] | None,
+    _option("COMMAND", "Start a load worker that drives a share: `ssh HOST stone load --member`.", None, "--member"),
+]
 
 Connections = Annotated[int | None, _option("N", "64 where left out.", _CONNECTIONS)]
 Threads = Annotated[int | None, _option("N", "Of the generator; 1 where left out.", _CONNECTIONS)]

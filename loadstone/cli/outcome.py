@@ -121,6 +121,6 @@ def _generator(summary: dict[str, Any]) -> Iterator[str]:
         yield f"wait {used['wait']}"
     if workers := used.get("workers"):
         apart = max(abs(worker["clock_offset_us"]) + worker["clock_error_us"] for worker in workers)
-        yield f"{len(workers)} workers, clocks within {format.milliseconds(apart / 1000)}"
+        yield f"{len(workers)} load workers, clocks within {format.milliseconds(apart / 1000)}"
     if used["own_lateness_p99_ms"] is not None:
         yield f"own lateness P99 {format.milliseconds(used['own_lateness_p99_ms'])}"

@@ -11,7 +11,7 @@ from loadstone.experiments.trial_runner import Measured
 from loadstone.model.columns import FACTOR_PREFIX, of_window
 from loadstone.model.trial import Trial
 
-_COUNTS = ("offered", "sent", "completed", "late", "errors", "timeouts", "unsent", "in_flight", "skipped")
+_COUNTS = ("offered", "sent", "completed", "late", "errors", "timeouts", "unsent", "abandoned", "in_flight", "skipped")
 _LATENCIES = ("p50", "p75", "p90", "p95", "p99", "p999", "max", "mean")
 
 

@@ -40,7 +40,7 @@ def read(folder: Path) -> Plan:
     """
     stored = data_of(folder)
     try:
-        study, application = Study.model_validate(stored["study"]), _application(stored["application"])
+        study, application = _study(stored["study"]), _application(stored["application"])
         treatments = tuple(_treatment(one, stored, study, application) for one in stored["treatments"])
         return Plan(study, application, stored["application_digest"], treatments, files=stored["files"])
     except (ValidationError, KeyError, TypeError, AttributeError) as error:
@@ -60,6 +60,14 @@ def adopt(folder: Path, plan: Plan) -> Plan:
     ids = {treatment.label: treatment.id for treatment in then.treatments}
     known = tuple(one.model_copy(update={"known_as": ids[one.label]}) for one in plan.treatments)
     return replace(plan, treatments=known)
+
+
+def _study(data: Mapping[str, Any]) -> Study:
+    """Release 0.1.0 listed the addresses of load workers, none where it generated the load alone."""
+    load = data["load"]
+    if isinstance(workers := load.get("workers"), list):
+        load = {**load, "workers": max(1, len(workers))}
+    return Study.model_validate({**data, "load": load})
 
 
 def _application(data: Mapping[str, Any]) -> Application:

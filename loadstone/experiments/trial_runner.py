@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
 from loadstone.analysis.usage import cpu_capacity
@@ -22,6 +23,7 @@ from loadstone.monitoring import observation
 from loadstone.monitoring.replicas import Window
 from loadstone.orchestration import stacks
 from loadstone.workloads.base import Driver, DriverError, Offer
+from loadstone.workloads.members import members
 
 
 @dataclass(frozen=True)
@@ -55,12 +57,12 @@ class Measuring:
             self._listener.step("resetting state")
             deployed.seeder.reset(self._listener.step)
         before = deployed.seeder.counts()
-        offer = self._offer(trial, deployed, nodes, folder)
-        window = Window(deployed.orchestrator, trial.warmup_s, trial.warmup_s + trial.duration_s)
+        window = Window(deployed.orchestrator)
+        offer = self._offer(trial, deployed, nodes, folder, window)
         try:
-            before_ms = self._driver.reference_ms(offer.load)
+            before_ms = self._driver.reference_ms()
             summary, observed = self._load(offer, deployed, window)
-            reference = (before_ms, self._driver.reference_ms(offer.load))
+            reference = _reference(summary) or (before_ms, self._driver.reference_ms())
         except DriverError as error:
             deployed.seeder.loaded(None)
             return Measured(invalid(f"the load generator failed: {error}", *self._events()))
@@ -86,16 +88,11 @@ class Measuring:
 
     def _load(self, offer: Offer, deployed: Deployed, window: Window) -> tuple[dict[str, Any], dict[str, Any]]:
         """Offer the load and observe what it does; returns the summary and what was observed."""
-
-        def progress(said: dict[str, Any]) -> None:
-            window.follow(said["t"])
-            self._listener.progress(said)
-
         summary: dict[str, Any] | None = None
         deployed.observation.begin(deployed.orchestrator, offer.folder)
         self._listener.step("loading")
         try:
-            summary = self._driver.run(offer, progress)
+            summary = self._driver.run(offer, self._listener.progress)
         finally:  # a trial that failed ends too, for those who observe
             window.finish()
             self._listener.step("collecting")
@@ -103,11 +100,13 @@ class Measuring:
             observed = deployed.observation.end(deployed.orchestrator, span, sent)
         return summary, observed
 
-    def _offer(self, trial: Trial, deployed: Deployed, nodes: tuple[Node, ...], folder: Path) -> Offer:
+    def _offer(self, trial: Trial, deployed: Deployed, nodes: tuple[Node, ...], folder: Path, window: Window) -> Offer:
+        load = self._plan.study.load
+        cpus = next((node.cpus for node in nodes if node.role == "client"), ())
         return Offer(
             targets=tuple(deployed.targets()),
             workload=deployed.workload(),
-            load=self._plan.study.load,
+            load=load,
             rate=trial.rate,
             clients=trial.clients,
             warmup_s=trial.warmup_s,
@@ -116,20 +115,33 @@ class Measuring:
             # A fixed load is asked for to see what happens there, and one for the capacity model likewise; only a
             # search may cut a lost trial short.
             may_stop=trial.phase not in ("fixed", "closed", "model"),
-            cpus=next((node.cpus for node in nodes if node.role == "client"), ()),
+            cpus=cpus,
             folder=folder,
             metrics=stacks.load_metrics(deployed.deployment),
+            members=members(load, cpus),
+            window_begins=window.start,
+            window_ends=window.stop,
         )
 
 
 def _window_ns(summary: dict[str, Any] | None, window: Window) -> dict[str, int] | None:
-    """The measured window by the wall clock, as the driver tells it; of one that failed, as its progress showed it."""
+    """The measured window by the wall clock, as the driver reports it; of one that failed, as counters were read."""
     if summary is None:
         return window.seen_ns()
     started = datetime.fromisoformat(summary["started"]).timestamp()
     if "driver" not in summary:  # other tools are run anew after the warm-up
         started += summary["plan"]["warmup_s"]
     return {"from_ns": round(1e9 * started), "to_ns": round(1e9 * (started + summary["window_s"]))}
+
+
+def _reference(summary: dict[str, Any]) -> tuple[float, float] | None:
+    """The mean of the reference loop's times on the generating hosts, before the load and after it; None where this
+    machine generates it alone."""
+    workers = summary["generator"].get("workers")
+    if not workers:
+        return None
+    before, after = ([one[f"reference_{when}_ms"] for one in workers] for when in ("before", "after"))
+    return mean(before), mean(after)
 
 
 def _sent(summary: dict[str, Any] | None) -> int | None:

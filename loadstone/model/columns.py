@@ -60,7 +60,10 @@ _RESULT = (
     _windowed("late", "integer", "requests", "answered well, later than the timeout from the intended send time"),
     _windowed("errors", "integer", "requests", "answered with an error"),
     _windowed("timeouts", "integer", "requests", "not answered within the timeout"),
-    _windowed("unsent", "integer", "requests", "never sent until the drain ended, or within the timeout (abandoned)"),
+    _windowed("unsent", "integer", "requests", "never sent"),
+    _windowed(
+        "abandoned", "integer", "requests", "of the unsent: their timeout had passed before a connection was free"
+    ),
     _windowed("in_flight", "integer", "requests", "sent and still unanswered when the drain ended"),
     _windowed("skipped", "integer", "requests", "of the errors: steps not sent, as an earlier one had failed"),
     _windowed("violations", "integer", "requests", "not completed within the SLO's latency, failures included"),

@@ -9,13 +9,12 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from loadstone.model.arrival import Arrival, Process, Replay, shape_seconds
-from loadstone.model.base import Finding, Matches, Model
+from loadstone.model.base import Finding, Model
 from loadstone.model.slo import Slo, key_of
 from loadstone.model.units import Duration, Pause, Share, format_seconds, format_share
 
 Rate = Annotated[float, Field(gt=0, le=10_000_000)]
 Connections = Annotated[int, Field(ge=1, le=1_000_000)]
-Address = Annotated[str, Matches(r"[^\s:/]+:\d{1,5}|\[[0-9a-fA-F:]+\]:\d{1,5}", "host:port, for example 10.0.0.2:7100")]
 Protocol = Literal["http/1.1", "http/2", "grpc"]
 Policy = Literal["fixed", "growing", "new"]
 SCRIPT = ".lua"
@@ -121,7 +120,7 @@ class Load(Model):
     descriptors: str | None = None
     """gRPC: a file descriptor set, relative to the study file; the server is asked (reflection) where left out."""
     connections: Connections = 64
-    """Connections that the load generator keeps open, of all workers together. One worker can have some 60,000 to each
+    """Connections that the load generator keeps open, of all load workers together. One can have some 60,000 to each
     address of the target, from each of its own."""
     policy: Policy = "fixed"
     """``fixed`` keeps to ``connections``, ``growing`` opens more when none is free, ``new`` opens one per request."""
@@ -159,8 +158,9 @@ class Load(Model):
     """What generates the load: ``stone``, which is Loadstone's own, or ``wrk``, ``wrk2``, ``k6``, ``hey``, ``oha``."""
     script: Script | None = None
     """Arguments and environment of a Lua workload."""
-    workers: list[Address] = []
-    """Machines that generate a share of the load each, instead of this one: where ``stone worker`` listens."""
+    workers: Annotated[int, Field(ge=1, le=1000)] = 1
+    """How many hosts generate a share of the load each: the machines with the role ``client``, in turn where there are
+    fewer of them."""
 
     def findings(self) -> Iterator[Finding]:
         yield from self._how_much()
@@ -175,9 +175,6 @@ class Load(Model):
         for name in ("capacity", "closed", "tls"):
             if (part := getattr(self, name)) is not None:
                 yield from (((name, *path), text) for path, text in part.findings())
-        for index, worker in enumerate(self.workers):
-            if worker in self.workers[:index]:
-                yield ("workers", index), f"{worker} is given twice"
         if (slo := self.objective) is not None:
             where = ("slo",) if self.capacity is None else ("capacity", "slo")
             for percentile, limit in slo.limits.items():
@@ -238,7 +235,7 @@ class Load(Model):
                 yield ("most_connections",), f"{self.most_connections} is below 'connections', {self.connections}"
         if self.source_addresses and (self.protocol != "http/1.1" or self.tls is not None):
             yield ("source_addresses",), "only http/1.1 without TLS is sent from chosen addresses; remove them"
-        elif self.source_addresses and self.workers:
+        elif self.source_addresses and self.workers > 1:
             yield ("source_addresses",), "are of one machine, and 'workers' are several; remove one"
         if self.protocol != "http/1.1" and self.policy != "fixed":
             yield ("policy",), f"a connection of {self.protocol} carries many requests at a time; write policy: fixed"

@@ -1,31 +1,23 @@
 """What each replica used during the measured window: processor time, throttling, memory.
 
-The counters are read when the driver's progress says that the window begins and ends. The built-in driver prints a line
-at both moments, so the two readings are off by what a reading takes; every number is given with the time between them.
+The counters are read when the driver reports that the window begins and that it ends. The two readings are off by what
+a reading takes; every number is given with the time between them.
 """
 
 from __future__ import annotations
 
-import math
 import time
 from typing import Any
 
 from loadstone.infrastructure.cgroup import Usage
 from loadstone.orchestration.base import Orchestrator
 
-_CLOSE_S = 0.05
-"""A line of progress this near to the window's beginning or end is of that moment."""
-
 
 class Window:
-    """Brackets one measured window of a deployment: ``start``, ``stop``, then ``rows``.
+    """Brackets one measured window of a deployment: ``start``, ``stop``, then ``rows``."""
 
-    ``begins_s`` and ``ends_s`` are the window's, in the driver's time.
-    """
-
-    def __init__(self, orchestrator: Orchestrator, begins_s: float = 0.0, ends_s: float = math.inf) -> None:
+    def __init__(self, orchestrator: Orchestrator) -> None:
         self._orchestrator = orchestrator
-        self._begins_s, self._ends_s = begins_s, ends_s
         self._before: dict[str, Usage] = {}
         self._after: dict[str, Usage] = {}
         self._nodes: dict[str, str] = {}
@@ -48,24 +40,13 @@ class Window:
         self._stopped, self._stopped_ns = (asked + time.monotonic()) / 2, time.time_ns()
         self._nodes = self._orchestrator.nodes()
 
-    def follow(self, at_s: float) -> None:
-        """Start and stop by the time that a driver reports.
-
-        Of several moments near the beginning the last counts: other tools warm up in a run of their own.
-        """
-        if self._stopped is None and at_s >= self._begins_s - _CLOSE_S:
-            if self._started is None or at_s <= self._begins_s + _CLOSE_S:
-                self.start()
-            elif at_s >= self._ends_s - _CLOSE_S:
-                self.stop()
-
     def finish(self) -> None:
         """The driver has ended; a window that it did not reach the end of ends now."""
         if self._started is not None and self._stopped is None:
             self.stop()
 
     def seen_ns(self) -> dict[str, int] | None:
-        """The window in unix nanoseconds, as exact as a driver's progress is; None if there was none."""
+        """The window in unix nanoseconds, as the counters were read; None if there was none."""
         if self._started is None or self._stopped is None:
             return None
         return {"from_ns": self._started_ns, "to_ns": self._stopped_ns}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from loadstone.report import comparison, model, placement, published, reproduction, steady
+from loadstone.report import comparison, generators, model, placement, published, reproduction, steady
 from loadstone.report.content import Content
 from loadstone.report.section import Gather, Section
 
@@ -12,6 +12,7 @@ SECTIONS: tuple[Gather, ...] = (
     placement.gather,
     model.gather,
     steady.gather,
+    generators.gather,
     published.gather,
 )
 

@@ -14,9 +14,14 @@ from loadstone.model.base import Finding
 from loadstone.model.load import Load
 from loadstone.model.study import TrialSettings
 from loadstone.model.workload import Workload
+from loadstone.workloads.members import Member
 
 Progress = Callable[[dict[str, Any]], None]
 """Called about once a second with what the driver says of its run so far."""
+
+
+def _nothing() -> None:
+    """Nobody reads counters."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +50,12 @@ class Offer:
     """Of the URL that a script is run against: ``/api`` of ``http://host/api``."""
     metrics: str | None = None
     """``host:port`` to serve Prometheus metrics on while it runs."""
+    members: tuple[Member, ...] = ()
+    """The load workers that generate it together; this process alone where empty."""
+    window_begins: Callable[[], None] = _nothing
+    """Called when the measured window begins."""
+    window_ends: Callable[[], None] = _nothing
+    """Called when it ends; not of a run that stops before."""
 
 
 class DriverError(Exception):
@@ -82,9 +93,9 @@ class Driver(ABC):
     def version(self) -> str:
         """The driver's own version, for the provenance."""
 
-    def reference_ms(self, load: Load) -> float | None:
-        """The time of the reference loop on the machine that generates ``load``; None where that is another one."""
-        return reference_ms() if not load.workers else None
+    def reference_ms(self) -> float | None:
+        """The time of the reference loop on this machine; load workers time it on theirs."""
+        return reference_ms()
 
     @abstractmethod
     def run(self, offer: Offer, progress: Progress) -> dict[str, Any]:

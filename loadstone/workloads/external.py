@@ -110,9 +110,11 @@ class External(Driver):
             said, _, _ = self._run(program, offer, offer.warmup_s, lambda t: progress(_line("warmup", t, of)))
             warm = self.read(said, offer, offer.warmup_s)
         began = datetime.now(UTC)
+        offer.window_begins()
         said, cpu_s, wall_s = self._run(
             program, offer, offer.duration_s, lambda t: progress(_line("measure", offer.warmup_s + t, of))
         )
+        offer.window_ends()
         progress(_line("drain", of, of))
         (offer.folder / f"{self.name}.txt").write_text(said, encoding="utf-8")
         told = self.read(said, offer, offer.duration_s)

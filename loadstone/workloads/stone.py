@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import subprocess
 import tempfile
@@ -20,7 +19,7 @@ from loadstone.workloads.base import Driver, DriverError, Offer, Progress, Unrea
 
 PRECISE = 100e-6
 """The least lateness, in seconds, that precise waiting keeps to."""
-SPOKEN = "script.txt"
+PRINTED = "script.txt"
 """What a script printed on standard output."""
 
 
@@ -41,21 +40,26 @@ def load_plan(offer: Offer) -> dict[str, Any]:
         "drain_s": load.drain or load.timeout,
         "seed": offer.seed,
         **_wait(load),
-        # Workers on other machines have cores of their own.
-        "cpus": [] if load.workers else list(offer.cpus),
+        **_generators(offer),
         **_requests(offer),
     }
     if load.lateness is not None:
         plan["lateness_ms"] = load.lateness * 1000
     if load.record_requests:
         plan["record_requests"] = True
-    if offer.metrics is not None:
-        plan["metrics"] = offer.metrics
     if load.objective is not None:
         percentile, limit_ms = load.objective.strictest
         plan["slo"] = {"percentile": percentile, "latency_ms": limit_ms}
         plan["abort"] = offer.may_stop
     return plan
+
+
+def _generators(offer: Offer) -> dict[str, Any]:
+    """What drives it from where. Load workers have cores of their own, and would share one port for metrics."""
+    if offer.members:
+        return {"members": [{"name": one.name, "command": list(one.command)} for one in offer.members]}
+    metrics = {"metrics": offer.metrics} if offer.metrics is not None else {}
+    return {"cpus": list(offer.cpus), **metrics}
 
 
 def _wait(load: Load) -> dict[str, Any]:
@@ -120,23 +124,21 @@ class Stone(Driver):
         plan_file = offer.folder / "load.json"
         plan_file.write_text(json.dumps(load_plan(offer), indent=1))
         command = [str(stone_binary()), "load", "--plan", str(plan_file), "--out", str(offer.folder), "--progress"]
-        if offer.load.workers:
-            command += ["--workers", ",".join(offer.load.workers)]
         # It binds its own threads to the cores; what it does beside sending may run elsewhere.
         with (
-            tempfile.TemporaryFile("w+") as said,
-            child(command, stdout=said, stderr=subprocess.PIPE) as process,
+            tempfile.TemporaryFile("w+") as output,
+            child(command, stdout=output, stderr=subprocess.PIPE) as process,
         ):
-            words = _relay(process.stderr, progress)
+            messages = _relay(process.stderr, offer, progress)
             code = process.wait()
-            said.seek(0)
-            spoken = said.read()
-        if spoken:  # by a script: what its done() printed
-            (offer.folder / SPOKEN).write_text(spoken, encoding="utf-8")
-        words += spoken
+            output.seek(0)
+            printed = output.read()
+        if printed:  # by a script: what its done() printed
+            (offer.folder / PRINTED).write_text(printed, encoding="utf-8")
+        messages += printed
         if code != 0:
-            said_last = words.strip().removeprefix("stone load: ").removeprefix(f"{plan_file}: ")[-500:]
-            raise _error(code, said_last or "it said nothing")
+            last = messages.strip().removeprefix("stone load: ").removeprefix(f"{plan_file}: ")[-500:]
+            raise _error(code, last or "it printed nothing")
         try:
             summary: dict[str, Any] = json.loads((offer.folder / "summary.json").read_text())
         except (OSError, ValueError) as error:
@@ -144,22 +146,30 @@ class Stone(Driver):
         return summary
 
 
-def _error(code: int, words: str) -> Exception:
+def _error(code: int, messages: str) -> Exception:
     match code:
         case 2:
-            return InputError(words)
+            return InputError(messages)
         case 3:
-            return Unreachable(words)
-    return DriverError(f"stone load exited with {code}: {words}")
+            return Unreachable(messages)
+    return DriverError(f"stone load exited with {code}: {messages}")
 
 
-def _relay(lines: IO[str] | None, progress: Progress) -> str:
-    """Pass progress lines on; return all other lines, which are the generator's words."""
-    words = []
+def _relay(lines: IO[str] | None, offer: Offer, progress: Progress) -> str:
+    """Pass on progress and the window's edges as they come; return all other lines, which are messages."""
+    messages = []
     for line in lines or ():
-        if line.startswith("{"):
-            with contextlib.suppress(ValueError):
-                progress(json.loads(line))
-                continue
-        words.append(line)
-    return "".join(words)
+        try:
+            event = json.loads(line) if line.startswith("{") else None
+        except ValueError:
+            event = None
+        match event:
+            case None:
+                messages.append(line)
+            case {"window": "begin"}:
+                offer.window_begins()
+            case {"window": "end"}:
+                offer.window_ends()
+            case _:
+                progress(event)
+    return "".join(messages)

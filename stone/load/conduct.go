@@ -31,7 +31,7 @@ func (r *run) heed(c *Conductor) error {
 		}
 	case r.plan.Abort && r.plan.part().Of > 1:
 		return bad("abort", "one of several workers does not know the violations of the others; leave it out, or let a "+
-			"coordinator run them all (stone load --workers)")
+			"coordinator run them all (members)")
 	}
 	return nil
 }

@@ -45,35 +45,18 @@ func (p *Plan) identity(s schedule) (Identity, error) {
 	if p.Part == nil {
 		return id, nil
 	}
-	for _, path := range p.files() {
+	for _, path := range p.contents() {
 		digest, err := digestFile(path)
 		if err != nil {
 			return id, err
 		}
-		id.Files[path] = digest
+		id.Files[p.original(path)] = digest
 	}
 	if p.Closed != nil {
 		return id, nil
 	}
 	id.Arrivals = s.span()
 	return id, nil
-}
-
-// files are those that decide what is sent; a worker has its own copy of each.
-func (p *Plan) files() []string {
-	found := map[string]bool{p.Arrival.File: true, p.Descriptors: true}
-	if p.Script != nil {
-		found[p.Script.Path] = true
-	}
-	for _, o := range p.Operations {
-		for _, fields := range append([]Step{{Request: o.Request}}, o.Steps...) {
-			for _, f := range fields.Fields {
-				found[f.Path] = true
-			}
-		}
-	}
-	delete(found, "")
-	return slices.Sorted(maps.Keys(found))
 }
 
 func digestFile(path string) (string, error) {
@@ -160,5 +143,6 @@ func common(plan json.RawMessage) (json.RawMessage, error) {
 	}
 	delete(keys, "part")
 	delete(keys, "start_unix_ns")
+	delete(keys, "members")
 	return json.Marshal(keys)
 }

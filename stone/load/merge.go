@@ -10,16 +10,25 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"loadstone.dev/stone/load/percentile"
 )
 
-// WorkerSummary is what one of several workers did, and how its clock stood against the coordinator's.
+// WorkerSummary is what one of several load workers did, how its clock stood against the coordinator's, and how fast its
+// machine was. Counts and lateness are of the window.
 type WorkerSummary struct {
-	Number        int      `json:"number"`
-	Address       string   `json:"address,omitempty"`
-	Sent          int64    `json:"sent"` // warm-up included
-	CPUShare      float64  `json:"cpu_share"`
-	ClockOffsetUs *float64 `json:"clock_offset_us"` // what its clock is ahead; null: nobody measured it
-	ClockErrorUs  *float64 `json:"clock_error_us"`  // the offset is right to within that, either way
+	Number            int      `json:"number"`
+	Name              string   `json:"name,omitempty"`
+	Sent              int64    `json:"sent"`
+	Completed         int64    `json:"completed"`
+	OwnLatenessP99    float64  `json:"own_lateness_p99_ms"`
+	Connects          int64    `json:"connects"` // from before the start on
+	CPUS              float64  `json:"cpu_s"`
+	CPUShare          float64  `json:"cpu_share"`
+	ClockOffsetUs     *float64 `json:"clock_offset_us"`     // what its clock is ahead; null: nobody measured it
+	ClockErrorUs      *float64 `json:"clock_error_us"`      // the offset is right to within that, either way
+	ReferenceBeforeMs *float64 `json:"reference_before_ms"` // of the reference loop, before the run and after it; null likewise
+	ReferenceAfterMs  *float64 `json:"reference_after_ms"`
 }
 
 // Merge adds up the parts of all workers of a run, each in a folder of its own, and writes summary.json and
@@ -270,7 +279,13 @@ func workerSummaries(parts []*findings, known []WorkerSummary) []WorkerSummary {
 		if known != nil {
 			w = known[i]
 		}
-		w.Number, w.Sent, w.CPUShare = i, p.Generator.Sent, p.Generator.CPUShare
+		w.Number, w.Connects = i, p.Connections.Connects
+		w.OwnLatenessP99 = float64(percentile.Of(p.Generator.OwnLateness.Histogram, 99)) / 1e6
+		w.CPUS, w.CPUShare = float64(p.Generator.CPUNs)/1e9, p.Generator.CPUShare
+		for _, k := range p.Kinds {
+			w.Sent += k.Counts.Sent
+			w.Completed += k.Counts.Completed
+		}
 		list = append(list, w)
 	}
 	return list

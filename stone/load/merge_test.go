@@ -247,13 +247,13 @@ func TestMergeSetsClocksRight(t *testing.T) {
 	first := made(t, func(*findings) {})
 	second := made(t, func(f *findings) { f.Part.Number = 1; f.Started = f.Started.Add(-3 * time.Second) })
 	shiftLog(t, second, -3*time.Second)
-	known := []WorkerSummary{{Address: "a:1", ClockOffsetUs: new(250.0), ClockErrorUs: new(10.0)}, {Address: "b:1", ClockOffsetUs: new(-2_999_900.0), ClockErrorUs: new(20.0)}}
+	known := []WorkerSummary{{Name: "a:1", ClockOffsetUs: new(250.0), ClockErrorUs: new(10.0)}, {Name: "b:1", ClockOffsetUs: new(-2_999_900.0), ClockErrorUs: new(20.0)}}
 	out := t.TempDir()
 	merged, err := Merge(out, []string{second, first}, known)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if w := merged.Generator.Workers; w[1].Address != "b:1" || *w[1].ClockOffsetUs != -2_999_900 || *w[0].ClockErrorUs != 10 {
+	if w := merged.Generator.Workers; w[1].Name != "b:1" || *w[1].ClockOffsetUs != -2_999_900 || *w[0].ClockErrorUs != 10 {
 		t.Errorf("workers %+v", w)
 	}
 	file, err := os.Open(filepath.Join(out, logFile))

@@ -19,7 +19,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -51,6 +50,7 @@ type Plan struct {
 	Wrk2Layout      string          `json:"wrk2_layout"`
 	Part            *Part           `json:"part"`
 	StartUnixNs     int64           `json:"start_unix_ns"`
+	Members         []Member        `json:"members"` // none: this process drives it alone
 	WarmupS         float64         `json:"warmup_s"`
 	DurationS       float64         `json:"duration_s"`
 	TimeoutS        float64         `json:"timeout_s"`
@@ -68,7 +68,8 @@ type Plan struct {
 	host            string          // host:port of the target
 	compiled        []*operation    // Operations, ready to render; shared by all mixes
 	lookup          lookup
-	sources         []unix.Sockaddr // SourceAddresses, checked
+	sources         []unix.Sockaddr   // SourceAddresses, checked
+	originals       map[string]string // paths that the plan names, by those of the copies that are read
 }
 
 // Closed is a closed loop instead of arrivals: so many clients, each of which sends, waits for the answer, pauses, and
@@ -90,6 +91,14 @@ type Script struct {
 type Part struct {
 	Number int `json:"number"`
 	Of     int `json:"of"`
+}
+
+// Member is one of the load workers that drive a plan together: its name, and the command that starts `stone load
+// --member` on its machine and passes standard input and output on.
+type Member struct {
+	Name    string   `json:"name"`
+	Command []string `json:"command"`
+	CPUs    []int    `json:"cpus"` // of that machine, instead of the plan's
 }
 
 // loop is which of the two the plan asks for.
@@ -146,15 +155,6 @@ func bad(key, format string, values ...any) error {
 	return &PlanError{key, fmt.Sprintf(format, values...)}
 }
 
-// ReadPlan reads and checks a plan file. Every mistake is a *PlanError that names the key.
-func ReadPlan(path string) (*Plan, error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, bad("", "cannot read the plan: %v", err)
-	}
-	return ParsePlan(text)
-}
-
 // defaults is a plan with what may be left out.
 func defaults() *Plan {
 	return &Plan{
@@ -165,8 +165,12 @@ func defaults() *Plan {
 
 // ParsePlan checks the text of a plan and fills in what may be left out: 64 connections, 1 thread,
 // timeout 5 s, drain as long as the timeout, abandon, wait "auto", plain HTTP/1.1 without pipelining over a fixed pool,
-// method GET, weight 1.
-func ParsePlan(text []byte) (*Plan, error) {
+// method GET, weight 1. Every mistake is a *PlanError that names the key.
+func ParsePlan(text []byte) (*Plan, error) { return ParsePlanWithCopies(text, nil) }
+
+// ParsePlanWithCopies is ParsePlan for a plan whose files are elsewhere: copies has the path of each by the one that the
+// plan names.
+func ParsePlanWithCopies(text []byte, copies map[string]string) (*Plan, error) {
 	plan := defaults()
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
@@ -181,6 +185,7 @@ func ParsePlan(text []byte) (*Plan, error) {
 		return nil, bad("", "not JSON: %v", err)
 	}
 	plan.given = given.Bytes()
+	plan.readCopies(copies)
 	if math.IsNaN(plan.DrainS) {
 		plan.DrainS = plan.TimeoutS
 	}

@@ -28,7 +28,7 @@ var (
 // check looks at everything in turn; the first mistake is returned.
 func (p *Plan) check() error {
 	for _, check := range []func() error{
-		p.checkTarget, p.checkNumbers, p.checkTransport, p.checkLoop, p.checkPart, p.checkSLO, p.checkRequests,
+		p.checkTarget, p.checkNumbers, p.checkTransport, p.checkLoop, p.checkPart, p.checkMembers, p.checkSLO, p.checkRequests,
 	} {
 		if err := check(); err != nil {
 			return err
@@ -145,6 +145,29 @@ func (p *Plan) checkLoop() error {
 func (p *Plan) checkPart() error {
 	if p.Part != nil && (p.Part.Of < 1 || p.Part.Of > 1000 || p.Part.Number < 0 || p.Part.Number >= p.Part.Of) {
 		return bad("part", "number %d of %d: want 0 <= number < of <= 1000", p.Part.Number, p.Part.Of)
+	}
+	return nil
+}
+
+func (p *Plan) checkMembers() error {
+	names := map[string]bool{}
+	for i, m := range p.Members {
+		key := fmt.Sprintf("members[%d]", i)
+		switch {
+		case !nameForm.MatchString(m.Name):
+			return bad(key+".name", "%q: give letters, digits and . _ : / - only", m.Name)
+		case names[m.Name]:
+			return bad(key+".name", "%q is there twice", m.Name)
+		case len(m.Command) == 0:
+			return bad(key+".command", `missing; give the command that starts it, such as ["ssh", "host", "stone", "load", "--member"]`)
+		}
+		names[m.Name] = true
+	}
+	switch {
+	case len(p.Members) > 0 && p.Part != nil:
+		return bad("part", "is for a load worker without a coordinator; leave it out, or leave out members")
+	case len(p.Members) > 0 && p.StartUnixNs != 0:
+		return bad("start_unix_ns", "is for load workers without a coordinator; leave it out, or leave out members")
 	}
 	return nil
 }

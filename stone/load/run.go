@@ -238,6 +238,9 @@ func (r *run) execute(ctx context.Context, out string, progress io.Writer) (*Sum
 		}
 		defer stop()
 	}
+	if r.conductor == nil { // else the coordinator does
+		defer MarkWindow(r.plan, r.clock.start, progress)()
+	}
 	collected := make(chan error, 1)
 	go func() { collected <- collector.run() }()
 

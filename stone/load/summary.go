@@ -131,7 +131,7 @@ type Generator struct {
 	ScriptLost      int64           `json:"script_lost"`             // answers that a script's response() never saw
 	RequestsLost    *int64          `json:"requests_lost,omitempty"` // records that requests.parquet lacks, where there is one
 	Throttled       *float64        `json:"throttled_s"`             // by the own cgroup's CPU limit, of all its threads together; absent where it cannot be known
-	Workers         []WorkerSummary `json:"workers,omitempty"`       // if there were several
+	Workers         []WorkerSummary `json:"workers,omitempty"`       // if there were several load workers
 }
 
 // Aborted says when, in seconds from the start of the window, and why a run was stopped early.

@@ -22,6 +22,7 @@ from loadstone.cli.main import run_command
 from loadstone.model.errors import InputError, Interrupted
 from loadstone.model.workload import Workload
 from loadstone.workloads.base import DriverError, Offer, Progress, Unreachable
+from loadstone.workloads.members import Member
 from tests.experiments.test_datasets import SEEDED
 from tests.experiments.test_verdict import changed, summary
 from tests.workloads.conftest import Answer, server  # noqa: F401
@@ -82,7 +83,7 @@ REFUSED = [
     ([URL, "--rate", "5", "--insecure"], "--insecure is for https://, and the target is http://"),
     (["https://h/", "--rate", "5", "--ca", "nope.pem"], "--ca: nope.pem: there is no such file"),
     ([URL, "--rate", "5", "--descriptors", "x"], "--descriptors: http/1.1 needs none; write protocol: grpc"),
-    ([URL, "--rate", "5", "--workers", "10.0.0.1"], "--workers: '10.0.0.1' cannot be used; use host:port"),
+    ([URL, "--rate", "5", "--member", "ssh 'x"], "--member: not a command line: No closing quotation"),
     ([URL, "--rate", "5", "--json", "--wrk2"], "--json and --wrk2 exclude each other"),
     ([URL, "--rate", "5", "--requests"], "--requests needs --out"),
     (["hotel-reservation", URL, "--rate", "5", "--method", "GET"], "--method: only for a URL"),
@@ -220,12 +221,13 @@ def test_what_is_printed(say: Say, stone: type[FakeStone]) -> None:
     assert "0:01 of 0:11 measuring 990/s completed 9 in flight P50 1.50 ms P99 9 ms" in " ".join(progress.split())
 
 
-def test_workers_are_told_with_their_clocks(say: Say, stone: type[FakeStone]) -> None:
+def test_load_workers_are_printed_with_their_clocks(say: Say, stone: type[FakeStone]) -> None:
     clocks = [{"clock_offset_us": -40.0, "clock_error_us": 8.0}, {"clock_offset_us": 12.0, "clock_error_us": 9.0}]
     stone.answer = changed(**TOLD, generator__workers=clocks)
-    code, told, _ = say(URL, "--rate", "1000", "--workers", "10.0.0.1:7400,10.0.0.2:7400")
-    assert code == 0 and "2 workers, clocks within 0.0480 ms" in told
-    assert stone.offers[0].load.workers == ["10.0.0.1:7400", "10.0.0.2:7400"]
+    code, told, _ = say(URL, "--rate", "1000", "--member", "ssh 'my host' stone", "--member", "stone")
+    assert code == 0 and "2 load workers, clocks within 0.0480 ms" in told
+    assert stone.offers[0].load.workers == 2
+    assert stone.offers[0].members == (Member("member-1", ("ssh", "my host", "stone")), Member("member-2", ("stone",)))
 
 
 def test_a_closed_loop_says_so_wherever_latencies_stand(say: Say, stone: type[FakeStone]) -> None:

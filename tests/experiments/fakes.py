@@ -11,7 +11,6 @@ from loadstone.infrastructure.base import Access, Finding, Infrastructure, Provi
 from loadstone.model.cluster import Node
 from loadstone.model.deployment import AuditRow
 from loadstone.model.errors import DeploymentError
-from loadstone.model.load import Load
 from loadstone.orchestration.base import Orchestrator
 from loadstone.workloads.base import Driver, Offer, Progress
 
@@ -153,7 +152,7 @@ class FakeDriver(Driver):
     def version(self) -> str:
         return "fake 1"
 
-    def reference_ms(self, load: Load) -> float | None:
+    def reference_ms(self) -> float | None:
         return 4.0 + 0.25 * len(self.ran)
 
     def run(self, offer: Offer, progress: Progress) -> dict[str, Any]:

@@ -99,6 +99,15 @@ def half(tmp_path: Path) -> Half:
     return make
 
 
+def test_addresses_of_load_workers_are_their_number(half: Half) -> None:
+    _, ledger = half()
+    for listed, number in (([], 1), (["10.0.0.2:7400", "10.0.0.3:7400"], 2)):
+        written = json.loads((ledger.folder / "plan.json").read_text())
+        written["study"]["load"]["workers"] = listed
+        (ledger.folder / "plan.json").write_text(json.dumps(written))
+        assert stored.read(ledger.folder).study.load.workers == number
+
+
 def test_new_keys_with_defaults_are_no_difference_and_finished_trials_are_known(half: Half) -> None:
     plan, ledger = half()
     trials = list(schedule.fixed_trials(plan))

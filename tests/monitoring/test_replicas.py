@@ -52,40 +52,13 @@ def test_a_row_is_the_difference_of_two_readings(deployment: Deployment, monkeyp
     }  # fmt: skip
 
 
-def test_it_reads_when_the_window_begins_and_when_it_ends(deployment: Deployment) -> None:
-    orchestrator = Counting(deployment, Path())
-    window = Window(orchestrator, 2.0, 5.5)
-    read = []
-    for at_s in (1.0, 2.001, 3.002, 4.001, 5.001, 5.503, 6.5):
-        window.follow(at_s)
-        read.append(orchestrator.readings)
-    assert read == [0, 1, 1, 1, 1, 2, 2]
-    assert len(window.rows()) == 3
-    assert orchestrator.readings == 2
-
-
-def test_it_begins_with_the_measured_run_of_a_tool_that_warms_up_in_one_of_its_own(deployment: Deployment) -> None:
-    orchestrator = Counting(deployment, Path())
-    window = Window(orchestrator, 2.0, 4.0)
-    read = []
-    for at_s in (0.0, 1.0, 2.0, 2.0, 3.0, 4.0, 4.0):  # the last line of the warm-up, then the first of the run
-        window.follow(at_s)
-        read.append(orchestrator.readings)
-    assert read == [0, 0, 1, 2, 2, 3, 3]
-
-
-def test_it_begins_late_where_progress_does(deployment: Deployment) -> None:
-    window = Window(Counting(deployment, Path()), 0.0, 2.0)
-    window.follow(1.0)
-    window.finish()
-    assert len(window.rows()) == 3
-
-
 def test_a_window_that_never_began_has_no_rows_and_one_that_was_cut_short_has(deployment: Deployment) -> None:
     window = Window(Counting(deployment, Path()))
-    assert window.rows() == []
-    window.follow(1.0)
+    assert window.rows() == [] and window.seen_ns() is None
+    window.start()
     assert len(window.rows()) == 3
+    seen = window.seen_ns()
+    assert seen is not None and seen["from_ns"] <= seen["to_ns"]
 
 
 def test_what_is_not_counted_stays_unknown(deployment: Deployment) -> None:

@@ -23,25 +23,19 @@ from loadstone.workloads.wrk2 import Wrk2
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A run against a target that answers at once, by two workers."""
+    """A run against a target that answers at once, by two load workers."""
     folder = tmp_path_factory.mktemp("exports")
-    processes = []
-    try:
-        addresses = []
-        for command in (["echo"], ["worker", "--listen", "127.0.0.1:0"], ["worker", "--listen", "127.0.0.1:0"]):
-            processes.append(subprocess.Popen([stone_binary(), *command], stdout=subprocess.PIPE, text=True))
-            printed = processes[-1].stdout
-            assert printed is not None
-            addresses.append(printed.readline().strip().removeprefix("listening on "))
-        drive(folder, *addresses)
-        yield folder
-    finally:
-        for process in processes:
-            process.terminate()
-            process.communicate()
+    with subprocess.Popen([stone_binary(), "echo"], stdout=subprocess.PIPE, text=True) as echo:
+        try:
+            assert echo.stdout is not None
+            drive(folder, echo.stdout.readline().strip().removeprefix("listening on "))
+            yield folder
+        finally:
+            echo.terminate()
 
 
-def drive(folder: Path, target: str, *workers: str) -> None:
+def drive(folder: Path, target: str) -> None:
+    command = [str(stone_binary()), "load", "--member"]
     plan = {
         "target": f"http://{target}",
         "arrival": {"process": "poisson", "rate": 400},
@@ -50,9 +44,10 @@ def drive(folder: Path, target: str, *workers: str) -> None:
         "timeout_s": 30,
         "record_requests": True,
         "operations": [{"name": name, "path": f"/{name}"} for name in ("home", "search")],
+        "members": [{"name": name, "command": command} for name in ("client-1", "client-2")],
     }
     (folder / "plan.json").write_text(json.dumps(plan))
-    options = ["--plan", str(folder / "plan.json"), "--out", str(folder), "--workers", ",".join(workers)]
+    options = ["--plan", str(folder / "plan.json"), "--out", str(folder)]
     done = subprocess.run([stone_binary(), "load", *options], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 

@@ -19,6 +19,7 @@ from loadstone.model.load import Capacity, Closed, Load, Script, Tls
 from loadstone.model.slo import Slo
 from loadstone.model.trial import Trial
 from loadstone.workloads.base import Offer, Unreachable
+from loadstone.workloads.members import Member, members
 from loadstone.workloads.stone import Stone, load_plan
 from tests.experiments.fakes import STUDY, write_study
 
@@ -104,12 +105,36 @@ def test_a_plan_has_what_the_load_says_and_no_defaults(plan: Plan, tmp_path: Pat
     assert (plain["target"], plain["replicas"]) == ("http://a:1", ["b:2"])
     assert plain["arrival"] == {"process": "poisson", "rate": 20}
     assert set(plain).isdisjoint({"protocol", "tls", "policy", "pipelining", "streams", "closed", "script", "metrics"})
-    given = {"protocol": "http/2", "tls": {"insecure": True}, "streams": 7, "workers": ["c:3"], "lateness": 0.002}
+    given = {"protocol": "http/2", "tls": {"insecure": True}, "streams": 7, "lateness": 0.002}
     load = plan.study.load.model_copy(update={**given, "tls": Tls(insecure=True), "record_requests": True})
     full = load_plan(offer(plan, trial, ["a:1"], Path(), load=load, cpus=(1,), metrics="127.0.0.1:9100"))
     assert (full["target"], full["protocol"], full["streams"]) == ("https://a:1", "http/2", 7)
     assert (full["tls"], full["lateness_ms"], full["metrics"]) == ({"insecure": True}, 2.0, "127.0.0.1:9100")
-    assert full["record_requests"] is True and full["cpus"] == [], "cores of this machine say nothing to workers"
+    assert full["record_requests"] is True and full["cpus"] == [1]
+    several = (Member("a", ("x", "y")), Member("b", ("z",)))
+    shared = load_plan(offer(plan, trial, ["a:1"], Path(), cpus=(1,), metrics="127.0.0.1:9100", members=several))
+    assert shared["members"] == [{"name": "a", "command": ["x", "y"]}, {"name": "b", "command": ["z"]}]
+    assert set(shared).isdisjoint({"cpus", "metrics"}), "they say nothing of other machines"
+
+
+def test_load_workers_here_share_the_cores_and_the_load(plan: Plan, server: str, tmp_path: Path) -> None:
+    trial = next(schedule.fixed_trials(plan))
+    assert members(Load(rates=[1.0], slo=Slo.model_validate({"p99": "1s"})), (0, 1)) == ()
+    two = plan.study.load.model_copy(update={"workers": 2})
+    commands = [one.command for one in members(two, (0, 1, 2))]
+    assert [command[1:3] for command in commands] == [("-c", "0,2"), ("-c", "1")]
+    edges: list[str] = []
+    (tmp_path / "out").mkdir()
+    asked = offer(
+        plan, trial, [server], tmp_path / "out", load=two, members=members(two, ()),
+        window_begins=lambda: edges.append("begin"), window_ends=lambda: edges.append("end"),
+    )  # fmt: skip
+    summary = Stone().run(asked, lambda line: None)
+    hosts = summary["generator"]["workers"]
+    assert [one["name"] for one in hosts] == ["generator-1", "generator-2"]
+    assert sum(one["sent"] for one in hosts) == summary["counts"]["sent"] > 0
+    assert all(one["reference_before_ms"] > 0 and one["reference_after_ms"] > 0 for one in hosts)
+    assert edges[:1] == ["begin"] and len(edges) <= 2
 
 
 def test_clients_and_scripts_in_a_plan(plan: Plan, tmp_path: Path) -> None:

@@ -42,9 +42,14 @@ def conditions(run: Run, treatment: Treatment) -> dict[str, str]:
     named = application.get("name") if isinstance(application, dict) else None
     found["application"] = str(named or run.study.get("application"))
     found["workers"] = str((run.study.get("cluster") or {}).get("workers", 1))
-    # Where no other hosts generate the load, the one does that the study runs on.
-    found["generators"] = str(max(1, len((run.study.get("load") or {}).get("workers") or [])))
+    found["generators"] = str(_generators((run.study.get("load") or {}).get("workers")))
     return found
+
+
+def _generators(workers: Any) -> int:
+    """The number of hosts that generated the load; earlier releases listed their addresses, none where it
+    was this one alone."""
+    return max(1, len(workers)) if isinstance(workers, list) else workers or 1
 
 
 def _text(value: Any) -> str:

@@ -70,6 +70,30 @@ class Failure(TypedDict):
     count: Whole
 
 
+class LoadWorker(TypedDict):
+    """What one of several generating hosts did; earlier releases had its ``address`` and less of it."""
+
+    number: Whole
+    name: NotRequired[str]
+    address: NotRequired[str]
+    sent: Whole
+    completed: NotRequired[Whole]
+    own_lateness_p99_ms: NotRequired[float]
+    connects: NotRequired[Whole]
+    cpu_s: NotRequired[float]
+    cpu_share: float
+    clock_offset_us: float | None
+    clock_error_us: float | None
+    reference_before_ms: NotRequired[float | None]
+    reference_after_ms: NotRequired[float | None]
+
+
+class Generator(TypedDict):
+    """What the load generator used, as far as it is read from here."""
+
+    workers: NotRequired[list[LoadWorker] | None]
+
+
 class Summary(TypedDict):
     """``summary.json``. ``spectrum``: percentile, latency, service time."""
 
@@ -79,6 +103,7 @@ class Summary(TypedDict):
     series: NotRequired[Series | None]
     batches: NotRequired[list[Batch] | None]
     errors: NotRequired[list[Failure] | None]
+    generator: NotRequired[Generator]
 
 
 class Limit(TypedDict):

@@ -9,7 +9,6 @@ import (
 	"log"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 
 	"loadstone.dev/stone/load"
@@ -17,7 +16,8 @@ import (
 	"loadstone.dev/stone/load/workers"
 )
 
-const loadHelp = `usage: stone load --plan PLAN.json --out DIR [--progress] [--workers HOST:PORT,...]
+const loadHelp = `usage: stone load --plan PLAN.json --out DIR [--progress]
+       stone load --member
 
 Drives load over HTTP/1.1, HTTP/2 or gRPC. Open loop: every request goes out at its scheduled time, whether or not
 earlier ones were answered, and latency counts from that time. Writes into DIR: summary.json, latency.hlog (HdrHistogram
@@ -26,8 +26,8 @@ V2), latency.hgrm (percentile spectrum), wrk2.txt (as wrk2 would print it) and, 
   --plan FILE   what to send where, when and for how long
   --out DIR     where the results go; made if need be
   --progress    a JSON line a second on standard error; lines that nobody reads are dropped
-  --workers LIST   have the 'stone worker's at these addresses drive it together, each its share; LOADSTONE_TOKEN is the
-                secret that they know. What each found is kept in DIR/workers
+  --member      drive a share of a load for the coordinator that speaks over standard input and output, and end with it:
+                a 'stone load' whose plan has this command among its members
 
 A plan (optional keys are marked with their default; docs/reference/summary.md has all):
 
@@ -53,6 +53,9 @@ A plan (optional keys are marked with their default; docs/reference/summary.md h
    "record_requests": true,                    false; a row for each request in requests.parquet
    "metrics": "127.0.0.1:9100",                none; Prometheus metrics while it runs
    "wrk2_layout": "before-2023",               current; of wrk2.txt
+   "members": [                                none; load workers that drive it together, each its share; what each
+     {"name": "client-2",                      found is kept in DIR/workers. "cpus" may be given for each
+      "command": ["ssh", "10.0.0.2", "stone", "load", "--member"]}],
    "operations": [                             or, for wrk's and wrk2's, "script": {"path": "/x.lua", "args": [], "env": {}}
      {"name": "hotels", "weight": 60, "method": "GET", "path": "/hotels?inDate={inDate}&lat={lat}",
       "headers": {"X": "y"}, "body": "", "expect": {"status": [200], "json": {"path": "features"}},
@@ -67,9 +70,8 @@ Examples:
          "operations":[{"name":"home","path":"/"}]}' > plan.json
   stone load --plan plan.json --out results
   stone load --plan plan.json --out results --progress
-  stone load --plan plan.json --out results --workers 10.0.0.1:7400,10.0.0.2:7400
 
-Exit codes: 0 done (also when aborted by the SLO), 1 unexpected, 2 bad plan or script, 3 target or worker not reachable,
+Exit codes: 0 done (also when aborted by the SLO), 1 unexpected, 2 bad plan or script, 3 target or member not reachable,
 130 interrupted.
 `
 
@@ -83,7 +85,7 @@ func runLoad(args []string) int {
 	planPath := flags.String("plan", "", "")
 	out := flags.String("out", "", "")
 	watched := flags.Bool("progress", false, "")
-	addresses := flags.String("workers", "", "")
+	member := flags.Bool("member", false, "")
 	switch err := flags.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
 		fmt.Print(loadHelp)
@@ -92,20 +94,25 @@ func runLoad(args []string) int {
 		return loadFailed(2, "%v; see 'stone load --help'", err)
 	case flags.NArg() > 0:
 		return loadFailed(2, "unexpected argument %q; see 'stone load --help'", flags.Arg(0))
-	case *planPath == "" || *out == "":
+	case *member && flags.NFlag() > 1:
+		return loadFailed(2, "--member is alone: the plan comes from the coordinator; see 'stone load --help'")
+	case !*member && (*planPath == "" || *out == ""):
 		return loadFailed(2, "give --plan and --out; see 'stone load --help'")
 	}
 	log.SetOutput(io.Discard)      // net/http writes a line there for each bad answer; they are counted
-	signal.Ignore(syscall.SIGPIPE) // a reader of progress that goes away does not end the run
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	signal.Ignore(syscall.SIGPIPE) // a reader of progress, or a coordinator, that goes away ends nothing by itself
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
+	if *member {
+		return serveCoordinator(ctx)
+	}
 	var progress io.Writer
 	if *watched {
 		progress = os.Stderr
 	}
 	var mistake *load.PlanError
 	var inScript *script.Error
-	switch summary, err := drive(ctx, *planPath, *out, *addresses, progress); {
+	switch summary, err := drive(ctx, *planPath, *out, progress); {
 	case err == nil && summary.Connections.Shortfall() != "":
 		return loadFailed(0, "warning: %s", summary.Connections.Shortfall())
 	case err == nil:
@@ -125,20 +132,30 @@ func runLoad(args []string) int {
 	}
 }
 
-// drive carries a plan out here, or has workers do it.
-func drive(ctx context.Context, planPath, out, addresses string, progress io.Writer) (*load.Summary, error) {
-	if addresses == "" {
-		plan, err := load.ReadPlan(planPath)
-		if err != nil {
-			return nil, err
-		}
-		return load.Run(ctx, plan, out, progress)
-	}
+// drive carries a plan out here, or has its members do it.
+func drive(ctx context.Context, planPath, out string, progress io.Writer) (*load.Summary, error) {
 	text, err := os.ReadFile(planPath)
 	if err != nil {
 		return nil, &load.PlanError{Problem: fmt.Sprintf("cannot read the plan: %v", err)}
 	}
-	return workers.Run(ctx, text, strings.Split(addresses, ","), os.Getenv(workers.Variable), out, progress)
+	plan, err := load.ParsePlan(text)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(plan.Members) > 0:
+		return workers.Run(ctx, text, plan.Members, out, progress)
+	}
+	return load.Run(ctx, plan, out, progress)
+}
+
+// serveCoordinator is one of the members of another process's plan.
+func serveCoordinator(ctx context.Context) int {
+	in, out := os.Stdin, os.Stdout
+	os.Stdout = os.Stderr // what a script prints
+	if err := workers.Serve(ctx, in, out); err != nil {
+		return loadFailed(1, "%v", err)
+	}
+	return 0
 }
 
 // loadFailed says why, and returns the exit code.

@@ -9,11 +9,11 @@ import (
 
 const mergeHelp = `usage: stone merge OUT PART_DIR...
 
-Adds up the parts of one run that several workers of 'stone load' have made, each with "part": {"number": 0, "of": 2} and
-so on in its plan and the same "start_unix_ns", and writes OUT/summary.json and OUT/latency.hlog as one worker would have.
+Adds up the parts of one run that several load workers have made, each with "part": {"number": 0, "of": 2} and
+so on in its plan and the same "start_unix_ns", and writes OUT/summary.json and OUT/latency.hlog as one would have.
 The sums are exact. Parts of different plans, files or schedules are refused, and so is a part that is missing.
 
-'stone load --workers' does all of this by itself.
+'stone load' does all of this by itself for a plan with members.
 
 Example:
   stone merge results part-0 part-1

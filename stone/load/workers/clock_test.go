@@ -12,7 +12,7 @@ func TestClockOffsetIsWithinItsBound(t *testing.T) {
 	for range 2000 {
 		truth := time.Duration(random.Int64N(2e12) - 1e12)
 		now, quickest := time.Now().UnixNano(), time.Duration(1<<62)
-		exchanges := make([]exchange, 1+random.IntN(questions))
+		exchanges := make([]exchange, 1+random.IntN(pings))
 		for i := range exchanges {
 			there, back := time.Duration(random.ExpFloat64()*1e6), time.Duration(random.ExpFloat64()*1e5)
 			exchanges[i] = exchange{now, there + back, now + int64(there+truth)}

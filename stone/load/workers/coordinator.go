@@ -3,12 +3,11 @@ package workers
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
@@ -16,27 +15,38 @@ import (
 	"loadstone.dev/stone/load/percentile"
 )
 
-// lead is how long before the start the workers are told of it.
-const lead = 1500 * time.Millisecond
+const (
+	lead       = 1500 * time.Millisecond // before the start, that the workers learn of it
+	stderrFile = "stderr.txt"
+)
 
-// Run has the workers at these addresses carry out a plan together, and writes what one worker would have written into
-// the folder out, with the part of each in out/workers. It returns an error that names the worker if one is lost or
+// Run starts the members of a plan, has them carry it out together, and writes what one load worker would have written
+// into the folder out, with the part of each in out/workers. It returns an error that names the member if one is lost or
 // fails, or ctx's error if ctx ends first: then all are stopped, and there is no result. With `watch`, it writes a JSON
-// line a second there, as long as that is read.
-func Run(ctx context.Context, text []byte, addresses []string, secret, out string, watch io.Writer) (*load.Summary, error) {
+// line a second there, and one when the window begins and when it ends, as long as that is read.
+func Run(ctx context.Context, text []byte, members []load.Member, out string, watch io.Writer) (*load.Summary, error) {
+	return run(ctx, text, members, out, watch, startCommand)
+}
+
+// starter starts a member's command, whose standard error goes into a file.
+type starter func(m load.Member, stderr string) (*link, *process, error)
+
+func run(
+	ctx context.Context, text []byte, members []load.Member, out string, watch io.Writer, begin starter,
+) (*load.Summary, error) {
 	if watch != nil {
 		feed := load.NewFeed(watch)
 		defer feed.Close()
 		watch = feed
 	}
-	c, err := newCrew(text, addresses, filepath.Join(out, "workers"), watch)
+	c, err := newCrew(text, members, filepath.Join(out, "workers"), watch, begin)
 	if err != nil {
 		return nil, err
 	}
 	ctx, c.cancel = context.WithCancelCause(ctx)
 	defer c.cancel(nil)
 	_ = os.RemoveAll(c.parts) // of an earlier run
-	if err := c.run(ctx, secret); err != nil {
+	if err := c.run(ctx); err != nil {
 		_ = os.RemoveAll(c.parts)
 		return nil, err
 	}
@@ -44,37 +54,30 @@ func Run(ctx context.Context, text []byte, addresses []string, secret, out strin
 	var known []load.WorkerSummary
 	for _, m := range c.members {
 		folders = append(folders, m.folder)
-		known = append(known, load.WorkerSummary{Address: m.address, ClockOffsetUs: us(m.ahead), ClockErrorUs: us(m.bound)})
+		known = append(known, m.summary())
 	}
 	return load.Merge(out, folders, known)
 }
 
-func us(d time.Duration) *float64 { return new(float64(d) / 1e3) }
-
-// crew is the workers of one run, as the coordinator has them.
+// crew is the load workers of one run, as the coordinator has them.
 type crew struct {
 	text    []byte
 	plan    *load.Plan
 	members []*member
 	parts   string // the folder of their results
+	begin   starter
 	cancel  context.CancelCauseFunc
 	allowed int64     // violations of all together; -1: there is no early abort
 	watch   io.Writer // which never blocks
 
-	mutex   sync.Mutex // of the rest, and of what the members have said
+	mutex   sync.Mutex // of the rest, of the members' links and of what they have sent
 	aborted bool
 }
 
-func newCrew(text []byte, addresses []string, parts string, watch io.Writer) (*crew, error) {
-	c := &crew{text: text, parts: parts, allowed: -1, watch: watch}
-	for number, address := range addresses {
-		if _, _, err := net.SplitHostPort(address); err != nil {
-			return nil, &load.PlanError{Key: "worker", Problem: fmt.Sprintf("%q is not HOST:PORT", address)}
-		}
-		if slices.Contains(addresses[:number], address) {
-			return nil, &load.PlanError{Key: "worker", Problem: address + " is named twice"}
-		}
-		c.members = append(c.members, &member{number: number, address: address, folder: filepath.Join(parts, fmt.Sprint(number))})
+func newCrew(text []byte, members []load.Member, parts string, watch io.Writer, begin starter) (*crew, error) {
+	c := &crew{text: text, parts: parts, allowed: -1, watch: watch, begin: begin}
+	for number, m := range members {
+		c.members = append(c.members, &member{Member: m, number: number, folder: filepath.Join(parts, fmt.Sprint(number))})
 	}
 	part, err := c.part(0)
 	if err != nil {
@@ -87,33 +90,32 @@ func newCrew(text []byte, addresses []string, parts string, watch io.Writer) (*c
 // part is the plan of one worker.
 func (c *crew) part(number int) (json.RawMessage, error) {
 	keys := map[string]json.RawMessage{}
-	if json.Unmarshal(c.text, &keys) != nil {
-		_, err := load.ParsePlan(c.text) // which says what is wrong, and where
+	if err := json.Unmarshal(c.text, &keys); err != nil {
 		return nil, err
 	}
-	for _, key := range []string{"part", "start_unix_ns"} {
-		if _, given := keys[key]; given {
-			return nil, &load.PlanError{Key: key, Problem: "is for workers without a coordinator; leave it out"}
-		}
-	}
+	delete(keys, "members")
 	keys["part"], _ = json.Marshal(load.Part{Number: number, Of: len(c.members)})
+	if cpus := c.members[number].CPUs; len(cpus) > 0 {
+		keys["cpus"], _ = json.Marshal(cpus)
+	}
 	return json.Marshal(keys)
 }
 
-// run sees the workers through from the first word to their last.
-func (c *crew) run(ctx context.Context, secret string) error {
-	defer c.leave()
+// run sees the workers through from the first message to their last.
+func (c *crew) run(ctx context.Context) (err error) {
+	defer func() { err = c.end(err) }()
 	stop := context.AfterFunc(ctx, c.leave) // a worker stops when its coordinator has gone
 	defer stop()
 	identity, err := c.plan.Identity()
 	if err != nil {
 		return err
 	}
-	if err := c.each(ctx, func(m *member) error { return m.prepare(ctx, c, secret, &identity) }); err != nil {
+	if err := c.each(ctx, func(m *member) error { return m.prepare(ctx, c, &identity) }); err != nil {
 		return err
 	}
 	c.allow()
 	begin := time.Now().Add(lead)
+	defer load.MarkWindow(c.plan, begin, c.watch)()
 	return c.each(ctx, func(m *member) error {
 		if err := m.link.send(message{Kind: start, UnixNs: begin.Add(m.ahead).UnixNano()}); err != nil {
 			return err
@@ -128,7 +130,7 @@ func (c *crew) each(ctx context.Context, do func(*member) error) error {
 	for _, m := range c.members {
 		all.Go(func() {
 			if err := do(m); err != nil {
-				c.cancel(fmt.Errorf("worker %s: %w", m.address, err))
+				c.cancel(&memberError{m, err})
 			}
 		})
 	}
@@ -136,14 +138,50 @@ func (c *crew) each(ctx context.Context, do func(*member) error) error {
 	return context.Cause(ctx)
 }
 
+// memberError says which member failed.
+type memberError struct {
+	member *member
+	err    error
+}
+
+func (e *memberError) Error() string { return fmt.Sprintf("worker %s: %v", e.member.Name, e.err) }
+func (e *memberError) Unwrap() error { return e.err }
+
 func (c *crew) leave() {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	for _, m := range c.members {
-		if m.link != nil {
-			_ = m.link.conn.Close()
-		}
+		m.leave()
 	}
+}
+
+// end waits until the commands of all members have ended. Where one was lost, how its command ended is the reason.
+func (c *crew) end(err error) error {
+	c.leave()
+	var lost *memberError
+	_ = errors.As(err, &lost)
+	var all sync.WaitGroup
+	for _, m := range c.members {
+		if m.process == nil {
+			continue
+		}
+		all.Go(func() {
+			how := m.process.end()
+			if lost != nil && lost.member == m && errors.Is(err, errEnded) {
+				lost.err = commandEnded(lost.err, how)
+			}
+		})
+	}
+	all.Wait()
+	return err
+}
+
+// commandEnded is why a member was lost whose command has ended.
+func commandEnded(err error, how string) error {
+	if errors.Is(err, ErrUnavailable) {
+		return fmt.Errorf("%w: its command ended: %s", ErrUnavailable, how)
+	}
+	return fmt.Errorf("lost: its command ended: %s", how)
 }
 
 // allow works out how many violations there may be.

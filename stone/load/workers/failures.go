@@ -18,11 +18,8 @@ const (
 	stopped     = "stopped"
 )
 
-// ErrUnavailable is a worker that cannot be had: nothing was started.
+// ErrUnavailable is a load worker that cannot be started: there was no load.
 var ErrUnavailable = errors.New("not available")
-
-// errBusy is what a second coordinator is told.
-var errBusy = errors.New("busy with the run of another coordinator; wait for its end")
 
 // failure makes the message of an error.
 func failure(err error) message {

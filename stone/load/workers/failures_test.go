@@ -4,52 +4,64 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net"
+	"io"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"loadstone.dev/stone/load"
 )
 
-// pretend is a worker that says what `behave` makes it say once its secret is accepted and it has a plan. It ends with
-// the connection.
-func pretend(t *testing.T, behave func(l *link, id load.Identity)) (address string) {
+// pretend starts load workers that behave as they like once they have a plan. They end with the link.
+func pretend(t *testing.T, behave func(l *link, id load.Identity)) starter {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	folder := t.TempDir()
+	return func(load.Member, string) (*link, *process, error) {
+		ours, theirs := pair()
+		go func() {
+			defer theirs.close()
+			_ = theirs.send(message{Kind: hello, Version: version})
+			w := &worker{link: theirs, folder: folder, copies: map[string]string{}}
+			given, _, err := w.prepare(context.Background())
+			if err != nil {
+				return
+			}
+			if id, err := given.Identity(); err == nil {
+				behave(theirs, id)
+			}
+		}()
+		return ours, nil, nil
 	}
-	t.Cleanup(func() { _ = listener.Close() })
-	go func() {
-		conn, err := listener.Accept()
-		if err != nil {
-			return
-		}
-		defer conn.Close()
-		l := newLink(conn)
-		if admit(l, "") != nil {
-			return
-		}
-		given, err := awaitPlan(l)
-		if err != nil {
-			return
-		}
-		if id, err := given.Identity(); err == nil {
-			behave(l, id)
-		}
-	}()
-	return listener.Addr().String()
 }
 
-// refused runs a plan that must fail, and returns why. No result may be left.
-func refused(t *testing.T, ctx context.Context, text []byte, addresses ...string) error {
+// mixed starts the first member by one starter and the others by another.
+func mixed(first, others starter) starter {
+	return func(m load.Member, stderr string) (*link, *process, error) {
+		if m.Name == "client-1" {
+			return first(m, stderr)
+		}
+		return others(m, stderr)
+	}
+}
+
+// await reads until the link ends.
+func await(l *link) {
+	for {
+		if _, err := l.receive(time.Minute); err != nil {
+			return
+		}
+	}
+}
+
+// refused runs a plan that must fail with so many members, and returns why. No result may be left.
+func refused(t *testing.T, ctx context.Context, text []byte, count int, begin starter) error {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "out")
-	_, err := Run(ctx, text, addresses, "", out, nil)
+	_, err := run(ctx, text, crewOf(count), out, nil, begin)
 	if err == nil {
 		t.Fatal("the run did not fail")
 	}
@@ -72,47 +84,53 @@ func TestALostWorker(t *testing.T) {
 	hold := make(chan struct{})
 	defer close(hold)
 	s := serveTarget(t, hold)
-	other, log, _ := hire(t, "")
+	ctx := context.Background()
 	lost := pretend(t, func(l *link, id load.Identity) {
 		_ = l.send(message{Kind: ready, Identity: &id, Planned: 5})
-		_, _ = l.receive(0) // the start
-		<-s.first           // of the other's
+		<-s.first // request of the others
 	})
-	says(t, refused(t, context.Background(), s.text(t, nil), other, lost), "worker "+lost+": lost: it closed the connection")
-	if line := <-log; !strings.Contains(line, "the coordinator is lost") {
-		t.Errorf("the other worker logged %q", line)
-	}
+	says(t, refused(t, ctx, s.text(t, nil), 2, mixed(lost, inProcess(ctx))), "worker client-1: lost: it closed the connection")
 }
 
-// Ctrl-C stops all workers; they are free for the next run.
+// Ctrl-C stops all workers, which leave no folder.
 func TestInterrupted(t *testing.T) {
-	t.Parallel()
+	t.Setenv("TMPDIR", t.TempDir())
 	hold := make(chan struct{})
 	defer close(hold)
 	s := serveTarget(t, hold)
-	first, firstLog, _ := hire(t, "")
-	second, secondLog, _ := hire(t, "")
 	ctx, interrupt := context.WithCancel(context.Background())
+	var ended sync.WaitGroup
+	begin := func(load.Member, string) (*link, *process, error) {
+		toThem, fromUs := io.Pipe()
+		toUs, fromThem := io.Pipe()
+		ended.Go(func() {
+			if err := Serve(context.Background(), toThem, fromThem); err == nil || !strings.Contains(err.Error(), "the coordinator is lost") {
+				t.Errorf("a worker ended with %v", err)
+			}
+		})
+		return newLink(toUs, fromUs), nil, nil
+	}
 	go func() { <-s.first; interrupt() }()
-	if err := refused(t, ctx, s.text(t, nil), first, second); !errors.Is(err, context.Canceled) {
+	if err := refused(t, ctx, s.text(t, nil), 2, begin); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
-	for _, log := range []journal{firstLog, secondLog} {
-		if line := <-log; !strings.Contains(line, "the coordinator is lost") {
-			t.Errorf("a worker logged %q", line)
+	ended.Wait()
+	for _, name := range entries(os.Getenv("TMPDIR")) {
+		if strings.HasPrefix(name, "stone-load-") {
+			t.Errorf("%s is left", name)
 		}
 	}
 }
 
-// A worker that is stopped says so before it goes.
+// A worker that is stopped reports it before it goes.
 func TestAStoppedWorker(t *testing.T) {
 	t.Parallel()
 	hold := make(chan struct{})
 	defer close(hold)
 	s := serveTarget(t, hold)
-	address, _, stop := hire(t, "")
+	ctx, stop := context.WithCancel(context.Background())
 	go func() { <-s.first; stop() }()
-	says(t, refused(t, context.Background(), s.text(t, nil), address), "worker "+address+": the worker was stopped")
+	says(t, refused(t, context.Background(), s.text(t, nil), 1, inProcess(ctx)), "worker client-1: the worker was stopped")
 }
 
 func TestRefusals(t *testing.T) {
@@ -124,28 +142,48 @@ func TestRefusals(t *testing.T) {
 		text []byte
 		says string
 	}{
-		{[]byte(`{"target": here}`), "not JSON"},
 		{s.text(t, map[string]any{"warmup": 1}), "warmup: no such key"},
-		{s.text(t, map[string]any{"part": map[string]any{"number": 0, "of": 2}}), "part: is for workers without a coordinator"},
-		{s.text(t, map[string]any{"start_unix_ns": 7}), "start_unix_ns: is for workers without a coordinator"},
 		{s.text(t, map[string]any{"connections": 3, "threads": 2}), "connections: 3 is less than threads (4)"},
 		{s.text(t, map[string]any{"cpus": []int{1000}}), "cpus: cannot run on CPU 1000"},
 	} {
-		err := refused(t, ctx, c.text, hireAll(t, 2, "")...)
+		err := refused(t, ctx, c.text, 2, inProcess(ctx))
 		says(t, err, c.says)
 		if !errors.As(err, &mistake) {
 			t.Errorf("%v is not a mistake of the plan", err)
 		}
 	}
-	says(t, refused(t, ctx, s.text(t, nil), "a:1", "b:1", "a:1"), "worker: a:1 is named twice")
-	says(t, refused(t, ctx, s.text(t, nil), "somewhere"), `worker: "somewhere" is not HOST:PORT`)
-	says(t, refused(t, ctx, s.text(t, nil), "127.0.0.1:1"), "is `stone worker` running there?")
-
 	gone := httptest.NewServer(nil)
 	text := s.text(t, map[string]any{"target": gone.URL})
 	gone.Close()
-	err := refused(t, ctx, text, hireAll(t, 2, "")...)
+	err := refused(t, ctx, text, 2, inProcess(ctx))
 	if !errors.Is(err, load.ErrUnreachable) || strings.Count(err.Error(), load.ErrUnreachable.Error()) != 1 {
+		t.Errorf("%v", err)
+	}
+}
+
+// A command that does not start a load worker is named with how it ended and what it wrote.
+func TestCommandsThatAreNoWorkers(t *testing.T) {
+	t.Parallel()
+	s := serveTarget(t, nil)
+	for command, want := range map[string]string{
+		"echo 'no route to host' >&2; exit 255":           "worker client-1: not available: its command ended: exit status 255: no route to host",
+		"exit 0":                                          "worker client-1: not available: its command ended: exit status 0",
+		"echo Welcome; sleep 600":                         "worker client-1: not available: not a message of a stone",
+		`echo '{"kind":"hello","version":99}'; sleep 600`: "it speaks version 99 of the protocol",
+	} {
+		start := func(m load.Member, stderr string) (*link, *process, error) {
+			m.Command = []string{"sh", "-c", command}
+			return startCommand(m, stderr)
+		}
+		err := refused(t, context.Background(), s.text(t, nil), 1, start)
+		says(t, err, want)
+		if !errors.Is(err, ErrUnavailable) {
+			t.Errorf("%v", err)
+		}
+	}
+	nowhere := []load.Member{{Name: "a", Command: []string{"/no/such/program"}}}
+	_, err := Run(context.Background(), s.text(t, nil), nowhere, t.TempDir(), nil)
+	if !errors.Is(err, ErrUnavailable) || !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%v", err)
 	}
 }
@@ -167,12 +205,12 @@ func TestDisagreement(t *testing.T) {
 		words + " is not the same file for both; copy it": func(id *load.Identity) { id.Files[words] = "0" },
 		"their schedules differ":                          func(id *load.Identity) { id.Arrivals.Count-- },
 	} {
-		address := pretend(t, func(l *link, id load.Identity) {
+		begin := pretend(t, func(l *link, id load.Identity) {
 			change(&id)
 			_ = l.send(message{Kind: ready, Identity: &id})
-			_, _ = l.receive(0)
+			await(l)
 		})
-		says(t, refused(t, context.Background(), text, address), "worker "+address+": it and the coordinator do not agree: "+want)
+		says(t, refused(t, context.Background(), text, 1, begin), "worker client-1: it and the coordinator do not agree: "+want)
 	}
 }
 
@@ -181,31 +219,30 @@ func TestOddWorkers(t *testing.T) {
 	t.Parallel()
 	s := serveTarget(t, nil)
 	for want, behave := range map[string]func(*link, load.Identity){
-		"ready for nothing":           func(l *link, _ load.Identity) { _ = l.send(message{Kind: ready}); _, _ = l.receive(0) },
-		`expected ready, got "pizza"`: func(l *link, _ load.Identity) { _ = l.send(message{Kind: "pizza"}); _, _ = l.receive(0) },
+		"ready for nothing":           func(l *link, _ load.Identity) { _ = l.send(message{Kind: ready}); await(l) },
+		`expected ready, got "pizza"`: func(l *link, _ load.Identity) { _ = l.send(message{Kind: "pizza"}); await(l) },
 		"not a message of a stone": func(l *link, _ load.Identity) {
-			_, _ = l.conn.Write([]byte("GET / HTTP/1.1\r\n\r\n"))
-			_, _ = l.receive(0)
+			_, _ = l.out.Write([]byte("GET / HTTP/1.1\r\n\r\n"))
+			await(l)
 		},
-		`a file "../../x" that nobody asked for`: func(l *link, id load.Identity) {
+		`a file "../../x", which is no result`: func(l *link, id load.Identity) {
 			_ = l.send(message{Kind: ready, Identity: &id, Planned: 1})
 			_ = l.send(message{Kind: file, Name: "../../x", Data: []byte("x")})
-			_, _ = l.receive(0)
-			_, _ = l.receive(0)
+			await(l)
 		},
-		"part.json": func(l *link, id load.Identity) { // done, and nothing was there
+		`a piece of "part.json" within "latency.hlog"`: func(l *link, id load.Identity) {
 			_ = l.send(message{Kind: ready, Identity: &id, Planned: 1})
-			_, _ = l.receive(0)
+			_ = l.send(message{Kind: file, Name: "latency.hlog", Data: []byte("x")})
+			_ = l.send(message{Kind: file, Name: "part.json", Data: []byte("x")})
+			await(l)
+		},
+		"part.json: no such file": func(l *link, id load.Identity) { // done, without a result
+			_ = l.send(message{Kind: ready, Identity: &id, Planned: 1})
 			_ = l.send(message{Kind: done})
-			_, _ = l.receive(0)
+			await(l)
 		},
 	} {
-		says(t, refused(t, context.Background(), s.text(t, nil), pretend(t, behave)), want)
-	}
-	ours, theirs := net.Pipe()
-	go func() { _ = newLink(theirs).send(message{Kind: hello, Version: 99}) }()
-	if err := introduce(newLink(ours), ""); err == nil || !strings.Contains(err.Error(), "it speaks version 99 of the protocol") {
-		t.Errorf("%v", err)
+		says(t, refused(t, context.Background(), s.text(t, nil), 1, pretend(t, behave)), want)
 	}
 }
 
@@ -215,12 +252,11 @@ func TestTooManyViolationsTogether(t *testing.T) {
 	c := &crew{allowed: 10}
 	heard := make(chan int64, 4)
 	for range 2 {
-		ours, theirs := net.Pipe()
-		c.members = append(c.members, &member{link: newLink(ours)})
+		ours, theirs := pair()
+		c.members = append(c.members, &member{link: ours})
 		go func() {
-			l := newLink(theirs)
 			for {
-				m, err := l.receive(0)
+				m, err := theirs.receive(time.Minute)
 				if err != nil {
 					return
 				}
@@ -249,7 +285,7 @@ func TestAbortedTogether(t *testing.T) {
 	s, out := serveTarget(t, hold), t.TempDir()
 	text := s.text(t, map[string]any{"duration_s": 60, "drain_s": 60, "timeout_s": 60, "abort": true, "arrival": map[string]any{"process": "constant", "rate": 300},
 		"slo": map[string]any{"percentile": 99.9, "latency_ms": 50}})
-	summary, err := Run(context.Background(), text, hireAll(t, 2, ""), "", out, nil)
+	summary, err := run(context.Background(), text, crewOf(2), out, nil, inProcess(context.Background()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -266,18 +302,5 @@ func TestAbortedTogether(t *testing.T) {
 		if err != nil || json.Unmarshal(text, &part) != nil || part.Aborted.Violations <= 18 {
 			t.Errorf("%v: part %s was stopped by %d violations", err, number, part.Aborted.Violations)
 		}
-	}
-}
-
-func TestSilence(t *testing.T) {
-	t.Parallel()
-	ours, theirs := net.Pipe()
-	defer theirs.Close()
-	if _, err := newLink(ours).receive(time.Millisecond); err == nil || err.Error() != "lost: it has said nothing for 1ms" {
-		t.Errorf("%v", err)
-	}
-	go func() { _, _ = theirs.Write([]byte(strings.Repeat("x", 2*strangers))) }()
-	if _, err := newLink(ours).receive(0); !errors.Is(err, errLong) {
-		t.Errorf("%v", err)
 	}
 }

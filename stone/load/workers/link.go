@@ -1,7 +1,8 @@
-// Package workers drives one load from several hosts. A coordinator gives each worker the plan with its part, begins the
-// run on all of them at one time, stops them together and merges what they found (`stone load --workers`); a worker
-// carries out one run at a time (`stone worker`). They speak JSON lines over TCP, proved by a common secret but not
-// encrypted.
+// Package workers drives one load from several hosts. A coordinator (`stone load` with a plan that has members) starts
+// each load worker by a command, gives it the plan with its part and the files that the plan names, begins the run on all
+// of them at one time, stops them together and merges what they found. A load worker (`stone load --member`) carries out
+// one run and ends with its standard input. They speak JSON lines over the worker's standard input and output: whoever
+// may log in may drive, and no port is open.
 package workers
 
 import (
@@ -10,74 +11,140 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
+	"os"
 	"sync"
+	"syscall"
 	"time"
 
 	"loadstone.dev/stone/load"
 )
 
 // version is that of the protocol; both sides must have the same.
-const version = 1
+const version = 2
 
-// The kinds of messages, in the order in which they come.
+// The kinds of messages, in the order in which they come. Pieces of files go both ways: those that the plan names to
+// the worker, results to the coordinator.
 const (
-	hello    = "hello"    // worker: version and nonce
-	proof    = "proof"    // coordinator: nonce, and proof that it knows the secret
-	welcome  = "welcome"  // worker: proof that it knows it, too
+	hello    = "hello"    // worker: version
 	ping     = "ping"     // coordinator, as often as it likes
 	pong     = "pong"     // worker: its clock
+	file     = "file"     // a piece of a file
 	plan     = "plan"     // coordinator: the plan of this part
 	ready    = "ready"    // worker: all is connected; what it is about to do
 	start    = "start"    // coordinator: when, by the worker's clock
 	progress = "progress" // worker: a line of progress
 	certain  = "certain"  // worker: violations so far
 	abort    = "abort"    // coordinator: the violations of all are too many
-	file     = "file"     // worker: a piece of a result
 	done     = "done"     // worker: that was all
 	failed   = "failed"   // worker: there will be no result, and why
-	alive    = "alive"    // worker, every few seconds
+	alive    = "alive"    // both, every few seconds
 )
 
 // message is one line. Which fields it has depends on its kind.
 type message struct {
-	Kind       string          `json:"kind"`
-	Version    int             `json:"version,omitempty"`
-	Nonce      []byte          `json:"nonce,omitempty"`
-	Proof      []byte          `json:"proof,omitempty"`
-	UnixNs     int64           `json:"unix_ns,omitempty"`
-	Plan       json.RawMessage `json:"plan,omitempty"`
-	Identity   *load.Identity  `json:"identity,omitempty"`
-	Planned    int64           `json:"planned,omitempty"`
-	Progress   *load.Progress  `json:"progress,omitempty"`
-	Violations int64           `json:"violations,omitempty"`
-	Name       string          `json:"name,omitempty"`
-	Data       []byte          `json:"data,omitempty"`
-	Class      string          `json:"class,omitempty"` // of a failure: see failures.go
-	Text       string          `json:"text,omitempty"`
+	Kind        string          `json:"kind"`
+	Version     int             `json:"version,omitempty"`
+	UnixNs      int64           `json:"unix_ns,omitempty"`
+	Plan        json.RawMessage `json:"plan,omitempty"`
+	Identity    *load.Identity  `json:"identity,omitempty"`
+	Planned     int64           `json:"planned,omitempty"`
+	ReferenceMs float64         `json:"reference_ms,omitempty"` // of the reference loop, before the run and after it
+	Progress    *load.Progress  `json:"progress,omitempty"`
+	Violations  int64           `json:"violations,omitempty"`
+	Name        string          `json:"name,omitempty"`
+	Data        []byte          `json:"data,omitempty"`
+	Class       string          `json:"class,omitempty"` // of a failure: see failures.go
+	Text        string          `json:"text,omitempty"`
 }
 
 const (
 	aliveEvery = 5 * time.Second
-	silence    = 30 * time.Second // a side that says nothing for so long is lost
-	strangers  = 4 << 10          // the longest line of whoever has proved nothing
+	silence    = 30 * time.Second // a side that sends nothing for so long is lost
 	longest    = 64 << 20         // the longest line: a plan with all its values
-	piece      = 256 << 10        // of a file
 )
 
 // link is one side of a connection. Any goroutine may write, one may read.
 type link struct {
-	conn   net.Conn
-	reader *bufio.Reader
-	limit  int
-	mutex  sync.Mutex
+	out    io.WriteCloser
+	mutex  sync.Mutex // of out
+	in     io.Closer
+	read   chan received
+	closed chan struct{}
+	once   sync.Once
 }
 
-func newLink(conn net.Conn) *link {
-	return &link{conn: conn, reader: bufio.NewReader(conn), limit: strangers}
+// received is what a line held.
+type received struct {
+	message message
+	err     error
 }
 
-// send writes a message. A peer that takes nothing for long is lost.
+func newLink(in io.ReadCloser, out io.WriteCloser) *link {
+	l := &link{out: out, in: in, read: make(chan received), closed: make(chan struct{})}
+	go l.listen(bufio.NewReader(in))
+	return l
+}
+
+// listen reads messages until the link ends.
+func (l *link) listen(reader *bufio.Reader) {
+	for {
+		m, err := next(reader)
+		select {
+		case l.read <- received{m, err}:
+		case <-l.closed:
+			return
+		}
+		if err != nil {
+			close(l.read)
+			return
+		}
+	}
+}
+
+var errLong = errors.New("a line is too long")
+
+// next reads one line.
+func next(reader *bufio.Reader) (m message, err error) {
+	var line []byte
+	for {
+		part, err := reader.ReadSlice('\n')
+		line = append(line, part...)
+		if len(line) > longest {
+			return m, errLong
+		}
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return m, ended(err)
+		}
+	}
+	if err := json.Unmarshal(line, &m); err != nil {
+		return m, fmt.Errorf("not a message of a stone: %w", err)
+	}
+	return m, nil
+}
+
+// errEnded says that the other side has closed the link.
+var errEnded = errors.New("lost: it closed the connection")
+
+func ended(err error) error {
+	if errors.Is(err, io.EOF) {
+		return errEnded
+	}
+	return fmt.Errorf("lost: %w", err)
+}
+
+// close ends the link for both sides.
+func (l *link) close() {
+	l.once.Do(func() {
+		close(l.closed)
+		_ = l.out.Close()
+		_ = l.in.Close()
+	})
+}
+
+// send writes a message. A pipe whose reader takes nothing for long is lost.
 func (l *link) send(m message) error {
 	line, err := json.Marshal(m)
 	if err != nil {
@@ -85,51 +152,30 @@ func (l *link) send(m message) error {
 	}
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	_ = l.conn.SetWriteDeadline(time.Now().Add(silence))
-	_, err = l.conn.Write(append(line, '\n'))
+	if pipe, able := l.out.(interface{ SetWriteDeadline(time.Time) error }); able {
+		_ = pipe.SetWriteDeadline(time.Now().Add(silence))
+	}
+	if _, err = l.out.Write(append(line, '\n')); errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrClosed) {
+		return errEnded
+	}
 	return err
 }
 
-var errLong = errors.New("a line is too long")
-
-// receive reads a message, and waits for it as long as `patience`; for ever if that is 0.
+// receive returns the next message, and waits for it as long as `patience`.
 func (l *link) receive(patience time.Duration) (message, error) {
-	deadline := time.Time{}
-	if patience > 0 {
-		deadline = time.Now().Add(patience)
-	}
-	_ = l.conn.SetReadDeadline(deadline)
-	var line []byte
-	for {
-		part, err := l.reader.ReadSlice('\n')
-		line = append(line, part...)
-		if len(line) > l.limit {
-			return message{}, errLong
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case r, open := <-l.read:
+		if !open {
+			return message{}, errEnded
 		}
-		if err == nil {
-			break
-		}
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			return message{}, lost(err, patience)
-		}
+		return r.message, r.err
+	case <-l.closed:
+		return message{}, errEnded
+	case <-timer.C:
+		return message{}, fmt.Errorf("lost: it has sent nothing for %s", patience)
 	}
-	var m message
-	if err := json.Unmarshal(line, &m); err != nil {
-		return message{}, fmt.Errorf("not a message of a stone: %w", err)
-	}
-	return m, nil
-}
-
-// lost says in plain words how a connection ended.
-func lost(err error, patience time.Duration) error {
-	var network net.Error
-	switch {
-	case errors.Is(err, io.EOF):
-		return errors.New("lost: it closed the connection")
-	case errors.As(err, &network) && network.Timeout():
-		return fmt.Errorf("lost: it has said nothing for %s", patience)
-	}
-	return fmt.Errorf("lost: %w", err)
 }
 
 // expect reads messages of one kind; a failure that comes instead is returned as an error.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -13,15 +11,19 @@ import (
 	"loadstone.dev/stone/load"
 )
 
-// member is one worker, as the coordinator has it.
+// member is one load worker, as the coordinator has it.
 type member struct {
+	load.Member
 	number  int
-	address string
 	folder  string // of its results
 	link    *link
+	process *process // nil: the link has none
+	outbox  *outbox
 	ahead   time.Duration // its clock
 	bound   time.Duration
 	planned int64
+	before  float64 // ms of the reference loop on its machine
+	after   float64
 
 	violations int64
 	lines      []load.Progress // that are not printed yet
@@ -29,24 +31,26 @@ type member struct {
 	ended      bool
 }
 
-// prepare connects, compares clocks, and has the worker make everything ready.
-func (m *member) prepare(ctx context.Context, c *crew, secret string, identity *load.Identity) error {
-	dialer := net.Dialer{Timeout: 5 * time.Second}
-	conn, err := dialer.DialContext(ctx, "tcp", m.address)
-	if err != nil {
-		return fmt.Errorf("%w: %w; is `stone worker` running there?", ErrUnavailable, err)
+// prepare starts the worker, compares clocks, and has it make everything ready.
+func (m *member) prepare(ctx context.Context, c *crew, identity *load.Identity) error {
+	if err := m.start(ctx, c); err != nil {
+		return err
 	}
-	c.mutex.Lock()
-	m.link = newLink(conn)
-	c.mutex.Unlock()
-	if ctx.Err() != nil { // it may have ended before the link was there to be closed
-		_ = conn.Close()
-	}
-	if err := introduce(m.link, secret); err != nil {
+	greeting, err := m.link.expect(hello, silence)
+	switch {
+	case err != nil:
 		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+	case greeting.Version != version:
+		return fmt.Errorf("%w: it speaks version %d of the protocol, this stone speaks %d; use one version of stone",
+			ErrUnavailable, greeting.Version, version)
 	}
 	if m.ahead, m.bound, err = measure(m.link); err != nil {
 		return err
+	}
+	for _, path := range c.plan.Files() {
+		if err := sendFile(m.link, path, path); err != nil {
+			return err
+		}
 	}
 	part, err := c.part(m.number)
 	if err != nil {
@@ -62,7 +66,7 @@ func (m *member) prepare(ctx context.Context, c *crew, secret string, identity *
 	if answer.Identity == nil {
 		return errors.New("ready for nothing; use one version of stone")
 	}
-	m.planned = answer.Planned
+	m.planned, m.before = answer.Planned, answer.ReferenceMs
 	difference, err := identity.Differs(answer.Identity)
 	if err == nil && difference != "" {
 		err = fmt.Errorf("it and the coordinator do not agree: %s", difference)
@@ -70,61 +74,77 @@ func (m *member) prepare(ctx context.Context, c *crew, secret string, identity *
 	return err
 }
 
-// follow hears what the worker says until its results are here.
+// start runs the member's command.
+func (m *member) start(ctx context.Context, c *crew) error {
+	l, p, err := c.begin(m.Member, filepath.Join(m.folder, stderrFile))
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	c.mutex.Lock()
+	m.link, m.process, m.outbox = l, p, newOutbox(l)
+	c.mutex.Unlock()
+	if ctx.Err() != nil { // it may have ended before the link was there to be closed
+		l.close()
+	}
+	return nil
+}
+
+// follow receives what the worker sends until its results are here.
 func (m *member) follow(c *crew) error {
 	defer c.progressed(m, nil)
-	var open *os.File
-	defer func() {
-		if open != nil {
-			_ = open.Close()
-		}
-	}()
+	files := inbox{place: m.place}
+	defer files.close()
 	for {
-		said, err := m.link.receive(silence)
+		received, err := m.link.receive(silence)
 		if err != nil {
 			return err
 		}
-		switch said.Kind {
+		switch received.Kind {
 		case alive:
 		case progress:
-			if said.Progress != nil {
-				c.progressed(m, said.Progress)
+			if received.Progress != nil {
+				c.progressed(m, received.Progress)
 			}
 		case certain:
-			c.violated(m, said.Violations)
+			c.violated(m, received.Violations)
 		case file:
-			if open, err = m.keep(open, said.Name, said.Data); err != nil {
+			if err := files.keep(received.Name, received.Data); err != nil {
 				return err
 			}
 		case done:
+			m.after = received.ReferenceMs
 			return nil
 		case failed:
-			return said.failure()
+			return received.failure()
 		default:
-			return fmt.Errorf("%q was not expected; use one version of stone", said.Kind)
+			return fmt.Errorf("%q was not expected; use one version of stone", received.Kind)
 		}
 	}
 }
 
-// keep writes a piece of a result. The first piece opens its file, an empty one closes it.
-func (m *member) keep(open *os.File, name string, data []byte) (*os.File, error) {
-	if !slices.Contains(files, name) {
-		return open, fmt.Errorf("it sent a file %q that nobody asked for", name)
+// place says where a result goes.
+func (m *member) place(name string) (string, error) {
+	if !slices.Contains(results, name) {
+		return "", fmt.Errorf("it sent a file %q, which is no result", name)
 	}
-	if open == nil {
-		var err error
-		if err = os.MkdirAll(m.folder, 0o755); err != nil {
-			return nil, err
-		}
-		if open, err = os.Create(filepath.Join(m.folder, name)); err != nil {
-			return nil, err
-		}
+	return filepath.Join(m.folder, name), nil
+}
+
+// leave closes the link, which ends the worker.
+func (m *member) leave() {
+	if m.link != nil {
+		m.link.close()
+		m.outbox.close()
 	}
-	if len(data) == 0 {
-		return nil, open.Close()
+}
+
+// summary is what the coordinator knows of the worker.
+func (m *member) summary() load.WorkerSummary {
+	us := func(d time.Duration) *float64 { return new(float64(d) / 1e3) }
+	return load.WorkerSummary{
+		Name: m.Name, ClockOffsetUs: us(m.ahead), ClockErrorUs: us(m.bound),
+		ReferenceBeforeMs: &m.before, ReferenceAfterMs: &m.after,
 	}
-	_, err := open.Write(data)
-	return open, err
 }
 
 // next takes the next line; of a worker that has ended, what it had counted.

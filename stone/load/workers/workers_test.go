@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -16,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"loadstone.dev/stone/load"
 )
@@ -71,42 +70,25 @@ func (s *target) text(t *testing.T, keys map[string]any) []byte {
 	return text
 }
 
-// journal hands on what a worker logs, line by line.
-type journal chan string
-
-func (j journal) Write(line []byte) (int, error) {
-	j <- string(line)
-	return len(line), nil
+// inProcess starts load workers in this process, and returns what ends them.
+func inProcess(ctx context.Context) starter {
+	return func(load.Member, string) (*link, *process, error) {
+		toThem, fromUs := io.Pipe()
+		toUs, fromThem := io.Pipe()
+		go func() {
+			defer fromThem.Close()
+			_ = Serve(ctx, toThem, fromThem) // the coordinator learns why it failed
+		}()
+		return newLink(toUs, fromUs), nil, nil
+	}
 }
 
-// hire starts a worker, which logs into the journal.
-func hire(t *testing.T, secret string) (address string, log journal, stop func()) {
-	t.Helper()
-	listener, err := Listen("127.0.0.1:0", secret)
-	if err != nil {
-		t.Fatal(err)
+// crewOf are so many members.
+func crewOf(count int) (members []load.Member) {
+	for number := range count {
+		members = append(members, load.Member{Name: fmt.Sprintf("client-%d", number+1)})
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	log = make(journal, 16)
-	served := make(chan error, 1)
-	go func() { served <- Serve(ctx, listener, secret, log) }()
-	stop = sync.OnceFunc(func() {
-		cancel()
-		if err := <-served; err != nil {
-			t.Errorf("the worker ended with %v", err)
-		}
-	})
-	t.Cleanup(stop)
-	return listener.Addr().String(), log, stop
-}
-
-func hireAll(t *testing.T, count int, secret string) (addresses []string) {
-	t.Helper()
-	for range count {
-		address, _, _ := hire(t, secret)
-		addresses = append(addresses, address)
-	}
-	return addresses
+	return members
 }
 
 // entries are the names in a folder.
@@ -134,8 +116,9 @@ func TestWorkersTogetherAreOne(t *testing.T) {
 	for _, count := range []int{2, 3} {
 		s, out := serveTarget(t, nil), filepath.Join(t.TempDir(), "out")
 		var watched bytes.Buffer
-		addresses := hireAll(t, count, "a secret")
-		summary, err := Run(context.Background(), s.text(t, map[string]any{"record_requests": true}), addresses, "a secret", out, &watched)
+		ctx := context.Background()
+		text := s.text(t, map[string]any{"record_requests": true})
+		summary, err := run(ctx, text, crewOf(count), out, &watched, inProcess(ctx))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -153,13 +136,21 @@ func TestWorkersTogetherAreOne(t *testing.T) {
 		if len(summary.Generator.Workers) != count {
 			t.Errorf("workers: %+v", summary.Generator.Workers)
 		}
+		sent, completed := int64(0), int64(0)
 		for i, w := range summary.Generator.Workers { // the clocks are one
-			if w.Address != addresses[i] || w.Number != i || *w.ClockOffsetUs > *w.ClockErrorUs || -*w.ClockOffsetUs > *w.ClockErrorUs {
+			sent, completed = sent+w.Sent, completed+w.Completed
+			if *w.ReferenceBeforeMs <= 0 || *w.ReferenceAfterMs <= 0 || w.Connects < 1 || w.CPUS <= 0 || w.OwnLatenessP99 <= 0 {
+				t.Errorf("worker %d: %+v", i, w)
+			}
+			if w.Name != fmt.Sprintf("client-%d", i+1) || w.Number != i || *w.ClockOffsetUs > *w.ClockErrorUs || -*w.ClockOffsetUs > *w.ClockErrorUs {
 				t.Errorf("worker %d: %+v, offset %v within %v", i, w, *w.ClockOffsetUs, *w.ClockErrorUs)
 			}
 			if got := entries(filepath.Join(out, "workers", fmt.Sprint(i))); !slices.Equal(got, []string{"latency.hlog", "part.json", "requests.parquet"}) {
 				t.Errorf("worker %d has left %v", i, got)
 			}
+		}
+		if sent != c.Sent || completed != c.Completed {
+			t.Errorf("the workers sent %d and completed %d; together %+v", sent, completed, c)
 		}
 		checkProgress(t, &watched, summary)
 		if got := entries(out); !slices.Equal(got, []string{"latency.hgrm", "latency.hlog", "summary.json", "workers", "wrk2.txt"}) {
@@ -168,19 +159,42 @@ func TestWorkersTogetherAreOne(t *testing.T) {
 	}
 }
 
-// checkProgress verifies that the lines only grow, and end with everything.
+// checkProgress verifies that the lines only grow, and end with everything, and that the window is marked when it is.
 func checkProgress(t *testing.T, lines io.Reader, summary *load.Summary) {
 	t.Helper()
 	decoder, last, all := json.NewDecoder(lines), load.Progress{}, int64(0)
+	var marks []load.WindowMark
 	for decoder.More() {
-		var p load.Progress
-		if err := decoder.Decode(&p); err != nil {
+		var line struct {
+			load.Progress
+			load.WindowMark
+		}
+		if err := decoder.Decode(&line); err != nil {
 			t.Fatal(err)
+		}
+		p := line.Progress
+		if line.Window != "" {
+			marks = append(marks, line.WindowMark)
+			continue
 		}
 		if p.Sent < last.Sent || p.T < last.T || p.Latency != nil || p.Sent > 0 && p.P50 == nil && p.Sent > last.Sent {
 			t.Errorf("%+v after %+v", p, last)
 		}
 		last = p
+	}
+	started, err := time.Parse(time.RFC3339Nano, summary.Started)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begins := started.Add(200 * time.Millisecond) // the warm-up
+	for i, edge := range []string{"begin", "end"} {
+		at := begins.Add(time.Duration(i) * 1200 * time.Millisecond).UnixNano()
+		if i < len(marks) && (marks[i].Window != edge || marks[i].UnixNs < at-int64(time.Millisecond)) {
+			t.Errorf("mark %d is %+v, the window's is %d", i, marks[i], at)
+		}
+	}
+	if len(marks) == 0 || len(marks) > 2 { // a run may be over just before its window is
+		t.Errorf("marks %+v", marks)
 	}
 	for _, o := range summary.Operations {
 		all += o.All.Sent
@@ -221,81 +235,36 @@ func TestProgressOfAll(t *testing.T) {
 	}
 }
 
-func init() { handover = 0 } // tests do not wait for it
-
-// A run can follow another on the same workers; two at a time cannot.
-func TestAWorkerServesOneRunAtATime(t *testing.T) {
+// Files that a plan names are the worker's own copies, and its mistakes name them as the plan does.
+func TestFilesGoAlong(t *testing.T) {
 	t.Parallel()
-	hold := make(chan struct{})
-	held, quick := serveTarget(t, hold), serveTarget(t, nil)
-	addresses := hireAll(t, 1, "")
-	first := make(chan error, 1)
-	go func() {
-		_, err := Run(context.Background(), held.text(t, nil), addresses, "", t.TempDir(), nil)
-		first <- err
-	}()
-	<-held.first
-	_, err := Run(context.Background(), quick.text(t, nil), addresses, "", t.TempDir(), nil)
-	if err == nil || !strings.Contains(err.Error(), "worker "+addresses[0]+": busy with the run of another coordinator") {
-		t.Errorf("the second run: %v", err)
-	}
-	close(hold)
-	if err := <-first; err != nil {
-		t.Errorf("the first run: %v", err)
-	}
-	for { // the worker is free when it has taken leave of the first
-		if _, err = Run(context.Background(), quick.text(t, nil), addresses, "", t.TempDir(), nil); err == nil || !strings.Contains(err.Error(), "busy") {
-			break
+	s, folder := serveTarget(t, nil), t.TempDir()
+	values, script := filepath.Join(folder, "values"), filepath.Join(folder, "x.lua")
+	many := strings.Repeat("abcdefghij\n", 3*piece/11) // several pieces
+	for path, content := range map[string]string{
+		values: many, script: "function init() error('stop') end",
+	} {
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
 		}
 	}
-	if err != nil {
-		t.Errorf("the third run: %v", err)
+	fields := `[{"name":"get","path":"/{w}","fields":{"w":{"kind":"file","path":"` + values + `"}}}]`
+	ctx := context.Background()
+	text := s.text(t, map[string]any{"operations": json.RawMessage(fields)})
+	if _, err := run(ctx, text, crewOf(2), filepath.Join(folder, "out"), nil, inProcess(ctx)); err != nil {
+		t.Fatal(err)
 	}
-}
-
-func TestSecrets(t *testing.T) {
-	t.Parallel()
-	s := serveTarget(t, nil)
-	for _, c := range []struct{ workers, coordinators string }{{"right", "wrong"}, {"right", ""}, {"", "right"}} {
-		address, log, _ := hire(t, c.workers)
-		_, err := Run(context.Background(), s.text(t, nil), []string{address}, c.coordinators, t.TempDir(), nil)
-		if err == nil || err.Error() != "worker "+address+": not available: the secrets differ; give worker and coordinator the same LOADSTONE_TOKEN" {
-			t.Errorf("%q against %q: %v", c.workers, c.coordinators, err)
-		}
-		if line := <-log; !strings.Contains(line, "the secrets differ") || strings.Contains(line, "right") || strings.Contains(line, "wrong") {
-			t.Errorf("the worker logged %q", line)
-		}
+	if seen := s.requests(); len(seen) < 300 || seen[0] != "/abcdefghij" {
+		t.Errorf("%d requests, the first for %s", len(seen), seen[0])
 	}
-	if len(s.requests()) > 0 {
-		t.Error("there was load")
+	var failing map[string]json.RawMessage
+	if err := json.Unmarshal(text, &failing); err != nil {
+		t.Fatal(err)
 	}
-	if _, err := Listen("0.0.0.0:0", ""); err == nil || !strings.Contains(err.Error(), "set LOADSTONE_TOKEN to a secret") {
-		t.Errorf("listening for everybody without a secret: %v", err)
-	}
-	for address, secret := range map[string]string{"0.0.0.0:0": "x", ":0": "", "127.0.0.1:0": ""} {
-		listener, err := Listen(address, secret)
-		if err != nil {
-			t.Errorf("%s: %v", address, err)
-			continue
-		}
-		if at := listener.Addr().(*net.TCPAddr); at.IP.IsLoopback() == (secret != "") {
-			t.Errorf("%s is %s", address, at)
-		}
-		_ = listener.Close()
-	}
-}
-
-// A coordinator does not take just anybody for a worker.
-func TestAFalseWorkerIsNoticed(t *testing.T) {
-	t.Parallel()
-	ours, theirs := net.Pipe()
-	go func() {
-		l := newLink(theirs)
-		_ = l.send(message{Kind: hello, Version: version, Nonce: once()})
-		m, _ := l.receive(0)
-		_ = l.send(message{Kind: welcome, Proof: prove("a guess", "worker", once(), m.Nonce)})
-	}()
-	if err := introduce(newLink(ours), "a secret"); !errors.Is(err, errSecret) {
+	delete(failing, "operations")
+	failing["script"] = json.RawMessage(`{"path":"` + script + `"}`)
+	text, _ = json.Marshal(failing)
+	if _, err := run(ctx, text, crewOf(2), filepath.Join(folder, "none"), nil, inProcess(ctx)); err == nil || !strings.Contains(err.Error(), script+":1") {
 		t.Errorf("%v", err)
 	}
 }

@@ -1,0 +1,62 @@
+package load
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
+// Files are the paths of all files that the plan names.
+func (p *Plan) Files() []string {
+	found := map[string]bool{}
+	p.eachPath(func(path string) string {
+		found[path] = true
+		return path
+	})
+	return slices.Sorted(maps.Keys(found))
+}
+
+// contents are the files that decide what is sent; whom to trust may differ from host to host.
+func (p *Plan) contents() []string {
+	return slices.DeleteFunc(p.Files(), func(path string) bool { return p.TLS != nil && path == p.TLS.CA })
+}
+
+// readCopies has the plan read copies of its files.
+func (p *Plan) readCopies(copies map[string]string) {
+	p.originals = map[string]string{}
+	p.eachPath(func(path string) string {
+		if stored, found := copies[path]; found {
+			p.originals[stored] = path
+			return stored
+		}
+		return path
+	})
+}
+
+// original is the path that the plan's text has for a file.
+func (p *Plan) original(path string) string { return cmp.Or(p.originals[path], path) }
+
+// eachPath replaces the path of every file that the plan names by what `visit` makes of it.
+func (p *Plan) eachPath(visit func(path string) string) {
+	replace := func(path *string) {
+		if *path != "" {
+			*path = visit(*path)
+		}
+	}
+	replace(&p.Arrival.File)
+	replace(&p.Descriptors)
+	if p.TLS != nil {
+		replace(&p.TLS.CA)
+	}
+	if p.Script != nil {
+		replace(&p.Script.Path)
+	}
+	for _, o := range p.Operations {
+		for _, request := range append([]Step{{Request: o.Request}}, o.Steps...) {
+			for name, field := range request.Fields {
+				replace(&field.Path)
+				request.Fields[name] = field
+			}
+		}
+	}
+}

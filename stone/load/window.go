@@ -1,0 +1,45 @@
+package load
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"time"
+)
+
+// WindowMark is a line among those of progress: the measured window begins, or ends, now.
+type WindowMark struct {
+	Window string `json:"window"` // begin or end
+	UnixNs int64  `json:"unix_ns"`
+}
+
+// MarkWindow writes a WindowMark when the window of a run that starts at `start` begins and when it ends, for readers of
+// counters: lines of progress come when the threads, or several load workers, have got that far. It stops with the
+// function that it returns.
+func MarkWindow(p *Plan, start time.Time, to io.Writer) (stop func()) {
+	if to == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	from := start.Add(seconds(p.WarmupS))
+	go func() {
+		defer close(ended)
+		_ = mark(ctx, "begin", from, to) && mark(ctx, "end", from.Add(seconds(p.DurationS)), to)
+	}()
+	return func() { cancel(); <-ended }
+}
+
+// mark writes one mark in time; false if ctx has ended before.
+func mark(ctx context.Context, edge string, at time.Time, to io.Writer) bool {
+	timer := time.NewTimer(time.Until(at))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case now := <-timer.C:
+		line, _ := json.Marshal(WindowMark{edge, now.UnixNano()})
+		_, _ = to.Write(append(line, '\n'))
+		return true
+	}
+}
