@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strconv"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -37,8 +38,9 @@ type become struct {
 
 // recorded is how a process is found again: its /proc/PID/stat tells it from a later one of the same id.
 type recorded struct {
-	Boot string `json:"boot"`
-	Stat string `json:"stat"`
+	Boot    string `json:"boot"`
+	Stat    string `json:"stat"`
+	SinceNS int64  `json:"since_ns"` // ns since 1970
 }
 
 // Become never returns if all goes well.
@@ -62,7 +64,7 @@ func (b *become) become() error {
 	if err != nil {
 		return err
 	}
-	if err := saveJSON(b.Record, recorded{b.Boot, string(stat)}); err != nil {
+	if err := saveJSON(b.Record, recorded{b.Boot, string(stat), time.Now().UnixNano()}); err != nil {
 		return err
 	}
 	for _, file := range b.Join {

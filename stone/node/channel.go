@@ -78,12 +78,13 @@ func newChannel(in io.Reader, out io.Writer, verbs map[string]handler) *channel 
 // A client that does not keep to the protocol is answered with an error that has no id.
 func (c *channel) serve(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
+	c.out.then = cancel
 	ended := make(chan error, 1)
 	go func() {
 		for {
 			frame, err := c.in.Next()
 			if err == nil {
-				err = c.accept(ctx, cancel, frame)
+				err = c.accept(ctx, frame)
 			}
 			if err != nil {
 				ended <- err
@@ -106,7 +107,7 @@ func (c *channel) serve(ctx context.Context) error {
 }
 
 // accept starts a request. An error is the client's, and ends the channel.
-func (c *channel) accept(ctx context.Context, broken context.CancelFunc, frame Frame) error {
+func (c *channel) accept(ctx context.Context, frame Frame) error {
 	wanted := request{}
 	if err := decode(frame.Line, &wanted); err != nil {
 		return c.end(frame.ID, answer{}, faultf(Input, "%s", err))
@@ -139,7 +140,7 @@ func (c *channel) accept(ctx context.Context, broken context.CancelFunc, frame F
 	go func() {
 		defer c.done.Done()
 		answer, err := handle(ctx, &call{frame.ID, wanted.Args, frame.Payload, c})
-		if err != nil && context.Cause(ctx) != nil {
+		if err != nil && ctx.Err() != nil && !errors.As(err, new(*Fault)) {
 			err = context.Canceled
 		}
 		stop()
@@ -147,9 +148,7 @@ func (c *channel) accept(ctx context.Context, broken context.CancelFunc, frame F
 		delete(c.running, frame.ID)
 		c.waiting -= len(frame.Payload)
 		c.mu.Unlock()
-		if c.end(frame.ID, answer, err) != nil {
-			broken()
-		}
+		_ = c.end(frame.ID, answer, err) // a broken output ends the channel
 	}()
 	return nil
 }

@@ -50,6 +50,9 @@ func checkCommand(argv []string, environment map[string]string, folder string) e
 	if folder != "" && !filepath.IsAbs(folder) {
 		return faultf(Input, "folder %.200q is not absolute", folder)
 	}
+	if _, err := os.Stat(cmp.Or(folder, "/")); err != nil {
+		return err
+	}
 	return nil
 }
 

@@ -93,8 +93,9 @@ func unexpected(err error) error {
 type Writer struct {
 	mu  sync.Mutex
 	out io.Writer
-	// broken is the first error of the output; nothing is written after it.
+	// broken is the first error of the output, after which nothing is written; then is called with it, if there is one.
 	broken error
+	then   func()
 }
 
 // errTooLong: the line of a frame would be longer than MostLineBytes; nothing of it was written.
@@ -114,7 +115,9 @@ func (w *Writer) Write(value any, payload []byte) error {
 	defer w.mu.Unlock()
 	for _, part := range [][]byte{line, payload} {
 		if w.broken == nil && len(part) > 0 {
-			_, w.broken = w.out.Write(part)
+			if _, w.broken = w.out.Write(part); w.broken != nil && w.then != nil {
+				w.then()
+			}
 		}
 	}
 	return w.broken

@@ -4,9 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"os"
-	"time"
-
-	"golang.org/x/sys/unix"
 
 	"loadstone.dev/stone/node/process"
 )
@@ -33,13 +30,13 @@ type Deployment struct {
 // Process is one that was spawned.
 type Process struct {
 	Name  string `json:"name"`
-	PID   int    `json:"pid"` // 0 if it never began
+	PID   int    `json:"pid"` // 0 if it never began, or before the last boot
 	Alive bool   `json:"alive"`
 	// ExitCode and Signal are those of a process that has ended before a node that spawned it.
 	ExitCode *int   `json:"exit_code"`
 	Signal   string `json:"signal"`
 	OOMKills *int64 `json:"oom_kills"` // nil where the kernel does not count them
-	SinceNS  int64  `json:"since_ns"`  // when it was started, ns since 1970; 0 if it never was, or before the last boot
+	SinceNS  int64  `json:"since_ns"`  // when it was started, ns since 1970; 0 if it never was
 }
 
 // list gives the deployments in the journal.
@@ -76,8 +73,8 @@ func (n *Node) describe(entry *journaled) (Deployment, error) {
 	names, err := entry.names()
 	one := Deployment{entry.Deployment, entry.Digest, entry.Owner, entry.data(), entry.Group, []Process{}}
 	for _, name := range names {
-		stat, alive := n.identity(entry, name)
-		process := Process{Name: name, PID: stat.PID, Alive: alive, SinceNS: since(stat)}
+		stat, since, alive := n.recorded(entry, name)
+		process := Process{Name: name, PID: stat.PID, Alive: alive, SinceNS: since}
 		if text, err := os.ReadFile(entry.ended(name)); !alive && err == nil {
 			state := ended{}
 			if json.Unmarshal(text, &state) == nil {
@@ -94,27 +91,20 @@ func (n *Node) describe(entry *journaled) (Deployment, error) {
 
 // identity is the process that wrote a record, and whether it is alive; zero if none did in this boot.
 func (n *Node) identity(entry *journaled, name string) (process.Stat, bool) {
+	stat, _, alive := n.recorded(entry, name)
+	return stat, alive
+}
+
+func (n *Node) recorded(entry *journaled, name string) (stat process.Stat, since int64, alive bool) {
 	written := recorded{}
 	text, err := os.ReadFile(entry.record(name))
 	if err != nil || json.Unmarshal(text, &written) != nil {
-		return process.Stat{}, false
+		return stat, 0, false
 	}
-	stat, err := process.Parse(written.Stat)
+	parsed, err := process.Parse(written.Stat)
 	if boot, wrong := n.boot(); err != nil || wrong != nil || boot != written.Boot {
-		return process.Stat{}, false
+		return stat, written.SinceNS, false
 	}
-	now, err := process.Read(stat.PID)
-	return stat, err == nil && now.Is(stat) && now.Alive()
-}
-
-// tick is the unit of starting times in /proc, on every architecture that Linux runs on today.
-const tick = 10 * time.Millisecond
-
-func since(stat process.Stat) int64 {
-	boottime := unix.Timespec{}
-	if stat.Started == 0 || unix.ClockGettime(unix.CLOCK_BOOTTIME, &boottime) != nil {
-		return 0
-	}
-	ago := time.Duration(boottime.Nano()) - time.Duration(stat.Started)*tick
-	return time.Now().Add(-ago).UnixNano()
+	now, err := process.Read(parsed.PID)
+	return parsed, written.SinceNS, err == nil && now.Is(parsed) && now.Alive()
 }

@@ -2,7 +2,6 @@ package counters
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,11 +13,13 @@ import (
 
 // Standing is what the kernel says of one replica now. Absent says why there is nothing.
 type Standing struct {
-	Absent     string          `json:"absent"`
-	Limits     *Limits         `json:"limits"`
-	Usage      *Usage          `json:"usage"`
-	Namespaces map[string]bool `json:"namespaces"` // by kind: whether its first process is in another one than the kernel's init
-	Events     *Events         `json:"events"`
+	Absent string  `json:"absent"`
+	Limits *Limits `json:"limits"`
+	Usage  *Usage  `json:"usage"`
+	// Namespaces are by kind: whether its first process is in another one than the kernel's init. Nil: the kernel does
+	// not let us know, or no process of it runs.
+	Namespaces map[string]*bool `json:"namespaces"`
+	Events     *Events          `json:"events"`
 }
 
 // Events count what befell a replica since it was started. Nil: this kernel does not count it.
@@ -128,28 +129,24 @@ func (h *Host) standing(at place, processes []procfs.Proc, parts Parts) Standing
 		}
 	}
 	if parts.Namespaces {
-		own, err := h.namespaces(processes)
-		if err != nil {
-			return Standing{Absent: err.Error()}
-		}
-		standing.Namespaces = own
+		standing.Namespaces = h.namespaces(processes)
 	}
 	return standing
 }
 
 // namespaces says of each kind whether the first of some processes is in another than the kernel's init.
-func (h *Host) namespaces(processes []procfs.Proc) (map[string]bool, error) {
-	if len(processes) == 0 {
-		return nil, errors.New("no process of it runs")
-	}
-	own := map[string]bool{}
+func (h *Host) namespaces(processes []procfs.Proc) map[string]*bool {
+	own := map[string]*bool{}
 	for _, kind := range kinds {
+		own[kind] = nil
+		if len(processes) == 0 {
+			continue
+		}
 		its, err := os.Readlink(filepath.Join(h.roots.Proc, strconv.Itoa(processes[0].PID), "ns", kind))
 		inits, wrong := os.Readlink(filepath.Join(h.roots.Proc, "1/ns", kind))
-		if err := errors.Join(err, wrong); err != nil {
-			return nil, err
+		if differs := its != inits; err == nil && wrong == nil {
+			own[kind] = &differs
 		}
-		own[kind] = its != inits
 	}
-	return own, nil
+	return own
 }

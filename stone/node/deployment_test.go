@@ -1,0 +1,267 @@
+package node
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"loadstone.dev/stone/node/groups"
+	"loadstone.dev/stone/node/process"
+)
+
+// deploy begins a deployment, which ends with the test.
+func deploy(t *testing.T, c *client, state, name string) Begun {
+	t.Helper()
+	begun := Begun{}
+	c.must("begin", m{"deployment": name, "digest": "d1", "owner": "tester"}, &begun)
+	t.Cleanup(func() { connect(t, state).must("end", m{"deployment": name}, nil) })
+	return begun
+}
+
+// limited skips where control groups cannot be made.
+func limited(t *testing.T) {
+	t.Helper()
+	if kernel, err := groups.Find("/proc", ""); err != nil || kernel.Problem() != "" {
+		t.Skip("needs control groups: ", kernel.Problem(), err)
+	}
+}
+
+func only(t *testing.T, c *client, deployment string) Process {
+	t.Helper()
+	listed := Listed{}
+	c.must("list", m{"deployment": deployment}, &listed)
+	if len(listed.Deployments) != 1 || len(listed.Deployments[0].Processes) != 1 {
+		t.Fatalf("%+v", listed)
+	}
+	return listed.Deployments[0].Processes[0]
+}
+
+func TestADeploymentIsBegunOnce(t *testing.T) {
+	state := t.TempDir()
+	c := connect(t, state)
+	begun, again := deploy(t, c, state, "hotel"), Begun{}
+	connect(t, state).must("begin", m{"deployment": "hotel", "digest": "d1", "owner": "other"}, &again)
+	if begun.Folder != again.Folder || (begun.Group == nil) != (again.Group == nil) || begun.Group != nil && *begun.Group != *again.Group {
+		t.Errorf("%+v, then %+v", begun, again)
+	}
+	if (begun.Group == nil) != (begun.UnlimitedBecause != "") || len(names(t, begun.Folder)) != 0 {
+		t.Errorf("%+v", begun)
+	}
+	c.fails("begin", m{"deployment": "hotel", "digest": "d2", "owner": "other"}, Refused, `a deployment "hotel" with other settings (digest d1) is on this machine; its owner is tester`)
+	c.fails("begin", m{"deployment": "../x", "digest": "d2", "owner": ""}, Input, "is no name of a deployment")
+	c.fails("begin", m{"deployment": "x", "digest": "", "owner": ""}, Input, "digest is empty")
+}
+
+// What was spawned outlives its node, even one that is killed; another node finds it by the journal and ends it.
+func TestWhatWasSpawnedLivesOn(t *testing.T) {
+	state := t.TempDir()
+	c := connect(t, state)
+	begun := deploy(t, c, state, "hotel")
+	spawned := Spawned{}
+	script := "cat conf/file; echo $X; sleep 1000 & sleep 1000"
+	c.must("spawn", m{"deployment": "hotel", "name": "rate-1", "argv": []string{"sh", "-c", script}, "env": m{"X": "y"},
+		"folder": begun.Folder, "files": m{"conf/file": "text\n"}}, &spawned)
+	c.fails("spawn", m{"deployment": "hotel", "name": "rate-1", "argv": []string{"true"}}, Refused, "runs already, with process id "+strconv.Itoa(spawned.PID))
+	_ = c.command.Process.Signal(syscall.SIGKILL)
+	if c.close() == nil {
+		t.Error("the node was not killed")
+	}
+	c = connect(t, state)
+	found := only(t, c, "hotel")
+	if stat, err := process.Read(spawned.PID); err != nil || stat.Started != spawned.Started || stat.Session != spawned.PID {
+		t.Errorf("%+v, %v", stat, err)
+	}
+	if found.Name != "rate-1" || found.PID != spawned.PID || !found.Alive || found.ExitCode != nil {
+		t.Errorf("%+v", found)
+	}
+	eventually(t, "its log", func() bool {
+		return string(c.must("log", m{"deployment": "hotel", "name": "rate-1", "lines": 5, "most_bytes": 100}, nil)) == "text\ny\n"
+	})
+	ended := Ended{}
+	c.must("end", m{"deployment": "hotel"}, &ended)
+	if len(ended.Running) != 1 || len(names(t, filepath.Join(state, "deployments"))) != 0 {
+		t.Errorf("%+v, left %q", ended, names(t, filepath.Join(state, "deployments")))
+	}
+	gone(t, strconv.Itoa(spawned.PID))
+	for _, stat := range process.All() {
+		if stat.Session == spawned.PID && stat.Alive() {
+			t.Errorf("process %d is left", stat.PID)
+		}
+	}
+	if begun.Group != nil {
+		kernel, err := groups.Find("/proc", "")
+		if err != nil || kernel.Exists(*begun.Group) {
+			t.Errorf("control group %s is left, %v", *begun.Group, err)
+		}
+	}
+	c.must("end", m{"deployment": "hotel"}, &ended)
+	if len(ended.Running) != 0 {
+		t.Errorf("ended twice: %+v", ended)
+	}
+}
+
+func TestHowProcessesEnd(t *testing.T) {
+	state := t.TempDir()
+	c := connect(t, state)
+	deploy(t, c, state, "hotel")
+	for script, want := range map[string]string{"exit 7": "exit 7", "kill -SEGV $$": "SIGSEGV"} {
+		c.must("spawn", m{"deployment": "hotel", "name": "x", "argv": []string{"sh", "-c", script}}, nil)
+		var found Process
+		eventually(t, "how it ended", func() bool {
+			found = only(t, c, "hotel")
+			return !found.Alive && (found.ExitCode != nil || found.Signal != "")
+		})
+		if how := found.Signal; how != want && (found.ExitCode == nil || "exit "+strconv.Itoa(*found.ExitCode) != want) {
+			t.Errorf("%s: %+v", script, found)
+		}
+	}
+	c.fails("spawn", m{"deployment": "hotel", "name": "x", "argv": []string{"no-such-program"}}, Missing, "no program")
+	c.fails("spawn", m{"deployment": "hotel", "name": "x", "argv": []string{"/etc/passwd"}}, Failed, "/etc/passwd cannot be started: execute /etc/passwd: permission denied")
+	c.fails("spawn", m{"deployment": "other", "name": "x", "argv": []string{"true"}}, Missing, `no deployment "other"`)
+	c.fails("spawn", m{"deployment": "hotel", "name": "x", "argv": []string{"true"}, "folder": "/tmp", "files": m{"../x": ""}}, Input, "is not below the folder")
+}
+
+func TestStop(t *testing.T) {
+	state := t.TempDir()
+	c := connect(t, state)
+	deploy(t, c, state, "hotel")
+	for name, script := range map[string]string{
+		"kind": "trap 'exit 0' TERM; echo ready; while true; do sleep 0.01; done",
+		"deaf": "trap '' TERM; echo ready; while true; do sleep 0.01; done",
+	} {
+		c.must("spawn", m{"deployment": "hotel", "name": name, "argv": []string{"sh", "-c", script}}, nil)
+		eventually(t, name+" is ready", func() bool {
+			return string(c.must("log", m{"deployment": "hotel", "name": name, "lines": 1, "most_bytes": 100}, nil)) == "ready\n"
+		})
+	}
+	stopped := Stopped{}
+	c.must("stop", m{"deployment": "hotel", "names": []string{"kind"}, "signal": "TERM", "grace_s": 60}, &stopped)
+	if len(stopped.Killed) != 0 {
+		t.Errorf("%+v", stopped)
+	}
+	c.must("stop", m{"deployment": "hotel", "names": []string{"kind", "deaf"}, "signal": "SIGTERM", "grace_s": 0.3}, &stopped)
+	if len(stopped.Killed) != 1 || stopped.Killed[0] != "deaf" {
+		t.Errorf("%+v", stopped)
+	}
+	listed := Listed{}
+	c.must("list", m{}, &listed)
+	for _, process := range listed.Deployments[0].Processes {
+		if process.Alive {
+			t.Errorf("%+v", process)
+		}
+	}
+	c.must("stop", m{"deployment": "hotel", "names": []string{"kind", "deaf"}, "signal": "TERM", "grace_s": 0}, &stopped)
+	c.fails("stop", m{"deployment": "hotel", "names": []string{"x"}, "signal": "TERM", "grace_s": 0}, Missing, `no process "x"`)
+	c.fails("stop", m{"deployment": "hotel", "names": []string{}, "signal": "FUN", "grace_s": 0}, Input, `no signal "FUN"`)
+}
+
+// The limits are in force from the first instruction, and are what the kernel says.
+func TestLimitsAreInForce(t *testing.T) {
+	limited(t)
+	state := t.TempDir()
+	c := connect(t, state)
+	begun := deploy(t, c, state, "hotel")
+	facts := Facts{}
+	c.must("facts", m{}, &facts)
+	core := facts.CPUs[len(facts.CPUs)-1]
+	limits := m{"cpu": 0.5, "memory": 64 << 20, "cores": []int{core}, "pids": 30}
+	c.must("spawn", m{"deployment": "hotel", "name": "a", "argv": []string{"sh", "-c", "grep Cpus_allowed_list /proc/self/status; id -un; ulimit -n; exec sleep 1000"}, "user": "nobody", "limits": limits}, nil)
+	var text string
+	eventually(t, "its log", func() bool {
+		text = string(c.must("log", m{"deployment": "hotel", "name": "a", "lines": 5, "most_bytes": 1000}, nil))
+		return strings.Count(text, "\n") == 3
+	})
+	hard := syscall.Rlimit{}
+	_ = syscall.Getrlimit(syscall.RLIMIT_NOFILE, &hard)
+	if want := "Cpus_allowed_list:\t" + strconv.Itoa(core) + "\nnobody\n" + strconv.FormatUint(hard.Max, 10) + "\n"; text != want {
+		t.Errorf("%q, want %q", text, want)
+	}
+	read := Read{}
+	subjects := m{"a": m{"group": *begun.Group + "/a"}, "b": m{"group": *begun.Group + "/b"}}
+	c.must("read", m{"what": []string{"limits", "usage", "namespaces", "events"}, "replicas": subjects}, &read)
+	a := read.Replicas["a"]
+	if a.Limits == nil || *a.Limits.CPU != 0.5 || *a.Limits.Memory != 64<<20 || len(a.Limits.Cores) != 1 || a.Limits.Cores[0] != uint64(core) {
+		t.Errorf("%+v", a.Limits)
+	}
+	if a.Usage == nil || a.Usage.Processes != 1 || a.Usage.Memory == 0 || a.Events == nil || len(a.Namespaces) != 7 {
+		t.Errorf("%+v %+v %+v", a.Usage, a.Events, a.Namespaces)
+	}
+	if own := a.Namespaces["net"]; own != nil && *own {
+		t.Error("the network of the machine was taken for its own")
+	}
+	if read.Replicas["b"].Absent == "" {
+		t.Errorf("%+v", read.Replicas["b"])
+	}
+	peaks := Peaks{}
+	c.must("peaks", m{"replicas": subjects}, &peaks)
+	if peaks.Peaks["a"] != (facts.Cgroups == "v1") || peaks.Peaks["b"] {
+		t.Errorf("%+v", peaks)
+	}
+	c.fails("spawn", m{"deployment": "hotel", "name": "b", "argv": []string{"true"}, "limits": m{"memory": 1}}, Failed, "1 MiB or more")
+	c.fails("read", m{"what": []string{"all"}}, Input, "read limits, usage, namespaces or events")
+	c.fails("read", m{"replicas": m{"x": m{"group": "../etc"}}}, Input, "is no group that may be read")
+}
+
+func TestAProcessThatRunsOutOfMemory(t *testing.T) {
+	limited(t)
+	state := t.TempDir()
+	c := connect(t, state)
+	deploy(t, c, state, "hotel")
+	c.must("spawn", m{"deployment": "hotel", "name": "a", "argv": []string{"sh", "-c", "x=$(head -c 100000000 /dev/zero | tr '\\0' a); echo $x"}, "limits": m{"memory": 16 << 20}}, nil)
+	var found Process
+	eventually(t, "it was killed", func() bool { found = only(t, c, "hotel"); return found.OOMKills != nil && *found.OOMKills > 0 })
+}
+
+// A long log is read from its end, in as much memory as is asked for.
+func TestTheEndOfALongLog(t *testing.T) {
+	state := t.TempDir()
+	c := connect(t, state)
+	deploy(t, c, state, "hotel")
+	c.must("spawn", m{"deployment": "hotel", "name": "a", "argv": []string{"true"}}, nil)
+	path := filepath.Join(state, "deployments", "hotel", "logs", "a.log")
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := bytes.Repeat([]byte("x"), 999)
+	block := bytes.Repeat(append(line, '\n'), 1000)
+	for range 200 {
+		if _, err := file.Write(block); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, _ = file.WriteString("last but one\nlast\n")
+	_ = file.Close()
+	before := peakMemory(t, c)
+	logged := Logged{}
+	if text := c.must("log", m{"deployment": "hotel", "name": "a", "lines": 2, "most_bytes": 1000}, &logged); string(text) != "last but one\nlast\n" || logged.Truncated {
+		t.Errorf("%q %+v", text, logged)
+	}
+	if text := c.must("log", m{"deployment": "hotel", "name": "a", "lines": 1 << 40, "most_bytes": 4 << 20}, &logged); len(text) != 4<<20 || !logged.Truncated {
+		t.Errorf("%d bytes, %+v", len(text), logged)
+	}
+	if grown := peakMemory(t, c) - before; grown > 40<<20 {
+		t.Errorf("the node took %d MB for it", grown>>20)
+	}
+	c.fails("log", m{"deployment": "hotel", "name": "b", "lines": 2, "most_bytes": 1000}, Missing, "was never spawned")
+	c.fails("log", m{"deployment": "hotel", "name": "a", "lines": 2, "most_bytes": 1 << 30}, Input, "at most 4194304 bytes")
+}
+
+// peakMemory is what a node has taken at most, in bytes.
+func peakMemory(t *testing.T, c *client) int {
+	t.Helper()
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(c.command.Process.Pid) + "/status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, _ := strings.Cut(string(text), "VmHWM:")
+	kilobytes, err := strconv.Atoi(strings.Fields(after)[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kilobytes << 10
+}
