@@ -18,7 +18,7 @@ func deploy(t *testing.T, c *client, state, name string) Begun {
 	t.Helper()
 	begun := Begun{}
 	c.must("begin", m{"deployment": name, "digest": "d1", "owner": "tester"}, &begun)
-	t.Cleanup(func() { connect(t, state).must("end", m{"deployment": name}, nil) })
+	t.Cleanup(func() { startNode(t, state).must("end", m{"deployment": name}, nil) })
 	return begun
 }
 
@@ -42,9 +42,9 @@ func only(t *testing.T, c *client, deployment string) Process {
 
 func TestADeploymentIsBegunOnce(t *testing.T) {
 	state := t.TempDir()
-	c := connect(t, state)
+	c := startNode(t, state)
 	begun, again := deploy(t, c, state, "hotel"), Begun{}
-	connect(t, state).must("begin", m{"deployment": "hotel", "digest": "d1", "owner": "other"}, &again)
+	startNode(t, state).must("begin", m{"deployment": "hotel", "digest": "d1", "owner": "other"}, &again)
 	if begun.Folder != again.Folder || (begun.Group == nil) != (again.Group == nil) || begun.Group != nil && *begun.Group != *again.Group {
 		t.Errorf("%+v, then %+v", begun, again)
 	}
@@ -59,7 +59,7 @@ func TestADeploymentIsBegunOnce(t *testing.T) {
 // What was spawned outlives its node, even one that is killed; another node finds it by the journal and ends it.
 func TestWhatWasSpawnedLivesOn(t *testing.T) {
 	state := t.TempDir()
-	c := connect(t, state)
+	c := startNode(t, state)
 	begun := deploy(t, c, state, "hotel")
 	spawned := Spawned{}
 	script := "cat conf/file; echo $X; sleep 1000 & sleep 1000"
@@ -70,7 +70,7 @@ func TestWhatWasSpawnedLivesOn(t *testing.T) {
 	if c.close() == nil {
 		t.Error("the node was not killed")
 	}
-	c = connect(t, state)
+	c = startNode(t, state)
 	found := only(t, c, "hotel")
 	if stat, err := process.Read(spawned.PID); err != nil || stat.Started != spawned.Started || stat.Session != spawned.PID {
 		t.Errorf("%+v, %v", stat, err)
@@ -106,7 +106,7 @@ func TestWhatWasSpawnedLivesOn(t *testing.T) {
 
 func TestHowProcessesEnd(t *testing.T) {
 	state := t.TempDir()
-	c := connect(t, state)
+	c := startNode(t, state)
 	deploy(t, c, state, "hotel")
 	for script, want := range map[string]string{"exit 7": "exit 7", "kill -SEGV $$": "SIGSEGV"} {
 		c.must("spawn", m{"deployment": "hotel", "name": "x", "argv": []string{"sh", "-c", script}}, nil)
@@ -127,7 +127,7 @@ func TestHowProcessesEnd(t *testing.T) {
 
 func TestStop(t *testing.T) {
 	state := t.TempDir()
-	c := connect(t, state)
+	c := startNode(t, state)
 	deploy(t, c, state, "hotel")
 	for name, script := range map[string]string{
 		"kind": "trap 'exit 0' TERM; echo ready; while true; do sleep 0.01; done",
@@ -163,7 +163,7 @@ func TestStop(t *testing.T) {
 func TestLimitsAreInForce(t *testing.T) {
 	limited(t)
 	state := t.TempDir()
-	c := connect(t, state)
+	c := startNode(t, state)
 	begun := deploy(t, c, state, "hotel")
 	facts := Facts{}
 	c.must("facts", m{}, &facts)
@@ -209,7 +209,7 @@ func TestLimitsAreInForce(t *testing.T) {
 func TestAProcessThatRunsOutOfMemory(t *testing.T) {
 	limited(t)
 	state := t.TempDir()
-	c := connect(t, state)
+	c := startNode(t, state)
 	deploy(t, c, state, "hotel")
 	c.must("spawn", m{"deployment": "hotel", "name": "a", "argv": []string{"sh", "-c", "x=$(head -c 100000000 /dev/zero | tr '\\0' a); echo $x"}, "limits": m{"memory": 16 << 20}}, nil)
 	var found Process
@@ -219,7 +219,7 @@ func TestAProcessThatRunsOutOfMemory(t *testing.T) {
 // A long log is read from its end, in as much memory as is asked for.
 func TestTheEndOfALongLog(t *testing.T) {
 	state := t.TempDir()
-	c := connect(t, state)
+	c := startNode(t, state)
 	deploy(t, c, state, "hotel")
 	c.must("spawn", m{"deployment": "hotel", "name": "a", "argv": []string{"true"}}, nil)
 	path := filepath.Join(state, "deployments", "hotel", "logs", "a.log")

@@ -30,7 +30,7 @@ func names(t *testing.T, folder string) []string {
 }
 
 func TestAFileThereAndBack(t *testing.T) {
-	c := connect(t, t.TempDir())
+	c := startNode(t, t.TempDir())
 	path := filepath.Join(t.TempDir(), "new", "file")
 	text := bytes.Repeat([]byte("0123456789abcde\n"), 10<<20/16) // three pieces
 	for offset := 0; offset < len(text); offset += MostPayloadBytes {
@@ -63,7 +63,7 @@ func TestAFileThereAndBack(t *testing.T) {
 
 func TestFilesThatCannotBePut(t *testing.T) {
 	state := t.TempDir()
-	c := connect(t, state)
+	c := startNode(t, state)
 	folder := t.TempDir()
 	path := filepath.Join(folder, "file")
 	if err := os.WriteFile(path, []byte("before"), 0o644); err != nil {
@@ -98,7 +98,7 @@ func TestAFileOfAnotherUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}
-	c := connect(t, t.TempDir())
+	c := startNode(t, t.TempDir())
 	path := filepath.Join(t.TempDir(), "file")
 	c.must("put", m{"path": path, "mode": 0o4711, "user": "nobody", "offset": 0, "last": true}, nil)
 	if out := c.must("run", m{"argv": []string{"stat", "-c", "%U %a %s", path}, "timeout_s": 30}, nil); string(out) != "nobody 4711 0\n" {

@@ -11,7 +11,7 @@ import (
 
 func TestFacts(t *testing.T) {
 	state := t.TempDir()
-	c := connect(t, state)
+	c := startNode(t, state)
 	facts := Facts{}
 	c.must("facts", m{"tools": []string{"sh", "no-such-tool"}}, &facts)
 	host, _ := os.Hostname()
@@ -39,7 +39,7 @@ func TestPorts(t *testing.T) {
 	}
 	defer listener.Close()
 	taken := listener.Addr().(*net.TCPAddr).Port
-	first, second := connect(t, t.TempDir()), connect(t, t.TempDir())
+	first, second := startNode(t, t.TempDir()), startNode(t, t.TempDir())
 	mine, theirs, again := Ports{}, Ports{}, Ports{}
 	first.must("ports", m{"address": "127.0.0.1", "count": 3, "wanted": []int{taken}}, &mine)
 	if len(mine.Ports) != 3 || mine.Ports[0] <= taken || mine.Ports[0] >= mine.Ports[1] || mine.Ports[1] >= mine.Ports[2] {

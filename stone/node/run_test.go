@@ -16,7 +16,7 @@ import (
 )
 
 func TestACommand(t *testing.T) {
-	c := connect(t, t.TempDir())
+	c := startNode(t, t.TempDir())
 	ran := Ran{}
 	one, _ := c.ask("run", m{"argv": []string{"sh", "-c", "cat; echo $X; pwd; echo oh >&2; exit 3"}, "env": m{"X": "y"}, "folder": "/tmp", "timeout_s": 30}, []byte("in\x00\xff\n"))
 	if err := json.Unmarshal(one.OK, &ran); err != nil {
@@ -39,7 +39,7 @@ func TestACommand(t *testing.T) {
 }
 
 func TestACommandOnCores(t *testing.T) {
-	c := connect(t, t.TempDir())
+	c := startNode(t, t.TempDir())
 	facts := Facts{}
 	c.must("facts", m{}, &facts)
 	core := facts.CPUs[len(facts.CPUs)-1]
@@ -55,7 +55,7 @@ func TestACommandOnCores(t *testing.T) {
 }
 
 func TestTheEndOfMuchOutput(t *testing.T) {
-	c := connect(t, t.TempDir())
+	c := startNode(t, t.TempDir())
 	ran := Ran{}
 	out := c.must("run", m{"argv": []string{"sh", "-c", "head -c 5000000 /dev/zero; echo end"}, "timeout_s": 60}, &ran)
 	if !ran.Truncated || len(out) != mostOutputBytes || !bytes.HasSuffix(out, []byte("\x00end\n")) {
@@ -65,7 +65,7 @@ func TestTheEndOfMuchOutput(t *testing.T) {
 
 // A process group is killed at the timeout, and what a command leaves behind when it has ended.
 func TestNothingOfACommandIsLeft(t *testing.T) {
-	c := connect(t, t.TempDir())
+	c := startNode(t, t.TempDir())
 	for script, timedOut := range map[string]bool{"sleep 1000 & echo $!; sleep 1000": true, "sleep 1000 & echo $!": false} {
 		ran, timeout := Ran{}, 60.0
 		if timedOut {
@@ -105,7 +105,7 @@ func begun(t *testing.T, c *client) (id int64, leader, child string) {
 }
 
 func TestACommandIsCanceled(t *testing.T) {
-	c := connect(t, t.TempDir())
+	c := startNode(t, t.TempDir())
 	id, leader, child := begun(t, c)
 	c.send("cancel", m{"id": id}, nil)
 	for range 2 {
@@ -125,7 +125,7 @@ func TestTheChannelsEndKillsCommands(t *testing.T) {
 		"SIGKILL": func(c *client) { _ = c.command.Process.Kill() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := connect(t, t.TempDir())
+			c := startNode(t, t.TempDir())
 			_, leader, child := begun(t, c)
 			end(c)
 			gone(t, leader)
@@ -147,7 +147,7 @@ func TestABrokenOutputKillsCommands(t *testing.T) {
 	script := `{"id":1,"verb":"run","args":{"argv":["sh","-c","echo $$ >` + file + `; while true; do echo x; sleep 0.01; done"],"timeout_s":1000,"follow":true}}`
 	// head ends after two lines; the input stays open.
 	shell := "{ echo '" + script + "'; sleep 1000; } | '" + path + "' node --state " + t.TempDir() + " | head -n 2 >/dev/null"
-	c := connect(t, t.TempDir())
+	c := startNode(t, t.TempDir())
 	c.send("run", m{"argv": []string{"sh", "-c", shell}, "timeout_s": 1000}, nil)
 	eventually(t, "the command runs", func() bool { text, err := os.ReadFile(file); return err == nil && len(text) > 1 })
 	text, _ := os.ReadFile(file)
@@ -156,7 +156,7 @@ func TestABrokenOutputKillsCommands(t *testing.T) {
 
 // A command never waits for a client that reads slowly: its lines are dropped and counted.
 func TestASlowReader(t *testing.T) {
-	c := connect(t, t.TempDir())
+	c := startNode(t, t.TempDir())
 	file := filepath.Join(t.TempDir(), "done")
 	c.send("run", m{"argv": []string{"sh", "-c", "seq 1 1000000; touch " + file}, "timeout_s": 1000, "follow": true}, nil)
 	eventually(t, "the command is done", func() bool { _, err := os.Stat(file); return err == nil })
@@ -181,7 +181,7 @@ func TestASlowReader(t *testing.T) {
 }
 
 func TestLinesOfBothOutputs(t *testing.T) {
-	c := connect(t, t.TempDir())
+	c := startNode(t, t.TempDir())
 	c.send("run", m{"argv": []string{"sh", "-c", "echo a; echo; printf 'b\\377'; sleep 0.2; echo c >&2"}, "timeout_s": 100, "follow": true}, nil)
 	var events []string
 	for one := c.next(); one.Event != nil; one = c.next() {
@@ -194,7 +194,7 @@ func TestLinesOfBothOutputs(t *testing.T) {
 }
 
 func TestACommandOfAnotherUser(t *testing.T) {
-	c := connect(t, t.TempDir())
+	c := startNode(t, t.TempDir())
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}
@@ -205,7 +205,7 @@ func TestACommandOfAnotherUser(t *testing.T) {
 }
 
 func TestRequestsRunSideBySide(t *testing.T) {
-	c := connect(t, t.TempDir())
+	c := startNode(t, t.TempDir())
 	slow := c.send("run", m{"argv": []string{"sleep", "0.5"}, "timeout_s": 30}, nil)
 	begun := time.Now()
 	fast := c.send("clock", m{}, nil)

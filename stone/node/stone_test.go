@@ -55,8 +55,8 @@ type said struct {
 	payload []byte
 }
 
-// connect starts a node with a state folder. It ends with the test.
-func connect(t *testing.T, state string) *client {
+// startNode starts a node with a state folder. It ends with the test.
+func startNode(t *testing.T, state string) *client {
 	t.Helper()
 	path, err := stone()
 	if err != nil {
