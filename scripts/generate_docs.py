@@ -21,6 +21,7 @@ from loadstone.model import columns, errors
 from loadstone.model.application import Application
 from loadstone.model.document import schema
 from loadstone.model.errors import LoadstoneError
+from loadstone.model.records import node
 from loadstone.model.study import Study
 
 FOLDER = Path(__file__).parents[1] / "docs" / "reference"
@@ -40,6 +41,7 @@ def pages() -> dict[str, str]:
         "python-api.md": reference.markdown(NOTE.replace("the model", "its docstrings")),
         "study.schema.json": json.dumps(schema(Study), indent=2) + "\n",
         "application.schema.json": json.dumps(schema(Application), indent=2) + "\n",
+        "../../loadstone/infrastructure/machines/protocol.schema.json": json.dumps(node.schema(), indent=2) + "\n",
     }
 
 

@@ -45,6 +45,14 @@ class Cluster(Model):
             yield ("link",), "only emulated hosts have links that can be set; use infrastructure: namespaces"
 
 
+class Reach(Model):
+    """How a machine is reached: data, so that a journal can hold it."""
+
+    transport: Literal["here", "emulated", "ssh"] = "here"
+    options: dict[str, str] = {}
+    """The transport's own: the host that ssh is given, the names of an emulated host's parts."""
+
+
 class Node(Model):
     """A node that the infrastructure hands out. ``cpus`` are the cores that it may use."""
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import shlex
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -112,9 +113,13 @@ class Host:
     def run(self, argv: list[str], **options: Any) -> subprocess.CompletedProcess[str]:
         """Run a command in the host to its end; ``options`` as of ``subprocess.run``. Output is captured text."""
         return subprocess.run(
-            [*WITH_US, "sh", "-ec", f'{self._join()}exec "$@"', "run", *self._enter(), *argv],
+            self.command(argv),
             **{"capture_output": True, "text": True, "check": False, "env": environment(), **options},
         )
+
+    def command(self, argv: Sequence[str]) -> list[str]:
+        """The command line that runs ``argv`` in the host, among its daemons; it dies with us."""
+        return [*WITH_US, "sh", "-ec", f'{self._join()}exec "$@"', "run", *self._enter(), *argv]
 
     def log(self, name: str, lines: int) -> str:
         """The last lines that a daemon wrote; empty if it never started."""

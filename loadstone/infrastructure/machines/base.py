@@ -1,0 +1,320 @@
+"""A machine: what can be done on it, whatever leads there; over one channel, opened when it is needed."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeVar
+
+from pydantic import ValidationError
+
+from loadstone.infrastructure.machines.channel import Channel, OnEvent
+from loadstone.infrastructure.machines.faults import MachineLost, NodeError
+from loadstone.infrastructure.machines.transport import Transport
+from loadstone.model.base import Model
+from loadstone.model.errors import DeploymentError
+from loadstone.model.records.node import (
+    MOST_PAYLOAD_BYTES,
+    BeginArgs,
+    Begun,
+    Clock,
+    EndArgs,
+    Ended,
+    Facts,
+    FactsArgs,
+    GetArgs,
+    Hello,
+    ListArgs,
+    Listed,
+    LogArgs,
+    Logged,
+    NodeDeployment,
+    Nothing,
+    Peaks,
+    PeaksArgs,
+    Ports,
+    PortsArgs,
+    PutArgs,
+    Ran,
+    ReadArgs,
+    RunArgs,
+    SpawnArgs,
+    Spawned,
+    Standing,
+    Standings,
+    StopArgs,
+    Stopped,
+    Stored,
+    Subject,
+)
+
+ReplicaPart = Literal["limits", "usage", "namespaces", "events"]
+Answer = TypeVar("Answer", bound=Model)
+_MARGIN_S = 30.0
+"""Beyond a command's own time limit; to a slow machine or network."""
+_LOG_BYTES = 1 << 18
+
+
+@dataclass(frozen=True)
+class Completed:
+    """How a command ended, with the ends of its outputs."""
+
+    code: int
+    stdout: str
+    stderr: str
+    signal: str = ""
+    timed_out: bool = False
+
+    @property
+    def complaint(self) -> str:
+        """What it wrote, else how it ended."""
+        ended = f"killed by {self.signal}" if self.signal else f"exit code {self.code}"
+        written = (self.stderr.strip() or self.stdout.strip()) if self.code else ""
+        return "its time was up" if self.timed_out else written or ended
+
+
+class Machine:
+    """``name`` is what messages call it. Verbs may be called from any thread.
+
+    Every verb raises NodeError where the machine refuses, MachineLost where it does not answer. After a loss the next
+    verb tries to reach it again.
+    """
+
+    def __init__(self, name: str, transport: Transport) -> None:
+        self.name = name
+        self._transport = transport
+        self._opening = threading.Lock()
+        self._channel: Channel | None = None
+        self._stone = ""
+
+    # The way there
+
+    @property
+    def stone(self) -> str:
+        """The path of the ``stone`` binary there; delivers it, where it is not there."""
+        if not self._stone:
+            self._open()
+        return self._stone
+
+    @property
+    def hello(self) -> Hello:
+        """What its node says of itself."""
+        return self._open().hello
+
+    def command(self, argv: Sequence[str]) -> list[str]:
+        """The local command line that runs ``argv`` there, with standard input and outputs attached."""
+        return self._transport.command(argv)
+
+    def close(self) -> None:
+        """End the channel, and what runs by it; what was spawned lives on. May be called twice."""
+        with self._opening:
+            if self._channel is not None:
+                self._channel.close()
+                self._transport.close()
+            self._channel = None
+
+    def _open(self) -> Channel:
+        with self._opening:
+            if self._channel is None or not self._channel.alive:
+                self._stone = self._transport.deliver()
+                node = [self._stone, "node", *self._transport.node_options()]
+                self._channel = Channel(self.name, self._transport.command(node), self._transport.explain)
+            return self._channel
+
+    def ask(
+        self,
+        verb: str,
+        args: Model,
+        answer: type[Answer],
+        payload: bytes = b"",
+        within_s: float = _MARGIN_S,
+        on_event: OnEvent | None = None,
+    ) -> tuple[Answer, bytes]:
+        """A verb's typed answer, and raw bytes. ``on_event`` receives what comes before it."""
+        data, raw = self._open().request(
+            verb, args.model_dump(mode="json", exclude_defaults=True), payload, within_s, on_event
+        )
+        try:
+            return answer.model_validate(data), raw
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"]))
+            raise MachineLost(
+                f"{self.name}: its node's answer to {verb!r} is of another release: {where}: {first['msg']}",
+                "rebuild the stone binary with `make .build/stone`",
+            ) from None
+
+    # What it is
+
+    def facts(self, tools: Sequence[str] = ()) -> Facts:
+        """Its kernel, processors, memory, disks, and the paths of ``tools``."""
+        return self.ask("facts", FactsArgs(tools=tuple(tools)), Facts)[0]
+
+    def clock(self) -> Clock:
+        """Its clocks."""
+        return self.ask("clock", Nothing(), Clock)[0]
+
+    def clock_offset_s(self, readings: int = 5) -> float:
+        """By how much its clock is ahead of ours: of several readings the one with the shortest way."""
+
+        def reading() -> tuple[int, int]:
+            before = time.time_ns()
+            there = self.clock().realtime_ns
+            after = time.time_ns()
+            return after - before, there - (before + after) // 2
+
+        return min(reading() for _ in range(readings))[1] / 1e9
+
+    def ports(self, address: str, wanted: Sequence[int]) -> tuple[int, ...]:
+        """Free ports of an address, each the wanted one or the next that is free; ours until the channel ends."""
+        if not wanted:
+            return ()
+        return self.ask("ports", PortsArgs(address=address, count=len(wanted), wanted=tuple(wanted)), Ports)[0].ports
+
+    # Commands
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        env: Mapping[str, str] | None = None,
+        folder: str = "",
+        user: str = "",
+        cores: Sequence[int] = (),
+        given: bytes = b"",
+        within_s: float = 60.0,
+        follow: Callable[[str, str], None] | None = None,
+    ) -> Completed:
+        """Run a command to its end, ``given`` being its input. It dies with us, and with the node.
+
+        ``follow`` receives ``stdout`` or ``stderr`` and each line as it is written.
+        """
+
+        def relay(event: dict[str, object], _raw: bytes) -> None:
+            for output, line in event.items():
+                if follow is not None and isinstance(line, str):
+                    follow(output, line)
+
+        args = RunArgs(
+            argv=tuple(argv),
+            env=dict(env or {}),
+            folder=folder,
+            user=user,
+            timeout_s=within_s,
+            follow=follow is not None,
+            cores=tuple(cores),
+        )
+        ran, raw = self.ask("run", args, Ran, given, within_s + _MARGIN_S, relay)
+        stdout, stderr = raw[: ran.stdout_bytes], raw[ran.stdout_bytes :]
+        return Completed(
+            ran.code, stdout.decode(errors="replace"), stderr.decode(errors="replace"), ran.signal, ran.timed_out
+        )
+
+    def output(self, argv: Sequence[str], user: str = "", given: bytes = b"", within_s: float = 60.0) -> str:
+        """What a command prints; raises DeploymentError with its complaint where it fails."""
+        done = self.run(argv, user=user, given=given, within_s=within_s)
+        if done.code != 0 or done.timed_out:
+            raise DeploymentError(f"{self.name}: `{' '.join(argv)[:200]}` failed: {done.complaint}")
+        return done.stdout
+
+    # Deployments: processes that outlive the channel
+
+    def begin(self, deployment: str, digest: str, owner: str) -> Begun:
+        """A folder for data and a control group; again for the same deployment and digest, the same."""
+        return self.ask("begin", BeginArgs(deployment=deployment, digest=digest, owner=owner), Begun)[0]
+
+    def spawn(self, args: SpawnArgs) -> Spawned:
+        """Start a process of a deployment, in a control group of its own."""
+        return self.ask("spawn", args, Spawned)[0]
+
+    def deployments(self) -> tuple[NodeDeployment, ...]:
+        """All that the machine's journal has."""
+        return self.ask("list", ListArgs(), Listed)[0].deployments
+
+    def deployment(self, name: str) -> NodeDeployment | None:
+        """One deployment with its processes; None where the journal does not have it."""
+        try:
+            found = self.ask("list", ListArgs(deployment=name), Listed)[0].deployments
+        except NodeError as error:
+            if error.kind == "missing":
+                return None
+            raise
+        return found[0] if found else None
+
+    def stop(self, deployment: str, names: Sequence[str], signal: str, grace_s: float) -> tuple[str, ...]:
+        """Send processes a signal and wait for their ends; returns those that had to be killed."""
+        args = StopArgs(deployment=deployment, names=tuple(names), signal=signal, grace_s=grace_s)
+        return self.ask("stop", args, Stopped, within_s=grace_s + _MARGIN_S)[0].killed
+
+    def end(self, deployment: str) -> tuple[str, ...]:
+        """Kill and remove what is left of a deployment, its journal entry last; returns what was still running."""
+        return self.ask("end", EndArgs(deployment=deployment), Ended)[0].running
+
+    def log(self, deployment: str, name: str, lines: int) -> str:
+        """The last lines that a process wrote; empty if it was never spawned."""
+        args = LogArgs(deployment=deployment, name=name, lines=lines, most_bytes=_LOG_BYTES)
+        try:
+            return self.ask("log", args, Logged)[1].decode(errors="replace")
+        except NodeError as error:
+            if error.kind == "missing":
+                return ""
+            raise
+
+    # What the kernel says of replicas
+
+    def read(self, what: Sequence[ReplicaPart], replicas: Mapping[str, Subject]) -> dict[str, Standing]:
+        """What is in force for replicas, and what they have used, by their names."""
+        return self.ask("read", ReadArgs(what=tuple(what), replicas=dict(replicas)), Standings)[0].replicas
+
+    def new_peaks(self, replicas: Mapping[str, Subject]) -> bool:
+        """Begin a new memory peak of each replica; whether all could."""
+        return all(self.ask("peaks", PeaksArgs(replicas=dict(replicas)), Peaks)[0].peaks.values())
+
+    # Files
+
+    def put(self, content: bytes | Path, path: str, mode: int = 0o644, user: str = "") -> None:
+        """Write a file, whole or not at all."""
+        sums, offset = hashlib.sha256(), 0
+        for piece, last in _pieces(content):
+            sums.update(piece)
+            args = PutArgs(
+                path=path,
+                mode=mode,
+                user=user,
+                offset=offset,
+                last=last,
+                sha256=sums.hexdigest() if last else "",
+                size=offset + len(piece) if last else None,
+            )
+            self.ask("put", args, Stored, piece)
+            offset += len(piece)
+
+    def get(self, path: str, from_end: int | None = None) -> bytes:
+        """A file's content, or its last bytes; raises MachineLost where it did not arrive whole."""
+        pieces: list[bytes] = []
+        args = GetArgs(path=path, from_end=from_end)
+        stored, _ = self.ask("get", args, Stored, on_event=lambda _event, raw: pieces.append(raw))
+        content = b"".join(pieces)
+        if hashlib.sha256(content).hexdigest() != stored.sha256:
+            raise MachineLost(f"{self.name}: {path} did not arrive as it was sent")
+        return content
+
+
+def _pieces(content: bytes | Path) -> Iterator[tuple[bytes, bool]]:
+    """A content in pieces that fit into a frame, and whether each is the last."""
+    if isinstance(content, bytes):
+        starts = range(0, max(1, len(content)), MOST_PAYLOAD_BYTES)
+        yield from ((content[at : at + MOST_PAYLOAD_BYTES], at == starts[-1]) for at in starts)
+        return
+    with content.open("rb") as stream:
+        piece = stream.read(MOST_PAYLOAD_BYTES)
+        while True:
+            following = stream.read(MOST_PAYLOAD_BYTES)
+            yield piece, not following
+            if not following:
+                return
+            piece = following

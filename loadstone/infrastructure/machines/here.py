@@ -1,0 +1,22 @@
+"""This machine, over a pipe."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from loadstone.infrastructure.binary import stone_binary
+from loadstone.infrastructure.machines.transport import Transport
+from loadstone.infrastructure.places import data_root
+
+
+class Here(Transport):
+    """The node is a child of ours."""
+
+    def command(self, argv: Sequence[str]) -> list[str]:
+        return list(argv)
+
+    def deliver(self) -> str:
+        return str(stone_binary())
+
+    def node_options(self) -> list[str]:
+        return ["--state", str(data_root())]

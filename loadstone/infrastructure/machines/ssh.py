@@ -1,0 +1,180 @@
+"""A host over the user's own OpenSSH: their configuration, agent, jump hosts and known hosts; one connection a host."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shlex
+import stat
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from loadstone.infrastructure.binary import stone_binary
+from loadstone.infrastructure.machines.delivery import ROOTS_FOLDER, USERS_FOLDER, Delivery, architecture
+from loadstone.infrastructure.machines.faults import MachineLost
+from loadstone.infrastructure.machines.transport import Transport
+from loadstone.model.errors import PreflightError
+
+_CONNECT_S = 10
+_ALIVE_EVERY_S = 3
+_ALIVE_MISSED = 3
+"""A host that is silent for that many intervals is lost."""
+_PERSIST_S = 20
+"""The connection outlives a desk that was killed by so long."""
+_FAILED = 255
+"""What ssh exits with where it failed itself, not the command."""
+
+_EXPLANATIONS = (
+    (
+        r"REMOTE HOST IDENTIFICATION HAS CHANGED",
+        "its host key has changed",
+        "make sure that it is that host, then forget the old key: ssh-keygen -R HOST",
+    ),
+    (
+        r"Host key verification failed|No \S+ host key is known",
+        "its host key is not known",
+        "log in once by hand and compare the key: ssh HOST",
+    ),
+    (
+        r"Permission denied|Too many authentication failures",
+        "the login is refused: {line}",
+        "check that `ssh HOST` works without a question: key, agent, user name",
+    ),
+    (
+        r"Could not resolve hostname",
+        "its name is not known: {line}",
+        "check the address in the inventory, or the SSH configuration",
+    ),
+    (
+        r"timed out|No route to host|Network is unreachable|Connection refused|Timeout, server|Connection reset"
+        r"|Connection closed|Broken pipe|Control socket connect|mux_client",
+        "it cannot be reached: {line}",
+        "check that it is up, and that `ssh HOST` works",
+    ),
+)
+
+
+_MAY = "may"
+_LOOK = f"""
+id -u
+uname -m
+echo "$HOME"
+{{ if [ "$(id -u)" = 0 ] || sudo -n true; then echo {_MAY}; fi; }} 2>&1 | head -n 1
+sha256sum "{ROOTS_FOLDER}/$1" "$HOME/{USERS_FOLDER}/$1" 2>/dev/null || true
+"""
+
+
+class _Login(NamedTuple):
+    """Who logs in on a host, and the SHA-256 of the files that are delivered there, by path."""
+
+    uid: int
+    architecture: str
+    home: str
+    digests: dict[str, str]
+
+
+class Ssh(Transport):
+    """``host`` is what the user gives to ssh; ``config`` is another configuration file than theirs; ``root``: whether
+    commands need root, which a login of another user becomes by ``sudo -n``.
+    """
+
+    def __init__(self, host: str, config: str = "", root: str = "yes") -> None:
+        self._host = host
+        self._config = config or os.environ.get("LOADSTONE_SSH_CONFIG", "")
+        self._root = root == "yes"
+        self._login: _Login | None = None
+
+    def command(self, argv: Sequence[str]) -> list[str]:
+        if self._login is None:
+            self._look()
+        return self._ssh([*self._become(), *argv])
+
+    def deliver(self) -> str:
+        delivery = Delivery(stone_binary())
+        login = self._look(delivery.file)
+        if (wanted := delivery.architecture) != login.architecture:
+            raise PreflightError(
+                f"{self._host} is a machine of {login.architecture}, but {delivery.local} is built for {wanted}",
+                "build stone for it (GOARCH=arm64 or amd64) and name the file in LOADSTONE_STONE",
+            )
+        folder = ROOTS_FOLDER if self._as_root() else f"{login.home}/{USERS_FOLDER}"
+        if login.digests.get(f"{folder}/{delivery.file}") != delivery.digest:
+            self._run([*self._become(), *delivery.script(folder)], delivery.local)
+        return f"{folder}/{delivery.file}"
+
+    def explain(self, complaint: str) -> tuple[str, str]:
+        lines = [line.strip() for line in complaint.splitlines() if line.strip()]
+        for pattern, message, remedy in _EXPLANATIONS:
+            if line := next((line for line in reversed(lines) if re.search(pattern, line)), None):
+                return message.format(line=line), remedy.replace("HOST", self._host)
+        return super().explain(complaint)
+
+    def close(self) -> None:
+        subprocess.run(
+            [*self._options(), "-O", "exit", "--", self._host],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+        )
+
+    def _as_root(self) -> bool:
+        return self._login is not None and (self._root or self._login.uid == 0)
+
+    def _become(self) -> list[str]:
+        return ["sudo", "-n", "--"] if self._login is not None and self._root and self._login.uid != 0 else []
+
+    def _look(self, file: str = "none") -> _Login:
+        """Who the login is, and what was delivered before. Raises PreflightError where it needs root and is not."""
+        uid, machine, home, rights, *sums = self._run(["sh", "-c", _LOOK, "look", file]).splitlines()
+        digests = {path: digest for digest, path in (line.split(None, 1) for line in sums)}
+        login = _Login(int(uid), architecture(machine), home, digests)
+        if self._root and login.uid != 0 and rights != _MAY:
+            raise PreflightError(
+                f"{self._host}: root is needed, and the login may not become it without a password: {rights}",
+                "log in as root, or let the login run any command by sudo without a password (NOPASSWD: ALL)",
+            )
+        self._login = login
+        return login
+
+    def _run(self, argv: Sequence[str], given: Path | None = None) -> str:
+        """What a command there prints; raises MachineLost where ssh failed, PreflightError with its complaint."""
+        with open(given or os.devnull, "rb") as stdin:
+            done = subprocess.run(self._ssh(argv), stdin=stdin, capture_output=True, text=True, check=False)
+        if done.returncode == _FAILED:
+            message, remedy = self.explain(done.stderr)
+            raise MachineLost(f"{self._host}: {message}", remedy)
+        if done.returncode != 0:
+            complaint = (done.stderr.strip() or f"exit status {done.returncode}").splitlines()[-1]
+            raise PreflightError(f"{self._host}: the stone binary cannot be delivered: {complaint}")
+        return done.stdout
+
+    def _ssh(self, argv: Sequence[str]) -> list[str]:
+        return [*self._options(), "-T", "--", self._host, shlex.join(argv)]
+
+    def _options(self) -> list[str]:
+        known_by = hashlib.sha256(self._config.encode()).hexdigest()[:8]
+        settings = {
+            "BatchMode": "yes",
+            "ConnectTimeout": _CONNECT_S,
+            "ServerAliveInterval": _ALIVE_EVERY_S,
+            "ServerAliveCountMax": _ALIVE_MISSED,
+            "ControlMaster": "auto",
+            "ControlPath": _sockets() / f"{known_by}-%C",
+            "ControlPersist": _PERSIST_S,
+        }
+        file = ["-F", self._config] if self._config else []
+        return ["ssh", *file, *(word for name, value in settings.items() for word in ("-o", f"{name}={value}"))]
+
+
+def _sockets() -> Path:
+    """A folder of ours alone, with a short path: a socket's has at most 108 bytes."""
+    folder = Path(tempfile.gettempdir(), f"loadstone-ssh-{os.geteuid()}")
+    folder.mkdir(mode=0o700, exist_ok=True)
+    facts = folder.lstat()
+    if not stat.S_ISDIR(facts.st_mode) or facts.st_uid != os.geteuid() or facts.st_mode & 0o077:
+        raise PreflightError(f"{folder} is not a folder of this user alone", "remove it")
+    return folder

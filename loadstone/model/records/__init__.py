@@ -1,0 +1,1 @@
+"""What crosses a seam of the house, typed once."""

@@ -1,0 +1,181 @@
+"""The channel to a node, on a node that does one thing wrong; what a machine makes of answers."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from loadstone.infrastructure.machines import Machine, MachineLost, NodeError, Transport, frames
+from loadstone.infrastructure.machines.channel import Channel
+from loadstone.model.records import node
+from tests.infrastructure.machines import fake_node
+
+SCHEMA = Path(__file__).parents[3] / "loadstone/infrastructure/machines/protocol.schema.json"
+
+
+class Fake(Transport):
+    """Leads to the fake node."""
+
+    def __init__(self, fault: str = "") -> None:
+        self.fault = fault
+
+    def command(self, argv: Sequence[str]) -> list[str]:
+        return [sys.executable, "-m", fake_node.__name__, self.fault]
+
+    def deliver(self) -> str:
+        return "/there/stone"
+
+
+Made = Callable[[str], Machine]
+
+
+@pytest.fixture
+def machine() -> Iterator[Made]:
+    made: list[Machine] = []
+
+    def make(fault: str = "") -> Machine:
+        made.append(Machine("worker-1", Fake(fault)))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()
+
+
+def test_the_schema_file_is_current() -> None:
+    assert SCHEMA.read_text() == json.dumps(node.schema(), indent=2) + "\n", "`make docs` writes it"
+
+
+@given(st.dictionaries(st.text(), st.integers() | st.text()), st.binary())
+def test_frames_arrive_as_they_were_sent(args: dict[str, object], payload: bytes) -> None:
+    frame = frames.read(io.BytesIO(frames.pack({"id": 1, "args": args}, payload)))
+    assert frame is not None and (frame[0]["args"], frame[1]) == (args, payload)
+
+
+@pytest.mark.parametrize(
+    "text", [b"{}", b"what\n", b"[]\n", b'{"bytes": 5}\nfour', b'{"bytes": -1}\n', b"9" * (1 << 21)]
+)
+def test_what_is_no_frame_is_refused(text: bytes) -> None:
+    with pytest.raises(frames.FrameError):
+        frames.read(io.BytesIO(text))
+
+
+def test_a_command_runs_and_its_lines_are_followed(machine: Made) -> None:
+    there, lines = machine(""), []
+    done = there.run(
+        ["sh", "-c", "cat; echo b; echo c >&2; exit 3"], given=b"a\n", follow=lambda *line: lines.append(line)
+    )
+    assert (done.code, done.stdout, done.stderr, done.complaint) == (3, "a\nb\n", "c\n", "c")
+    assert lines == [("stdout", "a"), ("stdout", "b")]
+    with pytest.raises(Exception, match=r"worker-1: `false` failed: exit code 1"):
+        there.output(["false"])
+
+
+def test_answers_find_their_requests_in_any_order(machine: Made) -> None:
+    there, found = machine(""), {}
+
+    def run(number: int) -> None:
+        found[number] = there.run(["sh", "-c", f"sleep 0.{9 - number}; echo {number}"]).stdout
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == {number: f"{number}\n" for number in range(8)}
+
+
+def test_files_go_and_come_in_pieces(machine: Made, tmp_path: Path) -> None:
+    there, content = machine(""), bytes(range(256)) * 40_000  # 10 MB: three pieces
+    (tmp_path / "file").write_bytes(content)
+    there.put(tmp_path / "file", "/a")
+    there.put(content[:5], "/b")
+    there.put(b"", "/c")
+    assert (there.get("/a"), there.get("/b"), there.get("/c")) == (content, content[:5], b"")
+
+
+def test_a_file_that_was_damaged_is_noticed(machine: Made) -> None:
+    there = machine("damage")
+    there.put(b"text", "/a")
+    with pytest.raises(MachineLost, match="worker-1: /a did not arrive as it was sent"):
+        there.get("/a")
+
+
+def test_the_nodes_own_error_has_its_kind_and_remedy(machine: Made) -> None:
+    with pytest.raises(NodeError, match=r"worker-1: no file /x\n  put it there") as caught:
+        machine("").get("/x")
+    assert caught.value.kind == "missing"
+
+
+def test_a_clock_that_is_ahead(machine: Made) -> None:
+    assert machine("").clock_offset_s() == pytest.approx(90, abs=5)
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        ("dies", r"worker-1: its node has ended with exit code 7: out of luck"),
+        ("babbles", r"worker-1: its node does not keep to the protocol: no JSON"),
+        ("no node", r"worker-1: what answers is no `stone node` of this release\n  see what its login writes"),
+        ("refused", r"worker-1: sh: stone: Permission denied"),
+        ("protocol", r"worker-1: its node speaks protocol 2, this release 1\n  rebuild"),
+        ("release", r"worker-1: its node's answer to 'clock' is of another release: monotonic_ns"),
+    ],
+)
+def test_a_node_that_fails_gives_one_clear_error(machine: Made, fault: str, message: str) -> None:
+    with pytest.raises(MachineLost, match=message):
+        machine(fault).clock()
+
+
+def test_who_waits_learns_of_the_death(machine: Made) -> None:
+    there = machine("dies")
+    reasons = []
+
+    def wait() -> None:
+        try:
+            there.run(["sleep", "60"])
+        except MachineLost as error:
+            reasons.append(str(error))
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    time.sleep(0.2)
+    with pytest.raises(MachineLost):
+        there.clock()
+    thread.join(30)
+    assert reasons and "exit code 7" in reasons[0]
+
+
+def test_a_time_limit_ends_a_node_that_hangs() -> None:
+    channel = Channel("worker-1", Fake("hangs").command([]), Fake().explain)
+    with pytest.raises(MachineLost, match=r"worker-1: its node did not answer 'clock' within 0.3 s"):
+        channel.request("clock", {}, within_s=0.3)
+    assert not channel.alive
+    with pytest.raises(MachineLost, match="did not answer 'clock'"):
+        channel.request("clock", {})
+
+
+def test_a_node_that_never_speaks_is_given_up() -> None:
+    with pytest.raises(MachineLost, match=r"worker-1: no answer within 0.3 s"):
+        Channel("worker-1", Fake("silent").command([]), Fake().explain, within_s=0.3)
+
+
+def test_after_a_loss_it_is_reached_anew(machine: Made) -> None:
+    there = machine("dies")
+    with pytest.raises(MachineLost):
+        there.clock()
+    assert there.run(["echo", "again"]).stdout == "again\n"
+
+
+def test_a_transport_that_is_not_installed() -> None:
+    with pytest.raises(MachineLost, match="worker-1: /no/ssh cannot be started: No such file"):
+        Channel("worker-1", ["/no/ssh"], Fake().explain)
