@@ -1,0 +1,144 @@
+"""What the desk and ``stone node`` send each other: the arguments and the answers of each verb.
+
+Sizes are in bytes, times in seconds where the name has no unit. ``docs/reference/node.md`` is the protocol; Go is
+tested against the JSON Schema of these models (``infrastructure/machines/protocol.schema.json``).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic.json_schema import models_json_schema
+
+from loadstone.model.base import Model
+from loadstone.model.records.node.deployments import (
+    BeginArgs,
+    Begun,
+    EndArgs,
+    Ended,
+    ListArgs,
+    Listed,
+    LogArgs,
+    Logged,
+    NodeDeployment,
+    NodeLimits,
+    NodeProcess,
+    SpawnArgs,
+    Spawned,
+    StopArgs,
+    Stopped,
+)
+from loadstone.model.records.node.frames import (
+    MOST_LINE_BYTES,
+    MOST_PAYLOAD_BYTES,
+    PROTOCOL,
+    Fault,
+    Hello,
+    Nothing,
+    Reply,
+    Request,
+)
+from loadstone.model.records.node.machine import (
+    Clock,
+    Facts,
+    FactsArgs,
+    GetArgs,
+    Hypervisor,
+    Ports,
+    PortsArgs,
+    PutArgs,
+    Ran,
+    RunArgs,
+    Stored,
+)
+from loadstone.model.records.node.replicas import (
+    InForce,
+    Peaks,
+    PeaksArgs,
+    ReadArgs,
+    ReplicaEvents,
+    Standing,
+    Standings,
+    Subject,
+    UnwatchArgs,
+    Used,
+    WatchArgs,
+    Watched,
+    Watching,
+)
+
+__all__ = [
+    "MOST_LINE_BYTES",
+    "MOST_PAYLOAD_BYTES",
+    "PROTOCOL",
+    "VERBS",
+    "BeginArgs",
+    "Begun",
+    "Clock",
+    "EndArgs",
+    "Ended",
+    "Facts",
+    "FactsArgs",
+    "Fault",
+    "GetArgs",
+    "Hello",
+    "Hypervisor",
+    "InForce",
+    "ListArgs",
+    "Listed",
+    "LogArgs",
+    "Logged",
+    "NodeDeployment",
+    "NodeLimits",
+    "NodeProcess",
+    "Nothing",
+    "Peaks",
+    "PeaksArgs",
+    "Ports",
+    "PortsArgs",
+    "PutArgs",
+    "Ran",
+    "ReadArgs",
+    "ReplicaEvents",
+    "Reply",
+    "Request",
+    "RunArgs",
+    "SpawnArgs",
+    "Spawned",
+    "Standing",
+    "Standings",
+    "StopArgs",
+    "Stopped",
+    "Stored",
+    "Subject",
+    "UnwatchArgs",
+    "Used",
+    "WatchArgs",
+    "Watched",
+    "Watching",
+    "schema",
+]
+
+VERBS: dict[str, tuple[type[Model], type[Model]]] = {
+    "facts": (FactsArgs, Facts),
+    "clock": (Nothing, Clock),
+    "run": (RunArgs, Ran),
+    "begin": (BeginArgs, Begun),
+    "spawn": (SpawnArgs, Spawned),
+    "list": (ListArgs, Listed),
+    "stop": (StopArgs, Stopped),
+    "end": (EndArgs, Ended),
+    "log": (LogArgs, Logged),
+    "put": (PutArgs, Stored),
+    "get": (GetArgs, Stored),
+    "ports": (PortsArgs, Ports),
+    "read": (ReadArgs, Standings),
+    "peaks": (PeaksArgs, Peaks),
+    "watch": (WatchArgs, Watched),
+    "unwatch": (UnwatchArgs, Nothing),
+}
+"""Arguments and answer by verb."""
+
+
+def _reference(model: type[Model]) -> dict[str, str]:
+    return {"$ref": f"#/$defs/{model.__name__}"}

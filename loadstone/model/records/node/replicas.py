@@ -1,0 +1,118 @@
+"""What a kernel has of replicas, and the counters of a window."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from loadstone.model.base import Model
+
+
+class Subject(Model):
+    """Where a replica runs: in a container, by its id, or in a control group of ours. Exactly one is given."""
+
+    container: str = ""
+    group: str = ""
+
+
+class ReadArgs(Model):
+    """``read``: of each replica."""
+
+    what: tuple[Literal["limits", "usage", "namespaces", "events"], ...]
+    replicas: dict[str, Subject]
+
+
+class InForce(Model):
+    """The limits in force; None is unlimited. ``cores``: where its first process may run."""
+
+    cpu: float | None
+    memory: int | None
+    cores: tuple[int, ...]
+
+
+class Used(Model):
+    """What a replica has used since it began; None where the kernel does not count it."""
+
+    cpu_s: float
+    periods: int | None
+    throttled_periods: int | None
+    throttled_s: float | None
+    memory: int
+    """The page cache included."""
+    memory_peak: int | None
+    """Since it was begun anew."""
+    oom_kills: int | None
+    pids: int
+
+
+class ReplicaEvents(Model):
+    """What befell a replica since it was started; None where the kernel does not count it."""
+
+    oom_kills: int | None
+    forks_refused: int | None
+
+
+class Standing(Model):
+    """What the kernel has of one replica; the parts that were wanted."""
+
+    absent: str
+    """Why there is nothing; empty if there is."""
+    limits: InForce | None
+    usage: Used | None
+    namespaces: dict[str, bool] | None
+    """By kind: whether its first process is in another one than the kernel's first process."""
+    events: ReplicaEvents | None
+
+
+class Standings(Model):
+    """By replica."""
+
+    replicas: dict[str, Standing]
+
+
+class PeaksArgs(Model):
+    """``peaks``: begin a new memory peak of each replica."""
+
+    replicas: dict[str, Subject]
+
+
+class Peaks(Model):
+    """By replica, whether its peak begins anew."""
+
+    peaks: dict[str, bool]
+
+
+class WatchArgs(Model):
+    """``watch``: record counters of the machine and of replicas until ``unwatch``, then send a Parquet file."""
+
+    period_ms: int
+    replicas: dict[str, Subject] = {}
+    networks: dict[str, Subject] = {}
+    """Of emulated hosts and switches, each by a control group in it."""
+
+
+class Watching(Model):
+    """The first event of a watch."""
+
+    begun_ns: int
+    absent: dict[str, str]
+    """Why there is nothing, by family of counters."""
+
+
+class Watched(Model):
+    """How a watch ended. Its file came before, in pieces."""
+
+    rows: int
+    readings: int
+    skipped: int
+    """Readings whose time had passed."""
+    absent: dict[str, str]
+    stopped: str
+    """Why it stopped by itself; empty if it did not."""
+    size: int
+    sha256: str
+
+
+class UnwatchArgs(Model):
+    """``unwatch``: the id of the request that watches."""
+
+    id: int
