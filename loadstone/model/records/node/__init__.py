@@ -68,6 +68,7 @@ from loadstone.model.records.node.replicas import (
 )
 
 __all__ = [
+    
     "MOST_LINE_BYTES",
     "MOST_PAYLOAD_BYTES",
     "PROTOCOL",
@@ -117,6 +118,7 @@ __all__ = [
     "Watched",
     "Watching",
     "schema",
+,
 ]
 
 VERBS: dict[str, tuple[type[Model], type[Model]]] = {
@@ -138,6 +140,17 @@ VERBS: dict[str, tuple[type[Model], type[Model]]] = {
     "unwatch": (UnwatchArgs, Nothing),
 }
 """Arguments and answer by verb."""
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of all messages: ``$defs`` by name; ``verbs`` names arguments and answer of each."""
+    models: set[type[Model]] = {Hello, Fault, Request, Reply, Watching}
+    models.update(model for both in VERBS.values() for model in both)
+    ordered = sorted(models, key=lambda model: model.__name__)
+    _, definitions = models_json_schema([(model, "validation") for model in ordered], ref_template="#/$defs/{model}")
+    verbs = {name: {"args": _reference(args), "ok": _reference(ok)} for name, (args, ok) in VERBS.items()}
+    draft = "https://json-schema.org/draft/2020-12/schema"
+    return {"$schema": draft, "title": "stone node", "protocol": PROTOCOL, "verbs": verbs, **definitions}
 
 
 def _reference(model: type[Model]) -> dict[str, str]:
