@@ -68,7 +68,6 @@ from loadstone.model.records.node.replicas import (
 )
 
 __all__ = [
-    
     "MOST_LINE_BYTES",
     "MOST_PAYLOAD_BYTES",
     "PROTOCOL",
@@ -118,7 +117,6 @@ __all__ = [
     "Watched",
     "Watching",
     "schema",
-,
 ]
 
 VERBS: dict[str, tuple[type[Model], type[Model]]] = {
