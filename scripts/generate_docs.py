@@ -25,6 +25,7 @@ from loadstone.model.records import node
 from loadstone.model.study import Study
 
 FOLDER = Path(__file__).parents[1] / "docs" / "reference"
+PROTOCOL = FOLDER.parents[1] / "loadstone" / "infrastructure" / "machines" / "protocol.schema.json"
 NOTE = "<!-- Written by scripts/generate_docs.py (`make docs`); change the model instead. -->\n\n"
 SUCCESS = "Done: the study is complete, or what was asked for was shown."
 
@@ -41,7 +42,6 @@ def pages() -> dict[str, str]:
         "python-api.md": reference.markdown(NOTE.replace("the model", "its docstrings")),
         "study.schema.json": json.dumps(schema(Study), indent=2) + "\n",
         "application.schema.json": json.dumps(schema(Application), indent=2) + "\n",
-        "../../loadstone/infrastructure/machines/protocol.schema.json": json.dumps(node.schema(), indent=2) + "\n",
     }
 
 
@@ -293,4 +293,5 @@ if __name__ == "__main__":
         sys.exit(f"not current, run `make docs`: {', '.join(old)}" if old else 0)
     for name in old:
         (FOLDER / name).write_text(pages()[name], encoding="utf-8")
+    PROTOCOL.write_text(json.dumps(node.schema(), indent=2) + "\n", encoding="utf-8")
     print(f"written: {', '.join(old)}" if old else "all current")
