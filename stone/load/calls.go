@@ -11,6 +11,8 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
+	"loadstone.dev/stone/load/mistake"
+	"loadstone.dev/stone/load/schedule"
 	"loadstone.dev/stone/load/transport"
 )
 
@@ -73,7 +75,7 @@ func (p *Plan) dialer(k *catalogue) (*transport.Dialer, error) {
 		return nil, nil
 	}
 	settings := transport.Settings{
-		Protocol: p.Protocol, Target: p.Target, Descriptors: p.Descriptors, Timeout: seconds(p.TimeoutS),
+		Protocol: p.Protocol, Target: p.Target, Descriptors: p.Descriptors, Timeout: schedule.Seconds(p.TimeoutS),
 		NewPerRequest: p.Policy == newPolicy,
 	}
 	if p.Protocol != transport.GRPC { // turning a message into JSON has its price: only if somebody looks at it
@@ -92,7 +94,7 @@ func (p *Plan) dialer(k *catalogue) (*transport.Dialer, error) {
 	}
 	dialer, err := transport.New(settings)
 	if err != nil {
-		return nil, bad("", "%v", err)
+		return nil, mistake.New("", "%v", err)
 	}
 	return dialer, nil
 }
@@ -271,7 +273,7 @@ func (r *run) checkCalls() error {
 			}
 			seen[made.op] = true
 			if err := r.dialer.Check(made.data); err != nil {
-				return bad("", "%s: %v", w.kind(made.op).name, err)
+				return mistake.New("", "%s: %v", w.kind(made.op).name, err)
 			}
 		}
 	}

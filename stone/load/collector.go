@@ -9,18 +9,19 @@ import (
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 
 	"loadstone.dev/stone/load/export"
+	"loadstone.dev/stone/load/schedule"
 )
 
 // collector gathers the intervals of all threads: into the interval log, the totals and the progress lines.
 type collector struct {
 	catalogue *catalogue
-	schedule  schedule
+	schedule  schedule.Schedule
 	recorders []*recorder
 	log       *intervalLog
-	progress  io.Writer  // which never blocks; nil: nobody watches
-	conducted bool       // a coordinator watches
-	offered   []arrivals // for the progress lines, by thread; none for a closed loop
-	start     int64      // of the last interval
+	progress  io.Writer           // which never blocks; nil: nobody watches
+	conducted bool                // a coordinator watches
+	offered   []schedule.Arrivals // for the progress lines, by thread; none for a closed loop
+	start     int64               // of the last interval
 	end       int64
 	total     *interval // of all intervals so far, threads together
 	intended  *hdr.Histogram
@@ -36,7 +37,7 @@ func newCollector(r *run, log *intervalLog, progress io.Writer) *collector {
 	for _, w := range r.workers {
 		c.recorders = append(c.recorders, w.recorder)
 		if r.plan.Closed == nil {
-			c.offered = append(c.offered, arrivals{cursor: w.share()})
+			c.offered = append(c.offered, schedule.Arrivals{Cursor: w.share()})
 		}
 	}
 	return c
@@ -44,8 +45,8 @@ func newCollector(r *run, log *intervalLog, progress io.Writer) *collector {
 
 // run takes an interval from every thread at a time until all have ended.
 func (c *collector) run() error {
-	if c.progress != nil && !c.conducted && c.schedule.from == 0 { // else a line comes when the warm-up ends
-		_ = (&Progress{Of: float64(c.schedule.to) / 1e9, Phase: "measure"}).Write(c.progress)
+	if c.progress != nil && !c.conducted && c.schedule.From == 0 { // else a line comes when the warm-up ends
+		_ = (&Progress{Of: float64(c.schedule.To) / 1e9, Phase: "measure"}).Write(c.progress)
 	}
 	parts := make([]*interval, 0, len(c.recorders))
 	for {
@@ -83,7 +84,7 @@ func (c *collector) collect(parts []*interval, start, end int64) error {
 		sum.merge(part)
 	}
 	for i := range c.offered {
-		sum.sofar.offered += c.offered[i].until(end)
+		sum.sofar.offered += c.offered[i].Until(end)
 	}
 	c.mutex.Lock()
 	c.total.merge(sum)
@@ -96,10 +97,10 @@ func (c *collector) collect(parts []*interval, start, end int64) error {
 	if c.progress != nil {
 		c.report(sum, start, end)
 	}
-	if end <= c.schedule.from && sum.lateness.TotalCount() == 0 {
+	if end <= c.schedule.From && sum.lateness.TotalCount() == 0 {
 		return nil // warm-up
 	}
-	return c.write(sum, max(start, c.schedule.from), end)
+	return c.write(sum, max(start, c.schedule.From), end)
 }
 
 // snapshot is what Prometheus is told.
@@ -144,13 +145,13 @@ func (c *collector) write(sum *interval, start, end int64) error {
 func (c *collector) report(sum *interval, start, end int64) {
 	sum.warm.Merge(c.intended)
 	p := Progress{
-		T: math.Round(float64(end)/1e6) / 1e3, Of: float64(c.schedule.to) / 1e9, Phase: "measure",
+		T: math.Round(float64(end)/1e6) / 1e3, Of: float64(c.schedule.To) / 1e9, Phase: "measure",
 		Offered: sum.sofar.offered, Sent: sum.sofar.sent, Completed: sum.sofar.completed, Errors: sum.sofar.errors,
 		InFlight: sum.sofar.sent - sum.sofar.answered, CPUShare: math.Round(sum.busy*1e3) / 1e3,
 	}
-	if start < c.schedule.from {
+	if start < c.schedule.From {
 		p.Phase = "warmup"
-	} else if start >= c.schedule.to {
+	} else if start >= c.schedule.To {
 		p.Phase = "drain"
 	}
 	p.quantiles(sum.warm, sum.lateness)

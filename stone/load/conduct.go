@@ -4,6 +4,8 @@ import (
 	"context"
 	"math"
 	"time"
+
+	"loadstone.dev/stone/load/mistake"
 )
 
 // Conductor is how a coordinator takes part in the run of one of several workers.
@@ -30,7 +32,7 @@ func (r *run) heed(c *Conductor) error {
 			r.control.allowed = math.MaxInt64 // the threads count, and do not decide
 		}
 	case r.plan.Abort && r.plan.part().Of > 1:
-		return bad("abort", "one of several workers does not know the violations of the others; leave it out, or let a "+
+		return mistake.New("abort", "one of several workers does not know the violations of the others; leave it out, or let a "+
 			"coordinator run them all (members)")
 	}
 	return nil

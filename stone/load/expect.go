@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/tidwall/gjson"
+
+	"loadstone.dev/stone/load/mistake"
 )
 
 // bodyLimit is how much of a body is kept where something looks into it.
@@ -47,7 +49,7 @@ func compileExpect(e *Expect, key string) (*expectation, error) {
 		return nil, nil
 	}
 	if e.Status == nil && e.JSON == nil && e.MinBytes == nil && e.MaxBytes == nil {
-		return nil, bad(key, "empty; give status, json, min_bytes or max_bytes")
+		return nil, mistake.New(key, "empty; give status, json, min_bytes or max_bytes")
 	}
 	c := &expectation{max: -1}
 	if err := c.compileStatus(e, key); err != nil {
@@ -61,12 +63,12 @@ func compileExpect(e *Expect, key string) (*expectation, error) {
 
 func (c *expectation) compileStatus(e *Expect, key string) error {
 	if e.Status != nil && len(e.Status) == 0 {
-		return bad(key+".status", "empty; give at least one")
+		return mistake.New(key+".status", "empty; give at least one")
 	}
 	var names []string
 	for i, status := range e.Status {
 		if status < 200 || status > 599 {
-			return bad(fmt.Sprintf("%s.status[%d]", key, i), "%d is not a status of an answer; give 200 to 599", status)
+			return mistake.New(fmt.Sprintf("%s.status[%d]", key, i), "%d is not a status of an answer; give 200 to 599", status)
 		}
 		names = append(names, strconv.Itoa(status))
 	}
@@ -88,9 +90,9 @@ func (c *expectation) compileSize(e *Expect, key string) error {
 	}
 	switch {
 	case c.min < 0:
-		return bad(key+".min_bytes", "%d is negative", c.min)
+		return mistake.New(key+".min_bytes", "%d is negative", c.min)
 	case e.MaxBytes != nil && c.max < c.min:
-		return bad(key+".max_bytes", "%d is less than min_bytes (%d)", c.max, c.min)
+		return mistake.New(key+".max_bytes", "%d is less than min_bytes (%d)", c.max, c.min)
 	}
 	c.size = [2]error{
 		expectError(fmt.Sprintf("expected at least %d bytes, got fewer", c.min)),
@@ -111,7 +113,7 @@ func (c *expectation) compileJSON(e *Expect, key string) (err error) {
 	if e.JSON.Equals != nil {
 		equals := gjson.ParseBytes(e.JSON.Equals)
 		if equals.Type == gjson.JSON {
-			return bad(key+".json.equals", "%s: give a text, a number, true, false or null", e.JSON.Equals)
+			return mistake.New(key+".json.equals", "%s: give a text, a number, true, false or null", e.JSON.Equals)
 		}
 		c.equals = &equals
 		what += " = " + equals.String()

@@ -8,6 +8,8 @@ import (
 	"unsafe"
 
 	"github.com/tidwall/gjson"
+
+	"loadstone.dev/stone/load/mistake"
 )
 
 // jsonPath cuts a path at its dots.
@@ -15,7 +17,7 @@ func jsonPath(path, key string) ([]string, error) {
 	parts := strings.Split(path, ".")
 	for _, part := range parts {
 		if part == "" {
-			return nil, bad(key, "%q: give keys and array indexes with a dot between each, such as items.0.id", path)
+			return nil, mistake.New(key, "%q: give keys and array indexes with a dot between each, such as items.0.id", path)
 		}
 	}
 	return parts, nil

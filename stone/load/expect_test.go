@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"loadstone.dev/stone/load/mistake"
 )
 
 func expecting(t testing.TB, text string) *expectation {
@@ -154,7 +156,7 @@ func TestMistakesInExpectationsNameTheKey(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := compileExpect(&given, "op.expect")
-		var mistake *PlanError
+		var mistake *mistake.Error
 		if !errors.As(err, &mistake) || mistake.Key != "op.expect"+c.key || mistake.Problem != c.says {
 			t.Errorf("%s: got %v\nwant op.expect%s: %s", c.expect, err, c.key, c.says)
 		}

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/tidwall/gjson"
+
+	"loadstone.dev/stone/load/mistake"
 )
 
 // extractMost is the longest value that is taken out of an answer.
@@ -30,16 +32,16 @@ func compileExtract(extract map[string]string, key string) ([]extractor, error) 
 		e := extractor{name: name, source: source, key: what}
 		switch {
 		case !placeholder.MatchString("{" + name + "}"):
-			return nil, bad(at, "%q cannot be a name: give letters, digits and _", name)
+			return nil, mistake.New(at, "%q cannot be a name: give letters, digits and _", name)
 		case !extractSources[source]:
-			return nil, bad(at, "%q: give json:PATH, header:NAME or cookie:NAME", from)
+			return nil, mistake.New(at, "%q: give json:PATH, header:NAME or cookie:NAME", from)
 		case source == "json":
 			var err error
 			if e.path, err = jsonPath(what, at); err != nil {
 				return nil, err
 			}
 		case !headerForm.MatchString(what):
-			return nil, bad(at, "%q is not the name of a %s", what, source)
+			return nil, mistake.New(at, "%q is not the name of a %s", what, source)
 		case source == "header":
 			e.key = strings.ToLower(what)
 		}

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"loadstone.dev/stone/load/mistake"
 )
 
 func extracting(t testing.TB, from string) *extractor {
@@ -96,7 +98,7 @@ func TestMistakesInExtractNameTheKey(t *testing.T) {
 		{"my-token", "cookie:a", `"my-token" cannot be a name: give letters, digits and _`},
 	} {
 		_, err := compileExtract(map[string]string{c.name: c.from}, "op.extract")
-		var mistake *PlanError
+		var mistake *mistake.Error
 		if !errors.As(err, &mistake) || mistake.Key != "op.extract."+c.name || mistake.Problem != c.says {
 			t.Errorf("%s: got %v\nwant %s", c.from, err, c.says)
 		}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sort"
+
+	"loadstone.dev/stone/load/mistake"
 )
 
 // choice is one of some values, each with its probability.
@@ -15,21 +17,21 @@ type choice struct {
 
 func compileChoice(f *Field, key string, fields *fieldSet) (drawer, error) {
 	if len(f.Values) == 0 {
-		return nil, bad(key+".values", "missing; give at least one")
+		return nil, mistake.New(key+".values", "missing; give at least one")
 	}
 	if f.Weights != nil && len(f.Weights) != len(f.Values) {
-		return nil, bad(key+".weights", "%d weights for %d values; give one each", len(f.Weights), len(f.Values))
+		return nil, mistake.New(key+".weights", "%d weights for %d values; give one each", len(f.Weights), len(f.Values))
 	}
 	c, total, largest := choice{not: -1, values: valuesOf(f)}, 0.0, 0.0
 	for i, weight := range f.Weights {
 		if weight < 0 {
-			return nil, bad(fmt.Sprintf("%s.weights[%d]", key, i), "%g is negative", weight)
+			return nil, mistake.New(fmt.Sprintf("%s.weights[%d]", key, i), "%g is negative", weight)
 		}
 		total, largest = total+weight, max(largest, weight)
 		c.cumulative = append(c.cumulative, total)
 	}
 	if f.Weights != nil && total <= 0 {
-		return nil, bad(key+".weights", "all are 0; give one that is not")
+		return nil, mistake.New(key+".weights", "all are 0; give one that is not")
 	}
 	if f.Not == "" {
 		return c, nil
@@ -37,10 +39,10 @@ func compileChoice(f *Field, key string, fields *fieldSet) (drawer, error) {
 	other, slot := fields.find(f.Not)
 	c.not = slot
 	if err := c.checkNot(other); err != "" {
-		return nil, bad(key+".not", "%q %s", f.Not, err)
+		return nil, mistake.New(key+".not", "%q %s", f.Not, err)
 	}
 	if f.Weights != nil && largest == total {
-		return nil, bad(key+".weights", "only one is not 0, which leaves no value when it must differ from %s", f.Not)
+		return nil, mistake.New(key+".weights", "only one is not 0, which leaves no value when it must differ from %s", f.Not)
 	}
 	return c, nil
 }

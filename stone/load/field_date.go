@@ -3,6 +3,8 @@ package load
 import (
 	"math"
 	"time"
+
+	"loadstone.dev/stone/load/mistake"
 )
 
 // date is a day in [first, last], day numbers since 1970; with `after`, first counts from that field's day
@@ -24,10 +26,10 @@ func compileDate(f *Field, key string, fields *fieldSet) (drawer, error) {
 	}
 	if f.After == "" {
 		if f.MinDays != nil || f.MaxDays != nil || f.To == "" {
-			return nil, bad(key, "give from and to; min_days and max_days go with after")
+			return nil, mistake.New(key, "give from and to; min_days and max_days go with after")
 		}
 		if d.first, err = day(f.From, key+".from"); err == nil && d.last < d.first {
-			err = bad(key+".to", "%s is before from (%s)", f.To, f.From)
+			err = mistake.New(key+".to", "%s is before from (%s)", f.To, f.From)
 		}
 		d.latest = d.last
 		return d, err
@@ -36,11 +38,11 @@ func compileDate(f *Field, key string, fields *fieldSet) (drawer, error) {
 	earlier, isDate := before.(date)
 	switch {
 	case !isDate:
-		return nil, bad(key+".after", "%q is not a date field of this operation (or they wait for each other)", f.After)
+		return nil, mistake.New(key+".after", "%q is not a date field of this operation (or they wait for each other)", f.After)
 	case f.From != "":
-		return nil, bad(key+".from", "give from or after, not both")
+		return nil, mistake.New(key+".from", "give from or after, not both")
 	case f.To == "" && f.MaxDays == nil:
-		return nil, bad(key, "give to or max_days: the last day there is")
+		return nil, mistake.New(key, "give to or max_days: the last day there is")
 	}
 	d.after = slot
 	if f.MinDays != nil {
@@ -50,10 +52,10 @@ func compileDate(f *Field, key string, fields *fieldSet) (drawer, error) {
 		d.maxDays = *f.MaxDays
 	}
 	if d.first < 0 || f.MaxDays != nil && d.maxDays < d.first {
-		return nil, bad(key+".min_days", "min_days %d, max_days %d: want 0 <= min_days <= max_days", d.first, d.maxDays)
+		return nil, mistake.New(key+".min_days", "min_days %d, max_days %d: want 0 <= min_days <= max_days", d.first, d.maxDays)
 	}
 	if earlier.latest+d.first > d.last {
-		return nil, bad(key+".to", "%s is less than %d days after the latest %s", f.To, d.first, f.After)
+		return nil, mistake.New(key+".to", "%s is less than %d days after the latest %s", f.To, d.first, f.After)
 	}
 	if d.latest = d.last; d.maxDays >= 0 {
 		d.latest = min(d.last, earlier.latest+d.maxDays)
@@ -64,7 +66,7 @@ func compileDate(f *Field, key string, fields *fieldSet) (drawer, error) {
 func day(text, key string) (int, error) {
 	t, err := time.Parse(time.DateOnly, text)
 	if err != nil {
-		return 0, bad(key, "%q is not a date; give YYYY-MM-DD", text)
+		return 0, mistake.New(key, "%q is not a date; give YYYY-MM-DD", text)
 	}
 	return int(t.Unix() / 86400), nil
 }

@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"strings"
+
+	"loadstone.dev/stone/load/mistake"
 )
 
 const largestFile = 100_000_000
@@ -22,14 +24,14 @@ type file struct {
 
 func compileFile(f *Field, key string, _ *fieldSet) (drawer, error) {
 	if f.Order != "" && f.Order != "random" && f.Order != "sequence" {
-		return nil, bad(key+".order", "%q is not known; give random or sequence", f.Order)
+		return nil, mistake.New(key+".order", "%q is not known; give random or sequence", f.Order)
 	}
 	if f.Path == "" {
-		return nil, bad(key+".path", "missing; give a text file, or a CSV file and a column")
+		return nil, mistake.New(key+".path", "missing; give a text file, or a CSV file and a column")
 	}
 	content, err := readValues(f.Path)
 	if err != nil {
-		return nil, bad(key+".path", "%v", err)
+		return nil, mistake.New(key+".path", "%v", err)
 	}
 	values := &file{inOrder: f.Order == "sequence"}
 	if f.Column == "" {
@@ -41,7 +43,7 @@ func compileFile(f *Field, key string, _ *fieldSet) (drawer, error) {
 		err = errors.New(" has no values")
 	}
 	if err != nil {
-		return nil, bad(key+".path", "%s%v", f.Path, err)
+		return nil, mistake.New(key+".path", "%s%v", f.Path, err)
 	}
 	return *values, nil
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"testing"
+
+	"loadstone.dev/stone/load/mistake"
 )
 
 func TestMistakesInFieldsNameTheKey(t *testing.T) {
@@ -53,7 +55,7 @@ func TestMistakesInFieldsNameTheKey(t *testing.T) {
 			t.Fatalf("%v in %s", err, c.field)
 		}
 		_, err := compileFields(given, nil, "op")
-		var mistake *PlanError
+		var mistake *mistake.Error
 		if !errors.As(err, &mistake) || mistake.Key != "op.fields."+c.key || mistake.Problem != c.says {
 			t.Errorf("got %q\nwant op.fields.%s: %s\nfor %s", err, c.key, c.says, c.field)
 		}

@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"loadstone.dev/stone/load/mistake"
 )
 
 // number is min + k*step for a uniform k in [0, steps], in units of the last decimal place: no rounding.
@@ -27,7 +29,7 @@ func compileNumber(f *Field, key string, fields *fieldSet) (drawer, error) {
 	}{{"min", f.Min}, {"max", f.Max}, {"step", step}} {
 		value, err := given.value.Float64()
 		if err != nil {
-			return nil, bad(key+"."+given.key, "%q: give a number", given.value)
+			return nil, mistake.New(key+"."+given.key, "%q: give a number", given.value)
 		}
 		plain := strconv.FormatFloat(value, 'f', -1, 64)
 		if dot := strings.IndexByte(plain, '.'); dot >= 0 && given.key != "max" {
@@ -38,13 +40,13 @@ func compileNumber(f *Field, key string, fields *fieldSet) (drawer, error) {
 	scale := math.Pow10(places)
 	switch {
 	case places > 9 || math.Abs(values[0])*scale > 1e15 || math.Abs(values[1])*scale > 1e15:
-		return nil, bad(key, "too many digits: at most 9 decimals and 15 digits in all")
+		return nil, mistake.New(key, "too many digits: at most 9 decimals and 15 digits in all")
 	case f.Kind == "integer" && (places > 0 || values[1] != math.Trunc(values[1])):
-		return nil, bad(key, "min %s, max %s: an integer's limits are integers; use kind decimal", f.Min, f.Max)
+		return nil, mistake.New(key, "min %s, max %s: an integer's limits are integers; use kind decimal", f.Min, f.Max)
 	case values[2] <= 0:
-		return nil, bad(key+".step", "%s is not above 0", step)
+		return nil, mistake.New(key+".step", "%s is not above 0", step)
 	case values[1] < values[0]:
-		return nil, bad(key+".max", "%s is less than min (%s)", f.Max, f.Min)
+		return nil, mistake.New(key+".max", "%s is less than min (%s)", f.Max, f.Min)
 	}
 	n := number{min: int64(math.Round(values[0] * scale)), step: int64(math.Round(values[2] * scale)), places: places, not: -1}
 	n.steps = int64(math.Floor((values[1]-values[0])/values[2] + 1e-9))
@@ -54,9 +56,9 @@ func compileNumber(f *Field, key string, fields *fieldSet) (drawer, error) {
 	other, slot := fields.find(f.Not)
 	switch n.not = slot; {
 	case !isWhole(other):
-		return nil, bad(key+".not", "%q is not an integer, a sequence or a zipf with n of this operation (or they wait for each other)", f.Not)
+		return nil, mistake.New(key+".not", "%q is not an integer, a sequence or a zipf with n of this operation (or they wait for each other)", f.Not)
 	case n.steps == 0:
-		return nil, bad(key+".not", "min %s = max leaves no value when it must differ from %s", f.Min, f.Not)
+		return nil, mistake.New(key+".not", "min %s = max leaves no value when it must differ from %s", f.Min, f.Not)
 	}
 	return n, nil
 }

@@ -1,5 +1,7 @@
 package load
 
+import "loadstone.dev/stone/load/mistake"
+
 const (
 	mostRepeats  = 10_000
 	longestField = 16 << 20
@@ -17,14 +19,14 @@ func compileRepeat(f *Field, key string, fields *fieldSet) (drawer, error) {
 	r := repeat{as: -1, separator: []byte(f.Separator), prefix: []byte(f.Prefix), suffix: []byte(f.Suffix)}
 	switch r.of, _ = fields.find(f.Of); of := r.of.(type) {
 	case nil:
-		return nil, bad(key+".of", "%q is not a field of this operation (or they wait for each other)", f.Of)
+		return nil, mistake.New(key+".of", "%q is not a field of this operation (or they wait for each other)", f.Of)
 	case sequence:
-		return nil, bad(key+".of", "%q is a sequence: it is the same all through a request", f.Of)
+		return nil, mistake.New(key+".of", "%q is a sequence: it is the same all through a request", f.Of)
 	case sum:
-		return nil, bad(key+".of", "%q is a sum: it is the same all through a request", f.Of)
+		return nil, mistake.New(key+".of", "%q is a sum: it is the same all through a request", f.Of)
 	case file:
 		if of.inOrder {
-			return nil, bad(key+".of", "%q takes its file in order: it is the same all through a request", f.Of)
+			return nil, mistake.New(key+".of", "%q takes its file in order: it is the same all through a request", f.Of)
 		}
 	}
 	var err error
@@ -37,14 +39,14 @@ func compileRepeat(f *Field, key string, fields *fieldSet) (drawer, error) {
 		like, isRepeat := other.(repeat)
 		switch {
 		case !isRepeat:
-			return nil, bad(key+".as_many_as", "%q is not a repeat of this operation (or they wait for each other)", f.AsManyAs)
+			return nil, mistake.New(key+".as_many_as", "%q is not a repeat of this operation (or they wait for each other)", f.AsManyAs)
 		case f.Min != "" || f.Max != "":
-			return nil, bad(key+".as_many_as", "give min and max, or as_many_as, not both")
+			return nil, mistake.New(key+".as_many_as", "give min and max, or as_many_as, not both")
 		}
 		r.as, r.max = slot, like.max
 	}
 	if r.width() > longestField {
-		return nil, bad(key, "can be %d bytes long; at most %d", r.width(), longestField)
+		return nil, mistake.New(key, "can be %d bytes long; at most %d", r.width(), longestField)
 	}
 	return r, nil
 }

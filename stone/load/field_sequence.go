@@ -1,5 +1,7 @@
 package load
 
+import "loadstone.dev/stone/load/mistake"
+
 import "strconv"
 
 const (
@@ -25,7 +27,7 @@ func compileSequence(f *Field, key string, _ *fieldSet) (drawer, error) {
 		}
 	}
 	if s.step == 0 {
-		return nil, bad(key+".step", "0 gives every request the same; use kind choice with one value")
+		return nil, mistake.New(key+".step", "0 gives every request the same; use kind choice with one value")
 	}
 	return s, nil
 }

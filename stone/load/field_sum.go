@@ -1,5 +1,7 @@
 package load
 
+import "loadstone.dev/stone/load/mistake"
+
 import "strconv"
 
 // sum is another field of whole numbers and a constant: the end of a range that begins there.
@@ -11,7 +13,7 @@ type sum struct {
 func compileSum(f *Field, key string, fields *fieldSet) (drawer, error) {
 	other, slot := fields.find(f.Of)
 	if !isWhole(other) {
-		return nil, bad(key+".of", "%q is not an integer, a sequence or a zipf with n of this operation (or they wait for each other)", f.Of)
+		return nil, mistake.New(key+".of", "%q is not an integer, a sequence or a zipf with n of this operation (or they wait for each other)", f.Of)
 	}
 	add, err := wholeNumber(f.Add, key+".add", -sequenceStart, sequenceStart)
 	if err != nil {

@@ -5,6 +5,8 @@ import (
 	"math/bits"
 	"math/rand/v2"
 	"strconv"
+
+	"loadstone.dev/stone/load/mistake"
 )
 
 const longestValue = 1 << 20 // of a text, and of a line of a file
@@ -31,13 +33,13 @@ func compileText(f *Field, key string, _ *fieldSet) (drawer, error) {
 	}
 	t := text{min: f.Length, max: f.Length, alphabet: alphabets[alphabet], words: alphabet == "words"}
 	if t.alphabet == "" {
-		return nil, bad(key+".alphabet", "%q is not known; give alnum, lower, digits, hex or words", f.Alphabet)
+		return nil, mistake.New(key+".alphabet", "%q is not known; give alnum, lower, digits, hex or words", f.Alphabet)
 	}
 	switch {
 	case f.Length != 0 && (f.Min != "" || f.Max != ""):
-		return nil, bad(key+".length", "give length, or min and max, not both")
+		return nil, mistake.New(key+".length", "give length, or min and max, not both")
 	case f.Length < 0 || f.Length > longestValue:
-		return nil, bad(key+".length", "%d is out of range; give 1 to %d", f.Length, longestValue)
+		return nil, mistake.New(key+".length", "%d is out of range; give 1 to %d", f.Length, longestValue)
 	case f.Length != 0:
 		return t, nil
 	}
@@ -55,7 +57,7 @@ func fromTo(f *Field, key string, most int64) (low, high int64, err error) {
 		return 0, 0, err
 	}
 	if high < low {
-		return 0, 0, bad(key+".max", "%d is less than min (%d)", high, low)
+		return 0, 0, mistake.New(key+".max", "%d is less than min (%d)", high, low)
 	}
 	return low, high, nil
 }
@@ -63,7 +65,7 @@ func fromTo(f *Field, key string, most int64) (low, high int64, err error) {
 func wholeNumber(given json.Number, key string, low, high int64) (int64, error) {
 	value, err := strconv.ParseInt(given.String(), 10, 64)
 	if err != nil || value < low || value > high {
-		return 0, bad(key, "%q: give a whole number from %d to %d", given, low, high)
+		return 0, mistake.New(key, "%q: give a whole number from %d to %d", given, low, high)
 	}
 	return value, nil
 }

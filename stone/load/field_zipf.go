@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"strconv"
+
+	"loadstone.dev/stone/load/mistake"
 )
 
 const (
@@ -22,13 +24,13 @@ type zipf struct {
 func compileZipf(f *Field, key string, _ *fieldSet) (drawer, error) {
 	switch {
 	case (f.N != 0) == (f.Values != nil):
-		return nil, bad(key, "give either n (ranks 1 to n) or values (the most frequent first)")
+		return nil, mistake.New(key, "give either n (ranks 1 to n) or values (the most frequent first)")
 	case f.Values != nil && len(f.Values) == 0:
-		return nil, bad(key+".values", "missing; give at least one")
+		return nil, mistake.New(key+".values", "missing; give at least one")
 	case f.N < 0 || f.N > zipfMost:
-		return nil, bad(key+".n", "%d is out of range; give 1 to %d", f.N, int64(zipfMost))
+		return nil, mistake.New(key+".n", "%d is out of range; give 1 to %d", f.N, int64(zipfMost))
 	case !(f.Alpha > 0 && f.Alpha <= 20):
-		return nil, bad(key+".alpha", "%g is out of range; give more than 0 and at most 20", f.Alpha)
+		return nil, mistake.New(key+".alpha", "%g is out of range; give more than 0 and at most 20", f.Alpha)
 	}
 	z := zipf{n: f.N}
 	if f.Values != nil {

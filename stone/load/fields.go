@@ -9,6 +9,8 @@ import (
 	"slices"
 	"sort"
 	"strings"
+
+	"loadstone.dev/stone/load/mistake"
 )
 
 // Field says how one value of a request is drawn. Which keys it may have depends on its kind:
@@ -140,7 +142,7 @@ func compileFields(given map[string]Field, session *fieldSet, key string) (*fiel
 	waiting := make([]string, 0, len(given))
 	for name := range given {
 		if _, taken := s.slots[name]; taken {
-			return nil, bad(key+".fields."+name, "is the name of a field of the session; give it another")
+			return nil, mistake.New(key+".fields."+name, "is the name of a field of the session; give it another")
 		}
 		waiting = append(waiting, name)
 	}
@@ -174,11 +176,11 @@ func (s *fieldSet) ready(f Field) bool {
 func compileField(f *Field, key string, fields *fieldSet) (drawer, error) {
 	kind, known := kinds[f.Kind]
 	if !known {
-		return nil, bad(key+".kind", "%q is not known; give %s", f.Kind, kindNames)
+		return nil, mistake.New(key+".kind", "%q is not known; give %s", f.Kind, kindNames)
 	}
 	for _, given := range f.given() {
 		if !strings.Contains(" "+kind.keys+" ", " "+given+" ") {
-			return nil, bad(key+"."+given, "not a key of kind %s (it has: %s)", f.Kind, kind.keys)
+			return nil, mistake.New(key+"."+given, "not a key of kind %s (it has: %s)", f.Kind, kind.keys)
 		}
 	}
 	return kind.compile(f, key, fields)

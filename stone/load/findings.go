@@ -11,6 +11,8 @@ import (
 	"time"
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
+
+	"loadstone.dev/stone/load/schedule"
 )
 
 // findings are everything that one worker found of its share of a plan. A summary is computed from one part; those of
@@ -106,7 +108,7 @@ func (r *run) findings(o offers, c *collector) (*findings, error) {
 	total := c.total
 	f := &findings{
 		Schema: partSchema, Part: r.plan.part(), Identity: r.identity, Loop: r.plan.loop(), SLO: r.plan.SLO,
-		WindowS: r.plan.DurationS, FromNs: r.schedule.from, ToNs: r.schedule.to, TimeoutNs: int64(seconds(r.plan.TimeoutS)),
+		WindowS: r.plan.DurationS, FromNs: r.schedule.From, ToNs: r.schedule.To, TimeoutNs: int64(schedule.Seconds(r.plan.TimeoutS)),
 		Started: r.clock.start, EndNs: r.end, Planned: r.planned, Offered: o.total, Lateness: histogram{total.lateness}, Rates: histogram{newRates()},
 		LessOwn: histogram{newHistogram()}, Generator: r.effort(),
 	}

@@ -11,21 +11,16 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"loadstone.dev/stone/load/schedule"
 )
 
 // Identity is what the workers of one run have in common: the plan, the contents of the files that it names, and the
 // schedule that this stone makes of it.
 type Identity struct {
-	Plan     json.RawMessage   `json:"plan"`     // as given
-	Files    map[string]string `json:"files"`    // SHA-256 by path
-	Arrivals arrivalSpan       `json:"arrivals"` // of all workers together
-}
-
-// arrivalSpan says how many arrivals a schedule has and when the first and the last are due, ns from the start.
-type arrivalSpan struct {
-	Count   int64 `json:"count"`
-	FirstNs int64 `json:"first_ns"`
-	LastNs  int64 `json:"last_ns"`
+	Plan     json.RawMessage      `json:"plan"`     // as given
+	Files    map[string]string    `json:"files"`    // SHA-256 by path
+	Arrivals schedule.ArrivalSpan `json:"arrivals"` // of all workers together
 }
 
 // Identity reads the plan's files and measures its whole schedule.
@@ -40,7 +35,7 @@ func (p *Plan) Identity() (Identity, error) {
 }
 
 // identity does so only if other workers have to agree.
-func (p *Plan) identity(s schedule) (Identity, error) {
+func (p *Plan) identity(s schedule.Schedule) (Identity, error) {
 	id := Identity{Plan: p.given, Files: map[string]string{}}
 	if p.Part == nil {
 		return id, nil
@@ -55,7 +50,7 @@ func (p *Plan) identity(s schedule) (Identity, error) {
 	if p.Closed != nil {
 		return id, nil
 	}
-	id.Arrivals = s.span()
+	id.Arrivals = s.Span()
 	return id, nil
 }
 

@@ -1,5 +1,7 @@
 package load
 
+import "loadstone.dev/stone/load/schedule"
+
 import hdr "github.com/HdrHistogram/hdrhistogram-go"
 
 // Histograms hold ns at 3 significant digits, from 1 us to 2 h.
@@ -11,7 +13,7 @@ const (
 func newHistogram() *hdr.Histogram { return hdr.New(lowest, highest, 3) }
 
 // newRates makes a histogram of requests/s.
-func newRates() *hdr.Histogram { return hdr.New(1, maxRate, 3) }
+func newRates() *hdr.Histogram { return hdr.New(1, schedule.MostRate, 3) }
 
 func record(h *hdr.Histogram, ns, times int64) {
 	if h.RecordValues(min(max(ns, 0), highest), times) != nil {

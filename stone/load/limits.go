@@ -43,8 +43,8 @@ func (w *worker) check(now int64) {
 		for w.boundary <= now {
 			w.boundary += intervalLength
 		}
-		if now < w.schedule.to { // one ends with the window, for those who read counters then
-			w.boundary = min(w.boundary, w.schedule.to)
+		if now < w.schedule.To { // one ends with the window, for those who read counters then
+			w.boundary = min(w.boundary, w.schedule.To)
 		}
 		w.recorder.turn(now, w.usage.since(now, idle))
 	}
@@ -76,7 +76,7 @@ func (w *worker) checkSLO(now int64) {
 	}
 	unsent := int64(0)
 	if w.blocked { // else whatever is due goes out with the next look, or is not made yet
-		unsent = max(w.overdue.until(now-r.limit-r.debt.ns)-w.taken, 0)
+		unsent = max(w.overdue.Until(now-r.limit-r.debt.ns)-w.taken, 0)
 	}
 	w.control.certain[w.thread].Store(r.past + unsent)
 	if total := w.control.sum(); total > w.control.allowed {

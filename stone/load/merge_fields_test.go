@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"testing"
 	"time"
+
+	"loadstone.dev/stone/load/schedule"
 )
 
 // fill gives every field a value that is not zero.
@@ -68,7 +70,7 @@ func TestMergeForgetsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := f // but for what is each part's own
-	want.Part, want.Files, want.Arrivals = Part{0, 1}, nil, arrivalSpan{}
+	want.Part, want.Files, want.Arrivals = Part{0, 1}, nil, schedule.ArrivalSpan{}
 	wanted, _ := json.Marshal(want)
 	got, err := json.Marshal(whole)
 	if err != nil || string(got) != string(wanted) {

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+
+	"loadstone.dev/stone/load/mistake"
+	"loadstone.dev/stone/load/schedule"
 )
 
 // operation is a compiled Operation: one step, or those of a session.
@@ -32,14 +35,14 @@ func (p *Plan) compile(op *Operation, key string) (*operation, error) {
 	o := &operation{name: op.Name}
 	if len(op.Steps) == 0 {
 		if op.Path == "" {
-			return nil, bad(key, "give a path, or steps")
+			return nil, mistake.New(key, "give a path, or steps")
 		}
 		s, err := p.compileStep(op.Name, &op.Request, nil, nil, key)
 		o.steps = []*step{s}
 		return o, err
 	}
 	if op.given() {
-		return nil, bad(key, "has steps: method, path, headers, body and expect belong to them")
+		return nil, mistake.New(key, "has steps: method, path, headers, body and expect belong to them")
 	}
 	shared, err := compileFields(op.Fields, nil, key)
 	if err != nil {
@@ -51,9 +54,9 @@ func (p *Plan) compile(op *Operation, key string) (*operation, error) {
 		given, key := &op.Steps[i], fmt.Sprintf("%s.steps[%d]", key, i)
 		switch {
 		case !nameForm.MatchString(given.Name):
-			return nil, bad(key+".name", "%q: give letters, digits and . _ : / - only", given.Name)
+			return nil, mistake.New(key+".name", "%q: give letters, digits and . _ : / - only", given.Name)
 		case seen[given.Name]:
-			return nil, bad(key+".name", "%q is there twice", given.Name)
+			return nil, mistake.New(key+".name", "%q is there twice", given.Name)
 		}
 		seen[given.Name] = true
 		s, err := p.compileStep(op.Name+"."+given.Name, &given.Request, shared, extracted, key)
@@ -141,15 +144,7 @@ func newMix(plan *Plan) *mix {
 
 // at makes the random numbers those of a step of request n.
 func (m *mix) at(n uint64, step int) {
-	m.source.Seed(m.seed+uint64(step)*0xd6e8feb86659fd93, scatter(n))
-}
-
-// scatter spreads consecutive numbers over the whole state space (the finaliser of SplitMix64).
-func scatter(n uint64) uint64 {
-	z := (n + 1) * 0x9e3779b97f4a7c15
-	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
-	z = (z ^ z>>27) * 0x94d049bb133111eb
-	return z ^ z>>31
+	m.source.Seed(m.seed+uint64(step)*0xd6e8feb86659fd93, schedule.Scatter(n))
 }
 
 // operation draws the operation of request n and leaves the random numbers ready for its fields.

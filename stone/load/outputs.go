@@ -12,6 +12,7 @@ import (
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 
 	"loadstone.dev/stone/load/export"
+	"loadstone.dev/stone/load/schedule"
 )
 
 const never = export.Never
@@ -169,7 +170,7 @@ func (f *findings) text(s *Summary) (export.Text, error) {
 		return export.Text{}, err
 	}
 	t := export.Text{
-		Layout: plan.Wrk2Layout, URL: plan.Target, Threads: f.Generator.Threads, Connections: plan.Connections, Duration: seconds(f.WindowS),
+		Layout: plan.Wrk2Layout, URL: plan.Target, Threads: f.Generator.Threads, Connections: plan.Connections, Duration: schedule.Seconds(f.WindowS),
 		Latency: f.intended(), Rates: f.Rates.Histogram, Answers: s.CompletedInWindow, Bytes: f.Generator.Bytes, Timeout: s.Counts.Timeouts,
 	}
 	for _, e := range f.Errors {

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"loadstone.dev/stone/load/schedule"
 )
 
 // A request could have gone when it was due, or when a connection was free; what the thread did not look is its own.
@@ -88,7 +90,7 @@ func TestViolationsAddUp(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		plan := defaults()
 		plan.TimeoutS, plan.SLO = 1, &SLO{Percentile: 99, LatencyMs: 300}
-		r := newRecorder(plan, schedule{from: 0, to: 10e9}, 2)
+		r := newRecorder(plan, schedule.Schedule{From: 0, To: 10e9}, 2)
 		neglected := int64(0)
 		for range 100 {
 			at := random.Int64N(10e9)

@@ -1,6 +1,6 @@
 // Package load is the load generator behind `stone load`.
 //
-// A plan (plan.go, plan_check.go) becomes a seeded schedule of arrivals (schedule.go, arrival*.go) and requests, made
+// A plan (plan.go, plan_check.go) becomes a seeded schedule of arrivals (package schedule) and requests, made
 // ahead of time into a bounded ring (ring.go, source.go) from data (operations.go, template.go, field*.go) or by a
 // script (scripted.go, package script). Each load thread runs one loop over raw epoll (worker.go, answers.go) that
 // sends every request at its intended time over a pool of connections (connection.go), or through a library (calls.go,
@@ -22,51 +22,53 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
-	"loadstone.dev/stone/load/export"
 
+	"loadstone.dev/stone/load/export"
+	"loadstone.dev/stone/load/mistake"
+	"loadstone.dev/stone/load/schedule"
 	"loadstone.dev/stone/load/transport"
 )
 
 // Plan says what to send where, when and for how long; docs/reference/summary.md describes each key.
 type Plan struct {
-	Target          string          `json:"target"`
-	Replicas        []string        `json:"replicas"` // further host:port; connections are spread over all
-	Connections     int             `json:"connections"`
-	Threads         int             `json:"threads"`
-	Arrival         Arrival         `json:"arrival"`
-	Closed          *Closed         `json:"closed"`
-	Protocol        string          `json:"protocol"`
-	TLS             *transport.TLS  `json:"tls"` // whom to trust, for an https target
-	Descriptors     string          `json:"descriptors"`
-	Policy          string          `json:"policy"`
-	MostConnections int             `json:"most_connections"`
-	SourceAddresses []string        `json:"source_addresses"` // to connect from; the kernel's choice if there are none
-	Abandon         bool            `json:"abandon"`          // what is past its timeout before it can be sent is not sent
-	Pipelining      int             `json:"pipelining"`
-	Streams         int             `json:"streams"`
-	Script          *Script         `json:"script"`
-	RecordRequests  bool            `json:"record_requests"`
-	Metrics         string          `json:"metrics"`
-	Wrk2Layout      string          `json:"wrk2_layout"`
-	Part            *Part           `json:"part"`
-	StartUnixNs     int64           `json:"start_unix_ns"`
-	Members         []Member        `json:"members"` // none: this process drives it alone
-	WarmupS         float64         `json:"warmup_s"`
-	DurationS       float64         `json:"duration_s"`
-	TimeoutS        float64         `json:"timeout_s"`
-	DrainS          float64         `json:"drain_s"`
-	Seed            uint64          `json:"seed"`
-	Wait            string          `json:"wait"`
-	WaitRate        float64         `json:"wait_rate"`   // requests/s that wait auto and the tick are chosen for; 0: those of this plan
-	LatenessMs      float64         `json:"lateness_ms"` // what is allowed at the 99th percentile, for wait auto; 0: a tick
-	CPUs            []int           `json:"cpus"`
-	SLO             *SLO            `json:"slo"`
-	Abort           bool            `json:"abort"`
-	Operations      []Operation     `json:"operations"`
-	given           json.RawMessage // the file's own text, for the summary
-	scheme          string          // of the target
-	host            string          // host:port of the target
-	compiled        []*operation    // Operations, ready to render; shared by all mixes
+	Target          string           `json:"target"`
+	Replicas        []string         `json:"replicas"` // further host:port; connections are spread over all
+	Connections     int              `json:"connections"`
+	Threads         int              `json:"threads"`
+	Arrival         schedule.Arrival `json:"arrival"`
+	Closed          *Closed          `json:"closed"`
+	Protocol        string           `json:"protocol"`
+	TLS             *transport.TLS   `json:"tls"` // whom to trust, for an https target
+	Descriptors     string           `json:"descriptors"`
+	Policy          string           `json:"policy"`
+	MostConnections int              `json:"most_connections"`
+	SourceAddresses []string         `json:"source_addresses"` // to connect from; the kernel's choice if there are none
+	Abandon         bool             `json:"abandon"`          // what is past its timeout before it can be sent is not sent
+	Pipelining      int              `json:"pipelining"`
+	Streams         int              `json:"streams"`
+	Script          *Script          `json:"script"`
+	RecordRequests  bool             `json:"record_requests"`
+	Metrics         string           `json:"metrics"`
+	Wrk2Layout      string           `json:"wrk2_layout"`
+	Part            *Part            `json:"part"`
+	StartUnixNs     int64            `json:"start_unix_ns"`
+	Members         []Member         `json:"members"` // none: this process drives it alone
+	WarmupS         float64          `json:"warmup_s"`
+	DurationS       float64          `json:"duration_s"`
+	TimeoutS        float64          `json:"timeout_s"`
+	DrainS          float64          `json:"drain_s"`
+	Seed            uint64           `json:"seed"`
+	Wait            string           `json:"wait"`
+	WaitRate        float64          `json:"wait_rate"`   // requests/s that wait auto and the tick are chosen for; 0: those of this plan
+	LatenessMs      float64          `json:"lateness_ms"` // what is allowed at the 99th percentile, for wait auto; 0: a tick
+	CPUs            []int            `json:"cpus"`
+	SLO             *SLO             `json:"slo"`
+	Abort           bool             `json:"abort"`
+	Operations      []Operation      `json:"operations"`
+	given           json.RawMessage  // the file's own text, for the summary
+	scheme          string           // of the target
+	host            string           // host:port of the target
+	compiled        []*operation     // Operations, ready to render; shared by all mixes
 	lookup          lookup
 	sources         []unix.Sockaddr   // SourceAddresses, checked
 	originals       map[string]string // paths that the plan names, by those of the copies that are read
@@ -141,20 +143,6 @@ type Request struct {
 	Expect  *Expect           `json:"expect"`
 }
 
-// PlanError is a mistake in the plan: the key, and what is wrong with it.
-type PlanError struct{ Key, Problem string }
-
-func (e *PlanError) Error() string {
-	if e.Key == "" {
-		return e.Problem
-	}
-	return e.Key + ": " + e.Problem
-}
-
-func bad(key, format string, values ...any) error {
-	return &PlanError{key, fmt.Sprintf(format, values...)}
-}
-
 // defaults is a plan with what may be left out.
 func defaults() *Plan {
 	return &Plan{
@@ -165,7 +153,7 @@ func defaults() *Plan {
 
 // ParsePlan checks the text of a plan and fills in what may be left out: 64 connections, 1 thread,
 // timeout 5 s, drain as long as the timeout, abandon, wait "auto", plain HTTP/1.1 without pipelining over a fixed pool,
-// method GET, weight 1. Every mistake is a *PlanError that names the key.
+// method GET, weight 1. Every mistake is a *mistake.Error that names the key.
 func ParsePlan(text []byte) (*Plan, error) { return ParsePlanWithCopies(text, nil) }
 
 // ParsePlanWithCopies is ParsePlan for a plan whose files are elsewhere: copies has the path of each by the one that the
@@ -178,11 +166,11 @@ func ParsePlanWithCopies(text []byte, copies map[string]string) (*Plan, error) {
 		return nil, explain(err, text)
 	}
 	if _, err := decoder.Token(); err != io.EOF {
-		return nil, bad("", "there is more after the plan's closing brace; one JSON object is expected")
+		return nil, mistake.New("", "there is more after the plan's closing brace; one JSON object is expected")
 	}
 	var given bytes.Buffer
 	if err := json.Compact(&given, text); err != nil {
-		return nil, bad("", "not JSON: %v", err)
+		return nil, mistake.New("", "not JSON: %v", err)
 	}
 	plan.given = given.Bytes()
 	plan.readCopies(copies)
@@ -201,13 +189,13 @@ func explain(err error, text []byte) error {
 	var syntax *json.SyntaxError
 	switch {
 	case errors.As(err, &typeError):
-		return bad(typeError.Field, "expected %s, found a JSON %s", typeError.Type, typeError.Value)
+		return mistake.New(typeError.Field, "expected %s, found a JSON %s", typeError.Type, typeError.Value)
 	case errors.As(err, &syntax):
 		line := 1 + bytes.Count(text[:min(int(syntax.Offset), len(text))], []byte("\n"))
-		return bad(fmt.Sprintf("line %d", line), "not JSON: %v", err)
+		return mistake.New(fmt.Sprintf("line %d", line), "not JSON: %v", err)
 	case strings.HasPrefix(err.Error(), "json: unknown field "):
 		key := strings.Trim(strings.TrimPrefix(err.Error(), "json: unknown field "), `"`)
-		return bad(key, "no such key in a plan; see `stone load --help`")
+		return mistake.New(key, "no such key in a plan; see `stone load --help`")
 	}
-	return bad("", "not a plan: %v", err)
+	return mistake.New("", "not a plan: %v", err)
 }

@@ -8,16 +8,14 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"loadstone.dev/stone/load/export"
+	"loadstone.dev/stone/load/mistake"
+	"loadstone.dev/stone/load/schedule"
 	"loadstone.dev/stone/load/transport"
 )
 
-const (
-	maxSeconds      = 24 * 3600
-	mostConnections = 1_000_000 // of all workers together; checkPorts has what one can have
-)
+const mostConnections = 1_000_000 // of all load workers together; checkPorts has what one can have
 
 var (
 	nameForm   = regexp.MustCompile(`^[A-Za-z0-9._:/-]+$`) // a tag of the interval log: no comma, no space
@@ -41,13 +39,13 @@ func (p *Plan) checkTarget() error {
 	target, err := url.Parse(p.Target)
 	switch {
 	case p.Target == "":
-		return bad("target", "missing; give the address to load, such as http://127.0.0.1:5000")
+		return mistake.New("target", "missing; give the address to load, such as http://127.0.0.1:5000")
 	case err != nil:
-		return bad("target", "%q is not a URL: %v", p.Target, err)
+		return mistake.New("target", "%q is not a URL: %v", p.Target, err)
 	case target.Scheme != "http" && target.Scheme != "https":
-		return bad("target", "%q: only http:// and https:// are driven", p.Target)
+		return mistake.New("target", "%q: only http:// and https:// are driven", p.Target)
 	case target.Hostname() == "" || strings.Trim(target.Path, "/") != "" || target.RawQuery != "":
-		return bad("target", "%q: give scheme, host and port alone; paths belong to operations", p.Target)
+		return mistake.New("target", "%q: give scheme, host and port alone; paths belong to operations", p.Target)
 	}
 	p.scheme = target.Scheme
 	if p.host = target.Host; target.Port() == "" {
@@ -55,7 +53,7 @@ func (p *Plan) checkTarget() error {
 	}
 	for i, replica := range p.Replicas {
 		if host, port, err := net.SplitHostPort(replica); err != nil || host == "" || port == "" {
-			return bad(fmt.Sprintf("replicas[%d]", i), "%q is not host:port", replica)
+			return mistake.New(fmt.Sprintf("replicas[%d]", i), "%q is not host:port", replica)
 		}
 	}
 	return nil
@@ -67,12 +65,12 @@ func (p *Plan) checkNumbers() error {
 		value, low, high float64
 		openLow          bool
 	}{
-		{"duration_s", p.DurationS, 0, maxSeconds, true},
+		{"duration_s", p.DurationS, 0, schedule.MostSeconds, true},
 		{"timeout_s", p.TimeoutS, 0, 3600, true},
-		{"warmup_s", p.WarmupS, 0, maxSeconds, false},
-		{"wait_rate", p.WaitRate, 0, maxRate, false},
-		{"lateness_ms", p.LatenessMs, 0, maxSeconds * 1000, false},
-		{"drain_s", p.DrainS, 0, maxSeconds, false},
+		{"warmup_s", p.WarmupS, 0, schedule.MostSeconds, false},
+		{"wait_rate", p.WaitRate, 0, schedule.MostRate, false},
+		{"lateness_ms", p.LatenessMs, 0, schedule.MostSeconds * 1000, false},
+		{"drain_s", p.DrainS, 0, schedule.MostSeconds, false},
 		{"connections", float64(p.Connections), 1, mostConnections, false},
 		{"most_connections", float64(p.MostConnections), float64(p.Connections), mostConnections, false},
 		{"pipelining", float64(p.Pipelining), 1, 10000, false},
@@ -85,19 +83,19 @@ func (p *Plan) checkNumbers() error {
 			if w.openLow {
 				than = "more than"
 			}
-			return bad(w.key, "%g is out of range; give %s %g and at most %g", w.value, than, w.low, w.high)
+			return mistake.New(w.key, "%g is out of range; give %s %g and at most %g", w.value, than, w.low, w.high)
 		}
 	}
 	if p.Connections < p.threads() {
-		return bad("connections", "%d is less than threads (%d); each thread needs one", p.Connections, p.threads())
+		return mistake.New("connections", "%d is less than threads (%d); each thread needs one", p.Connections, p.threads())
 	}
 	for i, cpu := range p.CPUs {
 		if cpu < 0 || cpu >= 1024 {
-			return bad(fmt.Sprintf("cpus[%d]", i), "%d is not a CPU number", cpu)
+			return mistake.New(fmt.Sprintf("cpus[%d]", i), "%d is not a CPU number", cpu)
 		}
 	}
 	if p.Wrk2Layout != export.Current && p.Wrk2Layout != export.Before2023 {
-		return bad("wrk2_layout", "%q is unknown; use %s or %s", p.Wrk2Layout, export.Current, export.Before2023)
+		return mistake.New("wrk2_layout", "%q is unknown; use %s or %s", p.Wrk2Layout, export.Current, export.Before2023)
 	}
 	_, err := parseWait(p.Wait)
 	return err
@@ -107,19 +105,19 @@ func (p *Plan) checkNumbers() error {
 func (p *Plan) checkTransport() error {
 	switch {
 	case !slices.Contains([]string{transport.HTTP1, transport.HTTP2, transport.GRPC}, p.Protocol):
-		return bad("protocol", "%q is not known; give %s, %s or %s", p.Protocol, transport.HTTP1, transport.HTTP2, transport.GRPC)
+		return mistake.New("protocol", "%q is not known; give %s, %s or %s", p.Protocol, transport.HTTP1, transport.HTTP2, transport.GRPC)
 	case !slices.Contains([]string{fixedPolicy, growingPolicy, newPolicy}, p.Policy):
-		return bad("policy", "%q is not known; give %s, %s or %s", p.Policy, fixedPolicy, growingPolicy, newPolicy)
+		return mistake.New("policy", "%q is not known; give %s, %s or %s", p.Policy, fixedPolicy, growingPolicy, newPolicy)
 	case p.Protocol != transport.HTTP1 && p.Policy != fixedPolicy:
-		return bad("policy", "%q: a connection of %s carries many requests at a time; give %s", p.Policy, p.Protocol, fixedPolicy)
+		return mistake.New("policy", "%q: a connection of %s carries many requests at a time; give %s", p.Policy, p.Protocol, fixedPolicy)
 	case p.Pipelining > 1 && (p.Protocol != transport.HTTP1 || p.scheme != "http" || p.Policy == newPolicy):
-		return bad("pipelining", "%d: only plain %s on lasting connections is pipelined", p.Pipelining, transport.HTTP1)
+		return mistake.New("pipelining", "%d: only plain %s on lasting connections is pipelined", p.Pipelining, transport.HTTP1)
 	case len(p.SourceAddresses) > 0 && (p.Protocol != transport.HTTP1 || p.scheme != "http"):
-		return bad("source_addresses", "only plain %s is sent from chosen addresses; leave them out", transport.HTTP1)
+		return mistake.New("source_addresses", "only plain %s is sent from chosen addresses; leave them out", transport.HTTP1)
 	case p.TLS != nil && p.scheme != "https":
-		return bad("tls", "the target is %s:// ; make it https://", p.scheme)
+		return mistake.New("tls", "the target is %s:// ; make it https://", p.scheme)
 	case p.Descriptors != "" && p.Protocol != transport.GRPC:
-		return bad("descriptors", "only protocol %s has them", transport.GRPC)
+		return mistake.New("descriptors", "only protocol %s has them", transport.GRPC)
 	}
 	return nil
 }
@@ -128,23 +126,23 @@ func (p *Plan) checkTransport() error {
 func (p *Plan) checkLoop() error {
 	switch {
 	case p.Closed == nil:
-		return p.Arrival.check(p.DurationS)
+		return p.Arrival.Check(p.DurationS)
 	case p.Arrival.Process != "":
-		return bad("closed", "excludes arrival: clients send when they are answered, not when it is time")
+		return mistake.New("closed", "excludes arrival: clients send when they are answered, not when it is time")
 	case p.Closed.Clients < p.threads() || p.Closed.Clients > mostConnections:
-		return bad("closed.clients", "%d is out of range; give at least as many as threads (%d) and at most %d", p.Closed.Clients, p.threads(),
+		return mistake.New("closed.clients", "%d is out of range; give at least as many as threads (%d) and at most %d", p.Closed.Clients, p.threads(),
 			mostConnections)
-	case p.Closed.ThinkS < 0 || p.Closed.ThinkS > maxSeconds:
-		return bad("closed.think_s", "%g is out of range; give 0 to %d", p.Closed.ThinkS, maxSeconds)
+	case p.Closed.ThinkS < 0 || p.Closed.ThinkS > schedule.MostSeconds:
+		return mistake.New("closed.think_s", "%g is out of range; give 0 to %d", p.Closed.ThinkS, schedule.MostSeconds)
 	case p.Abort:
-		return bad("abort", "a closed loop has no planned number of requests to count violations against; leave it out")
+		return mistake.New("abort", "a closed loop has no planned number of requests to count violations against; leave it out")
 	}
 	return nil
 }
 
 func (p *Plan) checkPart() error {
 	if p.Part != nil && (p.Part.Of < 1 || p.Part.Of > 1000 || p.Part.Number < 0 || p.Part.Number >= p.Part.Of) {
-		return bad("part", "number %d of %d: want 0 <= number < of <= 1000", p.Part.Number, p.Part.Of)
+		return mistake.New("part", "number %d of %d: want 0 <= number < of <= 1000", p.Part.Number, p.Part.Of)
 	}
 	return nil
 }
@@ -155,19 +153,19 @@ func (p *Plan) checkMembers() error {
 		key := fmt.Sprintf("members[%d]", i)
 		switch {
 		case !nameForm.MatchString(m.Name):
-			return bad(key+".name", "%q: give letters, digits and . _ : / - only", m.Name)
+			return mistake.New(key+".name", "%q: give letters, digits and . _ : / - only", m.Name)
 		case names[m.Name]:
-			return bad(key+".name", "%q is there twice", m.Name)
+			return mistake.New(key+".name", "%q is there twice", m.Name)
 		case len(m.Command) == 0:
-			return bad(key+".command", `missing; give the command that starts it, such as ["ssh", "host", "stone", "load", "--member"]`)
+			return mistake.New(key+".command", `missing; give the command that starts it, such as ["ssh", "host", "stone", "load", "--member"]`)
 		}
 		names[m.Name] = true
 	}
 	switch {
 	case len(p.Members) > 0 && p.Part != nil:
-		return bad("part", "is for a load worker without a coordinator; leave it out, or leave out members")
+		return mistake.New("part", "is for a load worker without a coordinator; leave it out, or leave out members")
 	case len(p.Members) > 0 && p.StartUnixNs != 0:
-		return bad("start_unix_ns", "is for load workers without a coordinator; leave it out, or leave out members")
+		return mistake.New("start_unix_ns", "is for load workers without a coordinator; leave it out, or leave out members")
 	}
 	return nil
 }
@@ -175,15 +173,15 @@ func (p *Plan) checkMembers() error {
 func (p *Plan) checkSLO() error {
 	switch {
 	case p.SLO == nil && p.Abort:
-		return bad("abort", "needs slo: it stops a run that can no longer hold it")
+		return mistake.New("abort", "needs slo: it stops a run that can no longer hold it")
 	case p.SLO == nil:
 		return nil
 	case p.SLO.Percentile <= 0 || p.SLO.Percentile >= 100:
-		return bad("slo.percentile", "%g is out of range; give more than 0 and less than 100", p.SLO.Percentile)
+		return mistake.New("slo.percentile", "%g is out of range; give more than 0 and less than 100", p.SLO.Percentile)
 	case p.SLO.LatencyMs <= 0:
-		return bad("slo.latency_ms", "%g is not above 0", p.SLO.LatencyMs)
+		return mistake.New("slo.latency_ms", "%g is not above 0", p.SLO.LatencyMs)
 	case p.SLO.LatencyMs > p.TimeoutS*1000:
-		return bad("slo.latency_ms", "%g is longer than timeout_s (%g s); raise the timeout", p.SLO.LatencyMs, p.TimeoutS)
+		return mistake.New("slo.latency_ms", "%g is longer than timeout_s (%g s); raise the timeout", p.SLO.LatencyMs, p.TimeoutS)
 	}
 	return nil
 }
@@ -192,13 +190,13 @@ func (p *Plan) checkSLO() error {
 func (p *Plan) checkRequests() error {
 	switch {
 	case p.Script != nil && len(p.Operations) > 0:
-		return bad("script", "excludes operations; leave one out")
+		return mistake.New("script", "excludes operations; leave one out")
 	case p.Script != nil && !filepath.IsAbs(p.Script.Path):
-		return bad("script.path", "%q is not an absolute path", p.Script.Path)
+		return mistake.New("script.path", "%q is not an absolute path", p.Script.Path)
 	case p.Script != nil:
 		return nil
 	case len(p.Operations) == 0:
-		return bad("operations", "missing; give at least one")
+		return mistake.New("operations", "missing; give at least one")
 	}
 	seen, total, kinds := map[string]bool{}, 0.0, int32(0)
 	for i := range p.Operations {
@@ -208,11 +206,11 @@ func (p *Plan) checkRequests() error {
 		}
 		switch {
 		case !nameForm.MatchString(op.Name):
-			return bad(key+".name", "%q: give letters, digits and . _ : / - only", op.Name)
+			return mistake.New(key+".name", "%q: give letters, digits and . _ : / - only", op.Name)
 		case seen[op.Name]:
-			return bad(key+".name", "%q is there twice", op.Name)
+			return mistake.New(key+".name", "%q is there twice", op.Name)
 		case *op.Weight < 0 || *op.Weight > 1e12:
-			return bad(key+".weight", "%g is out of range; give 0 to 1e12", *op.Weight)
+			return mistake.New(key+".weight", "%g is out of range; give 0 to 1e12", *op.Weight)
 		}
 		seen[op.Name] = true
 		total += *op.Weight
@@ -225,7 +223,7 @@ func (p *Plan) checkRequests() error {
 		p.compiled = append(p.compiled, compiled)
 	}
 	if total <= 0 {
-		return bad("operations", "all weights are 0; give one that is not")
+		return mistake.New("operations", "all weights are 0; give one that is not")
 	}
 	return nil
 }
@@ -239,17 +237,17 @@ func (r *Request) check(key, protocol string) error {
 	}
 	switch {
 	case !methodForm.MatchString(r.Method) || r.Method == "CONNECT":
-		return bad(key+".method", "%q is not an HTTP method; give GET, POST ...", r.Method)
+		return mistake.New(key+".method", "%q is not an HTTP method; give GET, POST ...", r.Method)
 	case !strings.HasPrefix(r.Path, "/") || strings.ContainsAny(r.Path, " \t\r\n"):
-		return bad(key+".path", "%q: must begin with / and hold no white space", r.Path)
+		return mistake.New(key+".path", "%q: must begin with / and hold no white space", r.Path)
 	}
 	for name, value := range r.Headers {
 		lower := strings.ToLower(name)
 		if !headerForm.MatchString(name) || strings.ContainsAny(value, "\r\n\x00") {
-			return bad(key+".headers", "%q: %q is not a header line", name, value)
+			return mistake.New(key+".headers", "%q: %q is not a header line", name, value)
 		}
 		if lower == "content-length" || lower == "transfer-encoding" {
-			return bad(key+".headers", "%q is made from the body; leave it out", name)
+			return mistake.New(key+".headers", "%q is made from the body; leave it out", name)
 		}
 	}
 	return nil
@@ -259,5 +257,3 @@ func (r *Request) check(key, protocol string) error {
 func (r *Request) given() bool {
 	return r.Method != "" || r.Path != "" || r.Headers != nil || r.Body != "" || r.Expect != nil
 }
-
-func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

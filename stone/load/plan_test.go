@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"loadstone.dev/stone/load/mistake"
 )
 
 const minimal = `{"target":"http://127.0.0.1:1","arrival":{"process":"constant","rate":100},"duration_s":1,
@@ -85,7 +87,7 @@ func TestMistakesNameTheKey(t *testing.T) {
 		{"{\n\n\"target\" 3}", "line 3", "not JSON"},
 	} {
 		_, err := ParsePlan([]byte(c.plan))
-		var mistake *PlanError
+		var mistake *mistake.Error
 		if !errors.As(err, &mistake) || mistake.Key != c.key || !strings.Contains(mistake.Problem, c.says) {
 			t.Errorf("got %q, want key %q and %q, for %s", err, c.key, c.says, c.plan)
 		}

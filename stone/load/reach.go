@@ -10,6 +10,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
+
+	"loadstone.dev/stone/load/mistake"
 )
 
 // lookup resolves a name; one that is an address stands for itself.
@@ -96,12 +98,12 @@ func (p *Plan) checkSources(targets []address) error {
 		key := fmt.Sprintf("source_addresses[%d]", i)
 		ip, err := netip.ParseAddr(text)
 		if err != nil {
-			return bad(key, "%q is not an IP address", text)
+			return mistake.New(key, "%q is not an IP address", text)
 		}
 		source := newAddress(netip.AddrPortFrom(ip.Unmap(), 0))
 		for _, target := range targets {
 			if target.family != source.family {
-				return bad(key, "%s cannot reach %s: one is IPv4, the other IPv6", text, target.name)
+				return mistake.New(key, "%s cannot reach %s: one is IPv4, the other IPv6", text, target.name)
 			}
 		}
 		fd, err := unix.Socket(source.family, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
@@ -111,7 +113,7 @@ func (p *Plan) checkSources(targets []address) error {
 		err = unix.Bind(fd, source.sockaddr)
 		_ = unix.Close(fd)
 		if err != nil {
-			return bad(key, "cannot send from %s: %v; give an address of this machine", text, err)
+			return mistake.New(key, "cannot send from %s: %v; give an address of this machine", text, err)
 		}
 		p.sources = append(p.sources, source.sockaddr)
 	}
@@ -132,7 +134,7 @@ func (p *Plan) checkPorts(targets int) error {
 		own = max(own, portion(p.MostConnections, part.Of, part.Number))
 	}
 	if own > mostPorts*pairs {
-		return bad("connections", "%d of this worker are more than %d, which is what TCP's ports allow to %d of the target's addresses from %d "+
+		return mistake.New("connections", "%d of this worker are more than %d, which is what TCP's ports allow to %d of the target's addresses from %d "+
 			"of its own; give more source_addresses, or use more workers", own, mostPorts*pairs, targets, max(len(p.SourceAddresses), 1))
 	}
 	return nil

@@ -5,6 +5,8 @@ import (
 	"strconv"
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
+
+	"loadstone.dev/stone/load/schedule"
 )
 
 // tally counts the measured requests of one kind. good is those completed within the SLO; all are those of the
@@ -96,7 +98,7 @@ func (s *slice) add(o slice) {
 
 // recorder keeps what became of the requests of one thread. Only its thread writes to it.
 type recorder struct {
-	schedule  schedule
+	schedule  schedule.Schedule
 	timeout   int64
 	limit     int64 // the SLO's latency, or the timeout
 	now       *interval
@@ -120,10 +122,10 @@ type recorder struct {
 	full      chan *interval            // and go out here
 }
 
-func newRecorder(plan *Plan, s schedule, kinds int) *recorder {
+func newRecorder(plan *Plan, s schedule.Schedule, kinds int) *recorder {
 	r := &recorder{
-		schedule: s, timeout: int64(seconds(plan.TimeoutS)), failures: map[failure]*failureCount{},
-		perSecond: make([]int64, (s.to-s.from)/1e9), own: newHistogram(), now: newInterval(kinds), free: make(chan *interval, 2), full: make(chan *interval, 16),
+		schedule: s, timeout: int64(schedule.Seconds(plan.TimeoutS)), failures: map[failure]*failureCount{},
+		perSecond: make([]int64, (s.To-s.From)/1e9), own: newHistogram(), now: newInterval(kinds), free: make(chan *interval, 2), full: make(chan *interval, 16),
 	}
 	r.limit = r.timeout
 	if plan.SLO != nil {
@@ -208,7 +210,7 @@ func (r *recorder) answeredWell(x *exchange, at int64) {
 	r.settled(at, x)
 	if batch := r.batch(at); batch < batches && latency <= r.timeout {
 		r.completed[batch]++
-		if second := max(at-r.schedule.from, 0) / 1e9; second < int64(len(r.perSecond)) {
+		if second := max(at-r.schedule.From, 0) / 1e9; second < int64(len(r.perSecond)) {
 			r.perSecond[second]++
 		}
 	}
@@ -217,8 +219,8 @@ func (r *recorder) answeredWell(x *exchange, at int64) {
 // rates adds up how many good answers came in each whole second of the window until the run ended.
 func (r *recorder) rates(to *hdr.Histogram, end int64) {
 	for second, answers := range r.perSecond {
-		if r.schedule.from+int64(second+1)*1e9 <= end {
-			_ = to.RecordValue(min(answers, maxRate))
+		if r.schedule.From+int64(second+1)*1e9 <= end {
+			_ = to.RecordValue(min(answers, schedule.MostRate))
 		}
 	}
 }
@@ -312,12 +314,12 @@ func (r *recorder) unburdened(ns int64) {
 
 // part is which of n equal parts of the window a time lies in; the last one for what comes after it.
 func (r *recorder) part(at, n int64) int64 {
-	return min(max(at-r.schedule.from, 0)*n/(r.schedule.to-r.schedule.from), n-1)
+	return min(max(at-r.schedule.From, 0)*n/(r.schedule.To-r.schedule.From), n-1)
 }
 
 // batch is the tenth of the window that a time lies in; batches or more after its end.
 func (r *recorder) batch(at int64) int64 {
-	return max(at-r.schedule.from, 0) * batches / (r.schedule.to - r.schedule.from)
+	return max(at-r.schedule.From, 0) * batches / (r.schedule.To - r.schedule.From)
 }
 
 // underWay notes a request that was sent and not answered when the run ended.

@@ -6,13 +6,14 @@ import (
 	"testing"
 
 	"loadstone.dev/stone/load/export"
+	"loadstone.dev/stone/load/schedule"
 )
 
 // Slivers of a second, at the window's end or where a run was stopped, are no seconds.
 func TestRatesAreOfWholeSeconds(t *testing.T) {
 	plan := &Plan{TimeoutS: 5}
 	from := int64(0.3e9)
-	r := newRecorder(plan, schedule{from: from, to: from + 3.4e9}, 1)
+	r := newRecorder(plan, schedule.Schedule{From: from, To: from + 3.4e9}, 1)
 	for at := from; at < from+3.4e9; at += 1e7 { // 100 a second, the first of them due before the window
 		r.answeredWell(&exchange{at: at - 1e6, sentAt: at - 1e6, measured: true}, at)
 	}
@@ -30,7 +31,7 @@ func TestRatesAreOfWholeSeconds(t *testing.T) {
 
 // What Prometheus is told: counts from the start of the run, latencies of the measured window.
 func TestSnapshotsLatenciesLeaveOutTheWarmUp(t *testing.T) {
-	s := schedule{from: 1e9, to: 2e9}
+	s := schedule.Schedule{From: 1e9, To: 2e9}
 	r := newRecorder(&Plan{TimeoutS: 5}, s, 1)
 	c := &collector{catalogue: newCatalogue(), schedule: s, total: newInterval(1), intended: newHistogram(), service: newHistogram()}
 	c.catalogue.add(newKind("home"))

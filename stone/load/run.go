@@ -14,7 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"loadstone.dev/stone/load/export"
+	"loadstone.dev/stone/load/mistake"
 	"loadstone.dev/stone/load/percentile"
+	"loadstone.dev/stone/load/schedule"
 	"loadstone.dev/stone/load/script"
 	"loadstone.dev/stone/load/transport"
 )
@@ -29,7 +31,7 @@ var (
 // run is one execution of a plan.
 type run struct {
 	plan      *Plan
-	schedule  schedule
+	schedule  schedule.Schedule
 	catalogue *catalogue
 	identity  Identity
 	reached   reached // what the names of the target and its replicas stand for
@@ -49,7 +51,7 @@ type run struct {
 
 // Run drives the load of a plan and writes latency.hlog and summary.json into the folder out, which it makes
 // if need be. With progress, it writes a JSON line a second there, as long as that is read. It returns an error that wraps
-// ErrUnreachable if nothing answers at the target, or ErrOtherwise if that does not speak as planned, a *PlanError if the plan cannot be carried out here, a
+// ErrUnreachable if nothing answers at the target, or ErrOtherwise if that does not speak as planned, a *mistake.Error if the plan cannot be carried out here, a
 // *script.Error if a load script fails, or ctx's error if ctx ends first; then it leaves no files.
 func Run(ctx context.Context, plan *Plan, out string, progress io.Writer) (*Summary, error) {
 	return RunPart(ctx, plan, out, progress, nil)
@@ -63,7 +65,7 @@ func RunPart(ctx context.Context, plan *Plan, out string, progress io.Writer, co
 	}
 	var found reached
 	for _, host := range append([]string{plan.host}, plan.Replicas...) {
-		if err := found.reach(plan.lookup, host, min(seconds(plan.TimeoutS), 5*time.Second)); err != nil {
+		if err := found.reach(plan.lookup, host, min(schedule.Seconds(plan.TimeoutS), 5*time.Second)); err != nil {
 			return nil, fmt.Errorf("%w: %s: %w", ErrUnreachable, host, err)
 		}
 	}
@@ -127,7 +129,7 @@ func newRun(plan *Plan) (*run, error) {
 		return r, nil
 	}
 	if r.planned = r.plannedRequests(); r.planned == 0 {
-		return nil, bad("duration_s", "%g s at %g/s: no request falls into the window; make it longer",
+		return nil, mistake.New("duration_s", "%g s at %g/s: no request falls into the window; make it longer",
 			plan.DurationS, plan.Arrival.Rate)
 	}
 	if plan.Abort {
@@ -138,16 +140,16 @@ func newRun(plan *Plan) (*run, error) {
 
 // schedule is when the plan's arrivals are. An arrival of a session is several requests, and the rate is that of
 // requests; a closed loop has the window alone.
-func (p *Plan) schedule() (schedule, error) {
+func (p *Plan) schedule() (schedule.Schedule, error) {
 	if p.Closed != nil {
-		from := int64(seconds(p.WarmupS))
-		return schedule{from: from, to: from + int64(seconds(p.DurationS))}, nil
+		from := int64(schedule.Seconds(p.WarmupS))
+		return schedule.Schedule{From: from, To: from + int64(schedule.Seconds(p.DurationS))}, nil
 	}
-	paced := *p
+	paced := p.Arrival
 	if len(p.compiled) > 0 {
-		paced.Arrival.Rate /= newMix(p).stepsPerArrival()
+		paced.Rate /= newMix(p).stepsPerArrival()
 	}
-	return newSchedule(&paced)
+	return schedule.New(&paced, p.WarmupS, p.DurationS, p.Seed)
 }
 
 // threads is the number of load threads of all workers together, number that of one of ours among them.
@@ -175,34 +177,34 @@ func newWorker(r *run, thread int) (*worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	policy, tick := waitPolicy(plan.Wait).choose(plan.waitRate(r.schedule.highest), int64(plan.LatenessMs*1e6))
+	policy, tick := waitPolicy(plan.Wait).choose(plan.waitRate(r.schedule.Highest), int64(plan.LatenessMs*1e6))
 	kinds := r.catalogue.list()
 	w := &worker{
 		thread: thread, cpus: plan.CPUs, schedule: r.schedule, control: r.control, pool: pool, catalogue: r.catalogue, kinds: kinds,
 		ring: newRing(requests.ahead()), source: requests, told: requests.told(), receiver: newReceiver(bufferSize),
 		recorder: newRecorder(plan, r.schedule, len(kinds)),
-		policy:   policy, tick: tick, timeout: int64(seconds(plan.TimeoutS)), abandons: plan.Abandon && plan.Closed == nil,
-		emptyAt: -1, drained: r.schedule.to + int64(seconds(plan.DrainS)), boundary: r.schedule.from % intervalLength,
+		policy:   policy, tick: tick, timeout: int64(schedule.Seconds(plan.TimeoutS)), abandons: plan.Abandon && plan.Closed == nil,
+		emptyAt: -1, drained: r.schedule.To + int64(schedule.Seconds(plan.DrainS)), boundary: r.schedule.From % intervalLength,
 		number: uint64(plan.number(thread)), total: uint64(plan.threads()),
 	}
 	if w.boundary == 0 {
-		w.boundary = min(intervalLength, w.schedule.to)
+		w.boundary = min(intervalLength, w.schedule.To)
 	}
 	if len(plan.compiled) > 0 {
 		w.mix = newMix(plan)
 	}
 	if plan.Closed != nil {
-		w.clients, w.think = int64(portion(plan.Closed.Clients, plan.threads(), plan.number(thread))), int64(seconds(plan.Closed.ThinkS))
+		w.clients, w.think = int64(portion(plan.Closed.Clients, plan.threads(), plan.number(thread))), int64(schedule.Seconds(plan.Closed.ThinkS))
 		w.numbers = unscheduled(w.number, w.total)
 	} else {
 		w.numbers = scheduled(w.share())
-		w.overdue = arrivals{cursor: w.share(), from: r.schedule.from}
+		w.overdue = schedule.Arrivals{Cursor: w.share(), From: r.schedule.From}
 	}
 	return w, nil
 }
 
 // share walks the requests of this thread.
-func (w *worker) share() cursor { return w.schedule.share(w.number, w.total) }
+func (w *worker) share() schedule.Cursor { return w.schedule.Share(w.number, w.total) }
 
 // execute starts the threads once all is connected and made ahead, waits for them and adds up.
 func (r *run) execute(ctx context.Context, out string, progress io.Writer) (*Summary, error) {
@@ -234,7 +236,7 @@ func (r *run) execute(ctx context.Context, out string, progress io.Writer) (*Sum
 		stop, err := export.Metrics(r.plan.Metrics, collector.snapshot)
 		if err != nil {
 			outputs.discard(false)
-			return nil, bad("", "%v", err)
+			return nil, mistake.New("", "%v", err)
 		}
 		defer stop()
 	}
@@ -289,7 +291,7 @@ func (r *run) begin() error {
 	if r.plan.StartUnixNs != 0 {
 		start = now.Add(time.Duration(r.plan.StartUnixNs - now.UnixNano()))
 		if start.Before(now) {
-			return bad("start_unix_ns", "was %s ago when all was connected; start later", now.Sub(start))
+			return mistake.New("start_unix_ns", "was %s ago when all was connected; start later", now.Sub(start))
 		}
 	}
 	r.clock = clock{start}
@@ -303,7 +305,7 @@ func (r *run) prepare(ctx context.Context) error {
 		ready.Add(1)
 		var once sync.Once
 		r.making.Go(func() { w.ring.fill(ctx, w.numbers, w.source, func() { once.Do(ready.Done) }) })
-		if err := w.connect(time.Now().Add(min(seconds(r.plan.TimeoutS), 5*time.Second))); err != nil {
+		if err := w.connect(time.Now().Add(min(schedule.Seconds(r.plan.TimeoutS), 5*time.Second))); err != nil {
 			return unreachable(r.plan.Target, err)
 		}
 	}

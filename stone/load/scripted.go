@@ -11,6 +11,7 @@ import (
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 	"golang.org/x/sys/unix"
 
+	"loadstone.dev/stone/load/mistake"
 	"loadstone.dev/stone/load/script"
 )
 
@@ -37,7 +38,7 @@ func (r *run) script(thread int) (source, error) {
 	p := r.plan
 	host, port, err := net.SplitHostPort(p.host)
 	if err != nil {
-		return nil, bad("target", "%q: %v", p.Target, err)
+		return nil, mistake.New("target", "%q: %v", p.Target, err)
 	}
 	o := script.Options{
 		Path: p.Script.Path, Args: p.Script.Args, Env: p.Script.Env, URLPath: p.Script.URLPath, Seed: p.Seed, Thread: p.number(thread),

@@ -3,6 +3,9 @@ package load
 import (
 	"errors"
 	"math/rand/v2"
+
+	"loadstone.dev/stone/load/mistake"
+	"loadstone.dev/stone/load/schedule"
 )
 
 // session is an operation of several steps under way.
@@ -23,8 +26,8 @@ type Think struct {
 }
 
 func (t *Think) check(key string) error {
-	if t.MinS < 0 || t.MaxS < t.MinS || t.MaxS > maxSeconds {
-		return bad(key+".think", "min_s %g, max_s %g: want 0 <= min_s <= max_s <= %d", t.MinS, t.MaxS, maxSeconds)
+	if t.MinS < 0 || t.MaxS < t.MinS || t.MaxS > schedule.MostSeconds {
+		return mistake.New(key+".think", "min_s %g, max_s %g: want 0 <= min_s <= max_s <= %d", t.MinS, t.MaxS, schedule.MostSeconds)
 	}
 	return nil
 }

@@ -21,16 +21,16 @@ func (r *run) walk(until int64, visit func(thread int, n uint64, at int64, op *o
 		m = newMix(r.plan)
 	}
 	for thread := range r.plan.Threads {
-		c := r.schedule.share(uint64(r.plan.number(thread)), uint64(r.plan.threads()))
-		for c.next() && c.at <= until {
-			if !r.schedule.measured(c.at) {
+		c := r.schedule.Share(uint64(r.plan.number(thread)), uint64(r.plan.threads()))
+		for c.Next() && c.At <= until {
+			if !r.schedule.Measured(c.At) {
 				continue
 			}
 			var op *operation
 			if m != nil {
-				op = m.operation(c.n)
+				op = m.operation(c.N)
 			}
-			visit(thread, c.n, c.at, op)
+			visit(thread, c.N, c.At, op)
 		}
 	}
 }
@@ -38,7 +38,7 @@ func (r *run) walk(until int64, visit func(thread int, n uint64, at int64, op *o
 // plannedRequests counts the requests of the window: as many for each arrival as its operation has steps.
 func (r *run) plannedRequests() int64 {
 	count := int64(0)
-	r.walk(r.schedule.to, func(_ int, _ uint64, _ int64, op *operation) {
+	r.walk(r.schedule.To, func(_ int, _ uint64, _ int64, op *operation) {
 		if count++; op != nil {
 			count += int64(len(op.steps) - 1)
 		}

@@ -3,6 +3,8 @@ package load
 import (
 	"context"
 	"errors"
+
+	"loadstone.dev/stone/load/schedule"
 )
 
 // A source makes the requests of one thread, in the order of their numbers. Only one goroutine uses it.
@@ -29,12 +31,12 @@ type answer struct {
 type numbering func() (n uint64, at int64, measured, more bool)
 
 // scheduled numbers the requests as the schedule says.
-func scheduled(s cursor) numbering {
+func scheduled(s schedule.Cursor) numbering {
 	return func() (uint64, int64, bool, bool) {
-		if !s.next() {
+		if !s.Next() {
 			return 0, 0, false, false
 		}
-		return s.n, s.at, s.schedule.measured(s.at), true
+		return s.N, s.At, s.Schedule.Measured(s.At), true
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"loadstone.dev/stone/load/mistake"
 )
 
 // template is a compiled Request: it appends whole HTTP/1.1 requests to a buffer, without allocating.
@@ -42,7 +44,7 @@ func compileTemplate(op *Request, host, key string, session *fieldSet, extracted
 	slots := maps.Clone(t.fields.slots)
 	for i, name := range extracted {
 		if _, taken := slots[name]; taken {
-			return nil, bad(key+".fields."+name, "is the name of a value that an earlier step extracts; give it another")
+			return nil, mistake.New(key+".fields."+name, "is the name of a value that an earlier step extracts; give it another")
 		}
 		slots[name] = len(t.fields.drawers) + i
 	}
@@ -74,7 +76,7 @@ func compileTemplate(op *Request, host, key string, session *fieldSet, extracted
 			return nil, err
 		}
 		if field := t.fields.withLineEnd(op.Headers[name]); field != "" {
-			return nil, bad(key+".headers."+name, "{%s} can have a line end in it; a header is one line", field)
+			return nil, mistake.New(key+".headers."+name, "{%s} can have a line end in it; a header is one line", field)
 		}
 		literal("\r\n")
 	}
@@ -94,7 +96,7 @@ func split(text, key string, slots map[string]int, query bool) ([]part, error) {
 		name := text[at[2]:at[3]]
 		slot, known := slots[name]
 		if !known {
-			return nil, bad(key, "{%s} is not one of the operation's fields, nor a value that an earlier step extracts", name)
+			return nil, mistake.New(key, "{%s} is not one of the operation's fields, nor a value that an earlier step extracts", name)
 		}
 		if at[0] > end {
 			parts = append(parts, part{text: []byte(text[end:at[0]]), field: -1})

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"loadstone.dev/stone/load/schedule"
 )
 
 // cpu returns the user and system time in ns that `who` has used.
@@ -33,15 +35,15 @@ type usage struct {
 }
 
 // watch is called now and then by the thread itself.
-func (u *usage) watch(now int64, s schedule, idle int64, r *recorder) {
-	if !u.started && now >= s.from {
+func (u *usage) watch(now int64, s schedule.Schedule, idle int64, r *recorder) {
+	if !u.started && now >= s.From {
 		u.from, u.busyFrom, u.started = now, cpu(unix.RUSAGE_THREAD)-idle, true
 		u.bytesFrom, u.sentFrom, u.delayFrom = r.bytes, r.now.sofar.sent, u.delayed()
 	}
 	if u.started && !u.ended {
 		u.to, u.busyTo = now, cpu(unix.RUSAGE_THREAD)-idle
 		u.bytesTo, u.sentTo, u.delayTo = r.bytes, r.now.sofar.sent, u.delayed()
-		u.ended = now >= s.to
+		u.ended = now >= s.To
 	}
 }
 

@@ -1,5 +1,7 @@
 package load
 
+import "loadstone.dev/stone/load/mistake"
+
 // waitPolicy says how a thread spends the time until the next send is due. Waking up is what a load generator
 // spends its processor on: a precise sleep per request costs several times what the request itself does.
 type waitPolicy string
@@ -16,7 +18,7 @@ func parseWait(name string) (waitPolicy, error) {
 	case precise, tick, spin, "auto":
 		return policy, nil
 	}
-	return "", bad("wait", "%q is not known; give auto, precise, tick or spin", name)
+	return "", mistake.New("wait", "%q is not known; give auto, precise, tick or spin", name)
 }
 
 // preciseBelow is the rate per thread up to which auto sleeps precisely: about a tenth of a core.

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"io"
 	"time"
+
+	"loadstone.dev/stone/load/schedule"
 )
 
 // WindowMark is a line among those of progress: the measured window begins, or ends, now.
@@ -22,10 +24,10 @@ func MarkWindow(p *Plan, start time.Time, to io.Writer) (stop func()) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
-	from := start.Add(seconds(p.WarmupS))
+	from := start.Add(schedule.Seconds(p.WarmupS))
 	go func() {
 		defer close(ended)
-		_ = mark(ctx, "begin", from, to) && mark(ctx, "end", from.Add(seconds(p.DurationS)), to)
+		_ = mark(ctx, "begin", from, to) && mark(ctx, "end", from.Add(schedule.Seconds(p.DurationS)), to)
 	}()
 	return func() { cancel(); <-ended }
 }

@@ -5,6 +5,9 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"loadstone.dev/stone/load/mistake"
+	"loadstone.dev/stone/load/schedule"
 )
 
 const (
@@ -23,7 +26,7 @@ type worker struct {
 	total     uint64
 	cpus      []int
 	clock     clock
-	schedule  schedule
+	schedule  schedule.Schedule
 	source    source
 	numbers   numbering // of its requests
 	ring      *ring
@@ -37,10 +40,10 @@ type worker struct {
 	recorder  *recorder
 	control   *control
 	catalogue *catalogue
-	kinds     []*kind        // as far as this thread has seen them
-	mix       *mix           // renders the later steps of sessions; nil for a script
-	told      chan<- *answer // answers that a script wants to see
-	overdue   arrivals       // counts what was due an SLO's latency ago
+	kinds     []*kind           // as far as this thread has seen them
+	mix       *mix              // renders the later steps of sessions; nil for a script
+	told      chan<- *answer    // answers that a script wants to see
+	overdue   schedule.Arrivals // counts what was due an SLO's latency ago
 	policy    waitPolicy
 	tick      int64
 	timeout   int64
@@ -118,7 +121,7 @@ func (w *worker) prepareThread() error {
 		cpu := w.cpus[w.thread%len(w.cpus)]
 		set.Set(cpu)
 		if err := unix.SchedSetaffinity(0, &set); err != nil {
-			return bad("cpus", "cannot run on CPU %d: %v", cpu, err)
+			return mistake.New("cpus", "cannot run on CPU %d: %v", cpu, err)
 		}
 	}
 	// By default the kernel may wake a thread 50 us late to save wake-ups.
@@ -130,7 +133,7 @@ func (w *worker) finished(now int64) bool {
 	if w.control.stop.Load() || w.control.aborted.Load() > 0 || now >= w.drained {
 		return true
 	}
-	if now < w.schedule.to || w.inFlight.count > 0 {
+	if now < w.schedule.To || w.inFlight.count > 0 {
 		return w.ring.failure() != nil
 	}
 	return w.clients > 0 || w.ring.exhausted() && len(w.turns) == 0
@@ -140,7 +143,7 @@ func (w *worker) finished(now int64) bool {
 func (w *worker) enter() {
 	for i := range w.clients {
 		first := w.request()
-		*first = request{at: w.schedule.from * i / w.clients, data: first.data}
+		*first = request{at: w.schedule.From * i / w.clients, data: first.data}
 		w.turns.add(first)
 	}
 }
@@ -184,7 +187,7 @@ func (w *worker) sendDue(now int64) {
 // or that of a client.
 func (w *worker) due(now int64) (r, turn *request) {
 	for {
-		if turn = w.turns.first(); turn != nil && (turn.at > now || w.clients > 0 && turn.at >= w.schedule.to) {
+		if turn = w.turns.first(); turn != nil && (turn.at > now || w.clients > 0 && turn.at >= w.schedule.To) {
 			turn = nil
 		}
 		if w.clients > 0 && turn == nil || turn != nil && turn.session != nil && w.clients > 0 {
@@ -195,7 +198,7 @@ func (w *worker) due(now int64) (r, turn *request) {
 			if r == nil {
 				return nil, nil
 			}
-			r.at, r.measured = turn.at, w.schedule.measured(turn.at)
+			r.at, r.measured = turn.at, w.schedule.Measured(turn.at)
 			if r.delay == 0 {
 				return r, turn
 			}
@@ -220,7 +223,7 @@ func (w *worker) due(now int64) (r, turn *request) {
 
 // mayGo says whether a turn will be taken at all. A closed loop ends with the window, or when a script has stopped.
 func (w *worker) mayGo(turn *request) bool {
-	return w.clients == 0 || turn.at < w.schedule.to && (turn.session != nil || !w.ring.exhausted())
+	return w.clients == 0 || turn.at < w.schedule.To && (turn.session != nil || !w.ring.exhausted())
 }
 
 // supply is the ring's next request, nil if it is not made yet, or never will be.
@@ -342,8 +345,8 @@ func (w *worker) exchange() *exchange {
 // wait sleeps as the policy says, and returns the events there are then.
 func (w *worker) wait(now int64) []unix.EpollEvent {
 	until := min(now+sleepMost, w.deadline())
-	if now < w.schedule.to {
-		until = min(until, w.schedule.to)
+	if now < w.schedule.To {
+		until = min(until, w.schedule.To)
 	}
 	if w.hungry {
 		until = min(until, now+starveNap)

@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"loadstone.dev/stone/load"
+	"loadstone.dev/stone/load/mistake"
 	"loadstone.dev/stone/load/script"
 	"loadstone.dev/stone/load/workers"
 )
@@ -110,7 +111,7 @@ func runLoad(args []string) int {
 	if *watched {
 		progress = os.Stderr
 	}
-	var mistake *load.PlanError
+	var mistake *mistake.Error
 	var inScript *script.Error
 	switch summary, err := drive(ctx, *planPath, *out, progress); {
 	case err == nil && summary.Connections.Shortfall() != "":
@@ -136,7 +137,7 @@ func runLoad(args []string) int {
 func drive(ctx context.Context, planPath, out string, progress io.Writer) (*load.Summary, error) {
 	text, err := os.ReadFile(planPath)
 	if err != nil {
-		return nil, &load.PlanError{Problem: fmt.Sprintf("cannot read the plan: %v", err)}
+		return nil, &mistake.Error{Problem: fmt.Sprintf("cannot read the plan: %v", err)}
 	}
 	plan, err := load.ParsePlan(text)
 	switch {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"loadstone.dev/stone/load"
+	"loadstone.dev/stone/load/mistake"
 	"loadstone.dev/stone/load/script"
 )
 
@@ -24,7 +25,7 @@ var ErrUnavailable = errors.New("not available")
 // failure makes the message of an error.
 func failure(err error) message {
 	m := message{Kind: failed, Text: err.Error()}
-	var mistake *load.PlanError
+	var mistake *mistake.Error
 	var inScript *script.Error
 	switch {
 	case errors.As(err, &mistake), errors.As(err, &inScript):
@@ -43,7 +44,7 @@ func failure(err error) message {
 func (m message) failure() error {
 	switch m.Class {
 	case badPlan:
-		return &load.PlanError{Problem: m.Text}
+		return &mistake.Error{Problem: m.Text}
 	case unreachable:
 		return fmt.Errorf("%w: %s", load.ErrUnreachable, m.Text)
 	case otherwise:

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"loadstone.dev/stone/load"
+	"loadstone.dev/stone/load/mistake"
 )
 
 // pretend starts load workers that behave as they like once they have a plan. They end with the link.
@@ -137,7 +138,7 @@ func TestRefusals(t *testing.T) {
 	t.Parallel()
 	s := serveTarget(t, nil)
 	ctx := context.Background()
-	var mistake *load.PlanError
+	var mistake *mistake.Error
 	for _, c := range []struct {
 		text []byte
 		says string

@@ -1,4 +1,4 @@
-package load
+package schedule
 
 import (
 	"errors"
@@ -6,6 +6,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"loadstone.dev/stone/load/mistake"
 )
 
 // recordedTrace is a trace of 5000 irregular times over about 10 s, the times in ns.
@@ -21,10 +23,10 @@ func recordedTrace(t *testing.T) (path string, offsets []int64) {
 }
 
 // measuredTimes are the times of the measured window, from its beginning.
-func measuredTimes(s schedule) (at []int64) {
+func measuredTimes(s Schedule) (at []int64) {
 	for _, due := range times(s) {
-		if s.measured(due) {
-			at = append(at, due-s.from)
+		if s.Measured(due) {
+			at = append(at, due-s.From)
 		}
 	}
 	return at
@@ -70,8 +72,8 @@ func TestReplayAtARate(t *testing.T) {
 			t.Fatalf("request %d at %d ns, want %g", i, at, float64(offsets[i])*speed)
 		}
 	}
-	if math.Abs(s.highest-2000) > 1e-6 {
-		t.Errorf("the mean rate is said to be %g/s", s.highest)
+	if math.Abs(s.Highest-2000) > 1e-6 {
+		t.Errorf("the mean rate is said to be %g/s", s.Highest)
 	}
 }
 
@@ -81,12 +83,12 @@ func TestReplayWarmsUpWithItsBeginning(t *testing.T) {
 	s := scheduleFor(t, fmt.Sprintf(`{"process":"replay","file":%q}`, path), 2, 5, 1)
 	at := times(s)
 	i := 0
-	for ; at[i] < s.from; i++ {
+	for ; at[i] < s.From; i++ {
 		if want := math.Sqrt(2 * 2e9 * float64(offsets[i])); math.Abs(float64(at[i])-want) > 1 {
 			t.Fatalf("request %d of the warm-up at %d ns, want %g", i, at[i], want)
 		}
 	}
-	if offsets[i-1] >= 1e9 || offsets[i] < 1e9 || at[i] != s.from {
+	if offsets[i-1] >= 1e9 || offsets[i] < 1e9 || at[i] != s.From {
 		t.Errorf("the warm-up has %d requests, the window begins with one at %d ns", i, at[i])
 	}
 }
@@ -105,8 +107,11 @@ func TestATraceThatCannotBeReplayed(t *testing.T) {
 		{fmt.Sprintf(`{"process":"replay","file":%q}`, equal), 1, "all its 3 times are equal"},
 		{`{"process":"replay","file":"/nowhere"}`, 1, "no such file"},
 	} {
-		_, err := newSchedule(parse(t, arrivalPlan(c.arrival, c.duration)))
-		var mistake *PlanError
+		a, err := parseArrival(c.arrival, c.duration)
+		if err == nil {
+			_, err = New(&a, 0, c.duration, 0)
+		}
+		var mistake *mistake.Error
 		if !errors.As(err, &mistake) || mistake.Key != "arrival.file" || !strings.Contains(mistake.Problem, c.says) {
 			t.Errorf("got %q, want %q, for %s", err, c.says, c.arrival)
 		}
@@ -118,13 +123,13 @@ func TestAReplayIsSharedToo(t *testing.T) {
 	s := scheduleFor(t, fmt.Sprintf(`{"process":"replay","file":%q}`, path), 1, 5, 1)
 	want, seen := times(s), 0
 	for thread := range uint64(3) {
-		for part := s.share(thread, 3); part.next(); seen++ {
-			if part.at != want[part.n] {
-				t.Fatalf("request %d at %d, want %d", part.n, part.at, want[part.n])
+		for part := s.Share(thread, 3); part.Next(); seen++ {
+			if part.At != want[part.N] {
+				t.Fatalf("request %d at %d, want %d", part.N, part.At, want[part.N])
 			}
 		}
 	}
-	if int64(len(measuredTimes(s))) != s.planned() || seen != len(want) {
-		t.Errorf("%d in all shares, want %d; planned %d", seen, len(want), s.planned())
+	if seen != len(want) {
+		t.Errorf("%d in all shares, want %d", seen, len(want))
 	}
 }

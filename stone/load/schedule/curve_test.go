@@ -1,4 +1,4 @@
-package load
+package schedule
 
 import (
 	"fmt"
@@ -89,8 +89,8 @@ func TestPhasesFollowEachOtherAtTheirBoundaries(t *testing.T) {
 
 func TestTheLastPhaseEndsWithTheWindow(t *testing.T) {
 	s := scheduleFor(t, `{"process":"constant","rate":10,"shape":[{"for_s":0.1,"rate":1},{"for_s":0.2,"rate":2}]}`, 0.7, 0.3, 1)
-	if end := s.course[len(s.course)-1].end; end != 1e9 || s.to != 1e9 {
-		t.Errorf("the last phase ends at %.9g ns, the window at %d", end, s.to)
+	if end := s.course[len(s.course)-1].end; end != 1e9 || s.To != 1e9 {
+		t.Errorf("the last phase ends at %.9g ns, the window at %d", end, s.To)
 	}
 }
 
@@ -152,17 +152,20 @@ func TestPoissonStaysPoissonWhileItsRateVaries(t *testing.T) {
 
 func BenchmarkWalk(b *testing.B) {
 	for _, arrival := range everyProcess {
-		plan, err := ParsePlan([]byte(arrivalPlan(arrival, 3)))
+		a, err := parseArrival(arrival, 3)
 		if err != nil {
 			b.Fatal(err)
 		}
-		plan.Arrival.Rate = 1e6
-		s := scheduleOf(plan)
+		a.Rate = 1e6
+		s, err := New(&a, 0, 3, 0)
+		if err != nil {
+			b.Fatal(err)
+		}
 		b.Run(arrival, func(b *testing.B) {
-			c := s.walk()
+			c := s.Walk()
 			for b.Loop() {
-				if !c.next() {
-					c = s.walk()
+				if !c.Next() {
+					c = s.Walk()
 				}
 			}
 		})

@@ -1,4 +1,4 @@
-package load
+package schedule
 
 import (
 	"bytes"
@@ -14,6 +14,8 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/deprecated"
+
+	"loadstone.dev/stone/load/mistake"
 )
 
 // traceFile writes a trace into a file of its own.
@@ -133,7 +135,7 @@ func TestMistakesInTraces(t *testing.T) {
 		{csv("PAR1 is how this begins"), "", "arrival.file", "is not a whole Parquet file"},
 	} {
 		_, err := readTrace(c.path, c.column)
-		var mistake *PlanError
+		var mistake *mistake.Error
 		if !errors.As(err, &mistake) || mistake.Key != c.key || !strings.Contains(mistake.Problem, c.says) {
 			t.Errorf("got %q, want key %q and %q", err, c.key, c.says)
 		}
@@ -164,7 +166,7 @@ func TestADamagedParquetFileIsAnError(t *testing.T) {
 // checkTrace fails if what was read is no trace, or the error none that names its key; it counts the errors.
 func checkTrace(t *testing.T, path, column string, failed *int) {
 	offsets, err := readTrace(path, column)
-	var mistake *PlanError
+	var mistake *mistake.Error
 	switch {
 	case errors.As(err, &mistake) && mistake.Key != "" && mistake.Problem != "":
 		*failed++

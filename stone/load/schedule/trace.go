@@ -1,4 +1,4 @@
-package load
+package schedule
 
 import (
 	"bufio"
@@ -11,6 +11,8 @@ import (
 	"os"
 	"strconv"
 	"strings"
+
+	"loadstone.dev/stone/load/mistake"
 )
 
 // trace collects the times of a file as ns since the first, and refuses what goes back.
@@ -30,11 +32,11 @@ func (t *trace) add(ns int64) error {
 }
 
 // readTrace reads the times of a CSV or Parquet file, told apart by how the file begins, as ns since the first. An
-// empty column is the first one. Every mistake is a *PlanError that names the file and, in a CSV, the line.
+// empty column is the first one. Every mistake is a *mistake.Error that names the file and, in a CSV, the line.
 func readTrace(path, column string) ([]int64, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, bad("arrival.file", "cannot be read: %v", err)
+		return nil, mistake.New("arrival.file", "cannot be read: %v", err)
 	}
 	defer file.Close()
 	var t trace
@@ -44,14 +46,14 @@ func readTrace(path, column string) ([]int64, error) {
 		read = t.readParquet
 	}
 	err = read(file, column)
-	var mistake *PlanError
+	var wrong *mistake.Error
 	switch {
-	case errors.As(err, &mistake):
-		return nil, bad(mistake.Key, "%s: %s", path, mistake.Problem)
+	case errors.As(err, &wrong):
+		return nil, mistake.New(wrong.Key, "%s: %s", path, wrong.Problem)
 	case err != nil:
-		return nil, bad("arrival.file", "%s: %v", path, err)
+		return nil, mistake.New("arrival.file", "%s: %v", path, err)
 	case len(t.offsets) < 2:
-		return nil, bad("arrival.file", "%s: holds %d times; a trace needs at least two", path, len(t.offsets))
+		return nil, mistake.New("arrival.file", "%s: holds %d times; a trace needs at least two", path, len(t.offsets))
 	}
 	return t.offsets, nil
 }
@@ -109,7 +111,7 @@ func columnOf(row []string, column string, at *int) (header bool, err error) {
 			return true, nil
 		}
 	}
-	return false, bad("arrival.column", "%q is not in the first line, which has: %s", column, strings.Join(row, ", "))
+	return false, mistake.New("arrival.column", "%q is not in the first line, which has: %s", column, strings.Join(row, ", "))
 }
 
 // mostSeconds keeps differences within int64 nanoseconds; since 1970 it reaches to 2096.

@@ -1,14 +1,16 @@
-package load
+package schedule
 
 import (
 	"math"
 	"strings"
+
+	"loadstone.dev/stone/load/mistake"
 )
 
 // check refuses a phase that is not one of the three kinds, or whose rate would be negative.
 func (p *Phase) check(key string) error {
-	if p.ForS <= 0 || p.ForS > maxSeconds {
-		return bad(key+".for_s", "%g is out of range; give more than 0 and at most %d", p.ForS, maxSeconds)
+	if p.ForS <= 0 || p.ForS > MostSeconds {
+		return mistake.New(key+".for_s", "%g is out of range; give more than 0 and at most %d", p.ForS, MostSeconds)
 	}
 	var given []string
 	for _, k := range []struct {
@@ -32,11 +34,11 @@ func (p *Phase) check(key string) error {
 		return nil
 	case "mean, amplitude, period_s":
 		if math.Abs(*p.Amplitude) > *p.Mean {
-			return bad(key+".amplitude", "%g is more than the mean, %g: the rate would fall below 0", *p.Amplitude, *p.Mean)
+			return mistake.New(key+".amplitude", "%g is more than the mean, %g: the rate would fall below 0", *p.Amplitude, *p.Mean)
 		}
 		return nil
 	default:
-		return bad(key, "has %s; give rate (steady), or from and to (ramp), or mean, amplitude and period_s (sine)",
+		return mistake.New(key, "has %s; give rate (steady), or from and to (ramp), or mean, amplitude and period_s (sine)",
 			orNothing(has))
 	}
 }

@@ -1,24 +1,31 @@
-package load
+package schedule
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"strings"
 	"testing"
+
+	"loadstone.dev/stone/load/mistake"
 )
 
-// arrivalPlan is a plan with this JSON as its arrival and its window.
-func arrivalPlan(arrival string, duration float64) string {
-	return fmt.Sprintf(`{"target":"http://127.0.0.1:1","arrival":%s,"duration_s":%g,"operations":[{"name":"home","path":"/"}]}`,
-		arrival, duration)
+// parseArrival reads and checks an arrival.
+func parseArrival(text string, duration float64) (a Arrival, err error) {
+	if err := json.Unmarshal([]byte(text), &a); err != nil {
+		return a, err
+	}
+	return a, a.Check(duration)
 }
 
-func scheduleFor(t *testing.T, arrival string, warmup, duration float64, seed uint64) schedule {
+func scheduleFor(t *testing.T, arrival string, warmup, duration float64, seed uint64) Schedule {
 	t.Helper()
-	plan := parse(t, arrivalPlan(arrival, duration))
-	plan.WarmupS, plan.Seed = warmup, seed
-	s, err := newSchedule(plan)
+	a, err := parseArrival(arrival, duration)
+	if err != nil {
+		t.Fatalf("%v in %s", err, arrival)
+	}
+	s, err := New(&a, warmup, duration, seed)
 	if err != nil {
 		t.Fatalf("%v in %s", err, arrival)
 	}
@@ -72,8 +79,8 @@ func TestMistakesInArrivals(t *testing.T) {
 		{shape(`{"for_s":10,"mean":1,"amplitude":1,"period_s":0}`), "arrival.shape[0].period_s", "at least 0.001"},
 		{strings.Replace(shape(`{"for_s":10,"from":0,"to":1e6}`), "10", "1000", 1), "arrival.shape[0]", "more than 1e+07 requests/s"},
 	} {
-		_, err := ParsePlan([]byte(arrivalPlan(c.arrival, 10)))
-		var mistake *PlanError
+		_, err := parseArrival(c.arrival, 10)
+		var mistake *mistake.Error
 		if !errors.As(err, &mistake) || mistake.Key != c.key || !strings.Contains(mistake.Problem, c.says) {
 			t.Errorf("got %q, want key %q and %q, for %s", err, c.key, c.says, c.arrival)
 		}
@@ -103,8 +110,8 @@ func TestEveryScheduleIsOrderedAndDecidedByItsSeed(t *testing.T) {
 		}
 		last := int64(0)
 		for i, have := range at {
-			if have < last || have >= s.to {
-				t.Fatalf("%s: request %d at %d, after one at %d; the end is %d", arrival, i, have, last, s.to)
+			if have < last || have >= s.To {
+				t.Fatalf("%s: request %d at %d, after one at %d; the end is %d", arrival, i, have, last, s.To)
 			}
 			last = have
 		}
@@ -115,19 +122,19 @@ func TestACopiedCursorWalksOnItsOwn(t *testing.T) {
 	for _, arrival := range everyProcess {
 		s := scheduleFor(t, arrival, 0.5, 3, 5)
 		want := times(s)
-		first := s.walk()
+		first := s.Walk()
 		for range 300 {
-			first.next()
+			first.Next()
 		}
 		second := first
 		for i := 300; i < len(want); i++ {
-			if !first.next() || first.at != want[i] || first.n != uint64(i) {
-				t.Fatalf("%s: request %d at %d, want %d", arrival, first.n, first.at, want[i])
+			if !first.Next() || first.At != want[i] || first.N != uint64(i) {
+				t.Fatalf("%s: request %d at %d, want %d", arrival, first.N, first.At, want[i])
 			}
 		}
 		for i := 300; i < len(want); i++ {
-			if !second.next() || second.at != want[i] {
-				t.Fatalf("%s: the copy's request %d at %d, want %d", arrival, second.n, second.at, want[i])
+			if !second.Next() || second.At != want[i] {
+				t.Fatalf("%s: the copy's request %d at %d, want %d", arrival, second.N, second.At, want[i])
 			}
 		}
 	}
@@ -139,8 +146,8 @@ func TestWorkersAndThreadsShareEverySchedule(t *testing.T) {
 		s := scheduleFor(t, arrival, 0.5, 3, 5)
 		want, have := times(s), map[uint64]int64{}
 		for thread := range uint64(6) {
-			for part := s.share(thread, 6); part.next(); {
-				have[part.n] = part.at
+			for part := s.Share(thread, 6); part.Next(); {
+				have[part.N] = part.At
 			}
 		}
 		for i, at := range want {

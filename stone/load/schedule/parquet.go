@@ -1,4 +1,4 @@
-package load
+package schedule
 
 import (
 	"fmt"
@@ -11,6 +11,8 @@ import (
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/deprecated"
 	"github.com/parquet-go/parquet-go/format"
+
+	"loadstone.dev/stone/load/mistake"
 )
 
 // readParquet reads a column of timestamps of any unit, or of seconds as numbers, page by page.
@@ -54,12 +56,12 @@ func leafOf(schema *parquet.Schema, column string) (parquet.LeafColumn, error) {
 	for i, name := range names {
 		if leaf, there := schema.Lookup(schema.Columns()[i]...); there && name == column {
 			if !isTime(leaf.Node.Type()) {
-				return leaf, bad("arrival.column", "%q holds %s; the times must be timestamps or seconds", name, leaf.Node.Type())
+				return leaf, mistake.New("arrival.column", "%q holds %s; the times must be timestamps or seconds", name, leaf.Node.Type())
 			}
 			return leaf, nil
 		}
 	}
-	return parquet.LeafColumn{}, bad("arrival.column", "%q is not there; the columns are: %s", column, strings.Join(names, ", "))
+	return parquet.LeafColumn{}, mistake.New("arrival.column", "%q is not there; the columns are: %s", column, strings.Join(names, ", "))
 }
 
 // isTime says whether a column holds timestamps or plain numbers, which are seconds.

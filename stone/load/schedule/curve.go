@@ -1,4 +1,4 @@
-package load
+package schedule
 
 import "math"
 

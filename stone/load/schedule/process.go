@@ -1,4 +1,4 @@
-package load
+package schedule
 
 import (
 	"math"
@@ -10,7 +10,7 @@ import (
 // asks for ever higher numbers. Times are float64: at 3 hours they still resolve 2 ps, so no rate is rounded. A process
 // itself never changes; what it remembers is in the cursor.
 type process interface {
-	due(c *cursor, n uint64) float64
+	due(c *Cursor, n uint64) float64
 }
 
 // memory is what processes remember from one request to the next.
@@ -39,13 +39,13 @@ func newProcess(a *Arrival) process {
 // constant: request n is due at n periods, multiplied and not summed, so it cannot drift.
 type constant struct{ period float64 }
 
-func (p constant) due(_ *cursor, n uint64) float64 { return float64(n) * p.period }
+func (p constant) due(_ *Cursor, n uint64) float64 { return float64(n) * p.period }
 
 // poisson: independent exponential gaps.
 type poisson struct{ mean float64 }
 
-func (p poisson) due(c *cursor, n uint64) float64 {
-	return c.memory.unit.due(c.schedule.seed, n) * p.mean
+func (p poisson) due(c *Cursor, n uint64) float64 {
+	return c.memory.unit.due(c.Schedule.seed, n) * p.mean
 }
 
 // zipfSpaced: independent gaps of 1 to n units; one of k units has a probability in proportion to k^-alpha.
@@ -76,10 +76,10 @@ type spaced struct {
 	units  float64
 }
 
-func (z zipfSpaced) due(c *cursor, n uint64) float64 {
+func (z zipfSpaced) due(c *Cursor, n uint64) float64 {
 	m := &c.memory.spaced
 	if m.count == 0 {
-		m.random.Seed(c.schedule.seed, streamGaps)
+		m.random.Seed(c.Schedule.seed, streamGaps)
 	}
 	for ; m.count <= n; m.count++ {
 		m.units += float64(1 + sort.SearchFloat64s(z.upTo, uniform(&m.random)))
@@ -122,12 +122,12 @@ func newModulated(states []State, mean float64) modulated {
 	return m
 }
 
-func (m modulated) due(c *cursor, n uint64) float64 {
+func (m modulated) due(c *Cursor, n uint64) float64 {
 	s := &c.memory.states
 	if s.ends == 0 {
 		m.begin(c)
 	}
-	steady := c.memory.unit.due(c.schedule.seed, n) * m.mean
+	steady := c.memory.unit.due(c.Schedule.seed, n) * m.mean
 	for {
 		speed, left := m.speeds[s.state], steady-s.moved
 		if passes := (s.until - s.begun) * speed; speed > 0 && left < passes {
@@ -140,9 +140,9 @@ func (m modulated) due(c *cursor, n uint64) float64 {
 	}
 }
 
-func (m modulated) begin(c *cursor) {
+func (m modulated) begin(c *Cursor) {
 	s := &c.memory.states
-	s.random.Seed(c.schedule.seed, streamStates)
+	s.random.Seed(c.Schedule.seed, streamStates)
 	point, state := uniform(&s.random)*m.cycle, 0
 	for ; state < len(m.dwells)-1 && point >= m.dwells[state]; state++ {
 		point -= m.dwells[state]
@@ -151,12 +151,12 @@ func (m modulated) begin(c *cursor) {
 }
 
 // enter begins a state where the one before ended.
-func (m modulated) enter(c *cursor, state int) {
+func (m modulated) enter(c *Cursor, state int) {
 	s := &c.memory.states
 	s.moved += (s.until - s.begun) * m.speeds[s.state]
 	s.begun, s.state = s.until, state
 	s.ends += exponential(&s.random) * m.dwells[state]
-	s.until = c.schedule.course.even(s.ends, c.phase)
+	s.until = c.Schedule.course.even(s.ends, c.phase)
 }
 
 // uniform is in [0, 1).

@@ -1,8 +1,11 @@
-package load
+package schedule
 
 import (
 	"fmt"
 	"math"
+	"time"
+
+	"loadstone.dev/stone/load/mistake"
 )
 
 // Arrival says how the intended send times follow each other: by which process, at which mean rate in
@@ -42,24 +45,25 @@ type Phase struct {
 }
 
 const (
-	maxRate     = 10e6
+	MostRate    = 10e6      // requests/s
+	MostSeconds = 24 * 3600 // of a window
 	maxFactor   = 1e6
 	shortestS   = 0.001 // of a state or a period: shorter ones are nothing that a generator can offer
 	zipfLongest = 1_000_000
 )
 
-// check says what is wrong with an arrival process whose measured window is durationS seconds long.
-func (a *Arrival) check(durationS float64) error {
+// Check says what is wrong with an arrival process whose measured window is durationS seconds long.
+func (a *Arrival) Check(durationS float64) error {
 	switch a.Process {
 	case "constant", "poisson", "zipf", "on-off", "mmpp", "replay":
 	default:
-		return bad("arrival.process", "%q is not known; give constant, poisson, zipf, on-off, mmpp or replay", a.Process)
+		return mistake.New("arrival.process", "%q is not known; give constant, poisson, zipf, on-off, mmpp or replay", a.Process)
 	}
 	if err := a.checkKeys(); err != nil {
 		return err
 	}
-	if traced := a.Process == "replay" && a.Rate == 0; !traced && (a.Rate <= 0 || a.Rate > maxRate) {
-		return bad("arrival.rate", "%g is out of range; give more than 0 and at most %g", a.Rate, maxRate)
+	if traced := a.Process == "replay" && a.Rate == 0; !traced && (a.Rate <= 0 || a.Rate > MostRate) {
+		return mistake.New("arrival.rate", "%g is out of range; give more than 0 and at most %g", a.Rate, MostRate)
 	}
 	if err := a.checkProcess(); err != nil {
 		return err
@@ -80,11 +84,11 @@ func (a *Arrival) checkKeys() error {
 		{"file", a.File != "", "replay"}, {"column", a.Column != "", "replay"}, {"speed", a.Speed != nil, "replay"},
 	} {
 		if key.there && key.process != a.Process {
-			return bad("arrival."+key.name, "is a key of %s and not of %s; leave it out", key.process, a.Process)
+			return mistake.New("arrival."+key.name, "is a key of %s and not of %s; leave it out", key.process, a.Process)
 		}
 	}
 	if a.Shape != nil && a.Process == "replay" {
-		return bad("arrival.shape", "a trace has its own shape; leave it out")
+		return mistake.New("arrival.shape", "a trace has its own shape; leave it out")
 	}
 	return nil
 }
@@ -93,28 +97,28 @@ func (a *Arrival) checkProcess() error {
 	switch a.Process {
 	case "zipf":
 		if n := orElse(a.N, 100); n < 1 || n > zipfLongest {
-			return bad("arrival.n", "%d is out of range; give at least 1 and at most %d", n, zipfLongest)
+			return mistake.New("arrival.n", "%d is out of range; give at least 1 and at most %d", n, zipfLongest)
 		}
 		return inRange("arrival.alpha", orElse(a.Alpha, 3), 0, 100)
 	case "on-off":
 		if a.OnS == nil || a.OffS == nil {
-			return bad("arrival", "on-off needs on_s and off_s, the mean seconds of sending and of silence")
+			return mistake.New("arrival", "on-off needs on_s and off_s, the mean seconds of sending and of silence")
 		}
-		if err := inRange("arrival.on_s", *a.OnS, shortestS, maxSeconds); err != nil {
+		if err := inRange("arrival.on_s", *a.OnS, shortestS, MostSeconds); err != nil {
 			return err
 		}
-		return inRange("arrival.off_s", *a.OffS, shortestS, maxSeconds)
+		return inRange("arrival.off_s", *a.OffS, shortestS, MostSeconds)
 	case "mmpp":
 		return a.checkStates()
 	case "replay":
 		switch {
 		case a.File == "":
-			return bad("arrival.file", "missing; give the path of a trace, CSV or Parquet")
+			return mistake.New("arrival.file", "missing; give the path of a trace, CSV or Parquet")
 		case a.Speed != nil && a.Rate != 0:
-			return bad("arrival.speed", "%g, beside rate %g: a trace is sped up either by a factor or to a rate; leave one out",
+			return mistake.New("arrival.speed", "%g, beside rate %g: a trace is sped up either by a factor or to a rate; leave one out",
 				*a.Speed, a.Rate)
 		case orElse(a.Speed, 1) <= 0 || orElse(a.Speed, 1) > maxFactor:
-			return bad("arrival.speed", "%g is out of range; give more than 0 and at most %g", *a.Speed, maxFactor)
+			return mistake.New("arrival.speed", "%g is out of range; give more than 0 and at most %g", *a.Speed, maxFactor)
 		}
 	}
 	return nil
@@ -122,7 +126,7 @@ func (a *Arrival) checkProcess() error {
 
 func (a *Arrival) checkStates() error {
 	if len(a.States) < 2 {
-		return bad("arrival.states", "%d given; mmpp needs at least two, one alone is poisson", len(a.States))
+		return mistake.New("arrival.states", "%d given; mmpp needs at least two, one alone is poisson", len(a.States))
 	}
 	sends := false
 	for i, state := range a.States {
@@ -130,13 +134,13 @@ func (a *Arrival) checkStates() error {
 		if err := inRange(key+".factor", state.Factor, 0, maxFactor); err != nil {
 			return err
 		}
-		if err := inRange(key+".dwell_s", state.DwellS, shortestS, maxSeconds); err != nil {
+		if err := inRange(key+".dwell_s", state.DwellS, shortestS, MostSeconds); err != nil {
 			return err
 		}
 		sends = sends || state.Factor > 0
 	}
 	if !sends {
-		return bad("arrival.states", "every factor is 0; give one that is not")
+		return mistake.New("arrival.states", "every factor is 0; give one that is not")
 	}
 	return nil
 }
@@ -152,17 +156,17 @@ func (a *Arrival) checkShape(durationS float64) error {
 			return err
 		}
 		highest := phase.curve().highest()
-		if a.Rate*highest > maxRate {
-			return bad(key, "%g times the rate of %g is more than %g requests/s", highest, a.Rate, maxRate)
+		if a.Rate*highest > MostRate {
+			return mistake.New(key, "%g times the rate of %g is more than %g requests/s", highest, a.Rate, MostRate)
 		}
 		total += phase.ForS
 		sends = sends || highest > 0
 	}
 	if math.Abs(total-durationS) > 1e-9*(1+durationS) {
-		return bad("arrival.shape", "its phases last %g s together, and duration_s is %g; make them equal", total, durationS)
+		return mistake.New("arrival.shape", "its phases last %g s together, and duration_s is %g; make them equal", total, durationS)
 	}
 	if !sends {
-		return bad("arrival.shape", "the rate is 0 all the time; give a phase that sends")
+		return mistake.New("arrival.shape", "the rate is 0 all the time; give a phase that sends")
 	}
 	return nil
 }
@@ -170,7 +174,7 @@ func (a *Arrival) checkShape(durationS float64) error {
 // inRange refuses what is not from low to high.
 func inRange(key string, value, low, high float64) error {
 	if value < low || value > high {
-		return bad(key, "%g is out of range; give at least %g and at most %g", value, low, high)
+		return mistake.New(key, "%g is out of range; give at least %g and at most %g", value, low, high)
 	}
 	return nil
 }
@@ -181,3 +185,6 @@ func orElse[T any](given *T, otherwise T) T {
 	}
 	return *given
 }
+
+// Seconds is a duration given in seconds.
+func Seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

@@ -1,4 +1,4 @@
-package load
+package schedule
 
 import (
 	"math"
@@ -60,7 +60,7 @@ func (u *unitPoisson) descend(seed, n uint64) {
 	u.first = n - n%blockSize
 	var random rand.PCG
 	for {
-		random.Seed(seed^streamSplits, scatter(u.blocks*2*blockSize+node))
+		random.Seed(seed^streamSplits, Scatter(u.blocks*2*blockSize+node))
 		if count <= leafSize {
 			break
 		}
@@ -110,4 +110,12 @@ func gamma(random *rand.PCG, shape float64) float64 {
 // normal is a standard normal variate (Box and Muller 1958).
 func normal(random *rand.PCG) float64 {
 	return math.Sqrt(2*exponential(random)) * math.Cos(2*math.Pi*uniform(random))
+}
+
+// Scatter spreads consecutive numbers over the whole state space (the finaliser of SplitMix64).
+func Scatter(n uint64) uint64 {
+	z := (n + 1) * 0x9e3779b97f4a7c15
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return z ^ z>>31
 }

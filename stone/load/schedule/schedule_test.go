@@ -1,4 +1,4 @@
-package load
+package schedule
 
 import (
 	"fmt"
@@ -7,23 +7,18 @@ import (
 	"testing"
 )
 
-func makeSchedule(process string, rate, warmup, duration float64, seed uint64) schedule {
-	return scheduleOf(&Plan{Arrival: Arrival{Process: process, Rate: rate}, WarmupS: warmup, DurationS: duration, Seed: seed})
-}
-
-// scheduleOf is the schedule of a plan that is right.
-func scheduleOf(plan *Plan) schedule {
-	s, err := newSchedule(plan)
+func makeSchedule(process string, rate, warmup, duration float64, seed uint64) Schedule {
+	s, err := New(&Arrival{Process: process, Rate: rate}, warmup, duration, seed)
 	if err != nil {
 		panic(err)
 	}
 	return s
 }
 
-func times(s schedule) (at []int64) {
-	c := s.walk()
-	for c.next() {
-		at = append(at, c.at)
+func times(s Schedule) (at []int64) {
+	c := s.Walk()
+	for c.Next() {
+		at = append(at, c.At)
 	}
 	return at
 }
@@ -99,12 +94,12 @@ func TestSharesAreTogetherTheSchedule(t *testing.T) {
 	for _, threads := range []uint64{1, 3, 8} {
 		have := make([]int64, len(want))
 		for thread := range threads {
-			part := s.share(thread, threads)
-			for part.next() {
-				if have[part.n] != 0 {
-					t.Fatalf("request %d is in two shares", part.n)
+			part := s.Share(thread, threads)
+			for part.Next() {
+				if have[part.N] != 0 {
+					t.Fatalf("request %d is in two shares", part.N)
 				}
-				have[part.n] = part.at
+				have[part.N] = part.At
 			}
 		}
 		for i := range want {
@@ -117,20 +112,20 @@ func TestSharesAreTogetherTheSchedule(t *testing.T) {
 
 func TestArrivalsCountByTime(t *testing.T) {
 	s := makeSchedule("poisson", 1000, 0.5, 1, 3)
-	a := arrivals{cursor: s.walk(), from: s.from}
+	a := Arrivals{Cursor: s.Walk(), From: s.From}
 	for _, until := range []int64{0, 400e6, 500e6, 777e6, 777e6, 1400e6, 9e9, 10e9} {
 		want := int64(0)
 		for _, at := range times(s) {
-			if at >= s.from && at <= until {
+			if at >= s.From && at <= until {
 				want++
 			}
 		}
-		if have := a.until(until); have != want {
+		if have := a.Until(until); have != want {
 			t.Errorf("until %d: %d, want %d", until, have, want)
 		}
 	}
-	if have := a.until(11e9); have != s.planned() {
-		t.Errorf("at the end %d, planned %d", have, s.planned())
+	if have, want := a.Until(11e9), int64(len(measuredTimes(s))); have != want {
+		t.Errorf("at the end %d, want %d", have, want)
 	}
 }
 
@@ -138,8 +133,8 @@ func TestTheWarmupGrowsEvenlyToTheWholeRate(t *testing.T) {
 	for _, process := range []string{"constant", "poisson"} {
 		s := makeSchedule(process, 10000, 4, 4, 7)
 		var seconds [8]int
-		for c := s.walk(); c.next(); {
-			seconds[c.at/1e9]++
+		for c := s.Walk(); c.Next(); {
+			seconds[c.At/1e9]++
 		}
 		for i, want := range [8]float64{1250, 3750, 6250, 8750, 10000, 10000, 10000, 10000} {
 			// Five standard deviations of a Poisson count.
@@ -156,7 +151,7 @@ type countingProcess struct {
 	asked *int
 }
 
-func (p countingProcess) due(c *cursor, n uint64) float64 {
+func (p countingProcess) due(c *Cursor, n uint64) float64 {
 	*p.asked++
 	return p.process.due(c, n)
 }
@@ -167,16 +162,16 @@ func TestAShareIsWalkedAlone(t *testing.T) {
 		s, asked := makeSchedule(process, 1e6, 0.5, 1, 3), 0
 		s.process = countingProcess{s.process, &asked}
 		requests := 0
-		for part := s.share(7, 1000); part.next(); requests++ {
-			if part.n%1000 != 7 {
-				t.Fatalf("request %d is in the share of 7", part.n)
+		for part := s.Share(7, 1000); part.Next(); requests++ {
+			if part.N%1000 != 7 {
+				t.Fatalf("request %d is in the share of 7", part.N)
 			}
 		}
 		if requests < 1000 || asked != requests+1 {
 			t.Errorf("%s: %d requests, %d were looked at", process, requests, asked)
 		}
 		asked = 0
-		if span := s.span(); span.Count < 1_200_000 || asked > 4000 {
+		if span := s.Span(); span.Count < 1_200_000 || asked > 4000 {
 			t.Errorf("%s: counting %+v looks at %d requests", process, span, asked)
 		}
 	}
@@ -190,8 +185,8 @@ func TestSpan(t *testing.T) {
 				s = scheduleFor(t, arrival, 0.5, duration, 5)
 			}
 			at := times(s)
-			if want := (arrivalSpan{int64(len(at)), at[0], at[len(at)-1]}); s.span() != want {
-				t.Errorf("%s: %+v, want %+v", arrival, s.span(), want)
+			if want := (ArrivalSpan{int64(len(at)), at[0], at[len(at)-1]}); s.Span() != want {
+				t.Errorf("%s: %+v, want %+v", arrival, s.Span(), want)
 			}
 		}
 	}
@@ -225,10 +220,10 @@ func BenchmarkShare(b *testing.B) {
 		for _, threads := range []uint64{1, 16, 1000} {
 			b.Run(fmt.Sprintf("%s/1 of %d", process, threads), func(b *testing.B) {
 				s := makeSchedule(process, 1000*float64(threads), 0, 86400, 1)
-				c := s.share(threads-1, threads)
+				c := s.Share(threads-1, threads)
 				for b.Loop() {
-					if !c.next() {
-						c = s.share(threads-1, threads)
+					if !c.Next() {
+						c = s.Share(threads-1, threads)
 					}
 				}
 			})

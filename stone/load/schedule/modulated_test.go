@@ -1,4 +1,4 @@
-package load
+package schedule
 
 import (
 	"math"
@@ -54,8 +54,8 @@ func TestStatesHaveTheirSharesOfTimeAndOfRequests(t *testing.T) {
 	s := scheduleFor(t, `{"process":"mmpp","rate":1000,"states":[{"factor":0.5,"dwell_s":0.02},{"factor":0,"dwell_s":0.05},
 		{"factor":2,"dwell_s":0.01}]}`, 0, 2000, 2)
 	var requests, visits, seconds [3]float64
-	c := s.walk()
-	for c.next() {
+	c := s.Walk()
+	for c.Next() {
 		requests[c.memory.states.state]++
 	}
 	total := requests[0] + requests[1] + requests[2]
@@ -68,7 +68,7 @@ func TestStatesHaveTheirSharesOfTimeAndOfRequests(t *testing.T) {
 		t.Errorf("%g requests, want about 2e6", total)
 	}
 	m := s.process.(modulated)
-	c = s.walk()
+	c = s.Walk()
 	m.begin(&c)
 	for range 30_000 {
 		state, began := (c.memory.states.state+1)%3, c.memory.states.ends
@@ -91,7 +91,7 @@ func TestTheFirstStateIsDrawnByItsShareOfTime(t *testing.T) {
 	for seed := range uint64(seeds) {
 		s.seed = seed
 		total += float64(len(times(s)))
-		c := s.walk()
+		c := s.Walk()
 		s.process.(modulated).begin(&c)
 		begun += float64(1 - c.memory.states.state)
 	}
