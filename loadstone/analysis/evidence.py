@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import pyarrow as pa
 
 from loadstone.analysis.run import Run
 from loadstone.analysis.summary import Row, Treatment
+from loadstone.model.records import AuditRow, Check
 
 
 @dataclass(frozen=True)
@@ -34,17 +35,16 @@ def gather(run: Run, treatments: list[Treatment]) -> Evidence:
     for treatment in treatments:
         last: list[Row] = []
         for trial in treatment.rows():
-            rows = _rows(run, trial, "audit.json")
-            wrong = [row for row in rows if not row["ok"]]
-            audited, mismatched = audited + len(rows), mismatched + len(wrong)
-            waived += sum(bool(row.get("waived")) and row["wanted"] != row["effective"] for row in rows)
-            if rows:
+            read = run.audit(trial["trial_id"]) or ()
+            audited, mismatched = audited + len(read), mismatched + sum(not row.ok for row in read)
+            waived += sum(bool(row.waived) and row.wanted != row.effective for row in read)
+            if rows := _rows(trial, read):
                 audit += [row for row in last if not row["ok"]]
                 last = rows
-            results = _rows(run, trial, "checks.json")
-            bad = [row for row in results if not row["ok"]]
+            results = run.checks(trial["trial_id"]) or ()
+            bad = [row for row in results if not row.ok]
             checked, failed = checked + len(results), failed + len(bad)
-            checks += bad
+            checks += _rows(trial, bad)
         audit += last
     return Evidence(
         audit=pa.Table.from_pylist(audit, schema=_AUDIT),
@@ -57,10 +57,9 @@ def gather(run: Run, treatments: list[Treatment]) -> Evidence:
     )
 
 
-def _rows(run: Run, trial: Row, file: str) -> list[dict[str, Any]]:
-    content = run.of_trial(trial["trial_id"], file)
+def _rows(trial: Row, records: Iterable[AuditRow | Check]) -> list[Row]:
     place = {"trial_id": trial["trial_id"], "treatment": trial["treatment"]}
-    return [place | row for row in content or []]
+    return [place | record.model_dump() for record in records]
 
 
 _AUDIT = pa.schema(

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from statistics import median
-from typing import Any
 
 import pyarrow as pa
 
-from loadstone.analysis.run.folder import Run
+from loadstone.analysis.run import Run
 from loadstone.analysis.summary import Row
 
 MEASURES = (
@@ -21,16 +19,12 @@ def by_host(run: Run) -> pa.Table:
     """One row a trial and host; empty where every load came from one process. Null is what a release did not report."""
     rows: list[Row] = []
     for trial in run.trials.to_pylist():
-        summary = run.of_trial(trial["trial_id"], "summary.json") or {}
-        for worker in (summary.get("generator") or {}).get("workers") or ():
-            row = {name: trial[name] for name in ("trial_id", "treatment", "verdict")} | {"host": _name(worker)}
-            rows.append(row | {name: worker.get(name) for name in MEASURES})
+        summary = run.summary(trial["trial_id"])
+        for worker in summary.generator.workers if summary is not None else ():
+            host = worker.name or worker.address or str(worker.number)
+            row = {name: trial[name] for name in ("trial_id", "treatment", "verdict")} | {"host": host}
+            rows.append(row | {name: getattr(worker, name) for name in MEASURES})
     return pa.Table.from_pylist(rows, schema=_BY_HOST)
-
-
-def _name(worker: Mapping[str, Any]) -> str:
-    """A load worker's name; earlier releases had its address."""
-    return worker.get("name") or worker.get("address") or str(worker["number"])
 
 
 def medians(table: pa.Table) -> list[Row]:

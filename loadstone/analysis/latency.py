@@ -6,12 +6,12 @@ import math
 from collections import Counter
 from collections.abc import Iterable
 from statistics import median
-from typing import Any
 
 import pyarrow as pa
 
 from loadstone.analysis.run import VERDICTS, Run
 from loadstone.analysis.summary import VALID, Row, Treatment, load_of
+from loadstone.model.records import Latency, TrialSummary
 from loadstone.model.slo import Slo
 
 SHARES = (0.5, 0.8, 0.95)
@@ -127,8 +127,8 @@ def spectrum(run: Run, treatment: Treatment) -> pa.Table:
     """Latency in ms by percentile of the trials of ``near_shares``, from their summaries."""
     rows = []
     for portion, row in near_shares(treatment):
-        summary = run.of_trial(row["trial_id"], "summary.json") or {}
-        for percentile, intended, service in summary.get("spectrum", []):
+        summary = run.summary(row["trial_id"])
+        for percentile, intended, service in summary.spectrum if summary is not None else ():
             point = {"share": portion, "percentile": percentile, "latency_ms": intended, "service_ms": service}
             rows.append(_trial(row) | point)
     return pa.Table.from_pylist(rows, schema=_SPECTRUM)
@@ -138,34 +138,31 @@ def operations(run: Run, treatment: Treatment) -> pa.Table:
     """Counts and latency by operation of the trials of ``beside_breaking_point``, from their summaries."""
     rows = []
     for row in beside_breaking_point(treatment):
-        rows += of_operations(row, run.of_trial(row["trial_id"], "summary.json") or {})
+        rows += of_operations(row, run.summary(row["trial_id"]))
     return pa.Table.from_pylist(rows, schema=OPERATIONS)
 
 
-def of_operations(row: Row, summary: dict[str, Any]) -> list[Row]:
+def of_operations(row: Row, summary: TrialSummary | None) -> list[Row]:
     """Counts and latency by operation of one trial, from its summary; none of one that was stopped early."""
     rows: list[Row] = []
-    if row["aborted_at_s"] is not None:
+    if summary is None or row["aborted_at_s"] is not None:
         return rows
-    for operation in summary.get("operations", []):
-        counts, latency = operation["counts"], operation["latency_ms"]
-        # Where clients wait for answers there is no intended send time.
-        counted = latency["service"] if latency["intended"] is None and row["clients"] else latency["intended"]
-        offered, completed = counts["offered"], counts["completed"]
+    for operation in summary.operations:
+        counted = operation.latency_ms.counted(row["clients"])
+        offered, completed = operation.counts.offered, operation.counts.completed
         rows.append(
             _trial(row)
-            | {"operation": operation["name"], "offered": offered, "completed": completed}
-            | {"dropped_share": 1 - completed / offered if offered and completed is not None else None}
-            | {"violations": operation.get("violations")}
-            | {f"{name}_ms": _of_some(counted, name) for name in ("p50", "p95", "p99", "p999", "max")}
-            | {"service_p99_ms": _of_some(latency["service"], "p99")}
+            | {"operation": operation.name, "offered": offered, "completed": completed}
+            | {"dropped_share": 1 - completed / offered if offered else None}
+            | {"violations": operation.violations}
+            | {f"{name}_ms": _of(counted, name) for name in ("p50", "p95", "p99", "p999", "max")}
+            | {"service_p99_ms": _of(operation.latency_ms.service, "p99")}
         )
     return rows
 
 
-def _of_some(latency: Row | None, name: str) -> float | None:
-    """A percentile of no request at all is not 0 ms; None is what the driver does not tell."""
-    return latency[name] if latency is not None and latency["count"] else None
+def _of(latency: Latency | None, statistic: str) -> float | None:
+    return latency.statistic(statistic) if latency is not None else None
 
 
 def _trial(row: Row) -> Row:

@@ -7,17 +7,16 @@ interval log.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import pyarrow as pa
 
 from loadstone.analysis.run import Run, hlog
 from loadstone.analysis.steady_state import SteadyState, steady_state
 from loadstone.analysis.summary import VALID, Row, load_of
+from loadstone.model.records import Series
 
-LOG = "latency.hlog"
 STOPPED = "stopped early"
 """The reason why such a trial was not judged."""
 
@@ -31,8 +30,8 @@ class Judged:
     changes_s: tuple[float, ...]
 
 
-def judge(series: Mapping[str, Any] | None) -> Judged | None:
-    """The verdict on a trial's series (``step_s``, ``mean_ms``); None where there is none.
+def judge(series: Series | None) -> Judged | None:
+    """The verdict on a trial's series of mean latencies; None where there is none.
 
     Steps in which nothing was due, or nothing was answered well, are left out, and the times are those of what is left.
     """
@@ -45,11 +44,11 @@ def judge(series: Mapping[str, Any] | None) -> Judged | None:
     return Judged(state, points[state.cut][0], tuple(points[index][0] for index in state.changes))
 
 
-def _points(series: Mapping[str, Any]) -> Iterator[tuple[float, float]]:
+def _points(series: Series) -> Iterator[tuple[float, float]]:
     """Start of each step and its mean, where it has one."""
-    for step, mean in enumerate(series["mean_ms"]):
+    for step, mean in enumerate(series.mean_ms):
         if mean is not None:
-            yield step * series["step_s"], mean
+            yield step * series.step_s, mean
 
 
 def steady(run: Run) -> pa.Table:
@@ -67,7 +66,7 @@ def _measured(row: Row) -> bool:
 def _row(run: Run, row: Row) -> Row:
     judged = None
     if row["aborted_at_s"] is None:
-        judged = judge((run.of_trial(row["trial_id"], "summary.json") or {}).get("series"))
+        judged = judge(_series(run, row))
     if judged is None:
         why = STOPPED if row["aborted_at_s"] is not None else "no course of the latency was kept"
         return _trial(row) | {"judged": False, "reason": why}
@@ -79,6 +78,11 @@ def _row(run: Run, row: Row) -> Row:
         "drift": judged.state.drift,
         "changes_s": list(judged.changes_s),
     }
+
+
+def _series(run: Run, row: Row) -> Series | None:
+    summary = run.summary(row["trial_id"])
+    return summary.series if summary is not None else None
 
 
 def over_time(run: Run, trials: Iterable[Row]) -> tuple[pa.Table, list[str]]:
@@ -93,12 +97,12 @@ def over_time(run: Run, trials: Iterable[Row]) -> tuple[pa.Table, list[str]]:
         if row["aborted_at_s"] is not None:
             continue
         trial = _trial(row)
-        if series := (run.of_trial(row["trial_id"], "summary.json") or {}).get("series"):
+        if (series := _series(run, row)) is not None:
             for start, mean in _points(series):
-                rows.append(trial | {"what": "mean", "from_s": start, "to_s": start + series["step_s"], "ms": mean})
-        intervals, problem = hlog.intervals(run.folder / "trials" / row["trial_id"] / LOG)
+                rows.append(trial | {"what": "mean", "from_s": start, "to_s": start + series.step_s, "ms": mean})
+        intervals, problem = hlog.intervals(run.folder / "trials" / row["trial_id"] / hlog.FILE)
         if problem:
-            problems.append(f"not shown over time: {row['trial_id']}/{LOG} {problem}")
+            problems.append(f"not shown over time: {row['trial_id']}/{hlog.FILE} {problem}")
         for one in intervals:
             span = {"from_s": one.start_s, "to_s": one.end_s, "requests": one.count}
             rows += [trial | span | {"what": "p50", "ms": one.p50_ms}, trial | span | {"what": "p99", "ms": one.p99_ms}]

@@ -123,8 +123,7 @@ def _of_trial(run: Run, trial_id: str) -> tuple[dict[str, pa.Table], dict[str, i
     from loadstone.analysis import traces
 
     spans = _spans(run, trial_id)
-    observed = run.of_trial(trial_id, "observed.json") or {}
-    window = observed.get("window") or {"from_ns": None, "to_ns": None}
+    window = dict(zip(("from_ns", "to_ns"), run.window_ns(trial_id), strict=True))
     kept = spans.with_name(FILE)
     if (known := _kept(kept, spans, window)) is not None:
         return known

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any
 
 import pyarrow as pa
 
 from loadstone.analysis.run import Run
 from loadstone.analysis.summary import Row, Treatment, load_of
+from loadstone.model.records import Reading
 
 
 def highest_held(treatment: Treatment) -> Row | None:
@@ -30,17 +30,16 @@ def cpu_by_service(run: Run, treatment: Treatment) -> pa.Table:
     trial = highest_held(treatment)
     if trial is None:
         return pa.Table.from_pylist([], schema=SCHEMA)
-    replicas = run.of_trial(trial["trial_id"], "usage.json") or []
-    return pa.Table.from_pylist(by_service(trial, replicas), schema=SCHEMA)
+    return pa.Table.from_pylist(by_service(trial, run.readings(trial["trial_id"])), schema=SCHEMA)
 
 
-def by_service(trial: Row, replicas: Iterable[dict[str, Any]]) -> list[Row]:
-    """The rows of one trial's services, busiest first, from its ``usage.json``; none of one that was stopped early."""
-    if trial["aborted_at_s"] is not None:
+def by_service(trial: Row, readings: Iterable[Reading] | None) -> list[Row]:
+    """The rows of one trial's services, busiest first, from its readings; none of one that was stopped early."""
+    if readings is None or trial["aborted_at_s"] is not None:
         return []
-    found: dict[str, list[dict[str, Any]]] = {}
-    for replica in replicas:
-        found.setdefault(replica["service"], []).append(replica)
+    found: dict[str, list[Reading]] = {}
+    for reading in readings:
+        found.setdefault(reading.service, []).append(reading)
     rows = [_row(trial, service, mine) for service, mine in found.items()]
     return sorted(rows, key=lambda row: -row["cpu_s"])
 
@@ -49,38 +48,38 @@ LEAST_USED = 0.02
 """Share of its CPU below which what a service uses says little of what a request costs."""
 
 
-def cpu_capacity(replicas: Iterable[dict[str, Any]], throughput: float | None) -> float | None:
+def cpu_capacity(readings: Iterable[Reading], throughput: float | None) -> float | None:
     """The load in requests/s at which the busiest service would use all of its CPU limit, as a trial's cost it.
 
-    ``replicas`` are of ``usage.json``. It is a hint, and no more: what a service uses at rest counts as the requests',
+    It is a hint, and no more: what a service uses at rest counts as the requests',
     and a system can break on something else. None where no service has a limit, or none used enough of it.
     """
     used: dict[str, float] = {}
     limits: dict[str, float] = {}
-    for one in replicas:
-        if one["cpu"] is not None and one["cpu_limit"]:
-            used[one["service"]] = used.get(one["service"], 0.0) + one["cpu"]
-            limits[one["service"]] = limits.get(one["service"], 0.0) + one["cpu_limit"]
+    for reading in readings:
+        if reading.cpu is not None and reading.cpu_limit:
+            used[reading.service] = used.get(reading.service, 0.0) + reading.cpu
+            limits[reading.service] = limits.get(reading.service, 0.0) + reading.cpu_limit
     busiest = max((used[service] / limits[service] for service in used), default=0.0)
     return throughput / busiest if throughput and busiest >= LEAST_USED else None
 
 
-def _row(trial: Row, service: str, replicas: list[dict[str, Any]]) -> Row:
-    cpu = sum(replica["cpu_s"] for replica in replicas)
-    window = replicas[0]["window_s"] or math.nan
-    throttled = _sum(replica.get("throttled_s") for replica in replicas)
+def _row(trial: Row, service: str, replicas: list[Reading]) -> Row:
+    cpu = sum(replica.cpu_s for replica in replicas)
+    window = replicas[0].window_s or math.nan
+    throttled = _sum(replica.throttled_s for replica in replicas)
     return {
         **{name: trial[name] for name in ("trial_id", "treatment", "rate", "clients")},
         "service": service,
-        "tier": replicas[0].get("tier"),
+        "tier": replicas[0].tier,
         "replicas": len(replicas),
         "cpu_s": cpu,
         "cores": cpu / window,
-        "limit_cores": _sum(replica.get("cpu_limit") for replica in replicas),
+        "limit_cores": _sum(replica.cpu_limit for replica in replicas),
         "throttled_share": None if throttled is None else throttled / len(replicas) / window,
         "cpu_ms_per_request": 1000 * cpu / window / trial["throughput"] if trial["throughput"] else None,
-        "memory_peak_bytes": _sum(replica.get("memory_peak") for replica in replicas),
-        "memory_limit_bytes": _sum(replica.get("memory_limit") for replica in replicas),
+        "memory_peak_bytes": _sum(replica.memory_peak for replica in replicas),
+        "memory_limit_bytes": _sum(replica.memory_limit for replica in replicas),
     }
 
 

@@ -115,18 +115,14 @@ class Run:
     def operations(self) -> Table:
         """One row a trial and operation: counts and latency."""
         found = [
-            row
-            for trial in self._trials()
-            for row in latency.of_operations(trial.row, self._of(trial, "summary.json") or {})
+            row for trial in self._trials() for row in latency.of_operations(trial.row, self._run.summary(trial.id))
         ]
         return Table(pa.Table.from_pylist(found, schema=latency.OPERATIONS))
 
     @cached_property
     def cpu(self) -> Table:
         """One row a trial and service: cores used in the window, limits, how long it was throttled."""
-        found = [
-            row for trial in self._trials() for row in usage.by_service(trial.row, self._of(trial, "usage.json") or [])
-        ]
+        found = [row for trial in self._trials() for row in usage.by_service(trial.row, self._run.readings(trial.id))]
         return Table(pa.Table.from_pylist(found, schema=usage.SCHEMA))
 
     @cached_property
@@ -216,9 +212,6 @@ class Run:
     def _trials(self) -> Iterator[Trial]:
         for row in self._run.trials.to_pylist():
             yield Trial(self._run, row)
-
-    def _of(self, trial: Trial, file: str) -> Any:
-        return self._run.of_trial(trial.id, file)
 
     def _each(self, table: str) -> Iterator[pa.Table]:
         for trial in self._trials():

@@ -66,8 +66,7 @@ class Trial:
         """
         from loadstone.analysis import traces  # it brings a compiler along, which takes a second to load
 
-        window = (self._run.of_trial(self.id, "observed.json") or {}).get("window") or {}
-        spans = traces.read(self.path / "spans.parquet", window.get("from_ns"), window.get("to_ns"))
+        spans = traces.read(self.path / "spans.parquet", *self._run.window_ns(self.id))
         return traces.analyse(spans)
 
     def _parquet(self, name: str) -> pa.Table:

@@ -3,73 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from loadstone.applications.seeding import Counts
 from loadstone.model.application import Application, Growth
+from loadstone.model.records import ContentCheck, GrowthCheck, Totals, TrialSummary
 from loadstone.model.workload import Request, Workload
 
 
-@dataclass(frozen=True)
-class CheckRow:
-    """One collection: by how much it grew and what completed and sent writes allow."""
-
-    store: str
-    collection: str
-    operation: str
-    grew: int
-    completed: int
-    sent: int | None
-    """None where the driver does not tell."""
-    ok: bool
-    message: str
-
-
-@dataclass(frozen=True)
-class ContentRow:
-    """What several stores hold together: how much of it should be there and is, with examples of what is not."""
-
-    what: str
-    want: int | str
-    have: int | str
-    examples: tuple[str, ...]
-    ok: bool
-    message: str
-
-
-def among_stores(rows: Iterable[Mapping[str, Any]]) -> list[ContentRow]:
+def among_stores(rows: Iterable[Mapping[str, Any]]) -> list[ContentCheck]:
     """The stores' contents compared with each other, as ``stone seed --check`` found them."""
     return [_content(row) for row in rows]
 
 
-def _content(row: Mapping[str, Any]) -> ContentRow:
+def _content(row: Mapping[str, Any]) -> ContentCheck:
     examples = tuple(map(str, row.get("examples") or ()))
     message = f"{row['what']}: {_number(row['have'])}, wanted {_number(row['want'])}"
     if examples and not row["ok"]:
         message += f"; for example {', '.join(examples)}"
-    return ContentRow(row["what"], row["want"], row["have"], examples, row["ok"], message)
+    return ContentCheck(
+        what=row["what"], want=row["want"], have=row["have"], examples=examples, ok=row["ok"], message=message
+    )
 
 
 def _number(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def check(application: Application, before: Counts, after: Counts, summary: dict[str, Any]) -> list[CheckRow]:
+def check(application: Application, before: Counts, after: Counts, summary: TrialSummary) -> list[GrowthCheck]:
     """Each collection that writes go to must have grown by at least the completed and at most the sent ones.
 
     A write that was answered is there; one that was sent and not answered may be. All requests of the run count,
     those of the warm-up and of sessions' steps too. An operation that was not part of the load must have added nothing.
     Nothing is checked where a driver does not tell what its script sent.
     """
-    operations = summary["operations"]
-    if summary.get("driver") is not None and not operations:
+    operations = summary.operations
+    if summary.driver is not None and not operations:
         return []
     rows = []
     for rule in application.checks:
         names = _names(application, rule)
-        counted = [operation["all"] for operation in operations if _called(operation["name"]) & names]
+        counted = [part.all for part in operations if part.all is not None and _called(part.name) & names]
         rows.append(_check(rule, before, after, counted))
     return rows
 
@@ -82,19 +57,19 @@ def _called(name: str) -> set[str]:
     return {name} if " " in name else {name, name.rpartition(".")[2]}
 
 
-def unfinished(workload: Workload | Path, summary: Mapping[str, Any]) -> int | None:
+def unfinished(workload: Workload | Path, summary: TrialSummary) -> int | None:
     """How many writes were sent and not completed: they may be in the stores in part. None where that is not told."""
     methods = {} if isinstance(workload, Path) else _methods(workload)
     left = 0
-    for operation in summary["operations"]:
+    for part in summary.operations:
         # What a script sends is called by its method.
-        method = methods.get(operation["name"]) or operation["name"].partition(" ")[0]
+        method = methods.get(part.name) or part.name.partition(" ")[0]
         if method in ("GET", "HEAD"):
             continue
-        if operation["all"]["sent"] is None:
+        if part.all is None or part.all.sent is None:
             return None
-        left += operation["all"]["sent"] - operation["all"]["completed"]
-    return left if summary["operations"] else None
+        left += part.all.sent - part.all.completed
+    return left if summary.operations else None
 
 
 def _methods(workload: Workload) -> dict[str, str]:
@@ -117,11 +92,11 @@ def _names(application: Application, rule: Growth) -> set[str]:
     return {*rule.writes, *(f"{one.method} {one.path.partition('?')[0]}" for one in requests)}
 
 
-def _check(rule: Growth, before: Counts, after: Counts, done: list[dict[str, Any]]) -> CheckRow:
+def _check(rule: Growth, before: Counts, after: Counts, done: list[Totals]) -> GrowthCheck:
     key = (rule.store, rule.collection)
     name = f"{rule.store}/{rule.collection}"
-    completed = sum(counts["completed"] for counts in done)
-    sent = None if any(counts["sent"] is None for counts in done) else sum(counts["sent"] for counts in done)
+    completed = sum(counts.completed for counts in done)
+    sent = None if any(counts.sent is None for counts in done) else sum(counts.sent or 0 for counts in done)
     if key not in before or key not in after:
         return _row(rule, 0, completed, sent, False, f"{name} cannot be counted: there is no such collection")
     grew = after[key] - before[key]
@@ -143,5 +118,14 @@ def _operations(rule: Growth) -> str:
     return " and ".join(rule.writes)
 
 
-def _row(rule: Growth, grew: int, completed: int, sent: int | None, ok: bool, message: str) -> CheckRow:
-    return CheckRow(rule.store, rule.collection, _operations(rule), grew, completed, sent, ok, message)
+def _row(rule: Growth, grew: int, completed: int, sent: int | None, ok: bool, message: str) -> GrowthCheck:
+    return GrowthCheck(
+        store=rule.store,
+        collection=rule.collection,
+        operation=_operations(rule),
+        grew=grew,
+        completed=completed,
+        sent=sent,
+        ok=ok,
+        message=message,
+    )

@@ -24,6 +24,7 @@ from loadstone.experiments.ledger import writing
 from loadstone.experiments.verdict import Verdict, judge
 from loadstone.model.errors import InputError, Interrupted, LoadstoneError, NotHeld, PreflightError, TrialsInvalid
 from loadstone.model.load import SCRIPT
+from loadstone.model.records import TrialSummary
 from loadstone.model.units import format_seconds
 from loadstone.workloads.base import DriverError, Offer, Unreachable
 from loadstone.workloads.members import Member
@@ -138,7 +139,7 @@ def command(
         summary = _run(offer, title)
         verdict = judge(summary, asked.load.objective, lateness_s=asked.load.lateness)
         if json:
-            print_json({**observed(summary), "verdict": asdict(verdict)})
+            print_json({**observed(summary).model_dump(mode="json", by_alias=True), "verdict": asdict(verdict)})
         elif wrk2:
             typer.echo((place / "wrk2.txt").read_text(), nl=False)
         else:
@@ -214,7 +215,7 @@ def _in_words(offer: Offer) -> str:
     return f"{how}, {warm}{format_seconds(offer.duration_s)}"
 
 
-def _run(offer: Offer, title: str) -> dict[str, Any]:
+def _run(offer: Offer, title: str) -> TrialSummary:
     driver = Stone()
     driver.version()  # says where the binary is missing
     try:
@@ -228,11 +229,11 @@ def _run(offer: Offer, title: str) -> dict[str, Any]:
         raise LoadstoneError(str(error)) from None
 
 
-def _conclude(asked: Asked, summary: dict[str, Any], verdict: Verdict, folder: Path | None) -> None:
+def _conclude(asked: Asked, summary: TrialSummary, verdict: Verdict, folder: Path | None) -> None:
     if folder is not None:
         err.print(f"files: {folder}", markup=False, style="dim")
     if verdict.verdict == "invalid":
         raise TrialsInvalid("the measurement is invalid: " + "; ".join(verdict.reasons))
     if verdict.verdict == "not held":
-        nothing = "" if summary["counts"]["completed"] else ": no request completed"
+        nothing = "" if summary.counts.completed else ": no request completed"
         raise NotHeld(f"the SLO {asked.load.objective} was not held{nothing}")

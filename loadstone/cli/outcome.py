@@ -9,8 +9,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from loadstone.experiments.instrument import answered, is_closed
 from loadstone.experiments.verdict import Verdict
+from loadstone.model.records import Operation, TrialSummary
 from loadstone.report import format
 
 _LOST = {"late": "late", "errors": "errors", "timeouts": "timeouts", "unsent": "never sent", "in_flight": "unanswered"}
@@ -18,27 +18,28 @@ _STATISTICS = {"mean": "mean", "p50": "P50", "p90": "P90", "p99": "P99", "p999":
 _SHOWN_ERRORS = 8
 
 
-def observed(summary: dict[str, Any]) -> dict[str, Any]:
+def observed(summary: TrialSummary) -> TrialSummary:
     """The summary with null for latencies that nobody observed: of no good answer only lower bounds are known."""
-
-    def latencies(part: dict[str, Any]) -> dict[str, Any]:
-        return part["latency_ms"] if answered(part) else {**part["latency_ms"], "intended": None, "service": None}
-
-    operations = [{**operation, "latency_ms": latencies(operation)} for operation in summary["operations"]]
-    gone: dict[str, Any] = {} if answered(summary) else {"spectrum": [], "less_own": None}
-    return {**summary, **gone, "latency_ms": latencies(summary), "operations": operations}
+    known: dict[str, Any] = {"operations": tuple(map(_observed_part, summary.operations))}
+    if not summary.answered:
+        known |= {"spectrum": (), "less_own": None, "latency_ms": summary.latency_ms.unanswered()}
+    return summary.model_copy(update=known)
 
 
-def render(summary: dict[str, Any], verdict: Verdict, title: str) -> RenderableType:
+def _observed_part(part: Operation) -> Operation:
+    return part if part.counts.answered else part.model_copy(update={"latency_ms": part.latency_ms.unanswered()})
+
+
+def render(summary: TrialSummary, verdict: Verdict, title: str) -> RenderableType:
     """All that a person wants to know of an ``observed`` summary, what is doubtful first."""
     parts: list[RenderableType] = []
     if verdict.verdict == "invalid":
         parts += [Text(f"! {text}", "bold red") for text in verdict.reasons]
     parts += [Text(f"! {text}", "yellow") for text in verdict.warnings]
     parts += [Text(title, "bold"), Text(""), _counts(summary), Text(""), _latencies(summary)]
-    if len(summary["operations"]) > 1:
+    if len(summary.operations) > 1:
         parts += [Text(""), _operations(summary)]
-    if summary["errors"]:
+    if summary.errors:
         parts += [Text(""), _errors(summary)]
     parts += [Text(""), Text(" · ".join(_generator(summary)), "dim")]
     if verdict.verdict == "held":
@@ -55,72 +56,68 @@ def _grid(*columns: str) -> Table:
     return table
 
 
-def _counts(summary: dict[str, Any]) -> Table:
-    counts, window = summary["counts"], summary["window_s"]
-    offered = counts["offered"]
+def _counts(summary: TrialSummary) -> Table:
+    counts, window = summary.counts, summary.window_s
+    offered = counts.offered
     table = _grid("", "requests", "per second", "")
-    if not is_closed(summary):
+    if not summary.is_closed:
         table.add_row("offered", format.count(offered), format.number(offered / window if offered else None), "")
-    share = counts["completed"] / offered if offered else None
-    table.add_row(
-        "completed", format.count(counts["completed"]), format.number(summary["throughput"]), format.percent(share)
-    )
+    share = counts.completed / offered if offered else None
+    table.add_row("completed", format.count(counts.completed), format.number(summary.throughput), format.percent(share))
     for key, word in _LOST.items():
-        if counts[key]:
-            lost = counts[key] / offered if offered else None
-            table.add_row(Text(word, "red"), format.count(counts[key]), "", format.percent(lost))
-        if key == "unsent" and (left := counts.get("abandoned")):
-            table.add_row(Text("  abandoned: no connection within the timeout"), format.count(left), "", "")
+        if lost := getattr(counts, key):
+            share = lost / offered if offered else None
+            table.add_row(Text(word, "red"), format.count(lost), "", format.percent(share))
+        if key == "unsent" and counts.abandoned:
+            table.add_row(Text("  abandoned: no connection within the timeout"), format.count(counts.abandoned), "", "")
     return table
 
 
-def _latencies(summary: dict[str, Any]) -> Table:
-    table = _grid("ms, closed loop" if is_closed(summary) else "ms", *_STATISTICS.values())
-    of = summary["latency_ms"]
-    rows = {"latency": of["intended"], "service time": of["service"], "late sends": of["lateness"]}
+def _latencies(summary: TrialSummary) -> Table:
+    table = _grid("ms, closed loop" if summary.is_closed else "ms", *_STATISTICS.values())
+    of = summary.latency_ms
+    rows = {"latency": of.intended, "service time": of.service, "late sends": of.lateness}
     for name, latency in rows.items():
         if latency is None and name == "latency":
             table.add_row(name, *(format.NOTHING for _ in _STATISTICS))
-        elif latency is not None and latency["count"]:
-            table.add_row(name, *(format.number(latency[key]) for key in _STATISTICS))
+        elif latency is not None and latency.count:
+            table.add_row(name, *(format.number(latency.statistic(key)) for key in _STATISTICS))
     return table
 
 
-def _operations(summary: dict[str, Any]) -> Table:
+def _operations(summary: TrialSummary) -> Table:
     table = _grid("operation", "requests", "completed", "P50", "P99", "max")
-    for operation in summary["operations"]:
-        counts, latency = operation["counts"], operation["latency_ms"]["intended"]
-        done = format.percent(counts["completed"] / counts["offered"]) if counts["offered"] else format.NOTHING
-        told = [
-            format.milliseconds(latency[key]) if latency is not None and latency["count"] else format.NOTHING
+    for operation in summary.operations:
+        counts, latency = operation.counts, operation.latency_ms.intended
+        done = format.percent(counts.completed / counts.offered) if counts.offered else format.NOTHING
+        statistics = [
+            format.milliseconds(latency.statistic(key)) if latency is not None and latency.count else format.NOTHING
             for key in ("p50", "p99", "max")
         ]
-        table.add_row(Text(operation["name"]), format.count(counts["offered"]), done, *told)
+        table.add_row(Text(operation.name), format.count(counts.offered), done, *statistics)
     return table
 
 
-def _errors(summary: dict[str, Any]) -> Table:
+def _errors(summary: TrialSummary) -> Table:
     table = _grid("what failed", "requests")
     table.columns[0].no_wrap = False
-    for error in summary["errors"][:_SHOWN_ERRORS]:
-        several = len(summary["operations"]) > 1 and error["operation"]
-        table.add_row(
-            Text(f"{error['operation']}: {error['kind']}" if several else error["kind"]), f"{error['count']:,}"
-        )
-    more = len(summary["errors"]) - _SHOWN_ERRORS
+    for error in summary.errors[:_SHOWN_ERRORS]:
+        several = len(summary.operations) > 1 and error.operation
+        table.add_row(Text(f"{error.operation}: {error.kind}" if several else error.kind), f"{error.count:,}")
+    more = len(summary.errors) - _SHOWN_ERRORS
     if more > 0:
         table.add_row(f"and {more} kinds more", "")
     return table
 
 
-def _generator(summary: dict[str, Any]) -> Iterator[str]:
-    used = summary["generator"]
-    yield f"generator: {format.number(used['cpu_us_per_request'])} us of CPU per request"
-    yield f"{format.percent(used['cpu_share'])} of a CPU"
-    if used["wait"] is not None:
-        yield f"wait {used['wait']}"
-    if workers := used.get("workers"):
-        apart = max(abs(worker["clock_offset_us"]) + worker["clock_error_us"] for worker in workers)
-        yield f"{len(workers)} load workers, clocks within {format.milliseconds(apart / 1000)}"
-    if used["own_lateness_p99_ms"] is not None:
-        yield f"own lateness P99 {format.milliseconds(used['own_lateness_p99_ms'])}"
+def _generator(summary: TrialSummary) -> Iterator[str]:
+    used = summary.generator
+    yield f"generator: {format.number(used.cpu_us_per_request)} us of CPU per request"
+    yield f"{format.percent(used.cpu_share)} of a CPU"
+    if used.wait is not None:
+        yield f"wait {used.wait}"
+    if used.workers:
+        apart = max(abs(worker.clock_offset_us or 0.0) + (worker.clock_error_us or 0.0) for worker in used.workers)
+        yield f"{len(used.workers)} load workers, clocks within {format.milliseconds(apart / 1000)}"
+    if used.own_lateness_p99_ms is not None:
+        yield f"own lateness P99 {format.milliseconds(used.own_lateness_p99_ms)}"

@@ -20,6 +20,7 @@ from loadstone.cli.words import plural
 from loadstone.experiments import runs
 from loadstone.experiments.ledger import writing
 from loadstone.model.errors import InputError
+from loadstone.model.records import SpanCounts
 from loadstone.report import format
 
 if TYPE_CHECKING:  # it brings a compiler along, which takes a second to load: other verbs do not wait for it
@@ -56,8 +57,9 @@ class _Chosen:
     """The spans to look at. ``trial`` is the trial's row, None for a file that belongs to none."""
 
     file: Path
-    trial: Row | None
-    observed: dict[str, Any]
+    trial: Row | None = None
+    window_ns: tuple[int | None, int | None] = (None, None)
+    spans: SpanCounts | None = None
 
 
 def command(
@@ -84,8 +86,7 @@ def command(
     chosen = _choose(results, run, trial)
     from loadstone.analysis import traces
 
-    window = chosen.observed.get("window") or {"from_ns": None, "to_ns": None}
-    found = traces.analyse(traces.read(chosen.file, window["from_ns"], window["to_ns"]))
+    found = traces.analyse(traces.read(chosen.file, *chosen.window_ns))
     if jaeger is not None:
         slowest = traces.slowest(found.spans, SLOWEST)
         _write(jaeger, traces.jaeger(found.spans, slowest))
@@ -103,7 +104,7 @@ def _choose(folder: Path, run: str | None, trial: str | None) -> _Chosen:
     if run is not None and Path(run).is_file():
         if trial is not None:
             raise InputError(f"{run} is a file of spans, of which no trial can be chosen; leave --trial out")
-        return _Chosen(Path(run), None, {})
+        return _Chosen(Path(run))
     opened = open_run(runs.locate(folder, run))
     spans = {
         row["trial_id"]: opened.folder / "trials" / row["trial_id"] / "spans.parquet"
@@ -113,7 +114,9 @@ def _choose(folder: Path, run: str | None, trial: str | None) -> _Chosen:
     if not rows:
         raise InputError(f"{opened.folder} has no spans: its study did not ask for any; add `traces: {{sample: 100%}}`")
     row = _asked(rows, trial, opened.folder) if trial is not None else _best(rows)
-    return _Chosen(spans[row["trial_id"]], row, opened.of_trial(row["trial_id"], "observed.json") or {})
+    observed = opened.observed(row["trial_id"])
+    counts = observed.traces if observed is not None else None
+    return _Chosen(spans[row["trial_id"]], row, opened.window_ns(row["trial_id"]), counts)
 
 
 def _asked(rows: list[Row], trial: str, folder: Path) -> Row:
@@ -161,8 +164,9 @@ def _show(chosen: _Chosen, found: Traces) -> None:
 
 
 def _doubts(chosen: _Chosen, found: Traces) -> list[str]:
-    observed = chosen.observed.get("traces") or {}
-    doubts = [f"{words}: {observed[name]:,}" for name, words in _LOST.items() if observed.get(name)]
+    counted = chosen.spans or SpanCounts()
+    lost = {meaning: getattr(counted, name) for name, meaning in _LOST.items()}
+    doubts = [f"{meaning}: {count:,}" for meaning, count in lost.items() if count]
     for name, words in _ODD.items():
         if count := getattr(found.health, name):
             doubts.append(f"{words}: {count:,}")

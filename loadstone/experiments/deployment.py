@@ -54,7 +54,7 @@ def orchestrate(
     """The treatment's orchestrator, with nothing started yet; with limits that no node can give it is not refused."""
     deployment = resolve_treatment(plan, treatment, provision.nodes, name)
     if observation is not None:
-        deployment = observation.told(deployment, treatment.settings.orchestrator)
+        deployment = observation.prepare(deployment, treatment.settings.orchestrator)
     deployment = stacks.told(deployment, treatment.settings.orchestrator, treatment.settings.traces)
     kind = plugins.find("orchestrators", treatment.settings.orchestrator)
     orchestrator: Orchestrator = kind(deployment, folder, provision.access)

@@ -20,9 +20,9 @@ beside the result; it is never assumed to be well.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
+from loadstone.model.records import Connections, TrialSummary
 from loadstone.model.slo import Slo
 
 NEGLIGIBLE = 0.005
@@ -38,20 +38,6 @@ LATENESS_SHARE, LATENESS_LEAST_MS = 0.10, 1.0
 """A limit that is 10 % stricter moves the breaking point by 0.5 % (simulated with ``bench/queueing.py``): a tenth of
 the default precision, so lateness within this budget cannot mislead a search."""
 
-Summary = Mapping[str, Any]
-
-
-def is_closed(summary: Summary) -> bool:
-    """Whether clients waited for answers before they sent again."""
-    return summary.get("loop") == "closed"
-
-
-def latency(summary: Summary) -> Mapping[str, Any]:
-    """What a trial's latency is: from the intended send time; from the actual one where there is no other."""
-    of = summary["latency_ms"]
-    found: Mapping[str, Any] = of["intended"] if of.get("intended") is not None else of["service"]
-    return found
-
 
 def lateness_budget_ms(slo: Slo | None, given_s: float | None = None, measured_ms: float | None = None) -> float:
     """How late the generator's own sends may be at the 99th percentile, in milliseconds."""
@@ -61,45 +47,55 @@ def lateness_budget_ms(slo: Slo | None, given_s: float | None = None, measured_m
     return max(LATENESS_LEAST_MS, LATENESS_SHARE * strictest)
 
 
-def faults(summary: Summary, slo: Slo | None, lateness_s: float | None = None) -> Iterator[str]:
+def faults(summary: TrialSummary, slo: Slo | None, lateness_s: float | None = None) -> Iterator[str]:
     """Why the generator, and not the system, made the result; as sentences."""
-    generator, counts = summary["generator"], summary["counts"]
-    if counts["offered"] == 0:
+    generator, counts = summary.generator, summary.counts
+    if counts.offered == 0:
         yield "no request was scheduled within the window: the load is too low for its duration"
         return
-    if counts["offered"] is None and not any(counts[key] for key in ("completed", "errors", "timeouts")):
-        yield f"{summary.get('driver', 'the load generator')} counted no request at all"
+    if counts.offered is None and not (counts.completed or counts.errors or counts.timeouts):
+        yield f"{summary.driver or 'the load generator'} counted no request at all"
         return
-    if (generator["cpu_share"] or 0.0) >= SATURATED:
-        share = f"{generator['cpu_share']:.0%} of a CPU"
+    yield from _unreported(summary, slo)
+    if (used := generator.cpu_share or 0.0) >= SATURATED:
+        share = f"{used:.0%} of a CPU"
         yield f"the load generator was saturated: its busiest thread used {share}; give it more threads or CPUs"
-    if throttled := generator.get("throttled_s") or 0.0:
+    if throttled := generator.throttled_s or 0.0:
         yield (
             "the load generator was throttled: its control group took the CPU away for "
             f"{throttled:.2g} s of the window; lift the quota of this session or container"
         )
-    connections = summary.get("connections") or {}
-    if lacking := connections.get("local"):
+    connections = summary.connections
+    if connections is not None and connections.local:
         yield (
-            f"the load generator could not open {lacking} of its {connections['connects']} sockets: "
-            f"{connections['why']}; raise its limit of open files, give source_addresses, or use more workers"
+            f"the load generator could not open {connections.local} of its {connections.connects} sockets: "
+            f"{connections.why}; raise its limit of open files, give source_addresses, or use more workers"
         )
     yield from _not_in_time(summary, slo, lateness_s)
 
 
-def _not_in_time(summary: Summary, slo: Slo | None, lateness_s: float | None) -> Iterator[str]:
-    offered, starved = summary["counts"]["offered"] or 0, summary["generator"].get("script_starved") or 0
-    scripted = "script" in summary["plan"]
+def _unreported(summary: TrialSummary, slo: Slo | None) -> Iterator[str]:
+    """Percentiles that the SLO limits and another generator does not report: the trial cannot be judged by them."""
+    if slo is None or summary.violations is not None or not summary.answered:
+        return
+    for percentile in sorted(slo.limits):
+        if summary.percentile_ms(percentile) is None:
+            yield f"{summary.driver or 'the load generator'} does not report P{percentile:g}, which the SLO limits"
+
+
+def _not_in_time(summary: TrialSummary, slo: Slo | None, lateness_s: float | None) -> Iterator[str]:
+    offered, starved = summary.counts.offered or 0, summary.generator.script_starved or 0
+    scripted = summary.plan.script is not None
     if scripted and starved > NEGLIGIBLE * offered:
         behind = f"{starved} of {offered} requests were due before it had made them"
         yield f"the script could not keep up: {behind}; make it cheaper, or give it more threads"
-    budget = lateness_budget_ms(slo, lateness_s, latency(summary)["p99"])
+    budget = lateness_budget_ms(slo, lateness_s, summary.percentile_ms(99))
     percentile, lateness = _own_lateness(summary, slo)
     if lateness is not None and lateness > budget:
         late = f"P{percentile:g} {lateness:.2f} ms after it could have sent, budget {budget:.4g} ms"
         because = f"; {starved} requests of the script were due before they were made" if scripted and starved else ""
         yield f"the load generator sent late: {late}{because}{_descheduled(summary)}"
-    neglected = summary.get("by_generator", {}).get("unsent", 0)
+    neglected = summary.caused.unsent
     if neglected > NEGLIGIBLE * offered:
         yield (
             f"the load generator never sent {neglected} of {offered} requests, {neglected / offered:.2%}, although a "
@@ -107,90 +103,86 @@ def _not_in_time(summary: Summary, slo: Slo | None, lateness_s: float | None) ->
         )
 
 
-def _own_lateness(summary: Summary, slo: Slo | None) -> tuple[float, float | None]:
+def _own_lateness(summary: TrialSummary, slo: Slo | None) -> tuple[float, float | None]:
     """The percentile that is compared and its value in ms; None where it is not reported."""
-    generator, percentile = summary["generator"], slo.strictest[0] if slo is not None else 0.0
-    beyond = round((summary["counts"]["offered"] or 0) * (100 - percentile) / 100, 6)
-    if percentile > 99 and beyond >= ENOUGH and generator.get("own_lateness_slo_ms") is not None:
-        return percentile, float(generator["own_lateness_slo_ms"])
-    return 99.0, generator.get("own_lateness_p99_ms")
+    generator, percentile = summary.generator, slo.strictest[0] if slo is not None else 0.0
+    beyond = round((summary.counts.offered or 0) * (100 - percentile) / 100, 6)
+    if percentile > 99 and beyond >= ENOUGH and generator.own_lateness_slo_ms is not None:
+        return percentile, generator.own_lateness_slo_ms
+    return 99.0, generator.own_lateness_p99_ms
 
 
-def _descheduled(summary: Summary) -> str:
-    share = summary["generator"].get("run_delay_share") or 0.0
+def _descheduled(summary: TrialSummary) -> str:
+    share = summary.generator.run_delay_share or 0.0
     return f"; a load thread waited for a CPU for {share:.0%} of the window" if share > DESCHEDULED else ""
 
 
-def less_own(summary: Summary) -> Summary:
+def less_own(summary: TrialSummary) -> TrialSummary:
     """The summary without what the generator alone caused; what it neglected to send counts as answered at once."""
-    if summary.get("less_own") is None:
+    by, less, counts = summary.caused, summary.less_own, summary.counts
+    if less is None or summary.violations is None:
         return summary
-    by, less, counts = summary["by_generator"], summary["less_own"], summary["counts"]
-    done = counts["completed"] + by["late"] + by["unsent"]
-    lost = {key: counts[key] - by[key] for key in ("late", "unsent")}
-    backlogs = zip(summary["batches"], less["backlog"], strict=True)
-    return {
-        **summary,
-        "counts": {**counts, "completed": done, **lost},
-        "violations": summary["violations"] - by["violations"],
-        "latency_ms": {**summary["latency_ms"], "intended": less["latency_ms"]},
-        "spectrum": less["spectrum"],
-        "batches": [{**batch, "backlog": backlog} for batch, backlog in backlogs],
-    }
+    late, unsent = (counts.late or 0) - by.late, (counts.unsent or 0) - by.unsent
+    done = counts.completed + by.late + by.unsent
+    backlogs = zip(summary.batches, less.backlog, strict=True)
+    return summary.model_copy(
+        update={
+            "counts": counts.model_copy(update={"completed": done, "late": late, "unsent": unsent}),
+            "violations": summary.violations - by.violations,
+            "latency_ms": summary.latency_ms.model_copy(update={"intended": less.latency_ms}),
+            "spectrum": tuple((percentile, ms, None) for percentile, ms in less.spectrum),
+            "batches": tuple(batch.model_copy(update={"backlog": backlog}) for batch, backlog in backlogs),
+        }
+    )
 
 
-def difference(summary: Summary) -> str:
+def difference(summary: TrialSummary) -> str:
     """Why a trial that would hold without what the generator alone caused says nothing, as a sentence."""
-    by, violations = summary["by_generator"], summary["violations"]
-    caused = f"{by['violations']} of {violations} violations"
-    unsent = f", {by['unsent']} of them never sent although a connection was free" if by["unsent"] else ""
+    by = summary.caused
+    caused = f"{by.violations} of {summary.violations} violations"
+    unsent = f", {by.unsent} of them never sent although a connection was free" if by.unsent else ""
     return (
         f"the load generator alone made the difference: it caused {caused} by sending late{unsent}; "
         f"without its own delays the SLO is held{_descheduled(summary)}"
     )
 
 
-def answered(summary: Summary) -> bool:
-    """Whether any request was answered well, so that there are latencies at all."""
-    return bool(summary["counts"]["completed"] or summary["counts"].get("late"))
-
-
-def doubts(summary: Summary, slo: Slo | None) -> Iterator[str]:
+def doubts(summary: TrialSummary, slo: Slo | None) -> Iterator[str]:
     """What does not make a trial invalid, but should stand beside its result."""
-    generator, connections = summary["generator"], summary.get("connections") or {}
-    if connections and connections["made"] < connections["asked"]:
-        yield f"{connections['made']} of {connections['asked']} connections could be made before the load began"
-    if unreachable := connections.get("unreachable"):
-        yield f"not loaded, as no connection was accepted there: {', '.join(unreachable)}"
-    caused = summary.get("by_generator", {}).get("violations", 0)
-    if slo is not None and caused > NOTABLE * (1 - slo.strictest[0] / 100) * (summary["planned"] or 0):
+    generator, connections = summary.generator, summary.connections or Connections()
+    if connections.made < connections.asked:
+        yield f"{connections.made} of {connections.asked} connections could be made before the load began"
+    if connections.unreachable:
+        yield f"not loaded, as no connection was accepted there: {', '.join(connections.unreachable)}"
+    caused = summary.caused.violations
+    if slo is not None and caused > NOTABLE * (1 - slo.strictest[0] / 100) * (summary.planned or 0):
         yield (
-            f"the load generator alone caused {caused} of {summary['violations']} violations by sending late; "
+            f"the load generator alone caused {caused} of {summary.violations} violations by sending late; "
             "the verdict is the same without them"
         )
-    if (share := generator.get("run_delay_share") or 0.0) > DESCHEDULED:
+    if (share := generator.run_delay_share or 0.0) > DESCHEDULED:
         yield (
             f"a load thread could run but waited for a CPU for {share:.0%} of the window (all of them "
-            f"{generator['run_delay_s']:.2g} s): other work competes for its CPU"
+            f"{generator.run_delay_s or 0.0:.2g} s): other work competes for its CPU"
         )
-    if starved := generator.get("script_starved") or 0:
+    if starved := generator.script_starved or 0:
         yield f"{starved} requests were due before they were made; their lateness is within the budget"
-    if lost := generator.get("script_lost") or 0:
+    if lost := generator.script_lost or 0:
         yield f"{lost} answers were not shown to the script's response(): what it keeps count of is short by them"
-    if unrecorded := generator.get("requests_lost") or 0:
+    if unrecorded := generator.requests_lost or 0:
         yield f"{unrecorded} requests are missing in requests.parquet: they came faster than they could be written"
-    if (driver := summary.get("driver")) is not None:
-        if missing := list(_not_told(summary)):
-            yield f"not told by {driver}: {', '.join(missing)}"
-        yield from summary.get("remarks", ())
+    if summary.driver is not None:
+        if missing := list(_not_reported(summary)):
+            yield f"not told by {summary.driver}: {', '.join(missing)}"
+        yield from summary.remarks
 
 
-def _not_told(summary: Summary) -> Iterator[str]:
-    if not summary["offered_rate"]:  # clients of a closed loop have no schedule to keep
+def _not_reported(summary: TrialSummary) -> Iterator[str]:
+    if not summary.offered_rate:  # clients of a closed loop have no schedule to keep
         return
-    if summary["latency_ms"].get("intended") is None:
+    if summary.latency_ms.intended is None:
         yield "latency from the intended send time (it is judged by that from the actual one)"
-    if summary["latency_ms"].get("lateness") is None:
+    if summary.latency_ms.lateness is None:
         yield "how late it sent"
-    if summary["counts"]["unsent"] is None:
+    if summary.counts.unsent is None:
         yield "how much it left unsent"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from loadstone.analysis.steady_state_table import Judged, judge
-from loadstone.experiments.instrument import answered
+from loadstone.analysis.steady_state_table import judge
 from loadstone.experiments.trial_runner import Measured
 from loadstone.model.columns import FACTOR_PREFIX, of_window
+from loadstone.model.records import Latency, Observed, TrialSummary
 from loadstone.model.trial import Trial
 
 _COUNTS = ("offered", "sent", "completed", "late", "errors", "timeouts", "unsent", "abandoned", "in_flight", "skipped")
@@ -35,9 +35,9 @@ def make_row(
         "phase": trial.phase,
         "repetition": trial.repetition,
         "number": trial.number,
-        "rate": trial.rate if trial.clients is not None or not summary else trial.rate or summary["offered_rate"],
+        "rate": _rate(trial, summary),
         "clients": trial.clients,
-        **(_measured(summary, trial.clients is not None) if summary is not None else {}),
+        **(_measured(summary, trial.clients) if summary is not None else {}),
         **(_traced(measured.observed) if measured.observed is not None else {}),
         "reference_before_ms": measured.reference_ms[0],
         "reference_after_ms": measured.reference_ms[1],
@@ -52,49 +52,44 @@ def make_row(
     return of_window(row)
 
 
-def _measured(summary: dict[str, Any], clients: bool) -> dict[str, Any]:
-    intended, service = summary["latency_ms"].get("intended"), summary["latency_ms"].get("service")
-    # A client of a closed loop has no other intention than to send when it does.
-    latency = service if intended is None and clients else intended
-    if not answered(summary):  # of no answer at all only lower bounds are known
-        latency = None
-    steady = _steady(summary)
-    generator, aborted = summary["generator"], summary["aborted"]
+def _rate(trial: Trial, summary: TrialSummary | None) -> float:
+    """What was asked for; of a trace at its own pace what it came to."""
+    given = trial.rate if trial.clients is not None or summary is None else trial.rate or summary.offered_rate
+    return given or 0.0
+
+
+def _measured(summary: TrialSummary, clients: int | None) -> dict[str, Any]:
+    # Of no answer at all only lower bounds are known.
+    latency = summary.latency_ms.counted(clients) if summary.answered else None
+    service, lateness = summary.latency_ms.service, summary.latency_ms.lateness
+    # The course of a trial that was cut short says nothing of its whole window.
+    steady = judge(summary.series) if summary.aborted is None else None
     return {
-        "loop": summary.get("loop", "open"),
-        "window_s": summary["window_s"],
-        **{name: summary["counts"].get(name) for name in _COUNTS},
-        "violations": summary.get("violations"),
-        "throughput": summary["throughput"],
+        "loop": summary.loop,
+        "window_s": summary.window_s,
+        **{name: getattr(summary.counts, name) for name in _COUNTS},
+        "violations": summary.violations,
+        "throughput": summary.throughput,
         **{f"{name}_ms": _of(latency, name) for name in _LATENCIES},
         "service_p50_ms": _of(service, "p50"),
         "service_p99_ms": _of(service, "p99"),
-        "lateness_p99_ms": _of(summary["latency_ms"].get("lateness"), "p99"),
-        "generator_cpu_share": generator["cpu_share"],
-        "generator_us_per_request": generator["cpu_us_per_request"],
-        "steady": steady.state.stationary if steady else None,
-        "warmup_cut_s": steady.cut_s if steady else None,
-        "aborted_at_s": aborted["at_s"] if aborted else None,
+        "lateness_p99_ms": _of(lateness, "p99"),
+        "generator_cpu_share": summary.generator.cpu_share,
+        "generator_us_per_request": summary.generator.cpu_us_per_request,
+        "steady": steady.state.stationary if steady is not None else None,
+        "warmup_cut_s": steady.cut_s if steady is not None else None,
+        "aborted_at_s": summary.aborted.at_s if summary.aborted is not None else None,
     }
 
 
-def _traced(observed: dict[str, Any]) -> dict[str, Any]:
+def _traced(observed: Observed) -> dict[str, Any]:
     """How many traces and spans came of those that services made; nothing where there was no tracing."""
-    told = observed["traces"]
-    if told is None or "received" not in told:
+    spans = observed.traces
+    if spans is None or spans.received is None:
         return {}
-    lost = None if told["produced"] is None else max(0, told["produced"] - told["written"])
-    return {"traces": told["roots"], "spans": told["written"], "spans_lost": lost}
+    lost = None if spans.produced is None else max(0, spans.produced - (spans.written or 0))
+    return {"traces": spans.roots, "spans": spans.written, "spans_lost": lost}
 
 
-def _of(latency: dict[str, Any] | None, statistic: str) -> float | None:
-    """A statistic of a distribution; None where it is not told, or nothing was counted: no latency is not 0 ms."""
-    if latency is None or not latency["count"]:
-        return None
-    value: float | None = latency[statistic]
-    return value
-
-
-def _steady(summary: dict[str, Any]) -> Judged | None:
-    """The steady state of the latency's course; None where it is not told, or of a trial that was cut short."""
-    return None if summary["aborted"] else judge(summary["series"])
+def _of(latency: Latency | None, statistic: str) -> float | None:
+    return latency.statistic(statistic) if latency is not None else None

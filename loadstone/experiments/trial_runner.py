@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from statistics import mean
-from typing import Any
 
 from loadstone.analysis.usage import cpu_capacity
 from loadstone.applications import checking
@@ -16,8 +15,9 @@ from loadstone.experiments.ledger import write_json
 from loadstone.experiments.listener import Listener
 from loadstone.experiments.plan import Plan
 from loadstone.experiments.verdict import Verdict, invalid, judge
+from loadstone.model import records
 from loadstone.model.cluster import Node
-from loadstone.model.deployment import AuditRow
+from loadstone.model.records import Observed, TrialSummary
 from loadstone.model.trial import Trial
 from loadstone.monitoring import observation
 from loadstone.monitoring.replicas import Window
@@ -31,8 +31,8 @@ class Measured:
     """What a trial left: the driver's summary, what was observed beside it, and the verdict."""
 
     verdict: Verdict
-    summary: dict[str, Any] | None = None
-    observed: dict[str, Any] | None = None
+    summary: TrialSummary | None = None
+    observed: Observed | None = None
     reference_ms: tuple[float | None, float | None] = (None, None)
     """Of the reference loop, right before the load and after it: how fast the machine was."""
     cpu_capacity: float | None = None
@@ -69,26 +69,26 @@ class Measuring:
         finally:
             _write_logs(deployed, folder)
         used = window.rows()
-        write_json(folder / "usage.json", used)
-        write_json(folder / observation.FILE, observed)
+        write_json(folder / "usage.json", [reading.model_dump() for reading in used])
+        write_json(folder / observation.FILE, observed.model_dump())
         deployed.seeder.loaded(checking.unfinished(offer.workload, summary))
         if events := self._events():
             return Measured(invalid(*events), summary, observed, reference)
-        checks: list[checking.CheckRow | checking.ContentRow] = [
+        checks: list[records.Check] = [
             *checking.check(self._plan.application, before, deployed.seeder.counts(), summary),
             *checking.among_stores(deployed.seeder.check()),
         ]
-        write_json(folder / "checks.json", [asdict(row) for row in checks])
+        write_json(folder / "checks.json", [row.model_dump() for row in checks])
         wrong = [*_audit(deployed, folder), *(row.message for row in checks if not row.ok)]
         load = self._plan.study.load
         verdict = judge(summary, load.objective, wrong, lateness_s=load.lateness)
-        doubts = (*verdict.warnings, *observed["problems"])
-        capacity = None if summary["aborted"] else cpu_capacity(used, summary["throughput"])
+        doubts = (*verdict.warnings, *observed.problems)
+        capacity = cpu_capacity(used, summary.throughput) if summary.aborted is None else None
         return Measured(replace(verdict, warnings=doubts), summary, observed, reference, capacity)
 
-    def _load(self, offer: Offer, deployed: Deployed, window: Window) -> tuple[dict[str, Any], dict[str, Any]]:
+    def _load(self, offer: Offer, deployed: Deployed, window: Window) -> tuple[TrialSummary, Observed]:
         """Offer the load and observe what it does; returns the summary and what was observed."""
-        summary: dict[str, Any] | None = None
+        summary: TrialSummary | None = None
         deployed.observation.begin(deployed.orchestrator, offer.folder)
         self._listener.step("loading")
         try:
@@ -124,36 +124,37 @@ class Measuring:
         )
 
 
-def _window_ns(summary: dict[str, Any] | None, window: Window) -> dict[str, int] | None:
+def _window_ns(summary: TrialSummary | None, window: Window) -> records.Window | None:
     """The measured window by the wall clock, as the driver reports it; of one that failed, as counters were read."""
     if summary is None:
         return window.seen_ns()
-    started = datetime.fromisoformat(summary["started"]).timestamp()
-    if "driver" not in summary:  # other tools are run anew after the warm-up
-        started += summary["plan"]["warmup_s"]
-    return {"from_ns": round(1e9 * started), "to_ns": round(1e9 * (started + summary["window_s"]))}
+    started = datetime.fromisoformat(summary.started).timestamp()
+    if summary.driver is None:  # other tools are run anew after the warm-up
+        started += summary.plan.warmup_s
+    return records.Window(from_ns=round(1e9 * started), to_ns=round(1e9 * (started + summary.window_s)))
 
 
-def _reference(summary: dict[str, Any]) -> tuple[float, float] | None:
+def _reference(summary: TrialSummary) -> tuple[float, float] | None:
     """The mean of the reference loop's times on the generating hosts, before the load and after it; None where this
     machine generates it alone."""
-    workers = summary["generator"].get("workers")
-    if not workers:
-        return None
-    before, after = ([one[f"reference_{when}_ms"] for one in workers] for when in ("before", "after"))
-    return mean(before), mean(after)
+    before = [worker.reference_before_ms for worker in summary.generator.workers]
+    after = [worker.reference_after_ms for worker in summary.generator.workers]
+    known = ([value for value in values if value is not None] for values in (before, after))
+    means = [mean(values) for values in known if values]
+    return (means[0], means[1]) if len(means) == 2 else None
 
 
-def _sent(summary: dict[str, Any] | None) -> int | None:
+def _sent(summary: TrialSummary | None) -> int | None:
     """All requests that were sent, in the warm-up too; None where the driver does not tell."""
-    told = [one.get("all") for one in (summary or {}).get("operations") or ()]
-    return sum(one["sent"] for one in told) if told and None not in told else None
+    operations = summary.operations if summary is not None else ()
+    sent = [operation.all.sent if operation.all is not None else None for operation in operations]
+    return sum(count or 0 for count in sent) if sent and None not in sent else None
 
 
 def _audit(deployed: Deployed, folder: Path) -> list[str]:
     """Write what the audit read; return what is not as wanted, as sentences."""
-    rows: list[AuditRow] = deployed.orchestrator.audit()
-    write_json(folder / "audit.json", [{**row.model_dump(), "ok": row.ok} for row in rows])
+    rows: list[records.AuditRow] = deployed.orchestrator.audit()
+    write_json(folder / "audit.json", [row.model_dump() for row in rows])
     return [
         f"audit: {row.replica} on {row.node} has {row.what} {row.effective}, wanted {row.wanted}"
         for row in rows

@@ -12,9 +12,8 @@ caused does not count towards it), so the trial did not hold; percentiles and tr
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.special import stdtrit
@@ -22,6 +21,7 @@ from scipy.special import stdtrit
 from loadstone.experiments import instrument
 from loadstone.experiments.instrument import lateness_budget_ms
 from loadstone.experiments.probe import Held
+from loadstone.model.records import TrialSummary
 from loadstone.model.slo import Slo
 
 __all__ = ["Verdict", "invalid", "judge", "lateness_budget_ms"]
@@ -29,8 +29,6 @@ __all__ = ["Verdict", "invalid", "judge", "lateness_budget_ms"]
 GROWTH = 0.01
 """A backlog that grows by more than this share of the offered rate is one that the system cannot work off."""
 CONFIDENCE = 0.99
-_REPORTED = {50.0: "p50", 75.0: "p75", 90.0: "p90", 95.0: "p95", 99.0: "p99", 99.9: "p999"}
-_LOST = {"errors": "errors", "timeouts": "timeouts", "late": "late", "unsent": "unsent", "in_flight": "in flight"}
 
 
 @dataclass(frozen=True)
@@ -48,7 +46,7 @@ def invalid(*reasons: str) -> Verdict:
 
 
 def judge(
-    summary: Mapping[str, Any] | None,
+    summary: TrialSummary | None,
     slo: Slo | None,
     audit: Sequence[str] = (),
     events: Sequence[str] = (),
@@ -58,7 +56,7 @@ def judge(
 
     ``summary`` is what the driver wrote, None if the generator crashed; ``audit`` and ``events`` are sentences: limits
     or placements that were not as wanted, replicas that restarted or died; ``lateness_s`` is the study's own budget
-    for the generator. Raises KeyError if the summary lacks a key.
+    for the generator.
     """
     broken = [*audit, *events]
     if summary is None:
@@ -68,56 +66,40 @@ def judge(
         return invalid(*broken)
     doubts = tuple(instrument.doubts(summary, slo))
     if slo is None:
-        if not summary["counts"]["completed"]:
+        if not summary.counts.completed:
             return invalid(f"no request completed{_because(_lost(summary))}: there is nothing to measure")
         return Verdict("measured", (), doubts)
-    if summary["aborted"]:
-        return Verdict("not held", tuple(_aborted(summary)), doubts)
+    if summary.aborted is not None:
+        reason = f"broke at {summary.aborted.at_s:.1f} s: {summary.aborted.reason}"
+        return Verdict("not held", (reason,), doubts)
     reasons = tuple(_broken_promises(summary, slo))
     if reasons and not any(_broken_promises(instrument.less_own(summary), slo)):
         return invalid(instrument.difference(summary))
     return Verdict("not held" if reasons else "held", reasons, doubts)
 
 
-def _aborted(summary: Mapping[str, Any]) -> Iterator[str]:
-    aborted = summary["aborted"]
-    yield f"broke at {aborted['at_s']:.1f} s: {aborted['reason']}"
-
-
-def _broken_promises(summary: Mapping[str, Any], slo: Slo) -> Iterator[str]:
+def _broken_promises(summary: TrialSummary, slo: Slo) -> Iterator[str]:
     percentile, limit = slo.strictest
-    counted = summary["violations"] is not None
-    if counted:
-        share, allowed = summary["violations"] / _asked(summary), 1 - percentile / 100
-        requests = "requests" if instrument.is_closed(summary) else "scheduled requests"
+    if summary.violations is not None:
+        share, allowed = summary.violations / summary.wanted, 1 - percentile / 100
+        requests = "requests" if summary.is_closed else "scheduled requests"
         if share > allowed * (1 + 1e-9):
             yield (
-                f"{share:.2%} of {requests} ({summary['violations']} of {_asked(summary):.0f}) "
+                f"{share:.2%} of {requests} ({summary.violations} of {summary.wanted:.0f}) "
                 f"failed or took longer than {limit:g} ms; {allowed * 100:.4g} % are allowed"
             )
     for other, other_limit in sorted(slo.limits.items()):
-        if other != percentile or not counted:
-            measured = _percentile(summary, other)
-            if measured > other_limit:
+        if other != percentile or summary.violations is None:
+            measured = summary.percentile_ms(other)
+            if measured is not None and measured > other_limit:
                 yield f"P{other:g} is {measured:.1f} ms, above {other_limit:g} ms"
     yield from _too_few(summary, slo)
-    if not instrument.is_closed(summary):
+    if not summary.is_closed:
         yield from _growing_backlog(summary)
 
 
-def _asked(summary: Mapping[str, Any]) -> float:
-    """Requests that the window was to have: scheduled, or what the rate that was asked for comes to, or sent."""
-    counts = summary["counts"]
-    if summary["planned"] is not None or counts["offered"] is not None:
-        return float(summary["planned"] or counts["offered"])
-    if summary["offered_rate"]:
-        return float(summary["offered_rate"] * summary["window_s"])
-    return float(counts["completed"] + sum(counts[key] or 0 for key in _LOST))
-
-
-def _too_few(summary: Mapping[str, Any], slo: Slo) -> Iterator[str]:
-    counts = summary["counts"]
-    completed = counts["completed"] / (counts["offered"] or _asked(summary))
+def _too_few(summary: TrialSummary, slo: Slo) -> Iterator[str]:
+    completed = summary.counts.completed / (summary.counts.offered or summary.wanted)
     if completed >= slo.completed:
         return
     yield f"{completed:.2%} of requests completed, less than {slo.completed * 100:.4g} %{_because(_lost(summary))}"
@@ -127,41 +109,34 @@ def _because(lost: list[str]) -> str:
     return f" ({', '.join(lost)})" if lost else ""
 
 
-def _lost(summary: Mapping[str, Any]) -> list[str]:
+def _lost(summary: TrialSummary) -> list[str]:
     """What became of the requests that did not complete."""
-    counts = summary["counts"]
-    lost = [f"{counts[key]} {word}" for key, word in _LOST.items() if counts[key]]
-    if skipped := counts.get("skipped"):
-        lost.append(f"{skipped} of the errors are steps that were not sent, as an earlier one had failed")
-    if counts["offered"] is None and summary["offered_rate"]:
-        who, sent = summary.get("driver", "the driver"), counts["sent"]
-        others = "does not tell whether it sent the others" if sent is None else f"sent {sent} of {_asked(summary):.0f}"
-        lost.append(f"{who} {others}")
+    counts = summary.counts
+    parts = [(counts.errors, "errors"), (counts.timeouts, "timeouts"), (counts.late, "late")]
+    parts += [(counts.unsent, "unsent"), (counts.in_flight, "in flight")]
+    lost = [f"{count} {name}" for count, name in parts if count]
+    if counts.skipped:
+        lost.append(f"{counts.skipped} of the errors are steps that were not sent, as an earlier one had failed")
+    if counts.offered is None and summary.offered_rate:
+        sent = f"sent {counts.sent} of {summary.wanted:.0f}"
+        others = "does not tell whether it sent the others" if counts.sent is None else sent
+        lost.append(f"{summary.driver or 'the driver'} {others}")
     return lost
 
 
-def _percentile(summary: Mapping[str, Any], percentile: float) -> float:
-    """A percentile of the latency; those without a key of their own come from the spectrum, rounded up."""
-    told = instrument.latency(summary)
-    if percentile in _REPORTED:
-        return float(told[_REPORTED[percentile]])
-    column = 1 if summary["latency_ms"].get("intended") is not None else 2
-    return float(next((row[column] for row in summary["spectrum"] if row[0] >= percentile), told["max"]))
-
-
-def _growing_backlog(summary: Mapping[str, Any]) -> Iterator[str]:
+def _growing_backlog(summary: TrialSummary) -> Iterator[str]:
     """The one-sided 99 % lower bound of the backlog's slope, against 1 % of the offered rate.
 
     Ordinary least squares over the ends of the batches. A backlog is a count: at rest it scatters like a Poisson
     number, so the residual variance is taken as at least its mean. Without this floor a single request that is in
     flight at the right moments would look like a trend at low rates.
     """
-    batches = summary["batches"]
+    batches = summary.batches
     if len(batches) < 3:
         return
-    length = summary["window_s"] / len(batches)
-    ends = np.array([batch["start_s"] + length for batch in batches])
-    backlog = np.array([batch["backlog"] for batch in batches], dtype=float)
+    length = summary.window_s / len(batches)
+    ends = np.array([batch.start_s + length for batch in batches])
+    backlog = np.array([batch.backlog for batch in batches], dtype=float)
     centred = ends - ends.mean()
     scatter = float(np.sum(centred**2))
     slope = float(np.sum(centred * backlog)) / scatter
@@ -169,7 +144,7 @@ def _growing_backlog(summary: Mapping[str, Any]) -> Iterator[str]:
     freedom = len(batches) - 2
     variance = max(float(np.sum(residual**2)) / freedom, float(backlog.mean()))
     bound = slope - float(stdtrit(freedom, CONFIDENCE)) * float(np.sqrt(variance / scatter))
-    rate = _asked(summary) / summary["window_s"]
+    rate = summary.wanted / summary.window_s
     if bound > GROWTH * rate:
         yield (
             f"the backlog grows by {slope:.1f} requests/s (at least {bound:.1f} with {CONFIDENCE:.0%} confidence), "

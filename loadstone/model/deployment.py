@@ -118,20 +118,3 @@ class Found(Model):
     """The id (``sha256:...``) of the image that it really runs; empty where that is not told."""
     addresses: dict[str, str] = {}
     """``host:port`` by port name, as the client reaches it; published ports only."""
-
-
-class AuditRow(Model):
-    """One limit of one replica: what was wanted and what the kernel says is in force."""
-
-    replica: str
-    node: str
-    what: str
-    wanted: str
-    effective: str
-    waived: str = ""
-    """Why a difference does not count: the limit could not be applied, and the user was told so before."""
-
-    @property
-    def ok(self) -> bool:
-        """Whether the effective value is the wanted one, or the difference was announced."""
-        return self.wanted == self.effective or bool(self.waived)

@@ -1,37 +1,37 @@
-"""What a probe must offer: it observes one deployment, trial by trial."""
+"""What a collector must offer: it observes one deployment, trial by trial."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from loadstone.model.cluster import Node
 from loadstone.model.deployment import Deployment
+from loadstone.model.records import Observed
 from loadstone.model.study import Settings
 from loadstone.orchestration.base import Orchestrator
 
 
-class Probe(ABC):
+class Collector(ABC):
     """Observes: ``start``; ``begin`` and ``end`` around each trial; ``stop``.
 
-    A probe that fails spoils no trial: ``end`` says what is missing. No process is left, even if we are killed.
+    A collector that fails spoils no trial: ``end`` notes what is missing. No process is left, even if we are killed.
     """
 
     name: ClassVar[str]
-    """What its part of ``observed.json`` is called."""
 
     @classmethod
     @abstractmethod
-    def asked(cls, settings: Settings, deployment: Deployment, client: Node) -> Probe | None:
-        """The probe of a deployment, where its settings ask for one; it runs where the client does."""
+    def wanted(cls, settings: Settings, deployment: Deployment, client: Node) -> Collector | None:
+        """The collector of a deployment, where its settings ask for one; it runs where the client does."""
 
     @abstractmethod
     def start(self) -> None:
         """Start what runs beside the deployment. Raises DeploymentError where it cannot."""
 
-    def told(self, deployment: Deployment, orchestrator: str) -> Deployment:
-        """The deployment as it must be for this to observe it; asked once it has been started."""
+    def prepare(self, deployment: Deployment, orchestrator: str) -> Deployment:
+        """The deployment as it must be for this to observe it; called once it has been started."""
         return deployment
 
     @abstractmethod
@@ -39,10 +39,11 @@ class Probe(ABC):
         """A trial of this deployment begins; what is observed of it goes into ``folder``. Raises nothing."""
 
     @abstractmethod
-    def end(self) -> dict[str, Any]:
-        """The trial has ended, its answers are in: write the files; what ``observed.json`` says of them.
+    def end(self, observed: Observed, sent: int | None) -> Observed:
+        """The trial has ended, its answers are in: write the files, and add this collector's part to the record.
 
-        ``problems``, a list of sentences, says what could not be observed. Raises nothing.
+        ``sent`` are all requests of the trial, None where that is not known. Problems are sentences about what could
+        not be observed. Raises nothing.
         """
 
     @abstractmethod

@@ -8,7 +8,6 @@ import json
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,8 +17,9 @@ from loadstone.model.cluster import Node
 from loadstone.model.deployment import Deployment
 from loadstone.model.errors import DeploymentError
 from loadstone.model.observing import Metrics
+from loadstone.model.records import Observed, ObservedNode
 from loadstone.model.study import Settings
-from loadstone.monitoring.base import Probe
+from loadstone.monitoring.base import Collector
 from loadstone.monitoring.instrument import Instrument, InstrumentError, ask
 from loadstone.orchestration import stacks
 from loadstone.orchestration.base import Orchestrator
@@ -27,11 +27,11 @@ from loadstone.orchestration.base import Orchestrator
 FILE = "metrics.parquet"
 _MOST_NODES = 16
 _WITHIN_S = 60.0
-_TOLD = ("absent", "skipped")
-"""What an agent says of its recording in the file's metadata, as JSON."""
+_REPORTED = ("absent", "skipped")
+"""What an agent reports of its recording in the file's metadata, as JSON."""
 
 
-class Nodes(Probe):
+class Nodes(Collector):
     """Has the agents record. Nodes that share this machine's kernel are read once, under the name of the first."""
 
     name = "nodes"
@@ -51,7 +51,7 @@ class Nodes(Probe):
         self._folder = Path()
 
     @classmethod
-    def asked(cls, settings: Settings, deployment: Deployment, client: Node) -> Nodes | None:
+    def wanted(cls, settings: Settings, deployment: Deployment, client: Node) -> Nodes | None:
         return cls(settings.metrics, deployment, client) if settings.metrics is not None else None
 
     def start(self) -> None:
@@ -59,7 +59,7 @@ class Nodes(Probe):
             host = self._client.address if self._watched else "127.0.0.1"
             self._own = Instrument(["agent", "--listen", f"{host}:0"], self._client.cpus)
 
-    def told(self, deployment: Deployment, orchestrator: str) -> Deployment:
+    def prepare(self, deployment: Deployment, orchestrator: str) -> Deployment:
         # A Prometheus, if there is one, is to ask the agent of this machine too.
         return stacks.watching(deployment, orchestrator, self._ours()) if self._own is not None else deployment
 
@@ -95,7 +95,7 @@ class Nodes(Probe):
         address = self._own.addresses[0] if self._own is not None else self._beside
         return {self._here[0]: address} if address is not None else {}
 
-    def end(self) -> dict[str, Any]:
+    def end(self, observed: Observed, sent: int | None) -> Observed:
         def end_one(node: str) -> tuple[str, pa.Table | None]:
             try:
                 answer = ask(self._session, "POST", f"{self._recordings[node]}/end", None, _WITHIN_S)
@@ -109,16 +109,20 @@ class Nodes(Probe):
         self._recordings = {}
         if tables:
             _write(tables, self._folder / FILE)
-        return {"nodes": {node: self._said(node, table) for node, table in tables.items()}, "problems": self._problems}
+        recorded = {node: self._recorded(observed.nodes.get(node), node, table) for node, table in tables.items()}
+        return observed.adding(self._problems, nodes={**observed.nodes, **recorded})
 
-    def _said(self, node: str, table: pa.Table) -> dict[str, Any]:
-        """What the agent said beside its numbers."""
+    def _recorded(self, known: ObservedNode | None, node: str, table: pa.Table) -> ObservedNode:
+        """The node with what its agent reports beside its numbers."""
         metadata = {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
-        told = {key: json.loads(metadata[key]) for key in _TOLD if key in metadata}
+        reported = {key: json.loads(metadata[key]) for key in _REPORTED if key in metadata}
         if why := metadata.get("stopped"):
             self._problems.append(f"the recording of {node} stopped early: {why}")
-        shared = [one.name for one in self._nodes if one.here] if node in self._here[:1] else []
-        return {**told, **({"shared_by": shared} if len(shared) > 1 else {})}
+        shared = tuple(one.name for one in self._nodes if one.here) if node in self._here[:1] else ()
+        known = known or ObservedNode(recorded=True)
+        return known.model_copy(
+            update={"recorded": True, **reported, "shared_by": shared if len(shared) > 1 else known.shared_by}
+        )
 
     def stop(self) -> None:
         for url in self._recordings.values():  # of a trial that was interrupted

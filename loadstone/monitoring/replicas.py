@@ -7,10 +7,13 @@ a reading takes; every number is given with the time between them.
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import TypeVar
 
 from loadstone.infrastructure.cgroup import Usage
+from loadstone.model import records
 from loadstone.orchestration.base import Orchestrator
+
+_Number = TypeVar("_Number", int, float)
 
 
 class Window:
@@ -45,13 +48,13 @@ class Window:
         if self._started is not None and self._stopped is None:
             self.stop()
 
-    def seen_ns(self) -> dict[str, int] | None:
+    def seen_ns(self) -> records.Window | None:
         """The window in unix nanoseconds, as the counters were read; None if there was none."""
         if self._started is None or self._stopped is None:
             return None
-        return {"from_ns": self._started_ns, "to_ns": self._stopped_ns}
+        return records.Window(from_ns=self._started_ns, to_ns=self._stopped_ns)
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[records.Reading]:
         """One row a replica for ``usage.json``; none if the window never started.
 
         ``window_s`` is the time between the two readings, ``cpu`` is cores' worth of processor time over it.
@@ -68,32 +71,32 @@ class Window:
             if replica.name in self._before and replica.name in self._after
         ]
 
-    def _row(self, name: str, seconds: float) -> dict[str, Any]:
+    def _row(self, name: str, seconds: float) -> records.Reading:
         replica = next(r for r in self._orchestrator.deployment.replicas if r.name == name)
         before, after = self._before[name], self._after[name]
         cpu_s = after.cpu_s - before.cpu_s
-        return {
-            "replica": name,
-            "service": replica.service,
-            "tier": replica.tier,
-            "node": self._nodes.get(name, replica.node),
-            "window_s": round(seconds, 3),
-            "from_ns": self._started_ns,
-            "to_ns": self._stopped_ns,
-            "cpu_s": round(cpu_s, 6),
-            "cpu": round(cpu_s / seconds, 4) if seconds > 0 else None,
-            "cpu_limit": replica.resources.cpu,
-            "periods": _difference(before.periods, after.periods),
-            "throttled_periods": _difference(before.throttled_periods, after.throttled_periods),
-            "throttled_s": _difference(before.throttled_s, after.throttled_s),
-            "memory": after.memory,
-            "memory_peak": after.memory_peak,
-            "memory_peak_of": "window" if self._new_peaks else "life",
-            "memory_limit": replica.resources.memory,
-            "oom_kills": _difference(before.oom_kills, after.oom_kills),
-            "processes": after.pids,
-        }
+        return records.Reading(
+            replica=name,
+            service=replica.service,
+            tier=replica.tier,
+            node=self._nodes.get(name, replica.node),
+            window_s=round(seconds, 3),
+            from_ns=self._started_ns,
+            to_ns=self._stopped_ns,
+            cpu_s=round(cpu_s, 6),
+            cpu=round(cpu_s / seconds, 4) if seconds > 0 else None,
+            cpu_limit=replica.resources.cpu,
+            periods=_difference(before.periods, after.periods),
+            throttled_periods=_difference(before.throttled_periods, after.throttled_periods),
+            throttled_s=_difference(before.throttled_s, after.throttled_s),
+            memory=after.memory,
+            memory_peak=after.memory_peak,
+            memory_peak_of="window" if self._new_peaks else "life",
+            memory_limit=replica.resources.memory,
+            oom_kills=_difference(before.oom_kills, after.oom_kills),
+            processes=after.pids,
+        )
 
 
-def _difference(before: float | None, after: float | None) -> float | None:
+def _difference(before: _Number | None, after: _Number | None) -> _Number | None:
     return None if before is None or after is None else round(after - before, 6)

@@ -12,8 +12,9 @@ from loadstone.model.cluster import Node
 from loadstone.model.deployment import Deployment
 from loadstone.model.errors import DeploymentError
 from loadstone.model.observing import Traces
+from loadstone.model.records import Observed, SpanCounts
 from loadstone.model.study import Settings
-from loadstone.monitoring.base import Probe
+from loadstone.monitoring.base import Collector
 from loadstone.monitoring.instrument import Instrument, InstrumentError
 from loadstone.orchestration import stacks
 from loadstone.orchestration.base import Orchestrator
@@ -26,8 +27,8 @@ _WITHIN_S = 15.0
 _MERGED_WITHIN_S = 600.0
 
 
-class Spans(Probe):
-    """Takes spans at the client's address; ``told`` tells services to send them there."""
+class Spans(Collector):
+    """Takes spans at the client's address; ``prepare`` tells services to send them there."""
 
     name = "spans"
 
@@ -41,11 +42,11 @@ class Spans(Probe):
         self._anew = False
 
     @classmethod
-    def asked(cls, settings: Settings, deployment: Deployment, client: Node) -> Spans | None:
+    def wanted(cls, settings: Settings, deployment: Deployment, client: Node) -> Spans | None:
         traces = settings.traces
         return cls(traces, deployment, client) if traces is not None and traces.sample > 0 else None
 
-    def told(self, deployment: Deployment, orchestrator: str) -> Deployment:
+    def prepare(self, deployment: Deployment, orchestrator: str) -> Deployment:
         assert self._instrument is not None
         return traced(deployment, self._instrument.addresses[0], self._traces.sample)
 
@@ -69,16 +70,18 @@ class Spans(Probe):
         except (InstrumentError, DeploymentError) as error:
             self._problem = str(error)
 
-    def end(self) -> dict[str, Any]:
+    def end(self, observed: Observed, sent: int | None) -> Observed:
+        known = SpanCounts(sample=self._traces.sample, requests=sent)
         try:
             if self._problem:
                 raise InstrumentError(self._problem)
             counts = self._ask("/trials/end", {"quiet_s": _QUIET_S, "within_s": _WITHIN_S}, _MERGED_WITHIN_S)
         except InstrumentError as error:
-            return {"sample": self._traces.sample, "problems": [f"spans were not recorded{self._saved()}: {error}"]}
+            return observed.adding([f"spans were not recorded{self._saved()}: {error}"], traces=known)
         if self._anew:  # it does not know how many services had made before
             counts |= {"produced": None, "dropped": None}
-        return {"sample": self._traces.sample, **counts, "problems": _problems(counts)}
+        found = SpanCounts.model_validate({**counts, **known.model_dump(include={"sample", "requests"})})
+        return observed.adding(_problems(found), traces=found)
 
     def _saved(self) -> str:
         """What is said of the spans that a receiver which was killed had written; they are made the trial's file."""
@@ -100,16 +103,16 @@ class Spans(Probe):
             self._instrument = None
 
 
-def _problems(counts: dict[str, Any]) -> list[str]:
-    """What the counts say is missing, as sentences."""
+def _problems(counts: SpanCounts) -> list[str]:
+    """What is missing by the counts, as sentences."""
     missing = {
         "dropped": "spans were given up by services",
         "refused": "spans were refused by the receiver, which could not keep up",
         "unreadable": "spans were rejected, without valid ids or times, or in requests that could not be read",
         "unread": "requests with spans could not be read: no OTLP, too large, or of an unknown type",
     }
-    problems = [f"{counts[key]:,} {what}" for key, what in missing.items() if counts.get(key)]
-    produced, known = counts.get("produced"), counts["received"] + (counts.get("dropped") or 0)
-    if produced is not None and produced > known:
-        problems.append(f"{produced - known:,} of {produced:,} spans never came")
+    problems = [f"{lost:,} {what}" for key, what in missing.items() if (lost := getattr(counts, key))]
+    known = (counts.received or 0) + (counts.dropped or 0)
+    if counts.produced is not None and counts.produced > known:
+        problems.append(f"{counts.produced - known:,} of {counts.produced:,} spans never came")
     return problems

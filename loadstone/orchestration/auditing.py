@@ -13,7 +13,8 @@ import psutil
 from loadstone.infrastructure.cgroup import CgroupError, Cgroups, Limits, Usage
 from loadstone.infrastructure.cgroup.base import PERIOD_US
 from loadstone.infrastructure.cores import format_cores
-from loadstone.model.deployment import AuditRow, Deployment, Found, Replica
+from loadstone.model.deployment import Deployment, Found, Replica
+from loadstone.model.records import AuditRow
 from loadstone.model.units import format_memory
 from loadstone.orchestration import running
 from loadstone.orchestration.commands import Command

@@ -9,7 +9,8 @@ from typing import ClassVar
 from loadstone.infrastructure.base import Access, Finding, Say
 from loadstone.infrastructure.cgroup import Usage
 from loadstone.infrastructure.journal import Entry
-from loadstone.model.deployment import AuditRow, Deployment
+from loadstone.model.deployment import Deployment
+from loadstone.model.records import AuditRow
 
 
 class Orchestrator(ABC):

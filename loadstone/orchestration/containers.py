@@ -17,8 +17,9 @@ from typing import ClassVar
 from loadstone.infrastructure import images, journal
 from loadstone.infrastructure.base import Access, Finding, Say
 from loadstone.infrastructure.cgroup import Usage
-from loadstone.model.deployment import AuditRow, Deployment, Found, Replica
+from loadstone.model.deployment import Deployment, Found, Replica
 from loadstone.model.errors import DeploymentError
+from loadstone.model.records import AuditRow
 from loadstone.orchestration import agent
 from loadstone.orchestration.auditing import audit_container
 from loadstone.orchestration.base import Orchestrator

@@ -17,8 +17,9 @@ from loadstone.infrastructure.cgroup import Usage
 from loadstone.infrastructure.places import data_root
 from loadstone.infrastructure.programs import version
 from loadstone.model.base import Model
-from loadstone.model.deployment import AuditRow, Deployment, Replica
+from loadstone.model.deployment import Deployment, Replica
 from loadstone.model.errors import DeploymentError, PreflightError
+from loadstone.model.records import AuditRow
 from loadstone.orchestration import running
 from loadstone.orchestration.auditing import audit_process, usage_from_proc
 from loadstone.orchestration.base import Orchestrator

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 from loadstone.analysis.run import VERDICTS
 from loadstone.analysis.summary import Row, Treatment, load_of
+from loadstone.model.records import TrialSummary
 from loadstone.report import format
 from loadstone.report.content import Content
 from loadstone.report.plots import Axis, Line, Mark, Plot, linear, logarithmic, nines
@@ -25,16 +25,17 @@ class Shown:
     plot: Plot
 
 
-def spectrum(trials: Sequence[tuple[Row, dict[str, Any]]], content: Content) -> Shown | None:
+def spectrum(trials: Sequence[tuple[Row, TrialSummary | None]], content: Content) -> Shown | None:
     """Latency over all percentiles: of one trial with its service time, of several each by its load."""
     lines = []
     for place, (row, summary) in enumerate(trials):
         name = format.load(row) if len(trials) > 1 else "latency"
         # Above one request in all that were offered there is only the maximum, again and again.
-        told = [p for p in summary.get("spectrum", []) if (100 - p[0]) / 100 * (row["offered"] or 0) >= 1]
-        lines.append(Line(name, [(p[0], p[1]) for p in told if p[1]], place))
+        points = summary.spectrum if summary is not None else ()
+        shown = [p for p in points if (100 - p[0]) / 100 * (row["offered"] or 0) >= 1]
+        lines.append(Line(name, [(p[0], p[1]) for p in shown if p[1]], place))
         if len(trials) == 1:
-            lines.append(Line("service time", [(p[0], p[2]) for p in told if p[2]], 1, "dashed"))
+            lines.append(Line("service time", [(p[0], p[2]) for p in shown if p[2]], 1, "dashed"))
     values = [point for line in lines for point in line.points]
     if not values:
         return None
@@ -47,17 +48,17 @@ def spectrum(trials: Sequence[tuple[Row, dict[str, Any]]], content: Content) -> 
     return Shown(title, caption, Plot(title, x, y, lines, marks))
 
 
-def over_time(row: Row, summary: dict[str, Any], content: Content) -> Shown | None:
+def over_time(row: Row, summary: TrialSummary | None, content: Content) -> Shown | None:
     """The mean latency by intended send time, with the warm-up that was found within the window."""
-    series = summary.get("series")
-    if not series:
+    series = summary.series if summary is not None else None
+    if series is None:
         return _backlog(summary)
-    step = series["step_s"]
-    runs = _unbroken([((place + 0.5) * step, mean) for place, mean in enumerate(series["mean_ms"])])
+    step = series.step_s
+    runs = _unbroken([((place + 0.5) * step, mean) for place, mean in enumerate(series.mean_ms)])
     values = [point for run in runs for point in run]
     if not values:
         return _backlog(summary)
-    x = linear("time in the window (s)", [0.0, len(series["mean_ms"]) * step])
+    x = linear("time in the window (s)", [0.0, len(series.mean_ms) * step])
     y = linear("mean latency (ms)", [value for _, value in values])
     cut = row["warmup_cut_s"]
     marks = [Mark(f"warm-up up to {format.duration(cut)}", x=cut)] if cut else []
@@ -78,13 +79,13 @@ def _unbroken(points: Sequence[tuple[float, float | None]]) -> list[list[tuple[f
     return [run for run in runs if run]
 
 
-def _backlog(summary: dict[str, Any]) -> Shown | None:
+def _backlog(summary: TrialSummary | None) -> Shown | None:
     """Requests that waited, by part of the window: where a trial kept no latency over time."""
-    batches = summary.get("batches") or []
+    batches = summary.batches if summary is not None else ()
     if len(batches) < 2:
         return None
-    width = min(later["start_s"] - batch["start_s"] for batch, later in pairwise(batches))
-    points = [(batch["start_s"] + width, float(batch["backlog"])) for batch in batches]
+    width = min(later.start_s - batch.start_s for batch, later in pairwise(batches))
+    points = [(batch.start_s + width, float(batch.backlog)) for batch in batches]
     x, y = linear("time in the window (s)", [0.0, points[-1][0]]), linear("backlog (requests)", [p[1] for p in points])
     title, caption = "Backlog over time", "Scheduled and not yet settled, at the end of each tenth of the window."
     return Shown(title, caption, Plot(title, x, y, [Line("", points)]))

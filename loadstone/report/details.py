@@ -66,13 +66,12 @@ class Pages:
     def _trial(self, row: Row, inside: dict[str, Rows]) -> dict[str, Any]:
         run, content = self.content.run, self.content
         trial_id = row["trial_id"]
-        summary = run.of_trial(trial_id, "summary.json") or {}
-        audit = run.of_trial(trial_id, "audit.json") or []
+        summary, audit = run.summary(trial_id), run.audit(trial_id) or ()
         folder = run.folder / "trials" / trial_id
         return {
             **self._shared(),
             "trial": row,
-            "failed": summary.get("errors") or [],
+            "failed": summary.errors if summary is not None else (),
             "operations": latency.of_operations(row, summary),
             "plots": [
                 plot
@@ -82,21 +81,21 @@ class Pages:
                 )
                 if plot is not None
             ],
-            "services": usage.by_service(row, run.of_trial(trial_id, "usage.json") or [])[:MOST_SERVICES],
+            "services": usage.by_service(row, run.readings(trial_id))[:MOST_SERVICES],
             "nodes": inside.get("metrics_nodes", []),
             "energy": inside.get("metrics_energy", []),
             "critical": inside.get("traces_services", [])[:MOST_SERVICES],
             "slowest": _slowest(inside.get("traces_operations", [])),
             "audit": audit,
-            "deployed": facts.replicas([one for one in audit if not one["ok"]]),
-            "checks": run.of_trial(trial_id, "checks.json"),
+            "deployed": facts.replicas([row.model_dump() for row in audit if not row.ok]),
+            "checks": run.checks(trial_id),
             "logs": logs.read(folder),
             "files": _files(folder),
         }
 
     def _treatment(self, treatment: Treatment) -> dict[str, Any]:
         run, content = self.content.run, self.content
-        near = [(row, run.of_trial(row["trial_id"], "summary.json") or {}) for _, row in latency.near_shares(treatment)]
+        near = [(row, run.summary(row["trial_id"])) for _, row in latency.near_shares(treatment)]
         plots = (detail_plots.load(treatment, content), detail_plots.spectrum(near, content))
         deployment = run.folder / "deployments" / treatment.id
         mine = {"treatment": treatment.label}

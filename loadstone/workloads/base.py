@@ -12,6 +12,7 @@ from loadstone.infrastructure.base import Finding as PreflightFinding
 from loadstone.infrastructure.binary import reference_ms
 from loadstone.model.base import Finding
 from loadstone.model.load import Load
+from loadstone.model.records import TrialSummary
 from loadstone.model.study import TrialSettings
 from loadstone.model.workload import Workload
 from loadstone.workloads.members import Member
@@ -67,7 +68,7 @@ class Unreachable(DriverError):
 
 
 class Driver(ABC):
-    """Offers load and returns what came back, as the summary of docs/reference/summary.md.
+    """Offers load and returns what came back.
 
     What a driver cannot tell is None in its summary, never a guess.
     """
@@ -98,7 +99,7 @@ class Driver(ABC):
         return reference_ms()
 
     @abstractmethod
-    def run(self, offer: Offer, progress: Progress) -> dict[str, Any]:
+    def run(self, offer: Offer, progress: Progress) -> TrialSummary:
         """Make one run. Never leaves a process behind.
 
         Raises DriverError when the generator failed, and InputError when it refused what it was given.

@@ -6,7 +6,6 @@ never computed from what was asked for.
 
 from __future__ import annotations
 
-import json
 import os
 import resource
 import shutil
@@ -17,15 +16,27 @@ from abc import abstractmethod
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from loadstone.infrastructure.base import Finding as PreflightFinding
 from loadstone.infrastructure.children import child
-from loadstone.model.workload import Operation, Workload
+from loadstone.model.records import (
+    Counts,
+    Failure,
+    Generator,
+    Latencies,
+    Latency,
+    LoadPlan,
+    Operation,
+    Totals,
+    TrialSummary,
+)
+from loadstone.model.workload import Operation as WorkloadOperation
+from loadstone.model.workload import Workload
 from loadstone.workloads.base import Driver, DriverError, Offer, Progress, Unreachable
 
 STATISTICS = ("mean", "p50", "p75", "p90", "p95", "p99", "p999", "max")
-Latency = dict[str, float | None]
+Statistics = dict[str, float | None]
 Spectrum = list[tuple[float, float | None, float | None]]
 """Percentile, latency in ms from the intended send time, and from the actual one."""
 
@@ -34,7 +45,7 @@ Spectrum = list[tuple[float, float | None, float | None]]
 class Told:
     """What a tool said of one run; None is what it does not tell. Latencies are in ms, by ``STATISTICS``."""
 
-    loop: str
+    loop: Literal["open", "closed"]
     """``open``, or ``closed``: it waits for an answer before it sends again."""
     seconds: float
     """How long it sent."""
@@ -48,8 +59,8 @@ class Told:
     sent: int | None = None
     unsent: int | None = None
     in_flight: int | None = None
-    intended: Latency | None = None
-    service: Latency | None = None
+    intended: Statistics | None = None
+    service: Statistics | None = None
     spectrum: Spectrum = field(default_factory=list)
     kinds: dict[str, int] = field(default_factory=dict)
     """Errors by what they were, as far as it says."""
@@ -97,7 +108,7 @@ class External(Driver):
 
     version_option: ClassVar[tuple[str, ...]] = ("--version",)
 
-    def run(self, offer: Offer, progress: Progress) -> dict[str, Any]:
+    def run(self, offer: Offer, progress: Progress) -> TrialSummary:
         program = self.program()
         if program is None:
             raise DriverError(f"{self.name} is not installed; {self.install}")
@@ -118,9 +129,10 @@ class External(Driver):
         progress(_line("drain", of, of))
         (offer.folder / f"{self.name}.txt").write_text(said, encoding="utf-8")
         told = self.read(said, offer, offer.duration_s)
-        summary = summarize(self.name, offer, told, warm)
-        summary |= {"started": began.isoformat(), "generator": self._generator(offer, told, cpu_s, wall_s)}
-        (offer.folder / "summary.json").write_text(json.dumps(summary, indent=1), encoding="utf-8")
+        generator = self._generator(offer, told, cpu_s, wall_s)
+        summary = summarize(self.name, offer, told, generator, warm, began.isoformat())
+        text = summary.model_dump_json(by_alias=True, indent=1)
+        (offer.folder / "summary.json").write_text(text, encoding="utf-8")
         return summary
 
     def _run(self, program: str, offer: Offer, seconds: float, tick: Any) -> tuple[str, float, float]:
@@ -149,25 +161,20 @@ class External(Driver):
             raise kind(f"{self.name} exited with {code}: {words}")
         return said, _children_cpu_s() - before, time.monotonic() - began
 
-    def _generator(self, offer: Offer, told: Told, cpu_s: float, wall_s: float) -> dict[str, Any]:
+    def _generator(self, offer: Offer, told: Told, cpu_s: float, wall_s: float) -> Generator:
         """What the tool used, as the kernel counted it; its busiest thread cannot be told from outside."""
         cpus, threads = len(offer.cpus) or len(os.sched_getaffinity(0)), self.threads(offer)
         answers = told.completed + told.errors
-        return {
-            "cpu_s": cpu_s,
-            "wall_s": wall_s,
-            "cpu_us_per_request": 1e6 * cpu_s / answers if answers else None,
-            "cpu_share": cpu_s / wall_s / min(cpus, threads or cpus) if wall_s else None,
-            "wait": None,
-            "threads": threads,
-            "own_lateness_p99_ms": None,
-            "script_starved": None,
-            "script_lost": None,
-            "throttled_s": None,
-        }
+        return Generator(
+            cpu_s=cpu_s,
+            wall_s=wall_s,
+            cpu_us_per_request=1e6 * cpu_s / answers if answers else None,
+            cpu_share=cpu_s / wall_s / min(cpus, threads or cpus) if wall_s else None,
+            threads=threads,
+        )
 
 
-def the_request(offer: Offer) -> Operation | None:
+def the_request(offer: Offer) -> WorkloadOperation | None:
     """The one request of the workload; None where a script makes them."""
     if isinstance(offer.workload, Workload):
         return next(iter(offer.workload.operations.values()))
@@ -180,7 +187,7 @@ def url(offer: Offer) -> str:
     return f"{'http' if offer.load.tls is None else 'https'}://{offer.targets[0]}{request.path if request else ''}"
 
 
-def statistics(**told: float | None) -> Latency:
+def statistics(**told: float | None) -> Statistics:
     """Latencies in ms with None for the rest."""
     return {**dict.fromkeys(STATISTICS), **told}
 
@@ -190,54 +197,47 @@ def whole(seconds: float) -> str:
     return f"{round(seconds)}s"
 
 
-def summarize(name: str, offer: Offer, told: Told, warm: Told | None = None) -> dict[str, Any]:
-    """The summary of docs/reference/summary.md, but for ``started`` and ``generator``; pure."""
-    counts = {
-        "offered": told.offered,
-        "sent": told.sent,
-        "completed": told.completed,
-        "late": None,
-        "errors": told.errors,
-        "timeouts": told.timeouts,
-        "unsent": told.unsent,
-        "in_flight": told.in_flight,
-        "skipped": None,
-    }
-    latencies = {
-        "intended": _distribution(told.intended, told.answered),
-        "service": _distribution(told.service, told.answered),
-        "lateness": None,
-    }
+def summarize(
+    name: str, offer: Offer, told: Told, generator: Generator, warm: Told | None = None, started: str = ""
+) -> TrialSummary:
+    """The summary of one run; pure."""
+    counts = Counts(
+        offered=told.offered,
+        sent=told.sent,
+        completed=told.completed,
+        errors=told.errors,
+        timeouts=told.timeouts,
+        unsent=told.unsent,
+        in_flight=told.in_flight,
+    )
+    latencies = Latencies(
+        intended=_distribution(told.intended, told.answered), service=_distribution(told.service, told.answered)
+    )
     operations = []
     if isinstance(offer.workload, Workload):
         everything = told.completed + (warm.completed if warm is not None else 0)
-        part = {"name": next(iter(offer.workload.operations)), "counts": counts, "violations": None}
-        operations.append({**part, "latency_ms": latencies, "all": {"sent": None, "completed": everything}})
-    return {
-        "schema": 1,
-        "driver": name,
-        "remarks": list(told.remarks),
-        "plan": _plan(offer),
-        "loop": told.loop,
-        "planned": None,
-        "window_s": told.seconds,
-        "counts": counts,
-        "violations": None,
-        "completed_in_window": None,
-        "offered_rate": offer.rate or None,
-        "throughput": told.completed / told.seconds if told.seconds else 0.0,
-        "latency_ms": latencies,
-        "spectrum": told.spectrum,
-        "operations": operations,
-        "errors": [{"kind": kind, "operation": None, "count": n, "example": ""} for kind, n in told.kinds.items()],
-        "batches": [],
-        "series": None,
-        "aborted": None,
-    }
+        part = next(iter(offer.workload.operations))
+        operations.append(Operation(name=part, counts=counts, latency_ms=latencies, all=Totals(completed=everything)))
+    return TrialSummary(
+        driver=name,
+        remarks=told.remarks,
+        started=started,
+        plan=LoadPlan.model_validate(_plan(offer)),
+        loop=told.loop,
+        window_s=told.seconds,
+        counts=counts,
+        offered_rate=offer.rate or None,
+        throughput=told.completed / told.seconds if told.seconds else 0.0,
+        latency_ms=latencies,
+        spectrum=tuple(told.spectrum),
+        operations=tuple(operations),
+        errors=tuple(Failure(kind=kind, count=count) for kind, count in told.kinds.items()),
+        generator=generator,
+    )
 
 
-def _distribution(latency: Latency | None, count: int) -> dict[str, Any] | None:
-    return None if latency is None else {"count": count, **latency}
+def _distribution(latency: Statistics | None, count: int) -> Latency | None:
+    return None if latency is None else Latency.model_validate({"count": count, **latency})
 
 
 def _plan(offer: Offer) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from typing import Any
 from loadstone.infrastructure.binary import stone_binary
 from loadstone.infrastructure.children import child, stop
 from loadstone.model.load import Load
+from loadstone.model.records import TrialSummary
 from loadstone.model.slo import Slo
 from loadstone.model.workload import Operation, Workload
 from loadstone.workloads.base import DriverError, Offer
@@ -25,9 +26,9 @@ FIRST_RATE, MOST_DOUBLINGS, REFINEMENTS = 500.0, 10, 3
 STEP_S, ARRIVALS_S = 3.0, 12.0
 _WORKLOAD = Workload(operations={"probe": Operation(path="/")})
 
-Measure = Callable[[float], dict[str, Any]]
+Measure = Callable[[float], TrialSummary]
 """Offers a rate and returns the summary."""
-Clean = Callable[[dict[str, Any]], list[str]]
+Clean = Callable[[TrialSummary], list[str]]
 """Why the generator, in this run, was what was measured; empty where it was not."""
 
 
@@ -36,7 +37,7 @@ class Step:
     """One run at one rate."""
 
     rate: float
-    summary: dict[str, Any]
+    summary: TrialSummary
     faults: list[str]
 
 
@@ -66,7 +67,7 @@ def _attempt(rate: float, measure: Measure, faults: Clean) -> Step:
     return Step(rate, *_run(rate, measure, faults)) if step.faults else step
 
 
-def _run(rate: float, measure: Measure, faults: Clean) -> tuple[dict[str, Any], list[str]]:
+def _run(rate: float, measure: Measure, faults: Clean) -> tuple[TrialSummary, list[str]]:
     summary = measure(rate)
     return summary, faults(summary)
 
@@ -98,7 +99,7 @@ class Bench:
         """Nanoseconds since 1970, one a line, in the order in which they were answered."""
         return self.folder / "stamps"
 
-    def offer(self, target: str, rate: float, seconds: float = STEP_S) -> dict[str, Any]:
+    def offer(self, target: str, rate: float, seconds: float = STEP_S) -> TrialSummary:
         """The summary of one run."""
         load = Load(rates=[rate], slo=Slo.model_validate({"p99": "1s"}))
         offer = Offer(
@@ -112,19 +113,19 @@ class Bench:
         with self.server() as target:
             summary = self.offer(target, rate, ARRIVALS_S)
         stamps = sorted(int(line) for line in self.stamps.read_text().split())
-        measured = stamps[-summary["counts"]["sent"] :]
+        measured = stamps[-(summary.counts.sent or 0) :]
         return [(stamp - measured[0]) / 1e9 for stamp in measured]
 
 
 def describe(step: Step) -> dict[str, Any]:
     """A step as a row: rate, lateness in ms, CPU in us a request, busy share, and whether it was clean."""
-    generator, lateness = step.summary["generator"], step.summary["latency_ms"]["lateness"]
+    generator, lateness = step.summary.generator, step.summary.latency_ms.lateness
     return {
         "rate": step.rate,
-        "lateness_p50_ms": lateness["p50"],
-        "lateness_p99_ms": lateness["p99"],
-        "own_lateness_p99_ms": generator["own_lateness_p99_ms"],
-        "cpu_us_per_request": generator["cpu_us_per_request"],
-        "cpu_share": generator["cpu_share"],
+        "lateness_p50_ms": lateness.p50 if lateness is not None else None,
+        "lateness_p99_ms": lateness.p99 if lateness is not None else None,
+        "own_lateness_p99_ms": generator.own_lateness_p99_ms,
+        "cpu_us_per_request": generator.cpu_us_per_request,
+        "cpu_share": generator.cpu_share,
         "faults": step.faults,
     }

@@ -14,6 +14,7 @@ from loadstone.infrastructure.children import child
 from loadstone.model.arrival import arrival_plan
 from loadstone.model.errors import InputError, PreflightError
 from loadstone.model.load import Load
+from loadstone.model.records import TrialSummary
 from loadstone.model.workload import operation_plan
 from loadstone.workloads.base import Driver, DriverError, Offer, Progress, Unreachable
 
@@ -120,7 +121,7 @@ class Stone(Driver):
     def version(self) -> str:
         return stone_version()
 
-    def run(self, offer: Offer, progress: Progress) -> dict[str, Any]:
+    def run(self, offer: Offer, progress: Progress) -> TrialSummary:
         plan_file = offer.folder / "load.json"
         plan_file.write_text(json.dumps(load_plan(offer), indent=1))
         command = [str(stone_binary()), "load", "--plan", str(plan_file), "--out", str(offer.folder), "--progress"]
@@ -140,10 +141,9 @@ class Stone(Driver):
             last = messages.strip().removeprefix("stone load: ").removeprefix(f"{plan_file}: ")[-500:]
             raise _error(code, last or "it printed nothing")
         try:
-            summary: dict[str, Any] = json.loads((offer.folder / "summary.json").read_text())
+            return TrialSummary.model_validate_json((offer.folder / "summary.json").read_bytes())
         except (OSError, ValueError) as error:
             raise DriverError(f"stone load left no readable summary: {error}") from None
-        return summary
 
 
 def _error(code: int, messages: str) -> Exception:

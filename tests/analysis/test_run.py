@@ -122,7 +122,7 @@ def test_a_damaged_summary_is_a_warning_and_reads_as_none(run: Path, text: str):
     (folder / "summary.json").write_text(text)
     read = open_run(run)
     assert len(read.trials) == 9
-    assert read.of_trial(folder.name, "summary.json") is None
+    assert read.summary(folder.name) is None
     (warning,) = read.warnings
     assert f"{folder.name} summary.json" in warning
 

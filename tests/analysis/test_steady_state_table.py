@@ -11,6 +11,7 @@ from hdrh.histogram import HdrHistogram
 
 from loadstone.analysis import steady_state_table
 from loadstone.analysis.run import hlog, open_run
+from loadstone.model.records import Series
 from tests.synthetic import Synthetic
 
 
@@ -35,14 +36,14 @@ def log(file: Path, intervals: list[tuple[float, float, str, list[float]]]) -> P
 def test_times_are_those_of_the_steps_that_are_left():
     """Of 100 steps of 0.1 s the first ten are slow and every other one of them is empty."""
     series = [None if step % 2 else 80.0 for step in range(20)] + [10.0] * 80
-    judged = steady_state_table.judge({"step_s": 0.1, "mean_ms": series})
+    judged = steady_state_table.judge(Series(step_s=0.1, mean_ms=tuple(series)))
     assert judged is not None and judged.state.stationary
     assert judged.state.cut == 10
     assert judged.cut_s == pytest.approx(2.0)
 
 
 def test_a_jump_is_placed_in_time():
-    judged = steady_state_table.judge({"step_s": 0.07, "mean_ms": noisy(60) + noisy(40, 20.0)})
+    judged = steady_state_table.judge(Series(step_s=0.07, mean_ms=tuple(noisy(60) + noisy(40, 20.0))))
     assert judged is not None and judged.state.stationary is False
     if judged.changes_s:
         assert judged.changes_s[0] == pytest.approx(60 * 0.07, abs=0.2)
@@ -52,7 +53,7 @@ def test_a_jump_is_placed_in_time():
 
 def test_without_a_course_there_is_no_verdict():
     assert steady_state_table.judge(None) is None
-    assert steady_state_table.judge({"step_s": 0.1, "mean_ms": [None, None]}) is None
+    assert steady_state_table.judge(Series(step_s=0.1, mean_ms=(None, None))) is None
 
 
 def test_every_trial_has_a_row_and_trials_that_were_stopped_have_no_verdict(tmp_path: Path):
@@ -67,7 +68,7 @@ def test_every_trial_has_a_row_and_trials_that_were_stopped_have_no_verdict(tmp_
 def test_latency_over_time_is_of_the_summary_and_of_the_log(tmp_path: Path):
     run = open_run(Synthetic(rates=[300], duration_s=2.0).write(tmp_path))
     (row,) = run.trials.to_pylist()
-    file = run.folder / "trials" / row["trial_id"] / steady_state_table.LOG
+    file = run.folder / "trials" / row["trial_id"] / hlog.FILE
     log(file, [(0, 1, "intended", [1, 2, 90]), (0, 1, "service", [1]), (1, 2, "intended", [4, 4, 4])])
     table, problems = steady_state_table.over_time(run, [row])
     assert problems == []

@@ -10,6 +10,7 @@ import pytest
 
 from loadstone.analysis import evidence, summary, usage
 from loadstone.analysis.run import open_run
+from loadstone.model.records import Reading
 from tests.synthetic_files import SERVICES
 
 
@@ -67,8 +68,8 @@ def test_audits_and_checks_are_counted_over_all_trials(searched: Path):
 
 
 def test_the_busiest_service_says_where_the_cpu_ends() -> None:
-    def replica(service: str, cpu: float | None, limit: float | None) -> dict[str, object]:
-        return {"service": service, "cpu": cpu, "cpu_limit": limit}
+    def replica(service: str, cpu: float | None, limit: float | None) -> Reading:
+        return Reading(service=service, tier="logic", window_s=1.0, cpu_s=cpu or 0.0, cpu=cpu, cpu_limit=limit)
 
     replicas = [replica("frontend", 0.2, 0.5), replica("search", 0.3, 1.0), replica("search", 0.5, 1.0)]
     assert usage.cpu_capacity(replicas, 100.0) == pytest.approx(250)

@@ -20,6 +20,7 @@ from loadstone.cli.live import LiveView, sparkline
 from loadstone.cli.load_request import workload
 from loadstone.cli.main import run_command
 from loadstone.model.errors import InputError, Interrupted
+from loadstone.model.records import TrialSummary
 from loadstone.model.workload import Workload
 from loadstone.workloads.base import DriverError, Offer, Progress, Unreachable
 from loadstone.workloads.members import Member
@@ -112,14 +113,13 @@ class FakeStone:
     def version(self) -> str:
         return "fake"
 
-    def run(self, offer: Offer, progress: Progress) -> dict[str, Any]:
+    def run(self, offer: Offer, progress: Progress) -> TrialSummary:
         type(self).offers.append(offer)
         progress(LINE)
         if isinstance(self.answer, BaseException):
             raise self.answer
         (offer.folder / "wrk2.txt").write_text("Running 10s test\n")
-        result: dict[str, Any] = self.answer
-        return result
+        return TrialSummary.model_validate(self.answer)
 
 
 LINE = {"t": 1.0, "of": 11.0, "phase": "measure", "offered": 1000, "sent": 1000, "completed": 990, "errors": 1}
@@ -222,7 +222,10 @@ def test_what_is_printed(say: Say, stone: type[FakeStone]) -> None:
 
 
 def test_load_workers_are_printed_with_their_clocks(say: Say, stone: type[FakeStone]) -> None:
-    clocks = [{"clock_offset_us": -40.0, "clock_error_us": 8.0}, {"clock_offset_us": 12.0, "clock_error_us": 9.0}]
+    clocks = [
+        {"number": 0, "clock_offset_us": -40.0, "clock_error_us": 8.0},
+        {"number": 1, "clock_offset_us": 12.0, "clock_error_us": 9.0},
+    ]
     stone.answer = changed(**TOLD, generator__workers=clocks)
     code, told, _ = say(URL, "--rate", "1000", "--member", "ssh 'my host' stone", "--member", "stone")
     assert code == 0 and "2 load workers, clocks within 0.0480 ms" in told

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 from loadstone.experiments.listener import Listener
 from loadstone.infrastructure.base import Access, Finding, Infrastructure, Provision, Say
 from loadstone.model.cluster import Node
-from loadstone.model.deployment import AuditRow
 from loadstone.model.errors import DeploymentError
+from loadstone.model.records import AuditRow, TrialSummary
 from loadstone.orchestration.base import Orchestrator
 from loadstone.workloads.base import Driver, Offer, Progress
 
@@ -155,14 +155,16 @@ class FakeDriver(Driver):
     def reference_ms(self) -> float | None:
         return 4.0 + 0.25 * len(self.ran)
 
-    def run(self, offer: Offer, progress: Progress) -> dict[str, Any]:
+    def run(self, offer: Offer, progress: Progress) -> TrialSummary:
         self.ran.append(offer.folder.name)
         if error := self.raises.get(len(self.ran)):
             raise error
         if offer.clients is not None:
-            return summary(100.0 * offer.clients, offer.duration_s, held=True) | {"loop": "closed"}
+            answered = summary(100.0 * offer.clients, offer.duration_s, held=True)
+            return TrialSummary.model_validate(answered | {"loop": "closed"})
         noise = random.Random(offer.seed).gauss(1, 0.02)
-        return summary(offer.rate, offer.duration_s, held=offer.rate < self.capacity * noise)
+        held = offer.rate < self.capacity * noise
+        return TrialSummary.model_validate(summary(offer.rate, offer.duration_s, held))
 
 
 def summary(rate: float, window: float, held: bool) -> dict[str, Any]:
@@ -185,6 +187,7 @@ def summary(rate: float, window: float, held: bool) -> dict[str, Any]:
         "completed_in_window": offered,
         "throughput": offered / window,
         "latency_ms": {"intended": slow, "service": slow, "lateness": {**latency, "p99": 0.1}},
+        "spectrum": [],
         "operations": [
             {"name": "get", "counts": counts, "violations": 0, "all": {"sent": offered, "completed": offered}}
         ],

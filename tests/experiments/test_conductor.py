@@ -22,8 +22,8 @@ from loadstone.experiments.interruption import interruptible
 from loadstone.experiments.ledger import DiskFull, Ledger, write_json
 from loadstone.experiments.plan import Plan, read_plan
 from loadstone.experiments.resume import reopen, resumed
-from loadstone.model.deployment import AuditRow
 from loadstone.model.errors import DeploymentError, InputError, Interrupted, TrialsInvalid
+from loadstone.model.records import AuditRow
 from loadstone.report import page
 from loadstone.workloads.base import DriverError
 from tests.experiments.fakes import (

@@ -22,6 +22,7 @@ from loadstone.experiments.predicting import nodes_of
 from loadstone.experiments.probe import Outcome, Probe
 from loadstone.experiments.resume import reopen
 from loadstone.model.errors import InputError
+from loadstone.model.records import Reading
 from loadstone.report import content as contents
 from loadstone.report import page, words
 from loadstone.workloads.base import Offer, Progress
@@ -59,12 +60,14 @@ class Driver(FakeDriver):
 class Window(trial_runner.Window):
     """Counters of a service that costs ``COST_S`` a request."""
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[Reading]:
         replicas = self._orchestrator.deployment.replicas
         FakeOrchestrator.replicas = [replica.name for replica in replicas]
         cores = min(Driver.rate * COST_S / len(replicas), LIMIT)
-        row = {"service": "web", "tier": "frontend", "node": "worker", "window_s": 1.0, "cpu_s": cores, "cpu": cores}
-        return [{**row, "replica": replica.name, "cpu_limit": LIMIT} for replica in replicas]
+        used = Reading(
+            service="web", tier="frontend", node="worker", window_s=1.0, cpu_s=cores, cpu=cores, cpu_limit=LIMIT
+        )
+        return [used.model_copy(update={"replica": replica.name}) for replica in replicas]
 
 
 @pytest.fixture(autouse=True)

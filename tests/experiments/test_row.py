@@ -15,24 +15,30 @@ from loadstone.experiments.schedule import fixed_trials
 from loadstone.experiments.trial_runner import Measured
 from loadstone.experiments.verdict import Verdict
 from loadstone.model.columns import columns
+from loadstone.model.records import Generator, Observed, TrialSummary
 from loadstone.workloads.external import summarize
 from tests.experiments.fakes import STUDY, summary, write_study
 from tests.experiments.test_closed import CLOSED
 from tests.workloads.test_adapters import CLOSED as TOLD_CLOSED
-from tests.workloads.test_adapters import closed, generator, offer
+from tests.workloads.test_adapters import closed, offer
 
 
-def row(folder: Path, study: str, told: dict[str, Any], observed: dict[str, Any] | None = None) -> dict[str, Any]:
+def row(folder: Path, study: str, told: Any, observed: dict[str, Any] | None = None) -> dict[str, Any]:
     """The row of a study's first trial, as the table keeps it."""
     plan = read_plan(write_study(folder, study))[1]
-    measured = Measured(Verdict("measured"), told, observed)
+    around = {"nodes": {}, "replicas": {}}
+    measured = Measured(
+        Verdict("measured"),
+        TrialSummary.model_validate(told),
+        Observed.model_validate(around | observed) if observed is not None else None,
+    )
     made = make_row(next(fixed_trials(plan)), datetime.now(UTC), measured, [], False)
     rows: list[dict[str, Any]] = pa.Table.from_pylist([{**made, "order": 1}], schema=schema(["scaling"])).to_pylist()
     return rows[0]
 
 
 def test_the_latency_of_clients_is_that_from_the_actual_send(tmp_path: Path) -> None:
-    told = summarize("wrk", closed(), TOLD_CLOSED) | {"generator": generator()}
+    told = summarize("wrk", closed(), TOLD_CLOSED, Generator())
     made = row(tmp_path, CLOSED, told)
     assert (made["p50_ms"], made["p99_ms"], made["service_p99_ms"], made["p95_ms"]) == (1.0, 9.0, 9.0, None)
     assert (made["loop"], made["phase"], made["rate"], made["completed"]) == ("closed", "closed", 0.0, 8000)
@@ -42,7 +48,7 @@ def test_the_latency_of_clients_is_that_from_the_actual_send(tmp_path: Path) -> 
 
 
 def test_at_a_rate_it_stays_empty_where_it_is_not_told(tmp_path: Path) -> None:
-    told = summarize("hey", offer(), TOLD_CLOSED) | {"generator": generator()}
+    told = summarize("hey", offer(), TOLD_CLOSED, Generator())
     made = row(tmp_path, STUDY, told)
     assert (made["p99_ms"], made["service_p99_ms"], made["loop"]) == (None, 9.0, "closed")
 

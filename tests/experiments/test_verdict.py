@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loadstone.experiments.verdict import Verdict, invalid, judge, lateness_budget_ms
+from loadstone.model.records import TrialSummary
 from loadstone.model.slo import Slo
 
 SLO = Slo.model_validate({"p99": "200ms", "completed": "99%"})
@@ -30,7 +31,11 @@ def summary() -> dict[str, Any]:
         "violations": 12,
         "by_generator": {"violations": 0, "late": 0, "unsent": 0},
         "less_own": {"latency_ms": dict(latency), "spectrum": [[50.0, 15.0], [97.5, 80.0]], "backlog": [0] * 10},
-        "latency_ms": {"intended": latency, "service": dict(latency), "lateness": {"p99": 0.2, "max": 3.0}},
+        "latency_ms": {
+            "intended": latency,
+            "service": dict(latency),
+            "lateness": {"count": 1, "p99": 0.2, "max": 3.0},
+        },
         "spectrum": [[50.0, 15.0, 15.0], [97.5, 80.0, 80.0], [98.5, 95.0, 95.0], [99.9, 180.0, 180.0]],
         "batches": [{"start_s": float(i), "offered": 1000, "completed": 999, "backlog": 20 + i % 3} for i in range(10)],
         "generator": {
@@ -43,7 +48,14 @@ def summary() -> dict[str, Any]:
         },
         "aborted": None,
         "offered_rate": 1000.0,
+        "throughput": 999.0,
+        "operations": [],
     }
+
+
+def judged(data: dict[str, Any] | None, slo: Slo | None, **more: Any) -> Verdict:
+    """The verdict on a summary as it stands in a file."""
+    return judge(TrialSummary.model_validate(data) if data is not None else None, slo, **more)
 
 
 def changed(**changes: Any) -> dict[str, Any]:
@@ -209,7 +221,7 @@ CASES: list[tuple[str, dict[str, Any], str, list[str]]] = [
 
 @pytest.mark.parametrize(("changes", "verdict", "said"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
 def test_the_table_of_cases(changes: dict[str, Any], verdict: str, said: list[str]) -> None:
-    result = judge(changed(**changes), SLO)
+    result = judged(changed(**changes), SLO)
     assert result.verdict == verdict, result.reasons
     assert bool(result.reasons) == (verdict != "held")
     for words in said:
@@ -218,55 +230,55 @@ def test_the_table_of_cases(changes: dict[str, Any], verdict: str, said: list[st
 
 def test_several_percentiles_each_have_a_say() -> None:
     slo = Slo.model_validate({"p50": "10ms", "p90": "50ms", "p99": "200ms"})
-    result = judge(summary(), slo)
+    result = judged(summary(), slo)
     assert result == Verdict("not held", ("P50 is 15.0 ms, above 10 ms",))
 
 
 @pytest.mark.parametrize(("limit", "held"), [("96ms", True), ("94ms", False)])
 def test_a_percentile_without_a_key_comes_from_the_spectrum_rounded_up(limit: str, held: bool) -> None:
     slo = Slo.model_validate({"p98": limit, "p99": "200ms"})
-    result = judge(summary(), slo)
+    result = judged(summary(), slo)
     assert (result.verdict == "held") is held
     assert held or "P98 is 95.0 ms" in result.reasons[0]
 
 
 def test_a_percentile_beyond_the_spectrum_is_the_maximum() -> None:
     slo = Slo.model_validate({"p9999": "10s", "p9995": "255ms"})
-    assert judge(changed(violations=0), slo).reasons == ("P99.95 is 260.0 ms, above 255 ms",)
+    assert judged(changed(violations=0), slo).reasons == ("P99.95 is 260.0 ms, above 255 ms",)
 
 
 def test_the_violations_count_against_the_share_of_the_strictest_percentile() -> None:
     for key, most in (("p90", 1000), ("p95", 500), ("p99", 100), ("p999", 10)):
         slo = Slo.model_validate({key: "200ms"})
-        assert judge(changed(violations=most), slo).verdict == "held"
-        assert judge(changed(violations=most + 1), slo).verdict == "not held"
+        assert judged(changed(violations=most), slo).verdict == "held"
+        assert judged(changed(violations=most + 1), slo).verdict == "not held"
 
 
 def test_the_completed_share_is_the_slos_own() -> None:
     few = changed(counts__completed=9600, counts__errors=393, violations=400)
-    assert judge(few, Slo.model_validate({"p95": "200ms", "completed": "95%"})).verdict == "held"
-    strict = judge(summary(), Slo.model_validate({"p99": "200ms", "completed": "99.95%"}))
+    assert judged(few, Slo.model_validate({"p95": "200ms", "completed": "95%"})).verdict == "held"
+    strict = judged(summary(), Slo.model_validate({"p99": "200ms", "completed": "99.95%"}))
     assert strict.verdict == "not held" and "less than 99.95 %" in strict.reasons[0]
 
 
 def test_what_the_deployment_did_wrong_makes_it_invalid_with_every_reason() -> None:
-    result = judge(changed(violations=5000), SLO, audit=["audit: web-1 has 2 CPUs, wanted 1"], events=["web-1 died"])
+    result = judged(changed(violations=5000), SLO, audit=["audit: web-1 has 2 CPUs, wanted 1"], events=["web-1 died"])
     assert result == invalid("audit: web-1 has 2 CPUs, wanted 1", "web-1 died")
 
 
 def test_a_crashed_generator_is_invalid() -> None:
-    result = judge(None, SLO, events=["search-1 restarted"])
+    result = judged(None, SLO, events=["search-1 restarted"])
     assert result == invalid("search-1 restarted", "the load generator ended without a summary")
 
 
 def test_a_starved_script_is_a_warning() -> None:
-    result = judge(changed(generator__script_starved=7), SLO)
+    result = judged(changed(generator__script_starved=7), SLO)
     assert result.verdict == "held"
     assert "7 requests were due before they were made" in result.warnings[0]
 
 
 def test_what_a_script_did_not_hear_of_and_what_was_not_recorded_are_warnings() -> None:
-    result = judge(changed(generator__script_lost=3, generator__requests_lost=5), SLO)
+    result = judged(changed(generator__script_lost=3, generator__requests_lost=5), SLO)
     assert result.verdict == "held"
     assert "3 answers were not shown" in result.warnings[0]
     assert "5 requests are missing in requests.parquet" in result.warnings[1]
@@ -274,29 +286,29 @@ def test_what_a_script_did_not_hear_of_and_what_was_not_recorded_are_warnings() 
 
 def test_connections_that_could_not_be_made_are_said_and_sockets_that_failed_here_are_invalid() -> None:
     made = {"asked": 64, "made": 64, "connects": 70, "failed": 6, "local": 0, "why": "", "unreachable": []}
-    assert judge(changed(connections=made), SLO).warnings == judge(summary(), SLO).warnings
-    fewer = judge(changed(connections={**made, "made": 60, "unreachable": ["10.0.0.7:80"]}), SLO)
+    assert judged(changed(connections=made), SLO).warnings == judged(summary(), SLO).warnings
+    fewer = judged(changed(connections={**made, "made": 60, "unreachable": ["10.0.0.7:80"]}), SLO)
     assert fewer.verdict == "held"
     assert fewer.warnings[:2] == (
         "60 of 64 connections could be made before the load began",
         "not loaded, as no connection was accepted there: 10.0.0.7:80",
     )
-    lacking = judge(changed(connections={**made, "local": 3, "why": "too many open files"}), SLO)
+    lacking = judged(changed(connections={**made, "local": 3, "why": "too many open files"}), SLO)
     assert lacking.verdict == "invalid"
     assert "could not open 3 of its 70 sockets: too many open files" in lacking.reasons[0]
 
 
 def test_a_trial_without_an_slo_is_measured_or_invalid() -> None:
-    assert judge(summary(), None) == Verdict("measured")
-    assert judge(changed(generator__cpu_share=0.99), None).verdict == "invalid"
+    assert judged(summary(), None) == Verdict("measured")
+    assert judged(changed(generator__cpu_share=0.99), None).verdict == "invalid"
     late = changed(generator__own_lateness_p99_ms=12.0)
-    assert "budget 11 ms" in judge(late, None).reasons[0], "a tenth of the P99 that was measured"
+    assert "budget 11 ms" in judged(late, None).reasons[0], "a tenth of the P99 that was measured"
 
 
 @pytest.mark.parametrize(("budget_s", "verdict"), [(0.002, "invalid"), (0.005, "held"), (None, "held")])
 def test_a_study_may_set_the_lateness_budget(budget_s: float | None, verdict: str) -> None:
     late = changed(generator__own_lateness_p99_ms=4.0)
-    assert judge(late, SLO, lateness_s=budget_s).verdict == verdict
+    assert judged(late, SLO, lateness_s=budget_s).verdict == verdict
 
 
 def test_the_lateness_budget_follows_the_slo() -> None:
@@ -310,13 +322,13 @@ def test_a_single_request_in_flight_is_no_trend(values: list[int]) -> None:
     """Five requests/s: half a request more at the end than at the start would be 1 % of the rate."""
     slow = changed(counts__offered=50, counts__sent=50, counts__completed=50, planned=50, violations=0)
     slow["batches"] = backlog([float(value) for value in values])
-    assert judge(slow, SLO).verdict == "held"
+    assert judged(slow, SLO).verdict == "held"
 
 
 @given(st.lists(st.integers(0, 10**6), max_size=10))
 def test_any_fragment_of_batches_gets_a_verdict(values: list[int]) -> None:
     partial = changed(aborted=ABORTED)
     partial["batches"] = backlog([float(value) for value in values]) if values else []
-    assert judge(partial, SLO).verdict == "not held"
+    assert judged(partial, SLO).verdict == "not held"
     partial["aborted"] = None
-    assert judge(partial, SLO).verdict in ("held", "not held")
+    assert judged(partial, SLO).verdict in ("held", "not held")

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loadstone.experiments.verdict import judge
 from loadstone.model.slo import Slo
-from tests.experiments.test_verdict import ABORTED, QUEUE, SLO, changed
+from tests.experiments.test_verdict import ABORTED, QUEUE, SLO, changed, judged
 
 CASES: list[tuple[str, dict[str, Any], str, list[str]]] = [
     (
@@ -85,7 +84,7 @@ CASES: list[tuple[str, dict[str, Any], str, list[str]]] = [
 
 @pytest.mark.parametrize(("changes", "verdict", "words"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
 def test_the_table_of_cases(changes: dict[str, Any], verdict: str, words: list[str]) -> None:
-    result = judge(changed(**changes), SLO)
+    result = judged(changed(**changes), SLO)
     assert result.verdict == verdict, result.reasons
     for some in words:
         assert some in " | ".join(result.reasons)
@@ -94,47 +93,48 @@ def test_the_table_of_cases(changes: dict[str, Any], verdict: str, words: list[s
 def test_another_limit_is_compared_without_the_generators_part_as_well() -> None:
     slo = Slo.model_validate({"p50": "10ms", "p98": "90ms", "p99": "200ms"})
     without = {"less_own__latency_ms__p50": 9.0, "less_own__spectrum": [[50.0, 9.0], [98.5, 89.0]]}
-    assert judge(changed(**without), slo).verdict == "invalid"
+    assert judged(changed(**without), slo).verdict == "invalid"
     for key, value in (("latency_ms__p50", 11.0), ("spectrum", [[50.0, 9.0], [98.5, 91.0]])):
-        assert judge(changed(**without | {f"less_own__{key}": value}), slo).verdict == "not held"
+        assert judged(changed(**without | {f"less_own__{key}": value}), slo).verdict == "not held"
 
 
 def test_own_lateness_is_compared_at_the_slos_percentile_if_enough_lies_beyond_it() -> None:
     slo = Slo.model_validate({"p999": "200ms"})
     late = changed(generator__own_lateness_slo_ms=95.0, violations=10)
-    assert "sent late: P99.9 95.00 ms after it could have sent" in judge(late, slo).reasons[0]
+    assert "sent late: P99.9 95.00 ms after it could have sent" in judged(late, slo).reasons[0]
     few = late | {"counts": {**late["counts"], "offered": 9_000}}
-    assert judge(few, slo).verdict == "held", "9 requests lie beyond it: they are counted one by one"
-    assert judge(late, SLO).verdict == "held", "P99 is its own percentile"
+    assert judged(few, slo).verdict == "held", "9 requests lie beyond it: they are counted one by one"
+    assert judged(late, SLO).verdict == "held", "P99 is its own percentile"
 
 
 def test_a_wait_for_a_cpu_and_the_generators_violations_are_warnings() -> None:
     doubtful = changed(
         violations=40, by_generator__violations=26, generator__run_delay_share=0.31, generator__run_delay_s=3.1
     )
-    assert judge(doubtful, SLO).warnings == (
+    assert judged(doubtful, SLO).warnings == (
         "the load generator alone caused 26 of 40 violations by sending late; the verdict is the same without them",
         "a load thread could run but waited for a CPU for 31% of the window (all of them 3.1 s): other work competes "
         "for its CPU",
     )
-    assert judge(changed(violations=40, by_generator__violations=25), SLO).warnings == (), (
+    assert judged(changed(violations=40, by_generator__violations=25), SLO).warnings == (), (
         "a quarter of the 100 allowed"
     )
 
 
 def test_nothing_completed() -> None:
     dead = changed(counts__completed=0, counts__late=0, counts__errors=9995, violations=10_000)
-    assert judge(dead, None).reasons == ("no request completed (9995 errors, 5 timeouts): there is nothing to measure",)
-    assert judge(dead, SLO).verdict == "not held"
+    nothing = "no request completed (9995 errors, 5 timeouts): there is nothing to measure"
+    assert judged(dead, None).reasons == (nothing,)
+    assert judged(dead, SLO).verdict == "not held"
 
 
 @given(st.integers(0, 300), st.integers(0, 300))
 def test_it_is_invalid_exactly_if_the_verdict_changes_without_the_generators_part(system: int, own: int) -> None:
-    result = judge(changed(violations=system + own, by_generator__violations=own), SLO)
+    result = judged(changed(violations=system + own, by_generator__violations=own), SLO)
     assert result.verdict == ("not held" if system > 100 else "invalid" if system + own > 100 else "held")
 
 
 def test_another_driver_has_no_part_of_its_own_to_leave_out() -> None:
     other = changed(violations=101, driver="wrk2")
     del other["by_generator"], other["less_own"]
-    assert judge(other, SLO).verdict == "not held"
+    assert judged(other, SLO).verdict == "not held"

@@ -19,6 +19,7 @@ from loadstone.infrastructure.base import Access
 from loadstone.model.cluster import Node
 from loadstone.model.deployment import Deployment
 from loadstone.model.observing import Metrics, Traces
+from loadstone.model.records import Observed, ObservedReplica, SpanCounts, Window
 from loadstone.model.study import Settings
 from loadstone.monitoring import nodes, spans
 from loadstone.monitoring.nodes import Nodes
@@ -27,6 +28,7 @@ from loadstone.monitoring.spans import Spans
 from tests.experiments.fakes import FakeOrchestrator
 from tests.orchestration.conftest import SERVICES, deployed, parse, two_nodes
 
+NOTHING = Observed(nodes={}, replicas={})
 COUNTS = {
     "received": 40,
     "written": 40,
@@ -129,20 +131,22 @@ def test_spans_go_into_the_trial_s_folder(
     instrument: type[FakeInstrument], deployment: Deployment, tmp_path: Path
 ) -> None:
     instrument.answer = staticmethod(says(COUNTS))  # type: ignore[assignment]
-    probe = Spans(Traces(sample=0.5, forward="10.0.0.7:4317"), deployment, client(deployment))
-    probe.start()
+    collector = Spans(Traces(sample=0.5, forward="10.0.0.7:4317"), deployment, client(deployment))
+    collector.start()
     try:
         assert instrument.arguments[-2:] == ["--forward", "10.0.0.7:4317"]
-        told = probe.told(deployment, "process").of("geo")[0].environment
+        told = collector.prepare(deployment, "process").of("geo")[0].environment
         assert told["STONE_TRACES"] == "127.0.0.1:4317" and told["STONE_TRACES_SAMPLE"] == "0.5"
         before = time.time_ns()
-        probe.begin(Recordable(deployment, tmp_path), tmp_path)
-        assert probe.end() == {"sample": 0.5, **COUNTS, "problems": []}
+        collector.begin(Recordable(deployment, tmp_path), tmp_path)
+        observed = collector.end(NOTHING, 8)
+        assert observed.traces == SpanCounts.model_validate({"sample": 0.5, "requests": 8, **COUNTS})
+        assert observed.problems == ()
         method, path, order = instrument.asked[0]
         assert (method, path, order["file"]) == ("POST", "/trials", str(tmp_path / "spans.parquet"))
         assert before <= order["since_ns"] <= time.time_ns(), "what ended before is none of this trial"
     finally:
-        probe.stop()
+        collector.stop()
 
 
 @pytest.mark.parametrize(
@@ -162,74 +166,74 @@ def test_what_is_missing_is_said(
     instrument: type[FakeInstrument], deployment: Deployment, tmp_path: Path, counts: dict[str, int], problem: str
 ) -> None:
     instrument.answer = staticmethod(says(COUNTS | counts))  # type: ignore[assignment]
-    probe = Spans(Traces(), deployment, client(deployment))
-    probe.start()
+    collector = Spans(Traces(), deployment, client(deployment))
+    collector.start()
     try:
-        probe.begin(Recordable(deployment, tmp_path), tmp_path)
-        assert probe.end()["problems"] == [problem]
+        collector.begin(Recordable(deployment, tmp_path), tmp_path)
+        assert collector.end(NOTHING, 8).problems == (problem,)
     finally:
-        probe.stop()
+        collector.stop()
 
 
 def test_a_receiver_that_fails_spoils_nothing(
     instrument: type[FakeInstrument], deployment: Deployment, tmp_path: Path
 ) -> None:
     instrument.answer = staticmethod(says({}, status=409))  # type: ignore[assignment]
-    probe = Spans(Traces(), deployment, client(deployment))
-    probe.start()
+    collector = Spans(Traces(), deployment, client(deployment))
+    collector.start()
     try:
-        probe.begin(Recordable(deployment, tmp_path), tmp_path)
-        [problem] = probe.end()["problems"]
+        collector.begin(Recordable(deployment, tmp_path), tmp_path)
+        [problem] = collector.end(NOTHING, 8).problems
         assert problem.startswith("spans were not recorded: http://127.0.0.1:") and "answers 409" in problem
     finally:
-        probe.stop()
+        collector.stop()
 
 
 def test_what_agents_recorded_is_one_file(
     instrument: type[FakeInstrument], deployment: Deployment, tmp_path: Path
 ) -> None:
     instrument.answer = staticmethod(agent({"absent": '{"power": "no powercap"}', "skipped": "2"}))  # type: ignore[assignment]
-    probe = Nodes(Metrics(period=0.5), deployment, client(deployment))
-    probe.start()
+    collector = Nodes(Metrics(period=0.5), deployment, client(deployment))
+    collector.start()
     try:
-        probe.begin(Recordable(deployment, tmp_path), tmp_path)
+        collector.begin(Recordable(deployment, tmp_path), tmp_path)
         [(_, path, asked)] = instrument.asked
         assert path == "/recordings" and asked["period_ms"] == 500
         assert asked["replicas"]["geo-1"] == {"group": "loadstone/x/geo-1"}
-        said = probe.end()
-        assert said["problems"] == []
-        assert said["nodes"]["worker-1"]["absent"] == {"power": "no powercap"}
-        assert said["nodes"]["worker-1"]["skipped"] == 2
+        observed = collector.end(NOTHING, 8)
+        assert observed.problems == ()
+        assert observed.nodes["worker-1"].absent == {"power": "no powercap"}
+        assert observed.nodes["worker-1"].skipped == 2
         table = pq.read_table(tmp_path / "metrics.parquet")
         assert table["node"].to_pylist() == ["worker-1", "worker-1"] and table["value"].to_pylist() == [0.5, 0.6]
     finally:
-        probe.stop()
+        collector.stop()
 
 
 def test_the_switch_of_emulated_hosts_is_recorded_with_this_machine(
     instrument: type[FakeInstrument], deployment: Deployment, tmp_path: Path
 ) -> None:
     instrument.answer = staticmethod(agent({}))  # type: ignore[assignment]
-    probe = Nodes(Metrics(), deployment, client(deployment))
-    probe.start()
+    collector = Nodes(Metrics(), deployment, client(deployment))
+    collector.start()
     try:
         group = "loadstone/emulated-1/switch/daemons"
         for access in (Access("swarm", switch=group), Access("swarm")):
-            probe.begin(Recordable(deployment, tmp_path, access), tmp_path)
+            collector.begin(Recordable(deployment, tmp_path, access), tmp_path)
         asked = [body for _, path, body in instrument.asked if path == "/recordings"]
         assert [body.get("networks") for body in asked] == [{"switch": {"group": group}}, None]
     finally:
-        probe.stop()
+        collector.stop()
 
 
 def test_an_interrupted_recording_is_thrown_away(
     instrument: type[FakeInstrument], deployment: Deployment, tmp_path: Path
 ) -> None:
     instrument.answer = staticmethod(agent({}))  # type: ignore[assignment]
-    probe = Nodes(Metrics(), deployment, client(deployment))
-    probe.start()
-    probe.begin(Recordable(deployment, tmp_path), tmp_path)
-    probe.stop()
+    collector = Nodes(Metrics(), deployment, client(deployment))
+    collector.start()
+    collector.begin(Recordable(deployment, tmp_path), tmp_path)
+    collector.stop()
     assert instrument.asked[-1][:2] == ("DELETE", "/recordings/r1")
 
 
@@ -242,20 +246,20 @@ def test_a_recording_that_stopped_is_a_problem(
     try:
         orchestrator = Recordable(deployment, tmp_path)
         observation.begin(orchestrator, tmp_path)
-        observed = observation.end(orchestrator, {"from_ns": 1, "to_ns": 2}, 8)
+        observed = observation.end(orchestrator, Window(from_ns=1, to_ns=2), 8)
     finally:
         observation.stop()
-    assert observed["problems"] == ["the recording of worker-1 stopped early: 64 MiB are full"]
-    assert observed["traces"] is None and observed["window"] == {"from_ns": 1, "to_ns": 2}
-    assert observed["nodes"]["worker-1"]["recorded"] and not observed["nodes"]["client"]["recorded"]
-    assert observed["replicas"]["geo-1"] == {"service": "geo", "tier": "logic", "node": "worker-1"}
+    assert observed.problems == ("the recording of worker-1 stopped early: 64 MiB are full",)
+    assert observed.traces is None and observed.window == Window(from_ns=1, to_ns=2)
+    assert observed.nodes["worker-1"].recorded and not observed.nodes["client"].recorded
+    assert observed.replicas["geo-1"] == ObservedReplica(service="geo", tier="logic", node="worker-1")
 
 
 def test_nothing_is_started_where_nothing_is_asked_for(deployment: Deployment, tmp_path: Path) -> None:
     observation = observation_of(Settings(metrics=None, traces=Traces(sample=0)), deployment)
     observation.start()
-    assert observation.told(deployment, "process") == deployment
+    assert observation.prepare(deployment, "process") == deployment
     observation.begin(FakeOrchestrator(deployment, tmp_path), tmp_path)
-    assert observation.end(FakeOrchestrator(deployment, tmp_path), None, None)["problems"] == []
+    assert observation.end(FakeOrchestrator(deployment, tmp_path), None, None).problems == ()
     observation.stop()
     assert list(tmp_path.iterdir()) == []

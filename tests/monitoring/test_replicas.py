@@ -41,10 +41,11 @@ def test_a_row_is_the_difference_of_two_readings(deployment: Deployment, monkeyp
     window = Window(Counting(deployment, Path()))
     window.start()
     window.stop()
-    rows = {row["replica"]: row for row in window.rows()}
-    assert 0 < rows["geo-1"].pop("from_ns") <= rows["geo-1"].pop("to_ns")
+    rows = {row.replica: row for row in window.rows()}
+    geo = rows["geo-1"].model_dump()
+    assert 0 < geo.pop("from_ns") <= geo.pop("to_ns")
     assert set(rows) == {"memcached-geo-1", "documents-geo-1", "geo-1"}  # the front end was gone at the end
-    assert rows["geo-1"] == {
+    assert geo == {
         "replica": "geo-1", "service": "geo", "tier": "logic", "node": "worker-1", "window_s": 2.0,
         "cpu_s": 1.5, "cpu": 0.75, "cpu_limit": 0.25, "periods": 10, "throttled_periods": 4, "throttled_s": 0.25,
         "memory": 2000, "memory_peak": 4000, "memory_peak_of": "window", "memory_limit": 32 * 2**20,
@@ -71,6 +72,6 @@ def test_what_is_not_counted_stays_unknown(deployment: Deployment) -> None:
     window = Window(Blind(deployment, Path()))
     window.start()
     (row,) = window.rows()
-    assert row["throttled_s"] is None and row["oom_kills"] is None and row["memory_peak"] is None
-    assert row["memory_peak_of"] == "life"
-    assert row["cpu_s"] == 0
+    assert row.throttled_s is None and row.oom_kills is None and row.memory_peak is None
+    assert row.memory_peak_of == "life"
+    assert row.cpu_s == 0

@@ -21,8 +21,8 @@ from loadstone.experiments.deployment import Deployed
 from loadstone.infrastructure import cgroup
 from loadstone.infrastructure.base import Access, Provision
 from loadstone.infrastructure.docker_api import Engine
-from loadstone.model.deployment import AuditRow
 from loadstone.model.errors import DeploymentError, PreflightError
+from loadstone.model.records import AuditRow
 from loadstone.orchestration.base import Orchestrator
 from loadstone.orchestration.containers import LABEL, Containers
 from tests.orchestration import docker_clusters

@@ -17,8 +17,9 @@ from loadstone.infrastructure import cgroup
 from loadstone.infrastructure.binary import stone_binary
 from loadstone.infrastructure.cgroup import CgroupError, Cgroups, Limits, Usage
 from loadstone.model.cluster import Node
-from loadstone.model.deployment import AuditRow, Found
+from loadstone.model.deployment import Found
 from loadstone.model.errors import PreflightError
+from loadstone.model.records import AuditRow
 from loadstone.orchestration.auditing import audit_container
 from loadstone.orchestration.reading import Agents, Everywhere, Here, Reading
 from tests.orchestration.conftest import SERVICES, deployed, parse, two_nodes

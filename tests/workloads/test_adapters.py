@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -10,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from loadstone.experiments.verdict import judge
+from loadstone.experiments.verdict import Verdict, judge
 from loadstone.model.errors import PreflightError
 from loadstone.model.load import Load
+from loadstone.model.records import Generator, TrialSummary
 from loadstone.model.slo import Slo
 from loadstone.model.workload import Workload
 from loadstone.workloads.base import DriverError, Offer, Unreachable
@@ -98,7 +98,7 @@ def test_wrk2_of_nothing_is_not_zero_milliseconds() -> None:
     said = told(Wrk2(), "wrk2-idle.txt")
     assert said.answered == said.completed == 0
     assert said.service is not None and said.service["mean"] is None
-    summary = summarize("wrk2", offer(), said) | {"generator": generator()}
+    summary = summarize("wrk2", offer(), said, Generator())
     assert judge(summary, SLO).reasons == ("wrk2 counted no request at all",)
 
 
@@ -192,13 +192,8 @@ def test_the_script_of_k6_has_the_request_and_the_rate() -> None:
     assert '"executor": "constant-vus"' in text and '"vus": 8' in text and '"think": 0.1' in text
 
 
-def generator(**told: float | None) -> dict[str, Any]:
-    names = ("cpu_s", "wall_s", "cpu_us_per_request", "cpu_share", "own_lateness_p99_ms", "throttled_s")
-    return dict.fromkeys(names) | told
-
-
-def judged(name: str, asked: Offer, said: Told, slo: Slo | None = SLO, **used: float) -> Any:
-    return judge(summarize(name, asked, said) | {"generator": generator(**used)}, slo)
+def judged(name: str, asked: Offer, said: Told, slo: Slo | None = SLO, **used: float) -> Verdict:
+    return judge(summarize(name, asked, said, Generator(**used)), slo)
 
 
 OPEN = Told(
@@ -279,14 +274,14 @@ def test_a_real_run(tool: External, server: str, tmp_path: Path, monkeypatch: py
     asked = replace(asked, rate=min(asked.rate, 100.0))
     said: list[dict[str, Any]] = []
     summary = tool.run(asked, said.append)
-    counts = summary["counts"]
-    assert counts["completed"] > 0 and counts["errors"] == 0
-    assert summary["operations"][0]["all"]["completed"] > counts["completed"]  # the warm-up's too
+    completed, everything = summary.counts.completed, summary.operations[0].all
+    assert completed > 0 and summary.counts.errors == 0
+    assert everything is not None and everything.completed > completed  # the warm-up's too
     assert {line["phase"] for line in said} == {"warmup", "measure", "drain"}
-    assert summary["generator"]["cpu_s"] > 0
-    assert json.loads((tmp_path / "trial/summary.json").read_text()) == summary
+    assert (summary.generator.cpu_s or 0) > 0
+    assert TrialSummary.model_validate_json((tmp_path / "trial/summary.json").read_bytes()) == summary
     try:
-        counts = tool.run(replace(asked, targets=("127.0.0.1:9",), warmup_s=0.0), lambda line: None)["counts"]
+        counts = tool.run(replace(asked, targets=("127.0.0.1:9",), warmup_s=0.0), lambda line: None).counts
     except Unreachable:
         return
-    assert counts["completed"] == 0 < counts["errors"]
+    assert counts.completed == 0 < (counts.errors or 0)

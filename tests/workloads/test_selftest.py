@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from loadstone.model.records import TrialSummary
 from loadstone.workloads import selftest
 from loadstone.workloads.selftest import Bench, Step, climb, describe
+from tests.experiments.fakes import summary
 
 
 def climbed(clean: dict[float, list[bool]] | float) -> list[Step]:
     """Climb a machine that is clean below a rate, or by the list of its attempts at each."""
 
-    def measure(rate: float) -> dict[str, Any]:
-        return {"rate": rate}
+    def measure(rate: float) -> TrialSummary:
+        return TrialSummary.model_validate(summary(rate, 1.0, held=True) | {"offered_rate": rate})
 
-    def faults(summary: dict[str, Any]) -> list[str]:
-        rate = summary["rate"]
+    def faults(told: TrialSummary) -> list[str]:
+        rate = told.offered_rate or 0.0
         good = rate <= clean if isinstance(clean, float) else clean[rate].pop(0)
         return [] if good else ["late"]
 
@@ -57,9 +58,9 @@ def test_a_real_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(selftest, "ARRIVALS_S", 0.5)
     bench = Bench((), (), tmp_path)
     with bench.server() as target:
-        summary = bench.offer(target, 200.0, 0.5)
-    assert summary["counts"]["completed"] == summary["counts"]["offered"] > 50
-    row = describe(Step(200.0, summary, []))
+        told = bench.offer(target, 200.0, 0.5)
+    assert told.counts.completed == (told.counts.offered or 0) > 50
+    row = describe(Step(200.0, told, []))
     assert row["cpu_us_per_request"] > 0
     assert row["lateness_p50_ms"] <= row["lateness_p99_ms"]
     at = bench.arrivals(200.0)

@@ -59,11 +59,11 @@ def test_a_trial_is_driven_and_every_request_accounted_for(plan: Plan, server: s
     trial = next(schedule.fixed_trials(plan))
     said: list[dict[str, Any]] = []
     summary = drive(plan, trial, [server, server], tmp_path / "out", said.append)
-    counts = summary["counts"]
-    assert counts["offered"] == summary["planned"] > 0
-    assert counts["offered"] == sum(counts[k] for k in counts if k not in ("offered", "sent"))
-    assert summary["operations"][0]["all"]["sent"] >= counts["sent"]
-    assert len(summary["series"]["mean_ms"]) == 100
+    counts, (operation, *_) = summary.counts, summary.operations
+    assert counts.offered == summary.planned and counts.sent
+    assert counts.offered == counts.completed + counts.lost
+    assert operation.all is not None and (operation.all.sent or 0) >= counts.sent
+    assert summary.series is not None and len(summary.series.mean_ms) == 100
     assert said and said[-1]["of"] > 0
     assert json.loads((tmp_path / "out" / "load.json").read_text())["replicas"] == [server]
 
@@ -96,7 +96,7 @@ def test_every_built_in_workload_is_one_that_the_generator_accepts(plan: Plan, s
             folder.mkdir(parents=True)
             drawn = dataset.resolved(workload, keys)
             summary = Stone().run(offer(plan, trial, [server], folder, workload=drawn), lambda said: None)
-            assert {op["name"] for op in summary["operations"]} == set(workload.request_names())
+            assert {op.name for op in summary.operations} == set(workload.request_names())
 
 
 def test_a_plan_has_what_the_load_says_and_no_defaults(plan: Plan, tmp_path: Path) -> None:

@@ -141,7 +141,7 @@ def breaking_point(treatment: Treatment) -> Estimate:
 def _trials(run: Run, treatment: Treatment) -> list[tuple[dict[str, Any], list[dict[str, Any]]]]:
     rows = [row for row in treatment.rows() if row["verdict"] in ("held", "measured") and row["throughput"]]
     whole = sorted((row for row in rows if row["aborted_at_s"] is None), key=lambda row: float(row["throughput"]))
-    return [(row, run.of_trial(row["trial_id"], "usage.json") or []) for row in whole]
+    return [(row, [one.model_dump() for one in run.readings(row["trial_id"]) or ()]) for row in whole]
 
 
 def _points(

@@ -69,14 +69,12 @@ def measured(run: Run, rows: Sequence[Row], spans: bool = True) -> list[Measured
 
 def _values(run: Run, row: Row, spans: bool) -> Iterator[tuple[Key, float]]:
     yield from _of("requests", ALL, row["completed"] or row["offered"], row, "{}_ms")
-    summary = run.of_trial(row["trial_id"], "summary.json") or {}
-    operations: list[dict[str, Any]] = summary.get("operations", [])
+    summary = run.summary(row["trial_id"])
+    operations = summary.operations if summary is not None else ()
     for operation in operations if len(operations) > 1 else ():
-        latency = operation["latency_ms"]
-        # Where clients wait for answers there is no intended send time.
-        counted = latency["service"] if latency["intended"] is None and row["clients"] else latency["intended"]
+        counted = operation.latency_ms.counted(row["clients"])
         if counted is not None:
-            yield from _of("operations", operation["name"], counted["count"], counted, "{}")
+            yield from _of("operations", operation.name, counted.count, counted.model_dump(), "{}")
     for span in trace_cache.operations(run, row["trial_id"]) if spans else ():
         to = f" to {span['peer']}" if span["peer"] else ""
         name = f"{span['service']}{to}: {span['operation']}"

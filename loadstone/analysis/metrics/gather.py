@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import pyarrow as pa
 
 from loadstone.analysis.metrics import network, nodes, power, replicas
 from loadstone.analysis.metrics.windows import Measured, measure, read
-from loadstone.analysis.observed import Node, Observed
 from loadstone.analysis.run import Run
 from loadstone.analysis.summary import Row, load_of
+from loadstone.model.records import Observed, Reading, SpanCounts
 
 _TRIAL: list[tuple[str, pa.DataType]] = [
     *((name, pa.string()) for name in ("trial_id", "treatment", "phase")),
@@ -82,29 +82,31 @@ def gather(run: Run) -> Metrics:
     shared: list[str] = []
     doubts: Counter[str] = Counter()
     for trial in run.trials.to_pylist():
-        observed: Observed | None = run.of_trial(trial["trial_id"], "observed.json")
+        observed = run.observed(trial["trial_id"])
         if observed is None:
             continue
         table, problem = read(run.folder / "trials" / trial["trial_id"] / "metrics.parquet")
         # What was planned as the window of a trial that was stopped early is for the most part the quiet after it.
-        window = observed["window"] if trial["aborted_at_s"] is None else None
+        window = observed.window if trial["aborted_at_s"] is None else None
         measured = Measured(0.0, 0.0, {}, {})
         if table is not None and window is not None:
-            measured = measure(table, window["from_ns"], window["to_ns"])
-        uses = run.of_trial(trial["trial_id"], "usage.json") or []
-        for name, found in _tables(observed, measured, uses, trial["throughput"]).items():
+            measured = measure(table, window.from_ns, window.to_ns)
+        readings = run.readings(trial["trial_id"]) or ()
+        for name, found in _tables(observed, measured, readings, trial["throughput"]).items():
             rows[name] += [_trial(trial) | row for row in found]
         _note_absent(observed, absent)
-        recorded |= {name: None for name, node in observed["nodes"].items() if node["recorded"]}
-        shared = shared or next((node["shared_by"] for node in observed["nodes"].values() if "shared_by" in node), [])
-        said = [*([problem] if problem else []), *observed.get("problems", []), *_doubts(observed, measured)]
-        doubts.update(dict.fromkeys(said, 1))
+        recorded |= {name: None for name, node in observed.nodes.items() if node.recorded}
+        shared = shared or next((list(node.shared_by) for node in observed.nodes.values() if node.shared_by), [])
+        doubtful = [*([problem] if problem else []), *observed.problems, *_doubts(observed, measured)]
+        doubts.update(dict.fromkeys(doubtful, 1))
     tables = {name: pa.Table.from_pylist(found, schema=SCHEMAS[name]) for name, found in rows.items()}
     return Metrics(tables, absent, list(recorded), shared, list(_warnings(doubts, tables["observed"].num_rows)))
 
 
-def _tables(observed: Observed, measured: Measured, uses: list[Row], throughput: float | None) -> dict[str, list[Row]]:
-    of_nodes, of_replicas = nodes.nodes(observed, measured), replicas.replicas(observed, measured, uses)
+def _tables(
+    observed: Observed, measured: Measured, readings: Iterable[Reading], throughput: float | None
+) -> dict[str, list[Row]]:
+    of_nodes, of_replicas = nodes.nodes(observed, measured), replicas.replicas(observed, measured, readings)
     domains = power.power(observed, measured)
     energy = power.energy(domains, throughput)
     traffic = network.network(observed, measured)
@@ -123,13 +125,13 @@ def _tables(observed: Observed, measured: Measured, uses: list[Row], throughput:
 
 
 def _observed(observed: Observed, measured: Measured) -> Row:
-    spans = observed.get("traces")
-    recorded = {name for name, node in observed["nodes"].items() if node["recorded"]}
-    together = recorded.union(*(observed["nodes"][name].get("shared_by") or [] for name in recorded))
+    spans = observed.traces or SpanCounts()
+    recorded = {name for name, node in observed.nodes.items() if node.recorded}
+    together = recorded.union(*(observed.nodes[name].shared_by for name in recorded))
     return {
-        "sample": spans.get("sample") if spans else None,
-        **{name: spans.get(name) if spans else None for name in _SPANS},
-        "nodes": len(observed["nodes"]),
+        "sample": spans.sample,
+        **{name: getattr(spans, name) for name in _SPANS},
+        "nodes": len(observed.nodes),
         "recorded": len(together),
         "readings": sum(taken for taken, _ in measured.readings.values()),
         "skipped": sum(_skipped(observed, name, missing) for name, (_, missing) in measured.readings.items()),
@@ -137,8 +139,9 @@ def _observed(observed: Observed, measured: Measured) -> Row:
 
 
 def _skipped(observed: Observed, name: str, gaps: int) -> int:
-    """What the agent itself says, which knows of those before the first reading and after the last, too."""
-    return observed["nodes"].get(name, Node(recorded=True)).get("skipped", gaps)
+    """As the recorder counted them, which knows of those before the first reading and after the last, too."""
+    node = observed.nodes.get(name)
+    return gaps if node is None or node.skipped is None else node.skipped
 
 
 def _trial(trial: Row) -> Row:
@@ -147,8 +150,8 @@ def _trial(trial: Row) -> Row:
 
 
 def _note_absent(observed: Observed, absent: dict[tuple[str, str], list[str]]) -> None:
-    for name, node in observed["nodes"].items():
-        for family, reason in (node.get("absent") or {}).items():
+    for name, node in observed.nodes.items():
+        for family, reason in node.absent.items():
             if family.startswith(_BY_NAME):
                 continue
             names = absent.setdefault((family, reason), [])
@@ -157,8 +160,8 @@ def _note_absent(observed: Observed, absent: dict[tuple[str, str], list[str]]) -
 
 def _doubts(observed: Observed, measured: Measured) -> Iterator[str]:
     """Replicas that were not recorded, and series that have no value in the window, with the reason."""
-    for node in observed["nodes"].values():
-        for family, reason in (node.get("absent") or {}).items():
+    for node in observed.nodes.values():
+        for family, reason in node.absent.items():
             if family.startswith(_BY_NAME):
                 yield f"{family.partition(':')[2]}: {reason}"
     for (name, subject, _), value in measured.values.items():

@@ -7,14 +7,13 @@ knows what left for the client and for managers; what is left of all that worker
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import pyarrow as pa
 
 from loadstone.analysis.metrics.nodes import INNER
 from loadstone.analysis.metrics.windows import Measured, total
-from loadstone.analysis.observed import Observed
 from loadstone.analysis.summary import Row
+from loadstone.model.records import Observed
 
 _SWITCH = "network:switch/"
 _UPLINK = "uplink"
@@ -52,14 +51,14 @@ def _emulated(observed: Observed, measured: Measured) -> Iterable[Row]:
     ports = {subject.removeprefix(_SWITCH): node for node, subject, _ in measured.values if subject.startswith(_SWITCH)}
     for port, recorder in ports.items():
         name = "client" if port == _UPLINK else port
-        if name == "client" or name in observed["nodes"]:
+        if name == "client" or name in observed.nodes:
             sent, received = (measured.rate(recorder, f"{_SWITCH}{port}", metric) for metric in _METRICS)
             yield _row(observed, name, received, sent)
 
 
 def _real(observed: Observed, measured: Measured) -> Iterable[Row]:
-    for name, node in observed["nodes"].items():
-        if node["recorded"] and not node.get("shared_by"):
+    for name, node in observed.nodes.items():
+        if node.recorded and not node.shared_by:
             received, sent = (_over_interfaces(measured, name, metric) for metric in _METRICS)
             if received is not None or sent is not None:
                 yield _row(observed, name, received, sent)
@@ -72,8 +71,8 @@ def _over_interfaces(measured: Measured, name: str, metric: str) -> float | None
 
 
 def _row(observed: Observed, name: str, received: float | None, sent: float | None) -> Row:
-    known: Any = observed["nodes"].get(name, {})
-    role = "client" if name == "client" else known.get("role", "worker")
+    known = observed.nodes.get(name)
+    role = "client" if name == "client" else (known.role if known is not None else None) or "worker"
     return {"node": name, "role": role, "received_bytes_per_s": received, "sent_bytes_per_s": sent}
 
 

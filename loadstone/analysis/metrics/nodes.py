@@ -9,8 +9,8 @@ from itertools import chain
 import pyarrow as pa
 
 from loadstone.analysis.metrics.windows import Measured, total
-from loadstone.analysis.observed import Observed
 from loadstone.analysis.summary import Row
+from loadstone.model.records import Observed
 
 MODES = {
     "user": ("user", "nice"),
@@ -45,10 +45,10 @@ def nodes(observed: Observed, measured: Measured) -> list[Row]:
     ``shared_by`` names the nodes of such a machine; null elsewhere. The rows of its nodes have processor time only.
     """
     rows: list[Row] = []
-    for name, node in observed["nodes"].items():
-        if not node["recorded"] or not any(key[0] == name for key in measured.values):
+    for name, node in observed.nodes.items():
+        if not node.recorded or not any(key[0] == name for key in measured.values):
             continue
-        shared = node.get("shared_by") or []
+        shared = list(node.shared_by)
         rows.append(_machine(observed, measured, name, shared))
         rows += [_part(observed, measured, name, one, cpus) for one, cpus in _apart(observed, shared)]
     return rows
@@ -56,14 +56,14 @@ def nodes(observed: Observed, measured: Measured) -> list[Row]:
 
 def title(observed: Observed, name: str) -> str:
     """A recorded node as the tables name it; a machine that several nodes share by their names, if those are few."""
-    shared = observed["nodes"][name].get("shared_by") or [name]
+    shared = observed.nodes[name].shared_by or (name,)
     return " + ".join(shared) if len(shared) <= _MOST_NAMES else f"machine of {len(shared)} nodes"
 
 
 def under_test(observed: Observed, name: str) -> bool:
     """Whether replicas ran on a recorded node, or on one that shares its machine."""
-    here = {name, *(observed["nodes"][name].get("shared_by") or [])}
-    return any(replica["node"] in here for replica in observed["replicas"].values())
+    here = {name, *observed.nodes[name].shared_by}
+    return any(replica.node in here for replica in observed.replicas.values())
 
 
 def _machine(observed: Observed, measured: Measured, name: str, shared: list[str]) -> Row:
@@ -96,14 +96,14 @@ def _is_cpu(subject: str) -> bool:
 
 def _apart(observed: Observed, shared: list[str]) -> Iterator[tuple[str, list[int]]]:
     """The nodes of a machine with the CPUs that are theirs alone; none where any CPU is of two nodes."""
-    cpus = {name: observed["nodes"][name].get("cpus") or [] for name in shared if name in observed["nodes"]}
+    cpus = {name: list(observed.nodes[name].cpus) for name in shared if name in observed.nodes}
     every = list(chain.from_iterable(cpus.values()))
     if len(every) == len(set(every)):
         yield from ((name, own) for name, own in cpus.items() if own)
 
 
 def _part(observed: Observed, measured: Measured, machine: str, name: str, cpus: list[int]) -> Row:
-    replicas = any(replica["node"] == name for replica in observed["replicas"].values())
+    replicas = any(replica.node == name for replica in observed.replicas.values())
     used = _cpu(measured, machine, [f"cpu:{cpu}" for cpu in cpus])
     return {"node": name, "shared_by": None, "replicas": replicas, "cpus": len(cpus)} | used
 

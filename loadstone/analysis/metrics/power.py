@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from loadstone.analysis.metrics.nodes import title, under_test
 from loadstone.analysis.metrics.windows import Measured, total
-from loadstone.analysis.observed import Observed
 from loadstone.analysis.summary import Row
+from loadstone.model.records import Observed
 
 ACTIVE = "C0"
 """The rest: the kernel counts the time in idle states only."""
@@ -83,7 +83,7 @@ def energy(rows: Iterable[Row], throughput: float | None) -> Row | None:
 
 
 def _recorded(observed: Observed) -> list[str]:
-    return [name for name, node in observed["nodes"].items() if node["recorded"]]
+    return [name for name, node in observed.nodes.items() if node.recorded]
 
 
 def _depth(state: str) -> tuple[bool, int, str]:

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import pyarrow as pa
 
 from loadstone.analysis.metrics.windows import Measured, total
-from loadstone.analysis.observed import Observed
 from loadstone.analysis.summary import Row
+from loadstone.model.records import Observed, Reading
 
 _SUMS = (
     "cores",
@@ -22,22 +22,22 @@ _SUMS = (
 _SHARES = ("throttled_share", "throttled_periods_share")
 
 
-def replicas(observed: Observed, measured: Measured, uses: Iterable[Row] = ()) -> list[Row]:
+def replicas(observed: Observed, measured: Measured, readings: Iterable[Reading] = ()) -> list[Row]:
     """One row for each replica that was recorded, in the deployment's order.
 
-    Processor time and throttling are those of ``usage.json`` (``uses``) where its counters were read at the window's
+    Processor time and throttling are those of ``usage.json`` where its counters were read at the window's
     ends: what is read once a second can only be interpolated there.
     """
-    exact = {use["replica"]: _used(use) for use in uses if "from_ns" in use and use["window_s"]}
+    exact = {one.replica: _used(one) for one in readings if one.from_ns is not None and one.window_s}
     found = {key[1]: key[0] for key in measured.values if key[1].startswith("replica:")}
     return [
         {
             "replica": name,
-            **replica,
+            **replica.model_dump(),
             **_row(measured, found[f"replica:{name}"], f"replica:{name}"),
             **exact.get(name, {}),
         }
-        for name, replica in observed["replicas"].items()
+        for name, replica in observed.replicas.items()
         if f"replica:{name}" in found
     ]
 
@@ -63,11 +63,11 @@ def _row(measured: Measured, recorder: str, subject: str) -> Row:
     }
 
 
-def _used(use: Row) -> Row:
-    throttled, periods, stopped = use["throttled_s"], use["periods"], use["throttled_periods"]
+def _used(reading: Reading) -> Row:
+    throttled, periods, stopped = reading.throttled_s, reading.periods, reading.throttled_periods
     return {
-        "cores": use["cpu_s"] / use["window_s"],
-        "throttled_share": None if throttled is None else throttled / use["window_s"],
+        "cores": reading.cpu_s / reading.window_s,
+        "throttled_share": None if throttled is None else throttled / reading.window_s,
         "throttled_periods_share": stopped / periods if stopped is not None and periods else None,
     }
 

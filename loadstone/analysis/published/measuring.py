@@ -121,17 +121,20 @@ def _mean(values: list[float]) -> Ours:
 
 def _traced(run: Run, row: Row) -> float | None:
     """Requests with a stored trace, of all that were sent, warm-up included."""
-    spans = (run.of_trial(row["trial_id"], "observed.json") or {}).get("traces") or {}
-    return spans["traces"] / spans["requests"] if spans.get("requests") and "traces" in spans else None
+    observed = run.observed(row["trial_id"])
+    spans = observed.traces if observed is not None else None
+    if spans is None or not spans.requests or spans.traces is None:
+        return None
+    return spans.traces / spans.requests
 
 
 def _in_c0(run: Run, row: Row) -> float | None:
     """Of all nodes with replicas, the mean."""
-    observed = run.of_trial(row["trial_id"], "observed.json")
+    observed = run.observed(row["trial_id"])
     table, _ = windows.read(run.folder / "trials" / row["trial_id"] / "metrics.parquet")
-    if observed is None or observed["window"] is None or table is None:
+    if observed is None or observed.window is None or table is None:
         return None
-    measured = windows.measure(table, observed["window"]["from_ns"], observed["window"]["to_ns"])
+    measured = windows.measure(table, observed.window.from_ns, observed.window.to_ns)
     states = [one for one in power.cstates(observed, measured) if one["state"] == power.ACTIVE and one["replicas"]]
     shares = [one["share"] for one in states if one["share"] is not None]
     return fmean(shares) if shares else None

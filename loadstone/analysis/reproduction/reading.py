@@ -100,8 +100,7 @@ def _samples(run: Run, row: Row, warnings: list[str]) -> Iterator[tuple[tuple[Ki
                 if one.size >= FEWEST:
                     yield (kind, operation or REQUESTS), one
         if (place / "spans.parquet").exists():
-            window = (run.of_trial(row["trial_id"], "observed.json") or {}).get("window") or {}
-            spans = traces.read(place / "spans.parquet", window.get("from_ns"), window.get("to_ns"))
+            spans = traces.read(place / "spans.parquet", *run.window_ns(row["trial_id"]))
             yield from ((("span", name), one) for name, one in durations(spans).items())
     except InputError as error:
         warnings.append(str(error).replace(f"{run.folder}/", ""))

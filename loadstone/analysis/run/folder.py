@@ -23,6 +23,7 @@ from loadstone.analysis.run import documents, trial_files
 from loadstone.analysis.schema import factors_of, schema
 from loadstone.model.columns import columns, of_window
 from loadstone.model.errors import InputError
+from loadstone.model.records import AuditRow, Check, Observed, Reading, TrialSummary
 from loadstone.model.slo import Slo
 
 VERDICTS = ("held", "not held", "measured", "invalid")
@@ -66,8 +67,38 @@ class Run:
         """Whether clients waited for answers before they sent again: there was no offered load then."""
         return bool((self.study.get("load") or {}).get("closed"))
 
-    def of_trial(self, trial_id: str, file: str) -> Any:
-        """``summary.json``, ``audit.json``, ``checks.json`` or ``usage.json``; None where it is missing or damaged."""
+    def summary(self, trial_id: str) -> TrialSummary | None:
+        """What the generator measured; None where its file is missing or damaged, as with all that follow."""
+        found: TrialSummary | None = self._read(trial_id, "summary.json")
+        return found
+
+    def audit(self, trial_id: str) -> tuple[AuditRow, ...] | None:
+        """The limits that were in force."""
+        found: tuple[AuditRow, ...] | None = self._read(trial_id, "audit.json")
+        return found
+
+    def checks(self, trial_id: str) -> tuple[Check, ...] | None:
+        """What the stores held afterwards."""
+        found: tuple[Check, ...] | None = self._read(trial_id, "checks.json")
+        return found
+
+    def readings(self, trial_id: str) -> tuple[Reading, ...] | None:
+        """What each replica used in the measured window."""
+        found: tuple[Reading, ...] | None = self._read(trial_id, "usage.json")
+        return found
+
+    def observed(self, trial_id: str) -> Observed | None:
+        """What was recorded beside the load."""
+        found: Observed | None = self._read(trial_id, "observed.json")
+        return found
+
+    def window_ns(self, trial_id: str) -> tuple[int | None, int | None]:
+        """The measured window in unix time; None and None where it is not known."""
+        observed = self.observed(trial_id)
+        window = observed.window if observed is not None else None
+        return (window.from_ns, window.to_ns) if window is not None else (None, None)
+
+    def _read(self, trial_id: str, file: str) -> Any:
         return trial_files.read(self.folder / "trials" / trial_id, file)[0]
 
 

@@ -1,1 +1,58 @@
-"""What crosses a seam of the house, typed once."""
+"""What crosses a seam of the house, typed once: what a trial leaves in its files, what is read of replicas and nodes.
+
+Each record is written and read by these models alone; what Go writes is checked against the same JSON Schema in a test
+of its own. Records of earlier releases can be read: a field that they lack has its default.
+"""
+
+from loadstone.model.records.audit import AuditRow, Check, ContentCheck, GrowthCheck
+from loadstone.model.records.base import Record
+from loadstone.model.records.observed import Observed, ObservedNode, ObservedReplica, SpanCounts, Window
+from loadstone.model.records.reading import Reading
+from loadstone.model.records.summary import (
+    Aborted,
+    Batch,
+    ByGenerator,
+    Connections,
+    Counts,
+    Failure,
+    Generator,
+    Latencies,
+    Latency,
+    LessOwn,
+    LoadPlan,
+    LoadWorker,
+    Operation,
+    Series,
+    Totals,
+    TrialSummary,
+)
+
+__all__ = [
+    "Aborted",
+    "AuditRow",
+    "Batch",
+    "ByGenerator",
+    "Check",
+    "Connections",
+    "ContentCheck",
+    "Counts",
+    "Failure",
+    "Generator",
+    "GrowthCheck",
+    "Latencies",
+    "Latency",
+    "LessOwn",
+    "LoadPlan",
+    "LoadWorker",
+    "Observed",
+    "ObservedNode",
+    "ObservedReplica",
+    "Operation",
+    "Reading",
+    "Record",
+    "Series",
+    "SpanCounts",
+    "Totals",
+    "TrialSummary",
+    "Window",
+]

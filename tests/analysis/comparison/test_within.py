@@ -178,10 +178,13 @@ def test_second_runs_are_no_runs_of_the_treatment() -> None:
 def test_what_is_measured_comes_from_rows_and_summaries(run: Run) -> None:
     [first, *_] = measured(run, run.trials.to_pylist())
     row = run.trials.to_pylist()[0]
-    operation = run.of_trial(first.trial_id, "summary.json")["operations"][0]
+    summary = run.summary(first.trial_id)
+    assert summary is not None
+    operation = summary.operations[0]
     said = {(key.name, key.statistic): value for key, value in first.values.items()}
     assert said[ALL, "p99"] == row["p99_ms"]
-    assert said[operation["name"], "p50"] == operation["latency_ms"]["intended"]["p50"]
+    assert operation.latency_ms.intended is not None
+    assert said[operation.name, "p50"] == operation.latency_ms.intended.p50
 
 
 def row(delay: float, detected: bool) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import pytest
 
 from loadstone.analysis.metrics import network
 from loadstone.analysis.metrics.windows import Measured, Value
+from loadstone.model.records import Observed, ObservedNode
 
 KINDS = ("network_received_bytes_total", "network_transmitted_bytes_total")
 
@@ -22,14 +23,13 @@ def measured(counters: dict[tuple[str, str], tuple[float | None, float | None]])
     return Measured(2.0, 1.0, values, {})
 
 
-def nodes(**roles: str) -> Any:
-    return {"nodes": {name.replace("_", "-"): {"role": role, "recorded": True} for name, role in roles.items()}}
+def nodes(recorded: bool = True, **roles: str) -> Observed:
+    found = {name.replace("_", "-"): ObservedNode(role=role, recorded=recorded) for name, role in roles.items()}
+    return Observed(nodes=found, replicas={})
 
 
 def test_at_a_switch_what_a_port_received_its_host_sent() -> None:
-    observed = nodes(worker_1="worker", worker_2="worker", manager_1="manager", client="client")
-    for node in observed["nodes"].values():
-        node["recorded"] = False
+    observed = nodes(False, worker_1="worker", worker_2="worker", manager_1="manager", client="client")
     found = network.network(
         observed,
         measured(
@@ -72,8 +72,9 @@ def test_real_nodes_count_at_what_leads_off_them() -> None:
 
 
 def test_nodes_that_share_a_machine_without_a_switch_are_not_told_apart() -> None:
-    observed = {"nodes": {"a": {"role": "worker", "recorded": True, "shared_by": ["a", "b"]}}}
-    assert network.network(observed, measured({("a", "interface:eth0"): (1.0, 1.0)})) == []  # type: ignore[arg-type]
+    shared = ObservedNode(role="worker", recorded=True, shared_by=("a", "b"))
+    observed = Observed(nodes={"a": shared}, replicas={})
+    assert network.network(observed, measured({("a", "interface:eth0"): (1.0, 1.0)})) == []
 
 
 @pytest.mark.parametrize("missing", ["worker-1", "uplink"])

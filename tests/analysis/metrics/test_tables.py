@@ -8,6 +8,7 @@ import pytest
 
 from loadstone.analysis.metrics import nodes, power, replicas
 from loadstone.analysis.metrics.windows import Measured, measure
+from loadstone.model.records import Observed, ObservedNode, Reading
 from tests import observed as made
 
 SECOND = 1_000_000_000
@@ -18,9 +19,11 @@ def measured(readings: list[made.Reading]) -> Measured:
     return measure(made.table(readings, START, 12), START + SECOND, START + 10 * SECOND)
 
 
-def seen(kind: str = "rich") -> Any:
+def seen(kind: str = "rich", **changed: Any) -> Observed:
+    """What was observed; ``changed`` are keys of nodes, by node."""
+    nodes = {name: node | changed.get(name, {}) for name, node in made.nodes(kind).items()}
     where = {s: {"service": s, "tier": "logic", "node": made.where(s)} for s in made.SERVICES}
-    return {"window": None, "nodes": made.nodes(kind), "replicas": {f"{s}-1": one for s, one in where.items()}}
+    return Observed.model_validate({"nodes": nodes, "replicas": {f"{s}-1": one for s, one in where.items()}})
 
 
 def test_a_node_has_what_its_counters_say():
@@ -57,8 +60,8 @@ def test_interfaces_and_disks_that_are_others_in_disguise(kind: str, real: str, 
     metric = "network_received_bytes_total" if kind == "interface:" else "disk_read_bytes_total"
     column = metric.replace("_total", "_per_s")
     every: list[made.Reading] = [("a", f"{kind}{name}", metric, 0.0, 1.0) for name in (*real.split(), *inner.split())]
-    alone = {"nodes": {"a": {"recorded": True}}, "replicas": {}}
-    (row,) = nodes.nodes(alone, measured(every))  # type: ignore[arg-type]
+    alone = Observed(nodes={"a": ObservedNode(recorded=True)}, replicas={})
+    (row,) = nodes.nodes(alone, measured(every))
     assert row[column] == pytest.approx(len(real.split()))
 
 
@@ -70,8 +73,7 @@ def test_a_machine_that_nodes_share_has_a_row_and_each_node_with_cpus_of_its_own
     assert worker["cpus"] == 2
     assert worker["cpu_cores"] == pytest.approx(0.3 * (1.1 + 0.9))  # the second and third of its CPUs
     assert machine["memory_used_bytes"] and worker.get("memory_used_bytes") is None
-    overlapping = seen("poor")
-    overlapping["nodes"]["client"]["cpus"] = [0, 1]
+    overlapping = seen("poor", client={"cpus": [0, 1]})
     assert [row["node"] for row in nodes.nodes(overlapping, measured(list(made.poor(0.5))))] == list(rows)[:1]
 
 
@@ -136,9 +138,10 @@ def test_what_a_machine_lacks_is_not_there():
 def test_processor_time_that_was_read_at_the_windows_ends_is_not_interpolated():
     """One row a replica for each window: that of a release which read a second late does not count."""
     names = [row["replica"] for row in replicas.replicas(seen(), measured(list(made.rich(0.8))))]
-    use = {"window_s": 2.0, "cpu_s": 3.0, "periods": 20, "throttled_periods": 5, "throttled_s": None}
-    uses = [{**use, "replica": names[0], "from_ns": 1, "to_ns": 2}, {**use, "replica": names[1]}]
+    loose = Reading(service="geo", tier="logic", window_s=2.0, cpu_s=3.0, periods=20, throttled_periods=5)
+    exactly = {"replica": names[0], "from_ns": 1, "to_ns": 2}
+    readings = [loose.model_copy(update=exactly), loose.model_copy(update={"replica": names[1]})]
     plain = replicas.replicas(seen(), measured(list(made.rich(0.8))))
-    first, second = replicas.replicas(seen(), measured(list(made.rich(0.8))), uses)[:2]
+    first, second = replicas.replicas(seen(), measured(list(made.rich(0.8))), readings)[:2]
     exact = {"cores": 1.5, "throttled_share": None, "throttled_periods_share": 0.25}
     assert (first, second) == (plain[0] | exact, plain[1])
