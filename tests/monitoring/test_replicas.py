@@ -59,7 +59,7 @@ def test_a_window_that_never_began_has_no_rows_and_one_that_was_cut_short_has(de
     window.start()
     assert len(window.rows()) == 3
     seen = window.seen_ns()
-    assert seen is not None and seen["from_ns"] <= seen["to_ns"]
+    assert seen is not None and seen.from_ns <= seen.to_ns
 
 
 def test_what_is_not_counted_stays_unknown(deployment: Deployment) -> None:
