@@ -14,7 +14,7 @@ import (
 )
 
 // deploy begins a deployment, which ends with the test.
-func deploy(t *testing.T, c *client, state, name string) Begun {
+func deploy(t testing.TB, c *client, state, name string) Begun {
 	t.Helper()
 	begun := Begun{}
 	c.must("begin", m{"deployment": name, "digest": "d1", "owner": "tester"}, &begun)
@@ -23,7 +23,7 @@ func deploy(t *testing.T, c *client, state, name string) Begun {
 }
 
 // limited skips where control groups cannot be made.
-func limited(t *testing.T) {
+func limited(t testing.TB) {
 	t.Helper()
 	if kernel, err := groups.Find("/proc", ""); err != nil || kernel.Problem() != "" {
 		t.Skip("needs control groups: ", kernel.Problem(), err)

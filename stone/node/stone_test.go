@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 
 // client speaks to a `stone node` that is a process of its own.
 type client struct {
-	t       *testing.T
+	t       testing.TB
 	command *exec.Cmd
 	in      io.WriteCloser
 	out     *bufio.Reader
@@ -56,7 +56,7 @@ type said struct {
 }
 
 // startNode starts a node with a state folder. It ends with the test.
-func startNode(t *testing.T, state string) *client {
+func startNode(t testing.TB, state string) *client {
 	t.Helper()
 	path, err := stone()
 	if err != nil {
@@ -76,6 +76,7 @@ func startNode(t *testing.T, state string) *client {
 	t.Cleanup(func() { c.close() })
 	var hello Hello
 	line, err := c.out.ReadBytes('\n')
+	conforms(t, "$defs/Hello", line)
 	if err := json.Unmarshal(line, &hello); err != nil || hello.Event != "hello" || hello.PID != c.command.Process.Pid {
 		t.Fatalf("%q: %v", line, err)
 	}
@@ -108,6 +109,7 @@ func (c *client) next() said {
 	if err != nil {
 		c.t.Fatal(err)
 	}
+	conforms(c.t, "$defs/Reply", line)
 	one := said{}
 	if err := json.Unmarshal(line, &one); err != nil {
 		c.t.Fatalf("%q: %v", line, err)
@@ -129,6 +131,9 @@ func (c *client) ask(verb string, args any, payload []byte) (said, []byte) {
 		case one.ID == nil || *one.ID != id:
 			c.t.Fatalf("%s: %+v", verb, one)
 		case one.Event == nil:
+			if one.Error == nil {
+				conformsAnswer(c.t, verb, args, one)
+			}
 			return one, events
 		}
 		events = append(events, one.payload...)

@@ -64,7 +64,7 @@ class NodeProcess(Model):
 
     name: str
     pid: int
-    """0 if it never began."""
+    """0 if it never began, or before the last boot."""
     alive: bool
     exit_code: int | None
     """None where it ended by a signal, or after the node that spawned it."""
@@ -73,7 +73,7 @@ class NodeProcess(Model):
     oom_kills: int | None
     """None where the kernel does not count them."""
     since_ns: int
-    """When it was started, Unix time; 0 if it never was, or before the last boot."""
+    """When it was started, Unix time; 0 if it never was."""
 
 
 class NodeDeployment(Model):

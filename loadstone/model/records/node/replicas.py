@@ -22,11 +22,11 @@ class ReadArgs(Model):
 
 
 class InForce(Model):
-    """The limits in force; None is unlimited. ``cores``: where its first process may run."""
+    """The limits in force; None is unlimited. ``cores``: where its first process may run, None without one."""
 
     cpu: float | None
     memory: int | None
-    cores: tuple[int, ...]
+    cores: tuple[int, ...] | None
 
 
 class Used(Model):
@@ -58,8 +58,8 @@ class Standing(Model):
     """Why there is nothing; empty if there is."""
     limits: InForce | None
     usage: Used | None
-    namespaces: dict[str, bool] | None
-    """By kind: whether its first process is in another one than the kernel's first process."""
+    namespaces: dict[str, bool | None] | None
+    """By kind: whether its first process is in another one than the kernel's init; None where the kernel keeps that to itself."""
     events: ReplicaEvents | None
 
 

@@ -1,0 +1,68 @@
+package node
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/parquet-go/parquet-go"
+)
+
+// asJSON reads what comes from a node.
+func asJSON[T any](t *testing.T, text []byte) (value T) {
+	t.Helper()
+	if err := json.Unmarshal(text, &value); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return value
+}
+
+func TestAWatch(t *testing.T) {
+	limited(t)
+	state := t.TempDir()
+	c := startNode(t, state)
+	group := *deploy(t, c, state, "hotel").Group
+	c.must("spawn", m{"deployment": "hotel", "name": "a", "argv": []string{"sleep", "1000"}}, nil)
+	args := m{"period_ms": 20, "replicas": m{"a": m{"group": group + "/a"}, "b": m{"group": group + "/b"}}, "networks": m{}}
+	watch := c.send("watch", args, nil)
+	watching := asJSON[Watching](t, c.next().Event)
+	if watching.Absent["replica:b"] == "" || watching.Absent["replica:a"] != "" || time.Since(time.Unix(0, watching.BegunNS)) > time.Minute {
+		t.Errorf("%+v", watching)
+	}
+	time.Sleep(100 * time.Millisecond)
+	unwatch := c.send("unwatch", m{"id": watch}, nil)
+	var file []byte
+	for answered := 0; answered < 2; {
+		one := c.next()
+		switch {
+		case one.Error != nil:
+			t.Fatalf("%+v", *one.Error)
+		case one.Event != nil:
+			file = append(file, one.payload...)
+			continue
+		case *one.ID == watch:
+			conformsAnswer(t, "watch", args, one)
+			watched := asJSON[Watched](t, one.OK)
+			rows, err := parquet.Read[struct {
+				Subject string `parquet:"subject"`
+			}](bytes.NewReader(file), int64(len(file)))
+			if err != nil || len(rows) != watched.Rows || watched.Readings < 2 || watched.Size != len(file) || watched.SHA256 != digest(file) || watched.Absent["replica:b"] == "" {
+				t.Errorf("%d rows, %d bytes, %+v, %v", len(rows), len(file), watched, err)
+			}
+		case *one.ID == unwatch:
+			conformsAnswer(t, "unwatch", m{"id": watch}, one)
+		}
+		answered++
+	}
+	c.fails("unwatch", m{"id": watch}, Missing, "is no watch that runs")
+	c.fails("watch", m{"period_ms": 1}, Input, "period_ms is 1: give 10 to 60000")
+	again := c.send("watch", args, nil)
+	c.next()
+	c.send("cancel", m{"id": again}, nil)
+	for range 2 {
+		if one := c.next(); *one.ID == again && (one.Error == nil || one.Error.Kind != Canceled) {
+			t.Errorf("%+v", one)
+		}
+	}
+}
