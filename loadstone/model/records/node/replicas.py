@@ -59,7 +59,7 @@ class Standing(Model):
     limits: InForce | None
     usage: Used | None
     namespaces: dict[str, bool | None] | None
-    """By kind: whether its first process is in another one than the kernel's init; None where the kernel keeps that to itself."""
+    """By kind: whether its first process is in another one than the kernel's init; None if unknown."""
     events: ReplicaEvents | None
 
 
