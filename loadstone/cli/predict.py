@@ -13,7 +13,7 @@ from loadstone.experiments import runs
 from loadstone.model.errors import InputError
 
 if TYPE_CHECKING:  # the model and the simulator take a second to load: the help does not wait for them
-    from loadstone.analysis.capacity import Layout, Model, Prediction
+    from loadstone.analysis.capacity import Layout, Model, Prediction, Registered
     from loadstone.analysis.capacity.calls import Calls
     from loadstone.analysis.capacity.sizing import Validation
     from loadstone.analysis.run import Run as Results_
@@ -68,7 +68,15 @@ def command(
     counts = supposing.replica_counts(replicas or [])
     wanted = [overrides or []] if overrides or counts else [["scaling=vertical"], ["scaling=horizontal"]]
     layouts = [supposing.supposed(measured.plan, found.id, nodes, one, counts) for one in wanted]
-    predictions = [(label, layout, capacity.predict(model, layout)) for label, layout in layouts]
+    objectives = [supposing.other_objective(measured.plan, one) for one in wanted]
+    scale = capacity.scale(*_registered(measured))
+    try:
+        predictions = [
+            (label, layout, capacity.predict(model, layout, objective=objective, scale=scale))
+            for (label, layout), objective in zip(layouts, objectives, strict=True)
+        ]
+    except ValueError as problem:
+        raise InputError(f"cannot tell: {problem}") from None
     said: dict[str, Any] = {
         "run": str(measured.folder),
         "model": predicted.of_model(model),
@@ -113,13 +121,20 @@ def _as_measured(model: Model) -> tuple[str, Layout, Prediction]:
 
 
 def _scores(measured: Results_) -> list[dict[str, Any]]:
+    from loadstone.analysis import capacity
+
+    found, treatments = _registered(measured)
+    rows: list[dict[str, Any]] = capacity.scores(found, treatments).to_pylist()
+    return rows
+
+
+def _registered(measured: Results_) -> tuple[list[Registered], list[Treatment]]:
     from loadstone.analysis import capacity, summary
 
     found, wrong = capacity.registered(measured.folder)
     for text in wrong:
         warn(text)
-    rows: list[dict[str, Any]] = capacity.scores(found, summary.treatments(measured)).to_pylist()
-    return rows
+    return found, summary.treatments(measured)
 
 
 def _simulated(
@@ -131,7 +146,10 @@ def _simulated(
     calls = _calls(measured, found, {one.service for one in model.layout.replicas}, parallel)
     check: Validation = sizing.validate(model, found, calls)
     cases = [asdict(simulate(layout, calls, sizing.work(model, layout, one), one, check.hop_s)) for one in rates]
-    return {"calls": calls.source, "validation": asdict(check), "rates": cases}
+    if not check.holds:
+        for case in cases:
+            case["latency_ms"] = dict.fromkeys(case["latency_ms"])
+    return {"calls": calls.source, "validation": asdict(check) | {"holds": check.holds}, "rates": cases}
 
 
 def _calls(measured: Results_, found: Treatment, deployed: set[str], parallel: bool) -> Calls:

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from loadstone.analysis.capacity import Layout, Model, Prediction
 from loadstone.analysis.capacity.layout import stations
+from loadstone.analysis.capacity.sizing import TOLERANCE
 from loadstone.report import format, words
 
 _MOST = 8
@@ -149,6 +150,8 @@ def _simulated(said: Mapping[str, Any]) -> list[RenderableType]:
         latencies = [format.number(row["latency_ms"][name]) for name in ("p50", "p90", "p99", "p999")]
         if not row["stable"]:
             latencies = ["does not keep up", "", "", ""]
+        elif not said["validation"]["holds"]:
+            latencies = ["keeps up", "", "", ""]
         fullest = f"{row['busiest']} {row['busiest_share']:.0%}"
         table.add_row(format.number(row["rate"]), *latencies, fullest)
     check = said["validation"]
@@ -158,4 +161,6 @@ def _simulated(said: Mapping[str, Any]) -> list[RenderableType]:
         error = (
             f"where it was measured the simulator is off: {middle}P99 by {check['error_p99']:.0%} (median of trials)"
         )
+    if not check["holds"]:
+        error += f"; latencies are given only where P99 is within {TOLERANCE:.0%}"
     return [table, Text(f"calls: {said['calls']}"), Text(error)]

@@ -11,7 +11,7 @@ import loadstone
 from loadstone.analysis import capacity, summary
 from loadstone.analysis.capacity import CannotTell, Layout, Model
 from loadstone.analysis.capacity.registered import FOLDER, register
-from loadstone.analysis.run import open_run
+from loadstone.analysis.run import Run, open_run
 from loadstone.experiments import schedule
 from loadstone.experiments.bases import base_of
 from loadstone.experiments.deployment import resolve_treatment
@@ -28,14 +28,19 @@ def foretell(plan: Plan, ledger: Ledger) -> list[str]:
     A treatment is predicted once its base's first search is over, and only while it has no valid trial itself.
     """
     due = [treatment for treatment in plan.treatments if _due(plan, treatment, ledger)]
+    if not due:
+        return []
+    run = open_run(ledger.folder)
+    measured = summary.treatments(run)
+    scale = capacity.scale(capacity.registered(ledger.folder)[0], measured)
     models: dict[str, Model | None] = {}
     said = []
     for treatment in due:
         base = base_of(plan, treatment)
         if base.id not in models:
-            models[base.id] = _model(ledger.folder, base)
+            models[base.id] = _model(run, next(one for one in measured if one.id == base.id))
         if (model := models[base.id]) is not None:
-            said += _register(plan, treatment, model, ledger.folder)
+            said += _register(plan, treatment, model, scale, ledger.folder)
     return said
 
 
@@ -51,23 +56,21 @@ def _file(folder: Path, treatment: Treatment) -> Path:
     return folder / FOLDER / f"{treatment.id}.json"
 
 
-def _model(folder: Path, base: Treatment) -> Model | None:
+def _model(run: Run, base: summary.Treatment) -> Model | None:
     """None where the trials do not say enough: a study goes on without a prediction."""
-    run = open_run(folder)
-    measured = next(one for one in summary.treatments(run) if one.id == base.id)
     try:
-        return capacity.fit(run, measured)
+        return capacity.fit(run, base)
     except CannotTell:
         return None
 
 
-def _register(plan: Plan, treatment: Treatment, model: Model, folder: Path) -> list[str]:
+def _register(plan: Plan, treatment: Treatment, model: Model, scale: float, folder: Path) -> list[str]:
     assert plan.study.load.capacity is not None
     try:
         layout = layout_of(plan, treatment, nodes_of(folder))
     except LoadstoneError:  # what cannot be placed cannot be measured either, and says so then
         return []
-    found = capacity.predict(model, layout, plan.study.load.capacity.precision)
+    found = capacity.predict(model, layout, plan.study.load.capacity.precision, scale=scale)
     time = datetime.now(UTC).isoformat(timespec="milliseconds")
     file = _file(folder, treatment)
     with writing(folder):

@@ -10,15 +10,18 @@ from typing import Any
 
 import yaml
 
-from loadstone.analysis.capacity import Layout
+from loadstone.analysis.capacity import Layout, Objective, of_study
 from loadstone.experiments.plan import Plan, make_plan
 from loadstone.experiments.predicting import layout_of
 from loadstone.model.base import did_you_mean
 from loadstone.model.cluster import Node
 from loadstone.model.document import Document
 from loadstone.model.errors import InputError
+from loadstone.model.slo import Slo
 
 ALL = "all"
+_OBJECTIVE = "load.capacity.slo"
+"""What an assignment begins with that changes no layout, but what is asked of it."""
 
 
 def supposed(
@@ -35,10 +38,28 @@ def supposed(
     """
     document = _as_study(plan, treatment_id)
     for assignment in assignments:
-        document.override(assignment)
+        if not assignment.startswith(_OBJECTIVE):
+            document.override(assignment)
     changed = _with_replicas(make_plan(document), replicas)
     said = [*assignments, *(f"replicas.{name}={count}" for name, count in replicas.items())]
     return " ".join(said) or "as measured", layout_of(changed, changed.treatments[0], _nodes(changed, nodes))
+
+
+def other_objective(plan: Mapping[str, Any], assignments: Sequence[str]) -> Objective | None:
+    """The objective that ``load.capacity.slo`` assignments ask for; None where they leave it as it was measured."""
+    changes = [assignment for assignment in assignments if assignment.startswith(_OBJECTIVE)]
+    if not changes:
+        return None
+    study = plan["study"]
+    if not (study["load"] or {}).get("capacity"):
+        raise InputError(f"--set {changes[0]!r}: the run has no capacity search, so it has no such objective")
+    document = Document(yaml.safe_dump({"load": study["load"]}), plan.get("source") or Path("study.yaml"))
+    for change in changes:
+        document.override(change)
+    try:
+        return of_study(study, Slo.model_validate(document.data["load"]["capacity"]["slo"]))
+    except ValueError as problem:
+        raise InputError(f"--set {' '.join(changes)}: {problem}") from None
 
 
 def replica_counts(texts: Sequence[str]) -> dict[str, int]:

@@ -109,6 +109,8 @@ def _in_words(model: Model) -> str:
     if model.contradicted:
         return f"{broke} {words.contradiction(model.utilisation, model.observed)}"
     seen = f" Below that it was seen to use {format.percent(model.observed)} of its CPU." if model.observed else ""
+    if model.pressed is not None:
+        return f"{broke}{seen} How its quota breaks the objective is simulated, and so for other layouts."
     return (
         f"{broke}{seen} At what a request costs while there is room, that load asks for"
         f" {format.percent(model.utilisation)}, which other layouts are taken to bear too."

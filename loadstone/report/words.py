@@ -48,10 +48,8 @@ def answer(content: Content) -> str:
 def contradiction(wanted: float, observed: float | None) -> str:
     """That a capacity model and what was observed of its bottleneck do not go together."""
     return (
-        "The model does not describe it at that load: at the cost of a request while there is room, it would ask "
-        f"for {format.percent(wanted)} of its CPU, and {format.percent(observed)} was seen to be used. Throttled work "
-        "is done in batches, which costs less a request: what is predicted for other limits rests on a cost that was "
-        "not observed."
+        f"The model does not describe it at that load: by the model it would use {format.percent(wanted)} of its CPU,"
+        f" and {format.percent(observed)} was seen to be used. Do not rely on what is predicted for other limits."
     )
 
 

@@ -270,6 +270,12 @@ def test_what_was_not_deployed_can_be_supposed(tmp_path: Path) -> None:
     assert len(ask("scaling=horizontal", web=3).replicas) == 6
     wide = ask("cluster.workers=4", web=8)
     assert len(wide.cores) == 4 and {one.node for one in wide.replicas} == set(wide.cores)
+    assert supposing.other_objective(stored, ["scaling=vertical"]) is None
+    changed = supposing.other_objective(stored, ["load.capacity.slo.p99=70ms"])
+    assert changed is not None and changed.limits[0] == (pytest.approx(0.01), 0.07)
+    assert [one.limit for one in ask("load.capacity.slo.p99=70ms").replicas] == [0.5]
+    with pytest.raises(InputError, match=r"slo\.p99=often"):
+        supposing.other_objective(stored, ["load.capacity.slo.p99=often"])
     with pytest.raises(InputError, match="'sideways'"):
         ask("scaling=sideways")
     with pytest.raises(InputError, match="--replicas wab: tiny has no such service; did you mean 'web'"):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -13,18 +14,24 @@ from loadstone.analysis.breaking_point import Estimate
 from loadstone.analysis.capacity import demands
 from loadstone.analysis.capacity.demands import Demand, Floats, Point
 from loadstone.analysis.capacity.layout import Layout, Station, stations
+from loadstone.analysis.capacity.objective import of_study
+from loadstone.analysis.capacity.pressed import PRESSED, Pressed, Surroundings, calibrate
 from loadstone.analysis.run import Run
 from loadstone.analysis.summary import Treatment
 
-PRESSED = 0.75
-"""A service that uses more of its limit than this is throttled now and then: its CPU no longer says what a request
-costs it, as throttled work is done in batches."""
 LEAST_LOADS, WANTED_LOADS = 2, 4
 FULL = 0.78
 """Trials at no more than this share of the breaking point tell what the bottleneck spends on a request: 75 %, and what
 chance adds to the rate that was asked for."""
 FAR_FROM_OBSERVED = 1.25
-"""A model that asks for so many times what was observed does not describe that load."""
+"""A model whose use of the bottleneck is so many times what was observed, or so small a part, does not describe it."""
+MISFIT = 0.1
+"""Where the simulation of the quota misses the breaking point that it was calibrated on by more, it says so."""
+_LEAST_FULL = 0.5
+"""A bottleneck that has use for less of its CPU at the breaking point is not what broke the SLO."""
+_UNKNOWN_CORES = 1e3
+_HIGHEST = 5
+"""Trials with the most requests say what other services spend on each when the breaking point is near."""
 _DRAWS = 2000
 
 
@@ -43,22 +50,34 @@ class Model:
     layout: Layout
     bottleneck: Station
     utilisation: float
-    """CPU that requests at the breaking point would ask of the bottleneck at their cost at low load, as a share of what
-    it has. Below 1: queues break the SLO first. Above 1: throttled work is done in batches, which is cheaper."""
+    """CPU that the bottleneck uses at the breaking point, as a share of what it has: as simulated where ``pressed`` is
+    known, else what requests would ask of it at their cost at low load."""
     draws: Floats
     trials: tuple[str, ...]
     warnings: tuple[str, ...]
     observed: float | None = None
     """The share of its CPU that the bottleneck used in the trial of the highest throughput; None where unknown."""
+    pressed: Pressed | None = None
+    """What its quota does to the bottleneck; None where a node is the bottleneck, or nothing to simulate is known."""
 
     @property
     def contradicted(self) -> bool:
-        """Whether the model asks for more of the bottleneck than there is, and more than it was seen to use."""
-        return self.observed is not None and self.utilisation > max(1.0, FAR_FROM_OBSERVED * self.observed)
+        """Whether what the model says of the bottleneck's CPU is far from what was observed."""
+        if self.observed is None:
+            return False
+        low, high = sorted((self.utilisation, self.observed))
+        return high > FAR_FROM_OBSERVED * low and (self.pressed is not None or self.utilisation > 1)
+
+    @property
+    def misfit(self) -> float:
+        """How far the simulated breaking point is from the measured one, as a logarithm; 0 where none was simulated."""
+        if self.pressed is None:
+            return 0.0
+        return float(np.mean(np.log(self.pressed.breaks))) - math.log(self.breaking_point.value)
 
     def point_draws(self) -> Floats:
         """Draws of the breaking point."""
-        spread = math.log(self.breaking_point.high / self.breaking_point.low) / 3.92
+        spread = _spread(self.breaking_point)
         return np.asarray(self.breaking_point.value * np.exp(spread * self.draws[:, 3]), dtype=np.float64)
 
     def used(self, station: Station, load: Floats | float, drawn: bool = False) -> Floats:
@@ -101,19 +120,70 @@ def fit(run: Run, treatment: Treatment) -> Model:
     if not at:
         raise CannotTell(f"{treatment.label}: no service has a CPU limit and the nodes' cores are not known")
     bottleneck = max(at, key=lambda station: at[station])
-    return Model(
+    pressed = _pressed(run, measured, reference, bottleneck, layout, points) if at[bottleneck] > _LEAST_FULL else None
+    use = at[bottleneck]
+    if pressed is not None:
+        use = pressed.at(reference.value).cpu / bottleneck.capacity
+    model = Model(
         treatment_id=treatment.id,
         label=treatment.label,
         demands=found,
         breaking_point=reference,
         layout=layout,
         bottleneck=bottleneck,
-        utilisation=at[bottleneck],
+        utilisation=use,
         draws=np.random.default_rng(1).standard_normal((_DRAWS, 4)),
         trials=tuple(sorted({point.trial for demand in found.values() for point in demand.points})),
         warnings=tuple(_doubts(bottleneck, at[bottleneck], found, layout)),
         observed=_observed(bottleneck, measured[-1][1]),
+        pressed=pressed,
     )
+    if abs(model.misfit) <= MISFIT:
+        return model
+    doubt = (
+        f"the simulation of {bottleneck} under its quota breaks at {math.exp(model.misfit):.0%} of what was measured:"
+        " something that is not in it decides too"
+    )
+    return replace(model, warnings=(*model.warnings, doubt))
+
+
+def _spread(point: Estimate) -> float:
+    """Standard deviation of the logarithm."""
+    return math.log(point.high / point.low) / 3.92
+
+
+def _pressed(
+    run: Run,
+    measured: Sequence[tuple[dict[str, Any], list[dict[str, Any]]]],
+    point: Estimate,
+    station: Station,
+    layout: Layout,
+    points: Mapping[str, list[Point]],
+) -> Pressed | None:
+    """The bottleneck under its quota; None of a node, or without an SLO that can be simulated."""
+    objective = of_study(run.study, run.objective)
+    if station.kind == "node" or objective is None:
+        return None
+    (part,) = station.parts
+    node = next(one.node for one in layout.replicas if one.service == station.name)
+    others = [
+        sum(one["cpu_s"] / one["window_s"] for one in usage if _beside(one, node, part.service)) / row["throughput"]
+        for row, usage in measured[-_HIGHEST:]
+    ]
+    surroundings = Surroundings(
+        apart_s=max(float(measured[0][0]["p50_ms"] or 0) / 1e3 - points[part.service][0].demand, 0.0),
+        others_s=median(others),
+        cores=layout.cores.get(node, _UNKNOWN_CORES),
+    )
+    quota = station.capacity, part.replicas
+    return calibrate(
+        part.service, tuple(points[part.service]), quota, (point.value, _spread(point)), surroundings, objective
+    )
+
+
+def _beside(one: Mapping[str, Any], node: str, service: str) -> bool:
+    """Whether a replica of another service ran on the node."""
+    return bool(one["window_s"]) and (one.get("node") or "") == node and one["service"] != service
 
 
 def _observed(station: Station, usage: Sequence[dict[str, Any]]) -> float | None:
@@ -178,7 +248,7 @@ def _unpressed(points: list[Point], limit: float | None, ceiling: float) -> list
 
 def _doubts(station: Station, utilisation: float, found: Mapping[str, Demand], layout: Layout) -> list[str]:
     said = []
-    if utilisation < 0.5:
+    if utilisation < _LEAST_FULL:
         said.append(
             f"at the breaking point {station}, the busiest, had use for {utilisation:.0%} of its CPU: something else"
             " than CPU breaks the SLO, and that is not in the model"

@@ -1,15 +1,17 @@
-"""What another layout would bear: the load at which the first service or node is as full as the bottleneck was.
+"""What another layout would bear: the load at which the first service or node is as full as it can be.
 
-How full a bottleneck can be when the SLO breaks is not theory but measured: ``Model.utilisation`` at the measured
-breaking point. Two readings of it are possible for another layout, and a prediction lies midway: the same share (what
-is lost is lost in proportion), or the same queueing: in heavy traffic P99 <= T asks for (1 - u) / u proportional to
-1 / x, x the requests/s of one replica, so that a replica which serves more of them can be fuller (Kingman, "The
-single server queue in heavy traffic", 1961). What was no bottleneck has shown no such limit of its own: a node is taken
-to bear 90 % [80, 100], a service what the bottleneck bore, and the interval reaches to 1.
+How the measured bottleneck breaks under its CPU quota is simulated (``pressed``): a prediction is the measured
+breaking point times the ratio of two simulated ones, and so another objective can be asked about too. Where the
+bottleneck has no quota to simulate, how full it can be is what it was at the measured breaking point. Two readings of
+that are possible for another layout, and a prediction lies midway: the same share, or the same queueing: in heavy
+traffic P99 <= T asks for (1 - u) / u proportional to 1 / x, x the requests/s of one replica (Kingman, "The single
+server queue in heavy traffic", 1961). What was no bottleneck has shown no limit of its own: it is taken to bear 90 %
+[80, 100] of its CPU.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,11 +19,17 @@ import numpy as np
 from loadstone.analysis.capacity.demands import Floats
 from loadstone.analysis.capacity.fitting import Model
 from loadstone.analysis.capacity.layout import Layout, Station, stations
+from loadstone.analysis.capacity.objective import Objective
+from loadstone.analysis.capacity.pressed import Pressed
 
 FARTHEST = 2.0
 """A replica's load beyond this many times the measured one is extrapolation: predictions err by tens of percent."""
 _ROUNDING = 1.05
 NODE_FULL, _NODE_SPREAD = 0.9, 0.1
+_ERROR, _BY_LIMIT, _BY_REPLICAS, _BY_OBJECTIVE, _BY_MISFIT = 0.02, 0.03, 0.015, 0.08, 0.3
+"""Standard deviation of the logarithm of the model's error: at least, more for each doubling or halving of the quota,
+the replicas or the limit of latency, and more by this share of how far the simulation misses the measured breaking
+point. Assumptions, which predictions that were measured correct (``registered.scale``)."""
 _REACH = 1e4
 _STEPS = 60
 
@@ -43,8 +51,20 @@ class Prediction:
     warnings: tuple[str, ...]
 
 
-def predict(model: Model, layout: Layout, precision: float = 0.0) -> Prediction:
-    """The breaking point of ``layout``. The interval is for a search that measures to a relative ``precision``."""
+def predict(
+    model: Model,
+    layout: Layout,
+    precision: float = 0.0,
+    objective: Objective | None = None,
+    scale: float = 1.0,
+) -> Prediction:
+    """The breaking point of ``layout``, under another ``objective`` where one is given.
+
+    The interval is for a search that measures to a relative ``precision``; ``scale`` multiplies the model's own error.
+    Raises ValueError where another objective cannot be simulated.
+    """
+    if objective is not None and model.pressed is None:
+        raise ValueError("another objective can be predicted only where the bottleneck is a service with a CPU limit")
     measured = model.point_draws()
     z = model.draws
     own = np.asarray(model.used(model.bottleneck, measured, drawn=True)) / model.bottleneck.capacity
@@ -52,15 +72,21 @@ def predict(model: Model, layout: Layout, precision: float = 0.0) -> Prediction:
     single: dict[Station, float] = {}
     drawn: dict[Station, Floats] = {}
     for station in stations(layout):
+        if model.pressed is not None and _is_bottleneck(model, station):
+            ratios, spread = _simulated(model, model.pressed, station, objective)
+            single[station] = model.breaking_point.value * float(np.exp(np.log(ratios).mean()))
+            chosen = ratios[(mix[:, 0] * len(ratios)).astype(int)]
+            drawn[station] = measured * chosen * np.exp(scale * spread * _standard(4, len(z)))
+            continue
         middle = _Bound(model, station, np.array([model.utilisation]), np.array([model.breaking_point.value]))
         many = _Bound(model, station, own, measured)
-        single[station] = float(middle.load(np.array([0.5]), np.array([_unmixed(station)]), False)[0])
+        single[station] = float(middle.load(np.array([0.5]), np.array([0.5]), False)[0])
         drawn[station] = many.load(mix[:, 0], mix[:, 1], True)
     if not single:
         raise ValueError("nothing in the layout has a CPU limit or a node with known cores")
     first = min(single, key=lambda station: single[station])
     value = single[first]
-    of_search = np.exp(precision / 1.96 * np.random.default_rng(3).standard_normal(len(z)))
+    of_search = np.exp(precision / 1.96 * _standard(3, len(z)))
     low, high = np.quantile(np.min(list(drawn.values()), axis=0) * of_search, [0.025, 0.975])
     extrapolation = _times(model, first, value)
     return Prediction(
@@ -68,16 +94,30 @@ def predict(model: Model, layout: Layout, precision: float = 0.0) -> Prediction:
         low=min(float(low), value),
         high=max(float(high), value),
         bottleneck=first,
-        utilisation=float(model.used(first, value)) / first.capacity,
+        utilisation=min(float(model.used(first, value)) / first.capacity, 1.0),
         extrapolation=extrapolation,
         loads={str(station): single[station] for station in sorted(single, key=lambda one: single[one])[:8]},
         warnings=tuple(_doubts(model, layout, first, extrapolation)),
     )
 
 
-def _unmixed(station: Station) -> float:
-    """Where a station that has not shown its own limit lies between the two ends of what is possible, as the point."""
-    return 0.5 if station.kind == "node" else 0.0
+def _standard(seed: int, count: int) -> Floats:
+    return np.asarray(np.random.default_rng(seed).standard_normal(count), dtype=np.float64)
+
+
+def _is_bottleneck(model: Model, station: Station) -> bool:
+    return (station.kind, station.name) == (model.bottleneck.kind, model.bottleneck.name)
+
+
+def _simulated(model: Model, pressed: Pressed, station: Station, objective: Objective | None) -> tuple[Floats, float]:
+    """The breaking points relative to the measured one, equally likely, and the error of the model, as a logarithm."""
+    wanted = objective or pressed.objective
+    before, (part,) = model.bottleneck.parts[0], station.parts
+    error = _ERROR + _BY_MISFIT * abs(model.misfit)
+    error += _BY_LIMIT * abs(math.log2(station.capacity / model.bottleneck.capacity))
+    error += _BY_REPLICAS * abs(math.log2(part.replicas / before.replicas))
+    error += _BY_OBJECTIVE * wanted.doublings(pressed.objective)
+    return pressed.ratios(station.capacity, part.replicas, wanted), error
 
 
 @dataclass(frozen=True)
@@ -103,7 +143,7 @@ class _Bound:
     @property
     def _shown(self) -> bool:
         """Whether it is what broke when the model was measured."""
-        return (self.station.kind, self.station.name) == (self.model.bottleneck.kind, self.model.bottleneck.name)
+        return _is_bottleneck(self.model, self.station)
 
     @property
     def _replicas(self) -> int:
@@ -112,15 +152,14 @@ class _Bound:
     def _full(self, unshown: Floats, drawn: bool) -> Floats:
         if self._shown:
             return self.own
-        if self.station.kind == "service":
-            return self.own + unshown * (1 - self.own)
-        if self.model.bottleneck.kind == "node":
+        if self.station.kind == self.model.bottleneck.kind == "node":
             return self.own
         return np.maximum(NODE_FULL + _NODE_SPREAD * (2 * unshown - 1), self._held(drawn))
 
     def _held(self, drawn: bool) -> Floats:
-        """How full such a node was at the measured breaking point, which it bore."""
-        same = [one for one in stations(self.model.layout) if one.kind == "node"]
+        """How full the like of it was at the measured breaking point, which it bore."""
+        kind, name = self.station.kind, self.station.name
+        same = [one for one in stations(self.model.layout) if one.kind == kind and (kind == "node" or one.name == name)]
         used = [np.asarray(self.model.used(one, self.measured, drawn)) / one.capacity for one in same]
         return np.minimum(np.max(used, axis=0), 1.0) if used else np.zeros(len(self.measured))
 

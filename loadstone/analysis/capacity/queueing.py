@@ -3,7 +3,8 @@
 A request walks its tree of calls. Each call is a burst of CPU of exponential length at one replica, chosen at random:
 it is let through by the replica's quota, which the kernel gives out anew each period (CFS, 100 ms), and then waits for
 one of the node's cores, first come, first served. When it is done the calls below it are made, and when these have
-returned it returns itself. Arrivals are Poisson.
+returned it returns itself, of services that answer after a second burst as long as the first. A burst that finds its
+replica idle is longer by what it costs to wake it. Arrivals are Poisson.
 """
 
 from __future__ import annotations
@@ -90,6 +91,8 @@ def run(  # type: ignore[no-untyped-def]
     parent,
     parallel,
     work,
+    wake,
+    answers,
     service_first,
     service_count,
     replica_node,
@@ -102,7 +105,8 @@ def run(  # type: ignore[no-untyped-def]
     """Simulates ``requests`` arrivals, of which the first ``warm`` do not count.
 
     Returns latencies (NaN: not done in time), busy seconds by node and by replica, and over how many seconds. ``work``:
-    mean seconds of CPU by service; ``hop``: seconds that each call and each return takes besides.
+    mean seconds of CPU of a burst by service, ``wake`` what it takes besides where the replica was idle, ``answers``
+    whether there is a second burst; ``hop``: seconds that each call and each return takes besides.
     """
     np.random.seed(seed)
     calls = len(call_service)
@@ -114,6 +118,7 @@ def run(  # type: ignore[no-untyped-def]
     replica_of = np.zeros((most_slots, calls), np.int32)
     pending = np.zeros((most_slots, calls), np.float64)
     ends = np.zeros((most_slots, calls), np.float64)
+    answering = np.zeros((most_slots, calls), np.bool_)
     free = np.arange(most_slots - 1, -1, -1)
     spare = most_slots
     at = np.empty(most_slots * 8)
@@ -124,6 +129,7 @@ def run(  # type: ignore[no-untyped-def]
     busy_replica = np.zeros(len(replica_node))
     current = np.full(len(replica_node), -1.0)
     left = np.zeros(len(replica_node))
+    at_work = np.zeros(len(replica_node))
     arrived = 0
     next_arrival = np.random.exponential(1 / rate)
     now = 0.0
@@ -149,12 +155,17 @@ def run(  # type: ignore[no-untyped-def]
         size = _pop(at, what, size)
         if kind == _ARRIVED:
             service = call_service[call]
-            replica = service_first[service] + np.random.randint(service_count[service])
+            replica = replica_of[slot, call]
+            if not answering[slot, call]:
+                replica = service_first[service] + np.random.randint(service_count[service])
             burst = np.random.exponential(1.0) * work[service]
+            if now >= at_work[replica]:
+                burst += wake[service]
             replica_of[slot, call], pending[slot, call] = replica, burst
             begin, ends[slot, call] = now, now
             if quota[replica] > 0:
                 begin, ends[slot, call] = _let_through(replica, now, burst, quota, period, current, left)
+            at_work[replica] = max(at_work[replica], begin, ends[slot, call])
             if begin > now:
                 size = _push(at, what, size, begin, slot, call, _LET)
                 continue
@@ -169,12 +180,15 @@ def run(  # type: ignore[no-untyped-def]
                     core = other
             done = max(now, core_free[core]) + burst
             core_free[core] = done
+            at_work[replica] = max(at_work[replica], done)
             if warm_at > 0 and arrived < requests:
                 busy_node[node] += burst
                 busy_replica[replica] += burst
             size = _push(at, what, size, max(done, ends[slot, call]), slot, call, _DONE)
             continue
-        if kind == _DONE:
+        if kind == _DONE and answering[slot, call]:
+            answering[slot, call] = False
+        elif kind == _DONE:
             child, made = child_first[call], 0
             while child >= 0:
                 if call_chance[child] >= 1.0 or np.random.random() < call_chance[child]:
@@ -185,6 +199,10 @@ def run(  # type: ignore[no-untyped-def]
                 child = child_next[child]
             upcoming[slot, call] = child_next[child] if child >= 0 else -1
             waiting[slot, call] = made
+            if made == 0 and answers[call_service[call]]:
+                answering[slot, call] = True
+                size = _push(at, what, size, now, slot, call, _ARRIVED)
+                continue
         else:
             waiting[slot, call] -= 1
             child = upcoming[slot, call]
@@ -197,6 +215,10 @@ def run(  # type: ignore[no-untyped-def]
                     break
                 child = after
             upcoming[slot, call] = child
+            if waiting[slot, call] == 0 and answers[call_service[call]]:
+                answering[slot, call] = True
+                size = _push(at, what, size, now, slot, call, _ARRIVED)
+                continue
         if waiting[slot, call] == 0:
             if call == 0:
                 latency[number[slot]] = now - began[slot]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
@@ -18,7 +19,7 @@ from loadstone.analysis.run import Run
 from loadstone.analysis.summary import Treatment
 
 FOLDER = "predictions"
-VERSION = 1
+VERSION = 2
 """Of the model: another one may predict otherwise from the same trials."""
 
 
@@ -156,6 +157,30 @@ def scores(predictions: list[Registered], treatments: list[Treatment]) -> pa.Tab
     by_id = {treatment.id: treatment for treatment in treatments}
     rows = [_score(one, by_id.get(one.treatment_id)) for one in predictions]
     return pa.Table.from_pylist(rows, schema=SCORES)
+
+
+_FEW = 4.0
+"""Predictions for which the assumed error of the model counts."""
+
+
+def scale(predictions: Sequence[Registered], treatments: Sequence[Treatment], leaving_out: str = "") -> float:
+    """By how much the model's own error is larger than assumed, from predictions that were measured.
+
+    The root mean square of what they missed by in standard deviations, with a prior at 1; ``leaving_out`` is a
+    treatment that has no say, so that nothing is judged by itself.
+    """
+    rows = scores([one for one in predictions if one.treatment_id != leaving_out], list(treatments)).to_pylist()
+    return scale_of((one["predicted"], one["predicted_low"], one["predicted_high"], one["measured"]) for one in rows)
+
+
+def scale_of(outcomes: Iterable[tuple[float, float, float, float | None]]) -> float:
+    """The same of (predicted, low, high, measured); what was not measured is left out."""
+    missed = [
+        math.log(measured / predicted) / (math.log(high / low) / 3.92)
+        for predicted, low, high, measured in outcomes
+        if measured is not None and high > low
+    ]
+    return math.sqrt((_FEW + sum(one**2 for one in missed)) / (_FEW + len(missed)))
 
 
 def _score(one: Registered, treatment: Treatment | None) -> dict[str, Any]:

@@ -20,7 +20,7 @@ _EVENTS = 15_000_000
 _SECONDS, _LEAST, _MOST = 60.0, 100_000, 400_000
 """Of simulated time, and requests, unless that would be more events."""
 _KEEPS_UP = 0.99
-"""Fuller than this, queues grow as long as one looks."""
+"""Fuller than this, queues of what costs the same at every load grow as long as one looks."""
 _WARM = 0.2
 PERCENTILES = {"p50": 50.0, "p90": 90.0, "p95": 95.0, "p99": 99.0, "p999": 99.9}
 
@@ -42,21 +42,35 @@ class Simulated:
     """Of its CPU: a service's replicas' quota, or a node's cores."""
 
 
+@dataclass(frozen=True)
+class Work:
+    """CPU-seconds of a service for one request, all its visits together."""
+
+    seconds: float
+    wake_s: float = 0.0
+    """What it costs besides where every burst wakes it."""
+    answers: bool = False
+    """Whether each visit is two bursts: one that calls others, and one when these have returned."""
+
+
 def simulate(
-    layout: Layout, calls: Calls, work: Mapping[str, float], rate: float, hop_s: float = 0.0, seed: int = 1
+    layout: Layout, calls: Calls, work: Mapping[str, Work], rate: float, hop_s: float = 0.0, seed: int = 1
 ) -> Simulated:
-    """Requests at ``rate`` per second. ``work``: CPU-seconds of a service for one request, all its visits together."""
+    """Requests at ``rate`` per second; a service without ``work`` costs nothing."""
     network = _Network(layout, calls)
     visits = calls.visits()
     events = 3.5 * sum(visits.values())
     wanted = min(max(_SECONDS * rate, _LEAST), max(_MOST, rate))
     requests = int(min(wanted, _EVENTS / events))
     warm = int(_WARM * requests)
-    each = np.array([work.get(name, 0.0) / visits[name] for name in network.services])
+    needed = [work.get(name, Work(0.0)) for name in network.services]
+    bursts = np.array([visits[name] * (1 + one.answers) for name, one in zip(network.services, needed, strict=True)])
+    each = np.array([one.seconds for one in needed]) / bursts
+    wake = np.array([one.wake_s for one in needed]) / bursts
     latency, nodes, replicas, seconds = queueing.run(
         *(seed, rate, requests, warm, hop_s),
         *network.calls,
-        *(calls.parallel, each),
+        *(calls.parallel, each, wake, np.array([one.answers for one in needed])),
         *network.replicas,
         *(PERIOD_S, *network.nodes),
         min(requests, 200_000),
@@ -64,12 +78,20 @@ def simulate(
     done = latency[~np.isnan(latency)]
     completed = len(done) / max(requests - warm, 1)
     name, share = network.busiest(nodes / seconds, replicas / seconds)
-    stable = completed > 0.98 and share < _KEEPS_UP
+    # A replica that spends less on a request the more of them wait uses all of its quota long before it falls behind.
+    adapts = any(one.wake_s > 0 for one in needed)
+    stable = completed > 0.98 and (_settled(latency) if adapts else share < _KEEPS_UP)
     kept: dict[str, float | None] = dict.fromkeys([*PERCENTILES, "mean"])
     if stable:
         at = of_sorted(np.sort(done), tuple(PERCENTILES.values()))
         kept = {name: float(value) * 1e3 for name, value in zip(kept, [*at, done.mean()], strict=True)}
     return Simulated(rate, requests - warm, float(seconds), stable, kept, name, share)
+
+
+def _settled(latency: Floats) -> bool:
+    """Whether requests wait no longer at the end than in the middle, give or take a period of the quota."""
+    parts = np.array_split(np.nan_to_num(latency, nan=np.inf), 5)
+    return float(np.median(parts[4])) <= 1.5 * float(np.median(parts[1])) + PERIOD_S
 
 
 class _Network:

@@ -7,33 +7,38 @@ from statistics import median
 from typing import Any
 
 from loadstone.analysis.capacity.calls import Calls
-from loadstone.analysis.capacity.fitting import PRESSED, Model
+from loadstone.analysis.capacity.fitting import Model
 from loadstone.analysis.capacity.layout import Layout
-from loadstone.analysis.capacity.simulation import Simulated, simulate
+from loadstone.analysis.capacity.pressed import Pressed
+from loadstone.analysis.capacity.simulation import Simulated, Work, simulate
 from loadstone.analysis.summary import Treatment
 
-_THROTTLED = 0.97
-"""Share of a quota in use at the breaking point where work is done in batches (``Model.utilisation`` above 1)."""
 _CASES = 5
+_BELOW = 0.95
+"""Share of the breaking point up to which trials are simulated: of higher loads only those trials held in which chance
+was kind, and they have no latency to compare with."""
+TOLERANCE = 0.25
+"""Median error of the simulated P99 beyond which no latency is predicted."""
 
 
-def work(model: Model, layout: Layout, rate: float) -> dict[str, float]:
-    """CPU-seconds by service for one request at ``rate`` requests/s.
-
-    A service beyond 75 % of its quota spends less on each, as far as the measured bottleneck did: its use goes on in a
-    straight line from there to 97 % at the utilisation that broke the SLO.
-    """
+def work(model: Model, layout: Layout, rate: float) -> dict[str, Work]:
+    """What each service spends on one request at ``rate`` requests/s; the bottleneck as it was calibrated."""
     found = {}
     for service, demand in model.demands.items():
         if (replicas := layout.count(service)) == 0:
             continue
-        limit = next(one.limit for one in layout.replicas if one.service == service)
-        cores = float(demand.cores(rate / replicas))
-        if limit is not None and model.utilisation > _THROTTLED and cores > PRESSED * limit:
-            slope = (_THROTTLED - PRESSED) / (model.utilisation - PRESSED)
-            cores = limit * (PRESSED + slope * (cores / limit - PRESSED))
-        found[service] = cores * replicas / rate
+        if model.pressed is not None and service == model.pressed.service:
+            found[service] = _calibrated(model.pressed)
+        else:
+            found[service] = Work(float(demand.cores(rate / replicas)) * replicas / rate)
     return found
+
+
+def _calibrated(pressed: Pressed) -> Work:
+    """The middle server, as much slower or faster as makes its breaking point that which was measured."""
+    middle = len(pressed.servers) // 2
+    server, scale = pressed.servers[middle], pressed.breaks[middle] / pressed.measured
+    return Work(server.awake_s * scale, (server.woken_s - server.awake_s) * scale, answers=True)
 
 
 @dataclass(frozen=True)
@@ -57,10 +62,20 @@ class Validation:
     error_p50: float | None
     error_p99: float | None
 
+    @property
+    def holds(self) -> bool:
+        """Whether the simulator is near enough where it was measured for its latencies to be shown elsewhere."""
+        return self.error_p99 is not None and self.error_p99 <= TOLERANCE
+
 
 def validate(model: Model, treatment: Treatment, calls: Calls) -> Validation:
-    """Simulate trials of the treatment that the model is of, spread over the loads that held."""
-    rows = [row for row in treatment.rows("held") if row["aborted_at_s"] is None and row["p50_ms"] and row["p99_ms"]]
+    """Simulate trials of the treatment that the model is of, spread over the loads that held.
+
+    Their latencies are held back: but for the median at the lowest load nothing was fitted to them.
+    """
+    most = _BELOW * model.breaking_point.value
+    whole = [row for row in treatment.rows("held") if row["aborted_at_s"] is None and row["rate"] <= most]
+    rows = [row for row in whole if row["p50_ms"] and row["p99_ms"]]
     rows.sort(key=lambda row: float(row["rate"]))
     count = min(_CASES, len(rows))
     chosen = [rows[round(place * (len(rows) - 1) / max(count - 1, 1))] for place in range(count)]

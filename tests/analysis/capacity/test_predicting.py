@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loadstone.analysis import summary
-from loadstone.analysis.capacity import CannotTell, Layout, Model, Placed, demands, fit, predict
+from loadstone.analysis.capacity import CannotTell, Layout, Model, Placed, demands, fit, predict, scale_of
 from loadstone.analysis.capacity.demands import Point
 from loadstone.analysis.capacity.layout import stations
 from loadstone.analysis.run import open_run
@@ -32,7 +32,7 @@ def model() -> Model:
 def test_the_bottleneck_is_the_service_with_the_least_left():
     made = model()
     assert (made.bottleneck.kind, made.bottleneck.name) == ("service", "front")
-    assert made.utilisation == pytest.approx(0.9, rel=0.02)
+    assert 0.85 <= made.utilisation <= 1
     assert made.observed is not None and not made.contradicted
     assert made.breaking_point.low == pytest.approx(0.99 * POINT) and made.breaking_point.high == 1.01 * POINT
     assert made.demands["back"].seconds(100) == pytest.approx(0.0004, rel=0.01)
@@ -47,7 +47,7 @@ def test_what_was_measured_is_predicted_as_it_was():
 
 def test_twice_the_replicas_bear_twice_the_load():
     found = predict(model(), layout(COSTS, replicas=2))
-    assert found.value == pytest.approx(2 * POINT, rel=0.01)
+    assert found.value == pytest.approx(2 * POINT, rel=0.06)
     assert str(found.bottleneck) == "front (2 x 0.2 cores)" and found.warnings == ()
 
 
@@ -91,14 +91,43 @@ def test_a_service_that_was_not_measured_is_named():
     assert "not measured, so taken to cost nothing: new" in found.warnings
 
 
-def test_throttled_trials_do_not_tell_what_a_request_costs(tmp_path: Path):
-    """Beyond its limit a service's use is flat, so its CPU per request seems to fall."""
+def test_work_that_piles_up_costs_less_and_no_more_cpu_is_used_than_there_is(tmp_path: Path):
+    """At 1 ms, as at rest, 200 requests/s would take twice the limit: that many are served as their cost has halved."""
     made = model_of(tmp_path, {"front": (0.001, 0.1)}, 200.0)
     assert made.demands["front"].seconds(40) == pytest.approx(0.001, rel=0.02)
-    assert made.utilisation == pytest.approx(2, rel=0.05)
-    assert made.observed == pytest.approx(1, rel=0.05) and made.contradicted, "no more than the limit was seen"
+    assert made.pressed is not None
+    assert [server.awake_s for server in made.pressed.servers] == pytest.approx([0.0005] * 5, rel=0.25)
+    assert made.utilisation == pytest.approx(1, rel=0.05) and made.observed == pytest.approx(1, rel=0.05)
+    assert not made.contradicted and abs(made.misfit) < 0.1
     doubled = predict(made, layout({"front": (0.001, 0.1)}, times=2))
-    assert doubled.value == pytest.approx(400, rel=0.03)
+    assert 395 < doubled.value < 480 and doubled.low < 400 < doubled.high
+
+
+def test_a_model_whose_bottleneck_was_not_seen_to_work_is_contradicted():
+    made = replace(model(), observed=0.4)
+    assert made.contradicted and not model().contradicted
+
+
+def test_another_objective_is_predicted_where_a_quota_decides():
+    made = model()
+    assert made.pressed is not None
+    ((share, limit), *rest) = made.pressed.objective.limits
+    eased = replace(made.pressed.objective, limits=((share, 2 * limit), *rest))
+    same, more = predict(made, made.layout, objective=made.pressed.objective), predict(made, made.layout, 0, eased)
+    assert same.value == pytest.approx(POINT, rel=0.001) and more.value > same.value
+    assert more.high / more.low > same.high / same.low
+    with pytest.raises(ValueError, match="only where the bottleneck is a service with a CPU limit"):
+        predict(replace(made, pressed=None), made.layout, objective=eased)
+
+
+def test_what_earlier_predictions_missed_by_widens_the_next():
+    assert scale_of([]) == 1
+    assert scale_of([(100, 90, 111, None)]) == 1
+    assert scale_of([(100, 90, 111, 100)] * 20) < 0.5
+    assert scale_of([(100, 90, 111, 150)] * 20) > 5
+    made = model()
+    narrow, wide = (predict(made, layout(COSTS, times=2), scale=scale) for scale in (1, 3))
+    assert wide.low < narrow.low < narrow.value == wide.value < narrow.high < wide.high
 
 
 def test_what_something_else_than_cpu_breaks_is_told(tmp_path: Path):
@@ -139,7 +168,9 @@ def test_only_the_product_of_cost_and_load_counts(scale: float):
     with tempfile.TemporaryDirectory() as folder:
         faster = {name: (cost / scale, limit) for name, (cost, limit) in COSTS.items()}
         scaled = model_of(Path(folder), faster, POINT * scale)
-    found, as_made = (predict(one, layout(COSTS, replicas=2, times=1.5)) for one in (scaled, model()))
+    # Without the quota, whose period is no shorter on a faster machine.
+    free = (replace(one, pressed=None, utilisation=0.9) for one in (scaled, model()))
+    found, as_made = (predict(one, layout(COSTS, replicas=2, times=1.5)) for one in free)
     assert found.value / scale == pytest.approx(as_made.value, rel=1e-6)
     assert found.low / scale == pytest.approx(as_made.low, rel=1e-6)
 

@@ -8,7 +8,7 @@ import pytest
 
 from loadstone.analysis.capacity import Layout, Placed
 from loadstone.analysis.capacity.calls import of_application, of_traces, unfold
-from loadstone.analysis.capacity.simulation import PERIOD_S, simulate
+from loadstone.analysis.capacity.simulation import PERIOD_S, Work, simulate
 
 ONE = unfold("a", {}, False, "test")
 
@@ -22,7 +22,7 @@ def test_mean_of_m_m_c(cores: int, full: float):
     """Erlang's C formula."""
     served = 100.0
     rate = full * cores * served
-    found = simulate(alone(cores), ONE, {"a": 1 / served}, rate, seed=7)
+    found = simulate(alone(cores), ONE, {"a": Work(1 / served)}, rate, seed=7)
     load = rate / served
     tail = load**cores / math.factorial(cores) / (1 - full)
     waits = tail / (sum(load**k / math.factorial(k) for k in range(cores)) + tail)
@@ -32,7 +32,7 @@ def test_mean_of_m_m_c(cores: int, full: float):
 
 def test_percentiles_of_m_m_1():
     """The sojourn time is exponential with the rate that is left."""
-    found = simulate(alone(1), ONE, {"a": 0.01}, 50.0, seed=3)
+    found = simulate(alone(1), ONE, {"a": Work(0.01)}, 50.0, seed=3)
     for name, share in (("p50", 0.5), ("p90", 0.9), ("p99", 0.99)):
         assert found.latency_ms[name] == pytest.approx(-1e3 * math.log(1 - share) / 50, rel=0.06)
 
@@ -41,25 +41,35 @@ def test_two_stations_one_after_the_other_are_m_m_1_each():
     """Jackson: what leaves the first is Poisson again."""
     calls = unfold("a", {("a", "b"): 1.0}, False, "test")
     two = Layout((Placed("a", "n", None), Placed("b", "m", None)), {"n": 1.0, "m": 1.0})
-    found = simulate(two, calls, {"a": 0.01, "b": 0.005}, 60.0, hop_s=0.001, seed=5)
+    found = simulate(two, calls, {"a": Work(0.01), "b": Work(0.005)}, 60.0, hop_s=0.001, seed=5)
     assert found.latency_ms["mean"] == pytest.approx(1e3 * (1 / (100 - 60) + 1 / (200 - 60)) + 2, rel=0.05)
 
 
 def test_a_quota_is_what_it_lets_through():
-    free = simulate(alone(4), ONE, {"a": 0.001}, 80.0)
-    held = simulate(alone(4, limit=0.1), ONE, {"a": 0.001}, 80.0)
-    beyond = simulate(alone(4, limit=0.1), ONE, {"a": 0.001}, 110.0)
-    twice = simulate(alone(4, limit=0.1, replicas=2), ONE, {"a": 0.001}, 110.0)
+    free = simulate(alone(4), ONE, {"a": Work(0.001)}, 80.0)
+    held = simulate(alone(4, limit=0.1), ONE, {"a": Work(0.001)}, 80.0)
+    beyond = simulate(alone(4, limit=0.1), ONE, {"a": Work(0.001)}, 110.0)
+    twice = simulate(alone(4, limit=0.1, replicas=2), ONE, {"a": Work(0.001)}, 110.0)
     assert held.busiest == "a" and held.busiest_share == pytest.approx(0.8, rel=0.05)
     assert held.latency_ms["p99"] > free.latency_ms["p99"] + 1e3 * PERIOD_S / 4
     assert not beyond.stable and beyond.latency_ms["p50"] is None
     assert twice.stable
 
 
+def test_a_replica_that_is_woken_less_often_spends_less_and_bears_more():
+    """At rest 0.6 ms a request, which the quota would let through 166 times a second; awake 0.25 ms."""
+    held = alone(4, limit=0.1)
+    work = {"a": Work(0.00025, wake_s=0.00035, answers=True)}
+    rest, pressed, beyond = (simulate(held, ONE, work, rate) for rate in (20.0, 330.0, 450.0))
+    assert rest.busiest_share == pytest.approx(20 * 0.0006 / 0.1, rel=0.1)
+    assert pressed.stable and pressed.busiest_share == pytest.approx(1, rel=0.03)
+    assert not beyond.stable
+
+
 def test_calls_at_once_are_faster_than_one_after_the_other():
     edges = {("a", "b"): 1.0, ("a", "c"): 1.0}
     placed = Layout(tuple(Placed(name, name, None) for name in "abc"), dict.fromkeys("abc", 1.0))
-    work = {"a": 1e-6, "b": 0.01, "c": 0.01}
+    work = {"a": Work(1e-6), "b": Work(0.01), "c": Work(0.01)}
     turn = simulate(placed, unfold("a", edges, False, ""), work, 1.0)
     once = simulate(placed, unfold("a", edges, True, ""), work, 1.0)
     assert turn.latency_ms["mean"] == pytest.approx(20, rel=0.05)
@@ -67,7 +77,7 @@ def test_calls_at_once_are_faster_than_one_after_the_other():
 
 
 def test_equal_seeds_give_equal_numbers():
-    first, second = (simulate(alone(2, 0.5), ONE, {"a": 0.003}, 100.0, seed=9) for _ in range(2))
+    first, second = (simulate(alone(2, 0.5), ONE, {"a": Work(0.003)}, 100.0, seed=9) for _ in range(2))
     assert first == second
 
 

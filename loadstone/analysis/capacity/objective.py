@@ -1,0 +1,45 @@
+"""What a trial is judged by, as a simulation needs it: limits of latency, and how long it is looked at."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from loadstone.model.slo import Slo
+from loadstone.model.units import seconds
+
+
+@dataclass(frozen=True)
+class Objective:
+    """``limits``: the share of requests that may take longer than so many seconds, of which each must be kept."""
+
+    limits: tuple[tuple[float, float], ...]
+    warm_s: float
+    window_s: float
+
+    @classmethod
+    def of(cls, slo: Slo, warm_s: float, window_s: float, timeout_s: float) -> Objective:
+        """Of an SLO: its percentiles, and that its share completes in time."""
+        limits = [(1 - percentile / 100, limit / 1e3) for percentile, limit in sorted(slo.limits.items())]
+        return cls((*limits, (max(1 - slo.completed, 1e-6), timeout_s)), warm_s, window_s)
+
+    def doublings(self, other: Objective) -> float:
+        """How different another is: doublings of the strictest limit, and one more where its share differs."""
+        (share, limit), (share_there, limit_there) = min(self.limits), min(other.limits)
+        return abs(math.log2(limit / limit_there)) + float(not math.isclose(share, share_there))
+
+
+def of_study(study: Mapping[str, Any], slo: Slo | None) -> Objective | None:
+    """Of a study as ``plan.json`` has it; None where it has no SLO or its times cannot be read."""
+    load, trial = study.get("load") or {}, study.get("trial") or {}
+    if slo is None:
+        return None
+    try:
+        times = [seconds(value) for value in (trial["warmup"], trial["duration"], load.get("timeout") or "2s")]
+        return Objective.of(slo, *times)
+    except (KeyError, ValueError, ValidationError):
+        return None
