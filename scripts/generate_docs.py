@@ -21,7 +21,8 @@ from loadstone.model import columns, errors
 from loadstone.model.application import Application
 from loadstone.model.document import schema
 from loadstone.model.errors import LoadstoneError
-from loadstone.model.records import node
+from loadstone.model.records import TrialSummary, node
+from loadstone.model.records.base import writers_schema
 from loadstone.model.study import Study
 
 FOLDER = Path(__file__).parents[1] / "docs" / "reference"
@@ -42,6 +43,7 @@ def pages() -> dict[str, str]:
         "python-api.md": reference.markdown(NOTE.replace("the model", "its docstrings")),
         "study.schema.json": json.dumps(schema(Study), indent=2) + "\n",
         "application.schema.json": json.dumps(schema(Application), indent=2) + "\n",
+        "summary.schema.json": json.dumps(writers_schema(TrialSummary), indent=2) + "\n",
     }
 
 

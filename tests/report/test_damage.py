@@ -117,7 +117,7 @@ def test_an_identity_that_cannot_name_a_file_gets_no_page(run: Path):
     change(one / "trial.json", lambda content: content | {"row": content["row"] | {"trial_id": "../../x"}})
     (run / "trials.parquet").unlink()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(page.drawing.Job, "draw", lambda self: None)
+        patch.setattr(page.figure_jobs.Job, "draw", lambda self: None)
         page.build(run)
     assert len(list((run / "report" / "trials").iterdir())) == 7
     assert not list(run.glob("**/x.html"))
@@ -177,7 +177,7 @@ def test_whatever_stands_in_a_file_the_report_is_built(
                     continue
             file.write_text(json.dumps(content))
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(page.drawing.Job, "draw", lambda self: None)
+            patch.setattr(page.figure_jobs.Job, "draw", lambda self: None)
             page.build(whole)
     finally:
         for file, text in before.items():
