@@ -12,8 +12,8 @@ from loadstone.cli.adhoc import plan_for
 from loadstone.cli.app import Json, out, print_json
 from loadstone.experiments.interruption import interruptible
 from loadstone.experiments.preflight import inspect
-from loadstone.experiments.tuning import settled
-from loadstone.infrastructure.tuning import Host, disturbances, inventory
+from loadstone.experiments.provisioning import nodes_of
+from loadstone.experiments.tuning import conditions
 from loadstone.model.errors import PreflightError
 
 EPILOG = (
@@ -39,7 +39,7 @@ def command(
             selftest.run(json)
         return
     plan = plan_for(Path(what))
-    findings = [*inspect(plan), inventory(Host()), *disturbances(Host(), settled(plan))]
+    findings = [*inspect(plan), *conditions(plan, nodes_of(plan))]
     if json:
         print_json([finding.__dict__ for finding in findings])
     else:

@@ -1,29 +1,45 @@
-"""loadstone restore: set back what a run that was killed had set on this host."""
+"""loadstone restore: set back what a run that was killed had set on hosts."""
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import typer
+
 from loadstone.cli.app import Json, out, print_json, warn
-from loadstone.infrastructure import tuning
-from loadstone.infrastructure.tuning import Host
+from loadstone.experiments import tuning
+from loadstone.experiments.plan import Plan, read_plan
+from loadstone.experiments.provisioning import nodes_of
 
-EPILOG = "Example: [bold]sudo loadstone restore[/]"
+EPILOG = "Examples: [bold]sudo loadstone restore[/], [bold]loadstone restore study.yaml[/]"
 
 
-def command(json: Json = False) -> None:
-    """Set this host's knobs back to what they were before a study tuned it. A run that ends does so by itself."""
-    restored = tuning.restore(Host())
-    values = restored.values if restored is not None else {}
+def command(
+    study: Annotated[
+        str | None, typer.Argument(metavar="[STUDY]", help="Restore the hosts of this study, not only this machine.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Set hosts' knobs back to what they were before a study tuned them. A run that ends does so by itself."""
+    machines = [tuning.this_machine()] if study is None else tuning.machines_of(nodes_of(read_plan(study)[1]))[0]
+    restored = tuning.recover(machines)
     if json:
-        print_json({"restored": {file: {"found": found, "set": before} for file, (found, before) in values.items()}})
-    elif restored is None:
-        out.print("nothing is to be restored: no study has tuned this host")
-    else:
-        for file, (found, before) in values.items():
-            out.print(f"{file}: {before} (was {found})", markup=False)
-        out.print(restored.sentence, markup=False)
+        values = {
+            f"{name}:{value.file}": {"found": value.found, "set": value.before}
+            for name, found in restored.items()
+            for value in found.values
+        }
+        print_json({"restored": values})
+        return
+    if not restored:
+        out.print(f"nothing is to be restored: no study has tuned {'this host' if study is None else 'these hosts'}")
+    for name, found in restored.items():
+        for value in found.values:
+            out.print(f"{name}:{value.file}: {value.before} (was {value.found})", markup=False)
+        out.print(tuning.sentence(name, found), markup=False)
 
 
-def recover() -> None:
+def recover(plan: Plan) -> None:
     """What a run does first: set back what a killed one left. Raises PreflightError where that one still runs."""
-    if (restored := tuning.restore(Host())) is not None:
-        warn(restored.sentence)
+    for name, found in tuning.recover(tuning.machines_of(nodes_of(plan))[0]).items():
+        warn(tuning.sentence(name, found))

@@ -42,9 +42,9 @@ def command(
     json: Json = False,
 ) -> None:
     """Deploy, load, find the breaking point, report. Ctrl-C keeps finished trials; --resume goes on."""
-    recover()
     if resume:
         folder, plan, ledger = _old_run(results, study, overrides or [])
+        recover(plan)
         if runs.complete(plan, ledger):
             err.print(f"{folder}: nothing is left to run", markup=False)
             _tell(plan, ledger, json)
@@ -54,6 +54,7 @@ def command(
         if study is None:
             raise InputError("which study? for example: loadstone run studies/first-light.yaml")
         document, plan = read_plan(study, overrides)
+        recover(plan)
         warnings = preflight.require(plan, emulated_ok)
         versions, nodes = preflight.surroundings(plan)
         driver = preflight.driver_of(plan)

@@ -44,7 +44,6 @@ def command(
     json: Json = False,
 ) -> None:
     """Make the cluster, deploy, seed and wait until ready; prints where requests go. `loadstone down` removes it."""
-    recover()
     plan = chosen_plan(
         what,
         orchestrator=orchestrator,
@@ -57,6 +56,7 @@ def command(
         workers=workers,
         stacks=stack,
     )
+    recover(plan)
     name = f"up-{plan.study.name}"
     there = journal.load(journal.cluster_name(name))
     # A cluster that was made before can be the existing one that this is deployed on.
@@ -66,7 +66,7 @@ def command(
         err.print("[yellow]warning:[/] ", end="")
         err.print(warning, markup=False)
     if plan.treatments[0].settings.tuning is not None:
-        warn("up leaves this host as it is; `loadstone run` tunes it")
+        warn("up leaves hosts as they are; `loadstone run` tunes them")
     nodes = infrastructure_of(plan, name)
     with interruptible(), Display() as display:
         provision = provide(plan, plan.treatments[0], nodes, display)

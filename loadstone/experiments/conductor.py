@@ -17,7 +17,6 @@ from loadstone.experiments.trial_runner import Measured, Measuring
 from loadstone.experiments.verdict import invalid
 from loadstone.infrastructure import journal
 from loadstone.infrastructure.base import Infrastructure
-from loadstone.infrastructure.tuning import Host
 from loadstone.model.errors import DeploymentError, TrialsInvalid
 from loadstone.model.trial import Trial
 from loadstone.monitoring.observation import observation_of
@@ -34,11 +33,10 @@ class Conductor:
         infrastructure: Infrastructure,
         driver: Driver,
         listener: Listener,
-        host: Host | None = None,
     ) -> None:
         self._plan = plan
         self._ledger = ledger
-        self._provider = Provider(plan, infrastructure, listener, host or Host())
+        self._provider = Provider(plan, infrastructure, listener)
         self._listener = listener
         self._measuring = Measuring(plan, driver, listener, self._events)
         self._deployed: Deployed | None = None

@@ -13,7 +13,6 @@ from loadstone.experiments.plan import Plan
 from loadstone.experiments.provisioning import demand, infrastructure_of
 from loadstone.infrastructure.base import Finding, Provision
 from loadstone.infrastructure.binary import stone_version
-from loadstone.infrastructure.tuning import Host
 from loadstone.model.cluster import Node
 from loadstone.model.errors import LoadstoneError, PreflightError, grouped
 from loadstone.orchestration.placing import refuse_impossible
@@ -40,7 +39,7 @@ def inspect(plan: Plan, emulated_ok: bool = False) -> list[Finding]:
     deployments = []
     for treatment in plan.treatments:
         sketched = Provision(tuple(infrastructure.sketch(*demand(plan, treatment))))
-        findings += tuning.findings(treatment, sketched, Host())
+        findings += tuning.findings(treatment, sketched.nodes)
         with tempfile.TemporaryDirectory(prefix="loadstone-") as folder:
             try:
                 orchestrator = orchestrate(plan, treatment, sketched, "preflight", Path(folder))

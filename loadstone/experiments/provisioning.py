@@ -8,10 +8,11 @@ from typing import NamedTuple
 from loadstone import plugins
 from loadstone.experiments.listener import Listener
 from loadstone.experiments.plan import Plan
-from loadstone.experiments.tuning import Tuner
+from loadstone.experiments.tuning import Tuner, machines_of
 from loadstone.infrastructure.base import Infrastructure, Provision
 from loadstone.infrastructure.journal import cluster_name
-from loadstone.infrastructure.tuning import Change, Host
+from loadstone.model.cluster import Node
+from loadstone.model.records.node import Change
 from loadstone.model.trial import Treatment
 
 
@@ -41,6 +42,13 @@ def infrastructure_of(plan: Plan, name: str) -> Infrastructure:
     return infrastructure
 
 
+def nodes_of(plan: Plan) -> list[Node]:
+    """The nodes of all treatments, as they would be."""
+    infrastructure = infrastructure_of(plan, "preflight")
+    demands = dict.fromkeys(demand(plan, treatment) for treatment in plan.treatments)
+    return [node for wanted in demands for node in infrastructure.sketch(*wanted)]
+
+
 def provide(plan: Plan, treatment: Treatment, infrastructure: Infrastructure, listener: Listener) -> Provision:
     """The treatment's cluster, and which images its nodes get from where."""
     provision = infrastructure.provide(*demand(plan, treatment), listener.step)
@@ -54,11 +62,11 @@ def provide(plan: Plan, treatment: Treatment, infrastructure: Infrastructure, li
 class Provider:
     """Keeps one cluster at a time, its hosts tuned: that of the treatment which runs."""
 
-    def __init__(self, plan: Plan, infrastructure: Infrastructure, listener: Listener, host: Host) -> None:
+    def __init__(self, plan: Plan, infrastructure: Infrastructure, listener: Listener) -> None:
         self._plan = plan
         self._infrastructure = infrastructure
         self._listener = listener
-        self._tuner = Tuner(host, listener)
+        self._tuner = Tuner(listener)
         self._demand: Demand | None = None
         self._provision = Provision(())
 
@@ -68,8 +76,8 @@ class Provider:
         return self._provision
 
     @property
-    def tuned(self) -> list[Change]:
-        """What is set on the hosts now."""
+    def tuned(self) -> dict[str, tuple[Change, ...]]:
+        """What is set on the hosts now, by machine."""
         return self._tuner.changes
 
     def serves(self, treatment: Treatment) -> bool:
@@ -82,11 +90,16 @@ class Provider:
         serves = self.serves(treatment)
         if not serves:
             self.release()
-        self._tuner.tune(treatment.settings.tuning)
+        self._tune(treatment)
         if not serves:
             self._provision = provide(self._plan, treatment, self._infrastructure, self._listener)
             self._demand = demand(self._plan, treatment)
         return self._provision
+
+    def _tune(self, treatment: Treatment) -> None:
+        wanted = treatment.settings.tuning
+        nodes = self._infrastructure.sketch(*demand(self._plan, treatment)) if wanted is not None else []
+        self._tuner.tune(wanted, machines_of(nodes)[0])
 
     @property
     def takes_along(self) -> bool:
@@ -95,8 +108,8 @@ class Provider:
         return self._demand is not None and access is not None and access.cluster == self._infrastructure.entry_name
 
     def problems(self) -> list[str]:
-        """Nodes that stopped working, as sentences."""
-        return self._infrastructure.problems() if self._demand is not None else []
+        """Nodes that stopped working, and knobs that somebody else has set since, as sentences."""
+        return [*self._infrastructure.problems(), *self._tuner.problems()] if self._demand is not None else []
 
     def release(self) -> None:
         """Give everything back, then set the hosts back."""

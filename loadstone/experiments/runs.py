@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,9 @@ from loadstone.experiments import guiding, schedule
 from loadstone.experiments.ledger import Ledger, write_json, writing
 from loadstone.experiments.plan import Plan
 from loadstone.infrastructure.facts import host_facts
-from loadstone.infrastructure.tuning import Change
 from loadstone.model.document import Document
 from loadstone.model.errors import InputError
+from loadstone.model.records.node import Change
 
 OUTCOME = "outcome.json"
 """How a run ended that had nothing left to do."""
@@ -79,16 +80,17 @@ def add_software(folder: Path, versions: dict[str, str], images: dict[str, str])
         write_json(folder / "provenance.json", {**known, **added})
 
 
-def add_tuning(folder: Path, treatment: str, changes: list[Change]) -> None:
-    """Add to a run's provenance what a treatment set on its hosts, by file: the value before, and the one set."""
+def add_tuning(folder: Path, treatment: str, changes: Mapping[str, Sequence[Change]]) -> None:
+    """Add to a run's provenance what a treatment set, by machine and file: the value before, and the one set."""
     if not changes:
         return
     values = {
-        str(change.file): {
+        f"{machine}:{change.file}": {
             "before": change.before,
             **({"refused": change.refused} if change.refused else {"set": change.set}),
         }
-        for change in changes
+        for machine, made in changes.items()
+        for change in made
     }
     known = _provenance(folder)
     write_json(folder / "provenance.json", {**known, "tuning": {**known.get("tuning", {}), treatment: values}})

@@ -2,63 +2,185 @@
 
 from __future__ import annotations
 
+import socket
+import sys
+import threading
+from collections.abc import Callable, Iterable, Sequence
+
 from loadstone.experiments.listener import Listener
 from loadstone.experiments.plan import Plan
 from loadstone.infrastructure import tuning
-from loadstone.infrastructure.base import Finding, Provision
-from loadstone.infrastructure.tuning import Change, Host
+from loadstone.infrastructure.base import Finding
+from loadstone.infrastructure.machines import Machine, MachineLost, connect
+from loadstone.infrastructure.tuning import Tunable
+from loadstone.model.cluster import Node, Reach
+from loadstone.model.errors import LoadstoneError, PreflightError
+from loadstone.model.records.node import Change, KnobValues, Restored
 from loadstone.model.trial import Treatment
 from loadstone.model.tuning import Tuning
 
 
 class Tuner:
-    """Keeps one tuning at a time. Each starts from the host as it was, never from another tuning."""
+    """Keeps one tuning at a time, the same on all machines. Each starts from hosts as they were before the study."""
 
-    def __init__(self, host: Host, listener: Listener) -> None:
-        self._host = host
+    def __init__(self, listener: Listener) -> None:
         self._listener = listener
+        self._lock = threading.Lock()
+        self._touched: tuple[Tunable, ...] = ()
         self._tuning: Tuning | None = None
-        self.changes: list[Change] = []
-        """What is set now, by file."""
+        self.changes: dict[str, tuple[Change, ...]] = {}
+        """What is set now, by machine."""
 
     def keeps_cores(self, wanted: Tuning | None) -> bool:
         """Whether the same cores are there with another tuning, so that nodes stay what they are."""
-        smt = [one.smt if one is not None else None for one in (self._tuning, wanted)]
-        return smt[0] == smt[1]
+        before, after = (tuning.smt if tuning is not None else None for tuning in (self._tuning, wanted))
+        return before == after
 
-    def tune(self, wanted: Tuning | None) -> None:
-        """Set what a treatment wants; raises PreflightError, with everything as it was, where the host does not."""
-        if wanted == self._tuning:
+    def tune(self, wanted: Tuning | None, machines: Sequence[Tunable]) -> None:
+        """Set what a treatment wants; PreflightError, with all machines as before, where one does not take it."""
+        kernels = tuning.distinct(machines) if wanted is not None else ()
+        if wanted == self._tuning and kernels == self._touched:
             return
         self.release()
         if wanted is None:
             return
-        self.changes = tuning.apply(wanted, self._host, self._listener.step)
-        self._tuning = wanted
-        for knob in dict.fromkeys(change.knob.key for change in self.changes if change.refused):
-            left = [change for change in self.changes if change.refused and change.knob.key == knob]
-            first = f"{left[0].file}{f' and {len(left) - 1} more' if len(left) > 1 else ''}"
-            self._listener.note(f"tuning.{knob}: the kernel does not let go of {first}; left as before")
+        self._touched = kernels
+        values = tuning.knob_values(wanted)
+        try:
+            changes, errors = tuning.on_each(
+                kernels, lambda machine: machine.tune(values, _command(), self._announce(machine))
+            )
+        except BaseException:
+            self.release()
+            raise
+        if errors:
+            self._touched = tuple(machine for machine in kernels if machine.name in changes)
+            self._give_up(errors)
+        self.changes, self._tuning = changes, wanted
+        for name, made in changes.items():
+            self._note_refused(name, made)
 
     def release(self) -> None:
-        """Set everything back; also what an interruption left half done."""
+        """Set every machine back, also what an interruption left half done. Raises PreflightError where one is not.
+
+        A machine that is lost is only noted: its node sets it back when it notices that its channel has ended.
+        """
+        if not self._touched:
+            return
         if self._tuning is not None:
-            self._listener.step("setting this host back")
-        tuning.undo(self._host)
-        self._tuning, self.changes = None, []
+            self._listener.step("setting hosts back")
+        self._tuning, self.changes = None, {}
+        _, errors = tuning.on_each(self._touched, lambda machine: machine.restore())
+        for lost in (error for error in errors if isinstance(error, MachineLost)):
+            self._listener.note(
+                f"{lost}; its knobs are set back there once it notices; `loadstone restore STUDY` makes sure"
+            )
+        if left := [str(error) for error in errors if not isinstance(error, MachineLost)]:
+            raise PreflightError("\n".join(left))
+        self._touched = ()
+
+    def problems(self) -> list[str]:
+        """What is no longer as it was set, as sentences: a trial of this tuning was of another one."""
+        if self._tuning is None:
+            return []
+        differing, errors = tuning.on_each(self._touched, lambda machine: machine.verify())
+        changed = [
+            f"{name}: tuning.{each.knob}: {each.file} was set to {each.set}, and is {each.found} now"
+            for name, differences in differing.items()
+            for each in differences
+            if each.found  # an interrupt whose device went has no value any more
+        ]
+        return [*changed, *map(str, errors)]
+
+    def _give_up(self, errors: list[LoadstoneError]) -> None:
+        try:
+            self.release()
+        except PreflightError as error:
+            errors = [*errors, error]
+        raise PreflightError("\n".join(dict.fromkeys(map(str, errors))))
+
+    def _announce(self, machine: Tunable) -> Callable[[str], None]:
+        def announce(knob: str) -> None:
+            with self._lock:
+                self._listener.step(f"tuning {machine.name}: {knob}")
+
+        return announce
+
+    def _note_refused(self, name: str, changes: tuple[Change, ...]) -> None:
+        for knob in dict.fromkeys(change.knob for change in changes if change.refused):
+            left = [change for change in changes if change.refused and change.knob == knob]
+            first = f"{left[0].file}{f' and {len(left) - 1} more' if len(left) > 1 else ''}"
+            self._listener.note(f"{name}: tuning.{knob}: the kernel does not let go of {first}; left as before")
 
 
-def findings(treatment: Treatment, provision: Provision, host: Host) -> list[Finding]:
-    """What of a treatment's tuning cannot be done: knobs that this machine lacks, nodes that are others."""
+def machines_of(nodes: Iterable[Node]) -> tuple[list[Tunable], list[str]]:
+    """The machines of nodes, and the names of nodes to which no channel leads.
+
+    Nodes of this machine may not be made yet: their cores are those that are on once it is tuned.
+    """
+    nodes = list(nodes)
+    here: list[Tunable] = [this_machine()] if any(node.here for node in nodes) else []
+    return here, [node.name for node in nodes if not node.here]
+
+
+def this_machine() -> Machine:
+    """The machine of the desk."""
+    return connect("this machine", Reach())
+
+
+def recover(machines: Sequence[Tunable]) -> dict[str, Restored]:
+    """Set back what killed runs left, by machine. Raises PreflightError where another run tunes a machine."""
+    restored, errors = tuning.on_each(tuning.distinct(machines), lambda machine: machine.restore())
+    if errors:
+        raise PreflightError("\n".join(map(str, errors)))
+    return {name: found for name, found in restored.items() if found is not None}
+
+
+def sentence(name: str, restored: Restored) -> str:
+    """What was set back on a machine."""
+    owner = f"process {restored.owner.pid} ({restored.owner.command})"
+    if restored.restarted:
+        return f"{name} was restarted since {owner} tuned it: its values are the kernel's own again"
+    number = len(restored.values)
+    return f"{owner} left {name} tuned: {number} value{'s' if number != 1 else ''} set back, all verified"
+
+
+def findings(treatment: Treatment, nodes: Sequence[Node]) -> list[Finding]:
+    """What of a treatment's tuning cannot be done on the machines of its nodes."""
     wanted = treatment.settings.tuning
     if wanted is None:
         return []
-    far = [node.name for node in provision.nodes if not node.here]
+    machines, far = machines_of(nodes)
     if far:
-        message = f"{', '.join(far)}: another machine, whose knobs cannot be set from here"
-        remedy = "leave tuning out, or use infrastructure: local or namespaces on the machine itself"
-        return [Finding("tuning", "error", message, remedy)]
-    return tuning.preflight(wanted, host)
+        message = f"{', '.join(far)}: no channel leads to these machines, so their knobs cannot be set"
+        return [
+            Finding("tuning", "error", message, "leave tuning out, or use an infrastructure that reaches its nodes")
+        ]
+    found, errors = tuning.on_each(tuning.distinct(machines), lambda machine: tuning.preflight(wanted, machine))
+    lost = [Finding("tuning", "error", str(error)) for error in errors]
+    return [*named(found), *lost]
+
+
+def conditions(plan: Plan, nodes: Sequence[Node]) -> list[Finding]:
+    """What the machines of nodes can be asked for, and what of them disturbs that the plan does not set anyway."""
+
+    def look(machine: Tunable) -> list[Finding]:
+        found = machine.knobs(KnobValues())
+        return [tuning.inventory(found), *tuning.disturbances(found.conditions, settled(plan))]
+
+    found, errors = tuning.on_each(tuning.distinct(machines_of(nodes)[0]), look)
+    return [*named(found), *(Finding("tuning", "error", str(error)) for error in errors)]
+
+
+def named(found: dict[str, list[Finding]]) -> list[Finding]:
+    """Findings by machine in one list: with the machine's name where there are several."""
+    if len(found) == 1:
+        return next(iter(found.values()))
+    return [
+        Finding(f"{name}: {one.what}", one.level, one.message, one.remedy)
+        for name, all_ in found.items()
+        for one in all_
+    ]
 
 
 def settled(plan: Plan) -> frozenset[str]:
@@ -68,3 +190,8 @@ def settled(plan: Plan) -> frozenset[str]:
         for treatment in plan.treatments
     ]
     return frozenset(set.intersection(*given))
+
+
+def _command() -> str:
+    """This run, as the journals of hosts name it."""
+    return f"{' '.join(['loadstone', *sys.argv[1:]])} on {socket.gethostname()}"

@@ -76,6 +76,10 @@ func (n *tunable) ask(verb, args string) (ok string, fault *Fault, events []any)
 		answer := n.next()
 		if answer.Event == nil {
 			text, _ := json.Marshal(answer.OK)
+			if answer.Error == nil {
+				conforms(n.t, "verbs/"+verb+"/args", []byte(args))
+				conforms(n.t, "verbs/"+verb+"/ok", text)
+			}
 			return string(text), answer.Error, events
 		}
 		events = append(events, answer.Event)

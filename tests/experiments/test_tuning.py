@@ -14,13 +14,14 @@ from loadstone.experiments import preflight, runs, tuning
 from loadstone.experiments.conductor import Conductor
 from loadstone.experiments.ledger import Ledger
 from loadstone.experiments.plan import Plan, read_plan
+from loadstone.experiments.tuning import Tuner
 from loadstone.infrastructure.base import Provision, Say
-from loadstone.infrastructure.tuning import Host, journal
 from loadstone.model.cluster import Node
 from loadstone.model.errors import Interrupted, PreflightError
+from loadstone.model.records.node import TuningOwner
+from loadstone.model.tuning import Tuning
 from tests.experiments.fakes import STUDY, FakeDriver, FakeInfrastructure, FakeOrchestrator, Recorder, write_study
-from tests.infrastructure.tuning import trees
-from tests.infrastructure.tuning.kernel import Kernel
+from tests.infrastructure.tuning.fake import AT_FIRST, FakeMachine
 
 FACTOR = STUDY.replace("scaling: [baseline, unlimited]", "tuning: [off, {thp: never, irqs: [0]}, {smt: off}]").replace(
     "rates: [100, 200, 300]", "rates: [100]"
@@ -30,7 +31,7 @@ HOSTS: list[tuple[str, str | None, str]] = []
 
 
 class Seeing(FakeInfrastructure):
-    host: Host
+    machine: FakeMachine
 
     def provide(self, software: str, managers: int, say: Say) -> Provision:
         see("provided")
@@ -48,15 +49,13 @@ class Applying(FakeOrchestrator):
 
 
 def see(what: str) -> None:
-    host = Seeing.host
-    thp = (host.read(host.sys / "kernel/mm/transparent_hugepage/enabled") or "").partition("[")[2].partition("]")[0]
-    now = (what, host.read(host.cpu / "smt/control"), thp)
+    now = (what, Seeing.machine.now["smt"], Seeing.machine.now["thp"])
     if HOSTS[-1:] != [now]:
         HOSTS.append(now)
 
 
 @pytest.fixture(autouse=True)
-def host(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Host]:
+def host(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[FakeMachine]:
     FakeOrchestrator.reset()
     layers = {"orchestrators": {"process": Applying}, "infrastructure": {"local": Seeing}}
     find = plugins.find
@@ -65,10 +64,10 @@ def host(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Host]:
     stone.write_text("#!/bin/sh\nexit 0\n")
     stone.chmod(0o755)
     monkeypatch.setenv("LOADSTONE_STONE", str(stone))
-    monkeypatch.setenv("LOADSTONE_HOST_STATE", str(tmp_path / "state"))
-    Seeing.host = Kernel.of(trees.intel(tmp_path / "tree"))
+    Seeing.machine = FakeMachine()
+    monkeypatch.setattr(tuning, "this_machine", lambda: Seeing.machine)
     HOSTS.clear()
-    yield Seeing.host
+    yield Seeing.machine
     FakeInfrastructure.provided.clear()
 
 
@@ -77,14 +76,14 @@ def begin(folder: Path, text: str) -> tuple[Plan, Ledger]:
     return plan, runs.ledger_of(runs.create(folder / "results", document, plan, [], {}), plan)
 
 
-def conduct(plan: Plan, ledger: Ledger, driver: FakeDriver, host: Host) -> None:
-    Conductor(plan, ledger, Seeing(plan.study.cluster, "fake"), driver, Recorder(), host).run()
+def conduct(plan: Plan, ledger: Ledger, driver: FakeDriver) -> None:
+    Conductor(plan, ledger, Seeing(plan.study.cluster, "fake"), driver, Recorder()).run()
 
 
-def test_each_treatment_gets_its_own_and_the_host_is_as_before(tmp_path: Path, host: Host) -> None:
-    before = trees.contents(tmp_path / "tree")
+def test_each_treatment_gets_its_own_and_the_host_is_as_before(tmp_path: Path, host: FakeMachine) -> None:
+    host.keeps = {"irqs"}
     plan, ledger = begin(tmp_path, FACTOR.replace("repetitions: 2", "repetitions: 2, order: sequential"))
-    conduct(plan, ledger, FakeDriver(), host)
+    conduct(plan, ledger, FakeDriver())
     assert HOSTS == [
         ("provided", "on", "always"),
         ("deployed", "on", "always"),
@@ -94,76 +93,173 @@ def test_each_treatment_gets_its_own_and_the_host_is_as_before(tmp_path: Path, h
         ("deployed", "off", "always"),
         ("released", "off", "always"),
     ]
-    assert trees.contents(tmp_path / "tree") == before
-    assert journal.load() is None
+    assert host.now == AT_FIRST and host.left is None
     levels = [record.row["factor_tuning"] for record in ledger.records]
     assert list(dict.fromkeys(levels)) == ["none", "thp:never,irqs:0", "smt:off"]
     told = json.loads((ledger.folder / "provenance.json").read_text())["tuning"]
-    thp, irqs = (f"{tmp_path}/tree/{name}" for name in (trees.THP, "proc/irq/9/smp_affinity_list"))
     assert set(told) == {"tuning=thp:never,irqs:0", "tuning=smt:off"}
-    assert told["tuning=thp:never,irqs:0"][thp] == {"before": "always", "set": "never"}
-    assert told["tuning=thp:never,irqs:0"][irqs] == {"before": "0-3", "refused": "Input/output error"}
-    assert told["tuning=smt:off"] == {f"{tmp_path}/tree/{trees.CPU}/smt/control": {"before": "on", "set": "off"}}
+    assert told["tuning=thp:never,irqs:0"]["here:/sys/thp"] == {"before": "always", "set": "never"}
+    assert told["tuning=thp:never,irqs:0"]["here:/sys/irqs"] == {"before": "0-3", "refused": "Input/output error"}
+    assert told["tuning=smt:off"] == {"here:/sys/smt": {"before": "on", "set": "off"}}
 
 
 @pytest.mark.parametrize("error", [Interrupted("interrupted by SIGINT"), ZeroDivisionError()])
-def test_whatever_ends_the_run_the_host_is_as_before(tmp_path: Path, host: Host, error: BaseException) -> None:
-    before = trees.contents(tmp_path / "tree")
+def test_whatever_ends_the_run_the_host_is_as_before(tmp_path: Path, host: FakeMachine, error: BaseException) -> None:
     plan, ledger = begin(tmp_path, STUDY + "tuning: {governor: performance, smt: off}\n")
     driver = FakeDriver()
     driver.raises = {2: error}
     with pytest.raises(type(error)):
-        conduct(plan, ledger, driver, host)
+        conduct(plan, ledger, driver)
     assert len(ledger.records) == 1
-    assert trees.contents(tmp_path / "tree") == before
-    assert journal.load() is None
+    assert host.now == AT_FIRST and host.left is None
 
 
-def test_a_knob_that_is_refused_ends_the_run_before_anything_is_deployed(tmp_path: Path, host: Host) -> None:
-    before = trees.contents(tmp_path / "tree")
+def test_a_knob_that_is_refused_ends_the_run_before_anything_is_deployed(tmp_path: Path, host: FakeMachine) -> None:
     plan, ledger = begin(tmp_path, STUDY + "tuning: {governor: performance}\n")
-    stubborn = Kernel.of(tmp_path / "tree", stubborn=("scaling_governor",))
+    host.refuses = {"governor": PreflightError("wanted performance, found powersave")}
     with pytest.raises(PreflightError, match="wanted performance, found powersave"):
-        conduct(plan, ledger, FakeDriver(), stubborn)
+        conduct(plan, ledger, FakeDriver())
     assert HOSTS == []
-    assert trees.contents(tmp_path / "tree") == before
+    assert host.now == AT_FIRST and host.left is None
 
 
 def test_the_host_is_set_back_also_where_the_cluster_cannot_be_given_back(
-    tmp_path: Path, host: Host, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, host: FakeMachine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(self: Any) -> None:
         raise PreflightError("the cluster stays")
 
     monkeypatch.setattr(Seeing, "release", fail)
-    before = trees.contents(tmp_path / "tree")
     plan, ledger = begin(tmp_path, STUDY + "tuning: {thp: never}\n")
     with pytest.raises(PreflightError, match="the cluster stays"):
-        conduct(plan, ledger, FakeDriver(), host)
-    assert trees.contents(tmp_path / "tree") == before
+        conduct(plan, ledger, FakeDriver())
+    assert host.now == AT_FIRST and host.left is None
 
 
-def node(name: str, here: bool) -> Node:
-    return Node(name=name, role="worker", address="10.0.0.1", cpus=(0,), memory=2**30, here=here)
+def test_a_trial_during_which_somebody_else_sets_a_knob_is_invalid(tmp_path: Path, host: FakeMachine) -> None:
+    class Disturbing(FakeDriver):
+        def run(self, *given: Any, **named: Any) -> Any:
+            if host.asked.count("tune") == 1:
+                host.now["thp"] = "madvise"
+            return super().run(*given, **named)
+
+    plan, ledger = begin(tmp_path, STUDY.replace("[baseline, unlimited]", "[baseline]") + "tuning: {thp: never}\n")
+    conduct(plan, ledger, Disturbing())
+    first, *others = ledger.records
+    assert first.outcome.verdict == "invalid"
+    assert "here: tuning.thp: /sys/thp was set to never, and is madvise now" in first.row["reasons"]
+    assert others and all(record.outcome.verdict != "invalid" for record in others)  # it was tuned again
+    assert host.asked.count("tune") == 2
+    assert host.now == AT_FIRST
 
 
-def test_nodes_that_are_other_machines_are_refused(tmp_path: Path, host: Host) -> None:
+def test_nodes_to_which_no_channel_leads_are_refused(tmp_path: Path, host: FakeMachine) -> None:
+    def node(name: str, here: bool) -> Node:
+        return Node(name=name, role="worker", address="10.0.0.1", cpus=(0,), memory=2**30, here=here)
+
     _, plan = read_plan(write_study(tmp_path, STUDY + "tuning: {thp: never}\n"))
-    (found,) = tuning.findings(plan.treatments[0], Provision((node("a", True), node("b", False))), host)
-    assert (found.level, found.message) == ("error", "b: another machine, whose knobs cannot be set from here")
-    assert "infrastructure: local or namespaces" in found.remedy
-    (fine,) = tuning.findings(plan.treatments[0], Provision((node("a", True),)), host)
+    (found,) = tuning.findings(plan.treatments[0], [node("a", True), node("b", False)])
+    assert (found.level, found.message[:27]) == ("error", "b: no channel leads to thes")
+    (fine,) = tuning.findings(plan.treatments[0], [node("a", True)])
     assert (fine.level, fine.message) == ("ok", "thp:never can be set here, and is undone")
 
 
-def test_preflight_looks_at_every_level(tmp_path: Path, host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
-    levels = "tuning: [off, {uncore: 2GHz}, {uncore: 5GHz}, {cstates: [C9]}]"
+def test_preflight_looks_at_every_level(tmp_path: Path, host: FakeMachine) -> None:
+    levels = "tuning: [off, {uncore: 2GHz}, {turbo: off}, {cstates: [C9]}]"
     _, plan = read_plan(write_study(tmp_path, FACTOR.replace(FACTOR.split("{", 1)[1].split("}\nload")[0], levels)))
-    monkeypatch.setattr("loadstone.experiments.preflight.Host", lambda: host)
     errors = [finding.message for finding in preflight.inspect(plan) if finding.level == "error"]
-    assert len(errors) == 2
-    assert "package_00_die_00/min_freq_khz: 5GHz is out of range" in errors[0]
-    assert "no idle state is called 'C9'" in errors[1]
+    assert errors == ["this machine has no turbo", "this machine has no cstates"]
+
+
+TUNING = Tuning.model_validate({"thp": "never", "governor": "performance"})
+
+
+def test_all_machines_are_tuned_and_set_back_each_kernel_once() -> None:
+    client, first, second = FakeMachine("client", "0"), FakeMachine("w1", "1"), FakeMachine("w2", "2")
+    emulated = FakeMachine("w3", "2")
+    recorder = Recorder()
+    tuner = Tuner(recorder)
+    tuner.tune(TUNING, [client, first, second, emulated])
+    tuner.tune(TUNING, [client, first, second, emulated])
+    assert [machine.now["thp"] for machine in (client, first, second)] == ["never"] * 3
+    assert set(tuner.changes) == {"client", "w1", "w2"}
+    tuner.release()
+    tuner.release()
+    for machine in (client, first, second):
+        assert machine.now == AT_FIRST
+        assert machine.asked == ["tune", "restore"]
+    assert emulated.asked == []
+
+
+def test_another_set_of_machines_is_another_tuning() -> None:
+    first, second = FakeMachine("w1", "1"), FakeMachine("w2", "2")
+    tuner = Tuner(Recorder())
+    tuner.tune(TUNING, [first])
+    tuner.tune(TUNING, [first, second])
+    assert first.now["thp"] == second.now["thp"] == "never"
+    tuner.release()
+    assert first.now == second.now == AT_FIRST
+
+
+def test_if_one_machine_refuses_none_is_tuned() -> None:
+    first, second, third = FakeMachine("w1", "1"), FakeMachine("w2", "2"), FakeMachine("w3", "3")
+    second.refuses = {"governor": PreflightError("w2: tuning.governor: the kernel does not take 'performance'")}
+    tuner = Tuner(Recorder())
+    with pytest.raises(PreflightError, match=r"^w2: tuning\.governor: the kernel does not take 'performance'$"):
+        tuner.tune(TUNING, [first, second, third])
+    assert [machine.now for machine in (first, second, third)] == [AT_FIRST] * 3
+    assert first.asked == third.asked == ["tune", "restore"]
+    assert second.asked == ["tune"]
+    tuner.release()
+    assert first.asked == ["tune", "restore"]
+
+
+def test_a_machine_that_cannot_be_set_back_is_named_and_tried_again() -> None:
+    first, second = FakeMachine("w1", "1"), FakeMachine("w2", "2")
+    tuner = Tuner(Recorder())
+    tuner.tune(TUNING, [first, second])
+    second.stuck = "this host is not as it was before it was tuned"
+    with pytest.raises(PreflightError, match=r"^w2: this host is not as it was"):
+        tuner.release()
+    assert first.now == AT_FIRST
+    second.stuck = ""
+    tuner.release()
+    assert second.now == AT_FIRST
+
+
+def test_a_machine_that_is_lost_is_noted_and_the_others_are_set_back() -> None:
+    class Noting(Recorder):
+        def note(self, text: str) -> None:
+            notes.append(text)
+
+    notes: list[str] = []
+    first, second = FakeMachine("w1", "1"), FakeMachine("w2", "2")
+    tuner = Tuner(Noting())
+    tuner.tune(TUNING, [first, second])
+    second.lost = True
+    assert tuner.problems() == ["w2: its node has ended"]
+    tuner.release()
+    assert first.now == AT_FIRST
+    assert notes == [
+        "w2: its node has ended; its knobs are set back there once it notices; `loadstone restore STUDY` makes sure"
+    ]
+    tuner.release()
+    assert len(notes) == 1
+
+
+def test_what_killed_runs_left_is_set_back_on_every_machine() -> None:
+    first, second, third = FakeMachine("w1", "1"), FakeMachine("w2", "2"), FakeMachine("w3", "3")
+    first.left = TuningOwner(pid=12, started=1, command="loadstone run a.yaml on desk")
+    first.now["thp"] = "never"
+    found = tuning.recover([first, second])
+    assert [tuning.sentence(name, restored) for name, restored in found.items()] == [
+        "process 12 (loadstone run a.yaml on desk) left w1 tuned: 1 value set back, all verified"
+    ]
+    restarted = found["w1"].model_copy(update={"restarted": True})
+    assert tuning.sentence("w1", restarted).startswith("w1 was restarted since process 12")
+    third.stuck = "this host is tuned by process 9 (loadstone run b.yaml on desk), which still runs"
+    with pytest.raises(PreflightError, match="w3: this host is tuned by process 9"):
+        tuning.recover([first, second, third])
 
 
 def test_what_all_treatments_set_is_settled(tmp_path: Path) -> None:

@@ -166,7 +166,7 @@ def test_provenance_and_the_command_to_repeat(searched: Path):
     assert table["host: memory"] == "31.1 GiB"
     assert table["software: postgres"] == "15.9"
     assert table["node local"].startswith("role worker")
-    assert table["tuned for scaling=baseline"].startswith("2 values of the host; before and set stand in")
+    assert table["tuned for scaling=baseline"].startswith("2 values of its hosts; before and set stand in")
     assert not any("/sys/a" in name for name in table)
 
 

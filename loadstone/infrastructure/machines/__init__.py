@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
+import importlib
 import threading
 
 from loadstone.infrastructure.machines.base import Completed, Machine
-from loadstone.infrastructure.machines.emulated import Emulated
 from loadstone.infrastructure.machines.faults import MachineLost, NodeError
-from loadstone.infrastructure.machines.here import Here
-from loadstone.infrastructure.machines.ssh import Ssh
 from loadstone.infrastructure.machines.transport import Transport
 from loadstone.model.cluster import Reach
 
 __all__ = ["Completed", "Machine", "MachineLost", "NodeError", "Transport", "close_all", "connect", "transport"]
 
-_TRANSPORTS: dict[str, type[Transport]] = {"here": Here, "emulated": Emulated, "ssh": Ssh}
+_TRANSPORTS = {"here": "Here", "emulated": "Emulated", "ssh": "Ssh"}
+"""The class, by the name of its module."""
 _machines: dict[str, Machine] = {}
 _lock = threading.Lock()
 
 
 def transport(reach: Reach) -> Transport:
-    """The way to a machine."""
-    return _TRANSPORTS[reach.transport](**reach.options)
+    """The way to a machine; loaded when it is wanted, for that to emulated hosts imports what makes them."""
+    module = importlib.import_module(f"{__name__}.{reach.transport}")
+    kind: type[Transport] = getattr(module, _TRANSPORTS[reach.transport])
+    return kind(**reach.options)
 
 
 def connect(name: str, reach: Reach) -> Machine:

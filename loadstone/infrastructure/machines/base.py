@@ -21,13 +21,18 @@ from loadstone.model.records.node import (
     MOST_PAYLOAD_BYTES,
     BeginArgs,
     Begun,
+    Change,
     Clock,
+    Difference,
     EndArgs,
     Ended,
     Facts,
     FactsArgs,
     GetArgs,
     Hello,
+    KnobsAnswer,
+    KnobsArgs,
+    KnobValues,
     ListArgs,
     Listed,
     LogArgs,
@@ -41,6 +46,8 @@ from loadstone.model.records.node import (
     PutArgs,
     Ran,
     ReadArgs,
+    RestoreAnswer,
+    Restored,
     RunArgs,
     SpawnArgs,
     Spawned,
@@ -50,6 +57,9 @@ from loadstone.model.records.node import (
     Stopped,
     Stored,
     Subject,
+    TuneAnswer,
+    TuneArgs,
+    VerifyAnswer,
 )
 
 ReplicaPart = Literal["limits", "usage", "namespaces", "events"]
@@ -57,6 +67,8 @@ Answer = TypeVar("Answer", bound=Model)
 _MARGIN_S = 30.0
 """Beyond a command's own time limit; to a slow machine or network."""
 _LOG_BYTES = 1 << 18
+_SWAP_S = 600.0
+"""Reading back all that was swapped out."""
 
 
 @dataclass(frozen=True)
@@ -273,6 +285,33 @@ class Machine:
     def new_peaks(self, replicas: Mapping[str, Subject]) -> bool:
         """Begin a new memory peak of each replica; whether all could."""
         return all(self.ask("peaks", PeaksArgs(replicas=dict(replicas)), Peaks)[0].peaks.values())
+
+    # Host tuning
+
+    @property
+    def boot(self) -> str:
+        """Id of its kernel's boot: emulated hosts have that of the machine that they are on."""
+        return self.hello.boot
+
+    def knobs(self, values: KnobValues) -> KnobsAnswer:
+        """What it has, what of these values it does not take, and what of it disturbs; changes nothing."""
+        return self.ask("knobs", KnobsArgs(tuning=values), KnobsAnswer)[0]
+
+    def tune(self, values: KnobValues, command: str, say: Callable[[str], None]) -> tuple[Change, ...]:
+        """Set knobs until ``restore`` or the channel's end; ``say`` receives each knob's name. All or nothing."""
+        args = TuneArgs(tuning=values, command=command)
+        answer, _ = self.ask(
+            "tune", args, TuneAnswer, within_s=_SWAP_S, on_event=lambda event, _raw: say(str(event["knob"]))
+        )
+        return answer.changes
+
+    def verify(self) -> tuple[Difference, ...]:
+        """What is not, or no longer, as ``tune`` has set it; raises NodeError where this channel has set nothing."""
+        return self.ask("verify", Nothing(), VerifyAnswer)[0].differences
+
+    def restore(self) -> Restored | None:
+        """Set back what we have set, or what a node that was killed left; None where nothing was set."""
+        return self.ask("restore", Nothing(), RestoreAnswer, within_s=_SWAP_S)[0].restored
 
     # Files
 

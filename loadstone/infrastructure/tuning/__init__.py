@@ -1,12 +1,11 @@
-"""Host tuning that is undone: knobs of the kernel, set for a study and set back whatever ends it.
+"""Host tuning, as the desk decides and explains it. ``stone node`` on each machine probes, sets, verifies and restores.
 
-The journal lies on the host (``/var/lib/loadstone/tuning.json``): after a kill, `loadstone restore` or the next run
-finds what was there before. After a restart of the machine the kernel has set all values back by itself.
+Every machine has its own journal (``/var/lib/loadstone/tuning.json``), so that its knobs are set back also after the
+desk was killed: by its node when the channel ends, else by `loadstone restore` or the next run.
 """
 
-from loadstone.infrastructure.tuning.base import Host
 from loadstone.infrastructure.tuning.disturbing import disturbances
+from loadstone.infrastructure.tuning.machine import Tunable, distinct, knob_values, on_each
 from loadstone.infrastructure.tuning.probing import inventory, preflight
-from loadstone.infrastructure.tuning.setting import Change, Restored, apply, restore, undo
 
-__all__ = ["Change", "Host", "Restored", "apply", "disturbances", "inventory", "preflight", "restore", "undo"]
+__all__ = ["Tunable", "distinct", "disturbances", "inventory", "knob_values", "on_each", "preflight"]

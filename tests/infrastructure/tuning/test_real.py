@@ -1,76 +1,150 @@
-"""This machine's own knobs: really set, and really back."""
+"""Knobs set by a real ``stone node``: of a recorded tree and of this machine; back whatever is killed."""
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from loadstone.infrastructure.tuning import Host, apply, journal, preflight, restore, undo
+from loadstone.infrastructure.binary import stone_binary
+from loadstone.infrastructure.machines import Machine, MachineLost, NodeError, transport
+from loadstone.infrastructure.tuning import knob_values, preflight
+from loadstone.model.cluster import Reach
+from loadstone.model.records.node import KnobValues
 from loadstone.model.tuning import Tuning
 
-pytestmark = [pytest.mark.root, pytest.mark.usefixtures("root_only")]
-
+GOVERNOR = "devices/system/cpu/cpufreq/policy0/scaling_governor"
+PERFORMANCE = knob_values(Tuning(governor="performance"))
 THP = Path("/sys/kernel/mm/transparent_hugepage/enabled")
-NUMA = Path("/proc/sys/kernel/numa_balancing")
+WITHIN_S = 30
 
 
-def wanted(host: Host) -> Tuning:
-    """Something else than what is there, of the knobs that disturb nobody; C-states where there are any."""
-    given: dict[str, object] = {}
-    if host.may_write(THP):
-        given["thp"] = "never" if "[never]" not in THP.read_text() else "madvise"
-    if host.may_write(NUMA):
-        given["numa_balancing"] = "on" if NUMA.read_text().strip() == "0" else "off"
-    states = sorted(host.cpu.glob("cpu0/cpuidle/state*/name"))
-    if len(states) > 1 and host.may_write(states[0].with_name("disable")):
-        given["cstates"] = [file.read_text().strip() for file in states[:-1]]
-    if not given:
-        pytest.skip("nothing can be set here")
-    return Tuning.model_validate(given)
+@pytest.fixture(autouse=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A place for the journal that is not this machine's."""
+    monkeypatch.setenv("LOADSTONE_HOST_STATE", str(tmp_path / "state"))
+    return tmp_path / "state"
 
 
-def values(tuning: Tuning, host: Host) -> dict[Path, str]:
-    files = [THP, NUMA] if tuning.cstates is None else [THP, NUMA, *host.cpu.glob("cpu*/cpuidle/state*/disable")]
-    return {file: file.read_text() for file in files if file.exists()}
+@pytest.fixture
+def governor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The file of a recorded governor, which nodes take for this machine's."""
+    file = tmp_path / "sys" / GOVERNOR
+    file.parent.mkdir(parents=True)
+    file.write_text("powersave\n")
+    file.with_name("scaling_available_governors").write_text("performance powersave\n")
+    stone = tmp_path / "stone"
+    stone.write_text(f'#!/bin/sh\nexec {stone_binary()} "$@" --sys {tmp_path}/sys\n')
+    stone.chmod(0o755)
+    monkeypatch.setenv("LOADSTONE_STONE", str(stone))
+    return file
 
 
-def test_real_knobs_are_set_and_set_back() -> None:
-    host = Host()
-    tuning = wanted(host)
-    assert [finding.level for finding in preflight(tuning, host)] == ["ok"]
-    before = values(tuning, host)
-    changes = apply(tuning, host, lambda text: None)
+@pytest.fixture
+def machine() -> Iterator[Machine]:
+    machine = Machine("here", transport(Reach()))
+    yield machine
+    machine.close()
+
+
+def test_set_verified_and_set_back(governor: Path, machine: Machine) -> None:
+    knobs: list[str] = []
+    (change,) = machine.tune(PERFORMANCE, "loadstone run a.yaml", knobs.append)
+    assert (change.before, change.set, change.refused, knobs) == ("powersave", "performance", "", ["governor"])
+    assert governor.read_text() == "performance\n"
+    assert machine.verify() == ()
+    governor.write_text("powersave\n")
+    assert [difference.found for difference in machine.verify()] == ["powersave"]
+    restored = machine.restore()
+    assert restored is not None and restored.owner.command == "loadstone run a.yaml"
+    assert machine.restore() is None
+    with pytest.raises(NodeError, match="has not tuned this host"):
+        machine.verify()
+
+
+def test_a_knob_that_a_machine_lacks_is_an_error_with_a_remedy(governor: Path, machine: Machine) -> None:
+    (found,) = preflight(Tuning(uncore="2GHz"), machine)  # type: ignore[arg-type]
+    assert found.message.startswith("this machine has no driver intel_uncore_frequency")
+    with pytest.raises(NodeError, match=r"here: tuning\.uncore: this machine has no driver") as caught:
+        machine.tune(knob_values(Tuning(uncore="2GHz")), "", print)  # type: ignore[arg-type]
+    assert caught.value.kind == "missing"
+
+
+def test_after_the_node_was_killed_another_sets_back(governor: Path, machine: Machine) -> None:
+    machine.tune(PERFORMANCE, "loadstone run a.yaml", print)
+    os.kill(machine.hello.pid, signal.SIGKILL)
+    with pytest.raises((MachineLost, NodeError)):  # lost, or a new node that has not tuned
+        while True:
+            machine.verify()
+    assert governor.read_text() == "performance\n"
+    restored = machine.restore()  # by a new node
+    assert restored is not None
+    assert [(value.found, value.before) for value in restored.values] == [("performance", "powersave")]
+    assert governor.read_text() == "powersave\n"
+
+
+def test_while_a_node_tunes_others_are_refused(governor: Path, machine: Machine) -> None:
+    machine.tune(PERFORMANCE, "loadstone run a.yaml", print)
+    other = Machine("here", transport(Reach()))
     try:
-        assert values(tuning, host) != before
-        assert any(change.before != change.set for change in changes)
-        if tuning.thp is not None:
-            assert f"[{tuning.thp}]" in THP.read_text()
+        for attempt in (other.restore, lambda: other.tune(PERFORMANCE, "", print)):
+            with pytest.raises(NodeError, match=r"is tuned by process \d+ \(loadstone run a.yaml\), which still runs"):
+                attempt()
     finally:
-        undo(host)
-    assert values(tuning, host) == before
+        other.close()
+    assert governor.read_text() == "performance\n"
 
 
-def test_real_knobs_are_set_back_after_a_kill() -> None:
-    host = Host()
-    tuning = wanted(host)
-    before = values(tuning, host)
-    script = (
-        "import os, signal, sys\n"
-        "from loadstone.infrastructure.tuning import Host, apply\n"
-        "from loadstone.model.tuning import Tuning\n"
-        "apply(Tuning.model_validate_json(sys.argv[1]), Host(), print)\n"
-        "os.kill(os.getpid(), signal.SIGKILL)\n"
-    )
+DESK = """
+import os, signal, sys
+from loadstone.infrastructure.machines import Machine, transport
+from loadstone.model.cluster import Reach
+from loadstone.model.records.node import KnobValues
+Machine("here", transport(Reach())).tune(KnobValues.model_validate_json(sys.argv[1]), "loadstone run a.yaml", print)
+print(open(sys.argv[2]).read(), flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def killed_desk(values: KnobValues, file: Path) -> str:
+    """What a file holds as a desk has tuned, which is killed then."""
+    given = [values.model_dump_json(exclude_none=True), str(file)]
+    killed = subprocess.run([sys.executable, "-c", DESK, *given], check=False, capture_output=True, text=True)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    return killed.stdout.splitlines()[-2 if not killed.stdout.splitlines()[-1] else -1]
+
+
+def wait_for(file: Path, text: str) -> None:
+    end = time.monotonic() + WITHIN_S
+    while file.read_text() != text:
+        assert time.monotonic() < end, f"{file} is {file.read_text()!r}"
+        time.sleep(0.05)
+
+
+def test_after_the_desk_was_killed_its_node_sets_back(governor: Path, state: Path) -> None:
+    assert killed_desk(PERFORMANCE, governor) == "performance"
+    wait_for(governor, "powersave\n")
+
+
+@pytest.mark.root
+@pytest.mark.usefixtures("root_only")
+def test_this_machines_own_knobs(machine: Machine) -> None:
+    if not os.access(THP, os.W_OK):
+        pytest.skip("huge pages cannot be set here")
+    before = THP.read_text()
+    wanted = "never" if "[never]" not in before else "madvise"
+    values = knob_values(Tuning.model_validate({"thp": wanted}))
     try:
-        given = tuning.model_dump_json(exclude_none=True)
-        killed = subprocess.run([sys.executable, "-c", script, given], check=False, capture_output=True)
-        assert killed.returncode == -9, killed.stderr
-        assert values(tuning, host) != before
+        machine.tune(values, "", print)
+        assert f"[{wanted}]" in THP.read_text()
     finally:
-        restored = restore(host)
-    assert restored is not None and restored.values
-    assert values(tuning, host) == before
-    assert journal.load() is None
+        machine.close()
+    assert THP.read_text() == before
+    assert f"[{wanted}]" in killed_desk(values, THP)
+    wait_for(THP, before)
