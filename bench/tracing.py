@@ -24,13 +24,13 @@ from scipy.special import stdtrit
 
 from bench import frames
 from bench.common import Row
-from loadstone.experiments.deployment import Deployed, resolve_treatment
+from loadstone.experiments.deployment import Deployed
 from loadstone.experiments.listener import Listener
 from loadstone.experiments.plan import Plan, make_plan
 from loadstone.experiments.provisioning import infrastructure_of, provide
 from loadstone.model.document import Document
+from loadstone.model.records import TrialSummary
 from loadstone.model.workload import Workload
-from loadstone.monitoring.observation import observation_of
 from loadstone.workloads.base import Offer
 from loadstone.workloads.stone import Stone
 
@@ -108,15 +108,7 @@ def deployed(plan: Plan, folder: Path) -> Iterator[Running]:
     infrastructure = infrastructure_of(plan, "bench-tracing")
     try:
         provision = provide(plan, treatment, infrastructure, Listener())
-        observation = observation_of(
-            treatment.settings, resolve_treatment(plan, treatment, provision.nodes, "bench-tracing")
-        )
-        observation.start()
-        try:
-            found = Deployed(plan, treatment, provision, "bench-tracing", folder / "deployment", observation)
-        except BaseException:
-            observation.stop()
-            raise
+        found = Deployed(plan, treatment, provision, "bench-tracing", folder / "deployment", observe=True)
         found.start(Listener())
         try:
             yield Running(plan, found, folder)
@@ -138,7 +130,7 @@ class Running:
         summary = self._load(share, rate)
         used = self._cpu_s() - before
         # Warm-up and window together: the counters are read around both, when nothing is in flight.
-        completed = sum(one["all"]["completed"] for one in summary["operations"])
+        completed = sum(part.all.completed for part in summary.operations if part.all is not None)
         return 1e6 * used / float(completed)
 
     def costly_frames(self, title: str, share: float, rate: float) -> Iterator[Row]:
@@ -152,7 +144,7 @@ class Running:
         time.sleep(0.3)  # what the last requests left to do
         return math.fsum(usage.cpu_s for usage in self._deployed.orchestrator.usage().values())
 
-    def _load(self, share: float, rate: float) -> dict[str, Any]:
+    def _load(self, share: float, rate: float) -> TrialSummary:
         workload = self._deployed.workload()
         assert isinstance(workload, Workload)
         self._windows += 1

@@ -7,19 +7,18 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 
 from loadstone.experiments import guiding, predicting, runs, schedule
-from loadstone.experiments.deployment import Deployed, resolve_treatment
+from loadstone.experiments.deployment import Deployed
 from loadstone.experiments.ledger import Ledger, Record, writing
 from loadstone.experiments.listener import Listener
 from loadstone.experiments.plan import Plan
 from loadstone.experiments.provisioning import Provider
 from loadstone.experiments.row import make_row
-from loadstone.experiments.trial_runner import Measured, Measuring
+from loadstone.experiments.trial_runner import Measured, TrialRunner
 from loadstone.experiments.verdict import invalid
 from loadstone.infrastructure import journal
 from loadstone.infrastructure.base import Infrastructure
 from loadstone.model.errors import DeploymentError, TrialsInvalid
 from loadstone.model.trial import Trial
-from loadstone.monitoring.observation import observation_of
 from loadstone.workloads.base import Driver
 
 
@@ -38,7 +37,8 @@ class Conductor:
         self._ledger = ledger
         self._provider = Provider(plan, infrastructure, listener)
         self._listener = listener
-        self._measuring = Measuring(plan, driver, listener, self._events)
+        study = plan.study
+        self._runner = TrialRunner(plan.application, study.load, study.trial.reset, driver, listener, self._events)
         self._deployed: Deployed | None = None
         self._run: tuple[int, int] | None = None
 
@@ -68,7 +68,7 @@ class Conductor:
         try:
             deployed = self._deploy(trial)
             with writing(folder):
-                measured = self._measuring.measure(trial, deployed, self._provider.provision.nodes, folder)
+                measured = self._runner.run(trial, deployed, self._provider.provision.nodes, folder)
         except DeploymentError as error:
             if not self._ledger.records:  # nothing has worked yet: the user is better off knowing now
                 raise
@@ -100,14 +100,7 @@ class Conductor:
         provision = self._provider.provide(trial.treatment)
         name = f"{self._plan.study.name}-{self._ledger.folder.name}-{trial.treatment.id[:6]}"
         folder = self._ledger.folder / "deployments" / trial.treatment.id
-        sketched = resolve_treatment(self._plan, trial.treatment, provision.nodes, name)
-        observation = observation_of(trial.treatment.settings, sketched)
-        observation.start()
-        try:
-            deployed = Deployed(self._plan, trial.treatment, provision, name, folder, observation)
-        except BaseException:
-            observation.stop()
-            raise
+        deployed = Deployed(self._plan, trial.treatment, provision, name, folder, observe=True)
         with writing(folder):
             deployed.start(self._listener)
             runs.add_software(self._ledger.folder, deployed.orchestrator.versions(), deployed.images())

@@ -18,7 +18,7 @@ from loadstone.model.dataset import is_seeded, resolved
 from loadstone.model.deployment import Deployment
 from loadstone.model.trial import Treatment
 from loadstone.model.workload import Workload
-from loadstone.monitoring.observation import Observation
+from loadstone.monitoring.observation import Observation, observation_of
 from loadstone.orchestration import stacks
 from loadstone.orchestration.base import Orchestrator
 from loadstone.orchestration.delaying import delayed
@@ -43,18 +43,12 @@ def resolve_treatment(plan: Plan, treatment: Treatment, nodes: Sequence[Node], n
     return deployment.model_copy(update={"images": deployment.images | official})
 
 
-def orchestrate(
-    plan: Plan,
-    treatment: Treatment,
-    provision: Provision,
-    name: str,
-    folder: Path,
-    observation: Observation | None = None,
-) -> Orchestrator:
+def orchestrate(plan: Plan, treatment: Treatment, provision: Provision, name: str, folder: Path) -> Orchestrator:
     """The treatment's orchestrator, with nothing started yet; with limits that no node can give it is not refused."""
-    deployment = resolve_treatment(plan, treatment, provision.nodes, name)
-    if observation is not None:
-        deployment = observation.prepare(deployment, treatment.settings.orchestrator)
+    return _orchestrator(resolve_treatment(plan, treatment, provision.nodes, name), treatment, provision, folder)
+
+
+def _orchestrator(deployment: Deployment, treatment: Treatment, provision: Provision, folder: Path) -> Orchestrator:
     deployment = stacks.told(deployment, treatment.settings.orchestrator, treatment.settings.traces)
     kind = plugins.find("orchestrators", treatment.settings.orchestrator)
     orchestrator: Orchestrator = kind(deployment, folder, provision.access)
@@ -62,7 +56,10 @@ def orchestrate(
 
 
 class Deployed:
-    """A running treatment: ``start`` it, use it for trials, ``remove`` it."""
+    """A running treatment: ``start`` it, use it for trials, ``remove`` it.
+
+    ``observe``: what its settings ask to observe is started with it. Raises DeploymentError where that cannot start.
+    """
 
     def __init__(
         self,
@@ -71,17 +68,24 @@ class Deployed:
         provision: Provision,
         name: str,
         folder: Path,
-        observation: Observation | None = None,
+        observe: bool = False,
     ) -> None:
         self.treatment = treatment
-        self._plan = plan
         self.folder = folder
-        self.observation = observation if observation is not None else Observation()
-        self.orchestrator = orchestrate(plan, treatment, provision, name, folder, self.observation)
-        self.deployment = self.orchestrator.deployment
-        refuse_impossible(self.deployment)
-        dataset = plan.dataset(treatment)
-        self.seeder = Seeder(stone_binary(), plan.application, self.orchestrator, self.deployment, dataset)
+        self._workload = plan.workload(treatment)
+        deployment = resolve_treatment(plan, treatment, provision.nodes, name)
+        self.observation = observation_of(treatment.settings, deployment) if observe else Observation()
+        self.observation.start()
+        try:
+            prepared = self.observation.prepare(deployment, treatment.settings.orchestrator)
+            self.orchestrator = _orchestrator(prepared, treatment, provision, folder)
+            self.deployment = self.orchestrator.deployment
+            refuse_impossible(self.deployment)
+            dataset = plan.dataset(treatment)
+            self.seeder = Seeder(stone_binary(), plan.application, self.orchestrator, self.deployment, dataset)
+        except BaseException:
+            self.observation.stop()
+            raise
 
     def preflight(self) -> list[Finding]:
         """What is missing to deploy this treatment."""
@@ -113,10 +117,9 @@ class Deployed:
 
     def workload(self) -> Workload | Path:
         """What the treatment is loaded with; its seeded fields are drawn from the dataset that the stores hold."""
-        workload = self._plan.workload(self.treatment)
-        if isinstance(workload, Path) or not is_seeded(workload):
-            return workload
-        return resolved(workload, self.seeder.keys)
+        if isinstance(self._workload, Path) or not is_seeded(self._workload):
+            return self._workload
+        return resolved(self._workload, self.seeder.keys)
 
     def images(self) -> dict[str, str]:
         """The images that run, by what is in them: reference and id; none where there are no containers."""

@@ -13,10 +13,11 @@ from loadstone.applications import checking
 from loadstone.experiments.deployment import Deployed
 from loadstone.experiments.ledger import write_json
 from loadstone.experiments.listener import Listener
-from loadstone.experiments.plan import Plan
 from loadstone.experiments.verdict import Verdict, invalid, judge
 from loadstone.model import records
+from loadstone.model.application import Application
 from loadstone.model.cluster import Node
+from loadstone.model.load import Load
 from loadstone.model.records import Observed, TrialSummary
 from loadstone.model.trial import Trial
 from loadstone.monitoring import observation
@@ -39,21 +40,31 @@ class Measured:
     """Requests/s at which the busiest service would use all of its CPU; None where nothing says."""
 
 
-class Measuring:
-    """Measures trials of deployments. ``events`` tells of replicas and nodes that stopped working, as sentences."""
+class TrialRunner:
+    """Runs trials of deployments. ``events`` are replicas and nodes that stopped working, as sentences."""
 
-    def __init__(self, plan: Plan, driver: Driver, listener: Listener, events: Callable[[], list[str]]) -> None:
-        self._plan = plan
+    def __init__(
+        self,
+        application: Application,
+        load: Load,
+        reset: str,
+        driver: Driver,
+        listener: Listener,
+        events: Callable[[], list[str]],
+    ) -> None:
+        self._application = application
+        self._offered = load
+        self._reset = reset
         self._driver = driver
         self._listener = listener
         self._events = events
 
-    def measure(self, trial: Trial, deployed: Deployed, nodes: tuple[Node, ...], folder: Path) -> Measured:
+    def run(self, trial: Trial, deployed: Deployed, nodes: tuple[Node, ...], folder: Path) -> Measured:
         """Run one trial into ``folder``; what fails makes it invalid."""
         audit = _audit(deployed, folder)
         if audit:
             return Measured(invalid(*audit))
-        if self._plan.study.trial.reset == "per-trial":
+        if self._reset == "per-trial":
             self._listener.step("resetting state")
             deployed.seeder.reset(self._listener.step)
         before = deployed.seeder.counts()
@@ -75,13 +86,12 @@ class Measuring:
         if events := self._events():
             return Measured(invalid(*events), summary, observed, reference)
         checks: list[records.Check] = [
-            *checking.check(self._plan.application, before, deployed.seeder.counts(), summary),
+            *checking.check(self._application, before, deployed.seeder.counts(), summary),
             *checking.among_stores(deployed.seeder.check()),
         ]
         write_json(folder / "checks.json", [row.model_dump() for row in checks])
         wrong = [*_audit(deployed, folder), *(row.message for row in checks if not row.ok)]
-        load = self._plan.study.load
-        verdict = judge(summary, load.objective, wrong, lateness_s=load.lateness)
+        verdict = judge(summary, self._offered.objective, wrong, lateness_s=self._offered.lateness)
         doubts = (*verdict.warnings, *observed.problems)
         capacity = cpu_capacity(used, summary.throughput) if summary.aborted is None else None
         return Measured(replace(verdict, warnings=doubts), summary, observed, reference, capacity)
@@ -101,7 +111,7 @@ class Measuring:
         return summary, observed
 
     def _offer(self, trial: Trial, deployed: Deployed, nodes: tuple[Node, ...], folder: Path, window: Window) -> Offer:
-        load = self._plan.study.load
+        load = self._offered
         cpus = next((node.cpus for node in nodes if node.role == "client"), ())
         return Offer(
             targets=tuple(deployed.targets()),
