@@ -4,7 +4,7 @@ SHELL := /bin/bash
 BENCH ?=
 RUN := .venv/bin
 
-.PHONY: help demo test lint bench clean setup setup-clusters setup-test generate docs
+.PHONY: help demo check test test-long lint bench clean setup setup-clusters setup-test generate docs
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -12,10 +12,17 @@ help: ## list these targets
 demo: setup ## install what is needed, then run the first study and write its report (a few minutes)
 	@$(RUN)/loadstone run studies/first-light.yaml
 
-test: setup-test ## every check: lint, types, Go and Python tests, short fuzzing
-	@scripts/test.sh
+check: .build/stone .venv/.ready ## lint, types and the tests that need nothing but a processor (minutes)
+	@scripts/test.sh check
 
-lint: .venv/.ready ## formatting and static checks of Python and Go (part of `make test`)
+test: setup-test ## every check: lint, types, Go and Python tests, clusters, short fuzzing; builds Nomad and Kubernetes beside, once
+	@scripts/test.sh all
+
+test-long: setup-test ## what is slow or random: kills and losses on clusters, all of Go with the race detector, long fuzzing
+	@$(RUN)/python -m loadstone.infrastructure.builds
+	@scripts/test.sh long
+
+lint: .venv/.ready ## formatting, types and static checks of Python and Go (part of `make check`)
 	@scripts/test.sh lint
 
 bench: setup ## benchmarks, all or one: make bench BENCH=load
@@ -27,7 +34,6 @@ setup-clusters: system-clusters .build/stone .venv/.ready ## what Swarm, Nomad a
 	@$(RUN)/python -m loadstone.infrastructure.builds
 
 setup-test: system-test .build/stone .venv/.ready
-	@$(RUN)/python -m loadstone.infrastructure.builds
 
 system-%:
 	@scripts/setup-system.sh $*

@@ -2,6 +2,8 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export PATH="$PATH:/usr/sbin:/sbin:/usr/local/go/bin" LC_ALL=C.UTF-8
+# Without paths in what it compiles, every checkout on a machine shares what Go has built.
+export GOFLAGS="${GOFLAGS:--trimpath}"
 mkdir -p .build
 log=$PWD/.build/setup.log
 

@@ -1,22 +1,42 @@
 #!/usr/bin/env bash
-# Runs every check, or only those of one kind: test.sh [lint]. All of them run even where one fails; the last line sums up.
-# What needs whole clusters mostly waits for them, so it runs beside the rest, and its output is shown when both are done.
-# Deployments as processes are tests of the rest alone: they share control groups, and some of them break limits on purpose.
+# test.sh lint | check | all | long: runs every check of that kind, also after one failed; the last line sums up.
+#   lint   formatting, types and static checks
+#   check  lint, with the Python tests that need nothing but a processor beside it
+#   all    everything; what needs whole clusters mostly waits for them, so it runs beside the rest
+#   long   what is slow or random: kills and losses on clusters, all of Go with the race detector, long fuzzing
 source "$(dirname "$0")/common.sh"
 staticcheck=honnef.co/go/tools/cmd/staticcheck@v0.8.2
-# A number of inputs, not of seconds: at the end of its time Go's fuzzing now and then takes its own deadline for a failure.
-fuzz_time=${FUZZ_TIME:-5000x}
-clusters="clusters or docker"
+engines="(docker or clusters) and not (nomad or kubernetes or long)"
+built="(nomad or kubernetes) and not long"
+real="(servers or system or root) and not (docker or clusters or nomad or kubernetes or long)"
+pure="not (servers or system or root or docker or clusters or nomad or kubernetes or long)"
 export PATH="$PWD/.venv/bin:$PATH" GOTOOLCHAIN=auto
-beside=$(mktemp -d)
-lane=
+notes=$(mktemp -d)
+lanes=()
 trap stop EXIT
 
 # Whatever ended the script, nothing goes on behind it; the exit code stays the script's own.
 stop() {
-    [ -z "$lane" ] || kill -INT -- "-$lane" 2>/dev/null || true
+    local lane
+    for lane in "${lanes[@]}"; do kill -INT -- "-$lane" 2>/dev/null || true; done
     wait
-    rm -rf "$beside"
+    rm -rf "$notes"
+}
+
+# beside FUNCTION: runs it in a process group of its own, so that Ctrl-C lets it clean up; its output is kept until `join`.
+beside() {
+    set -m
+    "$@" >"$notes/lane.$1" 2>&1 &
+    lanes+=($!)
+    set +m
+}
+
+# join FUNCTION: waits for what runs beside and shows its output.
+join() {
+    echo "... waiting for: $1"
+    wait "${lanes[0]}" || echo "$1" >>"$notes/failed"
+    lanes=("${lanes[@]:1}")
+    cat "$notes/lane.$1"
 }
 
 # check NAME COMMAND...: runs it under a heading and notes how it ended.
@@ -25,7 +45,7 @@ check() {
     shift
     printf '\n== %s\n' "$name"
     "$@" </dev/null && result=passed
-    echo "$name" >>"$beside/$result"
+    echo "$name" >>"$notes/$result"
     printf -- '-- %s: %s in %s s\n' "$name" "$result" $((SECONDS - started))
 }
 
@@ -37,26 +57,6 @@ gofmt_clean() {
     [ -z "$unformatted" ] || { printf 'not formatted (gofmt -w %s)\n' $unformatted && return 1; }
 }
 
-# The race detector needs a C compiler; without one the same tests run plainly.
-go_tests() {
-    if command -v cc >/dev/null; then
-        CGO_ENABLED=1 in_go go test -race ./...
-    else
-        echo "no C compiler here, so without the race detector" && in_go go test ./...
-    fi
-}
-
-# Every fuzz target for some thousand inputs, on top of the recorded inputs that 'go test' already runs.
-fuzz() {
-    local file target count=0
-    while IFS=: read -r file target; do
-        [ -n "$target" ] || continue
-        count=$((count + 1))
-        in_go go test "./$(dirname "${file#stone/}")" -run '^$' -fuzz "^$target\$" -fuzztime "$fuzz_time" || return 1
-    done < <(grep -rnoE --include='*_test.go' '^func Fuzz[A-Za-z0-9_]+' stone | sed -E 's/:[0-9]+:func /:/')
-    echo "$count fuzz targets, $fuzz_time each"
-}
-
 static() {
     check "ruff check" ruff check
     check "ruff format" ruff format --check --diff
@@ -66,26 +66,60 @@ static() {
     check "staticcheck" in_go go run "$staticcheck" ./...
 }
 
-touch "$beside/passed" "$beside/failed"
-if [ "${1:-}" = lint ]; then
-    static
-else
-    set -m # a process group of its own, so that Ctrl-C lets it clean up
-    { check "tests on clusters" pytest -m "$clusters" && check "go fuzzing" fuzz; } >"$beside/log" 2>&1 &
-    lane=$!
-    set +m
-    static
-    check "go test" go_tests
-    check "pytest" pytest -m "not ($clusters)"
-    echo "... waiting for what runs beside"
-    wait "$lane" || echo "what runs beside" >>"$beside/failed"
-    lane=
-    cat "$beside/log"
-fi
+pure_tests() { check "pure tests" pytest --numprocesses=2 --dist=loadfile --durations=20 -m "$pure"; }
 
-passed=$(wc -l <"$beside/passed") failed=$(wc -l <"$beside/failed")
+# Servers share this machine's control groups, and some of their tests break limits on purpose: one after the other.
+real_tests() { check "tests with real servers" pytest --durations=20 -m "$real"; }
+
+go_checks() {
+    check "go test" scripts/go-test.sh
+    check "go fuzzing" scripts/go-fuzz.sh "${FUZZ_TIME:-2000x}"
+}
+
+# Only files that have such tests: to collect all of them takes longer than to run some.
+on_clusters() {
+    local files
+    files=$(grep -rlE 'mark\.(docker|clusters|nomad|kubernetes)|ON_CLUSTERS' --include='test_*.py' tests)
+    pytest --durations=20 -m "$1" $files
+}
+
+# Nomad and Kubernetes are built at low priority while the tests run that need neither; where they are there, that is nothing.
+cluster_tests() {
+    local building
+    python -m loadstone.infrastructure.builds &
+    building=$!
+    check "tests on Docker engines" on_clusters "$engines"
+    check "builds of Nomad and Kubernetes" wait "$building"
+    check "tests on Nomad and Kubernetes" on_clusters "$built"
+}
+
+touch "$notes/passed" "$notes/failed"
+case ${1:-all} in
+    lint) static ;;
+    check)
+        beside static
+        pure_tests
+        join static
+        ;;
+    all)
+        beside cluster_tests
+        static
+        go_checks
+        pure_tests
+        real_tests
+        join cluster_tests
+        ;;
+    long)
+        check "long tests" pytest --durations=20 -m long
+        check "go test, all with the race detector" scripts/go-test.sh race
+        check "long fuzzing" scripts/go-fuzz.sh "${FUZZ_TIME:-200000x}"
+        ;;
+    *) fail "usage: $0 lint | check | all | long" 2 ;;
+esac
+
+passed=$(wc -l <"$notes/passed") failed=$(wc -l <"$notes/failed")
 if [ "$failed" -gt 0 ]; then
-    printf '\nFAILED: %s (%d of %d passed, %d s)\n' "$(paste -sd, "$beside/failed")" \
+    printf '\nFAILED: %s (%d of %d passed, %d s)\n' "$(paste -sd, "$notes/failed")" \
         "$passed" $((passed + failed)) $SECONDS
     exit 1
 fi

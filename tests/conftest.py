@@ -1,9 +1,42 @@
-"""Settings of all tests."""
+"""Settings of all tests, and the budget of the pure ones."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Generator
+
+import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.support.clusters import cluster_user, shared_clusters
+from tests.support.folders import open_folder, own_folders
+from tests.support.servers import server
+
+__all__ = ["cluster_user", "open_folder", "own_folders", "server", "shared_clusters"]
+
+BUDGET_S = 5.0
+"""CPU seconds of a test without a marker. Of the processor, not of the clock: a busy machine makes no test fail."""
+
+FREE = ("simulation", "servers", "system", "root", "docker", "clusters", "nomad", "kubernetes", "long")
+"""Markers of tests without a budget."""
 
 # A slow machine makes a slow test, not a red one. There are many properties: half of the usual examples are for each.
 settings.register_profile("patient", deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
+    """Fail a pure test that uses more CPU time than its budget, that of its subprocesses included."""
+    before = cpu_s()
+    yield
+    used = cpu_s() - before
+    if used > BUDGET_S and not any(item.get_closest_marker(name) for name in FREE):
+        pytest.fail(
+            f"used {used:.1f} s of CPU, a pure test may use {BUDGET_S:g}: make it smaller or mark it", pytrace=False
+        )
+
+
+def cpu_s() -> float:
+    """CPU seconds of this process and of the subprocesses that it has waited for."""
+    return sum(os.times()[:4])

@@ -15,34 +15,42 @@ esac
 """
 
 
-def run_checks(folder: Path, fails: str) -> subprocess.CompletedProcess[str]:
+def run_checks(folder: Path, fails: str, kind: str = "all") -> subprocess.CompletedProcess[str]:
     """Runs every check in a checkout of nothing but stand-ins; those that match the shell pattern `fails` fail."""
     (folder / "scripts").mkdir()
     (folder / "stone").mkdir()
     tools = folder / ".venv/bin"
     tools.mkdir(parents=True)
+    (folder / "tests").mkdir()
+    (folder / "tests/test_one.py").write_text("@pytest.mark.docker\n")
     for script in ("common.sh", "test.sh"):
         shutil.copy(SCRIPTS / script, folder / "scripts")
-    for name in ("ruff", "mypy", "pytest", "go", "gofmt"):
-        (tools / name).write_text(TOOL.format(fails=fails))
-        (tools / name).chmod(0o755)
+    stand_ins = [tools / name for name in ("ruff", "mypy", "pytest", "python", "go", "gofmt")]
+    for tool in (*stand_ins, folder / "scripts/go-test.sh", folder / "scripts/go-fuzz.sh"):
+        tool.write_text(TOOL.format(fails=fails))
+        tool.chmod(0o755)
     return subprocess.run(
-        [folder / "scripts/test.sh"], capture_output=True, text=True, env={**os.environ, "TMPDIR": str(folder)}
+        [folder / "scripts/test.sh", kind], capture_output=True, text=True, env={**os.environ, "TMPDIR": str(folder)}
     )
 
 
-def test_all_passed_is_exit_code_zero(tmp_path: Path) -> None:
-    ran = run_checks(tmp_path, fails="never")
+@pytest.mark.parametrize(("kind", "checks"), [("lint", 6), ("check", 7), ("all", 13), ("long", 3)])
+def test_all_passed_is_exit_code_zero(tmp_path: Path, kind: str, checks: int) -> None:
+    ran = run_checks(tmp_path, "never", kind)
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert "All 10 checks passed" in ran.stdout
+    assert f"All {checks} checks passed" in ran.stdout
     assert not list(tmp_path.glob("tmp.*"))  # its own notes are gone
 
 
 @pytest.mark.parametrize(
     ("fails", "named"),
     [
-        ('"pytest -m clusters or docker"', "tests on clusters"),
-        ('"pytest -m not"*', "pytest"),
+        ('"pytest --durations=20 -m (docker"*', "tests on Docker engines"),
+        ('"pytest --durations=20 -m (nomad"*', "tests on Nomad and Kubernetes"),
+        ('"pytest --durations=20 -m (servers"*', "tests with real servers"),
+        ('"pytest --numprocesses"*', "pure tests"),
+        ('"python -m loadstone"*', "builds of Nomad and Kubernetes"),
+        ('"go-fuzz.sh "*', "go fuzzing"),
         ('"mypy "', "mypy"),
         ('"go vet ./..."', "go vet"),
     ],
@@ -50,5 +58,11 @@ def test_all_passed_is_exit_code_zero(tmp_path: Path) -> None:
 def test_a_failed_check_is_named_and_fails_the_whole(tmp_path: Path, fails: str, named: str) -> None:
     ran = run_checks(tmp_path, fails)
     assert ran.returncode == 1
-    assert f"FAILED: {named} (9 of 10 passed" in ran.stdout, ran.stdout
+    assert f"FAILED: {named} (12 of 13 passed" in ran.stdout, ran.stdout
     assert "stand-in fails" in ran.stdout
+
+
+def test_what_is_no_kind_of_checks_is_told(tmp_path: Path) -> None:
+    ran = run_checks(tmp_path, "never", "everything")
+    assert ran.returncode == 2
+    assert "lint | check | all | long" in ran.stderr

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import psutil
 
+MACHINE = ("system", "knobs")
+"""What a snapshot lists of the whole machine, whatever the mark."""
 _CGROUPS = Path("/sys/fs/cgroup")
 _WRITABLE = ("docker", "containerd", "cni", "kubernetes", "kubelet", "nomad", "consul", "calico", "flannel")
 _KNOBS = (

@@ -17,8 +17,9 @@ from loadstone.infrastructure import images
 from loadstone.infrastructure.docker_api import Engine
 from loadstone.orchestration.containers import LABEL, SERVICE_LABEL
 from tests.orchestration import docker_clusters
+from tests.support.clusters import ON_CLUSTERS, SharedClusters, folders
 
-pytestmark = [pytest.mark.root, pytest.mark.docker, pytest.mark.clusters, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.root, pytest.mark.timeout(1200)]
 
 COMPOSE = """\
 services:
@@ -49,29 +50,28 @@ LOAD = {
 }
 
 
-DOCKER = ("compose", "swarm", "nomad")
+DOCKER = ON_CLUSTERS[:3]
 """Orchestrators of Docker's containers: what these are made of can be asked of their engine."""
 
 
 @pytest.fixture(scope="module")
-def imported(request: pytest.FixtureRequest) -> Iterator[Deployed]:
+def imported(request: pytest.FixtureRequest, shared_clusters: SharedClusters) -> Iterator[Deployed]:
     """All services, ready; their images are ours, which the engine has before it is asked for foreign ones."""
-    with docker_clusters.folders() as place:
+    cluster = shared_clusters(request.param)
+    with folders() as place:
         text = COMPOSE.replace("STONE", images.reference("stone")).replace("MEMCACHED", images.reference("memcached"))
         (place / "conf").mkdir()
         (place / "conf" / "load.json").write_text(json.dumps(LOAD))
         (place / "docker-compose.yml").write_text(text)
         more = {"application": str(place / "docker-compose.yml"), "resources": {}}
-        more["cluster"] = {"infrastructure": "namespaces", "workers": 1}
+        more["cluster"] = {"infrastructure": "namespaces"}
         plan = docker_clusters.plan_of(docker_clusters.study(f"test-import-{os.getpid()}", request.param, **more))
-        with docker_clusters.cluster(plan, place) as provision:
-            assert provision.access is not None
-            images.deliver(provision.access, ["stone", "memcached"])
-            made = docker_clusters.deploy(plan, provision, place / "run")
-            try:
-                yield made
-            finally:
-                made.remove()
+        images.deliver(cluster.access, ["stone", "memcached"])
+        made = docker_clusters.deploy(plan, cluster.provision, place / "run")
+        try:
+            yield made
+        finally:
+            made.remove()
 
 
 def container(deployed: Deployed, service: str) -> Any:
@@ -86,14 +86,14 @@ def container(deployed: Deployed, service: str) -> Any:
     raise AssertionError(f"no container of {service}")
 
 
-@pytest.mark.parametrize("imported", [*DOCKER, "kubernetes"], indirect=True)
+@pytest.mark.parametrize("imported", ON_CLUSTERS, indirect=True)
 def test_its_front_answers(imported: Deployed) -> None:
     (target,) = imported.targets()
     with urllib.request.urlopen(f"http://{target}/", timeout=60) as answer:
         assert answer.status == 200
 
 
-@pytest.mark.parametrize("imported", [*DOCKER, "kubernetes"], indirect=True)
+@pytest.mark.parametrize("imported", ON_CLUSTERS, indirect=True)
 def test_its_limits_are_in_force(imported: Deployed) -> None:
     rows = imported.orchestrator.audit()
     assert [(row.replica, row.what, row.wanted, row.effective) for row in rows if not row.ok] == []

@@ -22,7 +22,7 @@ from loadstone.model.errors import DeploymentError, PreflightError
 from loadstone.monitoring.replicas import Window
 from loadstone.orchestration import running
 from loadstone.orchestration.process import Process
-from tests.orchestration.conftest import deployed, open_folder, own_folders  # noqa: F401
+from tests.orchestration.conftest import deployed
 
 pytestmark = [pytest.mark.system, pytest.mark.servers]
 
@@ -35,7 +35,7 @@ KEY = ("documents-reservation", "reservation")
 
 
 @pytest.fixture
-def deploy(own_folders: Path, tmp_path: Path) -> Iterator[Deploy]:  # noqa: F811
+def deploy(own_folders: Path, tmp_path: Path) -> Iterator[Deploy]:
     """Deploy and seed the application for some settings, as a study does."""
     try:
         stone = stone_binary()

@@ -10,7 +10,7 @@ import pytest
 from loadstone.applications import catalogue
 from loadstone.experiments import preflight
 from loadstone.experiments.plan import read_plan
-from tests.cli.test_verbs import Said
+from tests.cli.conftest import Said
 
 COMPOSE = """\
 services:

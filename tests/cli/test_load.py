@@ -24,9 +24,9 @@ from loadstone.model.records import TrialSummary
 from loadstone.model.workload import Workload
 from loadstone.workloads.base import DriverError, Offer, Progress, Unreachable
 from loadstone.workloads.members import Member
-from tests.experiments.test_datasets import SEEDED
+from tests.experiments.fakes import SEEDED
 from tests.experiments.test_verdict import changed, summary
-from tests.workloads.conftest import Answer, server  # noqa: F401
+from tests.support.servers import Answer
 
 URL = "http://127.0.0.1:8080/a?b=c"
 Say = Callable[..., tuple[int, str, str]]
@@ -327,7 +327,7 @@ def test_results_are_kept_where_asked_and_not_overwritten(say: Say, stone: type[
     assert not stone.offers[-1].folder.exists()
 
 
-def test_a_real_load(say: Say, server: str) -> None:  # noqa: F811
+def test_a_real_load(say: Say, server: str) -> None:
     code, told, complaint = say(
         f"http://{server}/",
         "--rate",
@@ -347,7 +347,7 @@ def test_a_real_load(say: Say, server: str) -> None:  # noqa: F811
     assert pq.read_table("kept/requests.parquet").num_rows == result["counts"]["offered"]
 
 
-def test_what_a_script_prints_is_shown(say: Say, server: str, tmp_path: Path) -> None:  # noqa: F811
+def test_what_a_script_prints_is_shown(say: Say, server: str, tmp_path: Path) -> None:
     done = "function done(s) io.write('I saw ' .. (s.requests > 0 and 'some' or 'none') .. '\\n') end"
     (tmp_path / "x.lua").write_text(f"wrk.headers['X-A'] = 'b'\n{done}\n")
     code, told, _ = say("x.lua", f"http://{server}", "--rate", "40", "--duration", "1s", "--warmup", "0")

@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 from loadstone.cli import main
-from loadstone.cli.main import VERBS, run_command
+from loadstone.cli.main import VERBS
 from loadstone.cli.progress import Display
 from loadstone.cli.words import clock, load_of, plural
 from loadstone.experiments.ledger import Record
@@ -20,29 +20,11 @@ from loadstone.experiments.plan import read_plan
 from loadstone.experiments.probe import Outcome
 from loadstone.experiments.schedule import next_trial
 from loadstone.model.errors import Interrupted, PreflightError
+from tests.cli.conftest import Said
 from tests.experiments.fakes import SEARCH, write_study
 from tests.experiments.fakes import STUDY as STUDY_OF_ONE_REQUEST
 
 STUDY = str(Path(__file__).parents[2] / "studies" / "first-light.yaml")
-
-
-class Said:
-    """Exit code and words of a command."""
-
-    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
-        self._capsys = capsys
-
-    def __call__(self, *arguments: str) -> tuple[int, str, str]:
-        code = run_command(list(arguments))
-        said = self._capsys.readouterr()
-        return code, said.out, said.err
-
-
-@pytest.fixture
-def say(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Said:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("LOADSTONE_STATE", str(tmp_path / "state"))
-    return Said(capsys)
 
 
 def test_help_lists_every_verb_and_each_has_an_example(say: Said) -> None:

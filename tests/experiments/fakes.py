@@ -24,6 +24,15 @@ workloads:
 default_workload: get
 """
 
+SEEDED = APPLICATION.replace("{get: {path: /}}", '{get: {path: "/{user}", fields: {user: {kind: seeded, of: users}}}}')
+SEEDED += """\
+seeding: social
+default_dataset: small
+datasets:
+  small: {description: some, users: 962, edges: 18812}
+  large: {users: 81306, edges: 1768149}
+"""
+
 STUDY = """\
 version: 1
 name: tiny-study
@@ -37,6 +46,7 @@ trial: {warmup: 0s, duration: 1s, repetitions: 2}
 SEARCH = STUDY.replace("rates: [100, 200, 300], slo: {p99: 50ms}", "capacity: {slo: {p99: 50ms}, start: 100}").replace(
     "repetitions: 2", "repetitions: 1"
 )
+CLOSED = STUDY.replace("rates: [100, 200, 300], slo: {p99: 50ms}", "closed: {clients: [1, 5, 20], think: 10ms}")
 
 
 def write_study(folder: Path, text: str = STUDY) -> Path:

@@ -18,9 +18,15 @@ from loadstone.experiments.conductor import Conductor
 from loadstone.experiments.plan import read_plan
 from loadstone.report import page, terminal, words
 from loadstone.report.content import gather
-from tests.experiments.fakes import STUDY, FakeDriver, FakeInfrastructure, FakeOrchestrator, Recorder, write_study
+from tests.experiments.fakes import (
+    CLOSED,
+    FakeDriver,
+    FakeInfrastructure,
+    FakeOrchestrator,
+    Recorder,
+    write_study,
+)
 
-CLOSED = STUDY.replace("rates: [100, 200, 300], slo: {p99: 50ms}", "closed: {clients: [1, 5, 20], think: 10ms}")
 JUDGED = CLOSED.replace("closed:", "slo: {p99: 50ms}, closed:")
 
 Conduct = Callable[[str], Path]

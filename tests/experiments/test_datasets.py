@@ -15,16 +15,8 @@ from loadstone.infrastructure.base import Provision
 from loadstone.model.cluster import Node
 from loadstone.model.errors import InputError
 from loadstone.model.workload import Workload
-from tests.experiments.fakes import APPLICATION, STUDY
+from tests.experiments.fakes import SEEDED, STUDY
 
-SEEDED = APPLICATION.replace("{get: {path: /}}", '{get: {path: "/{user}", fields: {user: {kind: seeded, of: users}}}}')
-SEEDED += """\
-seeding: social
-default_dataset: small
-datasets:
-  small: {description: some, users: 962, edges: 18812}
-  large: {users: 81306, edges: 1768149}
-"""
 BOTH = STUDY.replace("scaling: [baseline, unlimited]", "dataset: [small, large]")
 FILES = STUDY.replace("scaling: [baseline, unlimited]", "dataset: [small, data/mine.mtx]")
 NODES = (

@@ -11,7 +11,7 @@ from loadstone.experiments.emulation import node_counts
 from loadstone.infrastructure.base import Provision
 from loadstone.model.cluster import Node
 from loadstone.model.deployment import Deployment
-from tests.experiments.test_splitting import plan
+from tests.experiments.splits import plan
 
 
 def deployments(nodes: list[int], emulated: bool, **changed: object) -> list[Deployment]:

@@ -17,10 +17,9 @@ from loadstone.experiments.verdict import Verdict
 from loadstone.model.columns import columns
 from loadstone.model.records import Generator, Observed, TrialSummary
 from loadstone.workloads.external import summarize
-from tests.experiments.fakes import STUDY, summary, write_study
-from tests.experiments.test_closed import CLOSED
-from tests.workloads.test_adapters import CLOSED as TOLD_CLOSED
-from tests.workloads.test_adapters import closed, offer
+from tests.experiments.fakes import CLOSED, STUDY, summary, write_study
+from tests.workloads.offers import CLOSED as TOLD_CLOSED
+from tests.workloads.offers import closed, offer
 
 
 def row(folder: Path, study: str, told: Any, observed: dict[str, Any] | None = None) -> dict[str, Any]:

@@ -316,7 +316,8 @@ def test_our_modules_are_formatted_and_none_of_their_sums_is_missing() -> None:
             assert subprocess.run([gofmt, "-l", recipe.module], capture_output=True, text=True).stdout == ""
 
 
-@pytest.mark.clusters
+@pytest.mark.nomad
+@pytest.mark.kubernetes
 @pytest.mark.parametrize(
     ("name", "arguments", "first"),
     [

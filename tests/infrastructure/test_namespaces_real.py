@@ -17,14 +17,13 @@ from loadstone.infrastructure.namespaces.emulated import Emulated
 from loadstone.infrastructure.namespaces.host import Host
 from loadstone.infrastructure.namespaces.network import one_at_a_time, used_subnets
 from loadstone.model.cluster import Link
-from tests.traces import snapshot
+from tests.traces import MACHINE, snapshot
 
 pytestmark = [pytest.mark.root, pytest.mark.clusters]
 
 NAMES = ["manager-1", "worker-1", "worker-2"]
 RATE = 100_000_000
 MADE = ("processes", "groups", "namespaces", "links", "routes", "files")
-MACHINE = ("system", "knobs")
 ANSWER = """
 import socket, sys
 server = socket.create_server((sys.argv[1], 7000))

@@ -23,12 +23,12 @@ from loadstone.infrastructure.namespaces import docker as engines
 from loadstone.infrastructure.namespaces.emulated import Emulated
 from loadstone.model.cluster import Cluster, Link
 from loadstone.model.errors import DeploymentError
-from tests.traces import snapshot
+from tests.traces import MACHINE, snapshot
 
 pytestmark = [pytest.mark.root, pytest.mark.docker]
 
 ENTRY = "test-cluster"
-MACHINE = ("system", "knobs")
+LONG = pytest.mark.long
 MAKER = """
 import os, signal, sys
 from loadstone.infrastructure.namespaces import Namespaces
@@ -191,7 +191,7 @@ def test_what_fails_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found[2:] == ["worker-3: its engine does not answer"]
 
 
-@pytest.mark.parametrize("step", ["starting", "joining", "ready"])
+@pytest.mark.parametrize("step", [pytest.param("starting", marks=LONG), "joining", pytest.param("ready", marks=LONG)])
 def test_nothing_is_left_of_a_maker_that_is_killed(step: str) -> None:
     killed = subprocess.run([sys.executable, "-c", MAKER, step, ENTRY], check=False)
     assert killed.returncode == -signal.SIGKILL
@@ -212,7 +212,7 @@ def test_who_comes_again_removes_what_was_left_first() -> None:
     assert snapshot(first.id)["namespaces"] == []
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt, DeploymentError])
+@pytest.mark.parametrize("error", [KeyboardInterrupt, pytest.param(DeploymentError, marks=LONG)])
 def test_who_is_interrupted_leaves_nothing(error: type[BaseException]) -> None:
     def say(step: str) -> None:
         if step.startswith("joining"):

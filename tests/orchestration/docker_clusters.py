@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import json
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,10 +22,8 @@ from loadstone.infrastructure import journal
 from loadstone.infrastructure.base import Provision
 from loadstone.infrastructure.namespaces.emulated import Emulated
 from loadstone.model.document import Document
-from tests.traces import snapshot
-
-MACHINE = ("system", "knobs")
-"""What a snapshot lists of the whole machine."""
+from tests.support.users import User
+from tests.traces import MACHINE, snapshot
 
 
 def resources() -> dict[str, dict[str, Any]]:
@@ -50,16 +48,6 @@ def study(name: str, orchestrator: str, **more: Any) -> dict[str, Any]:
 def plan_of(data: dict[str, Any]) -> Plan:
     """The plan of a study."""
     return make_plan(Document(yaml.safe_dump(data), "a test"))
-
-
-@contextmanager
-def folders() -> Iterator[Path]:
-    """State and data of these tests alone, in a folder with a short path (a socket's may not be long)."""
-    with tempfile.TemporaryDirectory(prefix="loadstone-") as name, pytest.MonkeyPatch.context() as patch:
-        Path(name).chmod(0o755)
-        patch.setenv("LOADSTONE_STATE", f"{name}/state")
-        patch.setenv("LOADSTONE_DATA", f"{name}/data")
-        yield Path(name)
 
 
 def require(plan: Plan) -> None:
@@ -101,3 +89,9 @@ def deploy(plan: Plan, provision: Provision, folder: Path) -> Deployed:
     deployed = Deployed(plan, plan.treatments[0], provision, plan.study.name, folder)
     deployed.start(Listener())
     return deployed
+
+
+def rows(user: User) -> list[dict[str, Any]]:
+    """The finished trials, in their order."""
+    files = user.home.glob("results/*/*/trials/*/trial.json")
+    return sorted((json.loads(file.read_text())["row"] for file in files), key=lambda row: int(row["order"]))

@@ -22,6 +22,7 @@ APPLICATIONS = tuple(name for name in catalogue.names() if name != PINNED)
 ORCHESTRATORS = ("compose", "swarm", "nomad", "kubernetes")
 SETS = tuple((application, scaling) for application in APPLICATIONS for scaling in SCALINGS)
 """One set of files each, by application and scaling."""
+PINNED_SETS = tuple((PINNED, scaling) for scaling in SCALINGS)
 
 
 def deployment(application: str, orchestrator: str, **settings: Any) -> Deployment:

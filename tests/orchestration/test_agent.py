@@ -9,16 +9,16 @@ import pytest
 import yaml
 
 import loadstone
-from loadstone.infrastructure.base import Access
 from loadstone.infrastructure.cgroup import Limits, Usage
 from loadstone.model.cluster import Node
 from loadstone.model.deployment import Deployment, Found
 from loadstone.model.errors import DeploymentError
 from loadstone.orchestration import agent, containers
-from loadstone.orchestration.containers import SERVICE_LABEL, Containers
+from loadstone.orchestration.containers import SERVICE_LABEL
 from loadstone.orchestration.kubernetes import Kubernetes
 from loadstone.orchestration.reading import Agents, Reader, Reading
 from tests.orchestration.conftest import deployed, parse, two_nodes
+from tests.orchestration.fake_containers import Fake
 
 FOREIGN = """\
 name: foreign
@@ -38,42 +38,6 @@ def nodes(here: bool) -> list[Node]:
 
 def deployment(here: bool = False) -> Deployment:
     return deployed(parse(FOREIGN), nodes(here))
-
-
-class Fake(Containers):
-    """One replica that runs, in a cluster that is not there."""
-
-    name = "fake"
-    software = "docker"
-
-    def render(self) -> dict[str, str]:
-        return {}
-
-    def _create(self, services: list[str]) -> None:
-        pass
-
-    def _find(self) -> list[Found]:
-        found = Found(name="web-1", service="web", node="worker-1", state="running", healthy=True, container="a" * 64)
-        return [found]
-
-    def _log(self, found: Found, lines: int) -> str:
-        return ""
-
-    def _lost(self) -> list[str]:
-        return []
-
-    def _wait_for_entry(self, started: float) -> None:
-        pass
-
-    def _why_no_agent(self) -> list[str]:
-        return ["no node may run it"]
-
-    def scale(self, service: str, replicas: int) -> None:
-        pass
-
-    @classmethod
-    def _delete(cls, access: Access, name: str) -> None:
-        pass
 
 
 class Said(Reader):

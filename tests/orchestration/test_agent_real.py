@@ -9,16 +9,15 @@ from pathlib import Path
 import pytest
 
 from loadstone import plugins
-from loadstone.infrastructure import cgroup, journal
-from loadstone.infrastructure.namespaces import Namespaces
-from loadstone.model.cluster import Cluster
+from loadstone.infrastructure import cgroup
 from loadstone.model.deployment import Found
 from loadstone.orchestration import agent
 from loadstone.orchestration.containers import Containers
 from loadstone.orchestration.reading import Agents, Here, Reading
 from tests.orchestration.conftest import deployed, parse
+from tests.support.clusters import ON_CLUSTERS, SharedClusters
 
-pytestmark = [pytest.mark.root, pytest.mark.clusters]
+pytestmark = pytest.mark.root
 
 CACHES = """\
 name: caches
@@ -36,26 +35,22 @@ workloads:
 """
 
 
-@pytest.fixture(params=["compose", "swarm", "nomad", "kubernetes"])
+@pytest.fixture(params=ON_CLUSTERS)
 def orchestrator(
-    request: pytest.FixtureRequest, own_folders: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    request: pytest.FixtureRequest,
+    shared_clusters: SharedClusters,
+    own_folders: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Containers]:
     """Two caches on workers that are said to be elsewhere, so that only agents can tell of them."""
-    kind = plugins.find("orchestrators", request.param)
-    cluster = Cluster(infrastructure="namespaces", workers=1 if kind.one_worker else 2)
-    namespaces = Namespaces(cluster, f"agents-{os.getpid()}-cluster")
-    managers = 1 if kind.managed else 0
-    wrong = [one.message for one in namespaces.preflight(kind.software, managers) if one.level == "error"]
-    if wrong:
-        pytest.skip("; ".join(wrong))
+    cluster = shared_clusters(request.param)
     monkeypatch.setattr(Containers, "_wait_for_entry", lambda *_: None)  # memcached speaks no HTTP
-    try:
-        provision = namespaces.provide(kind.software, managers, print)
-        nodes = [node.model_copy(update={"here": node.role == "client"}) for node in provision.nodes]
-        deployment = deployed(parse(CACHES), nodes, f"agents-{os.getpid()}")
-        yield kind(deployment, tmp_path / "run", provision.access)
-    finally:
-        journal.remove_all()
+    nodes = [node.model_copy(update={"here": node.role == "client"}) for node in cluster.provision.nodes]
+    deployment = deployed(parse(CACHES), nodes, f"agents-{os.getpid()}")
+    made: Containers = plugins.find("orchestrators", request.param)(deployment, tmp_path / "run", cluster.access)
+    yield made
+    made.remove()
 
 
 def on_this_machine(orchestrator: Containers) -> Containers:

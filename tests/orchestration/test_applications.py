@@ -13,8 +13,8 @@ import pytest
 
 from loadstone.model.deployment import Deployment
 from tests.orchestration.docker_deployments import SCALINGS, accepted, written
+from tests.orchestration.nomad_program import nomad
 from tests.orchestration.rendered import APPLICATIONS, ORCHESTRATORS, SETS, by_service, deployment, files
-from tests.orchestration.test_nomad import nomad
 
 SERVICES = {"media-microservices": 32, "shop": 6, "social-network": 26}
 SIGNERS: dict[str, set[str]] = {

@@ -17,7 +17,7 @@ from loadstone.orchestration import agent, compose_containers, docker_words
 from loadstone.orchestration.compose import Compose
 from loadstone.orchestration.containers import LABEL, SERVICE_LABEL
 from tests.orchestration.docker_deployments import SCALINGS, accepted, foreign, hotel, nodes, tree, written
-from tests.orchestration.pinned import GOLDEN, compare
+from tests.orchestration.pinned import compare_scaling
 
 FILE = "compose.yaml"
 
@@ -27,9 +27,10 @@ def services(deployment: Deployment) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("scaling", SCALINGS)
-def test_golden(scaling: str) -> None:
-    compare(f"compose/hotel-reservation-{scaling}", Compose(hotel(1, scaling=scaling), Path("/nowhere")).render())
-    accepted(GOLDEN / "compose" / f"hotel-reservation-{scaling}", FILE)
+def test_golden(scaling: str, tmp_path: Path) -> None:
+    files = Compose(hotel(1, scaling=scaling), Path("/nowhere")).render()
+    compare_scaling("compose", scaling, files)
+    accepted(written(tmp_path, files), FILE)
 
 
 @given(st.sampled_from(SCALINGS), st.sampled_from(["default", "paper"]), st.integers(1, 500), st.integers(6, 4096))

@@ -1,6 +1,6 @@
-"""Compose and Swarm for real: Hotel Reservation on engines of emulated hosts, looked at, scaled, broken, removed.
+"""Compose and Swarm for real: the shop on engines of emulated hosts, looked at, scaled, broken, removed.
 
-The tests of one orchestrator share a cluster and a deployment; those that break it come last.
+The tests of one orchestrator share a deployment; those that break it come last.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from loadstone.experiments.deployment import Deployed
 from loadstone.infrastructure import cgroup
@@ -28,21 +29,22 @@ from loadstone.orchestration.containers import LABEL, Containers
 from tests.orchestration import docker_clusters
 from tests.orchestration.conftest import deployed as resolved
 from tests.orchestration.conftest import parse
-from tests.system.conftest import wait
+from tests.support import applications
+from tests.support.clusters import SharedClusters, folders
+from tests.support.users import wait
 
-pytestmark = [pytest.mark.root, pytest.mark.docker, pytest.mark.clusters, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.root, pytest.mark.docker, pytest.mark.timeout(1200)]
 
 PLACEMENT = {
     "tiers": {"frontend": ["worker-1"], "storage": ["worker-2"]},
-    "services": {"geo": ["worker-1", "worker-2"]},
+    "services": {"user": ["worker-1", "worker-2"]},
 }
-HOTELS = "/hotels?inDate=2015-04-09&outDate=2015-04-10&lat=38.0235&lon=-122.095"
 TAKEN = """\
 name: taken
 entry: {service: web, port: http}
 default_workload: get
 services:
-  web: {tier: frontend, runs: {stone: hotel/frontend}, ports: {http: 5000}, resources: {cpu: 0.1, memory: 32MiB}}
+  web: {tier: frontend, runs: {stone: hotel/frontend}, ports: {http: 8080}, resources: {cpu: 0.1, memory: 32MiB}}
 workloads:
   get: {operations: {get: {path: /}}}
 """
@@ -65,26 +67,28 @@ def name(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="module")
 def place(name: str) -> Iterator[Path]:
-    with docker_clusters.folders() as folder:
+    with folders() as folder:
         yield folder
 
 
 @pytest.fixture(scope="module")
-def provision(name: str, place: Path) -> Iterator[Provision]:
-    with docker_clusters.cluster(plan(name), place) as made:
-        yield made
-
-
-def plan(name: str) -> Any:
-    more: dict[str, Any] = {"cluster": {"infrastructure": "namespaces", "workers": 2 if name == "swarm" else 1}}
-    if name == "swarm":
-        more["placement"] = PLACEMENT
-    return docker_clusters.plan_of(docker_clusters.study(f"test-{name}-{os.getpid()}", name, **more))
+def provision(name: str, shared_clusters: SharedClusters) -> Provision:
+    return shared_clusters(name).provision
 
 
 @pytest.fixture(scope="module")
-def hotel(name: str, provision: Provision, place: Path) -> Iterator[Deployed]:
-    made = docker_clusters.deploy(plan(name), provision, place / "run")
+def shop(name: str, provision: Provision, place: Path) -> Iterator[Deployed]:
+    application = applications.shop()
+    (place / "application.yaml").write_text(yaml.safe_dump(application))
+    study = docker_clusters.study(
+        f"test-{name}-{os.getpid()}",
+        name,
+        application=str(place / "application.yaml"),
+        resources=applications.limits(application),
+        cluster={"infrastructure": "namespaces", "workers": 2 if name == "swarm" else 1},
+        **({"placement": PLACEMENT} if name == "swarm" else {}),
+    )
+    made = docker_clusters.deploy(docker_clusters.plan_of(study), provision, place / "run")
     try:
         yield made
     finally:
@@ -92,8 +96,8 @@ def hotel(name: str, provision: Provision, place: Path) -> Iterator[Deployed]:
 
 
 @pytest.fixture
-def orchestrator(hotel: Deployed) -> Orchestrator:
-    return hotel.orchestrator
+def orchestrator(shop: Deployed) -> Orchestrator:
+    return shop.orchestrator
 
 
 def left_in(provision: Provision) -> list[str]:
@@ -119,8 +123,10 @@ def wrong(rows: list[AuditRow]) -> list[tuple[str, str, str, str]]:
     return [(row.replica, row.what, row.wanted, row.effective) for row in rows if not row.ok]
 
 
-def get(hotel: Deployed, path: str) -> Any:
-    with urllib.request.urlopen(f"http://{hotel.targets()[0]}{path}", timeout=60) as answer:
+def order(shop: Deployed) -> Any:
+    """What the shop says to an order of the first user."""
+    request = urllib.request.Request(f"http://{shop.targets()[0]}/orders/create/id/1", method="POST")
+    with urllib.request.urlopen(request, timeout=60) as answer:
         return json.load(answer)
 
 
@@ -131,35 +137,35 @@ def container_of(orchestrator: Orchestrator, replica: str) -> tuple[Any, str]:
     return Engine(orchestrator.access.engines[found.node]).api, found.container
 
 
-def test_it_serves_seeded_data(hotel: Deployed) -> None:
-    assert "St. Regis San Francisco" in [one["properties"]["name"] for one in get(hotel, HOTELS)["features"]]
-    assert hotel.seeder.counts()["documents-user", "user"] == 501
+def test_it_serves_seeded_data(shop: Deployed) -> None:
+    assert order(shop)["user"] == 1
+    assert shop.seeder.counts()["postgres-user", "users"] == 1000
 
 
-def test_limits_placement_and_images_are_in_force(hotel: Deployed, orchestrator: Orchestrator, name: str) -> None:
+def test_limits_placement_and_images_are_in_force(shop: Deployed, orchestrator: Orchestrator, name: str) -> None:
     rows = orchestrator.audit()
     assert wrong(rows) == []
-    assert len(rows) == 22 * len(("cpu", "memory", "cores", "node", "image"))
+    assert len(rows) == applications.SHOP * len(("cpu", "memory", "cores", "node", "image"))
     effective = {(row.what, row.effective) for row in rows}
     assert {value for what, value in effective if what in ("cpu", "memory")} == {"0.2", "128MiB"}
     if name == "swarm":
         nodes = orchestrator.nodes()
-        assert nodes["frontend-1"] == "worker-1"
-        assert {node for replica, node in nodes.items() if replica.startswith("documents-")} == {"worker-2"}
+        assert nodes["order-1"] == "worker-1"
+        assert {node for replica, node in nodes.items() if replica.startswith("postgres-")} == {"worker-2"}
 
 
 def test_the_swap_that_is_left_to_a_replica_is_none(orchestrator: Orchestrator, name: str) -> None:
-    api, container = container_of(orchestrator, "geo-1")
+    api, container = container_of(orchestrator, "user-1")
     limits = api.inspect_container(container)["HostConfig"]
     if name == "compose":  # a swarm's services cannot say it
         assert limits["MemorySwap"] in (limits["Memory"], -1)  # -1: this kernel does not count swap
     assert limits["Memory"] == 128 * 2**20
 
 
-def test_files_usage_and_versions(hotel: Deployed, orchestrator: Orchestrator) -> None:
-    assert [file for file in orchestrator.render() if not (hotel.folder / file).exists()] == []
+def test_files_usage_and_versions(shop: Deployed, orchestrator: Orchestrator) -> None:
+    assert [file for file in orchestrator.render() if not (shop.folder / file).exists()] == []
     used = orchestrator.usage()
-    assert len(used) == 22 and all(one.cpu_s > 0 and one.memory > 0 for one in used.values())
+    assert len(used) == applications.SHOP and all(one.cpu_s > 0 and one.memory > 0 for one in used.values())
     assert orchestrator.events() == []
     assert orchestrator.versions()["docker"].startswith(("20.", "2"))
 
@@ -171,20 +177,20 @@ def test_applying_again_changes_nothing(orchestrator: Orchestrator) -> None:
     assert {one.name: one.container for one in orchestrator._find()} == before  # type: ignore[attr-defined]
 
 
-def test_scaling_adds_replicas_that_get_calls(hotel: Deployed, orchestrator: Orchestrator) -> None:
-    orchestrator.scale("geo", 2)
-    wait(lambda: healthy(orchestrator, "geo-2"))
-    assert sorted(replica for replica in orchestrator.nodes() if replica.startswith("geo-")) == ["geo-1", "geo-2"]
-    idle = {replica: received(orchestrator, replica) for replica in ("geo-1", "geo-2")}
+def test_scaling_adds_replicas_that_get_calls(shop: Deployed, orchestrator: Orchestrator) -> None:
+    orchestrator.scale("user", 2)
+    wait(lambda: healthy(orchestrator, "user-2"))
+    assert sorted(replica for replica in orchestrator.nodes() if replica.startswith("user-")) == ["user-1", "user-2"]
+    idle = {replica: received(orchestrator, replica) for replica in ("user-1", "user-2")}
 
     def both_work() -> bool:
         for _ in range(20):
-            get(hotel, HOTELS)
+            order(shop)
         return all(received(orchestrator, replica) > bytes_before + 5_000 for replica, bytes_before in idle.items())
 
     wait(both_work)
-    orchestrator.scale("geo", 1)
-    wait(lambda: len([replica for replica in orchestrator.nodes() if replica.startswith("geo-")]) == 1)
+    orchestrator.scale("user", 1)
+    wait(lambda: len([replica for replica in orchestrator.nodes() if replica.startswith("user-")]) == 1)
 
 
 def healthy(orchestrator: Orchestrator, replica: str) -> bool:
@@ -198,17 +204,17 @@ def received(orchestrator: Orchestrator, replica: str) -> int:
 
 
 def test_a_taken_port_is_told_with_the_remedy_and_nothing_is_left(
-    provision: Provision, hotel: Deployed, name: str
+    provision: Provision, shop: Deployed, name: str
 ) -> None:
     before = len(left_in(provision))
     deployment = resolved(parse(TAKEN), list(provision.nodes), "taken")
     if name == "swarm":
         deployment = deployment.model_copy(update={"allowed": {"web": ("worker-1",)}})
-    second = type(hotel.orchestrator)(deployment, hotel.folder / "taken", provision.access)
+    second = type(shop.orchestrator)(deployment, shop.folder / "taken", provision.access)
     words = (
         "port that it publishes is taken by another service"
         if name == "swarm"
-        else "web: port 5000 of the node is taken"
+        else "web: port 8080 of the node is taken"
     )
     with pytest.raises(DeploymentError, match=words):
         try:
@@ -219,10 +225,10 @@ def test_a_taken_port_is_told_with_the_remedy_and_nothing_is_left(
     assert len(left_in(provision)) == before
 
 
-def test_an_image_that_is_nowhere_is_told_before_anything_starts(provision: Provision, hotel: Deployed) -> None:
+def test_an_image_that_is_nowhere_is_told_before_anything_starts(provision: Provision, shop: Deployed) -> None:
     text = TAKEN.replace("stone: hotel/frontend", 'image: "registry.invalid/shop/cart:1"')
-    second = type(hotel.orchestrator)(
-        resolved(parse(text), list(provision.nodes), "nowhere"), hotel.folder / "nowhere", provision.access
+    second = type(shop.orchestrator)(
+        resolved(parse(text), list(provision.nodes), "nowhere"), shop.folder / "nowhere", provision.access
     )
     with pytest.raises(PreflightError, match=r"registry\.invalid/shop/cart:1 cannot be pulled on worker-1"):
         try:
@@ -232,11 +238,11 @@ def test_an_image_that_is_nowhere_is_told_before_anything_starts(provision: Prov
 
 
 def test_a_replica_that_runs_out_of_memory_is_an_event_that_says_so(
-    provision: Provision, hotel: Deployed, monkeypatch: pytest.MonkeyPatch
+    provision: Provision, shop: Deployed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Containers, "_wait_for_entry", lambda *_: None)  # a cache speaks no HTTP
-    small = type(hotel.orchestrator)(
-        resolved(parse(SMALL), list(provision.nodes), "small"), hotel.folder / "small", provision.access
+    small = type(shop.orchestrator)(
+        resolved(parse(SMALL), list(provision.nodes), "small"), shop.folder / "small", provision.access
     )
     try:
         small.apply()
@@ -258,25 +264,25 @@ def fill(host: str, port: str) -> None:
 
 def test_a_limit_that_is_taken_away_is_caught(orchestrator: Orchestrator) -> None:
     groups = cgroup.find()
-    group = groups.container(container_of(orchestrator, "rate-1")[1])
+    group = groups.container(container_of(orchestrator, "payment-1")[1])
     assert group is not None
     groups.make(group, cgroup.Limits())
     groups.make(group, cgroup.Limits(memory=128 * 2**20))
-    assert wrong(orchestrator.audit()) == [("rate-1", "cpu", "0.2", "unlimited")]
+    assert wrong(orchestrator.audit()) == [("payment-1", "cpu", "0.2", "unlimited")]
     groups.make(group, cgroup.Limits(cpu=0.2, memory=128 * 2**20))
     assert wrong(orchestrator.audit()) == []
 
 
 def test_a_killed_container_is_an_event_with_the_reason(orchestrator: Orchestrator, name: str) -> None:
-    _, container = container_of(orchestrator, "profile-1")
+    _, container = container_of(orchestrator, "payment-1")
     kill(container)
-    wait(lambda: any(event.startswith("profile-1 ") for event in orchestrator.events()))
+    wait(lambda: any(event.startswith("payment-1 ") for event in orchestrator.events()))
     expected = {
-        "swarm": "profile-1 was replaced: task: non-zero exit (137)",
-        "compose": "profile-1 ended and was started again (exit code 137)",
+        "swarm": "payment-1 was replaced: task: non-zero exit (137)",
+        "compose": "payment-1 ended and was started again (exit code 137)",
     }[name]
     # On a slow machine it may become unhealthy once more before it stays.
-    wait(lambda: [event for event in orchestrator.events() if "profile-1" in event] == [expected])
+    wait(lambda: [event for event in orchestrator.events() if "payment-1" in event] == [expected])
 
 
 def kill(container: str) -> None:
@@ -289,8 +295,8 @@ def kill(container: str) -> None:
             os.kill(pid, signal.SIGKILL)
 
 
-def test_nothing_is_left_of_it(hotel: Deployed, provision: Provision) -> None:
+def test_nothing_is_left_of_it(shop: Deployed, provision: Provision) -> None:
     assert left_in(provision) != []
-    hotel.remove()
+    shop.remove()
     assert left_in(provision) == []
-    hotel.remove()
+    shop.remove()

@@ -18,9 +18,10 @@ from loadstone.infrastructure.existing import Existing
 from loadstone.infrastructure.namespaces.host import Host
 from loadstone.model.cluster import Cluster
 from tests.orchestration import docker_clusters
-from tests.system.conftest import LOADSTONE
+from tests.support.clusters import folders
+from tests.support.users import LOADSTONE
 
-pytestmark = [pytest.mark.root, pytest.mark.docker, pytest.mark.clusters, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.root, pytest.mark.docker, pytest.mark.timeout(1200)]
 
 CLUSTER = f"existing-{os.getpid()}"
 NOBODY = 65534
@@ -28,7 +29,7 @@ NOBODY = 65534
 
 @pytest.fixture(scope="module")
 def home() -> Iterator[Path]:
-    with docker_clusters.folders() as folder:
+    with folders() as folder:
         yield folder
 
 

@@ -17,9 +17,9 @@ from loadstone.model.deployment import Deployment
 from loadstone.model.study import Settings
 from loadstone.orchestration.placing import resolve
 from tests.orchestration.docker_deployments import accepted, nodes
+from tests.orchestration.fake_containers import Fake
+from tests.orchestration.nomad_program import nomad
 from tests.orchestration.pinned import GOLDEN, compare
-from tests.orchestration.test_agent import Fake
-from tests.orchestration.test_nomad import nomad
 
 HOTEL = Path(__file__).parents[1] / "applications" / "compose_files" / "hotel" / "docker-compose.yml"
 HOTEL_SERVICES = 24

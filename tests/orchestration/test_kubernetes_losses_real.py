@@ -9,22 +9,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
-from loadstone.applications import catalogue
 from loadstone.infrastructure import journal
 from loadstone.infrastructure.namespaces import Namespaces
 from loadstone.infrastructure.namespaces.emulated import Emulated
 from loadstone.infrastructure.namespaces.host import Host
 from loadstone.model.cluster import Cluster
-from tests.system.conftest import User
+from tests.support import applications
+from tests.support.users import User
 from tests.traces import snapshot
 
-pytestmark = [pytest.mark.root, pytest.mark.clusters, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.root, pytest.mark.kubernetes, pytest.mark.timeout(1800)]
 
 STUDY = """\
 version: 1
 name: losses
-application: hotel-reservation
+application: application.yaml
 orchestrator: kubernetes
 high_availability: on
 cluster: {infrastructure: namespaces, workers: 2}
@@ -63,9 +64,9 @@ def rows(user: User) -> list[dict[str, Any]]:
 
 
 def test_a_manager_is_not_missed_and_a_worker_comes_back(user: User) -> None:
-    services = catalogue.load("hotel-reservation").application.services
-    limits = {name: {"cpu": 0.2, "memory": "128MiB"} for name in services}
-    (user.home / "study.yaml").write_text(STUDY.replace("RESOURCES", json.dumps(limits)))
+    shop = applications.shop()
+    (user.home / "application.yaml").write_text(yaml.safe_dump(shop))
+    (user.home / "study.yaml").write_text(STUDY.replace("RESOURCES", json.dumps(applications.limits(shop))))
     process = user.starts("run", "study.yaml")
     user.waits_until_a_trial_is_loaded(process, finished=0)
     first, there = hosts(user)

@@ -7,7 +7,7 @@ from typing import Any
 from loadstone.model.deployment import Found
 from loadstone.orchestration import kubernetes_pods as pods
 from loadstone.orchestration.containers import SERVICE_LABEL
-from tests.orchestration.test_kubernetes import FOREIGN, hotel, other
+from tests.orchestration.kubernetes_deployments import FOREIGN, hotel, other
 
 READY = {"type": "Ready", "status": "True"}
 NOT_READY = {"type": "Ready", "status": "False"}

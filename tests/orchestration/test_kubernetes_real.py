@@ -1,4 +1,4 @@
-"""Kubernetes for real, on emulated hosts: one manager and two workers that all tests here share."""
+"""Kubernetes for real, on emulated hosts: one manager and two workers that all tests share."""
 
 from __future__ import annotations
 
@@ -18,11 +18,10 @@ import pytest
 import yaml
 
 from loadstone.applications import catalogue
-from loadstone.infrastructure import cgroup, images, journal
+from loadstone.infrastructure import cgroup, images
 from loadstone.infrastructure.base import Access, Provision
 from loadstone.infrastructure.existing import Existing
 from loadstone.infrastructure.kubernetes_api import Api, Refused, connect
-from loadstone.infrastructure.namespaces import Namespaces
 from loadstone.infrastructure.namespaces.kubernetes.plan import fill
 from loadstone.model.cluster import Cluster
 from loadstone.model.deployment import Deployment, Found
@@ -34,12 +33,10 @@ from tests.infrastructure.real_engines import registry
 from tests.orchestration import rendered
 from tests.orchestration.conftest import STORES, parse
 from tests.orchestration.pinned import GOLDEN
-from tests.traces import snapshot
+from tests.support.clusters import SharedClusters
 
-pytestmark = [pytest.mark.root, pytest.mark.clusters, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.root, pytest.mark.kubernetes, pytest.mark.timeout(1800)]
 
-ENTRY = "kubernetes-test-cluster"
-MACHINE = ("system", "knobs")
 APPLICATION = """\
 name: small
 entry: {service: web, port: main}
@@ -73,31 +70,16 @@ trial: {warmup: 1s, duration: 3s}
 
 @pytest.fixture(scope="module")
 def place() -> Iterator[Path]:
-    """Where everything is kept; pytest's own folders are too long for a socket."""
+    """State and data of these tests."""
     with tempfile.TemporaryDirectory(prefix="loadstone-") as name, pytest.MonkeyPatch.context() as patch:
         patch.setenv("LOADSTONE_STATE", f"{name}/state")
         patch.setenv("LOADSTONE_DATA", f"{name}/data")
         yield Path(name)
 
 
-@pytest.fixture(scope="module")
-def cluster(place: Path) -> Iterator[Provision]:
-    """The cluster; afterwards nothing of it may be left anywhere."""
-    infrastructure = Namespaces(Cluster(infrastructure="namespaces", workers=2), ENTRY)
-    if wrong := [one.message for one in infrastructure.preflight("kubernetes", 1) if one.level == "error"]:
-        pytest.skip("; ".join(wrong))
-    before = snapshot()
-    try:
-        provision = infrastructure.provide("kubernetes", 1, print)
-        entry = journal.load(ENTRY)
-        assert entry is not None
-        yield provision
-    finally:
-        journal.remove_all()
-    left = snapshot(entry.facts["id"], (place / "data",))
-    assert {kind: lines for kind, lines in left.items() if lines and kind not in MACHINE} == {}
-    after = snapshot()
-    assert {kind: after[kind] for kind in MACHINE} == {kind: before[kind] for kind in MACHINE}
+@pytest.fixture
+def cluster(shared_clusters: SharedClusters, place: Path) -> Provision:
+    return shared_clusters("kubernetes").provision
 
 
 @pytest.fixture
@@ -135,14 +117,22 @@ def found(orchestrator: Kubernetes) -> dict[str, Found]:
     return {one.name: one for one in orchestrator._find()}
 
 
-@pytest.mark.parametrize("folder", sorted(GOLDEN.glob("kubernetes/*")), ids=lambda folder: folder.name)
+PINNED = sorted(file.parent for file in GOLDEN.glob("kubernetes/*/namespace.yaml"))
+SETS = [
+    # These differ from the baseline's in numbers alone.
+    pytest.param(*one, marks=pytest.mark.long) if one[1] in ("vertical", "horizontal") else one
+    for one in (*rendered.PINNED_SETS, *rendered.SETS)
+]
+
+
+@pytest.mark.parametrize("folder", PINNED, ids=lambda folder: folder.name)
 def test_every_pinned_file_is_accepted(folder: Path, api: Api, access: Access) -> None:
     files = {str(file.relative_to(folder)): file.read_text() for file in folder.rglob("*.yaml")}
     assert len(files) > 1
     accepted(files, api, access)
 
 
-@pytest.mark.parametrize(("application", "scaling"), rendered.SETS)
+@pytest.mark.parametrize(("application", "scaling"), SETS)
 def test_every_application_s_files_are_accepted(application: str, scaling: str, api: Api, access: Access) -> None:
     accepted(rendered.files(rendered.deployment(application, "kubernetes", scaling=scaling), "kubernetes"), api, access)
 
@@ -233,12 +223,14 @@ def test_what_the_cluster_refuses_is_told(small: Kubernetes, api: Api) -> None:
     assert all("exceeded quota: small, requested: limits.cpu=" in one.why for one in small._find())
 
 
-def test_nodes_pull_from_the_user_s_registry(cluster: Provision, access: Access, place: Path, tmp_path: Path) -> None:
+def test_nodes_pull_from_the_user_s_registry(
+    cluster: Provision, access: Access, shared_clusters: SharedClusters, place: Path, tmp_path: Path
+) -> None:
     folder = place / "pulled"
     folder.mkdir()
     with registry(folder, cluster.nodes[0].address) as host:
         for node in access.engines:  # as at the start of hosts whose cluster has this registry
-            trusted = place.glob(f"data/clusters/*/{node}/registries")
+            trusted = shared_clusters("kubernetes").place.glob(f"data/clusters/*/{node}/registries")
             (one := next(trusted) / host).mkdir()
             fill("registry.toml.j2", one / "hosts.toml", registry=host)
         pulling = replace(access, registry=f"http://{host}/lab", engines={})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import unicodedata
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loadstone.applications import catalogue
-from loadstone.infrastructure import builds
 from loadstone.model.application import Application, Resources
 from loadstone.model.cluster import Node
 from loadstone.model.deployment import Deployment
@@ -22,7 +20,9 @@ from loadstone.orchestration import hcl, nomad_room, nomad_templates
 from loadstone.orchestration.nomad import Nomad
 from loadstone.orchestration.placing import resolve
 from tests.orchestration.conftest import SERVICES, parse
-from tests.orchestration.pinned import GOLDEN, compare
+from tests.orchestration.docker_deployments import written
+from tests.orchestration.nomad_program import nomad
+from tests.orchestration.pinned import compare_scaling
 
 SCALINGS = ("baseline", "vertical", "horizontal", "unlimited")
 MIB = 2**20
@@ -73,22 +73,6 @@ def rendered(wanted: Deployment) -> dict[str, str]:
     return Nomad(wanted, Path("nowhere")).render()
 
 
-def nomad(*arguments: str, folder: Path) -> str:
-    """What the real Nomad prints; nothing of a server is needed."""
-    if (finding := builds.missing("nomad")).level != "ok":
-        pytest.skip(finding.message)
-    done = subprocess.run(
-        [builds.binary("nomad", print), *arguments],
-        cwd=folder,
-        env={"NOMAD_ADDR": "http://127.0.0.1:1", "HOME": str(folder)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
 def jobs(files: dict[str, str], folder: Path) -> dict[str, dict[str, Any]]:
     """What Nomad reads in the files: the job of each service."""
     found = {}
@@ -105,12 +89,12 @@ def task(job: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("scaling", SCALINGS)
 def test_the_hotel_reservation(scaling: str) -> None:
-    compare(f"nomad/hotel-reservation-{scaling}", rendered(hotel(scaling=scaling)))
+    compare_scaling("nomad", scaling, rendered(hotel(scaling=scaling)))
 
 
 @pytest.mark.parametrize("scaling", SCALINGS)
-def test_nomad_takes_the_files_and_would_not_lay_them_out_otherwise(scaling: str) -> None:
-    folder = GOLDEN / "nomad" / f"hotel-reservation-{scaling}"
+def test_nomad_takes_the_files_and_would_not_lay_them_out_otherwise(scaling: str, tmp_path: Path) -> None:
+    folder = written(tmp_path, rendered(hotel(scaling=scaling)))
     nomad("fmt", "-check", "-recursive", ".", folder=folder)
     for file in folder.iterdir():
         assert "Job validation successful" in nomad("job", "validate", file.name, folder=folder)

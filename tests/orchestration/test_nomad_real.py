@@ -1,4 +1,4 @@
-"""Nomad for real, on emulated hosts: one manager and two workers that most tests here share."""
+"""Nomad for real, on emulated hosts: one manager and two workers that all tests share."""
 
 from __future__ import annotations
 
@@ -12,23 +12,19 @@ from typing import Any
 
 import pytest
 
-from loadstone.infrastructure import cgroup, hashicorp, images, journal
+from loadstone.infrastructure import cgroup, hashicorp, images
 from loadstone.infrastructure.base import Access, Provision
 from loadstone.infrastructure.existing import Existing
-from loadstone.infrastructure.namespaces import Namespaces
 from loadstone.model.cluster import Cluster
 from loadstone.model.deployment import Deployment, Found
 from loadstone.model.errors import DeploymentError
 from loadstone.orchestration.nomad import Nomad
 from tests.orchestration import rendered
 from tests.orchestration.conftest import deployed, parse
-from tests.orchestration.pinned import GOLDEN
-from tests.traces import snapshot
+from tests.support.clusters import SharedClusters
 
-pytestmark = [pytest.mark.root, pytest.mark.clusters, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.root, pytest.mark.nomad, pytest.mark.timeout(1800)]
 
-ENTRY = "nomad-test-cluster"
-MACHINE = ("system", "knobs")
 APPLICATION = """\
 name: small
 entry: {service: web, port: main}
@@ -51,35 +47,16 @@ workloads:
 
 @pytest.fixture(scope="module")
 def place() -> Iterator[Path]:
-    """Where everything is kept; pytest's own folders are too long for a socket."""
+    """State and data of these tests."""
     with tempfile.TemporaryDirectory(prefix="loadstone-") as name, pytest.MonkeyPatch.context() as patch:
         patch.setenv("LOADSTONE_STATE", f"{name}/state")
         patch.setenv("LOADSTONE_DATA", f"{name}/data")
         yield Path(name)
 
 
-@pytest.fixture(scope="module")
-def cluster(place: Path) -> Iterator[Provision]:
-    """The cluster; afterwards nothing of it may be left anywhere."""
-    infrastructure = Namespaces(Cluster(infrastructure="namespaces", workers=2), ENTRY)
-    if wrong := [one.message for one in infrastructure.preflight("nomad", 1) if one.level == "error"]:
-        pytest.skip("; ".join(wrong))
-    before = snapshot()
-    try:
-        provision = infrastructure.provide("nomad", 1, print)
-        entry = journal.load(ENTRY)
-        assert entry is not None
-        yield provision
-    finally:
-        journal.remove_all()
-    nothing_left(entry.facts["id"], place / "data")
-    after = snapshot()
-    assert {kind: after[kind] for kind in MACHINE} == {kind: before[kind] for kind in MACHINE}
-
-
-def nothing_left(mark: str, folder: Path) -> None:
-    left = snapshot(mark, (folder,))
-    assert {kind: lines for kind, lines in left.items() if lines and kind not in MACHINE} == {}
+@pytest.fixture
+def cluster(shared_clusters: SharedClusters, place: Path) -> Provision:
+    return shared_clusters("nomad").provision
 
 
 @pytest.fixture
@@ -123,14 +100,7 @@ def until(condition: Callable[[], Any]) -> None:
         time.sleep(0.1)
 
 
-def test_every_pinned_file_is_accepted(access: Access) -> None:
-    files = sorted(GOLDEN.glob("nomad/hotel-reservation-*/*.hcl"))
-    for file in files:
-        accepted(access, file.name, file.read_text())
-    assert len(files) == 4 * 22
-
-
-@pytest.mark.parametrize(("application", "scaling"), rendered.SETS)
+@pytest.mark.parametrize(("application", "scaling"), (*rendered.PINNED_SETS, *rendered.SETS))
 def test_every_application_s_files_are_accepted(access: Access, application: str, scaling: str) -> None:
     wanted = rendered.deployment(application, "nomad", scaling=scaling)
     for name, text in rendered.files(wanted, "nomad").items():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 import tempfile
@@ -14,18 +13,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
-import loadstone
-from loadstone.applications import catalogue
 from loadstone.infrastructure import hashicorp
 from loadstone.infrastructure.namespaces import Namespaces
 from loadstone.infrastructure.namespaces.emulated import Emulated
 from loadstone.model.cluster import Cluster
-from tests.traces import snapshot
+from tests.support import applications
+from tests.traces import MACHINE, snapshot
 
-pytestmark = [pytest.mark.root, pytest.mark.clusters, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.root, pytest.mark.nomad, pytest.mark.timeout(1800)]
 
-MACHINE = ("system", "knobs")
 STUDY = """\
 version: 1
 name: on-nomad
@@ -39,23 +37,15 @@ trial: {warmup: 1s, duration: 4s, order: sequential}
 """
 
 
-def patient() -> str:
-    """The Hotel Reservation on a machine that others keep busy: each replica may take its time to be ready."""
-    text = (Path(loadstone.__file__).parent / "applications" / "hotel-reservation" / "application.yaml").read_text()
-    text = text.replace("http: /readyz}", "http: /readyz, within: 20m}")
-    return re.sub(r"runs: {(software: \w+|documents: true)},", r"\g<0> readiness: {within: 20m},", text)
-
-
 class User:
     """Runs one study in a folder of their own."""
 
-    def __init__(self, folder: Path, rates: list[int], high: str = "off") -> None:
+    def __init__(self, folder: Path, application: dict[str, Any], rates: list[int], high: str = "off") -> None:
         self.folder = folder
-        services = catalogue.load("hotel-reservation").application.services
-        limits = json.dumps({name: {"cpu": 0.08, "memory": "128MiB"} for name in services})
+        limits = json.dumps(applications.limits(application, cpu=0.08))  # Nomad reserves what it limits
         text = STUDY.replace("RESOURCES", limits).replace("RATES", str(rates)).replace("HIGH", high)
         (folder / "study.yaml").write_text(text)
-        (folder / "application.yaml").write_text(patient())
+        (folder / "application.yaml").write_text(yaml.safe_dump(application))
         self._run = subprocess.Popen(
             [Path(sys.executable).parent / "loadstone", "run", "study.yaml"],
             cwd=folder,
@@ -119,7 +109,7 @@ def nothing_left(mark: str) -> None:
 
 
 def test_a_worker_that_stops_costs_one_trial(folder: Path) -> None:
-    user = User(folder, [15, 20, 25])
+    user = User(folder, applications.patient("hotel-reservation"), [15, 20, 25])
     try:
         emulated = user.when_loaded(2)
         next(host for host in emulated.hosts if host.name == "worker-2").stop()
@@ -139,7 +129,7 @@ def test_a_worker_that_stops_costs_one_trial(folder: Path) -> None:
 
 
 def test_trials_go_on_without_the_leader(folder: Path) -> None:
-    user = User(folder, [15, 20], high="on")
+    user = User(folder, applications.shop(), [15, 20], high="on")
     try:
         emulated = user.when_loaded(1)
         managers = [host for host in emulated.hosts if host.name.startswith("manager-")]

@@ -28,7 +28,7 @@ from loadstone.model.study import Settings
 from loadstone.orchestration.placing import resolve
 from loadstone.orchestration.process import Process
 from loadstone.orchestration.proxy import CONFIG, configuration, servers
-from tests.orchestration.conftest import SERVICES, open_folder, own_folders, parse, two_nodes  # noqa: F401
+from tests.orchestration.conftest import SERVICES, parse, two_nodes
 from tests.orchestration.pinned import compare
 
 PROXY = {"workers": 2, "connections": 512, "keepalive_requests": 100000}
@@ -117,7 +117,7 @@ def test_nginx_takes_the_configuration(requests: int | None, tmp_path: Path) -> 
 
 
 @pytest.fixture
-def hotel(own_folders: Path, tmp_path: Path) -> Iterator[Process]:  # noqa: F811
+def hotel(own_folders: Path, tmp_path: Path) -> Iterator[Process]:
     """Hotel Reservation with two front ends behind NGINX, as processes; seeded and ready."""
     application = catalogue.load("hotel-reservation").application
     two = application.services["frontend"].model_copy(update={"replicas": 2})

@@ -25,7 +25,7 @@ from loadstone.orchestration import stacks
 from loadstone.orchestration.placing import resolve
 from loadstone.orchestration.ports import is_free
 from loadstone.orchestration.process import Process
-from tests.orchestration.conftest import open_folder, own_folders, parse  # noqa: F401
+from tests.orchestration.conftest import parse
 
 _NEEDS = ("search", "profile", "recommendation", "user", "reservation", "review", "attractions")
 FRONTEND = f"""\
@@ -55,7 +55,7 @@ def on_free_ports(deployment: Deployment) -> Deployment:
 
 
 @pytest.fixture
-def watched(own_folders: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Process]:  # noqa: F811
+def watched(own_folders: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Process]:
     """The front end with a stack beside it."""
     settings = Settings.model_validate({"traces": {"sample": 1}})
     nodes, name = Local(Cluster()).sketch("process", 0), f"test-stacks-{os.getpid()}"

@@ -17,7 +17,7 @@ from loadstone.orchestration.containers import LABEL, SERVICE_LABEL
 from loadstone.orchestration.docker import fit
 from loadstone.orchestration.swarm import Swarm
 from tests.orchestration.docker_deployments import SCALINGS, accepted, foreign, hotel, nodes, tree, written
-from tests.orchestration.pinned import GOLDEN, compare
+from tests.orchestration.pinned import compare_scaling
 
 FILE = "stack.yaml"
 
@@ -27,12 +27,13 @@ def services(deployment: Deployment) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("scaling", SCALINGS)
-def test_golden(scaling: str) -> None:
+def test_golden(scaling: str, tmp_path: Path) -> None:
     deployment = hotel(
         scaling=scaling, placement={"tiers": {"frontend": ["worker-1"], "storage": ["worker-2", "worker-3"]}}
     )
-    compare(f"swarm/hotel-reservation-{scaling}", Swarm(deployment, Path("/nowhere")).render())
-    accepted(GOLDEN / "swarm" / f"hotel-reservation-{scaling}", FILE)
+    files = Swarm(deployment, Path("/nowhere")).render()
+    compare_scaling("swarm", scaling, files)
+    accepted(written(tmp_path, files), FILE)
 
 
 @given(st.sampled_from(SCALINGS), st.sampled_from(["default", "paper"]), st.integers(1, 500), st.integers(6, 4096))

@@ -6,30 +6,25 @@ import json
 import os
 import shutil
 import subprocess
-from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 import yaml
 
-import loadstone
 from loadstone.applications import catalogue
 from tests.orchestration import docker_clusters
-from tests.orchestration.test_swarm_real import rows, user  # noqa: F401
-from tests.system.conftest import REPOSITORY, User
+from tests.orchestration.docker_clusters import rows
+from tests.support import applications
+from tests.support.users import REPOSITORY, User
 
-pytestmark = [pytest.mark.system, pytest.mark.root, pytest.mark.docker, pytest.mark.clusters, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.system, pytest.mark.root, pytest.mark.docker, pytest.mark.timeout(1800)]
 
 NAME = "social-network"
 
 
-def write_study(user: User) -> None:  # noqa: F811
-    """A study of one short trial, small enough for two cores; each replica may take its time to be ready."""
-    source = f"{loadstone.__path__[0]}/applications/{NAME}/application.yaml"
-    with open(source, encoding="utf-8") as file:
-        application: dict[str, Any] = yaml.safe_load(file)
-    for service in application["services"].values():
-        service["readiness"] = {**service.get("readiness", {}), "within": "20m"}
+def write_study(user: User) -> None:
+    """A study of one short trial, small enough for two cores."""
+    application = applications.patient(NAME)
     (user.home / "application.yaml").write_text(yaml.safe_dump(application, sort_keys=False))
     study = docker_clusters.study(
         f"{NAME}-on-swarm",
@@ -38,7 +33,7 @@ def write_study(user: User) -> None:  # noqa: F811
         dataset="tiny",
         cluster={"infrastructure": "namespaces", "workers": 1},
         traces={"sample": 1},
-        resources={name: {"cpu": 0.2, "memory": "128MiB"} for name in application["services"]},
+        resources=applications.limits(application),
     )
     (user.home / "study.yaml").write_text(yaml.safe_dump(study))
     docker_clusters.require(docker_clusters.plan_of(study))
@@ -61,24 +56,24 @@ def asked(url: str) -> str:
     return done.stdout
 
 
-def test_a_deployment_answers_as_published(user: User) -> None:  # noqa: F811
-    write_study(user)
-    up = json.loads(user.runs("up", "study.yaml", "--json").stdout)
+def test_a_deployment_answers_as_published(cluster_user: User) -> None:
+    write_study(cluster_user)
+    up = json.loads(cluster_user.runs("up", "study.yaml", "--json").stdout)
     try:
         assert up["replicas"] == len(catalogue.load(NAME).application.services)
         said = asked(up["url"])
     finally:
-        user.runs("down")
+        cluster_user.runs("down")
     # An application in the suite's own process would be named by its store: TestConformance/postgres/posting.
     assert "--- PASS: TestConformance/posting " in said and "--- PASS: TestConformance/sessions " in said
 
 
-def test_a_study_adds_up(user: User) -> None:  # noqa: F811
-    write_study(user)
-    user.runs("run", "study.yaml")
-    (row,) = rows(user)
+def test_a_study_adds_up(cluster_user: User) -> None:
+    write_study(cluster_user)
+    cluster_user.runs("run", "study.yaml")
+    (row,) = rows(cluster_user)
     assert row["verdict"] in ("held", "not held"), row["reasons"]
-    (trial,) = user.home.glob("results/*/*/trials/*")
+    (trial,) = cluster_user.home.glob("results/*/*/trials/*")
     checks = json.loads((trial / "checks.json").read_text())
     assert checks and all(check["ok"] for check in checks), checks
     audit = json.loads((trial / "audit.json").read_text())

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from loadstone.analysis import traces
-from tests.system.conftest import User
+from tests.support.users import User
 
 pytestmark = [pytest.mark.system, pytest.mark.servers, pytest.mark.timeout(900)]
 

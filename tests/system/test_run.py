@@ -14,7 +14,7 @@ import psutil
 import pyarrow.parquet as pq
 import pytest
 
-from tests.system.conftest import User, end, wait
+from tests.support.users import User, end, wait
 
 pytestmark = pytest.mark.system
 

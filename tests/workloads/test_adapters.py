@@ -16,43 +16,18 @@ from loadstone.model.records import Generator, TrialSummary
 from loadstone.model.slo import Slo
 from loadstone.model.workload import Workload
 from loadstone.workloads.base import DriverError, Offer, Unreachable
-from loadstone.workloads.external import External, Told, statistics, summarize
+from loadstone.workloads.external import External, Told, summarize
 from loadstone.workloads.hey import Hey
 from loadstone.workloads.k6 import K6, k6_script
 from loadstone.workloads.oha import Oha
 from loadstone.workloads.wrk import Wrk
 from loadstone.workloads.wrk2 import Wrk2
+from tests.workloads.offers import CLOSED, OPEN, closed, offer
 
 RECORDED = Path(__file__).parent / "recorded"
-GET = Workload.model_validate({"operations": {"get": {"path": "/a?b=c", "headers": {"X-Token": "t 1"}}}})
 POST = Workload.model_validate({"operations": {"add": {"method": "POST", "path": "/a", "body": 'é"\\\n'}}})
 SLO = Slo.model_validate({"p99": "200ms"})
 TOOLS: list[External] = [Wrk(), Wrk2(), K6(), Hey(), Oha()]
-
-
-def offer(folder: Path = Path(), **changes: Any) -> Offer:
-    """Twenty seconds at 400 requests/s over eight connections."""
-    load = {"arrival": "constant", "connections": 8, "timeout": "2s", "rates": [400], "slo": {"p99": "200ms"}}
-    asked = Offer(
-        targets=("127.0.0.1:8080",),
-        workload=GET,
-        load=Load.model_validate(load),
-        rate=400.0,
-        clients=None,
-        warmup_s=0.0,
-        duration_s=20.0,
-        seed=1,
-        may_stop=False,
-        cpus=(),
-        folder=folder,
-    )
-    return replace(asked, **changes)
-
-
-def closed(folder: Path = Path(), **changes: Any) -> Offer:
-    """Twenty seconds of eight clients."""
-    load = Load.model_validate({"closed": {"clients": [8], "think": "100ms"}, "timeout": "2s"})
-    return replace(offer(folder, load=load, rate=0.0, clients=8), **changes)
 
 
 def told(tool: External, file: str, asked: Offer | None = None, seconds: float = 20.0) -> Told:
@@ -194,17 +169,6 @@ def test_the_script_of_k6_has_the_request_and_the_rate() -> None:
 
 def judged(name: str, asked: Offer, said: Told, slo: Slo | None = SLO, **used: float) -> Verdict:
     return judge(summarize(name, asked, said, Generator(**used)), slo)
-
-
-OPEN = Told(
-    loop="open",
-    seconds=20.0,
-    completed=8000,
-    answered=8000,
-    errors=0,
-    service=statistics(p50=1.0, p99=9.0, max=20.0),
-)
-CLOSED = replace(OPEN, loop="closed")
 
 
 def test_what_is_not_told_stands_beside_the_verdict() -> None:

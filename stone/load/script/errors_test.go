@@ -50,7 +50,7 @@ func TestErrorsNameThePlace(t *testing.T) {
 		"local function f() return 1 + f() end\nf()":       `test.lua:1: lua callstack overflow`,
 		// What is not there.
 		"local json = require 'cjson'":               `test.lua:1: module "cjson" is not found: put cjson.lua into the script's folder (.), or name its folder in package.path or LUA_PATH; modules written in C cannot be loaded`,
-		"\nrequire('socket.http')":                   `test.lua:2: module "socket.http" is not found: put socket/http.lua into the script's folder (.), or name its folder in package.path or LUA_PATH; modules written in C cannot be loaded`,
+		"\nrequire('nowhere.http')":                  `test.lua:2: module "nowhere.http" is not found: put nowhere/http.lua into the script's folder (.), or name its folder in package.path or LUA_PATH; modules written in C cannot be loaded`,
 		"for l in io.lines('nix') do end":            `test.lua:1: io.lines: cannot read nix: no such file or directory`,
 		"assert(io.open('nix'))":                     `test.lua:1: nix: no such file or directory`,
 		"dofile('nix.lua')":                          `test.lua:1: cannot open nix.lua: no such file or directory`,

@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# go-test.sh [race]: Go's tests, each package once. With the race detector where goroutines meet, which is where a package starts them
+# or locks; with "race" in all. A whole application is many handlers over the same platform: the smallest stands for all of them.
+# The race detector needs a C compiler; without one the same tests run plainly.
+source "$(dirname "$0")/common.sh"
+cd stone
+test=(go test -vet=off) # `go vet` is a check of its own
+
+if ! command -v cc >/dev/null; then
+    echo "no C compiler here, so without the race detector"
+    exec "${test[@]}" ./...
+fi
+if [ "${1:-}" = race ]; then CGO_ENABLED=1 exec "${test[@]}" -race ./...; fi
+
+concurrent=$(grep -rlE --include='*.go' --exclude='*_test.go' '^\s*go (func|[a-zA-Z.]+)\(|"sync(/atomic)?"' . |
+    xargs -n 1 dirname | grep -vE '^\./(apps|cmd)/' | sort -u)
+raced=(./apps/shop $concurrent)
+mapfile -t plain < <(go list -f '{{.Dir}}' ./... | sed "s#^$PWD#.#" | grep -vxF "$(printf '%s\n' "${raced[@]}")")
+failed=0
+CGO_ENABLED=1 "${test[@]}" -race "${raced[@]}" || failed=1
+"${test[@]}" "${plain[@]}" || failed=1
+exit $failed
