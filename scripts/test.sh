@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # test.sh lint | check | all | long: runs every check of that kind, also after one failed; the last line sums up.
 #   lint   formatting, types and static checks
-#   check  lint, with the Python tests that need nothing but a processor beside it
+#   check  lint, beside the Python tests that need nothing but a processor; long simulations are left to `all`
 #   all    everything; what needs whole clusters mostly waits for them, so it runs beside the rest
 #   long   what is slow or random: kills and losses on clusters, all of Go with the race detector, long fuzzing
 source "$(dirname "$0")/common.sh"
@@ -66,7 +66,7 @@ static() {
     check "staticcheck" in_go go run "$staticcheck" ./...
 }
 
-pure_tests() { check "pure tests" pytest --numprocesses=2 --dist=loadfile --durations=20 -m "$pure"; }
+pure_tests() { check "pure tests" pytest --numprocesses=2 --dist=loadfile --durations=20 -m "$1"; }
 
 # Servers share this machine's control groups, and some of their tests break limits on purpose: one after the other.
 real_tests() { check "tests with real servers" pytest --durations=20 -m "$real"; }
@@ -98,14 +98,14 @@ case ${1:-all} in
     lint) static ;;
     check)
         beside static
-        pure_tests
+        pure_tests "$pure and not simulation"
         join static
         ;;
     all)
         beside cluster_tests
         static
         go_checks
-        pure_tests
+        pure_tests "$pure"
         real_tests
         join cluster_tests
         ;;

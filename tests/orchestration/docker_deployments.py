@@ -18,6 +18,7 @@ from loadstone.model.deployment import Deployment
 from loadstone.model.study import Settings
 from loadstone.orchestration.placing import resolve
 from tests.orchestration.conftest import parse
+from tests.support import applications
 
 SCALINGS = ("baseline", "vertical", "horizontal", "unlimited")
 FOREIGN = """\
@@ -64,7 +65,7 @@ def hotel(
     workers: int = 3, resources: dict[str, Resources] | None = None, name: str = "hotel", **settings: Any
 ) -> Deployment:
     """Hotel Reservation."""
-    application = catalogue.load("hotel-reservation").application
+    application = applications.load("hotel-reservation").application
     there = nodes(workers)
     return resolve(application, Settings.model_validate(settings), there, resources or {}, catalogue.software(), name)
 

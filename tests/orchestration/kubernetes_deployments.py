@@ -11,6 +11,7 @@ from loadstone.model.deployment import Deployment
 from loadstone.model.study import Settings
 from loadstone.orchestration.placing import resolve
 from tests.orchestration.conftest import parse
+from tests.support import applications
 
 FOREIGN = """\
 name: foreign
@@ -39,7 +40,7 @@ def nodes(workers: int = 2) -> list[Node]:
 
 
 def hotel(resources: dict[str, Resources] | None = None, **settings: Any) -> Deployment:
-    application = catalogue.load("hotel-reservation").application
+    application = applications.load("hotel-reservation").application
     return resolve(
         application, Settings.model_validate(settings), nodes(), resources or {}, catalogue.software(), "hotel"
     )

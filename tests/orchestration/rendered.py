@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from loadstone.model.deployment import Deployment
 from loadstone.model.study import Settings
 from loadstone.orchestration.placing import resolve
 from tests.orchestration.docker_deployments import SCALINGS, nodes
+from tests.support import applications
 
 PINNED = "hotel-reservation"
 """Its files are kept, and so seen when they change; of the others it is asked whether they are accepted."""
@@ -29,7 +29,7 @@ def deployment(application: str, orchestrator: str, **settings: Any) -> Deployme
     """An application on three workers, or on the only one of Compose."""
     chosen = Settings.model_validate({"orchestrator": orchestrator, **settings})
     there = nodes(1 if orchestrator == "compose" else 3)
-    return resolve(_load(application).application, chosen, there, {}, catalogue.software(), application)
+    return resolve(applications.load(application).application, chosen, there, {}, catalogue.software(), application)
 
 
 def files(wanted: Deployment, orchestrator: str) -> dict[str, str]:
@@ -43,8 +43,5 @@ def by_service(wanted: Deployment, orchestrator: str) -> dict[str, str]:
     rendered = files(wanted, orchestrator)
     if orchestrator in ("compose", "swarm"):
         (text,) = rendered.values()
-        return {name: yaml.safe_dump(one) for name, one in yaml.safe_load(text)["services"].items()}
+        return {name: yaml.safe_dump(one) for name, one in yaml.safeapplications.load(text)["services"].items()}
     return {Path(name).name.split(".")[0]: text for name, text in rendered.items() if name != "namespace.yaml"}
-
-
-_load = cache(catalogue.load)

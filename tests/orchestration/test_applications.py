@@ -108,6 +108,7 @@ def test_docker_accepts_them(application: str, scaling: str, orchestrator: str, 
 
 
 @pytest.mark.parametrize(("application", "scaling"), SETS)
+@pytest.mark.nomad
 def test_nomad_takes_them_and_would_not_lay_them_out_otherwise(application: str, scaling: str, tmp_path: Path) -> None:
     rendered = files(deployment(application, "nomad", scaling=scaling), "nomad")
     written(tmp_path, rendered)

@@ -52,6 +52,7 @@ def test_docker_accepts_them(orchestrator: str, file: str) -> None:
     accepted(GOLDEN / orchestrator / "imported-hotel", file)
 
 
+@pytest.mark.nomad
 def test_nomad_accepts_them() -> None:
     files = sorted((GOLDEN / "nomad" / "imported-hotel").iterdir())
     assert len(files) == HOTEL_SERVICES

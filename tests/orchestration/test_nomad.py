@@ -23,6 +23,7 @@ from tests.orchestration.conftest import SERVICES, parse
 from tests.orchestration.docker_deployments import written
 from tests.orchestration.nomad_program import nomad
 from tests.orchestration.pinned import compare_scaling
+from tests.support import applications
 
 SCALINGS = ("baseline", "vertical", "horizontal", "unlimited")
 MIB = 2**20
@@ -66,7 +67,7 @@ def deployment(application: Application, where: list[Node] | None = None, **chos
 
 
 def hotel(**chosen: Any) -> Deployment:
-    return deployment(catalogue.load("hotel-reservation").application, **chosen)
+    return deployment(applications.load("hotel-reservation").application, **chosen)
 
 
 def rendered(wanted: Deployment) -> dict[str, str]:
@@ -93,6 +94,7 @@ def test_the_hotel_reservation(scaling: str) -> None:
 
 
 @pytest.mark.parametrize("scaling", SCALINGS)
+@pytest.mark.nomad
 def test_nomad_takes_the_files_and_would_not_lay_them_out_otherwise(scaling: str, tmp_path: Path) -> None:
     folder = written(tmp_path, rendered(hotel(scaling=scaling)))
     nomad("fmt", "-check", "-recursive", ".", folder=folder)
@@ -100,6 +102,7 @@ def test_nomad_takes_the_files_and_would_not_lay_them_out_otherwise(scaling: str
         assert "Job validation successful" in nomad("job", "validate", file.name, folder=folder)
 
 
+@pytest.mark.nomad
 def test_what_nomad_reads_in_them(tmp_path: Path) -> None:
     read = jobs(rendered(hotel(scaling="horizontal", placement={"services": {"geo": ["worker-2"]}})), tmp_path)
     geo, frontend = read["geo"], read["frontend"]
@@ -123,6 +126,7 @@ def test_what_nomad_reads_in_them(tmp_path: Path) -> None:
     assert task(frontend)["Env"]["STONE_NEED_SEARCH"] == "file:/local/need-search"
 
 
+@pytest.mark.nomad
 def test_the_entry_keeps_its_port_while_one_replica_has_it(tmp_path: Path) -> None:
     def reserved(scaling: str) -> list[str]:
         read = jobs({"a.hcl": rendered(hotel(scaling=scaling))["frontend.nomad.hcl"]}, tmp_path)["a"]
@@ -131,6 +135,7 @@ def test_the_entry_keeps_its_port_while_one_replica_has_it(tmp_path: Path) -> No
     assert reserved("baseline") == ["http"] and reserved("horizontal") == []
 
 
+@pytest.mark.nomad
 def test_images_find_each_other_by_name_and_their_files_are_as_they_were(tmp_path: Path) -> None:
     read = jobs(rendered(deployment(parse(IMAGES))), tmp_path)
     web = task(read["web"])
@@ -157,6 +162,7 @@ def test_images_find_each_other_by_name_and_their_files_are_as_they_were(tmp_pat
     assert not read["job"]["TaskGroups"][0]["Services"]
 
 
+@pytest.mark.nomad
 def test_the_agent_runs_where_the_kernel_cannot_be_asked_from_here(tmp_path: Path) -> None:
     here, elsewhere = deployment(parse(SERVICES)), deployment(parse(SERVICES), nodes(here=False))
     assert set(rendered(elsewhere)) - set(rendered(here)) == {"loadstone-agent.nomad.hcl"}
@@ -184,6 +190,7 @@ TRICKY = st.lists(st.sampled_from(["$", "{", "%", "}", "\n", "\\", '"', "EOT", "
 
 @settings(max_examples=8)
 @given(st.lists(TEXTS | TRICKY, min_size=1, max_size=60))
+@pytest.mark.nomad
 def test_any_text_is_read_as_it_was(tmp_path_factory: pytest.TempPathFactory, texts: list[str]) -> None:
     folder = tmp_path_factory.mktemp("texts")
     env = {f"T{number}": text for number, text in enumerate(texts)}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 import loadstone
+from loadstone.applications import catalogue
 
 ECHO = """\
 name: echo
@@ -32,6 +34,9 @@ SHOP = 6
 """Services of the shop: three that call each other, each with a PostgreSQL. It is the smallest application that has
 all there is: services of ``stone``, and stores that are seeded, counted and checked."""
 
+load = cache(catalogue.load)
+"""A built-in application, read once: properties ask for it for each of their examples."""
+
 
 def patient(name: str) -> dict[str, Any]:
     """A built-in application on a machine that others keep busy: each replica may take its time to be ready."""
@@ -46,7 +51,7 @@ def shop() -> dict[str, Any]:
     """The shop, patient and with next to nothing to compute."""
     application = patient("shop")
     for service in ("user", "payment"):
-        application["services"][service]["tasks"] = {"linpack": 20}
+        application["services"][service]["tasks"]["linpack"] = 20
     application["services"]["order"]["tasks"] |= {"large_file": "4kB", "small_rounds": 1}
     application["datasets"] = {"thousand": {"users": 1000, "balance": 1000000000}}
     return application
