@@ -23,6 +23,8 @@ from loadstone.experiments.search import (
     next_probe,
 )
 
+pytestmark = pytest.mark.simulation
+
 Oracle = Callable[[Probe, int], Held]
 MOST = 400
 
