@@ -109,12 +109,7 @@ def _application(name: str, folder: Path, count: int, before: Sequence[Outcome])
     for one in registered[:count]:
         run = _searched(name, folder, one.name, TREATMENTS[one.name], 0.7 * one.predicted)
         found.append(Outcome(one.name, one.predicted, one.low, one.high, one.bottleneck, _measured(run)))
-    first, again = _measured(base), _measured(_searched(name, folder, "base-again", (), 100.0))
-    assert first is not None and again is not None
-    drift = again.value / first.value
-    return found, Row(
-        f"{name}: base, at last", "req/s", again.value, again.low, again.high, "at first", first.value, drift
-    )
+    return found, _drift(name, _measured(base), _measured(_searched(name, folder, "base-again", (), 100.0)))
 
 
 def _searched(application: str, folder: Path, name: str, changes: Sequence[str], start: float) -> Path:
@@ -130,10 +125,10 @@ def _searched(application: str, folder: Path, name: str, changes: Sequence[str],
         print(f"{title}: {'searching' if run is None else 'going on'}", flush=True)
         environment = {**os.environ, "LOADSTONE_STONE": str(ROOT / ".build/stone")}
         done = subprocess.run([*command, *(["--resume", str(run)] if run else [str(study)])], env=environment)
-        if done.returncode != 0:
-            sys.exit(f"{title}: loadstone run exited with {done.returncode}")
         run = runs.newest(folder / "runs", title)
-    assert run is not None
+        # A search that ended without a breaking point is an outcome, too.
+        if run is None or not (run / runs.OUTCOME).exists():
+            sys.exit(f"{title}: loadstone run exited with {done.returncode}; the same command goes on")
     return run
 
 
@@ -170,7 +165,10 @@ def _study(application: str, title: str, changes: Sequence[str], start: float, m
 def _predict(base: Path, scale: float) -> list[Outcome]:
     run = open_run(base)
     (treatment,) = summary.treatments(run)
-    model = capacity.fit(run, treatment)
+    try:
+        model = capacity.fit(run, treatment)
+    except capacity.CannotTell as missing:
+        sys.exit(f"no prediction: {missing}")
     nodes = predicting.nodes_of(base)
     found = []
     for name, changes in TREATMENTS.items():
@@ -191,6 +189,15 @@ def _measured(run: Path) -> Estimate | None:
 
 def _as_tuple(one: Outcome) -> tuple[float, float, float, float | None]:
     return one.predicted, one.low, one.high, one.measured.value if one.measured else None
+
+
+def _drift(application: str, first: Estimate | None, again: Estimate | None) -> Row:
+    """The base after everything else beside the base before it."""
+    if first is None or again is None:
+        sys.exit(f"{application}: the base has no breaking point to compare with")
+    ratio = again.value / first.value
+    title = f"{application}: base, at last"
+    return Row(title, "req/s", again.value, again.low, again.high, "at first", first.value, ratio)
 
 
 def _row(application: str, one: Outcome) -> Row:

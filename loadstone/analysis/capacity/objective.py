@@ -15,7 +15,8 @@ from loadstone.model.units import seconds
 
 @dataclass(frozen=True)
 class Objective:
-    """``limits``: the share of requests that may take longer than so many seconds, of which each must be kept."""
+    """``limits``: the share of requests that may take longer than so many seconds; each must be kept, the last is of
+    requests that are not answered in time at all."""
 
     limits: tuple[tuple[float, float], ...]
     warm_s: float
@@ -28,9 +29,9 @@ class Objective:
         return cls((*limits, (max(1 - slo.completed, 1e-6), timeout_s)), warm_s, window_s)
 
     def doublings(self, other: Objective) -> float:
-        """How different another is: doublings of the strictest limit, and one more where its share differs."""
-        (share, limit), (share_there, limit_there) = min(self.limits), min(other.limits)
-        return abs(math.log2(limit / limit_there)) + float(not math.isclose(share, share_there))
+        """How different another is: doublings of the limit of the highest percentile, and a half if that differs."""
+        (share, limit), (share_there, limit_there) = min(self.limits[:-1]), min(other.limits[:-1])
+        return abs(math.log2(limit / limit_there)) + (0.0 if math.isclose(share, share_there) else 0.5)
 
 
 def of_study(study: Mapping[str, Any], slo: Slo | None) -> Objective | None:

@@ -26,7 +26,7 @@ FARTHEST = 2.0
 """A replica's load beyond this many times the measured one is extrapolation: predictions err by tens of percent."""
 _ROUNDING = 1.05
 NODE_FULL, _NODE_SPREAD = 0.9, 0.1
-_ERROR, _BY_LIMIT, _BY_REPLICAS, _BY_OBJECTIVE, _BY_MISFIT = 0.02, 0.03, 0.015, 0.08, 0.3
+_ERROR, _BY_LIMIT, _BY_REPLICAS, _BY_OBJECTIVE, _BY_MISFIT = 0.02, 0.03, 0.015, 0.15, 0.3
 """Standard deviation of the logarithm of the model's error: at least, more for each doubling or halving of the quota,
 the replicas or the limit of latency, and more by this share of how far the simulation misses the measured breaking
 point. Assumptions, which predictions that were measured correct (``registered.scale``)."""
