@@ -73,7 +73,7 @@ class Conductor:
             if not self._ledger.records:  # nothing has worked yet: the user is better off knowing now
                 raise
             measured = Measured(invalid(f"the deployment failed: {error}", *self._events()))
-        warnings = list(self._deployed.deployment.warnings) if self._deployed else []
+        warnings = list(self._deployed.orchestrator.deployment.warnings) if self._deployed else []
         if measured.verdict.verdict == "invalid" and self._events():  # the next trial needs a whole deployment
             if self._provider.problems():  # and a whole cluster
                 self._give_back()

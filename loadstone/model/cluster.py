@@ -66,3 +66,5 @@ class Node(Model):
     """Its cores are also used by the client, so the generator may disturb the system under test."""
     here: bool = True
     """It is this machine, or emulated on it: its kernel can be asked directly."""
+    reach: Reach = Reach()
+    """The way to its machine; of a cluster that was there before, to this one."""

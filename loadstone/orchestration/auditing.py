@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import contextlib
-import re
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
-import psutil
-
-from loadstone.infrastructure.cgroup import CgroupError, Cgroups, Limits, Usage
+from loadstone.infrastructure.cgroup import Limits
 from loadstone.infrastructure.cgroup.base import PERIOD_US
 from loadstone.infrastructure.cores import format_cores
+from loadstone.infrastructure.machines import NodeError
 from loadstone.model.deployment import Deployment, Found, Replica
 from loadstone.model.records import AuditRow
+from loadstone.model.records.node import NodeProcess, Standing
 from loadstone.model.units import format_memory
-from loadstone.orchestration import running
 from loadstone.orchestration.commands import Command
-from loadstone.orchestration.reading import Reading, allowed_cores
+from loadstone.orchestration.process_share import Share
+from loadstone.orchestration.reading import Reading
 
 _PAGE = 4096
 
@@ -26,25 +24,33 @@ _PAGE = 4096
 def audit_process(
     command: Command,
     deployment: Deployment,
-    identity: running.Identity | None,
-    groups: Cgroups,
-    waived: str,
+    share: Share,
+    processes: Mapping[str, NodeProcess],
+    standings: Mapping[str, Standing],
 ) -> list[AuditRow]:
-    """Four rows a replica: CPU, memory, cores, node. ``waived`` says why limits were not applied, if so.
+    """Four rows a replica: CPU, memory, cores, node.
 
     What is wanted is put as the kernel counts it: CPU in hundred-thousandths, memory in whole pages.
     """
     replica = command.replica
     row = partial(AuditRow, replica=replica.name, node=replica.node)
-    if identity is None or not running.is_alive(identity):
+    process = processes.get(replica.name)
+    if process is None or not process.alive:
         return [row(what="process", wanted="running", effective="not running")]
-    try:
-        limits = groups.effective(identity.pid)
-        cores = allowed_cores(identity.pid)
-    except (CgroupError, OSError):  # it ended while we looked
-        return [row(what="process", wanted="running", effective="not running")]
-    rows = limit_rows(replica, replica.node, command.limits, replace(limits, cores=cores), waived)
-    return [*rows, row(what="node", wanted=replica.node, effective=_node(deployment, replica.node, cores))]
+    if share.part.group is None:
+        try:
+            effective = share.unlimited(process)
+        except NodeError:  # it ended while we looked
+            return [row(what="process", wanted="running", effective="not running")]
+    else:
+        standing = standings[replica.name]
+        if standing.limits is None or standing.limits.cores is None:
+            why = standing.absent or "it is in no control group of its own"
+            return [row(what="limits", wanted="in force", effective=why)]
+        effective = Limits(standing.limits.cpu, standing.limits.memory, standing.limits.cores)
+    rows = limit_rows(replica, replica.node, command.limits, effective, share.part.unlimited_because)
+    node = _node(deployment, replica.node, effective.cores or ())
+    return [*rows, row(what="node", wanted=replica.node, effective=node)]
 
 
 def audit_container(found: Found, replica: Replica, deployment: Deployment, reading: Reading) -> list[AuditRow]:
@@ -87,26 +93,8 @@ def _memory(limit: int | None) -> str:
     return "unlimited" if limit is None else format_memory(limit)
 
 
-def _node(deployment: Deployment, wanted: str, cores: tuple[int, ...]) -> str:
-    """The node whose cores hold all of ``cores``, the wanted one if several do; 'none' if no node does."""
-    nodes = [deployment.node(wanted), *(node for node in deployment.nodes if node.name != wanted)]
+def _node(deployment: Deployment, name: str, cores: tuple[int, ...]) -> str:
+    """Of the nodes on the same machine the one whose cores hold all of ``cores``, the named one if several do."""
+    wanted = deployment.node(name)
+    nodes = [wanted, *(node for node in deployment.nodes if node.name != name and node.reach == wanted.reach)]
     return next((node.name for node in nodes if set(cores) <= set(node.cpus)), "none")
-
-
-def usage_from_proc(pid: int) -> Usage:
-    """What a process and its children have used, where no control group counts: no throttling, no kills.
-
-    Memory is the sum of what each process has resident, so pages that they share count more than once.
-    """
-    cpu_s, memory, peak, pids = 0.0, 0, 0, 0
-    with contextlib.suppress(psutil.NoSuchProcess):
-        parent = psutil.Process(pid)
-        for process in [parent, *parent.children(recursive=True)]:
-            with contextlib.suppress(psutil.NoSuchProcess, OSError):
-                times = process.cpu_times()
-                cpu_s += times.user + times.system + times.children_user + times.children_system
-                memory += process.memory_info().rss
-                match = re.search(r"^VmHWM:\s*(\d+) kB", Path(f"/proc/{process.pid}/status").read_text(), re.MULTILINE)
-                peak += int(match.group(1)) * 1024 if match else 0
-                pids += 1
-    return Usage(cpu_s, None, None, None, memory, peak, None, pids)

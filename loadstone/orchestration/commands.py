@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,12 +18,19 @@ from loadstone.orchestration.ports import Ports, preferred_ports
 
 
 @dataclass(frozen=True)
+class Place:
+    """What differs between machines: where programs lie, where data goes."""
+
+    programs: Mapping[str, str]
+    data: str
+
+
+@dataclass(frozen=True)
 class Site:
-    """What differs between machines and runs: the ports taken, where programs lie, where data goes."""
+    """What differs between runs: the ports taken, and the place of each node."""
 
     ports: Ports
-    programs: dict[str, str]
-    data: str
+    places: Mapping[str, Place]
 
 
 @dataclass(frozen=True)
@@ -42,6 +50,12 @@ class Command:
     files: dict[str, str] = field(default_factory=dict)
     """Text by name, put into its data folder before it starts."""
     stop_signal: str = "TERM"
+
+    @property
+    def ready_url(self) -> str:
+        """What ``stone ready`` asks."""
+        path = self.replica.readiness.http
+        return f"http://{self.host}:{self.ready_port}{path}" if path else f"tcp://{self.host}:{self.ready_port}"
 
     @property
     def ready_port(self) -> int:
@@ -79,7 +93,7 @@ def symbolic_site(deployment: Deployment) -> Site:
     for name, software in deployment.software.items():
         if software.process is not None:
             programs[name] = software.process.program[-1].rpartition("/")[2]
-    return Site(preferred_ports(deployment), programs, "DATA")
+    return Site(preferred_ports(deployment), {node.name: Place(programs, "DATA") for node in deployment.nodes})
 
 
 def commands(deployment: Deployment, site: Site) -> list[Command]:
@@ -101,17 +115,17 @@ def rendered(deployment: Deployment, site: Site) -> dict[str, str]:
 
 
 def _command(deployment: Deployment, replica: Replica, site: Site) -> Command:
-    node = deployment.node(replica.node)
+    node, place = deployment.node(replica.node), site.places[replica.node]
     limits = Limits(replica.resources.cpu, replica.resources.memory, node.cpus)
     ports = site.ports[replica.name]
     if replica.stone is not None and replica.stack:
-        argv = [site.programs["stone"], replica.stone, "--listen", f"{node.address}:{ports[replica.main_port]}"]
+        argv = [place.programs["stone"], replica.stone, "--listen", f"{node.address}:{ports[replica.main_port]}"]
         return Command(replica=replica, host=node.address, argv=argv, limits=limits, ports=ports)
     if replica.stone is not None:
         return Command(
             replica=replica,
             host=node.address,
-            argv=[site.programs["stone"], "serve", replica.stone],
+            argv=[place.programs["stone"], "serve", replica.stone],
             limits=limits,
             ports=ports,
             environment=_environment(deployment, replica, site),
@@ -119,7 +133,7 @@ def _command(deployment: Deployment, replica: Replica, site: Site) -> Command:
         )
     assert replica.software is not None
     process = as_process(replica.software, deployment.software[replica.software])
-    program = site.programs[replica.software]
+    program = place.programs[replica.software]
     data = _data(replica, site)
     words: dict[str, Any] = {
         "port": str(ports[replica.main_port]),
@@ -190,7 +204,7 @@ def _environment(deployment: Deployment, replica: Replica, site: Site) -> dict[s
 
 def _data(replica: Replica, site: Site) -> str:
     """The replica's own folder, which goes with the deployment."""
-    return f"{site.data}/{replica.name}"
+    return f"{site.places[replica.node].data}/{replica.name}"
 
 
 def address(deployment: Deployment, replica: Replica, ports: Ports, port: str | None = None) -> str:

@@ -1,103 +1,145 @@
-"""Store software as this machine has it: where programs are, which version, and data folders to start from."""
+"""Store software as a machine has it: where programs are, which version, and data folders to start from."""
 
 from __future__ import annotations
 
 import hashlib
-import os
-import pwd
-import shutil
-from pathlib import Path
+import re
+import shlex
 
 from loadstone.infrastructure.base import Finding
-from loadstone.infrastructure.places import data_root
-from loadstone.infrastructure.programs import find, remedy, version
+from loadstone.infrastructure.builds.recipes import recipe
+from loadstone.infrastructure.machines import Machine
+from loadstone.infrastructure.programs import remedy
 from loadstone.model.errors import DeploymentError
-from loadstone.model.software import Software
-from loadstone.orchestration.running import run_as
+from loadstone.model.software import AsProcess, Software
+
+_FIND = """
+number=0
+for pattern in "$@"; do
+  number=$((number + 1))
+  case $pattern in
+    */*) for file in $pattern; do if [ -f "$file" ] && [ -x "$file" ]; then echo "$number $file"; fi; done ;;
+    *) if file=$(command -v "$pattern"); then echo "$number $file"; fi ;;
+  esac
+done
+"""
+_VERSION = """
+for option in --version -v version; do  # nginx knows the second alone, jaeger the third
+  if text=$("$1" $option 2>&1); then echo "$text"; fi
+done
+"""
+_IDENTITY = 'export PATH="$PATH:/usr/bin:/bin"; readlink -f "$1"; stat -Lc "%s %Y" "$1"'
+_ABSENT = 9
+_COPY = f"""
+export PATH="$PATH:/usr/bin:/bin"
+[ -d "$1" ] || exit {_ABSENT}
+exec cp -a --reflink=auto -T "$1" "$2"
+"""
+_MAKE_FOLDER = """
+export PATH="$PATH:/usr/bin:/bin"
+set -e
+umask 022
+mkdir -p "$(dirname "$1")"
+mkdir -m 700 -p "$1"
+if [ "$(id -u)" = 0 ] && [ -n "$2" ]; then chown "$2" "$1"; fi
+"""
+_KEEP = 'export PATH="$PATH:/usr/bin:/bin"; umask 022; mkdir -p "$(dirname "$2")"; mv -T "$1" "$2" || [ -d "$2" ]'
+_INITIALISED_WITHIN_S = 300.0
 
 
-def inspect(name: str, software: Software) -> Finding:
-    """Whether software can run as a process here."""
+def find(machine: Machine, process: AsProcess) -> str | None:
+    """The first of the places where the program is, else what was built of it; of versions in a glob, the newest."""
+    lines = _shell(machine, _FIND, *process.program).splitlines()
+    found = [(-int(number), path) for number, path in (line.split(None, 1) for line in lines)]
+    if found:
+        return max(found, key=lambda one: (one[0], [int(digits) for digits in re.findall(r"\d+", one[1])]))[1]
+    if process.build is None or not (built := recipe(process.build).cached).exists():
+        return None
+    if machine.run(["test", "-x", str(built)]).code == 0:
+        return str(built)
+    digest = hashlib.sha256(built.read_bytes()).hexdigest()[:16]
+    path = f"{machine.stone.rpartition('/')[0]}/{built.name}-{digest}"
+    if machine.run(["test", "-x", path]).code != 0:
+        machine.put(built, path, 0o755)
+    return path
+
+
+def version(machine: Machine, program: str) -> str:
+    """The version number that a program has."""
+    match = re.search(r"\d+(\.\d+)+", machine.run(["/bin/sh", "-c", _VERSION, "version", program]).stdout)
+    return match.group(0) if match else "unknown"
+
+
+def inspect(machine: Machine, name: str, software: Software) -> Finding:
+    """Whether software can run as a process on a machine."""
     process = software.process
     if process is None:
         return Finding(name, "error", f"{name} cannot run as a process", "choose another orchestrator")
-    found = find(process)
+    found = find(machine, process)
     if found is None:
         places = " or ".join(process.program)
         instead = ", or set documents: postgres" if name == "mongodb" else ""
-        return Finding(name, "error", f"{name} is not installed: no {places}", remedy(process) + instead)
-    if process.user is not None and os.geteuid() == 0:
-        try:
-            pwd.getpwnam(process.user)
-        except KeyError:
-            message = f"{name} must not run as root, and there is no user {process.user!r}"
-            return Finding(name, "error", message, f"make that user, or install {process.package}")
-    return Finding(name, "ok", f"{found} {version(found)}")
+        message = f"{name} is not installed on {machine.name}: no {places}"
+        return Finding(name, "error", message, remedy(process) + instead)
+    root = machine.hello.uid == 0
+    if process.user is not None and root and machine.run(["id", "-u", process.user]).code != 0:
+        message = f"{name} must not run as root, and {machine.name} has no user {process.user!r}"
+        return Finding(name, "error", message, f"make that user there, or install {process.package}")
+    return Finding(name, "ok", f"{found} {version(machine, found)}")
 
 
-def program(name: str, software: Software) -> str:
+def program(machine: Machine, name: str, software: Software) -> str:
     """The path of the program; raises DeploymentError with the remedy where there is none."""
-    finding = inspect(name, software)
-    found = find(software.process) if software.process else None
+    finding = inspect(machine, name, software)
+    found = find(machine, software.process) if software.process else None
     if finding.level == "error" or found is None:
         raise DeploymentError(finding.message, finding.remedy)
     return found
 
 
-def prepare_data(software: str, program: str, initialise: list[str], user: str | None, target: Path) -> None:
+def prepare_data(
+    machine: Machine, software: str, program: str, initialise: list[str], user: str | None, target: str
+) -> None:
     """Make ``target`` a replica's data folder, owned by ``user``; filled as ``initialise`` does, if given.
 
-    What ``initialise`` makes is kept by software, version and command, and copied from then on.
+    What ``initialise`` makes is kept on the machine by software, version and command, and copied from then on.
     """
-    _make_open(target.parent)
     if not initialise:
-        target.mkdir(mode=0o700, exist_ok=True)
-        _own(target, user)
+        _shell(machine, _MAKE_FOLDER, target, user or "")
         return
-    command = [word.replace(str(target), "{data}") for word in initialise]
-    template = _template_folder(software, program, command, user)
-    if not template.exists():
-        _make_template(template, software, command, user, target.parent / f".{software}")
-    copied = run_as(["cp", "-a", "--reflink=auto", "-T", str(template), str(target)], None)
-    if copied.returncode != 0:
-        raise DeploymentError(f"cannot copy the data folder of {software}: {copied.stderr.strip()}")
+    command = [word.replace(target, "{data}") for word in initialise]
+    template = _template(machine, software, program, command, user)
+    copy = ["/bin/sh", "-c", _COPY, "copy", template, target]
+    copied = machine.run(copy)
+    if copied.code == _ABSENT:
+        _initialise(machine, software, command, user, f"{target.rpartition('/')[0]}/.{software}", template)
+        copied = machine.run(copy)
+    if copied.code != 0:
+        raise DeploymentError(f"{machine.name}: cannot copy the data folder of {software}: {copied.complaint}")
 
 
-def _template_folder(software: str, program: str, command: list[str], user: str | None) -> Path:
-    resolved = Path(program).resolve()
-    facts = resolved.stat()
-    identity = repr((command, str(resolved), facts.st_size, facts.st_mtime_ns, user))
+def _template(machine: Machine, software: str, program: str, command: list[str], user: str | None) -> str:
+    """The folder that is copied; another version of the program or another command has another one."""
+    identity = repr((command, _shell(machine, _IDENTITY, program), user))
     digest = hashlib.sha256(identity.encode()).hexdigest()[:12]
-    return data_root() / "templates" / f"{software}-{version(program)}-{digest}"
+    return f"{machine.hello.state}/templates/{software}-{version(machine, program)}-{digest}"
 
 
-def _make_template(template: Path, software: str, command: list[str], user: str | None, making: Path) -> None:
+def _initialise(
+    machine: Machine, software: str, command: list[str], user: str | None, making: str, template: str
+) -> None:
     """Initialise in ``making``, a folder of the deployment that is removed with it, and rename it last."""
-    _make_open(template.parent)
-    shutil.rmtree(making, ignore_errors=True)
-    making.mkdir(mode=0o700)
-    _own(making, user)
-    result = run_as([word.replace("{data}", str(making)) for word in command], user)
-    if result.returncode != 0:
+    _shell(machine, 'rm -rf -- "$1"', making)
+    _shell(machine, _MAKE_FOLDER, making, user or "")
+    argv = [word.replace("{data}", making) for word in command]
+    result = machine.run(argv, user=user or "", within_s=_INITIALISED_WITHIN_S)
+    if result.code != 0:
         raise DeploymentError(
-            f"{software}: `{' '.join(command)}` failed: {(result.stderr or result.stdout).strip()}",
-            f"its user must be able to enter {data_root()}; set LOADSTONE_DATA to a folder where it can",
+            f"{machine.name}: {software}: `{shlex.join(argv)}` failed: {result.complaint}",
+            f"its user must be able to enter {machine.hello.state} there",
         )
-    try:
-        making.rename(template)
-    except OSError:
-        if not template.exists():  # else another run was faster
-            raise
+    _shell(machine, _KEEP, making, template)
 
 
-def _make_open(folder: Path) -> None:
-    """Make a folder below the data root that other users may enter, whatever the umask."""
-    folder.mkdir(parents=True, exist_ok=True)
-    while folder != data_root().parent:
-        folder.chmod(0o755)
-        folder = folder.parent
-
-
-def _own(folder: Path, user: str | None) -> None:
-    if user is not None and os.geteuid() == 0:
-        shutil.chown(folder, user, group=None)
+def _shell(machine: Machine, script: str, *arguments: str) -> str:
+    return machine.output(["/bin/sh", "-c", script, "sh", *arguments])

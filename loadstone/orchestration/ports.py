@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
-import os
 import socket
-import tempfile
-from pathlib import Path
+from collections.abc import Mapping
 
+from loadstone.infrastructure.machines import Machine
 from loadstone.model.deployment import Deployment
 from loadstone.model.errors import DeploymentError
 
@@ -35,23 +32,24 @@ def preferred_ports(deployment: Deployment) -> Ports:
     return ports
 
 
-def free_ports(deployment: Deployment) -> Ports:
-    """The preferred ports, those that are taken now replaced by the next free ones above all of them.
+def free_ports(deployment: Deployment, machines: Mapping[str, Machine]) -> Ports:
+    """The preferred ports, those that are taken on their machine replaced by the next free ones above all of them.
 
-    Raises DeploymentError for those of stacks: where they are is known to others before.
+    ``machines`` by node; no other program like this one is given a port until our channel ends. Raises
+    DeploymentError for the ports of stacks: where they are is known to others before.
     """
     preferred = preferred_ports(deployment)
-    for replica in deployment.replicas:
-        for number in replica.ports.values() if replica.stack else ():
-            if not is_free(number, deployment.node(replica.node).address):
-                taken = f"{replica.service}: port {number} is taken by another program"
+    ports: Ports = {name: {} for name in preferred}
+    for node, machine in machines.items():
+        there = [replica for replica in deployment.replicas if replica.node == node]
+        wanted = [(replica, name, number) for replica in there for name, number in preferred[replica.name].items()]
+        free = machine.ports(deployment.node(node).address, [number for _, _, number in wanted])
+        for (replica, name, number), given in zip(wanted, free, strict=True):
+            if replica.stack and given != number:
+                taken = f"{replica.service}: port {number} of {node} is taken by another program"
                 raise DeploymentError(taken, "stop it, or leave the stack out")
-    highest = max((number for ports in preferred.values() for number in ports.values()), default=BASE_PORT)
-    spare = iter(number for number in range(highest + 1, 65_536) if _take(number))
-    return {
-        replica: {name: number if _take(number) else next(spare) for name, number in ports.items()}
-        for replica, ports in preferred.items()
-    }
+            ports[replica.name][name] = given
+    return ports
 
 
 def is_free(port: int, address: str = "127.0.0.1") -> bool:
@@ -64,30 +62,3 @@ def is_free(port: int, address: str = "127.0.0.1") -> bool:
         except OSError:
             return False
         return True
-
-
-_CLAIMS: dict[int, int] = {}
-"""Files by port that this process has locked."""
-
-
-def _take(port: int) -> bool:
-    """Whether a port is free and no other program like this one is about to use it; until we end it is ours then.
-
-    Between choosing a port and listening on it lie seconds, in which another deployment may choose it too. A locked
-    file for each port tells; a lock ends with its process, however that ends.
-    """
-    if port not in _CLAIMS:
-        file = Path(tempfile.gettempdir(), "loadstone-ports", str(port))
-        with contextlib.suppress(FileExistsError):
-            file.parent.mkdir()
-            file.parent.chmod(0o1777)
-        with contextlib.suppress(FileExistsError):
-            file.touch(0o644, exist_ok=False)
-        lock = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(lock)
-            return False
-        _CLAIMS[port] = lock
-    return is_free(port)

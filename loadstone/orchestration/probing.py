@@ -4,28 +4,9 @@ from __future__ import annotations
 
 import http.client
 import json
-import socket
-
-from loadstone.orchestration.commands import Command
-from loadstone.orchestration.running import run_as
 
 _PATIENCE_S = 2.0
 """For one answer; a service bounds its own at less than a second."""
-
-
-def why_not_ready(command: Command) -> str | None:
-    """None if the replica is ready, else why it is not, in its own words where it has some."""
-    if command.replica.readiness.http is not None:
-        return ask_http(command.host, command.ready_port, command.replica.readiness.http)
-    try:
-        socket.create_connection((command.host, command.ready_port), _PATIENCE_S).close()
-    except OSError as error:
-        return f"port {command.ready_port} does not accept connections: {error.strerror or error}"
-    if command.ready:
-        result = run_as(command.ready, None)
-        if result.returncode != 0:
-            return (result.stdout + result.stderr).strip() or f"`{command.ready[0]}` exits with {result.returncode}"
-    return None
 
 
 def ask_http(host: str, port: int, path: str) -> str | None:

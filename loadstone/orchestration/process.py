@@ -1,57 +1,37 @@
-"""Replicas as processes of this machine, each in a control group of its own and bound to its node's cores."""
+"""Replicas as processes of their nodes' machines, each in a control group of its own and bound to its node's cores."""
 
 from __future__ import annotations
 
+import getpass
 import hashlib
-import itertools
-import shutil
-import signal
+import secrets
+import socket
 import time
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import ClassVar
 
-from loadstone.infrastructure import cgroup, journal
+from loadstone.infrastructure import journal
 from loadstone.infrastructure.base import Access, Finding
-from loadstone.infrastructure.binary import stone_binary
 from loadstone.infrastructure.cgroup import Usage
-from loadstone.infrastructure.places import data_root
-from loadstone.infrastructure.programs import version
-from loadstone.model.base import Model
+from loadstone.infrastructure.machines import Machine, MachineLost, connect, in_parallel
 from loadstone.model.deployment import Deployment, Replica
-from loadstone.model.errors import DeploymentError, PreflightError
+from loadstone.model.errors import DeploymentError, LoadstoneError
 from loadstone.model.records import AuditRow
-from loadstone.orchestration import running
-from loadstone.orchestration.auditing import audit_process, usage_from_proc
+from loadstone.model.records.node import NodeProcess
+from loadstone.orchestration.auditing import audit_process
 from loadstone.orchestration.base import Orchestrator
-from loadstone.orchestration.commands import Command, Site, address, commands, rendered, symbolic_site
-from loadstone.orchestration.installed import inspect, prepare_data, program
+from loadstone.orchestration.commands import Command, Place, Site, address, commands, rendered, symbolic_site
+from loadstone.orchestration.installed import find, inspect, program, version
 from loadstone.orchestration.ports import Ports, free_ports
-from loadstone.orchestration.probing import why_not_ready
+from loadstone.orchestration.process_share import Part, Share, Started, StartedReplica, death, end
 
-_GRACE_S = 5.0
 _LAST_LINES = 15
-
-
-class StartedReplica(Model):
-    """What must be known to stop a replica and to reach it."""
-
-    name: str
-    store: bool
-    stop_signal: Literal["TERM", "INT", "QUIT"]
-    ports: dict[str, int]
-
-
-class Started(Model):
-    """What the journal knows of a deployment: where its parts are. Replicas in start order."""
-
-    data: str
-    group: str | None
-    """Its control group; None where none could be made."""
-    replicas: tuple[StartedReplica, ...]
+_LOOK_S = 0.05
 
 
 class Process(Orchestrator):
-    """Starts each replica as a process that outlives us, and finds it again by the journal."""
+    """Starts each replica as a process that outlives us, and finds it again by the journals."""
 
     name = "process"
     software = "process"
@@ -64,56 +44,112 @@ class Process(Orchestrator):
     }
 
     def __init__(self, deployment: Deployment, folder: Path, access: Access | None = None) -> None:
-        self._groups = cgroup.find()
-        self._unlimited = self._groups.problem()
-        warnings = [*deployment.warnings, *_own_warnings(deployment, self._unlimited)]
-        super().__init__(deployment.model_copy(update={"warnings": tuple(warnings)}), folder, access)
+        super().__init__(deployment, folder, access)
+        self._nodes = list(dict.fromkeys(replica.node for replica in deployment.replicas))
         self._entry: journal.Entry | None = None
-        self._started = Started(data="", group=None, replicas=())
+        self._started = Started(name="", parts={}, replicas=())
+        self._shares: dict[str, Share] = {}
         self._commands: dict[str, Command] = {}
-        self._spawned: dict[str, int] = {}
-        self._exit_codes: dict[str, int] = {}
 
     # What will be started
 
     def preflight(self) -> list[Finding]:
         findings = [Finding("deployment", "warning", warning) for warning in self.deployment.warnings]
-        if self._unlimited is None:
-            message = f"CPU, memory and cores by control groups (version {self._groups.version})"
-            findings.append(Finding("limits", "ok", message))
-        if any(replica.stone for replica in self.deployment.replicas):
-            try:
-                findings.append(Finding("stone", "ok", str(stone_binary())))
-            except PreflightError as error:
-                findings.append(Finding("stone", "error", str(error)))
-        return findings + [inspect(name, software) for name, software in self.deployment.software.items()]
+        for more in in_parallel(self._inspect, self._nodes):
+            findings += more
+        return list(dict.fromkeys(findings))
+
+    def _inspect(self, node: str) -> list[Finding]:
+        """What one machine lacks."""
+        machine = self._machine(node)
+        try:
+            facts = machine.facts()
+            software = [inspect(machine, name, self.deployment.software[name]) for name in self._software(node)]
+        except LoadstoneError as error:
+            return [Finding(node, "error", str(error))]
+        if not facts.unlimited_because:
+            message = f"CPU, memory and cores by control groups (version {facts.cgroups[1:]})"
+            limits = [Finding("limits", "ok", message)]
+        else:
+            limits = [Finding("limits", "warning", text) for text in self._waivers([facts.unlimited_because])]
+        return [*limits, Finding("stone", "ok", machine.stone), *software]
 
     def render(self) -> dict[str, str]:
         return rendered(self.deployment, symbolic_site(self.deployment))
 
     def versions(self) -> dict[str, str]:
-        return {name: version(program(name, software)) for name, software in self.deployment.software.items()}
+        def of(node: str) -> dict[str, str]:
+            machine, found = self._machine(node), {}
+            for name in self._software(node):
+                process = self.deployment.software[name].process
+                path = find(machine, process) if process is not None else None
+                found[name] = version(machine, path) if path is not None else "unknown"
+            return found
+
+        by_software: dict[str, list[str]] = {}
+        for versions in in_parallel(of, self._nodes):
+            for name, number in versions.items():
+                by_software.setdefault(name, []).append(number)
+        return {name: ", ".join(dict.fromkeys(numbers)) for name, numbers in by_software.items()}
+
+    def _machine(self, node: str) -> Machine:
+        return connect(node, self.deployment.node(node).reach)
+
+    def _software(self, node: str) -> list[str]:
+        """What must be installed on a node."""
+        wanted = (replica.software for replica in self.deployment.replicas if replica.node == node)
+        return [name for name in dict.fromkeys(wanted) if name is not None]
+
+    def _waivers(self, reasons: Iterable[str]) -> list[str]:
+        """What is said of limits that cannot be applied."""
+        limited = any(r.resources.cpu is not None or r.resources.memory is not None for r in self.deployment.replicas)
+        return [f"CPU and memory limits are not applied: {why}" for why in dict.fromkeys(reasons) if why and limited]
 
     # Starting
 
     def apply(self, stores_only: bool = False) -> None:
-        entry = self._begin()
-        for command in self._chosen(stores_only):
-            record = journal.records_folder(entry.name) / command.replica.name
-            if not record.exists():
-                self._start(command, record, entry)
+        self._begin()
+
+        def start(share: Share) -> None:
+            there = share.processes()
+            for command in self._chosen(stores_only, share.node):
+                if command.replica.name not in there:
+                    share.start(command)
+
+        in_parallel(start, self._shares.values())
 
     def _begin(self) -> journal.Entry:
         """This deployment's journal entry; written now if nothing of it was started yet."""
         if self._entry is None and journal.load(self.deployment.name) is None:
-            ports = free_ports(self.deployment)
-            place = self._unused_place()
+            parts = dict(zip(self._nodes, in_parallel(self._part, self._nodes), strict=True))
+            ports = free_ports(self.deployment, {node: self._machine(node) for node in self._nodes})
             started = Started(
-                data=str(data_root() / "deployments" / place),
-                group=None if self._unlimited else f"loadstone/{place}",
+                name=f"{self.deployment.name}-{secrets.token_hex(3)}",
+                parts=parts,
                 replicas=tuple(self._replica(replica, ports) for replica in self.deployment.replicas),
             )
-            entry = journal.Entry(
+            self._save(started)  # before anything is made: what the machines' journals have is found by it
+            owner = f"{self.deployment.name}, deployed by {getpass.getuser()} at {socket.gethostname()}"
+            begun = in_parallel(lambda share: share.begin(self._digest(), owner), started.shares())
+            started = started.model_copy(update={"parts": dict(zip(parts, begun, strict=True))})
+            (self.folder / "logs").mkdir(parents=True, exist_ok=True)
+            for name, text in rendered(self.deployment, _site(started)).items():
+                (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
+                (self.folder / name).write_text(text, encoding="utf-8")
+            self._save(started)
+        return self._attach()
+
+    def _part(self, node: str) -> Part:
+        """Where a machine has the programs; raises DeploymentError for one that it lacks."""
+        machine = self._machine(node)
+        programs = {name: program(machine, name, self.deployment.software[name]) for name in self._software(node)}
+        if any(replica.stone and replica.node == node for replica in self.deployment.replicas):
+            programs["stone"] = machine.stone
+        return Part(reach=self.deployment.node(node).reach, programs=programs)
+
+    def _save(self, started: Started) -> None:
+        journal.save(
+            journal.Entry(
                 name=self.deployment.name,
                 layer="orchestrators",
                 implementation=self.name,
@@ -121,22 +157,7 @@ class Process(Orchestrator):
                 folder=str(self.folder.resolve()),
                 facts=started.model_dump(mode="json"),
             )
-            site = self._site(started)  # finds every program before anything is written
-            (self.folder / "logs").mkdir(parents=True, exist_ok=True)
-            for name, text in rendered(self.deployment, site).items():
-                (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
-                (self.folder / name).write_text(text, encoding="utf-8")
-            journal.save(entry)
-        return self._attach()
-
-    def _unused_place(self) -> str:
-        """A folder name for data and control groups: the deployment's, unless another journal's user has it."""
-        for number in itertools.count(1):
-            place = self.deployment.name if number == 1 else f"{self.deployment.name}-{number}"
-            taken = self._unlimited is None and self._groups.exists(f"loadstone/{place}")
-            if not taken and not (data_root() / "deployments" / place).exists():
-                return place
-        raise AssertionError("counting never ends")
+        )
 
     def _attach(self) -> journal.Entry:
         """The journal entry of this deployment, which we or someone before us started."""
@@ -151,7 +172,11 @@ class Process(Orchestrator):
                 f"remove it with `loadstone down {entry.name}`",
             )
         self._started = Started.model_validate(entry.facts)
-        self._commands = {c.replica.name: c for c in commands(self.deployment, self._site(self._started))}
+        self._shares = {share.node: share for share in self._started.shares()}
+        self._commands = {c.replica.name: c for c in commands(self.deployment, _site(self._started))}
+        waived = self._waivers(part.unlimited_because for part in self._started.parts.values())
+        warnings = dict.fromkeys([*self.deployment.warnings, *waived])
+        self.deployment = self.deployment.model_copy(update={"warnings": tuple(warnings)})
         self._entry = entry
         return entry
 
@@ -163,91 +188,47 @@ class Process(Orchestrator):
         process = software.process if software else None
         return StartedReplica(
             name=replica.name,
+            node=replica.node,
             store=replica.store,
             stop_signal=process.stop_signal if process else "TERM",
             ports=ports[replica.name],
         )
 
-    def _site(self, started: Started) -> Site:
-        programs = {name: program(name, software) for name, software in self.deployment.software.items()}
-        if any(replica.stone for replica in self.deployment.replicas):
-            programs["stone"] = str(stone_binary())
-        return Site({replica.name: replica.ports for replica in started.replicas}, programs, started.data)
-
-    def _start(self, command: Command, record: Path, entry: journal.Entry) -> None:
-        name, user = command.replica.name, command.user
-        try:
-            if command.data is not None:
-                software = command.replica.software
-                found = program(software, self.deployment.software[software]) if software else ""
-                prepare_data(software or "stone", found, command.initialise, user, Path(command.data))
-                for file, text in command.files.items():
-                    _write(Path(command.data), file, text)
-            groups = []
-            if (group := self._started.group) is not None:
-                self._groups.make(f"{group}/{name}", command.limits)
-                groups = self._groups.joining(f"{group}/{name}")
-            self._spawned[name] = running.spawn(
-                command.argv,
-                command.environment,
-                log=Path(entry.folder, "logs", f"{name}.log"),
-                record=record,
-                groups=groups,
-                folder=command.data or "/",
-                user=user,
-                cores=() if groups else command.limits.cores or (),
-            )
-        except (OSError, cgroup.CgroupError) as error:
-            raise DeploymentError(f"{name} cannot be started: {error}") from None
-
-    def _chosen(self, stores_only: bool) -> list[Command]:
-        return [c for c in self._commands.values() if c.replica.store or not stores_only]
+    def _chosen(self, stores_only: bool, node: str | None = None) -> list[Command]:
+        return [
+            command
+            for command in self._commands.values()
+            if (command.replica.store or not stores_only) and node in (None, command.replica.node)
+        ]
 
     # Watching
 
     def ready(self, stores_only: bool = False) -> None:
         self._attach()
-        chosen = self._chosen(stores_only)
         started = time.monotonic()
-        for command in chosen:
-            deadline = started + command.replica.readiness.within
-            while True:
-                for one in chosen:
-                    if (death := self._death(one.replica.name)) is not None:
-                        raise DeploymentError(f"{death} before it was ready" + self._last_words(one.replica.name))
-                reason = why_not_ready(command)
-                if reason is None:
-                    break
-                if time.monotonic() > deadline:
-                    within = command.replica.readiness.within
+
+        def wait(share: Share) -> None:
+            chosen = self._chosen(stores_only, share.node)
+            while (waiting := share.not_ready(chosen)) is not None:
+                self._refuse_deaths(share, chosen)
+                command, reason = waiting
+                if time.monotonic() > started + (within := command.replica.readiness.within):
                     message = f"{command.replica.name} was not ready within {within:g} s: {reason}"
                     raise DeploymentError(message + self._last_words(command.replica.name))
-                time.sleep(0.05)
+                time.sleep(_LOOK_S)
+            self._refuse_deaths(share, chosen)  # another program may have answered on its port
 
-    def _identity(self, name: str) -> running.Identity | None:
-        return running.recorded(journal.records_folder(self.deployment.name) / name)
+        in_parallel(wait, self._shares.values())
 
-    def _death(self, name: str) -> str | None:
-        """A sentence if the replica was started and does not run any more."""
-        identity = self._identity(name)
-        pid = identity.pid if identity is not None else self._spawned.get(name)
-        if pid is None or (identity is not None and running.is_alive(identity)):
-            return None
-        if (code := running.exit_code(pid)) is not None:
-            self._exit_codes[name] = code
-        if identity is None and name not in self._exit_codes:  # about to write its record
-            return None
-        code = self._exit_codes.get(name)
-        if code is None:
-            how = "ended"
-        elif code < 0:
-            how = f"was killed by signal {-code} ({signal.strsignal(-code)})"
-        else:
-            how = f"ended with exit code {code}"
-        return f"{name} (pid {pid}) {how}"
+    def _refuse_deaths(self, share: Share, chosen: Sequence[Command]) -> None:
+        processes = share.processes()
+        for command in chosen:
+            name = command.replica.name
+            if name in processes and (died := death(processes[name])) is not None:
+                raise DeploymentError(f"{died} before it was ready" + self._last_words(name))
 
     def _last_words(self, name: str) -> str:
-        lines = self._tail(name, _LAST_LINES).splitlines()
+        lines = self._log(name, _LAST_LINES).splitlines()
         if not lines:
             return "\n  its log is empty"
         return "\n  its last log lines:\n" + "\n".join(f"    {line}" for line in lines)
@@ -256,25 +237,38 @@ class Process(Orchestrator):
         if self._entry is None and journal.load(self.deployment.name) is None:
             return []
         self._attach()
-        sentences = []
-        for name, command in self._commands.items():
-            if (death := self._death(name)) is not None:
-                sentences.append(death)
-            used = self._usage(name, command)
-            if used is not None and used.oom_kills:
-                limit = command.as_data()["limits"]["memory"]
-                killed = f"the kernel killed {used.oom_kills} of its processes"
-                sentences.append(f"{name} ran out of memory: {killed} (limit {limit})")
+
+        def of(share: Share) -> list[str]:
+            try:
+                processes = share.processes()
+            except DeploymentError as error:  # the machine is lost, or was restarted
+                return [str(error)]
+            return [event for name in self._commands if name in processes for event in self._events(processes[name])]
+
+        return [event for events in in_parallel(of, self._shares.values()) for event in events]
+
+    def _events(self, process: NodeProcess) -> list[str]:
+        sentences = [died] if (died := death(process)) is not None else []
+        if process.oom_kills:
+            limit = self._commands[process.name].as_data()["limits"]["memory"]
+            killed = f"the kernel killed {process.oom_kills} of its processes"
+            sentences.append(f"{process.name} ran out of memory: {killed} (limit {limit})")
         return sentences
 
     def logs(self, service: str | None = None, lines: int = 50) -> dict[str, str]:
         chosen = self.deployment.replicas if service is None else self.deployment.of(service)
-        return {replica.name: self._tail(replica.name, lines) for replica in chosen}
+        return {replica.name: self._log(replica.name, lines) for replica in chosen}
 
-    def _tail(self, name: str, lines: int) -> str:
+    def _log(self, name: str, lines: int) -> str:
+        """The end of a log: of the machine while it runs, of the folder once it is removed."""
+        command = self._commands.get(name)
+        if command is not None:
+            try:
+                return self._shares[command.replica.node].log(name, lines)
+            except DeploymentError:  # that the machine is lost is an event
+                return ""
         try:
-            folder = Path(self._entry.folder) if self._entry else self.folder
-            text = (folder / "logs" / f"{name}.log").read_text(encoding="utf-8", errors="replace")
+            text = (self.folder / "logs" / f"{name}.log").read_text(encoding="utf-8", errors="replace")
         except OSError:
             return ""
         return "\n".join(text.splitlines()[-lines:])
@@ -288,84 +282,82 @@ class Process(Orchestrator):
 
     def audit(self) -> list[AuditRow]:
         self._attach()
-        rows = []
-        for name, command in self._commands.items():
-            rows += audit_process(command, self.deployment, self._identity(name), self._groups, self._unlimited or "")
-        return rows
+
+        def of(share: Share) -> list[AuditRow]:
+            chosen = self._chosen(False, share.node)
+            try:
+                processes, standings = share.processes(), share.standings(["limits"], self._names(share))
+                return [
+                    row for one in chosen for row in audit_process(one, self.deployment, share, processes, standings)
+                ]
+            except MachineLost as error:
+                return [
+                    AuditRow(
+                        replica=one.replica.name, node=share.node, what="machine", wanted="there", effective=str(error)
+                    )
+                    for one in chosen
+                ]
+
+        return [row for rows in in_parallel(of, self._shares.values()) for row in rows]
 
     def usage(self) -> dict[str, Usage]:
         self._attach()
-        found = {name: self._usage(name, command) for name, command in self._commands.items()}
-        return {name: used for name, used in found.items() if used is not None}
+        found: dict[str, Usage] = {}
+        for standings in in_parallel(
+            lambda share: share.standings(["usage"], self._names(share)), self._shares.values()
+        ):
+            for name, standing in standings.items():
+                if standing.usage is not None:
+                    found[name] = Usage(**standing.usage.model_dump())
+        return found
 
     def recordable(self) -> dict[str, tuple[str, dict[str, str]]]:
         self._attach()
-        if (group := self._started.group) is None:
-            return {}
-        return {one.name: (one.node, {"group": f"{group}/{one.name}"}) for one in self.deployment.replicas}
+        return {
+            name: (share.node, {"group": subject.group})
+            for share in self._shares.values()
+            for name, subject in share.subjects(self._names(share)).items()
+        }
 
     def new_peaks(self) -> bool:
         self._attach()
-        group = self._started.group
-        return group is not None and all(self._groups.reset_peak(f"{group}/{name}") for name in self._commands)
 
-    def _usage(self, name: str, command: Command) -> Usage | None:
-        if self._started.group is None:
-            identity = self._identity(name)
-            return usage_from_proc(identity.pid) if identity and running.is_alive(identity) else None
-        try:
-            return self._groups.usage(f"{self._started.group}/{name}")
-        except cgroup.CgroupError:  # not started yet
-            return None
+        def begin(share: Share) -> bool:
+            subjects = share.subjects(self._names(share))
+            return bool(subjects) and share.machine.new_peaks(subjects)
+
+        return all(in_parallel(begin, self._shares.values()))
+
+    def _names(self, share: Share) -> list[str]:
+        return [command.replica.name for command in self._chosen(False, share.node)]
 
     # Removing
 
     def remove(self) -> None:
+        """What runs on a machine that is lost stays in the journal, under a name of its own, for `loadstone down`."""
         entry = self._entry or journal.load(self.deployment.name)
-        if entry is not None:
-            self.undo(entry)
-        self._entry = None
+        self._entry, self._commands = None, {}
+        if entry is None:
+            return
+        _, lost = end(entry)
+        if lost:
+            started = Started.model_validate(entry.facts)
+            parts = {node: part for node, part in started.parts.items() if node in lost}
+            replicas = tuple(replica for replica in started.replicas if replica.node in lost)
+            left = started.model_copy(update={"parts": parts, "replicas": replicas})
+            name = f"{entry.name}-left-{started.name[-6:]}"
+            journal.save(entry.model_copy(update={"name": name, "facts": left.model_dump(mode="json")}))
+        journal.forget(entry.name)
 
     @classmethod
     def undo(cls, entry: journal.Entry) -> list[str]:
-        started = Started.model_validate(entry.facts)
-        groups = cgroup.find()
-        records = journal.records_folder(entry.name)
-        ended = []
-        for stores in (False, True):  # services first: they still use the stores while they end
-            wave = [
-                (identity, replica.stop_signal)
-                for replica in reversed(started.replicas)
-                if replica.store is stores and (identity := running.recorded(records / replica.name)) is not None
-            ]
-            ended += [identity for identity, _ in wave if running.is_alive(identity)]
-            running.stop(wave, _GRACE_S)
-        if started.group is not None:
-            groups.kill(started.group)
-            groups.remove(started.group)
-        if Path(started.data).exists():
-            try:
-                shutil.rmtree(started.data)
-            except OSError as error:
-                raise DeploymentError(f"cannot remove {started.data}: {error.strerror}", "remove it by hand") from None
+        ran, lost = end(entry)
+        if lost:
+            raise DeploymentError("\n".join(lost.values()), f"`loadstone down {entry.name}` removes what runs there")
         journal.forget(entry.name)
-        return [f"{entry.name} ({len(ended)} of its {len(started.replicas)} processes were running)"]
+        return [f"{entry.name} ({ran} of its {len(entry.facts['replicas'])} processes were running)"]
 
 
-def _write(folder: Path, name: str, text: str) -> None:
-    """A file below a data folder that every user may read who may enter the folder."""
-    file = folder / name
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(text, encoding="utf-8")
-    file.chmod(0o644)
-    for parent in file.relative_to(folder).parents:
-        if parent != Path():
-            (folder / parent).chmod(0o755)
-
-
-def _own_warnings(deployment: Deployment, unlimited: str | None) -> list[str]:
-    warnings = []
-    limited = any(r.resources.cpu is not None or r.resources.memory is not None for r in deployment.replicas)
-    if unlimited is not None and limited:
-        warnings.append(f"CPU and memory limits are not applied: {unlimited}")
-    return warnings
+def _site(started: Started) -> Site:
+    places = {node: Place(part.programs, part.folder) for node, part in started.parts.items()}
+    return Site({replica.name: replica.ports for replica in started.replicas}, places)

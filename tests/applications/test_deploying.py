@@ -20,7 +20,6 @@ from loadstone.infrastructure.local import Local
 from loadstone.model.cluster import Cluster
 from loadstone.model.errors import DeploymentError, PreflightError
 from loadstone.monitoring.replicas import Window
-from loadstone.orchestration import running
 from loadstone.orchestration.process import Process
 from tests.orchestration.conftest import deployed
 
@@ -130,12 +129,13 @@ def test_a_service_that_does_not_become_ready_says_why(deploy: Deploy, monkeypat
         deploy()
     first, *words = str(caught.value).splitlines()
     assert "was not ready within 1 s: http://127.0.0.1:" in first
-    assert "/readyz says 503: " in first
+    assert "/readyz answers 503: " in first
     assert words[0] == "  its last log lines:"
 
 
 def test_seeding_that_fails_says_why(deploy: Deploy) -> None:
     process, seeder = deploy()
-    running.stop([(process._identity("documents-geo-1"), "INT")], 30)  # type: ignore[list-item]
+    (share,) = process._shares.values()
+    share.machine.stop(process._started.name, ["documents-geo-1"], "INT", 30)
     with pytest.raises(DeploymentError, match=r"seeding test-hotel-\d+ failed: stone seed: .*geo"):
         seeder.seed()

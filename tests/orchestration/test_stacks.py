@@ -15,7 +15,7 @@ from loadstone.applications import catalogue
 from loadstone.model.application import Resources
 from loadstone.model.cluster import Node
 from loadstone.model.deployment import Deployment
-from loadstone.model.errors import DeploymentError, InputError
+from loadstone.model.errors import InputError
 from loadstone.model.observing import Traces
 from loadstone.model.stacks import Stacks
 from loadstone.model.study import Settings
@@ -177,13 +177,6 @@ def test_grafana_finds_prometheus_and_its_dashboards(orchestrator: str) -> None:
     interfaces = stacks.interfaces(deployment)
     assert [url.rpartition(":")[2] for url in interfaces.values()] == ["9090", "3000", "16686"]
     assert list(interfaces) == ALL, "the agent is for no person"
-
-
-def test_a_taken_port_of_a_stack_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    deployment = watched(["jaeger"], two_nodes())
-    monkeypatch.setattr(ports, "is_free", lambda port, _address="": port != 4317)
-    with pytest.raises(DeploymentError, match=r"jaeger: port 4317 is taken by another program"):
-        ports.free_ports(deployment)
 
 
 # Dashboards

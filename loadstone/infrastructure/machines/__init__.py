@@ -7,10 +7,21 @@ import threading
 
 from loadstone.infrastructure.machines.base import Completed, Machine
 from loadstone.infrastructure.machines.faults import MachineLost, NodeError
+from loadstone.infrastructure.machines.parallel import in_parallel
 from loadstone.infrastructure.machines.transport import Transport
 from loadstone.model.cluster import Reach
 
-__all__ = ["Completed", "Machine", "MachineLost", "NodeError", "Transport", "close_all", "connect", "transport"]
+__all__ = [
+    "Completed",
+    "Machine",
+    "MachineLost",
+    "NodeError",
+    "Transport",
+    "close_all",
+    "connect",
+    "in_parallel",
+    "transport",
+]
 
 _TRANSPORTS = {"here": "Here", "emulated": "Emulated", "ssh": "Ssh"}
 """The class, by the name of its module."""
@@ -27,8 +38,10 @@ def transport(reach: Reach) -> Transport:
 
 def connect(name: str, reach: Reach) -> Machine:
     """The machine that is reached so, the same to all who ask; ``name`` is what it is called at first."""
+    way = transport(reach)
+    key = f"{reach.model_dump_json()} {way.node_options()}"
     with _lock:
-        return _machines.setdefault(reach.model_dump_json(), Machine(name, transport(reach)))
+        return _machines.setdefault(key, Machine(name, way))
 
 
 def close_all() -> None:

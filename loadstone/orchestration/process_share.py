@@ -1,0 +1,199 @@
+"""What one machine has of a deployment of processes: started, looked at and stopped over its channel."""
+
+from __future__ import annotations
+
+import re
+import signal
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Literal
+
+from loadstone.infrastructure import journal
+from loadstone.infrastructure.cgroup import Limits
+from loadstone.infrastructure.cores import parse_cores
+from loadstone.infrastructure.machines import Machine, MachineLost, NodeError, connect, in_parallel
+from loadstone.infrastructure.machines.base import ReplicaPart
+from loadstone.model.base import Model
+from loadstone.model.cluster import Reach
+from loadstone.model.errors import DeploymentError
+from loadstone.model.records.node import NodeLimits, NodeProcess, SpawnArgs, Standing, Subject
+from loadstone.orchestration.commands import Command
+from loadstone.orchestration.installed import prepare_data
+
+_GRACE_S = 5.0
+_KEPT_LINES = 10_000
+_ASKED_WITHIN_S = 15.0
+
+
+class StartedReplica(Model):
+    """What must be known to stop a replica and to reach it."""
+
+    name: str
+    node: str
+    store: bool
+    stop_signal: Literal["TERM", "INT", "QUIT"]
+    ports: dict[str, int]
+
+
+class Part(Model):
+    """Where a machine has a deployment, as the journal at the desk holds it."""
+
+    reach: Reach
+    programs: dict[str, str]
+    folder: str = ""
+    """For data; empty until the machine's own journal has the deployment."""
+    group: str | None = None
+    """The control group; None where none could be made."""
+    unlimited_because: str = ""
+
+
+class Share:
+    """One machine's part of a deployment. ``name``: what the machine's journal calls it."""
+
+    def __init__(self, node: str, name: str, part: Part) -> None:
+        self.node = node
+        self.part = part
+        self._name = name
+
+    @property
+    def machine(self) -> Machine:
+        """The machine."""
+        return connect(self.node, self.part.reach)
+
+    def begin(self, digest: str, owner: str) -> Part:
+        """The part with what the machine gives to it: a folder and a control group."""
+        begun = self.machine.begin(self._name, digest, owner)
+        where = {"folder": begun.folder, "group": begun.group, "unlimited_because": begun.unlimited_because}
+        return self.part.model_copy(update=where)
+
+    def processes(self) -> dict[str, NodeProcess]:
+        """What was spawned, alive or dead, by name; raises DeploymentError where the machine has forgotten it."""
+        found = self.machine.deployment(self._name)
+        if found is None:
+            raise DeploymentError(f"{self.node}: what was deployed there is gone")
+        return {process.name: process for process in found.processes}
+
+    def start(self, command: Command) -> None:
+        """Prepare a replica's data and spawn it."""
+        replica, machine = command.replica, self.machine
+        try:
+            if command.data is not None:
+                software = replica.software or "stone"
+                program = self.part.programs[software]
+                prepare_data(machine, software, program, command.initialise, command.user, command.data)
+            machine.spawn(
+                SpawnArgs(
+                    deployment=self._name,
+                    name=replica.name,
+                    argv=tuple(command.argv),
+                    env=command.environment,
+                    folder=command.data or "/",
+                    user=command.user or "",
+                    limits=NodeLimits(
+                        cpu=command.limits.cpu, memory=command.limits.memory, cores=command.limits.cores or ()
+                    ),
+                    files=command.files,
+                )
+            )
+        except NodeError as error:
+            raise DeploymentError(f"{replica.name} cannot be started on {error}") from None
+
+    def not_ready(self, commands: Sequence[Command]) -> tuple[Command, str] | None:
+        """The first that is not ready, and why not."""
+        if not commands:
+            return None
+        machine, urls = self.machine, {command.ready_url: command for command in commands}
+        asked = machine.run([machine.stone, "ready", *urls], within_s=_ASKED_WITHIN_S)
+        if asked.code != 0:
+            named = next((url for url in urls if asked.stderr.startswith(f"{url} ")), next(iter(urls)))
+            return urls[named], asked.complaint
+        for command in commands:
+            if command.ready and (asked := machine.run(command.ready, within_s=_ASKED_WITHIN_S)).code != 0:
+                return command, asked.complaint
+        return None
+
+    def standings(self, what: Sequence[ReplicaPart], names: Sequence[str]) -> dict[str, Standing]:
+        """What the kernel has of replicas; nothing where there are no control groups."""
+        return self.machine.read(what, self.subjects(names)) if self.part.group is not None else {}
+
+    def subjects(self, names: Sequence[str]) -> dict[str, Subject]:
+        """Where the replicas are; nothing where there are no control groups."""
+        return {name: Subject(group=f"{self.part.group}/{name}") for name in names if self.part.group is not None}
+
+    def unlimited(self, process: NodeProcess) -> Limits:
+        """Of a process without a control group: the cores that the scheduler lets it have (proc(5))."""
+        status = self.machine.get(f"/proc/{process.pid}/status").decode(errors="replace")
+        match = re.search(r"^Cpus_allowed_list:\s*(\S*)", status, re.MULTILINE)
+        return Limits(cores=parse_cores(match.group(1)) if match else ())
+
+    def log(self, name: str, lines: int) -> str:
+        """The last lines that a replica wrote."""
+        return self.machine.log(self._name, name, lines).rstrip("\n")
+
+    def stop(self, replicas: Sequence[StartedReplica]) -> int:
+        """End replicas by their own signals, in this order; returns how many of them ran."""
+        found = self.machine.deployment(self._name)
+        spawned = {process.name: process for process in found.processes} if found is not None else {}
+        mine = [one for one in replicas if one.node == self.node and one.name in spawned]
+        for name in dict.fromkeys(one.stop_signal for one in mine):
+            names = [one.name for one in mine if one.stop_signal == name]
+            self.machine.stop(self._name, names, name, _GRACE_S)
+        return sum(spawned[one.name].alive for one in mine)
+
+    def end(self, names: Sequence[str], logs: Path) -> int:
+        """Remove what is left, and the machine's own record of it; the ends of the logs stay in a folder here."""
+        for name in names:
+            if logs.is_dir() and (text := self.log(name, _KEPT_LINES)):
+                (logs / f"{name}.log").write_text(text + "\n", encoding="utf-8")
+        return len(self.machine.end(self._name))
+
+
+def death(process: NodeProcess) -> str | None:
+    """A sentence if a process was started and does not run any more."""
+    if process.alive or process.pid == 0:
+        return None
+    how = "ended"
+    if process.signal:
+        number = signal.Signals[process.signal]
+        how = f"was killed by signal {number.value} ({signal.strsignal(number)})"
+    elif process.exit_code is not None:
+        how = f"ended with exit code {process.exit_code}"
+    return f"{process.name} (pid {process.pid}) {how}"
+
+
+class Started(Model):
+    """What the journal at the desk has of a deployment: where its parts are. Replicas in start order."""
+
+    name: str
+    """What the machines' journals call it: several desks may deploy the same on one machine."""
+    parts: dict[str, Part]
+    """By node."""
+    replicas: tuple[StartedReplica, ...]
+
+    def shares(self) -> list[Share]:
+        """The machines' parts."""
+        return [Share(node, self.name, part) for node, part in self.parts.items()]
+
+
+def end(entry: journal.Entry) -> tuple[int, dict[str, str]]:
+    """End and remove everything; returns how many processes ran, and why machines could not be reached, by node."""
+    started = Started.model_validate(entry.facts)
+    shares, ran, lost = started.shares(), 0, {}
+
+    def tried(act: Callable[[Share], int]) -> int:
+        def one(share: Share) -> int:
+            if share.node in lost:
+                return 0
+            try:
+                return act(share)
+            except MachineLost as error:
+                lost[share.node] = str(error)
+                return 0
+
+        return sum(in_parallel(one, shares))
+
+    for stores in (False, True):  # services first: they still use the stores while they end
+        wave = [replica for replica in reversed(started.replicas) if replica.store is stores]
+        ran += tried(lambda share, wave=wave: share.stop(wave))  # type: ignore[misc]
+    tried(lambda share: share.end([one.name for one in started.replicas], Path(entry.folder, "logs")))
+    return ran, lost
