@@ -2,6 +2,8 @@ package load
 
 import (
 	"golang.org/x/sys/unix"
+
+	"loadstone.dev/stone/load/request"
 )
 
 const (
@@ -83,7 +85,7 @@ func (w *worker) parse(c *connection, data []byte, arrived int64) bool {
 			w.renew(c, !c.answered)
 			return false
 		}
-		used, whole, err := c.response.feed(data)
+		used, whole, err := c.response.Feed(data)
 		if err != nil {
 			w.broke(c, err)
 			return false
@@ -91,12 +93,12 @@ func (w *worker) parse(c *connection, data []byte, arrived int64) bool {
 		if data = data[used:]; !whole {
 			break
 		}
-		again := c.response.keepAlive && !w.pool.single
+		again := c.response.KeepAlive && !w.pool.single
 		c.answered, c.rest = true, 0
 		w.conclude(c, w.time(c.under[0], arrived))
 		switch {
 		case !again || len(c.under) == 0 && (len(data) > 0 || len(c.pending) > 0):
-			w.broke(c, errNoAnswer)
+			w.broke(c, request.ErrNoAnswer)
 			return false
 		case len(c.under) > 0:
 			w.expect(c)
@@ -117,13 +119,13 @@ func (w *worker) time(x *exchange, arrived int64) int64 {
 // ended is for a connection that the other side has closed, which may be the end of an answer.
 func (w *worker) ended(c *connection) {
 	if len(c.under) > 0 {
-		if err := c.response.end(); err != nil {
+		if err := c.response.End(); err != nil {
 			w.broke(c, err)
 			return
 		}
 		w.conclude(c, w.clock.now())
 	}
-	w.broke(c, errNoAnswer)
+	w.broke(c, request.ErrNoAnswer)
 }
 
 // refused is for a connection that could not be made. Its request, if any, has failed; a request that comes
@@ -136,7 +138,7 @@ func (w *worker) refused(c *connection, err error) {
 
 // broke fails everything under way on a connection, and gives its socket up.
 func (w *worker) broke(c *connection, cause error) {
-	w.failAll(c, cause, errNoAnswer)
+	w.failAll(c, cause, request.ErrNoAnswer)
 	w.renew(c, !c.answered)
 }
 
@@ -168,14 +170,14 @@ func (w *worker) failAll(c *connection, oldest, others error) {
 // expect prepares for the answer to the oldest exchange of a connection.
 func (w *worker) expect(c *connection) {
 	k := w.kind(c.under[0].op)
-	c.response.reset(k.headOnly)
-	c.response.most, c.response.keepHead = k.keep, k.keepHead
+	c.response.Reset(k.HeadOnly)
+	c.response.Most, c.response.KeepHead = k.Keep, k.KeepHead
 }
 
 // kind returns what is known of a kind of request; those of a script are met on the way.
-func (w *worker) kind(op int32) *kind {
+func (w *worker) kind(op int32) *request.Kind {
 	if int(op) >= len(w.kinds) {
-		w.kinds = w.catalogue.list()
+		w.kinds = w.catalogue.List()
 	}
 	return w.kinds[op]
 }
@@ -184,18 +186,18 @@ func (w *worker) kind(op int32) *kind {
 func (w *worker) conclude(c *connection, at int64) {
 	r := &c.response
 	x := c.under[0]
-	x.status, x.size = int16(r.status), r.size
+	x.status, x.size = int16(r.Status), r.Size
 	if w.told != nil {
 		w.tell(r)
 	}
-	err := w.kind(x.op).expect.check(r.status, r.body, r.size)
+	err := w.kind(x.op).Expect.Check(r.Status, r.Body, r.Size)
 	if err == nil && x.session != nil {
 		err = w.advance(x, r, at)
 	}
 	if err != nil {
-		example := r.example
+		example := r.Example
 		if len(example) == 0 { // kept of bad statuses; this body was kept for what it should have held
-			example = r.body[:min(len(r.body), exampleMax)]
+			example = r.Body[:min(len(r.Body), request.ExampleMax)]
 		}
 		w.fail(c, err, example)
 		return
@@ -207,9 +209,9 @@ func (w *worker) conclude(c *connection, at int64) {
 }
 
 // tell copies an answer for the script, unless that is too far behind.
-func (w *worker) tell(r *response) {
+func (w *worker) tell(r *request.Response) {
 	select {
-	case w.told <- &answer{r.status, append([]byte(nil), r.head...), append([]byte(nil), r.body...)}:
+	case w.told <- &answer{r.Status, append([]byte(nil), r.Head...), append([]byte(nil), r.Body...)}:
 	default:
 		w.untold++
 	}
@@ -241,10 +243,10 @@ func (w *worker) unload(c *connection) {
 
 // over gives the client of a closed loop its next turn, and the exchange back for use.
 func (w *worker) over(x *exchange, at int64) {
-	goesOn := x.session != nil && x.session.step < len(x.session.operation.steps)
+	goesOn := x.session != nil && x.session.step < len(x.session.operation.Steps)
 	if w.clients > 0 && !goesOn {
 		turn := w.request()
-		*turn = request{at: at + w.think, data: turn.data}
+		*turn = rendered{at: at + w.think, data: turn.data}
 		w.turns.add(turn)
 	}
 	w.spareExchanges = append(w.spareExchanges, x)

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"loadstone.dev/stone/load/mistake"
+	"loadstone.dev/stone/load/request"
 	"loadstone.dev/stone/load/schedule"
 	"loadstone.dev/stone/load/transport"
 )
@@ -70,7 +71,7 @@ func (l *line) get(ctx context.Context) (transport.Caller, error) {
 }
 
 // dialer returns what makes the connections of a plan that raw sockets do not serve; nil if they do.
-func (p *Plan) dialer(k *catalogue) (*transport.Dialer, error) {
+func (p *Plan) dialer(k *request.Catalogue) (*transport.Dialer, error) {
 	if p.Protocol == transport.HTTP1 && p.scheme == "http" {
 		return nil, nil
 	}
@@ -79,15 +80,15 @@ func (p *Plan) dialer(k *catalogue) (*transport.Dialer, error) {
 		NewPerRequest: p.Policy == newPolicy,
 	}
 	if p.Protocol != transport.GRPC { // turning a message into JSON has its price: only if somebody looks at it
-		settings.Limit = exampleMax
+		settings.Limit = request.ExampleMax
 	}
-	for _, kind := range k.list() {
-		if settings.Limit = max(settings.Limit, kind.keep); kind.keepHead {
-			settings.Limit = max(settings.Limit, exampleMax) // with none, the header is not kept either
+	for _, kind := range k.List() {
+		if settings.Limit = max(settings.Limit, kind.Keep); kind.KeepHead {
+			settings.Limit = max(settings.Limit, request.ExampleMax) // with none, the header is not kept either
 		}
 	}
 	if p.Script != nil {
-		settings.Limit = bodyLimit
+		settings.Limit = request.BodyLimit
 	}
 	if p.TLS != nil {
 		settings.TLS = *p.TLS
@@ -237,10 +238,10 @@ func (w *worker) settleCall(c *connection, r result) {
 		w.fail(c, cause, []byte(r.answer.Detail))
 		return
 	}
-	c.response.status, c.response.size = r.answer.Status, r.answer.Size
-	c.response.body, c.response.head = r.answer.Body, r.answer.Header
+	c.response.Status, c.response.Size = r.answer.Status, r.answer.Size
+	c.response.Body, c.response.Head = r.answer.Body, r.answer.Header
 	if r.answer.Status >= 400 {
-		c.response.example = r.answer.Body[:min(len(r.answer.Body), exampleMax)]
+		c.response.Example = r.answer.Body[:min(len(r.answer.Body), request.ExampleMax)]
 	}
 	w.conclude(c, w.clock.at(r.at))
 }
@@ -273,7 +274,7 @@ func (r *run) checkCalls() error {
 			}
 			seen[made.op] = true
 			if err := r.dialer.Check(made.data); err != nil {
-				return mistake.New("", "%s: %v", w.kind(made.op).name, err)
+				return mistake.New("", "%s: %v", w.kind(made.op).Name, err)
 			}
 		}
 	}

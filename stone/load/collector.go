@@ -9,12 +9,13 @@ import (
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 
 	"loadstone.dev/stone/load/export"
+	"loadstone.dev/stone/load/request"
 	"loadstone.dev/stone/load/schedule"
 )
 
 // collector gathers the intervals of all threads: into the interval log, the totals and the progress lines.
 type collector struct {
-	catalogue *catalogue
+	catalogue *request.Catalogue
 	schedule  schedule.Schedule
 	recorders []*recorder
 	log       *intervalLog
@@ -112,10 +113,10 @@ func (c *collector) snapshot() export.Snapshot {
 		Offered: now.offered, Sent: now.sent, Completed: now.completed, InFlight: now.sent - now.answered,
 		CPUShare: c.total.busy, Lateness: export.Distribute(c.total.lateness),
 	}
-	for op, kind := range c.catalogue.list()[:len(c.total.kinds)] {
+	for op, kind := range c.catalogue.List()[:len(c.total.kinds)] {
 		part := c.total.kinds[op]
 		s.Operations = append(s.Operations, export.OperationSnapshot{
-			Name: kind.name, Errors: part.failed, Latency: export.Distribute(part.intended),
+			Name: kind.Name, Errors: part.failed, Latency: export.Distribute(part.intended),
 		})
 	}
 	return s
@@ -130,11 +131,11 @@ func (c *collector) write(sum *interval, start, end int64) error {
 			return fmt.Errorf("interval log: %w", err)
 		}
 	}
-	for op, kind := range c.catalogue.list()[:len(sum.kinds)] {
+	for op, kind := range c.catalogue.List()[:len(sum.kinds)] {
 		if sum.kinds[op].intended.TotalCount() == 0 {
 			continue
 		}
-		if err := c.log.write(sum.kinds[op].intended, intendedTag(kind.name), start, end); err != nil {
+		if err := c.log.write(sum.kinds[op].intended, intendedTag(kind.Name), start, end); err != nil {
 			return fmt.Errorf("interval log: %w", err)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"loadstone.dev/stone/load/request"
 	"loadstone.dev/stone/load/transport"
 )
 
@@ -23,14 +24,14 @@ type connection struct {
 	fd, index  int
 	generation int32 // counts its sockets, so that an event of an earlier one is known as such
 	state      connectionState
-	answered   bool        // its socket has carried a whole answer
-	rest       int64       // ns between its last failed socket and the next one
-	ready      int64       // when that may be opened
-	queued     bool        // it stands in the queue of those with room
-	under      []*exchange // under way, oldest first
-	pending    []byte      // what the socket has not taken yet of the requests
-	response   response    // to the oldest exchange
-	delay      int64       // the own delay (own.go) of the latest request on it
+	answered   bool             // its socket has carried a whole answer
+	rest       int64            // ns between its last failed socket and the next one
+	ready      int64            // when that may be opened
+	queued     bool             // it stands in the queue of those with room
+	under      []*exchange      // under way, oldest first
+	pending    []byte           // what the socket has not taken yet of the requests
+	response   request.Response // to the oldest exchange
+	delay      int64            // the own delay (own.go) of the latest request on it
 }
 
 // Policies of a pool.
@@ -99,10 +100,10 @@ func newPool(plan *Plan, targets []address, thread int) (*pool, error) {
 		return nil, err
 	}
 	p.connections, p.room = make([]connection, size), make([]*connection, size)
-	last := &lastHead{}
+	last := &request.LastHead{}
 	for i := range p.connections {
 		c := &p.connections[i]
-		c.index, c.fd, c.response.last = i, -1, last
+		c.index, c.fd, c.response.Last = i, -1, last
 	}
 	for i := size - 1; i >= p.initial; i-- { // the last of `closed` is taken first
 		p.closed = append(p.closed, &p.connections[i])

@@ -112,12 +112,12 @@ func (r *run) findings(o offers, c *collector) (*findings, error) {
 		Started: r.clock.start, EndNs: r.end, Planned: r.planned, Offered: o.total, Lateness: histogram{total.lateness}, Rates: histogram{newRates()},
 		LessOwn: histogram{newHistogram()}, Generator: r.effort(),
 	}
-	for op, kind := range r.catalogue.list() {
-		k, unscheduled := r.kindFindings(op, kind.name, total)
+	for op, kind := range r.catalogue.List() {
+		k, unscheduled := r.kindFindings(op, kind.Name, total)
 		f.Offered += unscheduled
 		if op < len(o.byKind) && k.Counts.Offered != o.byKind[op]+unscheduled {
 			return nil, fmt.Errorf("accounting: %s: the schedule has %d, %d are accounted for; this is a defect of stone",
-				kind.name, o.byKind[op]+unscheduled, k.Counts.Offered)
+				kind.Name, o.byKind[op]+unscheduled, k.Counts.Offered)
 		}
 		f.Kinds = append(f.Kinds, k)
 	}
@@ -183,10 +183,10 @@ func (t *tenth) add(o tenth) {
 // errors lists the kinds of errors of all threads.
 func (r *run) errors() []ErrorSummary {
 	var list []ErrorSummary
-	kinds := r.catalogue.list()
+	kinds := r.catalogue.List()
 	for _, w := range r.workers {
 		for f, failure := range w.recorder.failures {
-			list = append(list, ErrorSummary{f.cause.Error(), kinds[f.op].name, failure.count, strings.ToValidUTF8(failure.example, "\uFFFD")})
+			list = append(list, ErrorSummary{f.cause.Error(), kinds[f.op].Name, failure.count, strings.ToValidUTF8(failure.example, "\uFFFD")})
 		}
 	}
 	return gather(list)

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"loadstone.dev/stone/load/request"
 )
 
 // until writes pieces until the other side has had enough of it.
@@ -30,29 +32,29 @@ func TestServersThatMisbehave(t *testing.T) {
 		completed bool
 	}{
 		"reset":                {reset, "connection reset by peer", false},
-		"half a head":          {raw("HTTP/1.1 200 OK\r\nContent-Le", false), errCut.Error(), false},
-		"half a body":          {raw(head+"10\r\n\r\nhello", false), errCut.Error(), false},
-		"half a chunk":         {raw("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\na\r\nhel", false), errCut.Error(), false},
+		"half a head":          {raw("HTTP/1.1 200 OK\r\nContent-Le", false), request.ErrCut.Error(), false},
+		"half a body":          {raw(head+"10\r\n\r\nhello", false), request.ErrCut.Error(), false},
+		"half a chunk":         {raw("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\na\r\nhel", false), request.ErrCut.Error(), false},
 		"longer than it says":  {raw(head+"2\r\n\r\nhello", true), "", true}, // what it says is there; the rest costs the connection
 		"shorter than it says": {raw(head+"10\r\n\r\nhello", true), "", false},
-		"two lengths":          {raw(head+"2\r\nContent-Length: 3\r\n\r\nok", true), errLength.Error(), false},
-		"a negative length":    {raw(head+"-1\r\n\r\nok", true), errLength.Error(), false},
-		"a length beyond all":  {raw(head+"99999999999999999999\r\n\r\nok", true), errLength.Error(), false},
+		"two lengths":          {raw(head+"2\r\nContent-Length: 3\r\n\r\nok", true), request.ErrLength.Error(), false},
+		"a negative length":    {raw(head+"-1\r\n\r\nok", true), request.ErrLength.Error(), false},
+		"a length beyond all":  {raw(head+"99999999999999999999\r\n\r\nok", true), request.ErrLength.Error(), false},
 		"slow headers": {func(c net.Conn, _ string, _ int) bool {
 			return until(c, "HTTP/1.1 200 OK\r\n", "X: y\r\n", time.Millisecond)
 		}, "", false},
 		"endless headers": {func(c net.Conn, _ string, _ int) bool {
 			return until(c, "HTTP/1.1 200 OK\r\n", strings.Repeat("X: y\r\n", 1000), 0)
-		}, errHeadTooLong.Error(), false},
+		}, request.ErrHeadTooLong.Error(), false},
 		"an endless header": {func(c net.Conn, _ string, _ int) bool {
 			return until(c, "HTTP/1.1 200 OK\r\nX: ", strings.Repeat("y", 10000), 0)
-		}, errHeadTooLong.Error(), false},
+		}, request.ErrHeadTooLong.Error(), false},
 		"never answers": {silent, "", false},
 		"only interim answers": {func(c net.Conn, _ string, _ int) bool {
 			return until(c, "", "HTTP/1.1 100 Continue\r\n\r\n", time.Millisecond)
 		}, "", false},
-		"a chunk size of garbage": {raw("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", true), errChunk.Error(), false},
-		"binary":                  {raw("\x16\x03\x01\x02\x00\n", true), errNotHTTP.Error(), false},
+		"a chunk size of garbage": {raw("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", true), request.ErrChunk.Error(), false},
+		"binary":                  {raw("\x16\x03\x01\x02\x00\n", true), request.ErrNotHTTP.Error(), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

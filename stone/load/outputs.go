@@ -12,6 +12,7 @@ import (
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 
 	"loadstone.dev/stone/load/export"
+	"loadstone.dev/stone/load/request"
 	"loadstone.dev/stone/load/schedule"
 )
 
@@ -21,8 +22,8 @@ const never = export.Never
 type requestLog struct {
 	sink      *export.Sink
 	worker    int32
-	catalogue *catalogue
-	kinds     []*kind
+	catalogue *request.Catalogue
+	kinds     []*request.Kind
 }
 
 // add notes a request of the window that was sent.
@@ -44,9 +45,9 @@ func (l *requestLog) never(n uint64, op int32, at int64, outcome string) {
 
 func (l *requestLog) name(op int32) string {
 	if int(op) >= len(l.kinds) {
-		l.kinds = l.catalogue.list()
+		l.kinds = l.catalogue.List()
 	}
-	return l.kinds[op].name
+	return l.kinds[op].Name
 }
 
 func (l *requestLog) close() {
@@ -178,7 +179,7 @@ func (f *findings) text(s *Summary) (export.Text, error) {
 		case strings.HasPrefix(e.Kind, skippedPrefix):
 		case strings.HasPrefix(e.Kind, connectPrefix):
 			t.Connect += e.Count
-		case strings.HasPrefix(e.Kind, statusPrefix):
+		case strings.HasPrefix(e.Kind, request.StatusPrefix):
 			t.Status += e.Count
 		default:
 			t.Read += e.Count

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"loadstone.dev/stone/load/request"
 	"loadstone.dev/stone/load/schedule"
 )
 
@@ -108,7 +109,7 @@ func TestViolationsAddUp(t *testing.T) {
 			case 2:
 				r.failed(x, x.sentAt+r.timeout, errTimeout, nil)
 			case 3:
-				r.failed(x, end, statusError(500), nil)
+				r.failed(x, end, request.StatusError(500), nil)
 			}
 			if random.IntN(3) == 0 {
 				r.debt.pay(x.sentAt)

@@ -1,7 +1,7 @@
 // Package load is the load generator behind `stone load`.
 //
 // A plan (plan.go, plan_check.go) becomes a seeded schedule of arrivals (package schedule) and requests, made
-// ahead of time into a bounded ring (ring.go, source.go) from data (operations.go, template.go, field*.go) or by a
+// ahead of time into a bounded ring (ring.go, source.go) from data (rendering.go, package request) or by a
 // script (scripted.go, package script). Each load thread runs one loop over raw epoll (worker.go, answers.go) that
 // sends every request at its intended time over a pool of connections (connection.go), or through a library (calls.go,
 // package transport), and never waits for an answer before the next one is due. What is due later, such as the next
@@ -25,50 +25,51 @@ import (
 
 	"loadstone.dev/stone/load/export"
 	"loadstone.dev/stone/load/mistake"
+	"loadstone.dev/stone/load/request"
 	"loadstone.dev/stone/load/schedule"
 	"loadstone.dev/stone/load/transport"
 )
 
 // Plan says what to send where, when and for how long; docs/reference/summary.md describes each key.
 type Plan struct {
-	Target          string           `json:"target"`
-	Replicas        []string         `json:"replicas"` // further host:port; connections are spread over all
-	Connections     int              `json:"connections"`
-	Threads         int              `json:"threads"`
-	Arrival         schedule.Arrival `json:"arrival"`
-	Closed          *Closed          `json:"closed"`
-	Protocol        string           `json:"protocol"`
-	TLS             *transport.TLS   `json:"tls"` // whom to trust, for an https target
-	Descriptors     string           `json:"descriptors"`
-	Policy          string           `json:"policy"`
-	MostConnections int              `json:"most_connections"`
-	SourceAddresses []string         `json:"source_addresses"` // to connect from; the kernel's choice if there are none
-	Abandon         bool             `json:"abandon"`          // what is past its timeout before it can be sent is not sent
-	Pipelining      int              `json:"pipelining"`
-	Streams         int              `json:"streams"`
-	Script          *Script          `json:"script"`
-	RecordRequests  bool             `json:"record_requests"`
-	Metrics         string           `json:"metrics"`
-	Wrk2Layout      string           `json:"wrk2_layout"`
-	Part            *Part            `json:"part"`
-	StartUnixNs     int64            `json:"start_unix_ns"`
-	Members         []Member         `json:"members"` // none: this process drives it alone
-	WarmupS         float64          `json:"warmup_s"`
-	DurationS       float64          `json:"duration_s"`
-	TimeoutS        float64          `json:"timeout_s"`
-	DrainS          float64          `json:"drain_s"`
-	Seed            uint64           `json:"seed"`
-	Wait            string           `json:"wait"`
-	WaitRate        float64          `json:"wait_rate"`   // requests/s that wait auto and the tick are chosen for; 0: those of this plan
-	LatenessMs      float64          `json:"lateness_ms"` // what is allowed at the 99th percentile, for wait auto; 0: a tick
-	CPUs            []int            `json:"cpus"`
-	SLO             *SLO             `json:"slo"`
-	Abort           bool             `json:"abort"`
-	Operations      []Operation      `json:"operations"`
-	given           json.RawMessage  // the file's own text, for the summary
-	scheme          string           // of the target
-	host            string           // host:port of the target
-	compiled        []*operation     // Operations, ready to render; shared by all mixes
+	Target          string              `json:"target"`
+	Replicas        []string            `json:"replicas"` // further host:port; connections are spread over all
+	Connections     int                 `json:"connections"`
+	Threads         int                 `json:"threads"`
+	Arrival         schedule.Arrival    `json:"arrival"`
+	Closed          *Closed             `json:"closed"`
+	Protocol        string              `json:"protocol"`
+	TLS             *transport.TLS      `json:"tls"` // whom to trust, for an https target
+	Descriptors     string              `json:"descriptors"`
+	Policy          string              `json:"policy"`
+	MostConnections int                 `json:"most_connections"`
+	SourceAddresses []string            `json:"source_addresses"` // to connect from; the kernel's choice if there are none
+	Abandon         bool                `json:"abandon"`          // what is past its timeout before it can be sent is not sent
+	Pipelining      int                 `json:"pipelining"`
+	Streams         int                 `json:"streams"`
+	Script          *Script             `json:"script"`
+	RecordRequests  bool                `json:"record_requests"`
+	Metrics         string              `json:"metrics"`
+	Wrk2Layout      string              `json:"wrk2_layout"`
+	Part            *Part               `json:"part"`
+	StartUnixNs     int64               `json:"start_unix_ns"`
+	Members         []Member            `json:"members"` // none: this process drives it alone
+	WarmupS         float64             `json:"warmup_s"`
+	DurationS       float64             `json:"duration_s"`
+	TimeoutS        float64             `json:"timeout_s"`
+	DrainS          float64             `json:"drain_s"`
+	Seed            uint64              `json:"seed"`
+	Wait            string              `json:"wait"`
+	WaitRate        float64             `json:"wait_rate"`   // requests/s that wait auto and the tick are chosen for; 0: those of this plan
+	LatenessMs      float64             `json:"lateness_ms"` // what is allowed at the 99th percentile, for wait auto; 0: a tick
+	CPUs            []int               `json:"cpus"`
+	SLO             *SLO                `json:"slo"`
+	Abort           bool                `json:"abort"`
+	Operations      []request.Operation `json:"operations"`
+	given           json.RawMessage     // the file's own text, for the summary
+	scheme          string              // of the target
+	host            string              // host:port of the target
+	compiled        []*request.Compiled // Operations, ready to render; shared by all mixes
 	lookup          lookup
 	sources         []unix.Sockaddr   // SourceAddresses, checked
 	originals       map[string]string // paths that the plan names, by those of the copies that are read
@@ -115,32 +116,6 @@ func (p *Plan) loop() string {
 type SLO struct {
 	Percentile float64 `json:"percentile"`
 	LatencyMs  float64 `json:"latency_ms"`
-}
-
-// Operation is one kind of request, or a session of several steps, one after the other.
-type Operation struct {
-	Name   string   `json:"name"`
-	Weight *float64 `json:"weight"`
-	Request
-	Steps []Step `json:"steps"`
-}
-
-// Step is one request of a session. It goes out `think` after the answer to the one before.
-type Step struct {
-	Name string `json:"name"`
-	Request
-	Extract map[string]string `json:"extract"` // what its answer leaves for later steps, by name
-	Think   *Think            `json:"think"`
-}
-
-// Request is what to send; {name} in path, header values and body stands for the field of that name.
-type Request struct {
-	Method  string            `json:"method"`
-	Path    string            `json:"path"`
-	Headers map[string]string `json:"headers"`
-	Body    string            `json:"body"`
-	Fields  map[string]Field  `json:"fields"`
-	Expect  *Expect           `json:"expect"`
 }
 
 // defaults is a plan with what may be left out.
@@ -199,3 +174,6 @@ func explain(err error, text []byte) error {
 	}
 	return mistake.New("", "not a plan: %v", err)
 }
+
+// mix is what draws the plan's operations.
+func (p *Plan) mix() *request.Mix { return request.NewMix(p.compiled, p.Seed) }

@@ -11,17 +11,14 @@ import (
 
 	"loadstone.dev/stone/load/export"
 	"loadstone.dev/stone/load/mistake"
+	"loadstone.dev/stone/load/request"
 	"loadstone.dev/stone/load/schedule"
 	"loadstone.dev/stone/load/transport"
 )
 
 const mostConnections = 1_000_000 // of all load workers together; checkPorts has what one can have
 
-var (
-	nameForm   = regexp.MustCompile(`^[A-Za-z0-9._:/-]+$`) // a tag of the interval log: no comma, no space
-	methodForm = regexp.MustCompile(`^[A-Z]+$`)
-	headerForm = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$") // RFC 9110, token
-)
+var nameForm = regexp.MustCompile(`^[A-Za-z0-9._:/-]+$`) // of a member
 
 // check looks at everything in turn; the first mistake is returned.
 func (p *Plan) check() error {
@@ -198,62 +195,7 @@ func (p *Plan) checkRequests() error {
 	case len(p.Operations) == 0:
 		return mistake.New("operations", "missing; give at least one")
 	}
-	seen, total, kinds := map[string]bool{}, 0.0, int32(0)
-	for i := range p.Operations {
-		op, key := &p.Operations[i], fmt.Sprintf("operations[%d]", i)
-		if op.Weight == nil {
-			op.Weight = new(1.0)
-		}
-		switch {
-		case !nameForm.MatchString(op.Name):
-			return mistake.New(key+".name", "%q: give letters, digits and . _ : / - only", op.Name)
-		case seen[op.Name]:
-			return mistake.New(key+".name", "%q is there twice", op.Name)
-		case *op.Weight < 0 || *op.Weight > 1e12:
-			return mistake.New(key+".weight", "%g is out of range; give 0 to 1e12", *op.Weight)
-		}
-		seen[op.Name] = true
-		total += *op.Weight
-		compiled, err := p.compile(op, key)
-		if err != nil {
-			return err
-		}
-		compiled.first = kinds
-		kinds += int32(len(compiled.steps))
-		p.compiled = append(p.compiled, compiled)
-	}
-	if total <= 0 {
-		return mistake.New("operations", "all weights are 0; give one that is not")
-	}
-	return nil
-}
-
-// check completes one request and sees that it can be written down.
-func (r *Request) check(key, protocol string) error {
-	if r.Method == "" {
-		if r.Method = "GET"; protocol == transport.GRPC {
-			r.Method = "POST"
-		}
-	}
-	switch {
-	case !methodForm.MatchString(r.Method) || r.Method == "CONNECT":
-		return mistake.New(key+".method", "%q is not an HTTP method; give GET, POST ...", r.Method)
-	case !strings.HasPrefix(r.Path, "/") || strings.ContainsAny(r.Path, " \t\r\n"):
-		return mistake.New(key+".path", "%q: must begin with / and hold no white space", r.Path)
-	}
-	for name, value := range r.Headers {
-		lower := strings.ToLower(name)
-		if !headerForm.MatchString(name) || strings.ContainsAny(value, "\r\n\x00") {
-			return mistake.New(key+".headers", "%q: %q is not a header line", name, value)
-		}
-		if lower == "content-length" || lower == "transfer-encoding" {
-			return mistake.New(key+".headers", "%q is made from the body; leave it out", name)
-		}
-	}
-	return nil
-}
-
-// given says whether any key of the request is, except fields, which the steps of a session may share.
-func (r *Request) given() bool {
-	return r.Method != "" || r.Path != "" || r.Headers != nil || r.Body != "" || r.Expect != nil
+	var err error
+	p.compiled, err = request.Compile(p.Operations, request.Terms{Protocol: p.Protocol, Host: p.host, Closing: p.Policy == newPolicy})
+	return err
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+
+	"loadstone.dev/stone/load/request"
 )
 
 // Files are the paths of all files that the plan names.
@@ -52,7 +54,7 @@ func (p *Plan) eachPath(visit func(path string) string) {
 		replace(&p.Script.Path)
 	}
 	for _, o := range p.Operations {
-		for _, request := range append([]Step{{Request: o.Request}}, o.Steps...) {
+		for _, request := range append([]request.Step{{Request: o.Request}}, o.Steps...) {
 			for name, field := range request.Fields {
 				replace(&field.Path)
 				request.Fields[name] = field

@@ -2,7 +2,6 @@ package load
 
 import (
 	"errors"
-	"strconv"
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 
@@ -58,15 +57,9 @@ type failureCount struct {
 
 // How the kinds of errors begin that are told apart by class.
 const (
-	statusPrefix  = "status "
 	connectPrefix = "connect: "
 	skippedPrefix = "an earlier step failed: "
 )
-
-// statusError is a whole answer that says that the request failed.
-type statusError int
-
-func (s statusError) Error() string { return statusPrefix + strconv.Itoa(int(s)) }
 
 // connectError is a failed attempt to connect for a request.
 type connectError struct{ cause error }

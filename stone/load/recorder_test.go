@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"loadstone.dev/stone/load/export"
+	"loadstone.dev/stone/load/request"
 	"loadstone.dev/stone/load/schedule"
 )
 
@@ -33,8 +34,8 @@ func TestRatesAreOfWholeSeconds(t *testing.T) {
 func TestSnapshotsLatenciesLeaveOutTheWarmUp(t *testing.T) {
 	s := schedule.Schedule{From: 1e9, To: 2e9}
 	r := newRecorder(&Plan{TimeoutS: 5}, s, 1)
-	c := &collector{catalogue: newCatalogue(), schedule: s, total: newInterval(1), intended: newHistogram(), service: newHistogram()}
-	c.catalogue.add(newKind("home"))
+	c := &collector{catalogue: request.NewCatalogue(), schedule: s, total: newInterval(1), intended: newHistogram(), service: newHistogram()}
+	c.catalogue.Add(request.NewKind("home"))
 	r.answeredWell(&exchange{at: 5e8, sentAt: 5e8}, 6e8)
 	r.answeredWell(&exchange{at: 1e9, sentAt: 1e9, measured: true}, 1e9+7e6)
 	if err := c.collect([]*interval{r.now}, 0, 1e9); err != nil {

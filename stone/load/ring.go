@@ -3,24 +3,26 @@ package load
 import (
 	"math/bits"
 	"sync/atomic"
+
+	"loadstone.dev/stone/load/request"
 )
 
-// request is one rendered request.
-type request struct {
+// rendered is one rendered request.
+type rendered struct {
 	n        uint64
 	at       int64 // intended send time, ns from the start
 	op       int32 // its kind
 	measured bool
-	begins   *operation // a session, of which it is the first step
-	session  *session   // the one that it is a later step of
-	delay    int64      // ns that a script puts before it
+	begins   *request.Compiled // a session, of which it is the first step
+	session  *session          // the one that it is a later step of
+	delay    int64             // ns that a script puts before it
 	data     []byte
 }
 
 // ring hands requests from the goroutine that renders them to one load thread: single producer, single
 // consumer, bounded, and its buffers are used again, so memory stays flat however long the schedule is.
 type ring struct {
-	slots    []request
+	slots    []rendered
 	mask     uint64
 	wake     chan struct{} // the consumer says: half of the ring is free again; on demand: it needs a request
 	onDemand bool          // nothing is made ahead
@@ -43,11 +45,11 @@ const ringMost = 8192
 // is needed.
 func newRing(ahead int) *ring {
 	size := 1 << (bits.Len(uint(min(max(ahead, 1), ringMost))) - 1)
-	return &ring{slots: make([]request, size), mask: uint64(size - 1), wake: make(chan struct{}, 1), onDemand: ahead == 0}
+	return &ring{slots: make([]rendered, size), mask: uint64(size - 1), wake: make(chan struct{}, 1), onDemand: ahead == 0}
 }
 
 // peek returns the oldest request, or nil if there is none (yet: see exhausted).
-func (r *ring) peek() *request {
+func (r *ring) peek() *rendered {
 	head := r.head.Load()
 	if head == r.known {
 		if r.known = r.tail.Load(); head == r.known {

@@ -14,12 +14,12 @@ import (
 func TestMillionRequestsInFlatMemory(t *testing.T) {
 	plan := parse(t, `{"target":"http://127.0.0.1:1","arrival":{"process":"poisson","rate":1000000},"warmup_s":0.25,
 		"duration_s":0.875,"operations":[{"name":"a","path":"/{n}","fields":{"n":{"kind":"integer","min":0,"max":1000000}}}]}`)
-	s, m := scheduleOf(t, plan), newMix(plan)
-	r := newRing(m.ahead())
+	s, m := scheduleOf(t, plan), plan.mix()
+	r := newRing(rendering{m}.ahead())
 	var ready sync.WaitGroup
 	ready.Add(1)
 	var once sync.Once
-	go r.fill(context.Background(), scheduled(s.Walk()), newMix(plan), func() { once.Do(ready.Done) })
+	go r.fill(context.Background(), scheduled(s.Walk()), rendering{plan.mix()}, func() { once.Do(ready.Done) })
 	ready.Wait()
 	want, measured := s.Walk(), int64(0)
 	var expected []byte
@@ -32,7 +32,7 @@ func TestMillionRequestsInFlatMemory(t *testing.T) {
 		if !want.Next() || request.n != want.N || request.at != want.At {
 			t.Fatalf("request %d at %d, want %d at %d", request.n, request.at, want.N, want.At)
 		}
-		expected, _ = rendered(t, m, expected[:0], request.n)
+		expected, _ = m.Render(expected[:0], request.n)
 		if string(request.data) != string(expected) {
 			t.Fatalf("request %d is %q, want %q", request.n, request.data, expected)
 		}
@@ -56,7 +56,7 @@ func TestMillionRequestsInFlatMemory(t *testing.T) {
 func TestRingIsBoundedByBytes(t *testing.T) {
 	slots := func(body int) int {
 		plan := parse(t, strings.Replace(minimal, `"path"`, `"body":"`+strings.Repeat("x", body)+`","path"`, 1))
-		return len(newRing(newMix(plan).ahead()).slots)
+		return len(newRing(rendering{plan.mix()}.ahead()).slots)
 	}
 	if n := slots(100); n != ringMost {
 		t.Errorf("%d slots for small requests", n)
@@ -77,7 +77,7 @@ func TestRenderingStopsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	full, done := make(chan bool, 1), make(chan bool)
 	go func() {
-		r.fill(ctx, scheduled(s.Walk()), newMix(plan), func() {
+		r.fill(ctx, scheduled(s.Walk()), rendering{plan.mix()}, func() {
 			select {
 			case full <- true:
 			default:

@@ -16,6 +16,7 @@ import (
 	"loadstone.dev/stone/load/export"
 	"loadstone.dev/stone/load/mistake"
 	"loadstone.dev/stone/load/percentile"
+	"loadstone.dev/stone/load/request"
 	"loadstone.dev/stone/load/schedule"
 	"loadstone.dev/stone/load/script"
 	"loadstone.dev/stone/load/transport"
@@ -32,7 +33,7 @@ var (
 type run struct {
 	plan      *Plan
 	schedule  schedule.Schedule
-	catalogue *catalogue
+	catalogue *request.Catalogue
 	identity  Identity
 	reached   reached // what the names of the target and its replicas stand for
 	spare     reserved
@@ -109,10 +110,10 @@ func RunPart(ctx context.Context, plan *Plan, out string, progress io.Writer, co
 }
 
 func newRun(plan *Plan) (*run, error) {
-	r := &run{plan: plan, catalogue: newCatalogue(), control: &control{allowed: -1, certain: make([]counter, plan.Threads)}}
+	r := &run{plan: plan, catalogue: request.NewCatalogue(), control: &control{allowed: -1, certain: make([]counter, plan.Threads)}}
 	for _, o := range plan.compiled {
-		for _, s := range o.steps {
-			r.catalogue.add(s.kind)
+		for _, s := range o.Steps {
+			r.catalogue.Add(s.Kind)
 		}
 	}
 	var err error
@@ -147,7 +148,7 @@ func (p *Plan) schedule() (schedule.Schedule, error) {
 	}
 	paced := p.Arrival
 	if len(p.compiled) > 0 {
-		paced.Rate /= newMix(p).stepsPerArrival()
+		paced.Rate /= p.mix().StepsPerArrival()
 	}
 	return schedule.New(&paced, p.WarmupS, p.DurationS, p.Seed)
 }
@@ -178,7 +179,7 @@ func newWorker(r *run, thread int) (*worker, error) {
 		return nil, err
 	}
 	policy, tick := waitPolicy(plan.Wait).choose(plan.waitRate(r.schedule.Highest), int64(plan.LatenessMs*1e6))
-	kinds := r.catalogue.list()
+	kinds := r.catalogue.List()
 	w := &worker{
 		thread: thread, cpus: plan.CPUs, schedule: r.schedule, control: r.control, pool: pool, catalogue: r.catalogue, kinds: kinds,
 		ring: newRing(requests.ahead()), source: requests, told: requests.told(), receiver: newReceiver(bufferSize),
@@ -191,7 +192,7 @@ func newWorker(r *run, thread int) (*worker, error) {
 		w.boundary = min(intervalLength, w.schedule.To)
 	}
 	if len(plan.compiled) > 0 {
-		w.mix = newMix(plan)
+		w.mix = plan.mix()
 	}
 	if plan.Closed != nil {
 		w.clients, w.think = int64(portion(plan.Closed.Clients, plan.threads(), plan.number(thread))), int64(schedule.Seconds(plan.Closed.ThinkS))

@@ -12,13 +12,14 @@ import (
 	"golang.org/x/sys/unix"
 
 	"loadstone.dev/stone/load/mistake"
+	"loadstone.dev/stone/load/request"
 	"loadstone.dev/stone/load/script"
 )
 
 // scripted is the source for one thread of a load script.
 type scripted struct {
 	script    *script.Script
-	catalogue *catalogue
+	catalogue *request.Catalogue
 	known     map[string]int32 // kinds by name, as far as this thread has met them
 	keep      bool             // answers are looked at
 	most      int
@@ -62,7 +63,7 @@ func (r *run) script(thread int) (source, error) {
 	return s, nil
 }
 
-func (s *scripted) make(r *request) error {
+func (s *scripted) make(r *rendered) error {
 	if !s.locked {
 		s.yield()
 	}
@@ -75,7 +76,7 @@ func (s *scripted) make(r *request) error {
 	}
 	number, known := s.known[operation]
 	if !known {
-		number = s.catalogue.number(operation, s.kind)
+		number = s.catalogue.Number(operation, s.kind)
 		s.known[operation] = number
 	}
 	r.data, r.op, r.delay = data, number, delay.Nanoseconds()
@@ -90,10 +91,10 @@ func (s *scripted) yield() {
 }
 
 // kind describes a kind of request when the first of it is met.
-func (s *scripted) kind(name string) *kind {
-	k := &kind{name: name, headOnly: strings.HasPrefix(name, "HEAD ")}
+func (s *scripted) kind(name string) *request.Kind {
+	k := &request.Kind{Name: name, HeadOnly: strings.HasPrefix(name, "HEAD ")}
 	if s.keep {
-		k.keep, k.keepHead = bodyLimit, true
+		k.Keep, k.KeepHead = request.BodyLimit, true
 	}
 	return k
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"loadstone.dev/stone/load/request"
 	"loadstone.dev/stone/load/script"
 )
 
@@ -63,7 +64,7 @@ func TestScriptOfManyPaths(t *testing.T) {
 	t.Parallel()
 	s := serve(t, ok)
 	summary, _ := drive(t, s.scripted(t, mixed, map[string]any{"arrival": rate("constant", 1000)}))
-	if n := len(summary.Operations); n != mostKinds+1 || summary.Operations[n-1].Name != otherKinds {
+	if n := len(summary.Operations); n != request.MostKinds+1 || summary.Operations[n-1].Name != request.OtherKinds {
 		t.Errorf("%d kinds, the last is %s", n, summary.Operations[n-1].Name)
 	}
 	if summary.Counts.Completed != 500 {

@@ -1,5 +1,7 @@
 package load
 
+import "loadstone.dev/stone/load/request"
+
 // offers is what the schedule itself says about the measured window: arrivals by their first kind, and by tenths of
 // the window.
 type offers struct {
@@ -12,13 +14,13 @@ type offers struct {
 const unmade = "unmade"
 
 // walk visits our part of the window's arrivals up to a time, one thread's after another; op is nil for a script's.
-func (r *run) walk(until int64, visit func(thread int, n uint64, at int64, op *operation)) {
+func (r *run) walk(until int64, visit func(thread int, n uint64, at int64, op *request.Compiled)) {
 	if r.plan.Closed != nil {
 		return
 	}
-	var m *mix
+	var m *request.Mix
 	if len(r.plan.compiled) > 0 {
-		m = newMix(r.plan)
+		m = r.plan.mix()
 	}
 	for thread := range r.plan.Threads {
 		c := r.schedule.Share(uint64(r.plan.number(thread)), uint64(r.plan.threads()))
@@ -26,9 +28,9 @@ func (r *run) walk(until int64, visit func(thread int, n uint64, at int64, op *o
 			if !r.schedule.Measured(c.At) {
 				continue
 			}
-			var op *operation
+			var op *request.Compiled
 			if m != nil {
-				op = m.operation(c.N)
+				op = m.Operation(c.N)
 			}
 			visit(thread, c.N, c.At, op)
 		}
@@ -38,9 +40,9 @@ func (r *run) walk(until int64, visit func(thread int, n uint64, at int64, op *o
 // plannedRequests counts the requests of the window: as many for each arrival as its operation has steps.
 func (r *run) plannedRequests() int64 {
 	count := int64(0)
-	r.walk(r.schedule.To, func(_ int, _ uint64, _ int64, op *operation) {
+	r.walk(r.schedule.To, func(_ int, _ uint64, _ int64, op *request.Compiled) {
 		if count++; op != nil {
-			count += int64(len(op.steps) - 1)
+			count += int64(len(op.Steps) - 1)
 		}
 	})
 	return count
@@ -84,8 +86,8 @@ func (w *worker) leaveSession(s *session, end int64) {
 	if s == nil || !s.measured {
 		return
 	}
-	for i := s.step + 1; i < len(s.operation.steps); i++ {
-		op := s.operation.first + int32(i)
+	for i := s.step + 1; i < len(s.operation.Steps); i++ {
+		op := s.operation.First + int32(i)
 		w.recorder.due(op, end, true)
 		w.recorder.unsent(s.n, op, end, false)
 	}
@@ -96,7 +98,7 @@ func (w *worker) leaveSession(s *session, end int64) {
 func (r *run) count() offers {
 	o := offers{}
 	nobody := int32(-1)
-	r.walk(r.end, func(thread int, n uint64, at int64, op *operation) {
+	r.walk(r.end, func(thread int, n uint64, at int64, op *request.Compiled) {
 		w := r.workers[thread]
 		never := n >= w.firstUnsent()
 		o.batches[w.recorder.batch(at)]++
@@ -104,18 +106,18 @@ func (r *run) count() offers {
 		if op == nil {
 			if never {
 				if nobody < 0 {
-					nobody = r.catalogue.number(unmade, newKind)
+					nobody = r.catalogue.Number(unmade, request.NewKind)
 				}
 				w.recorder.unsent(n, nobody, at, w.neglected(at, w.last))
 			}
 			return
 		}
-		for len(o.byKind) <= int(op.first) {
+		for len(o.byKind) <= int(op.First) {
 			o.byKind = append(o.byKind, 0)
 		}
-		o.byKind[op.first]++
-		for i := range op.steps {
-			kind := op.first + int32(i)
+		o.byKind[op.First]++
+		for i := range op.Steps {
+			kind := op.First + int32(i)
 			if never && i > 0 {
 				w.recorder.due(kind, at, true)
 			}

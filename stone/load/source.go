@@ -10,7 +10,7 @@ import (
 // A source makes the requests of one thread, in the order of their numbers. Only one goroutine uses it.
 type source interface {
 	// make fills in the data, the kind and the delay of request r.n. After errNoMore no more are asked for.
-	make(r *request) error
+	make(r *rendered) error
 	// ahead is how many requests may be made before the first of them is due; 0: each when it is needed.
 	ahead() int
 	// told is where answers go that the source wants to see, nil if it wants none.
@@ -52,7 +52,7 @@ func unscheduled(thread, threads uint64) numbering {
 // source returns what makes the requests of a thread.
 func (r *run) source(thread int) (source, error) {
 	if r.plan.Script == nil {
-		return newMix(r.plan), nil
+		return rendering{r.plan.mix()}, nil
 	}
 	return r.script(thread)
 }
@@ -97,7 +97,7 @@ func (r *ring) make(ctx context.Context, next numbering, requests source, ready 
 			}
 		}
 		slot := &r.slots[tail&r.mask]
-		*slot = request{n: n, at: at, measured: measured, data: slot.data[:0]}
+		*slot = rendered{n: n, at: at, measured: measured, data: slot.data[:0]}
 		if err := requests.make(slot); err != nil {
 			return err
 		}

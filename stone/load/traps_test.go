@@ -13,6 +13,8 @@ import (
 	"time"
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
+
+	"loadstone.dev/stone/load/request"
 )
 
 // One test for each defect known of load generators (docs: methods, load generation), and for what servers do
@@ -162,9 +164,9 @@ func TestConnectionsThatEnd(t *testing.T) {
 		"chunked":           {raw("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", true), ""},
 		"no content":        {raw("HTTP/1.1 204 No Content\r\n\r\n", true), ""},
 		"redirect":          {raw("HTTP/1.1 302 Found\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n", true), ""},
-		"cut short":         {raw("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok", false), errCut.Error()},
-		"not HTTP":          {raw("220 smtp ready\r\n", true), errNotHTTP.Error()},
-		"closed at once":    {raw("", false), errNoAnswer.Error()},
+		"cut short":         {raw("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok", false), request.ErrCut.Error()},
+		"not HTTP":          {raw("220 smtp ready\r\n", true), request.ErrNotHTTP.Error()},
+		"closed at once":    {raw("", false), request.ErrNoAnswer.Error()},
 		"status 404":        {raw("HTTP/1.1 404 Not Found\r\nContent-Length: 4\r\n\r\nnope", true), "status 404"},
 		"reset":             {reset, "connection reset by peer"},
 		"answers twice":     {raw("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\n", true), ""},

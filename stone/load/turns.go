@@ -3,16 +3,16 @@ package load
 // turns holds what is to be sent at a time that no schedule knew beforehand, earliest first: the later steps of
 // sessions, the next requests of closed-loop clients, what a script delays. It is a binary heap, without the
 // allocations of container/heap.
-type turns []*request
+type turns []*rendered
 
-func (t turns) first() *request {
+func (t turns) first() *rendered {
 	if len(t) == 0 {
 		return nil
 	}
 	return t[0]
 }
 
-func (t *turns) add(r *request) {
+func (t *turns) add(r *rendered) {
 	heap := append(*t, r)
 	for child := len(heap) - 1; child > 0; {
 		parent := (child - 1) / 2
@@ -25,7 +25,7 @@ func (t *turns) add(r *request) {
 	*t = heap
 }
 
-func (t *turns) pop() *request {
+func (t *turns) pop() *rendered {
 	heap := *t
 	first, last := heap[0], len(heap)-1
 	heap[0], heap[last] = heap[last], nil

@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"loadstone.dev/stone/load/mistake"
+	"loadstone.dev/stone/load/request"
 	"loadstone.dev/stone/load/schedule"
 )
 
@@ -39,9 +40,9 @@ type worker struct {
 	receiver  *receiver
 	recorder  *recorder
 	control   *control
-	catalogue *catalogue
-	kinds     []*kind           // as far as this thread has seen them
-	mix       *mix              // renders the later steps of sessions; nil for a script
+	catalogue *request.Catalogue
+	kinds     []*request.Kind   // as far as this thread has seen them
+	mix       *request.Mix      // renders the later steps of sessions; nil for a script
 	told      chan<- *answer    // answers that a script wants to see
 	overdue   schedule.Arrivals // counts what was due an SLO's latency ago
 	policy    waitPolicy
@@ -72,7 +73,7 @@ type worker struct {
 	end       int64
 
 	spareExchanges []*exchange // used again, so that a request costs no allocation
-	spareRequests  []*request
+	spareRequests  []*rendered
 }
 
 // run drives the load until the window is over and everything is answered, or the drain has ended.
@@ -143,7 +144,7 @@ func (w *worker) finished(now int64) bool {
 func (w *worker) enter() {
 	for i := range w.clients {
 		first := w.request()
-		*first = request{at: w.schedule.From * i / w.clients, data: first.data}
+		*first = rendered{at: w.schedule.From * i / w.clients, data: first.data}
 		w.turns.add(first)
 	}
 }
@@ -185,7 +186,7 @@ func (w *worker) sendDue(now int64) {
 
 // due returns the request that is to go now, nil if there is none; and the turn that it uses up, if it does: itself,
 // or that of a client.
-func (w *worker) due(now int64) (r, turn *request) {
+func (w *worker) due(now int64) (r, turn *rendered) {
 	for {
 		if turn = w.turns.first(); turn != nil && (turn.at > now || w.clients > 0 && turn.at >= w.schedule.To) {
 			turn = nil
@@ -222,12 +223,12 @@ func (w *worker) due(now int64) (r, turn *request) {
 }
 
 // mayGo says whether a turn will be taken at all. A closed loop ends with the window, or when a script has stopped.
-func (w *worker) mayGo(turn *request) bool {
+func (w *worker) mayGo(turn *rendered) bool {
 	return w.clients == 0 || turn.at < w.schedule.To && (turn.session != nil || !w.ring.exhausted())
 }
 
 // supply is the ring's next request, nil if it is not made yet, or never will be.
-func (w *worker) supply(now int64) *request {
+func (w *worker) supply(now int64) *rendered {
 	r := w.ring.peek()
 	hungry := r == nil && !w.ring.exhausted()
 	if hungry {
@@ -241,7 +242,7 @@ func (w *worker) supply(now int64) *request {
 }
 
 // took lets go of a request of the ring, that has gone out or waits elsewhere now.
-func (w *worker) took(r *request) {
+func (w *worker) took(r *rendered) {
 	w.sent++
 	if r.measured {
 		w.taken++
@@ -253,10 +254,10 @@ func (w *worker) took(r *request) {
 }
 
 // request returns a request to be filled in, whose data may be written over.
-func (w *worker) request() *request {
+func (w *worker) request() *rendered {
 	last := len(w.spareRequests) - 1
 	if last < 0 {
-		return &request{}
+		return &rendered{}
 	}
 	r := w.spareRequests[last]
 	w.spareRequests = w.spareRequests[:last]
@@ -264,7 +265,7 @@ func (w *worker) request() *request {
 }
 
 // start sends a request, or connects for it first.
-func (w *worker) start(c *connection, r *request, now int64) {
+func (w *worker) start(c *connection, r *rendered, now int64) {
 	x := w.exchange()
 	*x = exchange{n: r.n, at: r.at, sentAt: now, op: r.op, measured: r.measured, session: w.begin(r), on: c, stalled: w.stalled}
 	lateness, delay := w.own(c, r.at, now)
@@ -310,13 +311,13 @@ func (w *worker) start(c *connection, r *request, now int64) {
 }
 
 // giveUp leaves a request unsent whose timeout has passed, and with it the rest of its session.
-func (w *worker) giveUp(r, turn *request, now int64) {
+func (w *worker) giveUp(r, turn *rendered, now int64) {
 	if r.measured {
 		neglected := w.neglected(r.at, now)
 		w.recorder.abandoned(r.n, r.op, r.at, now, neglected)
 		if s := w.begin(r); s != nil {
-			for i := s.step + 1; i < len(s.operation.steps); i++ {
-				op := s.operation.first + int32(i)
+			for i := s.step + 1; i < len(s.operation.Steps); i++ {
+				op := s.operation.First + int32(i)
 				w.recorder.due(op, now, true)
 				w.recorder.abandoned(s.n, op, now, now, neglected)
 			}

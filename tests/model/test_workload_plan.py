@@ -14,7 +14,7 @@ from loadstone.applications import catalogue
 from loadstone.model.document import Document
 from loadstone.model.workload import Operation, Workload, operation_plan
 
-HOTEL_MIX = Path(__file__).parents[2] / "stone/load/testdata/hotel-mixed.json"
+HOTEL_MIX = Path(__file__).parents[2] / "stone/load/request/testdata/hotel-mixed.json"
 
 
 def plan(text: str, file: str = "workload.yaml") -> dict[str, Any]:

@@ -1,8 +1,9 @@
-package load
+package request
 
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -10,10 +11,11 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"loadstone.dev/stone/load/transport"
 )
 
-const hotels = `{"target":"http://127.0.0.1:5000","arrival":{"process":"constant","rate":1},"duration_s":1,"seed":9,
- "operations":[
+const hotels = `{"operations":[
   {"name":"hotels","weight":60,"path":"/hotels?in={inDate}&out={outDate}&lat={lat}&again={lat}&q={what}","headers":{"X":"{user}"},
    "fields":{"lat":{"kind":"decimal","min":37.783,"max":38.264,"step":0.001},
      "user":{"kind":"integer","min":-2,"max":500},
@@ -24,25 +26,42 @@ const hotels = `{"target":"http://127.0.0.1:5000","arrival":{"process":"constant
    "fields":{"user":{"kind":"integer","min":0,"max":100000}}},
   {"name":"never","weight":0,"path":"/never"}]}`
 
-// rendered appends request n and returns its kind.
-func rendered(t *testing.T, m *mix, to []byte, n uint64) ([]byte, int32) {
-	t.Helper()
-	r := request{n: n, data: to}
-	if err := m.make(&r); err != nil {
-		t.Fatal(err)
+// planOf reads the part of a plan's text that requests are made of.
+func planOf(text string) (operations []Operation, all []*Compiled, err error) {
+	var plan struct {
+		Operations []Operation
 	}
-	return r.data, r.op
+	if err := json.Unmarshal([]byte(text), &plan); err != nil {
+		return nil, nil, err
+	}
+	all, err = Compile(plan.Operations, Terms{Protocol: transport.HTTP1, Host: "127.0.0.1:5000"})
+	return plan.Operations, all, err
+}
+
+// mixOf is a mix of a plan's operations that are right.
+func mixOf(t testing.TB, text string) *Mix {
+	t.Helper()
+	_, all, err := planOf(text)
+	if err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+	return NewMix(all, 9)
+}
+
+// firstOf is request n and its kind.
+func firstOf(m *Mix, n uint64) ([]byte, int32) {
+	text, o := m.Render(nil, n)
+	return text, o.First
 }
 
 func TestRequestsAreWhatThePlanSays(t *testing.T) {
-	plan := parse(t, hotels)
-	m := newMix(plan)
+	m := mixOf(t, hotels)
 	counts, lats, users := map[string]int{}, map[string]int{}, map[string]int{}
 	const n = 20000
 	for i := range uint64(n) {
-		text, op := rendered(t, m, nil, i)
-		if len(text) > m.longest() {
-			t.Fatalf("%d bytes, at most %d expected", len(text), m.longest())
+		text, op := firstOf(m, i)
+		if len(text) > m.Longest() {
+			t.Fatalf("%d bytes, at most %d expected", len(text), m.Longest())
 		}
 		rest := bufio.NewReader(bytes.NewReader(text))
 		request, err := http.ReadRequest(rest)
@@ -53,7 +72,7 @@ func TestRequestsAreWhatThePlanSays(t *testing.T) {
 		if rest.Buffered() > 0 || request.Host != "127.0.0.1:5000" {
 			t.Fatalf("not one request for the host: %q", text)
 		}
-		name := plan.Operations[op].Name
+		name := m.operations[op].name
 		counts[name]++
 		if name == "post" {
 			var user int
@@ -93,15 +112,15 @@ func TestRequestsAreWhatThePlanSays(t *testing.T) {
 }
 
 func TestSameSeedSameRequests(t *testing.T) {
-	a, b := newMix(parse(t, hotels)), newMix(parse(t, hotels))
+	a, b := mixOf(t, hotels), mixOf(t, hotels)
 	for i := range uint64(100) {
-		one, op := rendered(t, a, nil, i)
-		other, _ := rendered(t, b, nil, 99-i) // in another order, as another thread would
-		again, _ := rendered(t, b, nil, i)
+		one, op := firstOf(a, i)
+		other, _ := firstOf(b, 99-i) // in another order, as another thread would
+		again, _ := firstOf(b, i)
 		if !bytes.Equal(one, again) || bytes.Equal(one, other) && i != 99-i {
 			t.Fatalf("request %d: %q and %q", i, one, again)
 		}
-		if a.operation(i).first != op {
+		if a.Operation(i).First != op {
 			t.Fatalf("request %d changes its operation", i)
 		}
 	}
@@ -115,9 +134,8 @@ func TestPercentEncoding(t *testing.T) {
 }
 
 func TestRenderingDoesNotAllocate(t *testing.T) {
-	m, buffer, n := newMix(parse(t, hotels)), make([]byte, 0, 4096), uint64(0)
-	r := request{data: buffer}
-	if allocations := testing.AllocsPerRun(1000, func() { r.n = n; _ = m.make(&r); n++ }); allocations > 0 {
+	m, buffer, n := mixOf(t, hotels), make([]byte, 0, 4096), uint64(0)
+	if allocations := testing.AllocsPerRun(1000, func() { m.Render(buffer, n); n++ }); allocations > 0 {
 		t.Errorf("%.2f allocations a request", allocations)
 	}
 }

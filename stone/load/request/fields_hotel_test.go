@@ -1,4 +1,4 @@
-package load
+package request
 
 import (
 	"fmt"
@@ -11,19 +11,21 @@ import (
 
 // hotelMix makes requests of the published Hotel Reservation mix, as the workload file says it: that the testdata
 // are those of the file is tested where the file is read.
-func hotelMix(t *testing.T) (plan *Plan, next func(n uint64) (operation string, path *url.URL)) {
+func hotelMix(t *testing.T) (all []*Compiled, next func(n uint64) (operation string, path *url.URL)) {
 	t.Helper()
 	operations, err := os.ReadFile("testdata/hotel-mixed.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan = parse(t, fmt.Sprintf(`{"target":"http://127.0.0.1:5000","arrival":{"process":"poisson","rate":1},"duration_s":1,"seed":3,"operations":%s}`, operations))
-	m, names := newMix(plan), map[int32]string{}
-	for _, o := range plan.compiled {
-		names[o.first] = o.name
+	if _, all, err = planOf(fmt.Sprintf(`{"operations":%s}`, operations)); err != nil {
+		t.Fatal(err)
 	}
-	return plan, func(n uint64) (string, *url.URL) {
-		text, kind := rendered(t, m, nil, n)
+	m, names := NewMix(all, 3), map[int32]string{}
+	for _, o := range all {
+		names[o.First] = o.name
+	}
+	return all, func(n uint64) (string, *url.URL) {
+		text, kind := firstOf(m, n)
 		line := strings.Fields(string(text[:strings.IndexByte(string(text), '\r')]))
 		path, err := url.Parse(line[1])
 		if reads := names[kind] == "hotels" || names[kind] == "recommendations"; err != nil || reads != (line[0] == "GET") || !reads && line[0] != "POST" {
@@ -57,10 +59,10 @@ func TestTheHotelMixHasThePublishedShares(t *testing.T) {
 
 // Each field is uniform over exactly its published values, or has its published weights.
 func TestTheHotelMixHasThePublishedRanges(t *testing.T) {
-	plan, _ := hotelMix(t)
+	all, _ := hotelMix(t)
 	fields := map[string]*fieldSet{}
-	for _, o := range plan.compiled {
-		fields[o.name] = o.steps[0].fields
+	for _, o := range all {
+		fields[o.name] = o.Steps[0].fields
 	}
 	thousandths := func(from, to int) (values []string) {
 		for i := from; i <= to; i++ {

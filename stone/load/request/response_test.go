@@ -1,4 +1,4 @@
-package load
+package request
 
 import (
 	"errors"
@@ -22,19 +22,19 @@ func parseIn(text string, size int, headOnly bool) (o outcome) {
 }
 
 // parseAfter does so knowing an earlier answer's head.
-func parseAfter(last *lastHead, text string, size int, headOnly bool) (o outcome) {
-	r := response{last: last}
-	r.reset(headOnly)
+func parseAfter(last *LastHead, text string, size int, headOnly bool) (o outcome) {
+	r := Response{Last: last}
+	r.Reset(headOnly)
 	for o.used < len(text) && !o.done && o.err == nil {
 		piece := text[o.used:min(o.used+size, len(text))]
 		var used int
-		used, o.done, o.err = r.feed([]byte(piece))
+		used, o.done, o.err = r.Feed([]byte(piece))
 		o.used += used
 	}
 	if o.err == nil && !o.done {
-		o.end = r.end()
+		o.end = r.End()
 	}
-	o.status, o.keepAlive, o.example = r.status, r.keepAlive, string(r.example)
+	o.status, o.keepAlive, o.example = r.Status, r.KeepAlive, string(r.Example)
 	return o
 }
 
@@ -60,15 +60,15 @@ func TestAnswers(t *testing.T) {
 		"until close":     {text: "HTTP/1.1 200 OK\r\n\r\nanything", want: outcome{status: 200, used: 27}},
 		"interim":         {text: "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Hints\r\nLink: x\r\n\r\nHTTP/1.1 201 C\r\nContent-Length: 0\r\n\r\n", want: outcome{status: 201, used: 93, done: true, keepAlive: true}},
 		"error's example": {text: "HTTP/1.1 500 E\r\nContent-Length: 4\r\n\r\nsad!", want: outcome{status: 500, used: 41, done: true, keepAlive: true, example: "sad!"}},
-		"cut in head":     {text: "HTTP/1.1 200 OK\r\nCont", want: outcome{status: 200, used: 21, keepAlive: true, end: errCut}},
-		"cut in body":     {text: "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n12", want: outcome{status: 200, used: 40, keepAlive: true, end: errCut}},
-		"nothing":         {text: "", want: outcome{end: errNoAnswer}},
+		"cut in head":     {text: "HTTP/1.1 200 OK\r\nCont", want: outcome{status: 200, used: 21, keepAlive: true, end: ErrCut}},
+		"cut in body":     {text: "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n12", want: outcome{status: 200, used: 40, keepAlive: true, end: ErrCut}},
+		"nothing":         {text: "", want: outcome{end: ErrNoAnswer}},
 		"folded":          {text: "HTTP/1.1 200 OK\r\nX: a\r\n b\r\nContent-Length: 0\r\n\r\n", want: outcome{status: 200, used: 48, done: true, keepAlive: true}},
 		"same length twice": {text: "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nContent-Length: 0\r\n\r\n",
 			want: outcome{status: 200, used: 57, done: true, keepAlive: true}},
 	} {
 		for size := 1; size <= len(c.text)+1; size++ {
-			last := &lastHead{}
+			last := &LastHead{}
 			for _, head := range []bool{c.head, !c.head, c.head, c.head} {
 				if have := parseAfter(last, c.text, size, head); head == c.head && have != c.want {
 					t.Fatalf("%s in pieces of %d: %+v, want %+v", name, size, have, c.want)
@@ -81,24 +81,24 @@ func TestAnswers(t *testing.T) {
 func TestMalformedAnswers(t *testing.T) {
 	long := strings.Repeat("a", maxHead)
 	for text, want := range map[string]error{
-		"SSH-2.0-OpenSSH_9.2\r\n":                       errNotHTTP,
-		"HTTP/2 200 OK\r\n":                             errNotHTTP,
-		"HTTP/1.1 2x0 OK\r\n":                           errNotHTTP,
-		"HTTP/1.1 2000 OK\r\n":                          errNotHTTP,
-		"HTTP/1.1 099 OK\r\n":                           errNotHTTP,
-		"\r\n":                                          errNotHTTP,
+		"SSH-2.0-OpenSSH_9.2\r\n":                       ErrNotHTTP,
+		"HTTP/2 200 OK\r\n":                             ErrNotHTTP,
+		"HTTP/1.1 2x0 OK\r\n":                           ErrNotHTTP,
+		"HTTP/1.1 2000 OK\r\n":                          ErrNotHTTP,
+		"HTTP/1.1 099 OK\r\n":                           ErrNotHTTP,
+		"\r\n":                                          ErrNotHTTP,
 		"HTTP/1.1 200 OK\r\nno\r\n":                     errHeader,
 		"HTTP/1.1 200 OK\r\n: x\r\n":                    errHeader,
-		"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n": errLength,
-		"HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n":               errLength,
-		"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n":             errLength,
-		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n":                  errChunk,
-		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\r\n":                     errChunk,
-		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\naab\r\n":             errChunk,
-		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\n":   errChunk,
+		"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n": ErrLength,
+		"HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n":               ErrLength,
+		"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n":             ErrLength,
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n":                  ErrChunk,
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\r\n":                     ErrChunk,
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\naab\r\n":             ErrChunk,
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\n":   ErrChunk,
 		"HTTP/1.1 101 Switching Protocols\r\n\r\n":                                      errUpgrade,
-		"HTTP/1.1 200 OK\r\nX: " + long + "\r\n\r\n":                                    errHeadTooLong,
-		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX: " + long + "\r\n": errHeadTooLong,
+		"HTTP/1.1 200 OK\r\nX: " + long + "\r\n\r\n":                                    ErrHeadTooLong,
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX: " + long + "\r\n": ErrHeadTooLong,
 	} {
 		for _, size := range []int{1, 7, len(text)} {
 			if have := parseIn(text, size, false); !errors.Is(have.err, want) {
@@ -110,10 +110,10 @@ func TestMalformedAnswers(t *testing.T) {
 
 func TestParsingDoesNotAllocate(t *testing.T) {
 	text := []byte("HTTP/1.1 200 OK\r\nServer: x\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n")
-	var r response
+	var r Response
 	allocations := testing.AllocsPerRun(1000, func() {
-		r.reset(false)
-		if _, done, err := r.feed(text); !done || err != nil {
+		r.Reset(false)
+		if _, done, err := r.Feed(text); !done || err != nil {
 			t.Fatal("not parsed")
 		}
 	})
@@ -133,10 +133,10 @@ func FuzzResponse(f *testing.F) {
 		if at.used > len(text) || at.done && at.err != nil || at.done && (at.status < 200 || at.status > 999) {
 			t.Fatalf("impossible: %+v", at)
 		}
-		if at.err == errHeadTooLong || in.err == errHeadTooLong {
+		if at.err == ErrHeadTooLong || in.err == ErrHeadTooLong {
 			return // where exactly that is noticed depends on the cuts
 		}
-		last := &lastHead{}
+		last := &LastHead{}
 		parseAfter(last, string(text), len(text)+1, headOnly)
 		if again := parseAfter(last, string(text), int(size)+1, headOnly); again != in {
 			t.Fatalf("remembered: %+v\nafresh: %+v", again, in)

@@ -1,4 +1,4 @@
-package load
+package request
 
 import (
 	"bytes"
@@ -54,9 +54,9 @@ func compileExtract(extract map[string]string, key string) ([]extractor, error) 
 // needsBody tells whether from looks at the body: keep its first bodyLimit bytes.
 func (e *extractor) needsBody() bool { return e.source == "json" }
 
-// from appends the value that the answer has; false if it has none, or one that no request could carry: it is
+// From appends the value that the answer has; false if it has none, or one that no request could carry: it is
 // empty, longer than extractMost or has a line end in it. head is the answer's header lines, each with its line end.
-func (e *extractor) from(head, body []byte, to []byte) ([]byte, bool) {
+func (e *extractor) From(head, body []byte, to []byte) ([]byte, bool) {
 	begin := len(to)
 	switch e.source {
 	case "json":

@@ -1,4 +1,4 @@
-package load
+package request
 
 import (
 	"encoding/json"
@@ -141,18 +141,17 @@ func everyKind(t testing.TB) string {
 }
 
 func TestEveryKindIsTheSameForTheSameNumber(t *testing.T) {
-	plan := parse(t, everyKind(t))
-	a, b := newMix(plan), newMix(plan)
+	a, b := mixOf(t, everyKind(t)), mixOf(t, everyKind(t))
 	seen := map[string]bool{}
 	for n := range uint64(200) {
-		one, _ := rendered(t, a, nil, n)
-		rendered(t, b, nil, 199-n) // in another order, as another thread would
-		other, _ := rendered(t, b, nil, n)
+		one, _ := firstOf(a, n)
+		firstOf(b, 199-n) // in another order, as another thread would
+		other, _ := firstOf(b, n)
 		if string(one) != string(other) {
 			t.Fatalf("request %d: %q and %q", n, one, other)
 		}
-		if len(one) > a.longest() {
-			t.Fatalf("%d bytes, at most %d expected", len(one), a.longest())
+		if len(one) > a.Longest() {
+			t.Fatalf("%d bytes, at most %d expected", len(one), a.Longest())
 		}
 		seen[string(one)] = true
 	}
@@ -163,23 +162,21 @@ func TestEveryKindIsTheSameForTheSameNumber(t *testing.T) {
 
 func TestEveryKindLooksAsDescribed(t *testing.T) {
 	form := regexp.MustCompile(`^POST /\d/-?[01]\.\d\d\?d=2020-0[23]-\d\d&e=2020-0[23]-\d\d&c=[abc]&o=[abc]&z=[1-5]?\d&big=\d{1,10}` +
-		`&f=(Ponyo|Up%2C%20up|Ran)&g=[123] HTTP/1.1\r\nHost: 127.0.0.1:1\r\nX-Id: \d+\r\nContent-Length: \d+\r\n\r\n` +
+		`&f=(Ponyo|Up%2C%20up|Ran)&g=[123] HTTP/1.1\r\nHost: 127.0.0.1:5000\r\nX-Id: \d+\r\nContent-Length: \d+\r\n\r\n` +
 		`\{"t":"[a-zA-Z0-9]{256}","w":"[a-z ]{10,40}","r":\[("\d{18}",?){1,5}\],"s":\[("png",?){1,5}\],"m":"( @username_\d){0,6}"\}$`)
-	m := newMix(parse(t, everyKind(t)))
+	m := mixOf(t, everyKind(t))
 	for n := range uint64(500) {
-		if text, _ := rendered(t, m, nil, n); !form.Match(text) {
+		if text, _ := firstOf(m, n); !form.Match(text) {
 			t.Fatalf("request %d: %q", n, text)
 		}
 	}
 }
 
 func TestNoKindAllocates(t *testing.T) {
-	m, r := newMix(parse(t, everyKind(t))), request{data: make([]byte, 0, 8192)}
+	m, buffer, n := mixOf(t, everyKind(t)), make([]byte, 0, 8192), uint64(0)
 	next := func() {
-		r.n++
-		if err := m.make(&r); err != nil {
-			t.Error(err)
-		}
+		n++
+		m.Render(buffer, n)
 	}
 	for range 100 {
 		next()
@@ -190,17 +187,11 @@ func TestNoKindAllocates(t *testing.T) {
 }
 
 func BenchmarkEveryKind(b *testing.B) {
-	plan, err := ParsePlan([]byte(everyKind(b)))
-	if err != nil {
-		b.Fatal(err)
-	}
-	m, r := newMix(plan), request{data: make([]byte, 0, 8192)}
+	m, buffer, n := mixOf(b, everyKind(b)), make([]byte, 0, 8192), uint64(0)
 	b.ReportAllocs()
 	for b.Loop() {
-		r.n++
-		if err := m.make(&r); err != nil {
-			b.Fatal(err)
-		}
+		n++
+		m.Render(buffer, n)
 	}
 }
 
@@ -268,29 +259,26 @@ func TestASumFollowsItsField(t *testing.T) {
 }
 
 func TestAllStepsOfASessionHaveItsFields(t *testing.T) {
-	plan := parse(t, `{"target":"http://127.0.0.1:1","arrival":{"process":"constant","rate":1},"duration_s":1,"operations":[{"name":"other","path":"/"},
+	text := `{"operations":[{"name":"other","path":"/"},
 	 {"name":"visit","fields":{"user":{"kind":"integer","min":0,"max":99}},"steps":[{"name":"login","path":"/{user}"},
 	 {"name":"book","path":"/{user}/{friend}/{hotel}","think":{"min_s":0,"max_s":1},
-	  "fields":{"friend":{"kind":"integer","min":0,"max":99,"not":"user"},"hotel":{"kind":"integer","min":1,"max":4}}}]}]}`)
-	m, hotels, sessions := newMix(plan), map[string]int{}, 0
+	  "fields":{"friend":{"kind":"integer","min":0,"max":99,"not":"user"},"hotel":{"kind":"integer","min":1,"max":4}}}]}]}`
+	m, hotels, sessions := mixOf(t, text), map[string]int{}, 0
+	other := mixOf(t, text)
 	for n := range uint64(4000) {
-		r := request{n: n}
-		if err := m.make(&r); err != nil {
-			t.Fatal(err)
-		}
-		if r.begins == nil {
+		first, o := m.Render(nil, n)
+		if len(o.Steps) == 1 {
 			continue
 		}
-		s := &session{operation: r.begins, n: n, step: 1}
-		m.make(&request{n: n + 1}) // other requests come between
-		data, think := m.later(nil, s)
-		again, _ := newMix(plan).later(nil, s) // on another thread
+		m.Render(nil, n+1) // other requests come between
+		data, think := m.Later(nil, o, n, 1, nil)
+		again, _ := other.Later(nil, o, n, 1, nil) // on another thread
 		var user, same, friend, hotel int
-		if _, err := fmt.Sscanf(string(r.data)+string(data[4:]), "GET /%d HTTP/1.1\r\nHost: 127.0.0.1:1\r\n\r\n/%d/%d/%d ", &user, &same, &friend, &hotel); err != nil {
-			t.Fatalf("%v in %q and %q", err, r.data, data)
+		if _, err := fmt.Sscanf(string(first)+string(data[4:]), "GET /%d HTTP/1.1\r\nHost: 127.0.0.1:5000\r\n\r\n/%d/%d/%d ", &user, &same, &friend, &hotel); err != nil {
+			t.Fatalf("%v in %q and %q", err, first, data)
 		}
 		if same != user || friend == user || string(again) != string(data) || think < 0 || think > 1e9 {
-			t.Fatalf("%q, %q, again %q, think %d", r.data, data, again, think)
+			t.Fatalf("%q, %q, again %q, think %d", first, data, again, think)
 		}
 		hotels[fmt.Sprint(hotel)]++
 		sessions++
@@ -313,11 +301,10 @@ func TestAStepMayNotHideAFieldOfItsSession(t *testing.T) {
 
 func TestAHeaderIsOneLine(t *testing.T) {
 	for name, says := range map[string]string{"choice": "{choice}", "zipf": "{zipf}", "repeat": "{repeat}", "joined": "{joined}", "fine": ""} {
-		_, err := ParsePlan([]byte(strings.Replace(`{"target":"http://127.0.0.1:1","arrival":{"process":"constant","rate":1},"duration_s":1,
-		 "operations":[{"name":"a","path":"/{choice}","body":"{joined}","headers":{"X":"{NAME}"},"fields":{
+		_, _, err := planOf(strings.Replace(`{"operations":[{"name":"a","path":"/{choice}","body":"{joined}","headers":{"X":"{NAME}"},"fields":{
 		 "choice":{"kind":"choice","values":["a","b\r\nX: c"]},"zipf":{"kind":"zipf","values":["a\u0000"],"alpha":1},
 		 "repeat":{"kind":"repeat","of":"choice","min":1,"max":2},"fine":{"kind":"choice","values":["a b"]},
-		 "joined":{"kind":"repeat","of":"fine","min":1,"max":2,"separator":"\n"}}}]}`, "NAME", name, 1)))
+		 "joined":{"kind":"repeat","of":"fine","min":1,"max":2,"separator":"\n"}}}]}`, "NAME", name, 1))
 		want := "operations[0].headers.X: " + says + " can have a line end in it; a header is one line"
 		if says == "" && err != nil || says != "" && (err == nil || err.Error() != want) {
 			t.Errorf("got %v\nwant %s", err, want)

@@ -1,4 +1,4 @@
-package load
+package request
 
 import (
 	"encoding/json"
@@ -11,8 +11,8 @@ import (
 	"loadstone.dev/stone/load/mistake"
 )
 
-// bodyLimit is how much of a body is kept where something looks into it.
-const bodyLimit = 1 << 20
+// BodyLimit is how much of a body is kept where something looks into it.
+const BodyLimit = 1 << 20
 
 // Expect says which answers are good ones; any other is an error of its own kind, not a completed request.
 type Expect struct {
@@ -32,6 +32,14 @@ type ExpectJSON struct {
 type expectError string
 
 func (e expectError) Error() string { return string(e) }
+
+// StatusPrefix is how the error of a bad status begins.
+const StatusPrefix = "status "
+
+// StatusError is a whole answer that says that the request failed.
+type StatusError int
+
+func (s StatusError) Error() string { return StatusPrefix + strconv.Itoa(int(s)) }
 
 // expectation is a compiled Expect. A nil one expects any status below 400.
 type expectation struct {
@@ -131,12 +139,12 @@ func (c *expectation) compileJSON(e *Expect, key string) (err error) {
 // needsBody tells whether check looks at the body: keep its first bodyLimit bytes.
 func (e *expectation) needsBody() bool { return e != nil && e.path != nil }
 
-// check returns what is wrong with an answer: a value that compares equal to that of other answers with the
+// Check returns what is wrong with an answer: a value that compares equal to that of other answers with the
 // same mistake. size is the whole body's length, of which body is the first bodyLimit bytes if needsBody.
-func (e *expectation) check(status int, body []byte, size int64) error {
+func (e *expectation) Check(status int, body []byte, size int64) error {
 	switch {
 	case (e == nil || e.statuses == nil) && status >= 400:
-		return statusError(status)
+		return StatusError(status)
 	case e == nil:
 		return nil
 	case e.statuses != nil && !e.hasStatus(status):

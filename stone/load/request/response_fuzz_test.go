@@ -1,4 +1,4 @@
-package load
+package request
 
 import (
 	"bufio"
@@ -19,25 +19,25 @@ type verdict struct {
 
 // ours is the verdict of the parser, fed in pieces: each byte of cuts is the length of one, in turn.
 func ours(data, cuts []byte, headOnly bool) verdict {
-	var r response
-	r.reset(headOnly)
+	var r Response
+	r.Reset(headOnly)
 	for piece := 0; len(data) > 0; piece++ {
 		size := len(data)
 		if len(cuts) > 0 {
 			size = min(1+int(cuts[piece%len(cuts)]), size)
 		}
-		used, done, err := r.feed(data[:size])
+		used, done, err := r.Feed(data[:size])
 		if err != nil {
 			return verdict{refused: true}
 		}
 		if data = data[used:]; done {
-			return verdict{status: r.status, size: r.size, keepAlive: r.keepAlive}
+			return verdict{status: r.Status, size: r.Size, keepAlive: r.KeepAlive}
 		}
 	}
-	if r.end() != nil {
+	if r.End() != nil {
 		return verdict{refused: true}
 	}
-	return verdict{status: r.status, size: r.size, keepAlive: r.keepAlive}
+	return verdict{status: r.Status, size: r.Size, keepAlive: r.KeepAlive}
 }
 
 // theirs is that of net/http.

@@ -1,4 +1,4 @@
-package load
+package request
 
 import (
 	"encoding/json"

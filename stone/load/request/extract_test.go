@@ -1,4 +1,4 @@
-package load
+package request
 
 import (
 	"bufio"
@@ -50,7 +50,7 @@ func TestValuesAreTakenOutOfAnswers(t *testing.T) {
 		{"json:access.tokens", "", false},
 	} {
 		e := extracting(t, c.from)
-		value, found := e.from([]byte(head), []byte(body), []byte("kept "))
+		value, found := e.From([]byte(head), []byte(body), []byte("kept "))
 		if found != c.found || string(value) != "kept "+c.value {
 			t.Errorf("%s: %q, %v; want %q, %v", c.from, value, found, c.value, c.found)
 		}
@@ -62,11 +62,11 @@ func TestValuesAreTakenOutOfAnswers(t *testing.T) {
 
 func TestNothingIsTakenOutOfABadAnswer(t *testing.T) {
 	for _, body := range []string{"", `{"a":"x"`, "{\"a\":\"x\",\"b\":\"\xff\"}", `{"a":"x","a":"y"}`, `{"a":"` + strings.Repeat("x", extractMost+1) + `"}`} {
-		if value, found := extracting(t, "json:a").from(nil, []byte(body), nil); found || len(value) > 0 {
+		if value, found := extracting(t, "json:a").From(nil, []byte(body), nil); found || len(value) > 0 {
 			t.Errorf("%.20s: %.20q", body, value)
 		}
 	}
-	if value, found := extracting(t, "json:a").from(nil, []byte(`{"a":"`+strings.Repeat("x", extractMost)+`"}`), nil); !found || len(value) != extractMost {
+	if value, found := extracting(t, "json:a").From(nil, []byte(`{"a":"`+strings.Repeat("x", extractMost)+`"}`), nil); !found || len(value) != extractMost {
 		t.Errorf("%d bytes", len(value))
 	}
 }
@@ -75,7 +75,7 @@ func TestTakingAValueOutDoesNotAllocate(t *testing.T) {
 	head, body, to := []byte("Set-Cookie: a=b; Path=/\r\n"), []byte(`{"a":{"b":"x"}}`), make([]byte, 0, 100)
 	for _, from := range []string{"json:a.b", "cookie:a", "header:set-cookie"} {
 		e := extracting(t, from)
-		if allocations := testing.AllocsPerRun(100, func() { e.from(head, body, to) }); allocations > 0 {
+		if allocations := testing.AllocsPerRun(100, func() { e.From(head, body, to) }); allocations > 0 {
 			t.Errorf("%s: %.2f allocations", from, allocations)
 		}
 	}
@@ -116,7 +116,7 @@ func FuzzExtract(f *testing.F) {
 			if err != nil {
 				continue
 			}
-			value, found := extractors[0].from([]byte(head), []byte(body), nil)
+			value, found := extractors[0].From([]byte(head), []byte(body), nil)
 			if found == (len(value) == 0) || len(value) > extractMost || bytes.ContainsAny(value, "\r\n\x00") {
 				t.Fatalf("%s%s: %q, %v", source, name, value, found)
 			}

@@ -1,4 +1,4 @@
-package load
+package request
 
 import (
 	"bytes"
@@ -82,7 +82,7 @@ func TestExpectations(t *testing.T) {
 	} {
 		e := expecting(t, c.expect)
 		have := ""
-		if err := e.check(c.status, []byte(c.body), int64(len(c.body))); err != nil {
+		if err := e.Check(c.status, []byte(c.body), int64(len(c.body))); err != nil {
 			have = err.Error()
 		}
 		if have != c.says {
@@ -99,8 +99,8 @@ func TestNoExpectationMeansBelow400(t *testing.T) {
 	if err != nil || e.needsBody() {
 		t.Fatal(err)
 	}
-	for status, says := range map[int]error{200: nil, 302: nil, 399: nil, 400: statusError(400), 503: statusError(503)} {
-		if have := e.check(status, nil, 0); have != says {
+	for status, says := range map[int]error{200: nil, 302: nil, 399: nil, 400: StatusError(400), 503: StatusError(503)} {
+		if have := e.Check(status, nil, 0); have != says {
 			t.Errorf("%d: %v", status, have)
 		}
 	}
@@ -109,25 +109,25 @@ func TestNoExpectationMeansBelow400(t *testing.T) {
 func TestABodyThatWasCutIsNotJudged(t *testing.T) {
 	e := expecting(t, `{"json":{"path":"a.b"}}`)
 	body := []byte(`{"a":{"b":1}}`)
-	if err := e.check(200, body, bodyLimit+1); err == nil || err.Error() != "body longer than 1 MiB, cannot check json a.b" {
+	if err := e.Check(200, body, BodyLimit+1); err == nil || err.Error() != "body longer than 1 MiB, cannot check json a.b" {
 		t.Error(err)
 	}
-	if err := expecting(t, `{"status":[200],"min_bytes":5}`).check(200, nil, 1<<40); err != nil {
+	if err := expecting(t, `{"status":[200],"min_bytes":5}`).Check(200, nil, 1<<40); err != nil {
 		t.Error(err) // only the length counts, and that is known
 	}
 }
 
 func TestEqualMistakesAreEqualErrorsAndFree(t *testing.T) {
 	e := expecting(t, `{"status":[200],"min_bytes":3,"json":{"path":"a.b","equals":"x"}}`)
-	counts := map[failure]int{}
+	counts := map[error]int{}
 	answers := []struct {
 		status int
 		body   []byte
 	}{{200, []byte(`{"a":{"b":"x"}}`)}, {200, []byte(`{"a":{"b":"y"}}`)}, {200, []byte(`{"a":{"b":"z"}}`)}, {500, nil}, {500, []byte("no")}, {200, nil}}
 	check := func() {
 		for _, answer := range answers {
-			if err := e.check(answer.status, answer.body, int64(len(answer.body))); err != nil {
-				counts[failure{err, 1}]++
+			if err := e.Check(answer.status, answer.body, int64(len(answer.body))); err != nil {
+				counts[err]++
 			}
 		}
 	}
@@ -242,7 +242,7 @@ func BenchmarkExpectJSON(b *testing.B) {
 	b.ReportAllocs()
 	b.SetBytes(int64(len(body)))
 	for b.Loop() {
-		if err := e.check(200, body, int64(len(body))); err != nil {
+		if err := e.Check(200, body, int64(len(body))); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -1,4 +1,4 @@
-package load
+package request
 
 import (
 	"bytes"
@@ -9,14 +9,14 @@ import (
 
 // What can be wrong with an answer.
 var (
-	errNotHTTP     = errors.New("malformed answer: not an HTTP/1 status line")
+	ErrNotHTTP     = errors.New("malformed answer: not an HTTP/1 status line")
 	errHeader      = errors.New("malformed answer: a header line without a colon")
-	errHeadTooLong = errors.New("malformed answer: its head is longer than 64 KiB")
-	errLength      = errors.New("malformed answer: bad Content-Length")
-	errChunk       = errors.New("malformed answer: bad chunk")
+	ErrHeadTooLong = errors.New("malformed answer: its head is longer than 64 KiB")
+	ErrLength      = errors.New("malformed answer: bad Content-Length")
+	ErrChunk       = errors.New("malformed answer: bad chunk")
 	errUpgrade     = errors.New("malformed answer: 101 Switching Protocols was not asked for")
-	errCut         = errors.New("connection closed before the whole answer")
-	errNoAnswer    = errors.New("connection closed without an answer")
+	ErrCut         = errors.New("connection closed before the whole answer")
+	ErrNoAnswer    = errors.New("connection closed without an answer")
 )
 
 type parserState uint8
@@ -35,71 +35,71 @@ const (
 
 const (
 	maxHead    = 64 << 10
-	exampleMax = 200
+	ExampleMax = 200
 )
 
-// response parses one HTTP/1.x answer (RFC 9112) incrementally, from pieces cut anywhere. Of the body it keeps no more
+// Response parses one HTTP/1.x answer (RFC 9112) incrementally, from pieces cut anywhere. Of the body it keeps no more
 // than somebody wants to look at, and the first bytes of an error's as an example.
-type response struct {
+type Response struct {
 	state     parserState
 	headOnly  bool // the request was HEAD
-	keepAlive bool // the connection may carry another request afterwards
+	KeepAlive bool // the connection may carry another request afterwards
 	closes    bool // a Connection header says that it will not, whatever others say
 	foldable  bool // the header line before may go on in the next one
 	chunked   bool
 	encoded   bool // there is a Transfer-Encoding
 	begun     bool // at least one byte of the answer is here
-	status    int
+	Status    int
 	length    int64 // Content-Length, -1 if absent
 	left      int64
 	taken     int    // bytes of head, or of trailer, so far
 	partial   []byte // the beginning of a line whose end is not here yet
-	example   []byte
-	last      *lastHead
-	size      int64 // of the body so far
-	most      int64 // how much of the body is kept
-	keepHead  bool
-	body      []byte // its first bytes
-	head      []byte // the header lines, each with its line end
+	Example   []byte
+	Last      *LastHead
+	Size      int64 // of the body so far
+	Most      int64 // how much of the body is kept
+	KeepHead  bool
+	Body      []byte // its first bytes
+	Head      []byte // the header lines, each with its line end
 }
 
-// lastHead remembers the head of an answer and what it meant. Answers of one server mostly begin with the very
+// LastHead remembers the head of an answer and what it meant. Answers of one server mostly begin with the very
 // bytes of the one before, and comparing is several times faster than parsing.
-type lastHead struct {
+type LastHead struct {
 	text    []byte
-	meaning response
+	meaning Response
 }
 
 const lastHeadMost = 1024
 
 // recall takes the head in one piece if it is the remembered one.
-func (r *response) recall(p []byte) (used int) {
-	if r.last == nil || len(r.last.text) == 0 || r.keepHead || !bytes.HasPrefix(p, r.last.text) || r.headOnly != r.last.meaning.headOnly {
+func (r *Response) recall(p []byte) (used int) {
+	if r.Last == nil || len(r.Last.text) == 0 || r.KeepHead || !bytes.HasPrefix(p, r.Last.text) || r.headOnly != r.Last.meaning.headOnly {
 		return 0
 	}
-	m := &r.last.meaning
-	r.state, r.keepAlive, r.chunked, r.encoded = m.state, m.keepAlive, m.chunked, m.encoded
-	r.status, r.length, r.left = m.status, m.length, m.left
-	return len(r.last.text)
+	m := &r.Last.meaning
+	r.state, r.KeepAlive, r.chunked, r.encoded = m.state, m.KeepAlive, m.chunked, m.encoded
+	r.Status, r.length, r.left = m.Status, m.length, m.left
+	return len(r.Last.text)
 }
 
 // remember notes a head that has just been parsed from one piece.
-func (r *response) remember(head []byte) {
-	if r.last != nil && r.status >= 200 && len(head) <= lastHeadMost {
-		r.last.text = append(r.last.text[:0], head...)
-		r.last.meaning = *r
+func (r *Response) remember(head []byte) {
+	if r.Last != nil && r.Status >= 200 && len(head) <= lastHeadMost {
+		r.Last.text = append(r.Last.text[:0], head...)
+		r.Last.meaning = *r
 	}
 }
 
-// reset prepares for the next answer; headOnly says that the request was HEAD. Nothing is kept unless asked for.
-func (r *response) reset(headOnly bool) {
-	*r = response{headOnly: headOnly, length: -1, partial: r.partial[:0], example: r.example[:0], last: r.last,
-		body: r.body[:0], head: r.head[:0]}
+// Reset prepares for the next answer; headOnly says that the request was HEAD. Nothing is kept unless asked for.
+func (r *Response) Reset(headOnly bool) {
+	*r = Response{headOnly: headOnly, length: -1, partial: r.partial[:0], Example: r.Example[:0], Last: r.Last,
+		Body: r.Body[:0], Head: r.Head[:0]}
 }
 
-// feed takes the next bytes; it returns how many belong to this answer and whether it is whole now.
+// Feed takes the next bytes; it returns how many belong to this answer and whether it is whole now.
 // After an error the connection is unusable.
-func (r *response) feed(p []byte) (used int, done bool, err error) {
+func (r *Response) Feed(p []byte) (used int, done bool, err error) {
 	fresh := !r.begun
 	if r.begun = r.begun || len(p) > 0; fresh {
 		used = r.recall(p)
@@ -130,7 +130,7 @@ func (r *response) feed(p []byte) (used int, done bool, err error) {
 			}
 			used += n
 			if r.taken += n; r.taken > maxHead {
-				return used, false, errHeadTooLong
+				return used, false, ErrHeadTooLong
 			}
 			if end < 0 {
 				r.partial = append(r.partial, rest...)
@@ -144,7 +144,7 @@ func (r *response) feed(p []byte) (used int, done bool, err error) {
 			if last := len(line) - 1; last >= 0 && line[last] == '\r' {
 				line = line[:last]
 			} else if r.state > atHeader { // a lone line feed is a line end in a head alone
-				return used, false, errChunk
+				return used, false, ErrChunk
 			}
 			inHead := r.state <= atHeader
 			err := r.line(line)
@@ -160,24 +160,24 @@ func (r *response) feed(p []byte) (used int, done bool, err error) {
 	return used, r.state == whole, nil
 }
 
-// end says what the peer's closing of the connection means: the end of an answer without a length, or an error.
-func (r *response) end() error {
+// End says what the peer's closing of the connection means: the end of an answer without a length, or an error.
+func (r *Response) End() error {
 	switch {
 	case r.state == untilClose:
 		return nil
 	case !r.begun:
-		return errNoAnswer
+		return ErrNoAnswer
 	}
-	return errCut
+	return ErrCut
 }
 
-func (r *response) line(line []byte) error {
+func (r *Response) line(line []byte) error {
 	switch r.state {
 	case atStatusLine:
 		return r.statusLine(line)
 	case atHeader:
-		if r.keepHead && len(line) > 0 {
-			r.head = append(append(r.head, line...), "\r\n"...)
+		if r.KeepHead && len(line) > 0 {
+			r.Head = append(append(r.Head, line...), "\r\n"...)
 		}
 		if len(line) > 0 {
 			return r.header(line)
@@ -188,7 +188,7 @@ func (r *response) line(line []byte) error {
 		return r.chunkSize(line)
 	case atChunkEnd:
 		if len(line) > 0 {
-			return errChunk
+			return ErrChunk
 		}
 		r.state = atChunkSize
 	case atTrailer:
@@ -200,26 +200,26 @@ func (r *response) line(line []byte) error {
 }
 
 // statusLine reads "HTTP/1.1 200 OK".
-func (r *response) statusLine(line []byte) error {
+func (r *Response) statusLine(line []byte) error {
 	if len(line) < 12 || string(line[:7]) != "HTTP/1." || line[7] != '0' && line[7] != '1' || line[8] != ' ' || len(line) > 12 && line[12] != ' ' {
-		return errNotHTTP
+		return ErrNotHTTP
 	}
-	r.status = 0
+	r.Status = 0
 	for _, digit := range line[9:12] {
 		if digit < '0' || digit > '9' {
-			return errNotHTTP
+			return ErrNotHTTP
 		}
-		r.status = r.status*10 + int(digit-'0')
+		r.Status = r.Status*10 + int(digit-'0')
 	}
-	if r.status < 100 {
-		return errNotHTTP
+	if r.Status < 100 {
+		return ErrNotHTTP
 	}
-	r.keepAlive = line[7] != '0' // HTTP/1.0 closes unless it says otherwise
+	r.KeepAlive = line[7] != '0' // HTTP/1.0 closes unless it says otherwise
 	r.state = atHeader
 	return nil
 }
 
-func (r *response) header(line []byte) error {
+func (r *Response) header(line []byte) error {
 	if line[0] == ' ' || line[0] == '\t' { // folded: part of the value before, which must be none that is read here
 		if !r.foldable {
 			return errHeader
@@ -236,7 +236,7 @@ func (r *response) header(line []byte) error {
 	case foldEqual(name, "content-length"):
 		length, ok := decimal(value)
 		if !ok || r.length >= 0 && r.length != length {
-			return errLength
+			return ErrLength
 		}
 		r.length = length
 	case foldEqual(name, "transfer-encoding"):
@@ -256,7 +256,7 @@ func (r *response) header(line []byte) error {
 const blanks = " \t\r"
 
 // connection reads the list of a Connection header.
-func (r *response) connection(tokens []byte) {
+func (r *Response) connection(tokens []byte) {
 	for more := true; more; {
 		var token []byte
 		token, tokens, more = bytes.Cut(tokens, []byte(","))
@@ -264,7 +264,7 @@ func (r *response) connection(tokens []byte) {
 		case foldEqual(token, "close"):
 			r.closes = true
 		case foldEqual(token, "keep-alive"):
-			r.keepAlive = true
+			r.KeepAlive = true
 		}
 	}
 }
@@ -288,39 +288,39 @@ var nameBytes = func() (is [256]bool) {
 }()
 
 // endOfHead decides how the body is delimited (RFC 9112, 6.3).
-func (r *response) endOfHead() error {
-	r.keepAlive = r.keepAlive && !r.closes
+func (r *Response) endOfHead() error {
+	r.KeepAlive = r.KeepAlive && !r.closes
 	switch {
-	case r.status == 101:
+	case r.Status == 101:
 		return errUpgrade
-	case r.status < 200: // interim: the real answer follows
-		most, keepHead := r.most, r.keepHead
-		r.reset(r.headOnly)
-		r.begun, r.most, r.keepHead = true, most, keepHead
-	case r.headOnly || r.status == 204 || r.status == 304:
+	case r.Status < 200: // interim: the real answer follows
+		most, keepHead := r.Most, r.KeepHead
+		r.Reset(r.headOnly)
+		r.begun, r.Most, r.KeepHead = true, most, keepHead
+	case r.headOnly || r.Status == 204 || r.Status == 304:
 		r.state = whole
 	case r.encoded && r.chunked:
 		r.state = atChunkSize
 		if r.length >= 0 { // both: the length is void, and what sent it is not to be trusted further
-			r.keepAlive = false
+			r.KeepAlive = false
 		}
 	case !r.encoded && r.length == 0:
 		r.state = whole
 	case !r.encoded && r.length > 0:
 		r.state, r.left = atBody, r.length
 	default:
-		r.state, r.keepAlive = untilClose, false
+		r.state, r.KeepAlive = untilClose, false
 	}
 	return nil
 }
 
-func (r *response) chunkSize(line []byte) error {
+func (r *Response) chunkSize(line []byte) error {
 	if extension := bytes.IndexByte(line, ';'); extension >= 0 {
 		line = line[:extension]
 	}
 	line = bytes.TrimRight(line, " \t")
 	if len(line) == 0 || len(line) > 15 {
-		return errChunk
+		return ErrChunk
 	}
 	r.left, r.taken = 0, 0
 	for _, b := range line {
@@ -331,7 +331,7 @@ func (r *response) chunkSize(line []byte) error {
 		case 'a' <= b|0x20 && b|0x20 <= 'f':
 			digit = int64(b|0x20-'a') + 10
 		default:
-			return errChunk
+			return ErrChunk
 		}
 		r.left = r.left<<4 | digit
 	}
@@ -342,13 +342,13 @@ func (r *response) chunkSize(line []byte) error {
 }
 
 // keep counts the body, and remembers the beginning that is wanted, and that of an error's.
-func (r *response) keep(body []byte) {
-	r.size += int64(len(body))
-	if room := r.most - int64(len(r.body)); room > 0 {
-		r.body = append(r.body, body[:min(room, int64(len(body)))]...)
+func (r *Response) keep(body []byte) {
+	r.Size += int64(len(body))
+	if room := r.Most - int64(len(r.Body)); room > 0 {
+		r.Body = append(r.Body, body[:min(room, int64(len(body)))]...)
 	}
-	if room := exampleMax - len(r.example); r.status >= 400 && room > 0 {
-		r.example = append(r.example, body[:min(room, len(body))]...)
+	if room := ExampleMax - len(r.Example); r.Status >= 400 && room > 0 {
+		r.Example = append(r.Example, body[:min(room, len(body))]...)
 	}
 }
 
