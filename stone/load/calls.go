@@ -26,8 +26,8 @@ type calls struct {
 	lines   []*line
 	work    []chan outgoing // by slot
 	mutex   sync.Mutex
-	results []result // since the thread looked last
-	looked  []result
+	results []callEnd // since the thread looked last
+	looked  []callEnd
 	ctx     context.Context
 	cancel  context.CancelFunc
 	group   sync.WaitGroup
@@ -41,8 +41,8 @@ type outgoing struct {
 	deadline time.Time
 }
 
-// result is what became of it.
-type result struct {
+// callEnd is what became of it.
+type callEnd struct {
 	slot   int
 	at     time.Time
 	answer transport.Answer
@@ -163,7 +163,7 @@ func (k *calls) serve(slot int, l *line, work <-chan outgoing) {
 	defer k.group.Done()
 	for out := range work {
 		ctx, cancel := context.WithDeadline(k.ctx, out.deadline)
-		r := result{slot: slot}
+		r := callEnd{slot: slot}
 		caller, err := l.get(k.ctx) // it limits itself; a call's own deadline would break off the attempt for all others
 		if err == nil {
 			r.answer, err = caller.Call(ctx, out.data)
@@ -189,7 +189,7 @@ func (k *calls) begin(c *connection, data []byte, deadline time.Time) {
 }
 
 // take returns what has come since it was called last.
-func (k *calls) take() []result {
+func (k *calls) take() []callEnd {
 	var counter [8]byte
 	_, _ = unix.Read(k.wake, counter[:])
 	k.mutex.Lock()
@@ -229,7 +229,7 @@ func (w *worker) called() {
 	}
 }
 
-func (w *worker) settleCall(c *connection, r result) {
+func (w *worker) settleCall(c *connection, r callEnd) {
 	if r.err != nil {
 		var cause error = transport.KindOf(r.err)
 		if cause == transport.Timeout {

@@ -5,6 +5,8 @@ import (
 	"net"
 	"sync"
 	"testing"
+
+	"loadstone.dev/stone/load/result"
 )
 
 // concurrency remembers the most requests that were under way at a time; the first `hold` wait for each other.
@@ -70,7 +72,7 @@ func TestClosedLoopOfSessions(t *testing.T) {
 	s := serve(t, backend.answer)
 	summary, _ := drive(t, s.closed(t, map[string]any{"duration_s": 1.5, "closed": map[string]any{"clients": 3},
 		"drain_s": 30, "operations": json.RawMessage(visit)}))
-	counts := map[string]Counts{}
+	counts := map[string]result.Counts{}
 	for _, o := range summary.Operations {
 		counts[o.Name] = o.Counts
 	}

@@ -10,6 +10,7 @@ import (
 
 	"loadstone.dev/stone/load/export"
 	"loadstone.dev/stone/load/request"
+	"loadstone.dev/stone/load/result"
 	"loadstone.dev/stone/load/schedule"
 )
 
@@ -18,22 +19,22 @@ type collector struct {
 	catalogue *request.Catalogue
 	schedule  schedule.Schedule
 	recorders []*recorder
-	log       *intervalLog
+	log       *result.IntervalLog
 	progress  io.Writer           // which never blocks; nil: nobody watches
 	conducted bool                // a coordinator watches
 	offered   []schedule.Arrivals // for the progress lines, by thread; none for a closed loop
 	start     int64               // of the last interval
 	end       int64
-	total     *interval // of all intervals so far, threads together
+	total     *result.Interval // of all intervals so far, threads together
 	intended  *hdr.Histogram
 	service   *hdr.Histogram
 	mutex     sync.Mutex // of total, for whoever wants a snapshot
 }
 
-func newCollector(r *run, log *intervalLog, progress io.Writer) *collector {
+func newCollector(r *run, log *result.IntervalLog, progress io.Writer) *collector {
 	c := &collector{
 		catalogue: r.catalogue, schedule: r.schedule, log: log, progress: progress, conducted: r.conductor != nil,
-		total: newInterval(0), intended: newHistogram(), service: newHistogram(),
+		total: result.NewInterval(0), intended: result.NewHistogram(), service: result.NewHistogram(),
 	}
 	for _, w := range r.workers {
 		c.recorders = append(c.recorders, w.recorder)
@@ -47,9 +48,9 @@ func newCollector(r *run, log *intervalLog, progress io.Writer) *collector {
 // run takes an interval from every thread at a time until all have ended.
 func (c *collector) run() error {
 	if c.progress != nil && !c.conducted && c.schedule.From == 0 { // else a line comes when the warm-up ends
-		_ = (&Progress{Of: float64(c.schedule.To) / 1e9, Phase: "measure"}).Write(c.progress)
+		_ = (&result.Progress{Of: float64(c.schedule.To) / 1e9, Phase: "measure"}).Write(c.progress)
 	}
-	parts := make([]*interval, 0, len(c.recorders))
+	parts := make([]*result.Interval, 0, len(c.recorders))
 	for {
 		parts = parts[:0]
 		for _, r := range c.recorders {
@@ -62,13 +63,13 @@ func (c *collector) run() error {
 		}
 		c.start = c.end
 		for _, part := range parts {
-			c.end = max(c.end, part.end)
+			c.end = max(c.end, part.End)
 		}
 		if err := c.collect(parts, c.start, c.end); err != nil {
 			return err
 		}
 		for i, part := range parts {
-			part.reset()
+			part.Reset()
 			select {
 			case c.recorders[i].free <- part:
 			default:
@@ -77,28 +78,28 @@ func (c *collector) run() error {
 	}
 }
 
-func (c *collector) collect(parts []*interval, start, end int64) error {
+func (c *collector) collect(parts []*result.Interval, start, end int64) error {
 	sum := parts[0]
 	c.intended.Reset()
 	c.service.Reset()
 	for _, part := range parts[1:] {
-		sum.merge(part)
+		sum.Merge(part)
 	}
 	for i := range c.offered {
-		sum.sofar.offered += c.offered[i].Until(end)
+		sum.Totals.Offered += c.offered[i].Until(end)
 	}
 	c.mutex.Lock()
-	c.total.merge(sum)
-	c.total.sofar, c.total.busy = sum.sofar, sum.busy
+	c.total.Merge(sum)
+	c.total.Totals, c.total.Busy = sum.Totals, sum.Busy
 	c.mutex.Unlock()
-	for _, kind := range sum.kinds {
-		c.intended.Merge(kind.intended)
-		c.service.Merge(kind.service)
+	for _, kind := range sum.Kinds {
+		c.intended.Merge(kind.Intended)
+		c.service.Merge(kind.Service)
 	}
 	if c.progress != nil {
 		c.report(sum, start, end)
 	}
-	if end <= c.schedule.From && sum.lateness.TotalCount() == 0 {
+	if end <= c.schedule.From && sum.Lateness.TotalCount() == 0 {
 		return nil // warm-up
 	}
 	return c.write(sum, max(start, c.schedule.From), end)
@@ -108,34 +109,34 @@ func (c *collector) collect(parts []*interval, start, end int64) error {
 func (c *collector) snapshot() export.Snapshot {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	now := c.total.sofar
+	now := c.total.Totals
 	s := export.Snapshot{
-		Offered: now.offered, Sent: now.sent, Completed: now.completed, InFlight: now.sent - now.answered,
-		CPUShare: c.total.busy, Lateness: export.Distribute(c.total.lateness),
+		Offered: now.Offered, Sent: now.Sent, Completed: now.Completed, InFlight: now.Sent - now.Answered,
+		CPUShare: c.total.Busy, Lateness: export.Distribute(c.total.Lateness),
 	}
-	for op, kind := range c.catalogue.List()[:len(c.total.kinds)] {
-		part := c.total.kinds[op]
+	for op, kind := range c.catalogue.List()[:len(c.total.Kinds)] {
+		part := c.total.Kinds[op]
 		s.Operations = append(s.Operations, export.OperationSnapshot{
-			Name: kind.Name, Errors: part.failed, Latency: export.Distribute(part.intended),
+			Name: kind.Name, Errors: part.Failed, Latency: export.Distribute(part.Intended),
 		})
 	}
 	return s
 }
 
-func (c *collector) write(sum *interval, start, end int64) error {
+func (c *collector) write(sum *result.Interval, start, end int64) error {
 	for _, line := range []struct {
 		tag       string
 		histogram *hdr.Histogram
-	}{{wholeTag, c.intended}, {"service", c.service}, {"lateness", sum.lateness}} {
-		if err := c.log.write(line.histogram, line.tag, start, end); err != nil {
+	}{{result.WholeTag, c.intended}, {"service", c.service}, {"lateness", sum.Lateness}} {
+		if err := c.log.Write(line.histogram, line.tag, start, end); err != nil {
 			return fmt.Errorf("interval log: %w", err)
 		}
 	}
-	for op, kind := range c.catalogue.List()[:len(sum.kinds)] {
-		if sum.kinds[op].intended.TotalCount() == 0 {
+	for op, kind := range c.catalogue.List()[:len(sum.Kinds)] {
+		if sum.Kinds[op].Intended.TotalCount() == 0 {
 			continue
 		}
-		if err := c.log.write(sum.kinds[op].intended, intendedTag(kind.Name), start, end); err != nil {
+		if err := c.log.Write(sum.Kinds[op].Intended, result.IntendedTag(kind.Name), start, end); err != nil {
 			return fmt.Errorf("interval log: %w", err)
 		}
 	}
@@ -143,21 +144,21 @@ func (c *collector) write(sum *interval, start, end int64) error {
 }
 
 // report prints a line of progress.
-func (c *collector) report(sum *interval, start, end int64) {
-	sum.warm.Merge(c.intended)
-	p := Progress{
+func (c *collector) report(sum *result.Interval, start, end int64) {
+	sum.Warm.Merge(c.intended)
+	p := result.Progress{
 		T: math.Round(float64(end)/1e6) / 1e3, Of: float64(c.schedule.To) / 1e9, Phase: "measure",
-		Offered: sum.sofar.offered, Sent: sum.sofar.sent, Completed: sum.sofar.completed, Errors: sum.sofar.errors,
-		InFlight: sum.sofar.sent - sum.sofar.answered, CPUShare: math.Round(sum.busy*1e3) / 1e3,
+		Offered: sum.Totals.Offered, Sent: sum.Totals.Sent, Completed: sum.Totals.Completed, Errors: sum.Totals.Errors,
+		InFlight: sum.Totals.Sent - sum.Totals.Answered, CPUShare: math.Round(sum.Busy*1e3) / 1e3,
 	}
 	if start < c.schedule.From {
 		p.Phase = "warmup"
 	} else if start >= c.schedule.To {
 		p.Phase = "drain"
 	}
-	p.quantiles(sum.warm, sum.lateness)
+	p.Quantiles(sum.Warm, sum.Lateness)
 	if c.conducted {
-		p.Latency, p.Lateness = &histogram{sum.warm}, &histogram{sum.lateness}
+		p.Latency, p.Lateness = &result.Histogram{Histogram: sum.Warm}, &result.Histogram{Histogram: sum.Lateness}
 	}
 	_ = p.Write(c.progress)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"loadstone.dev/stone/load/mistake"
+	"loadstone.dev/stone/load/result"
 )
 
 // Conductor is how a coordinator takes part in the run of one of several workers.
@@ -13,7 +14,7 @@ type Conductor struct {
 	// Ready is told what the worker is about to do once all is connected and made ahead, and how many requests of the
 	// window fall to it. It returns when to begin, by this host's clock. A start that is past when it returns is kept:
 	// what was due by then goes out late, and is measured so.
-	Ready func(id Identity, planned int64) (start time.Time, err error)
+	Ready func(id result.Identity, planned int64) (start time.Time, err error)
 	// Certain is told several times a second how many requests can no longer hold the SLO, if the plan has abort.
 	Certain func(violations int64)
 	// Abort brings the violations of all workers together, once they are too many.

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"loadstone.dev/stone/load/result"
 )
 
 // The faults that a load generator meets in the field, with real sockets: each must end with the right counts and the
@@ -45,7 +47,7 @@ func TestProgressThatNobodyReads(t *testing.T) {
 	t.Parallel()
 	s := serve(t, ok)
 	_, writer := fullPipe(t)
-	ended := make(chan *Summary)
+	ended := make(chan *result.Summary)
 	go func() {
 		summary, err := Run(context.Background(), s.plan(t, map[string]any{"arrival": rate("constant", 100), "duration_s": 1.5}),
 			filepath.Join(t.TempDir(), "out"), writer)

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
+
+	"loadstone.dev/stone/load/result"
 )
 
 // numberedOperations: each request's path has its number, and some are sessions.
@@ -24,7 +26,7 @@ const numberedOperations = `[{"name":"get","weight":3,"path":"/get/{n}","fields"
 // share makes the plan of one of several workers.
 func (s *server) share(t *testing.T, keys map[string]any, number, of int) *Plan {
 	t.Helper()
-	all := map[string]any{"part": Part{number, of}, "operations": json.RawMessage(numberedOperations), "connections": 12}
+	all := map[string]any{"part": result.Part{Number: number, Of: of}, "operations": json.RawMessage(numberedOperations), "connections": 12}
 	for key, value := range keys {
 		all[key] = value
 	}
@@ -40,7 +42,7 @@ func together(t *testing.T, of int, plan func(number int) *Plan) []string {
 	folders, failed := make([]string, of), make([]error, of)
 	for number := range of {
 		folders[number] = filepath.Join(t.TempDir(), fmt.Sprint(number))
-		conductor := &Conductor{Ready: func(Identity, int64) (time.Time, error) { ready.Done(); return begin(), nil }}
+		conductor := &Conductor{Ready: func(result.Identity, int64) (time.Time, error) { ready.Done(); return begin(), nil }}
 		done.Go(func() {
 			_, failed[number] = RunPart(context.Background(), plan(number), folders[number], nil, conductor)
 		})
@@ -54,10 +56,10 @@ func together(t *testing.T, of int, plan func(number int) *Plan) []string {
 	return folders
 }
 
-func readSummary(t *testing.T, folder string) *Summary {
+func readSummary(t *testing.T, folder string) *result.Summary {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(folder, summaryFile))
-	var s Summary
+	text, err := os.ReadFile(filepath.Join(folder, result.SummaryFile))
+	var s result.Summary
 	if err != nil || json.Unmarshal(text, &s) != nil {
 		t.Fatalf("%v: %s", err, text)
 	}
@@ -84,29 +86,29 @@ func TestPartsTogetherAreTheWhole(t *testing.T) {
 		}
 		slices.Reverse(folders) // the order in which they are named must not matter
 		out := filepath.Join(t.TempDir(), "out")
-		merged, err := Merge(out, folders, nil)
+		merged, err := result.Merge(out, folders, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		checkLog(t, out, merged)
-		var sum Counts
-		planned, sent, intended := int64(0), int64(0), newHistogram()
+		var sum result.Counts
+		planned, sent, intended := int64(0), int64(0), result.NewHistogram()
 		for _, folder := range folders {
 			part := readSummary(t, folder)
-			sum.add(part.Counts)
+			sum.Add(part.Counts)
 			planned += part.Planned
-			f, err := readPart(folder)
+			f, err := result.ReadPart(folder)
 			if err != nil {
 				t.Fatal(err)
 			}
 			sent += f.Generator.Sent
-			intended.Merge(f.intended())
+			intended.Merge(f.Intended())
 		}
 		if merged.Counts != sum || merged.Counts != whole.Counts || merged.Planned != planned || planned != whole.Planned || *merged.Violations != *whole.Violations {
 			t.Errorf("%d parts: merged %+v, sum %+v, one worker %+v", of, merged.Counts, sum, whole.Counts)
 		}
-		if l := merged.LatencyMs["intended"]; l != summarize(intended) {
-			t.Errorf("%d parts: merged %+v, together %+v", of, l, summarize(intended))
+		if l := merged.LatencyMs["intended"]; l != result.Summarize(intended) {
+			t.Errorf("%d parts: merged %+v, together %+v", of, l, result.Summarize(intended))
 		}
 		if w := merged.Generator.Workers; len(w) != of || w[0].ClockOffsetUs != nil || w[of-1].Number != of-1 || merged.Generator.Threads != 2*of {
 			t.Errorf("%d parts: %+v", of, merged.Generator)
@@ -134,21 +136,21 @@ func TestUnansweredAmongParts(t *testing.T) {
 	folders := together(t, 2, func(number int) *Plan {
 		return s.share(t, map[string]any{"timeout_s": 0.9}, number, 2)
 	})
-	slow, err := readPart(folders[1])
+	slow, err := result.ReadPart(folders[1])
 	if err != nil {
 		t.Fatal(err)
 	}
 	slow.SlowestNs = 50e9 // as if this worker had had to wait that long for an answer
-	if err := writeJSON(filepath.Join(folders[1], partFile), slow); err != nil {
+	if err := result.WriteJSON(filepath.Join(folders[1], result.PartFile), slow); err != nil {
 		t.Fatal(err)
 	}
 	out := t.TempDir()
-	merged, err := Merge(out, folders, nil)
+	merged, err := result.Merge(out, folders, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	checkLog(t, out, merged)
-	failed := merged.Operations[slices.IndexFunc(merged.Operations, func(o OperationSummary) bool { return o.Name == "visit.a" })]
+	failed := merged.Operations[slices.IndexFunc(merged.Operations, func(o result.OperationSummary) bool { return o.Name == "visit.a" })]
 	l := failed.LatencyMs["intended"]
 	if l.Count == 0 || l.Count != failed.Counts.Errors || math.Abs(l.P50-50000) > 50 || math.Abs(l.Max-50000) > 50 {
 		t.Errorf("%+v, %+v", failed.Counts, l)
@@ -159,29 +161,29 @@ func TestUnansweredAmongParts(t *testing.T) {
 }
 
 // made writes a part by hand, into a folder of its own: one latency of a millisecond in the first second.
-func made(t testing.TB, change func(*findings)) string {
+func made(t testing.TB, change func(*result.Findings)) string {
 	t.Helper()
-	intended := newHistogram()
-	record(intended, 1e6, 1)
+	intended := result.NewHistogram()
+	result.Record(intended, 1e6, 1)
 	start := time.UnixMilli(1_700_000_000_000)
-	f := &findings{
-		Schema: partSchema, Part: Part{0, 2}, Identity: Identity{Plan: json.RawMessage(`{"seed": 1, "target": "http://x", "part": {"number": 0, "of": 2}}`)},
+	f := &result.Findings{
+		Schema: result.PartSchema, Part: result.Part{Number: 0, Of: 2}, Identity: result.Identity{Plan: json.RawMessage(`{"seed": 1, "target": "http://x", "part": {"number": 0, "of": 2}}`)},
 		Loop: "open", WindowS: 2, ToNs: 2e9, TimeoutNs: 1e9, Started: start, EndNs: 2e9, Planned: 1, Offered: 1,
-		Lateness: histogram{newHistogram()}, Rates: histogram{newRates()}, LessOwn: histogram{newHistogram()},
-		Generator: effort{Wait: "precise", Threads: 1, OwnLateness: histogram{newHistogram()}},
-		Kinds:     []kindFindings{{Name: "home", Counts: Counts{Offered: 1, Sent: 1, Completed: 1}, Good: 1, Intended: histogram{intended}, Service: histogram{intended}}},
+		Lateness: result.Histogram{Histogram: result.NewHistogram()}, Rates: result.Histogram{Histogram: result.NewRates()}, LessOwn: result.Histogram{Histogram: result.NewHistogram()},
+		Generator: result.Effort{Wait: "precise", Threads: 1, OwnLateness: result.Histogram{Histogram: result.NewHistogram()}},
+		Kinds:     []result.KindFindings{{Name: "home", Counts: result.Counts{Offered: 1, Sent: 1, Completed: 1}, Good: 1, Intended: result.Histogram{Histogram: intended}, Service: result.Histogram{Histogram: intended}}},
 	}
 	change(f)
 	folder := t.TempDir()
-	if err := writeJSON(filepath.Join(folder, partFile), f); err != nil {
+	if err := result.WriteJSON(filepath.Join(folder, result.PartFile), f); err != nil {
 		t.Fatal(err)
 	}
-	log, err := newIntervalLog(filepath.Join(folder, logFile), start)
+	log, err := result.NewIntervalLog(filepath.Join(folder, result.LogFile), start)
 	if err == nil {
-		err = log.write(intended, wholeTag, 0, 1e9)
+		err = log.Write(intended, result.WholeTag, 0, 1e9)
 	}
 	if err == nil {
-		err = log.finish()
+		err = log.Finish()
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -191,20 +193,20 @@ func made(t testing.TB, change func(*findings)) string {
 
 func TestMergeRefuses(t *testing.T) {
 	t.Parallel()
-	first := made(t, func(*findings) {})
-	second := func(change func(*findings)) string {
-		return made(t, func(f *findings) { f.Part.Number = 1; change(f) })
+	first := made(t, func(*result.Findings) {})
+	second := func(change func(*result.Findings)) string {
+		return made(t, func(f *result.Findings) { f.Part.Number = 1; change(f) })
 	}
-	good := second(func(*findings) {})
-	cut := second(func(*findings) {})
-	if err := os.WriteFile(filepath.Join(cut, logFile), []byte("#[StartTime: 1700000000.000]\n"), 0o600); err != nil {
+	good := second(func(*result.Findings) {})
+	cut := second(func(*result.Findings) {})
+	if err := os.WriteFile(filepath.Join(cut, result.LogFile), []byte("#[StartTime: 1700000000.000]\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	half := t.TempDir()
-	if err := os.WriteFile(filepath.Join(half, partFile), []byte(`{"schema": 2, "part": {"number": 1, "of": 2}}`), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(half, result.PartFile), []byte(`{"schema": 2, "part": {"number": 1, "of": 2}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	plan := func(text string) string { return second(func(f *findings) { f.Plan = json.RawMessage(text) }) }
+	plan := func(text string) string { return second(func(f *result.Findings) { f.Plan = json.RawMessage(text) }) }
 	for _, c := range []struct {
 		folders []string
 		says    string
@@ -217,18 +219,18 @@ func TestMergeRefuses(t *testing.T) {
 		{nil, "no folder of a part"},
 		{[]string{first, t.TempDir()}, "part.json"},
 		{[]string{first, half}, half + "/part.json is not a whole part"},
-		{[]string{first, second(func(f *findings) { f.Part = Part{2, 3} })}, "is one of 3; they are of different runs"},
-		{[]string{first, second(func(f *findings) { f.Schema = 1 })}, "schema 1, this stone reads 2"},
+		{[]string{first, second(func(f *result.Findings) { f.Part = result.Part{Number: 2, Of: 3} })}, "is one of 3; they are of different runs"},
+		{[]string{first, second(func(f *result.Findings) { f.Schema = 1 })}, "schema 1, this stone reads 2"},
 		{[]string{first, plan(`{"seed":18446744073709551615,"target":"http://y"}`)}, "their plans differ in seed, target"},
 		{[]string{first, plan(`{"seed":1,"target":"http://x","slo":null}`)}, "their plans differ in slo"},
-		{[]string{first, second(func(f *findings) { f.Files = map[string]string{"/x.lua": "2"} })}, "/x.lua is not the same file for both; copy it"},
-		{[]string{first, second(func(f *findings) { f.Arrivals.Count++ })}, "their schedules differ (0 arrivals and 1)"},
-		{[]string{first, second(func(f *findings) { f.Started = f.Started.Add(37 * time.Second) })}, "they began 37s apart; give both plans the same start_unix_ns"},
-		{[]string{first, second(func(f *findings) { f.Offered++ })}, "accounting: offered 3, sent 2"},
+		{[]string{first, second(func(f *result.Findings) { f.Files = map[string]string{"/x.lua": "2"} })}, "/x.lua is not the same file for both; copy it"},
+		{[]string{first, second(func(f *result.Findings) { f.Arrivals.Count++ })}, "their schedules differ (0 arrivals and 1)"},
+		{[]string{first, second(func(f *result.Findings) { f.Started = f.Started.Add(37 * time.Second) })}, "they began 37s apart; give both plans the same start_unix_ns"},
+		{[]string{first, second(func(f *result.Findings) { f.Offered++ })}, "accounting: offered 3, sent 2"},
 		{[]string{first, cut}, cut + ": latency.hlog has 0 latencies, part.json has 1"},
 	} {
 		out := t.TempDir()
-		_, err := Merge(out, c.folders, nil)
+		_, err := result.Merge(out, c.folders, nil)
 		if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
 			t.Errorf("want %q, got %v", c.says, err)
 		}
@@ -236,7 +238,7 @@ func TestMergeRefuses(t *testing.T) {
 			t.Errorf("%s: there are files: %v", c.says, files)
 		}
 	}
-	if _, err := Merge(good, []string{first, good}, nil); err == nil || !strings.Contains(err.Error(), "give another folder") {
+	if _, err := result.Merge(good, []string{first, good}, nil); err == nil || !strings.Contains(err.Error(), "give another folder") {
 		t.Errorf("the result into a part's folder: %v", err)
 	}
 }
@@ -244,19 +246,19 @@ func TestMergeRefuses(t *testing.T) {
 // Clocks that are known to differ are set right, in the log too.
 func TestMergeSetsClocksRight(t *testing.T) {
 	t.Parallel()
-	first := made(t, func(*findings) {})
-	second := made(t, func(f *findings) { f.Part.Number = 1; f.Started = f.Started.Add(-3 * time.Second) })
+	first := made(t, func(*result.Findings) {})
+	second := made(t, func(f *result.Findings) { f.Part.Number = 1; f.Started = f.Started.Add(-3 * time.Second) })
 	shiftLog(t, second, -3*time.Second)
-	known := []WorkerSummary{{Name: "a:1", ClockOffsetUs: new(250.0), ClockErrorUs: new(10.0)}, {Name: "b:1", ClockOffsetUs: new(-2_999_900.0), ClockErrorUs: new(20.0)}}
+	known := []result.WorkerSummary{{Name: "a:1", ClockOffsetUs: new(250.0), ClockErrorUs: new(10.0)}, {Name: "b:1", ClockOffsetUs: new(-2_999_900.0), ClockErrorUs: new(20.0)}}
 	out := t.TempDir()
-	merged, err := Merge(out, []string{second, first}, known)
+	merged, err := result.Merge(out, []string{second, first}, known)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if w := merged.Generator.Workers; w[1].Name != "b:1" || *w[1].ClockOffsetUs != -2_999_900 || *w[0].ClockErrorUs != 10 {
 		t.Errorf("workers %+v", w)
 	}
-	file, err := os.Open(filepath.Join(out, logFile))
+	file, err := os.Open(filepath.Join(out, result.LogFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -274,14 +276,14 @@ func TestMergeSetsClocksRight(t *testing.T) {
 // shiftLog writes the log of a part made by hand anew, as a clock that differs would have had it.
 func shiftLog(t *testing.T, folder string, by time.Duration) {
 	t.Helper()
-	h := newHistogram()
-	record(h, 1e6, 1)
-	log, err := newIntervalLog(filepath.Join(folder, logFile), time.UnixMilli(1_700_000_000_000).Add(by))
+	h := result.NewHistogram()
+	result.Record(h, 1e6, 1)
+	log, err := result.NewIntervalLog(filepath.Join(folder, result.LogFile), time.UnixMilli(1_700_000_000_000).Add(by))
 	if err == nil {
-		err = log.write(h, wholeTag, 0, 1e9)
+		err = log.Write(h, result.WholeTag, 0, 1e9)
 	}
 	if err == nil {
-		err = log.finish()
+		err = log.Finish()
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -300,17 +302,17 @@ func TestALonePartDoesNotAbort(t *testing.T) {
 // Whatever a part.json holds, merging it ends with a summary or an error.
 func FuzzPart(f *testing.F) {
 	f.Add([]byte(`{"schema":2,"part":{"number":0,"of":1}}`))
-	whole, err := os.ReadFile(filepath.Join(made(f, func(f *findings) { f.Part.Of = 1 }), partFile))
+	whole, err := os.ReadFile(filepath.Join(made(f, func(f *result.Findings) { f.Part.Of = 1 }), result.PartFile))
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Add(whole)
 	f.Fuzz(func(t *testing.T, text []byte) {
 		folder := t.TempDir()
-		if err := os.WriteFile(filepath.Join(folder, partFile), text, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(folder, result.PartFile), text, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, _ = Merge(t.TempDir(), []string{folder}, nil)
+		_, _ = result.Merge(t.TempDir(), []string{folder}, nil)
 	})
 }
 
@@ -329,7 +331,7 @@ func TestPartsShareConnectionsAndClients(t *testing.T) {
 	if connections != 7+probes || len(s.seen()) != 5 {
 		t.Errorf("%d connections, %d requests of clients that got no answer", connections, len(s.seen()))
 	}
-	merged, err := Merge(t.TempDir(), folders, nil)
+	merged, err := result.Merge(t.TempDir(), folders, nil)
 	if err != nil || merged.Loop != "closed" || merged.Counts.Offered != 5 || merged.Counts.InFlight != 5 {
 		t.Errorf("%v, %+v", err, merged)
 	}

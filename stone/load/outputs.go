@@ -1,19 +1,13 @@
 package load
 
 import (
-	"bufio"
-	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-	"strings"
-
-	hdr "github.com/HdrHistogram/hdrhistogram-go"
 
 	"loadstone.dev/stone/load/export"
 	"loadstone.dev/stone/load/request"
-	"loadstone.dev/stone/load/schedule"
+	"loadstone.dev/stone/load/result"
 )
 
 const never = export.Never
@@ -66,7 +60,7 @@ func outcomeOf(inTime bool) string {
 // outputs is what a run writes besides summary.json.
 type outputs struct {
 	dir     string
-	log     *intervalLog
+	log     *result.IntervalLog
 	stream  *export.Stream // requests.parquet, nil if nobody asked for it
 	threads []*requestLog
 }
@@ -74,15 +68,15 @@ type outputs struct {
 func newOutputs(r *run, dir string) (*outputs, error) {
 	o := &outputs{dir: dir}
 	var err error
-	if o.log, err = newIntervalLog(filepath.Join(dir, logFile), r.clock.start); err != nil {
+	if o.log, err = result.NewIntervalLog(filepath.Join(dir, result.LogFile), r.clock.start); err != nil {
 		return nil, err
 	}
 	if !r.plan.RecordRequests {
 		return o, nil
 	}
-	file, err := export.OpenRequests(filepath.Join(dir, requestsFile), r.clock.start)
+	file, err := export.OpenRequests(filepath.Join(dir, result.RequestsFile), r.clock.start)
 	if err != nil {
-		o.log.discard()
+		o.log.Discard()
 		return nil, err
 	}
 	o.stream = export.NewStream(file, len(r.workers))
@@ -101,39 +95,24 @@ func (o *outputs) closeRequests() (lost *int64, err error) {
 	stream := o.stream
 	o.stream = nil // it is closed once, whatever comes of it
 	if err := stream.Close(); err != nil {
-		return nil, fmt.Errorf("%s: %w", requestsFile, err)
+		return nil, fmt.Errorf("%s: %w", result.RequestsFile, err)
 	}
 	return new(stream.Lost()), nil
 }
 
 // finish puts the other files into place; the summary is the last.
-func (o *outputs) finish(f *findings, s *Summary) error {
-	if err := o.log.finish(); err != nil {
+func (o *outputs) finish(f *result.Findings, s *result.Summary) error {
+	if err := o.log.Finish(); err != nil {
 		return err
 	}
-	return f.write(o.dir, s)
-}
-
-// write puts the texts and the summary into a folder.
-func (f *findings) write(dir string, s *Summary) error {
-	text, err := f.text(s)
-	if err != nil {
-		return err
-	}
-	if err := putFile(filepath.Join(dir, "latency.hgrm"), func(w io.Writer) error { return export.Spectrum(w, text.Latency) }); err != nil {
-		return err
-	}
-	if err := putFile(filepath.Join(dir, "wrk2.txt"), func(w io.Writer) error { return export.Wrk2(w, text) }); err != nil {
-		return err
-	}
-	return writeJSON(filepath.Join(dir, summaryFile), s)
+	return f.Write(o.dir, s)
 }
 
 // discard removes what was begun. The threads have ended.
 func (o *outputs) discard(settled bool) {
-	o.log.discard()
+	o.log.Discard()
 	if o.stream == nil {
-		_ = os.Remove(filepath.Join(o.dir, requestsFile)) // whole, but of a run that failed
+		_ = os.Remove(filepath.Join(o.dir, result.RequestsFile)) // whole, but of a run that failed
 		return
 	}
 	if !settled {
@@ -142,59 +121,4 @@ func (o *outputs) discard(settled bool) {
 		}
 	}
 	o.stream.Discard()
-}
-
-// putFile makes a file, whole or not at all.
-func putFile(path string, write func(io.Writer) error) error {
-	file, err := os.Create(path + ".part")
-	if err != nil {
-		return err
-	}
-	buffer := bufio.NewWriter(file)
-	if err = write(buffer); err == nil {
-		err = buffer.Flush()
-	}
-	if closed := file.Close(); err == nil {
-		err = closed
-	}
-	if err != nil {
-		_ = os.Remove(path + ".part")
-		return err
-	}
-	return os.Rename(path+".part", path)
-}
-
-// text is the run as wrk2 would tell it.
-func (f *findings) text(s *Summary) (export.Text, error) {
-	plan := defaults()
-	if err := json.Unmarshal(f.Plan, plan); err != nil {
-		return export.Text{}, err
-	}
-	t := export.Text{
-		Layout: plan.Wrk2Layout, URL: plan.Target, Threads: f.Generator.Threads, Connections: plan.Connections, Duration: schedule.Seconds(f.WindowS),
-		Latency: f.intended(), Rates: f.Rates.Histogram, Answers: s.CompletedInWindow, Bytes: f.Generator.Bytes, Timeout: s.Counts.Timeouts,
-	}
-	for _, e := range f.Errors {
-		switch {
-		case strings.HasPrefix(e.Kind, skippedPrefix):
-		case strings.HasPrefix(e.Kind, connectPrefix):
-			t.Connect += e.Count
-		case strings.HasPrefix(e.Kind, request.StatusPrefix):
-			t.Status += e.Count
-		default:
-			t.Read += e.Count
-		}
-	}
-	t.Answers += t.Status
-	return t, nil
-}
-
-// intended is the latencies of all requests, from the intended time.
-func (f *findings) intended() *hdr.Histogram {
-	all := newHistogram()
-	for i := range f.Kinds {
-		all.Merge(f.Kinds[i].Intended.Histogram)
-		all.Merge(f.unheard(&f.Kinds[i]))
-	}
-	return all
 }

@@ -15,19 +15,6 @@ import "math"
 //
 // A violation of a limit that is none without the own delay is caused by the generator alone.
 
-// ByGenerator counts what the generator alone caused: requests that violate the SLO, and the part of those late and unsent.
-type ByGenerator struct {
-	Violations int64 `json:"violations"`
-	Late       int64 `json:"late"`
-	Unsent     int64 `json:"unsent"` // due, a connection was free, never sent
-}
-
-func (b *ByGenerator) add(o ByGenerator) {
-	b.Violations += o.Violations
-	b.Late += o.Late
-	b.Unsent += o.Unsent
-}
-
 // explains says whether an own delay alone made a wait longer than a limit.
 func explains(delay, waited, limit int64) bool { return waited > limit && waited-delay <= limit }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"loadstone.dev/stone/load/request"
+	"loadstone.dev/stone/load/result"
 	"loadstone.dev/stone/load/schedule"
 )
 
@@ -90,7 +91,7 @@ func TestViolationsAddUp(t *testing.T) {
 	for seed := range uint64(300) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		plan := defaults()
-		plan.TimeoutS, plan.SLO = 1, &SLO{Percentile: 99, LatencyMs: 300}
+		plan.TimeoutS, plan.SLO = 1, &result.SLO{Percentile: 99, LatencyMs: 300}
 		r := newRecorder(plan, schedule.Schedule{From: 0, To: 10e9}, 2)
 		neglected := int64(0)
 		for range 100 {
@@ -140,7 +141,7 @@ func TestViolationsAddUp(t *testing.T) {
 			t.Fatalf("seed %d: %d count towards an abort, want %d (violations %d, by the generator %+v)", seed, before, want, violations, whole.own)
 		}
 		var answered, relieved int64
-		for i := range batches {
+		for i := range result.Batches {
 			answered, relieved = answered+r.answered[i], relieved+r.relieved[i]
 			if relieved < answered {
 				t.Fatalf("seed %d: batch %d: %d settled, less own delays %d", seed, i, answered, relieved)
@@ -157,32 +158,32 @@ func TestMergeIsAssociative(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20) {
 		random := rand.New(rand.NewPCG(seed, 2))
-		var parts []*findings
-		var sum ByGenerator
+		var parts []*result.Findings
+		var sum result.ByGenerator
 		for range 3 {
 			parts = append(parts, someFindings(random))
 			for _, k := range parts[len(parts)-1].Kinds {
-				sum.add(k.Own)
+				sum.Add(k.Own)
 			}
 		}
-		both := func(a, b *findings) *findings {
-			whole, err := merge([]*findings{a, b})
+		both := func(a, b *result.Findings) *result.Findings {
+			whole, err := result.Sum([]*result.Findings{a, b})
 			if err != nil {
 				t.Fatal(err)
 			}
 			return whole
 		}
-		all, err := merge(parts)
+		all, err := result.Sum(parts)
 		if err != nil {
 			t.Fatal(err)
 		}
 		want, _ := json.Marshal(all)
-		for _, whole := range []*findings{both(both(parts[0], parts[1]), parts[2]), both(parts[0], both(parts[1], parts[2]))} {
+		for _, whole := range []*result.Findings{both(both(parts[0], parts[1]), parts[2]), both(parts[0], both(parts[1], parts[2]))} {
 			if got, _ := json.Marshal(whole); string(got) != string(want) {
 				t.Errorf("seed %d:\n%s\n%s", seed, got, want)
 			}
 		}
-		summary, err := all.summary()
+		summary, err := all.Summary()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -194,12 +195,12 @@ func TestMergeIsAssociative(t *testing.T) {
 }
 
 // someFindings is a part whose accounts are right, at random.
-func someFindings(random *rand.Rand) *findings {
-	f := &findings{
-		Identity: Identity{Plan: json.RawMessage(`{"seed":1}`)}, Loop: "open", SLO: &SLO{99, 300}, WindowS: 10, ToNs: 10e9, TimeoutNs: 1e9,
-		Started: time.Unix(1, 0), EndNs: 10e9 + random.Int64N(1e9), Lateness: histogram{newHistogram()}, Rates: histogram{newRates()},
-		LessOwn: histogram{newHistogram()}, Generator: effort{
-			Wait: "precise", Threads: 1, OwnLateness: histogram{newHistogram()}, ThrottledS: new(0.25), RunDelayS: new(float64(random.IntN(8)) / 4),
+func someFindings(random *rand.Rand) *result.Findings {
+	f := &result.Findings{
+		Identity: result.Identity{Plan: json.RawMessage(`{"seed":1}`)}, Loop: "open", SLO: &result.SLO{Percentile: 99, LatencyMs: 300}, WindowS: 10, ToNs: 10e9, TimeoutNs: 1e9,
+		Started: time.Unix(1, 0), EndNs: 10e9 + random.Int64N(1e9), Lateness: result.Histogram{Histogram: result.NewHistogram()}, Rates: result.Histogram{Histogram: result.NewRates()},
+		LessOwn: result.Histogram{Histogram: result.NewHistogram()}, Generator: result.Effort{
+			Wait: "precise", Threads: 1, OwnLateness: result.Histogram{Histogram: result.NewHistogram()}, ThrottledS: new(0.25), RunDelayS: new(float64(random.IntN(8)) / 4),
 			RunDelayShare: new(float64(random.IntN(8)) / 8), ScriptStarved: random.Int64N(9),
 		},
 	}
@@ -207,7 +208,7 @@ func someFindings(random *rand.Rand) *findings {
 		f.Generator.RunDelayS, f.Generator.RunDelayShare = nil, nil
 	}
 	for _, name := range []string{"a", "b"}[:1+random.IntN(2)] {
-		k := f.kind(name)
+		k := f.Kind(name)
 		for range random.IntN(50) {
 			latency := random.Int64N(900e6)
 			delay := random.Int64N(200e6)
@@ -215,10 +216,10 @@ func someFindings(random *rand.Rand) *findings {
 			switch {
 			case random.IntN(5) == 0:
 				k.Counts.Unsent++
-				k.Unheard[random.IntN(failureBins)]++
+				k.Unheard[random.IntN(result.FailureBins)]++
 				if random.IntN(2) == 0 {
-					k.Own.add(ByGenerator{Violations: 1, Unsent: 1})
-					record(f.LessOwn.Histogram, 0, 1)
+					k.Own.Add(result.ByGenerator{Violations: 1, Unsent: 1})
+					result.Record(f.LessOwn.Histogram, 0, 1)
 				}
 				continue
 			case latency <= 300e6:
@@ -228,11 +229,11 @@ func someFindings(random *rand.Rand) *findings {
 			}
 			k.Counts.Sent++
 			k.Counts.Completed++
-			record(k.Intended.Histogram, latency, 1)
-			record(k.Service.Histogram, latency, 1)
-			record(f.LessOwn.Histogram, latency-delay, 1)
-			record(f.Lateness.Histogram, delay, 1)
-			record(f.Generator.OwnLateness.Histogram, delay, 1)
+			result.Record(k.Intended.Histogram, latency, 1)
+			result.Record(k.Service.Histogram, latency, 1)
+			result.Record(f.LessOwn.Histogram, latency-delay, 1)
+			result.Record(f.Lateness.Histogram, delay, 1)
+			result.Record(f.Generator.OwnLateness.Histogram, delay, 1)
 		}
 		f.Offered += k.Counts.Offered
 	}

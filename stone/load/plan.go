@@ -8,8 +8,7 @@
 // step of a session, stands in turns.go. Latency counts from the intended time, so a stalled server cannot hide.
 //
 // What became of each request is kept by thread (recorder.go), gathered every second (collector.go), and closed like
-// books at the end (settle.go). The findings of one worker (findings.go), or of several merged (merge.go), are what a
-// summary is computed from (summary.go).
+// books at the end (settle.go, gather.go): package result has the findings and the summary.
 package load
 
 import (
@@ -26,6 +25,7 @@ import (
 	"loadstone.dev/stone/load/export"
 	"loadstone.dev/stone/load/mistake"
 	"loadstone.dev/stone/load/request"
+	"loadstone.dev/stone/load/result"
 	"loadstone.dev/stone/load/schedule"
 	"loadstone.dev/stone/load/transport"
 )
@@ -51,7 +51,7 @@ type Plan struct {
 	RecordRequests  bool                `json:"record_requests"`
 	Metrics         string              `json:"metrics"`
 	Wrk2Layout      string              `json:"wrk2_layout"`
-	Part            *Part               `json:"part"`
+	Part            *result.Part        `json:"part"`
 	StartUnixNs     int64               `json:"start_unix_ns"`
 	Members         []Member            `json:"members"` // none: this process drives it alone
 	WarmupS         float64             `json:"warmup_s"`
@@ -63,7 +63,7 @@ type Plan struct {
 	WaitRate        float64             `json:"wait_rate"`   // requests/s that wait auto and the tick are chosen for; 0: those of this plan
 	LatenessMs      float64             `json:"lateness_ms"` // what is allowed at the 99th percentile, for wait auto; 0: a tick
 	CPUs            []int               `json:"cpus"`
-	SLO             *SLO                `json:"slo"`
+	SLO             *result.SLO         `json:"slo"`
 	Abort           bool                `json:"abort"`
 	Operations      []request.Operation `json:"operations"`
 	given           json.RawMessage     // the file's own text, for the summary
@@ -90,12 +90,6 @@ type Script struct {
 	URLPath string            `json:"url_path"` // of the URL that wrk would be given: wrk.path
 }
 
-// Part is one worker's share of a plan that several carry out: every request n with n mod of = number.
-type Part struct {
-	Number int `json:"number"`
-	Of     int `json:"of"`
-}
-
 // Member is one of the load workers that drive a plan together: its name, and the command that starts `stone load
 // --member` on its machine and passes standard input and output on.
 type Member struct {
@@ -112,16 +106,10 @@ func (p *Plan) loop() string {
 	return "open"
 }
 
-// SLO is the objective that violations are counted against.
-type SLO struct {
-	Percentile float64 `json:"percentile"`
-	LatencyMs  float64 `json:"latency_ms"`
-}
-
 // defaults is a plan with what may be left out.
 func defaults() *Plan {
 	return &Plan{
-		Connections: 64, Threads: 1, TimeoutS: 5, DrainS: math.NaN(), Wait: "auto", Protocol: transport.HTTP1, Policy: fixedPolicy,
+		Connections: result.DefaultConnections, Threads: 1, TimeoutS: 5, DrainS: math.NaN(), Wait: "auto", Protocol: transport.HTTP1, Policy: fixedPolicy,
 		Pipelining: 1, Streams: 100, Abandon: true, lookup: resolve, Wrk2Layout: export.Current,
 	}
 }

@@ -6,25 +6,27 @@ import (
 	"math"
 	"net"
 	"testing"
+
+	"loadstone.dev/stone/load/result"
 )
 
 // Lines of several workers are one line, as if one worker had done all; so they are after a journey as JSON.
 func TestProgressOfSeveralWorkers(t *testing.T) {
-	line := func(at float64, phase string, count int64, ms ...int64) Progress {
-		h := newHistogram()
+	line := func(at float64, phase string, count int64, ms ...int64) result.Progress {
+		h := result.NewHistogram()
 		for _, value := range ms {
-			record(h, value*1e6, 1)
+			result.Record(h, value*1e6, 1)
 		}
-		p := Progress{T: at, Of: 10, Phase: phase, Offered: 4 * count, Sent: 3 * count, Completed: 2 * count, Errors: count, InFlight: count,
-			CPUShare: float64(count) / 10, Latency: &histogram{h}, Lateness: &histogram{h}}
+		p := result.Progress{T: at, Of: 10, Phase: phase, Offered: 4 * count, Sent: 3 * count, Completed: 2 * count, Errors: count, InFlight: count,
+			CPUShare: float64(count) / 10, Latency: &result.Histogram{Histogram: h}, Lateness: &result.Histogram{Histogram: h}}
 		text, err := json.Marshal(p)
-		var read Progress
+		var read result.Progress
 		if err != nil || json.Unmarshal(text, &read) != nil {
 			t.Fatalf("%v: %s", err, text)
 		}
 		return read
 	}
-	p := MergeProgress([]Progress{line(3, "measure", 1, 1, 2, 3), line(3.1, "drain", 2, 4, 5, 600)})
+	p := result.MergeProgress([]result.Progress{line(3, "measure", 1, 1, 2, 3), line(3.1, "drain", 2, 4, 5, 600)})
 	if p.T != 3.1 || p.Of != 10 || p.Phase != "drain" || p.Offered != 12 || p.Sent != 9 || p.Completed != 6 || p.Errors != 3 || p.InFlight != 3 ||
 		p.CPUShare != 0.2 || p.Latency != nil || p.Lateness != nil {
 		t.Errorf("%+v", p)
@@ -34,7 +36,7 @@ func TestProgressOfSeveralWorkers(t *testing.T) {
 	}
 	ended := line(9, "drain", 5)
 	ended.Latency, ended.Lateness = nil, nil
-	if p := MergeProgress([]Progress{ended}); p.P50 != nil || p.P99 != nil || p.LatenessP99 != nil || p.Sent != 15 {
+	if p := result.MergeProgress([]result.Progress{ended}); p.P50 != nil || p.P99 != nil || p.LatenessP99 != nil || p.Sent != 15 {
 		t.Errorf("of nothing: %+v", p)
 	}
 }
@@ -52,7 +54,7 @@ func TestLinesOfProgressAtTheWindowsEnds(t *testing.T) {
 		for _, end := range ends {
 			late := math.Inf(1)
 			for decoder := json.NewDecoder(bytes.NewReader(lines.Bytes())); decoder.More(); {
-				var p Progress
+				var p result.Progress
 				if err := decoder.Decode(&p); err != nil {
 					t.Fatal(err)
 				}

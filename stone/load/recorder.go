@@ -5,6 +5,7 @@ import (
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 
+	"loadstone.dev/stone/load/result"
 	"loadstone.dev/stone/load/schedule"
 )
 
@@ -17,8 +18,8 @@ type tally struct {
 	skipped   int64 // errors that were never sent: an earlier step of their session failed
 	unsent    int64 // due or soon due when the run ended, or abandoned
 	abandoned int64 // unsent, since its timeout had passed before it could be sent
-	own       ByGenerator
-	all       All
+	own       result.ByGenerator
+	all       result.All
 }
 
 func (t *tally) add(o tally) {
@@ -33,16 +34,10 @@ func (t *tally) add(o tally) {
 	t.skipped += o.skipped
 	t.unsent += o.unsent
 	t.abandoned += o.abandoned
-	t.own.add(o.own)
+	t.own.Add(o.own)
 	t.all.Sent += o.all.Sent
 	t.all.Completed += o.all.Completed
 }
-
-const (
-	batches     = 10
-	steps       = 100
-	failureBins = 1000
-)
 
 // failure is a kind of error, by kind of request.
 type failure struct {
@@ -55,21 +50,15 @@ type failureCount struct {
 	example string
 }
 
-// How the kinds of errors begin that are told apart by class.
-const (
-	connectPrefix = "connect: "
-	skippedPrefix = "an earlier step failed: "
-)
-
 // connectError is a failed attempt to connect for a request.
 type connectError struct{ cause error }
 
-func (c connectError) Error() string { return connectPrefix + c.cause.Error() }
+func (c connectError) Error() string { return result.ConnectPrefix + c.cause.Error() }
 
 // skippedError is a step that was never sent, since an earlier one of its session failed.
 type skippedError struct{ cause error }
 
-func (s skippedError) Error() string { return skippedPrefix + s.cause.Error() }
+func (s skippedError) Error() string { return result.SkippedPrefix + s.cause.Error() }
 
 var (
 	errTimeout    = errors.New("timeout")
@@ -78,88 +67,77 @@ var (
 	errConnectTimeout = errors.New("timed out")
 )
 
-// slice is a hundredth of the window.
-type slice struct {
-	Answers   int64 `json:"answers"`
-	LatencyNs int64 `json:"latency_ns"`
-}
-
-func (s *slice) add(o slice) {
-	s.Answers += o.Answers
-	s.LatencyNs += o.LatencyNs
-}
-
 // recorder keeps what became of the requests of one thread. Only its thread writes to it.
 type recorder struct {
 	schedule  schedule.Schedule
 	timeout   int64
 	limit     int64 // the SLO's latency, or the timeout
-	now       *interval
+	now       *result.Interval
 	tallies   []tally
-	slowest   int64                 // the longest latency of an answer, from the intended time
-	unheard   []*[failureBins]int64 // by kind and intended time: requests without a good answer
-	offered   [batches]int64        // by intended time: see tally.offered
-	answered  [batches]int64        // by the time of answering: requests that are settled, in whatever way
-	completed [batches]int64        // ... and well
-	perSecond []int64               // ... the same for each whole second of the window
-	series    [steps]slice          // by intended time: good answers, for a look at how the latency went
-	own       *hdr.Histogram        // lateness that no busy connection explains
-	lessOwn   *hdr.Histogram        // latency less the own delay; nil without an SLO
-	relieved  [batches]int64        // as answered, by when they would have been without their own delay
+	slowest   int64                        // the longest latency of an answer, from the intended time
+	unheard   []*[result.FailureBins]int64 // by kind and intended time: requests without a good answer
+	offered   [result.Batches]int64        // by intended time: see tally.offered
+	answered  [result.Batches]int64        // by the time of answering: requests that are settled, in whatever way
+	completed [result.Batches]int64        // ... and well
+	perSecond []int64                      // ... the same for each whole second of the window
+	series    [result.Steps]result.Slice   // by intended time: good answers, for a look at how the latency went
+	own       *hdr.Histogram               // lateness that no busy connection explains
+	lessOwn   *hdr.Histogram               // latency less the own delay; nil without an SLO
+	relieved  [result.Batches]int64        // as answered, by when they would have been without their own delay
 	debt      debt
 	failures  map[failure]*failureCount // errors by kind
 	past      int64                     // violations that are certain so far
 	bytes     int64                     // received, of everything
 	log       *requestLog               // a record of each request, nil: none
-	free      chan *interval            // emptied intervals come back here
-	full      chan *interval            // and go out here
+	free      chan *result.Interval     // emptied intervals come back here
+	full      chan *result.Interval     // and go out here
 }
 
 func newRecorder(plan *Plan, s schedule.Schedule, kinds int) *recorder {
 	r := &recorder{
 		schedule: s, timeout: int64(schedule.Seconds(plan.TimeoutS)), failures: map[failure]*failureCount{},
-		perSecond: make([]int64, (s.To-s.From)/1e9), own: newHistogram(), now: newInterval(kinds), free: make(chan *interval, 2), full: make(chan *interval, 16),
+		perSecond: make([]int64, (s.To-s.From)/1e9), own: result.NewHistogram(), now: result.NewInterval(kinds), free: make(chan *result.Interval, 2), full: make(chan *result.Interval, 16),
 	}
 	r.limit = r.timeout
 	if plan.SLO != nil {
 		r.limit = int64(plan.SLO.LatencyMs * 1e6)
-		r.lessOwn = newHistogram()
+		r.lessOwn = result.NewHistogram()
 	}
 	r.grow(kinds)
-	r.free <- newInterval(kinds)
+	r.free <- result.NewInterval(kinds)
 	return r
 }
 
 // grow makes room for that many kinds of requests.
 func (r *recorder) grow(kinds int) {
 	for len(r.tallies) < kinds {
-		r.tallies, r.unheard = append(r.tallies, tally{}), append(r.unheard, new([failureBins]int64))
+		r.tallies, r.unheard = append(r.tallies, tally{}), append(r.unheard, new([result.FailureBins]int64))
 	}
 }
 
 // due notes a request that no schedule knew beforehand.
 func (r *recorder) due(op int32, at int64, measured bool) {
-	r.now.sofar.offered++
+	r.now.Totals.Offered++
 	if !measured {
 		return
 	}
 	r.grow(int(op) + 1)
 	r.tallies[op].offered++
-	r.offered[min(r.batch(at), batches-1)]++
+	r.offered[min(r.batch(at), result.Batches-1)]++
 }
 
 // started notes that a request has gone out, with its own lateness and its own delay.
 func (r *recorder) started(x *exchange, lateness, delay int64) {
 	r.grow(int(x.op) + 1)
 	x.delay = r.debt.incur(delay)
-	r.now.sofar.sent++
+	r.now.Totals.Sent++
 	r.tallies[x.op].all.Sent++
 	if !x.measured {
 		return
 	}
 	r.tallies[x.op].sent++
-	record(r.now.lateness, x.sentAt-x.at, 1)
-	record(r.own, lateness, 1)
+	result.Record(r.now.Lateness, x.sentAt-x.at, 1)
+	result.Record(r.own, lateness, 1)
 	if x.overdue = x.sentAt-x.at-x.delay > r.limit; x.overdue {
 		r.past++
 	}
@@ -171,13 +149,13 @@ func (r *recorder) answeredWell(x *exchange, at int64) {
 	if latency <= r.limit {
 		r.debt.met(x.at)
 	}
-	r.now.sofar.answered++
+	r.now.Totals.Answered++
 	if latency <= r.timeout {
-		r.now.sofar.completed++
+		r.now.Totals.Completed++
 	}
 	r.tallies[x.op].all.Completed++ // a late answer is an answer: what it wrote is there
 	if !x.measured {
-		record(r.now.warm, latency, 1)
+		result.Record(r.now.Warm, latency, 1)
 		return
 	}
 	t := &r.tallies[x.op]
@@ -190,10 +168,10 @@ func (r *recorder) answeredWell(x *exchange, at int64) {
 		}
 	}
 	r.slowest = max(r.slowest, latency)
-	kind := r.now.of(x.op)
-	record(kind.intended, latency, 1)
-	record(kind.service, at-x.sentAt, 1)
-	r.series[r.part(x.at, steps)].add(slice{1, latency})
+	kind := r.now.Of(x.op)
+	result.Record(kind.Intended, latency, 1)
+	result.Record(kind.Service, at-x.sentAt, 1)
+	r.series[r.part(x.at, result.Steps)].Add(result.Slice{Answers: 1, LatencyNs: latency})
 	if latency <= r.limit {
 		t.good++
 	}
@@ -201,7 +179,7 @@ func (r *recorder) answeredWell(x *exchange, at int64) {
 	r.unburdened(latency - x.delay)
 	r.log.add(x, at, outcomeOf(latency <= r.timeout))
 	r.settled(at, x)
-	if batch := r.batch(at); batch < batches && latency <= r.timeout {
+	if batch := r.batch(at); batch < result.Batches && latency <= r.timeout {
 		r.completed[batch]++
 		if second := max(at-r.schedule.From, 0) / 1e9; second < int64(len(r.perSecond)) {
 			r.perSecond[second]++
@@ -220,9 +198,9 @@ func (r *recorder) rates(to *hdr.Histogram, end int64) {
 
 // failed notes a request that got no good answer, and why.
 func (r *recorder) failed(x *exchange, at int64, cause error, example []byte) {
-	r.now.sofar.answered++
-	r.now.sofar.errors++
-	r.now.of(x.op).failed++
+	r.now.Totals.Answered++
+	r.now.Totals.Errors++
+	r.now.Of(x.op).Failed++
 	if !x.measured {
 		return
 	}
@@ -258,14 +236,14 @@ func (r *recorder) skipped(n uint64, op int32, at int64, cause error) {
 
 // settled notes when a request was, and when it would have been without its own delay.
 func (r *recorder) settled(at int64, x *exchange) {
-	if batch := r.batch(at); batch < batches {
+	if batch := r.batch(at); batch < result.Batches {
 		r.answered[batch]++
 	}
 	r.relieve(max(at-x.delay, x.at))
 }
 
 func (r *recorder) relieve(at int64) {
-	if batch := r.batch(at); batch < batches {
+	if batch := r.batch(at); batch < result.Batches {
 		r.relieved[batch]++
 	}
 }
@@ -301,7 +279,7 @@ func (r *recorder) excused(x *exchange, waited int64) bool {
 // unburdened records what a latency is without the own delay.
 func (r *recorder) unburdened(ns int64) {
 	if r.lessOwn != nil {
-		record(r.lessOwn, ns, 1)
+		result.Record(r.lessOwn, ns, 1)
 	}
 }
 
@@ -312,7 +290,7 @@ func (r *recorder) part(at, n int64) int64 {
 
 // batch is the tenth of the window that a time lies in; batches or more after its end.
 func (r *recorder) batch(at int64) int64 {
-	return max(at-r.schedule.From, 0) * batches / (r.schedule.To - r.schedule.From)
+	return max(at-r.schedule.From, 0) * result.Batches / (r.schedule.To - r.schedule.From)
 }
 
 // underWay notes a request that was sent and not answered when the run ended.
@@ -339,7 +317,7 @@ func (r *recorder) unsent(n uint64, op int32, at int64, neglected bool) {
 
 // neglected notes that the generator alone is to blame for an unsent request.
 func (r *recorder) neglected(op int32, at int64) {
-	r.tallies[op].own.add(ByGenerator{Violations: 1, Unsent: 1})
+	r.tallies[op].own.Add(result.ByGenerator{Violations: 1, Unsent: 1})
 	r.unburdened(0)
 	r.relieve(at)
 }
@@ -351,7 +329,7 @@ func (r *recorder) abandoned(n uint64, op int32, at, now int64, neglected bool) 
 	r.tallies[op].unsent++
 	r.tallies[op].abandoned++
 	r.unanswered(op, at)
-	if batch := r.batch(now); batch < batches {
+	if batch := r.batch(now); batch < result.Batches {
 		r.answered[batch]++
 	}
 	if neglected {
@@ -364,18 +342,18 @@ func (r *recorder) abandoned(n uint64, op int32, at, now int64, neglected bool) 
 
 // unanswered notes a request whose latency has only a lower bound, known when the run has ended.
 func (r *recorder) unanswered(op int32, at int64) {
-	r.unheard[op][r.part(at, failureBins)]++
+	r.unheard[op][r.part(at, result.FailureBins)]++
 }
 
 // turn sends the interval off, with the share of it that the thread was busy, and begins the next one.
 func (r *recorder) turn(end int64, busy float64) {
 	full := r.now
-	full.end, full.busy = end, busy
+	full.End, full.Busy = end, busy
 	select {
 	case r.now = <-r.free:
 	default:
-		r.now = newInterval(len(r.tallies)) // the collector is slow: better an allocation than a wait
+		r.now = result.NewInterval(len(r.tallies)) // the collector is slow: better an allocation than a wait
 	}
-	r.now.start, r.now.sofar = end, full.sofar
+	r.now.Start, r.now.Totals = end, full.Totals
 	r.full <- full
 }

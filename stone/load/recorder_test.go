@@ -7,6 +7,7 @@ import (
 
 	"loadstone.dev/stone/load/export"
 	"loadstone.dev/stone/load/request"
+	"loadstone.dev/stone/load/result"
 	"loadstone.dev/stone/load/schedule"
 )
 
@@ -22,7 +23,7 @@ func TestRatesAreOfWholeSeconds(t *testing.T) {
 		t.Errorf("answers by second: %v", r.perSecond)
 	}
 	for _, c := range []struct{ end, seconds int64 }{{9e9, 3}, {from + 3e9, 3}, {from + 2.999e9, 2}, {from + 0.7e9, 0}} {
-		rates := newRates()
+		rates := result.NewRates()
 		r.rates(rates, c.end)
 		if rates.TotalCount() != c.seconds || c.seconds > 0 && (rates.Min() != 100 || rates.Max() != 100) {
 			t.Errorf("ended at %d: %d seconds, %d to %d", c.end, rates.TotalCount(), rates.Min(), rates.Max())
@@ -34,15 +35,15 @@ func TestRatesAreOfWholeSeconds(t *testing.T) {
 func TestSnapshotsLatenciesLeaveOutTheWarmUp(t *testing.T) {
 	s := schedule.Schedule{From: 1e9, To: 2e9}
 	r := newRecorder(&Plan{TimeoutS: 5}, s, 1)
-	c := &collector{catalogue: request.NewCatalogue(), schedule: s, total: newInterval(1), intended: newHistogram(), service: newHistogram()}
+	c := &collector{catalogue: request.NewCatalogue(), schedule: s, total: result.NewInterval(1), intended: result.NewHistogram(), service: result.NewHistogram()}
 	c.catalogue.Add(request.NewKind("home"))
 	r.answeredWell(&exchange{at: 5e8, sentAt: 5e8}, 6e8)
 	r.answeredWell(&exchange{at: 1e9, sentAt: 1e9, measured: true}, 1e9+7e6)
-	if err := c.collect([]*interval{r.now}, 0, 1e9); err != nil {
+	if err := c.collect([]*result.Interval{r.now}, 0, 1e9); err != nil {
 		t.Fatal(err)
 	}
-	one := newHistogram()
-	record(one, 7e6, 1)
+	one := result.NewHistogram()
+	result.Record(one, 7e6, 1)
 	if now := c.snapshot(); now.Completed != 2 || !reflect.DeepEqual(now.Operations[0].Latency, export.Distribute(one)) {
 		t.Errorf("%+v", now)
 	}

@@ -17,6 +17,7 @@ import (
 	"loadstone.dev/stone/load/mistake"
 	"loadstone.dev/stone/load/percentile"
 	"loadstone.dev/stone/load/request"
+	"loadstone.dev/stone/load/result"
 	"loadstone.dev/stone/load/schedule"
 	"loadstone.dev/stone/load/script"
 	"loadstone.dev/stone/load/transport"
@@ -34,7 +35,7 @@ type run struct {
 	plan      *Plan
 	schedule  schedule.Schedule
 	catalogue *request.Catalogue
-	identity  Identity
+	identity  result.Identity
 	reached   reached // what the names of the target and its replicas stand for
 	spare     reserved
 	dialer    *transport.Dialer // for what raw sockets do not serve
@@ -54,13 +55,13 @@ type run struct {
 // if need be. With progress, it writes a JSON line a second there, as long as that is read. It returns an error that wraps
 // ErrUnreachable if nothing answers at the target, or ErrOtherwise if that does not speak as planned, a *mistake.Error if the plan cannot be carried out here, a
 // *script.Error if a load script fails, or ctx's error if ctx ends first; then it leaves no files.
-func Run(ctx context.Context, plan *Plan, out string, progress io.Writer) (*Summary, error) {
+func Run(ctx context.Context, plan *Plan, out string, progress io.Writer) (*result.Summary, error) {
 	return RunPart(ctx, plan, out, progress, nil)
 }
 
 // RunPart is Run for one of several workers under a coordinator, or for a lone one if there is no conductor. It writes
 // part.json too.
-func RunPart(ctx context.Context, plan *Plan, out string, progress io.Writer, conductor *Conductor) (*Summary, error) {
+func RunPart(ctx context.Context, plan *Plan, out string, progress io.Writer, conductor *Conductor) (*result.Summary, error) {
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return nil, err
 	}
@@ -158,9 +159,9 @@ func (p *Plan) threads() int { return p.part().Of * p.Threads }
 
 func (p *Plan) number(thread int) int { return p.part().Number*p.Threads + thread }
 
-func (p *Plan) part() Part {
+func (p *Plan) part() result.Part {
 	if p.Part == nil {
-		return Part{0, 1}
+		return result.Part{Number: 0, Of: 1}
 	}
 	return *p.Part
 }
@@ -208,7 +209,7 @@ func newWorker(r *run, thread int) (*worker, error) {
 func (w *worker) share() schedule.Cursor { return w.schedule.Share(w.number, w.total) }
 
 // execute starts the threads once all is connected and made ahead, waits for them and adds up.
-func (r *run) execute(ctx context.Context, out string, progress io.Writer) (*Summary, error) {
+func (r *run) execute(ctx context.Context, out string, progress io.Writer) (*result.Summary, error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), len(r.workers)+2)))
 	making, stop := context.WithCancel(ctx)
 	defer r.closeScripts()
@@ -265,8 +266,8 @@ func (r *run) execute(ctx context.Context, out string, progress io.Writer) (*Sum
 	}
 	offers := r.settle()
 	err = <-collected
-	var found *findings
-	var summary *Summary
+	var found *result.Findings
+	var summary *result.Summary
 	if err == nil {
 		found, summary, err = r.conclude(offers, collector, outputs)
 	}

@@ -74,9 +74,11 @@ func TestProgressAndWarmup(t *testing.T) {
 		t.Fatal(err)
 	}
 	var phases []string
+	var marks []WindowMark
 	last := int64(0)
 	for line := range strings.Lines(lines.String()) {
 		var p struct {
+			WindowMark
 			T, Of                            float64
 			Phase                            string
 			Offered, Sent, Completed, Errors int64
@@ -84,6 +86,10 @@ func TestProgressAndWarmup(t *testing.T) {
 		}
 		if err := json.Unmarshal([]byte(line), &p); err != nil {
 			t.Fatalf("%v: %s", err, line)
+		}
+		if p.Window != "" {
+			marks = append(marks, p.WindowMark)
+			continue
 		}
 		if p.Of != 2.5 || p.Sent < last || p.Sent > p.Offered || p.Phase != "drain" && p.P50 == nil {
 			t.Errorf("after %d sent: %s", last, line)
@@ -95,6 +101,10 @@ func TestProgressAndWarmup(t *testing.T) {
 	}
 	if have := strings.Join(phases, " "); !strings.HasPrefix(have, "warmup measure") {
 		t.Errorf("phases %q in\n%s", have, lines.String())
+	}
+	// A run may be over just before its window is.
+	if len(marks) == 0 || marks[0].Window != "begin" || len(marks) == 2 && marks[1].UnixNs-marks[0].UnixNs < 1e9 {
+		t.Errorf("the window's marks are %+v", marks)
 	}
 }
 

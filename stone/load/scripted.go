@@ -13,6 +13,7 @@ import (
 
 	"loadstone.dev/stone/load/mistake"
 	"loadstone.dev/stone/load/request"
+	"loadstone.dev/stone/load/result"
 	"loadstone.dev/stone/load/script"
 )
 
@@ -111,11 +112,11 @@ func (r *run) closeScripts() {
 }
 
 // scriptDone runs the script's done(). Its failure is told and no more: the results are there.
-func (r *run) scriptDone(f *findings, s *Summary) {
+func (r *run) scriptDone(f *result.Findings, s *result.Summary) {
 	if len(r.scripts) == 0 {
 		return
 	}
-	text, err := f.text(s)
+	text, err := f.Text(s)
 	if err == nil {
 		err = r.scripts[0].Done(script.Summary{
 			Duration: text.Duration, Requests: text.Answers, Bytes: text.Bytes,

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+
+	"loadstone.dev/stone/load/result"
 )
 
 // server is a scripted HTTP/1 server: answer decides what each request gets, and remembers what came.
@@ -136,11 +138,11 @@ func rate(process string, perSecond float64) map[string]any {
 }
 
 // checkOwn verifies that what the generator alone caused is a part of the whole, and of each operation.
-func checkOwn(t *testing.T, s *Summary) {
+func checkOwn(t *testing.T, s *result.Summary) {
 	t.Helper()
-	var sum ByGenerator
+	var sum result.ByGenerator
 	for _, o := range s.Operations {
-		sum.add(o.By)
+		sum.Add(o.By)
 		if o.By.Late > o.Counts.Late || o.By.Unsent > o.Counts.Unsent || o.Violations != nil && o.By.Violations > *o.Violations {
 			t.Errorf("%s: by the generator %+v of %+v", o.Name, o.By, o.Counts)
 		}
@@ -166,7 +168,7 @@ func checkOwn(t *testing.T, s *Summary) {
 }
 
 // drive runs a plan and returns what it wrote; what must hold for every run is checked here.
-func drive(t *testing.T, plan *Plan) (*Summary, string) {
+func drive(t *testing.T, plan *Plan) (*result.Summary, string) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "out")
 	returned, err := Run(context.Background(), plan, dir, nil)
@@ -177,7 +179,7 @@ func drive(t *testing.T, plan *Plan) (*Summary, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var s Summary
+	var s result.Summary
 	if err := json.Unmarshal(text, &s); err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"loadstone.dev/stone/load/result"
 )
 
 const visit = `[{"name":"visit","weight":1,"steps":[
@@ -46,7 +48,7 @@ func TestSessions(t *testing.T) {
 	s := serve(t, backend.answer)
 	summary, _ := drive(t, s.plan(t, map[string]any{"arrival": rate("constant", 300), "duration_s": 1, "threads": 2,
 		"connections": 40, "drain_s": 60, "operations": json.RawMessage(visit)}))
-	counts := map[string]Counts{}
+	counts := map[string]result.Counts{}
 	for _, o := range summary.Operations {
 		counts[o.Name] = o.Counts
 	}

@@ -1,12 +1,14 @@
 package load
 
+import "loadstone.dev/stone/load/result"
+
 import "loadstone.dev/stone/load/request"
 
 // offers is what the schedule itself says about the measured window: arrivals by their first kind, and by tenths of
 // the window.
 type offers struct {
 	byKind  []int64
-	batches [batches]int64
+	batches [result.Batches]int64
 	total   int64
 }
 

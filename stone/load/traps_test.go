@@ -15,6 +15,7 @@ import (
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 
 	"loadstone.dev/stone/load/request"
+	"loadstone.dev/stone/load/result"
 )
 
 // One test for each defect known of load generators (docs: methods, load generation), and for what servers do
@@ -34,7 +35,7 @@ func TestNoHoleAtTheStart(t *testing.T) {
 	}
 	defer file.Close()
 	first, err := hdr.NewHistogramLogReader(file).NextIntervalHistogram()
-	if err != nil || first == nil || first.Tag() != wholeTag || first.TotalCount() == 0 {
+	if err != nil || first == nil || first.Tag() != result.WholeTag || first.TotalCount() == 0 {
 		t.Errorf("the first interval is empty: %v %v", first, err)
 	}
 }

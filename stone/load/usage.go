@@ -38,11 +38,11 @@ type usage struct {
 func (u *usage) watch(now int64, s schedule.Schedule, idle int64, r *recorder) {
 	if !u.started && now >= s.From {
 		u.from, u.busyFrom, u.started = now, cpu(unix.RUSAGE_THREAD)-idle, true
-		u.bytesFrom, u.sentFrom, u.delayFrom = r.bytes, r.now.sofar.sent, u.delayed()
+		u.bytesFrom, u.sentFrom, u.delayFrom = r.bytes, r.now.Totals.Sent, u.delayed()
 	}
 	if u.started && !u.ended {
 		u.to, u.busyTo = now, cpu(unix.RUSAGE_THREAD)-idle
-		u.bytesTo, u.sentTo, u.delayTo = r.bytes, r.now.sofar.sent, u.delayed()
+		u.bytesTo, u.sentTo, u.delayTo = r.bytes, r.now.Totals.Sent, u.delayed()
 		u.ended = now >= s.To
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"loadstone.dev/stone/load"
 	"loadstone.dev/stone/load/mistake"
+	"loadstone.dev/stone/load/result"
 	"loadstone.dev/stone/load/script"
 	"loadstone.dev/stone/load/workers"
 )
@@ -134,7 +135,7 @@ func runLoad(args []string) int {
 }
 
 // drive carries a plan out here, or has its members do it.
-func drive(ctx context.Context, planPath, out string, progress io.Writer) (*load.Summary, error) {
+func drive(ctx context.Context, planPath, out string, progress io.Writer) (*result.Summary, error) {
 	text, err := os.ReadFile(planPath)
 	if err != nil {
 		return nil, &mistake.Error{Problem: fmt.Sprintf("cannot read the plan: %v", err)}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"loadstone.dev/stone/load"
+	"loadstone.dev/stone/load/result"
 )
 
 // capture runs the verb and returns its exit code and what it wrote to standard output and error.
@@ -68,7 +69,7 @@ func TestLoadExitCodes(t *testing.T) {
 		}
 	}
 	text, err := os.ReadFile(filepath.Join(out, "summary.json"))
-	var summary load.Summary
+	var summary result.Summary
 	if err != nil || json.Unmarshal(text, &summary) != nil || summary.Counts.Completed != 10 {
 		t.Errorf("summary: %v %s", err, text)
 	}
@@ -142,7 +143,7 @@ func TestFewerConnectionsThanAskedFor(t *testing.T) {
 		!strings.Contains(string(words), "too many open files") {
 		t.Errorf("%v: %s", err, words)
 	}
-	var summary load.Summary
+	var summary result.Summary
 	written, err := os.ReadFile(filepath.Join(out, "summary.json"))
 	if err != nil || json.Unmarshal(written, &summary) != nil {
 		t.Fatalf("%v: %s", err, written)

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"loadstone.dev/stone/load"
+	"loadstone.dev/stone/load/result"
 )
 
 // The test's own binary is `stone` for its children.
@@ -112,7 +112,7 @@ func TestMemberProcesses(t *testing.T) {
 	}
 	awaitEmpty(t, temporary)
 	written, err := os.ReadFile(filepath.Join(out, "summary.json"))
-	var summary load.Summary
+	var summary result.Summary
 	if err != nil || json.Unmarshal(written, &summary) != nil || summary.Counts.Completed != 50 || len(summary.Generator.Workers) != 2 {
 		t.Errorf("summary: %v %s", err, written)
 	}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"os"
 
-	"loadstone.dev/stone/load"
+	"loadstone.dev/stone/load/result"
 )
 
 const mergeHelp = `usage: stone merge OUT PART_DIR...
@@ -34,7 +34,7 @@ func runMerge(args []string) int {
 		fmt.Fprintln(os.Stderr, "stone merge: give the folder of the result and those of all parts; see 'stone merge --help'")
 		return 2
 	}
-	if _, err := load.Merge(args[0], args[1:], nil); err != nil {
+	if _, err := result.Merge(args[0], args[1:], nil); err != nil {
 		fmt.Fprintln(os.Stderr, "stone merge:", err)
 		return 2
 	}

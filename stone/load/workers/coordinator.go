@@ -13,6 +13,7 @@ import (
 
 	"loadstone.dev/stone/load"
 	"loadstone.dev/stone/load/percentile"
+	"loadstone.dev/stone/load/result"
 )
 
 const (
@@ -24,7 +25,7 @@ const (
 // into the folder out, with the part of each in out/workers. It returns an error that names the member if one is lost or
 // fails, or ctx's error if ctx ends first: then all are stopped, and there is no result. With `watch`, it writes a JSON
 // line a second there, and one when the window begins and when it ends, as long as that is read.
-func Run(ctx context.Context, text []byte, members []load.Member, out string, watch io.Writer) (*load.Summary, error) {
+func Run(ctx context.Context, text []byte, members []load.Member, out string, watch io.Writer) (*result.Summary, error) {
 	return run(ctx, text, members, out, watch, startCommand)
 }
 
@@ -33,7 +34,7 @@ type starter func(m load.Member, stderr string) (*link, *process, error)
 
 func run(
 	ctx context.Context, text []byte, members []load.Member, out string, watch io.Writer, begin starter,
-) (*load.Summary, error) {
+) (*result.Summary, error) {
 	if watch != nil {
 		feed := load.NewFeed(watch)
 		defer feed.Close()
@@ -51,12 +52,12 @@ func run(
 		return nil, err
 	}
 	var folders []string
-	var known []load.WorkerSummary
+	var known []result.WorkerSummary
 	for _, m := range c.members {
 		folders = append(folders, m.folder)
 		known = append(known, m.summary())
 	}
-	return load.Merge(out, folders, known)
+	return result.Merge(out, folders, known)
 }
 
 // crew is the load workers of one run, as the coordinator has them.
@@ -94,7 +95,7 @@ func (c *crew) part(number int) (json.RawMessage, error) {
 		return nil, err
 	}
 	delete(keys, "members")
-	keys["part"], _ = json.Marshal(load.Part{Number: number, Of: len(c.members)})
+	keys["part"], _ = json.Marshal(result.Part{Number: number, Of: len(c.members)})
 	if cpus := c.members[number].CPUs; len(cpus) > 0 {
 		keys["cpus"], _ = json.Marshal(cpus)
 	}
@@ -215,7 +216,7 @@ func (c *crew) violated(m *member, violations int64) {
 }
 
 // progressed prints a line as soon as every worker that has not ended has one.
-func (c *crew) progressed(m *member, line *load.Progress) {
+func (c *crew) progressed(m *member, line *result.Progress) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	if line == nil {
@@ -224,11 +225,11 @@ func (c *crew) progressed(m *member, line *load.Progress) {
 		m.lines = append(m.lines, *line)
 	}
 	for c.watch != nil && c.oneOfEach() {
-		var now []load.Progress
+		var now []result.Progress
 		for _, m := range c.members {
 			now = append(now, m.next())
 		}
-		merged := load.MergeProgress(now)
+		merged := result.MergeProgress(now)
 		_ = merged.Write(c.watch)
 	}
 }

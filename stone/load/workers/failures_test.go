@@ -15,10 +15,11 @@ import (
 
 	"loadstone.dev/stone/load"
 	"loadstone.dev/stone/load/mistake"
+	"loadstone.dev/stone/load/result"
 )
 
 // pretend starts load workers that behave as they like once they have a plan. They end with the link.
-func pretend(t *testing.T, behave func(l *link, id load.Identity)) starter {
+func pretend(t *testing.T, behave func(l *link, id result.Identity)) starter {
 	t.Helper()
 	folder := t.TempDir()
 	return func(load.Member, string) (*link, *process, error) {
@@ -86,7 +87,7 @@ func TestALostWorker(t *testing.T) {
 	defer close(hold)
 	s := serveTarget(t, hold)
 	ctx := context.Background()
-	lost := pretend(t, func(l *link, id load.Identity) {
+	lost := pretend(t, func(l *link, id result.Identity) {
 		_ = l.send(message{Kind: ready, Identity: &id, Planned: 5})
 		<-s.first // request of the others
 	})
@@ -199,14 +200,14 @@ func TestDisagreement(t *testing.T) {
 	}
 	text := s.text(t, map[string]any{"operations": json.RawMessage(
 		`[{"name":"get","path":"/{w}","fields":{"w":{"kind":"file","path":"` + words + `"}}}]`)})
-	for want, change := range map[string]func(*load.Identity){
-		"their plans differ in seed": func(id *load.Identity) {
+	for want, change := range map[string]func(*result.Identity){
+		"their plans differ in seed": func(id *result.Identity) {
 			id.Plan = json.RawMessage(strings.Replace(string(id.Plan), `"seed":7`, `"seed":8`, 1))
 		},
-		words + " is not the same file for both; copy it": func(id *load.Identity) { id.Files[words] = "0" },
-		"their schedules differ":                          func(id *load.Identity) { id.Arrivals.Count-- },
+		words + " is not the same file for both; copy it": func(id *result.Identity) { id.Files[words] = "0" },
+		"their schedules differ":                          func(id *result.Identity) { id.Arrivals.Count-- },
 	} {
-		begin := pretend(t, func(l *link, id load.Identity) {
+		begin := pretend(t, func(l *link, id result.Identity) {
 			change(&id)
 			_ = l.send(message{Kind: ready, Identity: &id})
 			await(l)
@@ -219,25 +220,25 @@ func TestDisagreement(t *testing.T) {
 func TestOddWorkers(t *testing.T) {
 	t.Parallel()
 	s := serveTarget(t, nil)
-	for want, behave := range map[string]func(*link, load.Identity){
-		"ready for nothing":           func(l *link, _ load.Identity) { _ = l.send(message{Kind: ready}); await(l) },
-		`expected ready, got "pizza"`: func(l *link, _ load.Identity) { _ = l.send(message{Kind: "pizza"}); await(l) },
-		"not a message of a stone": func(l *link, _ load.Identity) {
+	for want, behave := range map[string]func(*link, result.Identity){
+		"ready for nothing":           func(l *link, _ result.Identity) { _ = l.send(message{Kind: ready}); await(l) },
+		`expected ready, got "pizza"`: func(l *link, _ result.Identity) { _ = l.send(message{Kind: "pizza"}); await(l) },
+		"not a message of a stone": func(l *link, _ result.Identity) {
 			_, _ = l.out.Write([]byte("GET / HTTP/1.1\r\n\r\n"))
 			await(l)
 		},
-		`a file "../../x", which is no result`: func(l *link, id load.Identity) {
+		`a file "../../x", which is no result`: func(l *link, id result.Identity) {
 			_ = l.send(message{Kind: ready, Identity: &id, Planned: 1})
 			_ = l.send(message{Kind: file, Name: "../../x", Data: []byte("x")})
 			await(l)
 		},
-		`a piece of "part.json" within "latency.hlog"`: func(l *link, id load.Identity) {
+		`a piece of "part.json" within "latency.hlog"`: func(l *link, id result.Identity) {
 			_ = l.send(message{Kind: ready, Identity: &id, Planned: 1})
 			_ = l.send(message{Kind: file, Name: "latency.hlog", Data: []byte("x")})
 			_ = l.send(message{Kind: file, Name: "part.json", Data: []byte("x")})
 			await(l)
 		},
-		"part.json: no such file": func(l *link, id load.Identity) { // done, without a result
+		"part.json: no such file": func(l *link, id result.Identity) { // done, without a result
 			_ = l.send(message{Kind: ready, Identity: &id, Planned: 1})
 			_ = l.send(message{Kind: done})
 			await(l)

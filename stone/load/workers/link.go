@@ -16,7 +16,7 @@ import (
 	"syscall"
 	"time"
 
-	"loadstone.dev/stone/load"
+	"loadstone.dev/stone/load/result"
 )
 
 // version is that of the protocol; both sides must have the same.
@@ -42,19 +42,19 @@ const (
 
 // message is one line. Which fields it has depends on its kind.
 type message struct {
-	Kind        string          `json:"kind"`
-	Version     int             `json:"version,omitempty"`
-	UnixNs      int64           `json:"unix_ns,omitempty"`
-	Plan        json.RawMessage `json:"plan,omitempty"`
-	Identity    *load.Identity  `json:"identity,omitempty"`
-	Planned     int64           `json:"planned,omitempty"`
-	ReferenceMs float64         `json:"reference_ms,omitempty"` // of the reference loop, before the run and after it
-	Progress    *load.Progress  `json:"progress,omitempty"`
-	Violations  int64           `json:"violations,omitempty"`
-	Name        string          `json:"name,omitempty"`
-	Data        []byte          `json:"data,omitempty"`
-	Class       string          `json:"class,omitempty"` // of a failure: see failures.go
-	Text        string          `json:"text,omitempty"`
+	Kind        string           `json:"kind"`
+	Version     int              `json:"version,omitempty"`
+	UnixNs      int64            `json:"unix_ns,omitempty"`
+	Plan        json.RawMessage  `json:"plan,omitempty"`
+	Identity    *result.Identity `json:"identity,omitempty"`
+	Planned     int64            `json:"planned,omitempty"`
+	ReferenceMs float64          `json:"reference_ms,omitempty"` // of the reference loop, before the run and after it
+	Progress    *result.Progress `json:"progress,omitempty"`
+	Violations  int64            `json:"violations,omitempty"`
+	Name        string           `json:"name,omitempty"`
+	Data        []byte           `json:"data,omitempty"`
+	Class       string           `json:"class,omitempty"` // of a failure: see failures.go
+	Text        string           `json:"text,omitempty"`
 }
 
 const (

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"loadstone.dev/stone/load"
+	"loadstone.dev/stone/load/result"
 )
 
 // member is one load worker, as the coordinator has it.
@@ -26,13 +27,13 @@ type member struct {
 	after   float64
 
 	violations int64
-	lines      []load.Progress // that are not printed yet
-	last       load.Progress   // that was
+	lines      []result.Progress // that are not printed yet
+	last       result.Progress   // that was
 	ended      bool
 }
 
 // prepare starts the worker, compares clocks, and has it make everything ready.
-func (m *member) prepare(ctx context.Context, c *crew, identity *load.Identity) error {
+func (m *member) prepare(ctx context.Context, c *crew, identity *result.Identity) error {
 	if err := m.start(ctx, c); err != nil {
 		return err
 	}
@@ -139,16 +140,16 @@ func (m *member) leave() {
 }
 
 // summary is what the coordinator knows of the worker.
-func (m *member) summary() load.WorkerSummary {
+func (m *member) summary() result.WorkerSummary {
 	us := func(d time.Duration) *float64 { return new(float64(d) / 1e3) }
-	return load.WorkerSummary{
+	return result.WorkerSummary{
 		Name: m.Name, ClockOffsetUs: us(m.ahead), ClockErrorUs: us(m.bound),
 		ReferenceBeforeMs: &m.before, ReferenceAfterMs: &m.after,
 	}
 }
 
 // next takes the next line; of a worker that has ended, what it had counted.
-func (m *member) next() load.Progress {
+func (m *member) next() result.Progress {
 	if len(m.lines) == 0 {
 		m.last.Latency, m.last.Lateness = nil, nil
 		return m.last

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"loadstone.dev/stone/load"
+	"loadstone.dev/stone/load/result"
 	"loadstone.dev/stone/reference"
 )
 
@@ -121,7 +122,7 @@ func (w *worker) run(ctx context.Context, given *load.Plan, referenceMs float64)
 	starts, aborts := make(chan int64, 1), make(chan int64, 1)
 	go w.obey(starts, aborts, cancel)
 	conductor := &load.Conductor{
-		Ready: func(id load.Identity, planned int64) (time.Time, error) {
+		Ready: func(id result.Identity, planned int64) (time.Time, error) {
 			if err := w.link.send(message{Kind: ready, Identity: &id, Planned: planned, ReferenceMs: referenceMs}); err != nil {
 				return time.Time{}, err
 			}
@@ -176,7 +177,7 @@ func offer(to chan<- int64, value int64) {
 type lines struct{ out *outbox }
 
 func (p lines) Write(line []byte) (int, error) {
-	var now load.Progress
+	var now result.Progress
 	if json.Unmarshal(bytes.TrimSpace(line), &now) == nil {
 		p.out.post(message{Kind: progress, Progress: &now})
 	}

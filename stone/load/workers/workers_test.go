@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"loadstone.dev/stone/load"
+	"loadstone.dev/stone/load/result"
 )
 
 // target is a server that remembers what it was asked for. With `hold`, it answers when that is closed.
@@ -160,13 +161,13 @@ func TestWorkersTogetherAreOne(t *testing.T) {
 }
 
 // checkProgress verifies that the lines only grow, and end with everything, and that the window is marked when it is.
-func checkProgress(t *testing.T, lines io.Reader, summary *load.Summary) {
+func checkProgress(t *testing.T, lines io.Reader, summary *result.Summary) {
 	t.Helper()
-	decoder, last, all := json.NewDecoder(lines), load.Progress{}, int64(0)
+	decoder, last, all := json.NewDecoder(lines), result.Progress{}, int64(0)
 	var marks []load.WindowMark
 	for decoder.More() {
 		var line struct {
-			load.Progress
+			result.Progress
 			load.WindowMark
 		}
 		if err := decoder.Decode(&line); err != nil {
@@ -211,10 +212,10 @@ func TestProgressOfAll(t *testing.T) {
 	var watched bytes.Buffer
 	a, b := &member{}, &member{}
 	c := &crew{members: []*member{a, b}, watch: &watched}
-	line := func(sent int64) *load.Progress { return &load.Progress{Sent: sent} }
+	line := func(sent int64) *result.Progress { return &result.Progress{Sent: sent} }
 	for _, step := range []struct {
 		m       *member
-		line    *load.Progress
+		line    *result.Progress
 		printed []int64
 	}{
 		{a, line(1), nil}, {a, line(2), nil}, {b, line(10), []int64{11}}, {b, line(20), []int64{22}}, {b, line(30), nil},
@@ -223,7 +224,7 @@ func TestProgressOfAll(t *testing.T) {
 		c.progressed(step.m, step.line)
 		var printed []int64
 		for decoder := json.NewDecoder(&watched); decoder.More(); {
-			var p load.Progress
+			var p result.Progress
 			if err := decoder.Decode(&p); err != nil {
 				t.Fatal(err)
 			}

@@ -1,4 +1,4 @@
-package load
+package result
 
 import (
 	"encoding/json"
@@ -13,10 +13,10 @@ import (
 func fill(t *testing.T, v reflect.Value) {
 	t.Helper()
 	switch v.Interface().(type) {
-	case histogram:
-		h := newHistogram()
-		record(h, 5e6, 2)
-		v.Set(reflect.ValueOf(histogram{h}))
+	case Histogram:
+		h := NewHistogram()
+		Record(h, 5e6, 2)
+		v.Set(reflect.ValueOf(Histogram{Histogram: h}))
 		return
 	case time.Time:
 		v.Set(reflect.ValueOf(time.Unix(1, 1)))
@@ -61,16 +61,16 @@ func fill(t *testing.T, v reflect.Value) {
 
 // A part merged with nothing else is as it was, in every field: whoever adds one has to say how it is merged.
 func TestMergeForgetsNothing(t *testing.T) {
-	var f findings
+	var f Findings
 	fill(t, reflect.ValueOf(&f).Elem())
-	f.Rates = histogram{newRates()}
-	record(f.Rates.Histogram, 700, 1)
-	whole, err := merge([]*findings{&f})
+	f.Rates = Histogram{Histogram: NewRates()}
+	Record(f.Rates.Histogram, 700, 1)
+	whole, err := Sum([]*Findings{&f})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := f // but for what is each part's own
-	want.Part, want.Files, want.Arrivals = Part{0, 1}, nil, schedule.ArrivalSpan{}
+	want.Part, want.Files, want.Arrivals = Part{Number: 0, Of: 1}, nil, schedule.ArrivalSpan{}
 	wanted, _ := json.Marshal(want)
 	got, err := json.Marshal(whole)
 	if err != nil || string(got) != string(wanted) {

@@ -1,14 +1,10 @@
-package load
+package result
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 
@@ -21,50 +17,6 @@ type Identity struct {
 	Plan     json.RawMessage      `json:"plan"`     // as given
 	Files    map[string]string    `json:"files"`    // SHA-256 by path
 	Arrivals schedule.ArrivalSpan `json:"arrivals"` // of all workers together
-}
-
-// Identity reads the plan's files and measures its whole schedule.
-func (p *Plan) Identity() (Identity, error) {
-	s, err := p.schedule()
-	if err != nil {
-		return Identity{}, err
-	}
-	one := *p
-	one.Part = &Part{0, 1}
-	return one.identity(s)
-}
-
-// identity does so only if other workers have to agree.
-func (p *Plan) identity(s schedule.Schedule) (Identity, error) {
-	id := Identity{Plan: p.given, Files: map[string]string{}}
-	if p.Part == nil {
-		return id, nil
-	}
-	for _, path := range p.contents() {
-		digest, err := digestFile(path)
-		if err != nil {
-			return id, err
-		}
-		id.Files[p.original(path)] = digest
-	}
-	if p.Closed != nil {
-		return id, nil
-	}
-	id.Arrivals = s.Span()
-	return id, nil
-}
-
-func digestFile(path string) (string, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer file.Close()
-	digest := sha256.New()
-	if _, err := io.Copy(digest, file); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(digest.Sum(nil)), nil
 }
 
 // ownKeys are the keys of a plan that each worker may have its own value of.

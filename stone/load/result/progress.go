@@ -1,4 +1,4 @@
-package load
+package result
 
 import (
 	"encoding/json"
@@ -23,12 +23,12 @@ type Progress struct {
 	InFlight    int64    `json:"in_flight"`
 	CPUShare    float64  `json:"cpu_share"`
 
-	Latency  *histogram `json:"latency,omitempty"` // of the interval; for a coordinator, who adds them up
-	Lateness *histogram `json:"lateness,omitempty"`
+	Latency  *Histogram `json:"latency,omitempty"` // of the interval; for a coordinator, who adds them up
+	Lateness *Histogram `json:"lateness,omitempty"`
 }
 
-// quantiles fills in what follows from the distributions.
-func (p *Progress) quantiles(latency, lateness *hdr.Histogram) {
+// Quantiles fills in what follows from the distributions.
+func (p *Progress) Quantiles(latency, lateness *hdr.Histogram) {
 	p.P50, p.P99, p.LatenessP99 = inMsOrNil(latency, 50), inMsOrNil(latency, 99), inMsOrNil(lateness, 99)
 }
 
@@ -43,7 +43,7 @@ func (p *Progress) Write(to io.Writer) error {
 
 // MergeProgress makes one line of those of several workers: their last ones, or only their counts if they have ended.
 func MergeProgress(lines []Progress) Progress {
-	sum, latency, lateness := Progress{}, newHistogram(), newHistogram()
+	sum, latency, lateness := Progress{}, NewHistogram(), NewHistogram()
 	for i, p := range lines {
 		if i == 0 || p.T > sum.T {
 			sum.T, sum.Of, sum.Phase = p.T, p.Of, p.Phase
@@ -61,7 +61,7 @@ func MergeProgress(lines []Progress) Progress {
 			lateness.Merge(p.Lateness.Histogram)
 		}
 	}
-	sum.quantiles(latency, lateness)
+	sum.Quantiles(latency, lateness)
 	return sum
 }
 
@@ -70,5 +70,5 @@ func inMsOrNil(h *hdr.Histogram, p float64) *float64 {
 	if h.TotalCount() == 0 {
 		return nil
 	}
-	return new(inMs(h, p)[0])
+	return new(InMs(h, p)[0])
 }

@@ -1,4 +1,4 @@
-package load
+package result
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 
 // Of 983 values the P99 is the 974th: fewer do not exceed less than 99 % of them.
 func TestPercentilesOfASummary(t *testing.T) {
-	h := newHistogram()
+	h := NewHistogram()
 	for i := range int64(983) {
 		if err := h.RecordValue((i + 1) * 10_000_000); err != nil {
 			t.Fatal(err)
@@ -20,12 +20,12 @@ func TestPercentilesOfASummary(t *testing.T) {
 			t.Errorf("%s is %v, want %v", name, got, want)
 		}
 	}
-	near("P99", summarize(h).P99, 9740)
+	near("P99", Summarize(h).P99, 9740)
 	near("progress' P99", *inMsOrNil(h, 99), 9740)
-	e := effort{OwnLateness: histogram{h}}
+	e := Effort{OwnLateness: Histogram{Histogram: h}}
 	near("the own lateness' P99", e.summary(1, nil).OwnLatenessP99, 9740)
 	at := map[string]float64{}
-	for _, point := range spectrum(h, newHistogram()) {
+	for _, point := range spectrum(h, NewHistogram()) {
 		at[fmt.Sprintf("%g", point[0])] = point[1]
 	}
 	for _, q := range []float64{1, 58, 95, 97, 99, 99.3, 99.9, 99.95, 99.99, 99.997, 99.999} {

@@ -1,4 +1,4 @@
-package load
+package result
 
 import (
 	"fmt"
@@ -19,8 +19,8 @@ type partLog struct {
 	count   int64          // latencies from the intended time so far
 }
 
-func openPartLog(folder string, part *findings) (*partLog, error) {
-	l := &partLog{path: filepath.Join(folder, logFile), started: part.Started.UnixMilli(), from: part.FromNs / 1e6}
+func openPartLog(folder string, part *Findings) (*partLog, error) {
+	l := &partLog{path: filepath.Join(folder, LogFile), started: part.Started.UnixMilli(), from: part.FromNs / 1e6}
 	var err error
 	if l.file, err = os.Open(l.path); err != nil {
 		return nil, err
@@ -31,7 +31,7 @@ func openPartLog(folder string, part *findings) (*partLog, error) {
 
 // step reads the next histogram.
 func (l *partLog) step() error {
-	if l.next != nil && l.next.Tag() == wholeTag {
+	if l.next != nil && l.next.Tag() == WholeTag {
 		l.count += l.next.TotalCount()
 	}
 	var err error
@@ -62,13 +62,13 @@ func (t *tagged) add(h *hdr.Histogram, started int64) {
 	}
 	t.start, t.end = min(t.start, h.StartTimeMs()-started), max(t.end, h.EndTimeMs()-started)
 	if t.sums[h.Tag()] == nil {
-		t.tags, t.sums[h.Tag()] = append(t.tags, h.Tag()), newHistogram()
+		t.tags, t.sums[h.Tag()] = append(t.tags, h.Tag()), NewHistogram()
 	}
 	t.sums[h.Tag()].Merge(h)
 }
 
 // mergeLogs merges the logs of all parts, second by second and tag by tag, in memory for one second.
-func mergeLogs(path string, whole *findings, parts []*findings, folders []string) error {
+func mergeLogs(path string, whole *Findings, parts []*Findings, folders []string) error {
 	var logs []*partLog
 	for i, part := range parts {
 		l, err := openPartLog(folders[i], part)
@@ -80,7 +80,7 @@ func mergeLogs(path string, whole *findings, parts []*findings, folders []string
 		}
 		logs = append(logs, l)
 	}
-	merged, err := newIntervalLog(path, whole.Started)
+	merged, err := NewIntervalLog(path, whole.Started)
 	if err != nil {
 		return err
 	}
@@ -89,19 +89,19 @@ func mergeLogs(path string, whole *findings, parts []*findings, folders []string
 		err = matches(logs, parts, folders)
 	}
 	if err == nil {
-		err = merged.writeUnheard(whole, last.start*1e6, last.end*1e6)
+		err = merged.WriteUnheard(whole, last.start*1e6, last.end*1e6)
 	}
 	if err == nil {
-		err = merged.finish()
+		err = merged.Finish()
 	}
 	if err != nil {
-		merged.discard()
+		merged.Discard()
 	}
 	return err
 }
 
 // copyLogs writes the sums of all logs and returns those of the last second.
-func copyLogs(to *intervalLog, logs []*partLog) (last tagged, err error) {
+func copyLogs(to *IntervalLog, logs []*partLog) (last tagged, err error) {
 	for {
 		now := tagged{second: -1}
 		for _, l := range logs {
@@ -121,7 +121,7 @@ func copyLogs(to *intervalLog, logs []*partLog) (last tagged, err error) {
 			}
 		}
 		for _, tag := range now.tags {
-			if err := to.write(now.sums[tag], tag, now.start*1e6, now.end*1e6); err != nil {
+			if err := to.Write(now.sums[tag], tag, now.start*1e6, now.end*1e6); err != nil {
 				return last, err
 			}
 		}
@@ -130,7 +130,7 @@ func copyLogs(to *intervalLog, logs []*partLog) (last tagged, err error) {
 }
 
 // matches verifies that each log has the latencies that its part has.
-func matches(logs []*partLog, parts []*findings, folders []string) error {
+func matches(logs []*partLog, parts []*Findings, folders []string) error {
 	for i, l := range logs {
 		count := int64(0)
 		for _, k := range parts[i].Kinds {
@@ -138,7 +138,7 @@ func matches(logs []*partLog, parts []*findings, folders []string) error {
 		}
 		if count != l.count {
 			return fmt.Errorf("%s: %s has %d latencies, %s has %d; they are not of one run, or not whole",
-				folders[i], logFile, l.count, partFile, count)
+				folders[i], LogFile, l.count, PartFile, count)
 		}
 	}
 	return nil

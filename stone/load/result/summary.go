@@ -1,4 +1,4 @@
-package load
+package result
 
 import (
 	"encoding/json"
@@ -140,8 +140,8 @@ type Aborted struct {
 	Reason string  `json:"reason"`
 }
 
-func summarize(h *hdr.Histogram) Latency {
-	at := inMs(h, 50, 75, 90, 95, 99, 99.9)
+func Summarize(h *hdr.Histogram) Latency {
+	at := InMs(h, 50, 75, 90, 95, 99, 99.9)
 	l := Latency{h.TotalCount(), h.Mean() / 1e6, at[0], at[1], at[2], at[3], at[4], at[5], float64(h.Max()) / 1e6}
 	if l.Count == 0 {
 		l.Max = 0 // not the width of the first bucket
@@ -149,8 +149,8 @@ func summarize(h *hdr.Histogram) Latency {
 	return l
 }
 
-// inMs returns values at percentiles, in one pass.
-func inMs(h *hdr.Histogram, percentiles ...float64) []float64 {
+// InMs returns values at percentiles, in one pass.
+func InMs(h *hdr.Histogram, percentiles ...float64) []float64 {
 	values := make([]float64, len(percentiles))
 	for i, ns := range percentile.OfEach(h, percentiles...) {
 		values[i] = float64(ns) / 1e6
@@ -172,27 +172,27 @@ func spectrum(intended, service *hdr.Histogram) [][3]float64 {
 	}
 	slices.Sort(percentiles)
 	percentiles = slices.Compact(percentiles)
-	points, ofIntended, ofService := [][3]float64{}, inMs(intended, percentiles...), inMs(service, percentiles...)
+	points, ofIntended, ofService := [][3]float64{}, InMs(intended, percentiles...), InMs(service, percentiles...)
 	for i, p := range percentiles {
 		points = append(points, [3]float64{p, ofIntended[i], ofService[i]})
 	}
 	return points
 }
 
-// summary computes what follows from a part; it fails if the accounting identity does not hold.
-func (f *findings) summary() (*Summary, error) {
+// Summary computes what follows from a part; it fails if the accounting identity does not hold.
+func (f *Findings) Summary() (*Summary, error) {
 	s := &Summary{
 		Schema: 1, Started: f.Started.Format(time.RFC3339Nano), Plan: f.Plan, Loop: f.Loop, Planned: f.Planned,
 		WindowS: f.WindowS, Errors: f.Errors, Connections: f.Connections, Operations: []OperationSummary{}, Generator: f.Generator.summary(f.EndNs, f.SLO),
 	}
-	intended, service := newHistogram(), newHistogram()
+	intended, service := NewHistogram(), NewHistogram()
 	good := int64(0)
 	for i := range f.Kinds {
 		k := &f.Kinds[i]
 		latencies := f.unheard(k)
 		latencies.Merge(k.Intended.Histogram)
 		operation := OperationSummary{Name: k.Name, Counts: k.Counts, By: k.Own, All: k.All, LatencyMs: map[string]Latency{
-			"intended": summarize(latencies), "service": summarize(k.Service.Histogram),
+			"intended": Summarize(latencies), "service": Summarize(k.Service.Histogram),
 		}}
 		if f.SLO == nil {
 			operation.By.Violations = 0
@@ -200,8 +200,8 @@ func (f *findings) summary() (*Summary, error) {
 			operation.Violations = new(k.Counts.Offered - k.Good)
 		}
 		s.Operations = append(s.Operations, operation)
-		s.Counts.add(k.Counts)
-		s.ByGenerator.add(operation.By)
+		s.Counts.Add(k.Counts)
+		s.ByGenerator.Add(operation.By)
 		good += k.Good
 		intended.Merge(latencies)
 		service.Merge(k.Service.Histogram)
@@ -214,7 +214,7 @@ func (f *findings) summary() (*Summary, error) {
 		s.LessOwn = f.lessOwn()
 	}
 	s.LatencyMs = map[string]Latency{
-		"intended": summarize(intended), "service": summarize(service), "lateness": summarize(f.Lateness.Histogram),
+		"intended": Summarize(intended), "service": Summarize(service), "lateness": Summarize(f.Lateness.Histogram),
 	}
 	s.Spectrum = spectrum(intended, service)
 	s.Batches, s.CompletedInWindow = f.batches()
@@ -234,7 +234,7 @@ func (c *Counts) check(offered, latencies int64) error {
 	return nil
 }
 
-func (c *Counts) add(o Counts) {
+func (c *Counts) Add(o Counts) {
 	c.Offered += o.Offered
 	c.Sent += o.Sent
 	c.Completed += o.Completed
@@ -247,22 +247,22 @@ func (c *Counts) add(o Counts) {
 	c.Abandoned += o.Abandoned
 }
 
-func (f *findings) batches() (list []Batch, completed int64) {
+func (f *Findings) batches() (list []Batch, completed int64) {
 	backlog := int64(0)
 	for i, b := range f.Batches {
 		backlog += b.Offered - b.Answered
 		completed += b.Completed
-		list = append(list, Batch{float64(i) * f.WindowS / batches, b.Offered, b.Completed, backlog})
+		list = append(list, Batch{float64(i) * f.WindowS / Batches, b.Offered, b.Completed, backlog})
 	}
 	return list, completed
 }
 
 // lessOwn completes the latencies less the own delay by requests without an answer, which are slower than any answer.
-func (f *findings) lessOwn() *LessOwn {
-	h := newHistogram()
+func (f *Findings) lessOwn() *LessOwn {
+	h := NewHistogram()
 	h.Merge(f.LessOwn.Histogram)
-	record(h, max(f.TimeoutNs, f.SlowestNs), f.Offered-h.TotalCount())
-	l := &LessOwn{LatencyMs: summarize(h)}
+	Record(h, max(f.TimeoutNs, f.SlowestNs), f.Offered-h.TotalCount())
+	l := &LessOwn{LatencyMs: Summarize(h)}
 	for _, point := range spectrum(h, h) {
 		l.Spectrum = append(l.Spectrum, [2]float64(point[:2]))
 	}
@@ -274,8 +274,8 @@ func (f *findings) lessOwn() *LessOwn {
 	return l
 }
 
-func (f *findings) series() Series {
-	s := Series{f.WindowS / steps, make([]*float64, steps)}
+func (f *Findings) series() Series {
+	s := Series{f.WindowS / Steps, make([]*float64, Steps)}
 	for i, sum := range f.Series {
 		if sum.Answers > 0 {
 			s.MeanMs[i] = new(float64(sum.LatencyNs) / float64(sum.Answers) / 1e6)
@@ -284,7 +284,7 @@ func (f *findings) series() Series {
 	return s
 }
 
-func (e *effort) summary(end int64, slo *SLO) Generator {
+func (e *Effort) summary(end int64, slo *SLO) Generator {
 	g := Generator{
 		CPUS: float64(e.CPUNs) / 1e9, WallS: float64(end) / 1e9, CPUShare: e.CPUShare, Wait: e.Wait, Threads: e.Threads,
 		OwnLatenessP99: float64(percentile.Of(e.OwnLateness.Histogram, 99)) / 1e6, ScriptStarved: e.ScriptStarved, ScriptLost: e.ScriptLost,
@@ -302,10 +302,23 @@ func (e *effort) summary(end int64, slo *SLO) Generator {
 	return g
 }
 
-func (f *findings) aborted() *Aborted {
+func (f *Findings) aborted() *Aborted {
 	if f.Aborted == nil {
 		return nil
 	}
 	return &Aborted{float64(f.Aborted.AtNs-f.FromNs) / 1e9, fmt.Sprintf("violations %d of %d planned exceed %.4g %%",
 		f.Aborted.Violations, f.Planned, 100-f.SLO.Percentile)}
+}
+
+// ByGenerator counts what the generator alone caused: requests that violate the SLO, and the part of those late and unsent.
+type ByGenerator struct {
+	Violations int64 `json:"violations"`
+	Late       int64 `json:"late"`
+	Unsent     int64 `json:"unsent"` // due, a connection was free, never sent
+}
+
+func (b *ByGenerator) Add(o ByGenerator) {
+	b.Violations += o.Violations
+	b.Late += o.Late
+	b.Unsent += o.Unsent
 }

@@ -1,4 +1,4 @@
-package load
+package result
 
 import (
 	"cmp"
@@ -52,11 +52,11 @@ func Merge(out string, folders []string, known []WorkerSummary) (*Summary, error
 	if err := agree(parts, folders); err != nil {
 		return nil, err
 	}
-	whole, err := merge(parts)
+	whole, err := Sum(parts)
 	if err != nil {
 		return nil, err
 	}
-	summary, err := whole.summary()
+	summary, err := whole.Summary()
 	if err != nil {
 		return nil, err
 	}
@@ -64,10 +64,10 @@ func Merge(out string, folders []string, known []WorkerSummary) (*Summary, error
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return nil, err
 	}
-	if err := mergeLogs(filepath.Join(out, logFile), whole, parts, folders); err != nil {
+	if err := mergeLogs(filepath.Join(out, LogFile), whole, parts, folders); err != nil {
 		return nil, err
 	}
-	return summary, whole.write(out, summary)
+	return summary, whole.Write(out, summary)
 }
 
 func sameFolder(a, b string) bool {
@@ -80,15 +80,15 @@ func sameFolder(a, b string) bool {
 }
 
 // readParts reads the parts, and returns them and their folders in the order of their numbers.
-func readParts(folders []string) (parts []*findings, sorted []string, err error) {
+func readParts(folders []string) (parts []*Findings, sorted []string, err error) {
 	if len(folders) == 0 {
 		return nil, nil, errors.New("no folder of a part is named")
 	}
 	found := map[int]string{}
-	byNumber := map[int]*findings{}
+	byNumber := map[int]*Findings{}
 	of := 0
 	for _, folder := range folders {
-		part, err := readPart(folder)
+		part, err := ReadPart(folder)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -115,33 +115,33 @@ func readParts(folders []string) (parts []*findings, sorted []string, err error)
 	return parts, sorted, nil
 }
 
-func readPart(folder string) (*findings, error) {
-	path := filepath.Join(folder, partFile)
+func ReadPart(folder string) (*Findings, error) {
+	path := filepath.Join(folder, PartFile)
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("%w; a worker's folder has one if its plan has the key part", err)
 	}
-	f := &findings{}
+	f := &Findings{}
 	if err := json.Unmarshal(text, f); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	if f.Schema != partSchema {
-		return nil, fmt.Errorf("%s: schema %d, this stone reads %d; use one version of stone", path, f.Schema, partSchema)
+	if f.Schema != PartSchema {
+		return nil, fmt.Errorf("%s: schema %d, this stone reads %d; use one version of stone", path, f.Schema, PartSchema)
 	}
 	return f, f.whole(path)
 }
 
 // began is the start, by the coordinator's clock if there was one.
-func (f *findings) began() time.Time { return f.Started.Add(-f.ahead) }
+func (f *Findings) began() time.Time { return f.Started.Add(-f.ahead) }
 
 // whole verifies that nothing is missing that all else relies on.
-func (f *findings) whole(path string) error {
-	missing := f.Lateness.Histogram == nil || f.Rates.Histogram == nil || f.LessOwn.Histogram == nil || f.Generator.OwnLateness.Histogram == nil || f.ToNs-f.FromNs < failureBins ||
+func (f *Findings) whole(path string) error {
+	missing := f.Lateness.Histogram == nil || f.Rates.Histogram == nil || f.LessOwn.Histogram == nil || f.Generator.OwnLateness.Histogram == nil || f.ToNs-f.FromNs < FailureBins ||
 		f.Part.Number < 0 || f.Part.Number >= f.Part.Of || f.Aborted != nil && f.SLO == nil
 	for _, k := range f.Kinds {
 		missing = missing || k.Intended.Histogram == nil || k.Service.Histogram == nil
 		for bin, count := range k.Unheard {
-			missing = missing || bin < 0 || bin >= failureBins || count < 0
+			missing = missing || bin < 0 || bin >= FailureBins || count < 0
 		}
 	}
 	if missing {
@@ -151,7 +151,7 @@ func (f *findings) whole(path string) error {
 }
 
 // agree verifies that the parts are those of one run.
-func agree(parts []*findings, folders []string) error {
+func agree(parts []*Findings, folders []string) error {
 	const together = time.Second
 	for i, p := range parts[1:] {
 		difference, err := parts[0].Differs(&p.Identity)
@@ -169,19 +169,19 @@ func agree(parts []*findings, folders []string) error {
 	return nil
 }
 
-// merge adds up the parts of one run.
-func merge(parts []*findings) (*findings, error) {
+// Sum adds up the parts of one run.
+func Sum(parts []*Findings) (*Findings, error) {
 	first := parts[0]
 	plan, err := common(first.Plan)
 	if err != nil {
 		return nil, err
 	}
-	whole := &findings{
-		Schema: first.Schema, Part: Part{0, 1}, Identity: Identity{Plan: plan}, Loop: first.Loop, SLO: first.SLO,
+	whole := &Findings{
+		Schema: first.Schema, Part: Part{Number: 0, Of: 1}, Identity: Identity{Plan: plan}, Loop: first.Loop, SLO: first.SLO,
 		WindowS: first.WindowS, FromNs: first.FromNs, ToNs: first.ToNs, TimeoutNs: first.TimeoutNs, Started: first.began(),
-		Lateness: histogram{newHistogram()}, Rates: histogram{newRates()}, LessOwn: histogram{newHistogram()},
-		Generator: effort{
-			Wait: first.Generator.Wait, OwnLateness: histogram{newHistogram()}, ThrottledS: new(0.0), RunDelayS: new(0.0), RunDelayShare: new(0.0),
+		Lateness: Histogram{Histogram: NewHistogram()}, Rates: Histogram{Histogram: NewRates()}, LessOwn: Histogram{Histogram: NewHistogram()},
+		Generator: Effort{
+			Wait: first.Generator.Wait, OwnLateness: Histogram{Histogram: NewHistogram()}, ThrottledS: new(0.0), RunDelayS: new(0.0), RunDelayShare: new(0.0),
 		},
 	}
 	for _, p := range parts {
@@ -193,10 +193,10 @@ func merge(parts []*findings) (*findings, error) {
 		whole.Rates.Merge(p.Rates.Histogram)
 		whole.LessOwn.Merge(p.LessOwn.Histogram)
 		for i := range whole.Batches {
-			whole.Batches[i].add(p.Batches[i])
+			whole.Batches[i].Add(p.Batches[i])
 		}
 		for i := range whole.Series {
-			whole.Series[i].add(p.Series[i])
+			whole.Series[i].Add(p.Series[i])
 		}
 		whole.Errors = append(whole.Errors, p.Errors...)
 		whole.Connections.add(p.Connections)
@@ -205,30 +205,30 @@ func merge(parts []*findings) (*findings, error) {
 		}
 		whole.Generator.add(&p.Generator)
 		for i := range p.Kinds {
-			whole.kind(p.Kinds[i].Name).add(&p.Kinds[i])
+			whole.Kind(p.Kinds[i].Name).add(&p.Kinds[i])
 		}
 	}
-	whole.Errors = gather(whole.Errors)
+	whole.Errors = Gather(whole.Errors)
 	return whole, nil
 }
 
-// kind returns what was found of a kind of requests, which may be new: each worker of a script meets them in an order
+// Kind returns what was found of a kind of requests, which may be new: each worker of a script meets them in an order
 // of its own.
-func (f *findings) kind(name string) *kindFindings {
-	at := slices.IndexFunc(f.Kinds, func(k kindFindings) bool { return k.Name == name })
+func (f *Findings) Kind(name string) *KindFindings {
+	at := slices.IndexFunc(f.Kinds, func(k KindFindings) bool { return k.Name == name })
 	if at < 0 {
 		at = len(f.Kinds)
-		f.Kinds = append(f.Kinds, kindFindings{
-			Name: name, Intended: histogram{newHistogram()}, Service: histogram{newHistogram()}, Unheard: map[int]int64{},
+		f.Kinds = append(f.Kinds, KindFindings{
+			Name: name, Intended: Histogram{Histogram: NewHistogram()}, Service: Histogram{Histogram: NewHistogram()}, Unheard: map[int]int64{},
 		})
 	}
 	return &f.Kinds[at]
 }
 
-func (k *kindFindings) add(o *kindFindings) {
-	k.Counts.add(o.Counts)
+func (k *KindFindings) add(o *KindFindings) {
+	k.Counts.Add(o.Counts)
 	k.Good += o.Good
-	k.Own.add(o.Own)
+	k.Own.Add(o.Own)
 	k.All.Sent += o.All.Sent
 	k.All.Completed += o.All.Completed
 	k.Intended.Merge(o.Intended.Histogram)
@@ -238,7 +238,7 @@ func (k *kindFindings) add(o *kindFindings) {
 	}
 }
 
-func (e *effort) add(o *effort) {
+func (e *Effort) add(o *Effort) {
 	e.CPUNs += o.CPUNs
 	e.CPUShare = max(e.CPUShare, o.CPUShare)
 	e.SendingNs += o.SendingNs
@@ -260,19 +260,19 @@ func (e *effort) add(o *effort) {
 	} else {
 		e.ThrottledS = new(*e.ThrottledS + *o.ThrottledS)
 	}
-	e.RunDelayS, e.RunDelayShare = e.waited(o.RunDelayS, o.RunDelayShare)
+	e.RunDelayS, e.RunDelayShare = e.Waited(o.RunDelayS, o.RunDelayShare)
 }
 
-// waited adds the time that other threads waited for a CPU, and keeps the largest share of one; what is not known of some
+// Waited adds the time that other threads waited for a CPU, and keeps the largest share of one; what is not known of some
 // is not known of all.
-func (e *effort) waited(seconds, share *float64) (sum, most *float64) {
+func (e *Effort) Waited(seconds, share *float64) (sum, most *float64) {
 	if e.RunDelayS == nil || e.RunDelayShare == nil || seconds == nil || share == nil {
 		return nil, nil
 	}
 	return new(*e.RunDelayS + *seconds), new(max(*e.RunDelayShare, *share))
 }
 
-func workerSummaries(parts []*findings, known []WorkerSummary) []WorkerSummary {
+func workerSummaries(parts []*Findings, known []WorkerSummary) []WorkerSummary {
 	var list []WorkerSummary
 	for i, p := range parts {
 		w := WorkerSummary{}

@@ -1,0 +1,93 @@
+package result
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	hdr "github.com/HdrHistogram/hdrhistogram-go"
+
+	"loadstone.dev/stone/load/export"
+	"loadstone.dev/stone/load/request"
+	"loadstone.dev/stone/load/schedule"
+)
+
+// DefaultConnections are those of a plan that leaves them out.
+const DefaultConnections = 64
+
+// Write puts the texts and the summary into a folder.
+func (f *Findings) Write(dir string, s *Summary) error {
+	text, err := f.Text(s)
+	if err != nil {
+		return err
+	}
+	if err := putFile(filepath.Join(dir, "latency.hgrm"), func(w io.Writer) error { return export.Spectrum(w, text.Latency) }); err != nil {
+		return err
+	}
+	if err := putFile(filepath.Join(dir, "wrk2.txt"), func(w io.Writer) error { return export.Wrk2(w, text) }); err != nil {
+		return err
+	}
+	return WriteJSON(filepath.Join(dir, SummaryFile), s)
+}
+
+// putFile makes a file, whole or not at all.
+func putFile(path string, write func(io.Writer) error) error {
+	file, err := os.Create(path + ".part")
+	if err != nil {
+		return err
+	}
+	buffer := bufio.NewWriter(file)
+	if err = write(buffer); err == nil {
+		err = buffer.Flush()
+	}
+	if closed := file.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		_ = os.Remove(path + ".part")
+		return err
+	}
+	return os.Rename(path+".part", path)
+}
+
+// Text is the run as wrk2 would tell it.
+func (f *Findings) Text(s *Summary) (export.Text, error) {
+	plan := struct {
+		Target      string `json:"target"`
+		Connections int    `json:"connections"`
+		Wrk2Layout  string `json:"wrk2_layout"`
+	}{Connections: DefaultConnections, Wrk2Layout: export.Current}
+	if err := json.Unmarshal(f.Plan, &plan); err != nil {
+		return export.Text{}, err
+	}
+	t := export.Text{
+		Layout: plan.Wrk2Layout, URL: plan.Target, Threads: f.Generator.Threads, Connections: plan.Connections, Duration: schedule.Seconds(f.WindowS),
+		Latency: f.Intended(), Rates: f.Rates.Histogram, Answers: s.CompletedInWindow, Bytes: f.Generator.Bytes, Timeout: s.Counts.Timeouts,
+	}
+	for _, e := range f.Errors {
+		switch {
+		case strings.HasPrefix(e.Kind, SkippedPrefix):
+		case strings.HasPrefix(e.Kind, ConnectPrefix):
+			t.Connect += e.Count
+		case strings.HasPrefix(e.Kind, request.StatusPrefix):
+			t.Status += e.Count
+		default:
+			t.Read += e.Count
+		}
+	}
+	t.Answers += t.Status
+	return t, nil
+}
+
+// Intended is the latencies of all requests, from the intended time.
+func (f *Findings) Intended() *hdr.Histogram {
+	all := NewHistogram()
+	for i := range f.Kinds {
+		all.Merge(f.Kinds[i].Intended.Histogram)
+		all.Merge(f.unheard(&f.Kinds[i]))
+	}
+	return all
+}
