@@ -3,6 +3,7 @@ package counters
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -125,29 +126,35 @@ func (h *Host) locate(ctx context.Context, ids []string) (map[string]string, map
 	return meant, places, err
 }
 
-func (h *Host) read(place place, processes []procfs.Proc) Container {
-	for _, name := range controllers {
-		if place[name] == "" {
-			return Container{Found: true, Problem: "it has no control group for " + name}
-		}
-	}
-	limits, err := h.groups.limits(place)
+func (h *Host) read(at place, processes []procfs.Proc) Container {
+	limits, err := h.limits(at, processes)
 	if err != nil {
 		return Container{Found: true, Problem: err.Error()}
 	}
-	usage, err := h.groups.usage(place)
+	usage, err := h.groups.usage(at)
 	if err != nil {
 		return Container{Found: true, Problem: err.Error()}
 	}
 	usage.Processes = len(processes)
+	return Container{Found: true, Limits: &limits, Usage: &usage}
+}
+
+// limits are those in force for a group, and the cores of the first of its processes that is still there: databases have
+// children that live for a moment.
+func (h *Host) limits(at place, processes []procfs.Proc) (Limits, error) {
+	for _, name := range controllers {
+		if at[name] == "" {
+			return Limits{}, errors.New("it has no control group for " + name)
+		}
+	}
+	limits, err := h.groups.limits(at)
 	for _, process := range processes {
 		if status, err := process.NewStatus(); err == nil {
 			limits.Cores = status.CpusAllowedList
 			break
 		}
-		usage.Processes-- // a child that lived for a moment; databases have some
 	}
-	return Container{Found: true, Limits: &limits, Usage: &usage}
+	return limits, err
 }
 
 // processes are those of each container, the lowest id first. They are told by /proc, not by cgroup.procs, which shows

@@ -111,19 +111,26 @@ func (h *Host) standing(at place, processes []procfs.Proc, parts Parts) Standing
 	if len(at) == 0 {
 		return Standing{Absent: "no control group of it is on this machine"}
 	}
-	read := h.read(at, processes)
-	if read.Problem != "" {
-		return Standing{Absent: read.Problem}
-	}
-	standing := Standing{}
+	standing, usage := Standing{}, Usage{}
 	if parts.Limits {
-		standing.Limits = read.Limits
+		limits, err := h.limits(at, processes)
+		if err != nil {
+			return Standing{Absent: err.Error()}
+		}
+		standing.Limits = &limits
+	}
+	if parts.Usage || parts.Events {
+		var err error
+		if usage, err = h.groups.usage(at); err != nil {
+			return Standing{Absent: err.Error()}
+		}
+		usage.Processes = len(processes)
 	}
 	if parts.Usage {
-		standing.Usage = read.Usage
+		standing.Usage = &usage
 	}
 	if parts.Events {
-		standing.Events = &Events{OOMKills: read.Usage.OOMKills}
+		standing.Events = &Events{OOMKills: usage.OOMKills}
 		if counts, err := readFlat(at[threadCounter], "pids.events"); err == nil {
 			standing.Events.ForksRefused = counts["max"]
 		}
