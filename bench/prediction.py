@@ -26,7 +26,7 @@ from bench.common import ROOT, Row, build_stone, report
 from loadstone.analysis import capacity, summary
 from loadstone.analysis.breaking_point import Estimate
 from loadstone.analysis.run import open_run
-from loadstone.experiments import predicting, runs, supposing
+from loadstone.experiments import predicting, runs, what_if
 from loadstone.model.document import Document
 
 PRECISION = 0.05
@@ -172,8 +172,8 @@ def _predict(base: Path, scale: float) -> list[Outcome]:
     nodes = predicting.nodes_of(base)
     found = []
     for name, changes in TREATMENTS.items():
-        _, layout = supposing.supposed(run.plan, treatment.id, nodes, changes, {})
-        objective = supposing.other_objective(run.plan, changes)
+        _, layout = what_if.supposed(run.plan, treatment.id, nodes, changes, {})
+        objective = what_if.other_objective(run.plan, changes)
         one = capacity.predict(model, layout, PRECISION, objective, scale)
         found.append(Outcome(name, one.value, one.low, one.high, str(one.bottleneck)))
     return found

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from loadstone.cli import selftest
-from loadstone.cli.adhoc import plan_for
 from loadstone.cli.app import Json, out, print_json
+from loadstone.cli.deployment_plan import plan_for
 from loadstone.experiments.interruption import interruptible
 from loadstone.experiments.preflight import inspect
 from loadstone.experiments.provisioning import nodes_of

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from loadstone.cli.adhoc import plan_for
+from loadstone.cli.deployment_plan import plan_for
 from loadstone.experiments.plan import Plan
 from loadstone.model.errors import InputError
 

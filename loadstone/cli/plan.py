@@ -5,10 +5,11 @@ from __future__ import annotations
 from rich.table import Table
 
 from loadstone.cli.app import Json, Overrides, StudyFile, out, print_json, warn
-from loadstone.cli.words import clock, load_in_words, plural
+from loadstone.cli.words import clock, load_in_words
 from loadstone.experiments import schedule
 from loadstone.experiments.plan import read_plan
 from loadstone.model.errors import grouped
+from loadstone.report.format import plural
 
 EPILOG = "Example: [bold]loadstone plan studies/first-light.yaml --json[/]"
 

@@ -56,7 +56,7 @@ def command(
     from loadstone.analysis import capacity, summary
     from loadstone.analysis.run import open_run
     from loadstone.cli import predicted
-    from loadstone.experiments import predicting, supposing
+    from loadstone.experiments import predicting, what_if
 
     measured = open_run(runs.locate(results, run))
     found = _chosen(summary.treatments(measured), treatment)
@@ -65,10 +65,10 @@ def command(
     except capacity.CannotTell as missing:
         raise InputError(f"cannot tell: {missing}") from None
     nodes = predicting.nodes_of(measured.folder)
-    counts = supposing.replica_counts(replicas or [])
+    counts = what_if.replica_counts(replicas or [])
     wanted = [overrides or []] if overrides or counts else [["scaling=vertical"], ["scaling=horizontal"]]
-    layouts = [supposing.supposed(measured.plan, found.id, nodes, one, counts) for one in wanted]
-    objectives = [supposing.other_objective(measured.plan, one) for one in wanted]
+    layouts = [what_if.supposed(measured.plan, found.id, nodes, one, counts) for one in wanted]
+    objectives = [what_if.other_objective(measured.plan, one) for one in wanted]
     scale = capacity.scale(*_registered(measured))
     try:
         predictions = [

@@ -10,7 +10,7 @@ import typer
 from loadstone.cli.app import Json, Overrides, Results, err, out, print_json
 from loadstone.cli.progress import Display
 from loadstone.cli.restore import recover
-from loadstone.cli.words import load_in_words, plural
+from loadstone.cli.words import load_in_words
 from loadstone.experiments import preflight, runs, schedule
 from loadstone.experiments.conductor import Conductor
 from loadstone.experiments.interruption import interruptible
@@ -21,6 +21,7 @@ from loadstone.experiments.resume import reopen, resumed
 from loadstone.infrastructure import journal
 from loadstone.infrastructure.binary import stone_version
 from loadstone.model.errors import InputError, Interrupted, LoadstoneError, TrialsInvalid
+from loadstone.report.format import plural
 from loadstone.workloads.base import Driver
 
 EPILOG = (

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from loadstone.cli.app import Json, Results, Run, out, print_json
-from loadstone.cli.words import plural
 from loadstone.experiments import runs
 from loadstone.experiments.guiding import foretold
 from loadstone.experiments.resume import look
 from loadstone.experiments.schedule import remaining
 from loadstone.infrastructure import journal
+from loadstone.report.format import plural
 
 EPILOG = "Examples: [bold]loadstone status[/], [bold]loadstone status first-light --json[/]"
 

@@ -16,12 +16,12 @@ from loadstone.analysis.run import open_run
 from loadstone.analysis.summary import Row, load_of
 from loadstone.cli.app import Json, Results, Run, out, print_json, warn
 from loadstone.cli.words import load_of as load_in_words
-from loadstone.cli.words import plural
 from loadstone.experiments import runs
 from loadstone.experiments.ledger import writing
 from loadstone.model.errors import InputError
 from loadstone.model.records import SpanCounts
 from loadstone.report import format
+from loadstone.report.format import plural
 
 if TYPE_CHECKING:  # it brings a compiler along, which takes a second to load: other verbs do not wait for it
     from loadstone.analysis.traces import Traces

@@ -10,11 +10,12 @@ import typer
 from loadstone.applications import catalogue
 from loadstone.applications.catalogue import Loaded
 from loadstone.cli.app import Json, Overrides, out, print_json, warn
-from loadstone.cli.words import load_in_words, plural
+from loadstone.cli.words import load_in_words
 from loadstone.experiments.plan import make_plan
 from loadstone.model import yaml12
 from loadstone.model.document import Document
 from loadstone.model.errors import InputError, Problem, grouped
+from loadstone.report.format import plural
 
 EPILOG = (
     "Examples: [bold]loadstone validate studies/first-light.yaml --set trial.duration=30s[/], "

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 from loadstone.experiments.plan import Plan
-
-
-def plural(count: int, noun: str) -> str:
-    """``1 trial``, ``2 trials``."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+from loadstone.report.format import plural
 
 
 def clock(seconds: float) -> str:

@@ -13,10 +13,10 @@ from loadstone.analysis.capacity import CannotTell, Layout, Model
 from loadstone.analysis.capacity.registered import FOLDER, register
 from loadstone.analysis.run import Run, open_run
 from loadstone.experiments import schedule
-from loadstone.experiments.bases import base_of
 from loadstone.experiments.deployment import resolve_treatment
 from loadstone.experiments.ledger import Ledger, write_json, writing
 from loadstone.experiments.plan import Plan
+from loadstone.experiments.reference_treatments import base_of
 from loadstone.model.cluster import Node
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.trial import Treatment

@@ -12,7 +12,7 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from loadstone.experiments import bases, guiding, repeating
+from loadstone.experiments import guiding, reference_treatments, repeating
 from loadstone.experiments.ledger import Record
 from loadstone.experiments.plan import Plan
 from loadstone.experiments.probe import Outcome, Probe
@@ -58,7 +58,9 @@ def _step(plan: Plan, campaign: Campaign, records: Sequence[Record]) -> Probe | 
     history = [record.outcome for record in records_of(campaign, records)]
     step = next_probe(search_settings(plan), _of_search(history))
     if isinstance(step, Found) and campaign in _modelled(plan):
-        return bases.next_load(step.result.breaking_point.value, plan.study.trial.duration, history) or step
+        return (
+            reference_treatments.next_load(step.result.breaking_point.value, plan.study.trial.duration, history) or step
+        )
     return step
 
 
@@ -69,7 +71,7 @@ def _of_search(history: Sequence[Outcome]) -> list[Outcome]:
 def _modelled(plan: Plan) -> list[Campaign]:
     """The searches that others are to be predicted from: they go first, and trials of the model follow each."""
     assert plan.study.load.capacity is not None
-    return [(base, 1) for base in bases.bases(plan)] if plan.study.load.capacity.predict else []
+    return [(base, 1) for base in reference_treatments.bases(plan)] if plan.study.load.capacity.predict else []
 
 
 def found(plan: Plan, campaign: Campaign, records: Sequence[Record]) -> bool:
@@ -100,7 +102,7 @@ def remaining(plan: Plan, records: Sequence[Record], foretold: Sequence[Register
         history = [record.outcome for record in records_of(campaign, records)]
         total += expected_trials(settings, _of_search(history))
         if campaign in _modelled(plan):
-            total += max(0, len(bases.LOADS) - sum(outcome.phase == "model" for outcome in history))
+            total += max(0, len(reference_treatments.LOADS) - sum(outcome.phase == "model" for outcome in history))
     return total
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.cli.adhoc import plan_for
+from loadstone.cli.deployment_plan import plan_for
 from loadstone.cli.options import chosen_plan
 from loadstone.infrastructure.builds import recipes
 from loadstone.infrastructure.programs import find, remedy

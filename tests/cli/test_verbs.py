@@ -14,12 +14,13 @@ from rich.console import Console
 from loadstone.cli import main
 from loadstone.cli.main import VERBS
 from loadstone.cli.progress import Display
-from loadstone.cli.words import clock, load_of, plural
+from loadstone.cli.words import clock, load_of
 from loadstone.experiments.ledger import Record
 from loadstone.experiments.plan import read_plan
 from loadstone.experiments.probe import Outcome
 from loadstone.experiments.schedule import next_trial
 from loadstone.model.errors import Interrupted, PreflightError
+from loadstone.report.format import plural
 from tests.cli.conftest import Said
 from tests.experiments.fakes import SEARCH, write_study
 from tests.experiments.fakes import STUDY as STUDY_OF_ONE_REQUEST

@@ -14,7 +14,7 @@ import pytest
 from loadstone import plugins
 from loadstone.analysis import capacity, summary
 from loadstone.analysis.run import open_run
-from loadstone.experiments import bases, guiding, runs, schedule, supposing, trial_runner
+from loadstone.experiments import guiding, reference_treatments, runs, schedule, trial_runner, what_if
 from loadstone.experiments.conductor import Conductor
 from loadstone.experiments.ledger import Ledger, Record
 from loadstone.experiments.plan import Plan, read_plan
@@ -115,11 +115,11 @@ def test_the_baseline_goes_first_with_five_loads_below_its_breaking_point(tmp_pa
     first = order.index(horizontal.id)
     assert set(order[:first]) == {baseline.id} and set(order[first:]) == {horizontal.id}
     model = [record for record in ledger.records if record.outcome.phase == "model"]
-    assert [record.treatment_id for record in model] == [baseline.id] * len(bases.LOADS)
+    assert [record.treatment_id for record in model] == [baseline.id] * len(reference_treatments.LOADS)
     assert ledger.records[first - 1].outcome.phase == "model"
     run = open_run(ledger.folder)
     point = capacity.fit(run, summary.treatments(run)[0]).breaking_point.value
-    assert [record.outcome.load / point for record in model] == pytest.approx(bases.LOADS, rel=0.02)
+    assert [record.outcome.load / point for record in model] == pytest.approx(reference_treatments.LOADS, rel=0.02)
     assert schedule.remaining(plan, ledger.records) == 0
 
 
@@ -238,7 +238,7 @@ def test_a_study_that_is_guided_by_nothing_is_refused(tmp_path: Path) -> None:
 def test_only_scaling_and_placement_have_a_base_in_another_treatment(tmp_path: Path) -> None:
     text = PREDICTING.replace("horizontal]", "horizontal], documents: [postgres, mongodb]")
     _, plan = read_plan(write_study(tmp_path, text))
-    made = [(bases.base_of(plan, one).label, one.label) for one in plan.treatments]
+    made = [(reference_treatments.base_of(plan, one).label, one.label) for one in plan.treatments]
     assert made == [
         ("scaling=baseline documents=postgres", "scaling=baseline documents=postgres"),
         ("scaling=baseline documents=mongodb", "scaling=baseline documents=mongodb"),
@@ -250,7 +250,7 @@ def test_only_scaling_and_placement_have_a_base_in_another_treatment(tmp_path: P
 def test_an_invalid_trial_of_the_model_is_run_once_more() -> None:
     history: list[Outcome] = []
     loads = []
-    while isinstance(probe := bases.next_load(1000, 8, history), Probe):
+    while isinstance(probe := reference_treatments.next_load(1000, 8, history), Probe):
         loads.append(probe.load)
         history.append(Outcome(probe.load, "model", "invalid" if len(history) in (0, 2) else "held"))
     assert loads == [50, 50, 200, 200, 350, 500, 750]
@@ -262,7 +262,7 @@ def test_what_was_not_deployed_can_be_supposed(tmp_path: Path) -> None:
     base = plan.treatments[0].id
 
     def ask(*assignments: str, **replicas: int) -> capacity.Layout:
-        return supposing.supposed(stored, base, nodes, assignments, replicas)[1]
+        return what_if.supposed(stored, base, nodes, assignments, replicas)[1]
 
     assert [one.limit for one in ask().replicas] == [0.5]
     assert [one.limit for one in ask("scaling=vertical").replicas] == [1.0]
@@ -270,15 +270,15 @@ def test_what_was_not_deployed_can_be_supposed(tmp_path: Path) -> None:
     assert len(ask("scaling=horizontal", web=3).replicas) == 6
     wide = ask("cluster.workers=4", web=8)
     assert len(wide.cores) == 4 and {one.node for one in wide.replicas} == set(wide.cores)
-    assert supposing.other_objective(stored, ["scaling=vertical"]) is None
-    changed = supposing.other_objective(stored, ["load.capacity.slo.p99=70ms"])
+    assert what_if.other_objective(stored, ["scaling=vertical"]) is None
+    changed = what_if.other_objective(stored, ["load.capacity.slo.p99=70ms"])
     assert changed is not None and changed.limits[0] == (pytest.approx(0.01), 0.07)
     assert [one.limit for one in ask("load.capacity.slo.p99=70ms").replicas] == [0.5]
     with pytest.raises(InputError, match=r"slo\.p99=often"):
-        supposing.other_objective(stored, ["load.capacity.slo.p99=often"])
+        what_if.other_objective(stored, ["load.capacity.slo.p99=often"])
     with pytest.raises(InputError, match="'sideways'"):
         ask("scaling=sideways")
     with pytest.raises(InputError, match="--replicas wab: tiny has no such service; did you mean 'web'"):
         ask(wab=3)
     with pytest.raises(InputError, match="--replicas 'web=0'"):
-        supposing.replica_counts(["web=0"])
+        what_if.replica_counts(["web=0"])
