@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # test.sh lint | check | all | long: runs every check of that kind, also after one failed; the last line sums up.
 #   lint   formatting, types and static checks
-#   check  lint, beside the Python tests that need nothing but a processor; long simulations are left to `all`
+#   check  lint, beside the Python tests that need nothing but a processor; the slow ones of these are left to `all`
 #   all    everything; what needs whole clusters mostly waits for them, so it runs beside the rest
 #   long   what is slow or random: kills and losses on clusters, all of Go with the race detector, long fuzzing
 source "$(dirname "$0")/common.sh"
@@ -98,7 +98,7 @@ case ${1:-all} in
     lint) static ;;
     check)
         beside static
-        pure_tests "$pure and not simulation"
+        pure_tests "$pure and not slow"
         join static
         ;;
     all)

@@ -25,14 +25,14 @@ def test_patient(): time.sleep(0.3)
 def test_in_a_subprocess():
     subprocess.run([sys.executable, "-c", "import time\\nwhile time.process_time() < 0.3: pass"])
 
-@pytest.mark.simulation
+@pytest.mark.slow
 def test_marked(): work()
 """
 
 
 def test_only_a_pure_test_that_computes_too_long_fails(pytester: pytest.Pytester) -> None:
-    pytester.makeconftest(CONFTEST.read_text(encoding="utf-8").replace("BUDGET_S = 5.0", "BUDGET_S = 0.2"))
-    pytester.makeini("[pytest]\nmarkers = simulation")
+    pytester.makeconftest(CONFTEST.read_text(encoding="utf-8").replace("BUDGET_S = 15.0", "BUDGET_S = 0.2"))
+    pytester.makeini("[pytest]\nmarkers = slow")
     pytester.makepyfile(TESTS)
     ran = pytester.runpytest_inprocess("-p", "no:cacheprovider")
     ran.assert_outcomes(passed=2, failed=2)

@@ -45,6 +45,7 @@ def test_status_shows_it_with_the_release_that_ran_it(old: Path, capsys: pytest.
     assert f"run by Loadstone {told['loadstone']}" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_resuming_it_has_nothing_to_do_and_reports(old: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = {file: file.read_bytes() for file in old.glob("trials/*/*")}
     assert run_command(["run", "--resume", str(old)]) in (0, 4)  # 4: some of its trials were invalid
@@ -53,6 +54,7 @@ def test_resuming_it_has_nothing_to_do_and_reports(old: Path, capsys: pytest.Cap
     assert {file: file.read_bytes() for file in old.glob("trials/*/*")} == before
 
 
+@pytest.mark.slow
 def test_it_is_loaded_and_exported(old: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = api.load(old)
     assert len(run.trials) == len(list(old.glob("trials/*/trial.json")))

@@ -162,6 +162,7 @@ def test_a_resumed_run_keeps_what_it_foretold(tmp_path: Path) -> None:
     assert len(emptied.records) == whole and file.read_bytes() == first
 
 
+@pytest.mark.slow
 def test_a_run_that_was_killed_before_it_could_foretell_does_so_when_resumed(tmp_path: Path) -> None:
     plan, ledger = begin(tmp_path, PREDICTING)
     conduct(plan, ledger)
@@ -189,6 +190,7 @@ def test_searches_one_after_the_other_are_foretold_from_their_own_trials(tmp_pat
     assert all(record.outcome.phase != "model" for record in ledger.records)
 
 
+@pytest.mark.slow
 def test_a_guided_study_measures_the_best_and_leaves_out_what_it_beats(tmp_path: Path) -> None:
     """Two replicas bear 500 requests/s; one with half a core is predicted to bear 260, one with a core 500."""
     plan, ledger = begin(tmp_path, GUIDED)
@@ -209,6 +211,7 @@ def test_a_guided_study_measures_the_best_and_leaves_out_what_it_beats(tmp_path:
     assert "left out: others were sure to be better" in shown and "no valid trial" not in shown
 
 
+@pytest.mark.slow
 def test_what_a_guided_study_has_begun_it_finishes_when_resumed(tmp_path: Path) -> None:
     """Killed with one trial of the loser done, as an unguided study would have it: its search goes on."""
     plan, ledger = begin(tmp_path, GUIDED)

@@ -23,7 +23,7 @@ from loadstone.experiments.search import (
     next_probe,
 )
 
-pytestmark = pytest.mark.simulation
+pytestmark = pytest.mark.slow
 
 Oracle = Callable[[Probe, int], Held]
 MOST = 400

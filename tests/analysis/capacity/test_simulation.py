@@ -18,6 +18,7 @@ def alone(cores: int, limit: float | None = None, replicas: int = 1) -> Layout:
 
 
 @pytest.mark.parametrize(("cores", "full"), [(1, 0.5), (1, 0.8), (4, 0.8), (16, 0.9)])
+@pytest.mark.slow
 def test_mean_of_m_m_c(cores: int, full: float):
     """Erlang's C formula."""
     served = 100.0
