@@ -37,7 +37,10 @@ class Tuner:
         return before == after
 
     def tune(self, wanted: Tuning | None, machines: Sequence[Tunable]) -> None:
-        """Set what a treatment wants; PreflightError, with all machines as before, where one does not take it."""
+        """Set what a treatment wants. Where a machine does not take it, all are as before.
+
+        Raises PreflightError; DeploymentError where machines are lost.
+        """
         kernels = tuning.distinct(machines) if wanted is not None else ()
         if wanted == self._tuning and kernels == self._touched:
             return
@@ -97,7 +100,7 @@ class Tuner:
             self.release()
         except PreflightError as error:
             errors = [*errors, error]
-        raise PreflightError("\n".join(dict.fromkeys(map(str, errors))))
+        raise tuning.failure(errors)
 
     def _announce(self, machine: Tunable) -> Callable[[str], None]:
         def announce(knob: str) -> None:
@@ -116,11 +119,20 @@ class Tuner:
 def machines_of(nodes: Iterable[Node]) -> tuple[list[Tunable], list[str]]:
     """The machines of nodes, and the names of nodes to which no channel leads.
 
-    Nodes of this machine may not be made yet: their cores are those that are on once it is tuned.
+    Emulated hosts may not be made yet, and have the kernel of this machine.
     """
-    nodes = list(nodes)
-    here: list[Tunable] = [this_machine()] if any(node.here for node in nodes) else []
-    return here, [node.name for node in nodes if not node.here]
+    machines: dict[str, Tunable] = {}
+    far = []
+    for node in nodes:
+        if node.reach.transport not in ("here", "emulated"):
+            machine: Tunable = connect(node.name, node.reach)
+        elif node.here:
+            machine = this_machine()
+        else:
+            far.append(node.name)
+            continue
+        machines.setdefault(machine.name, machine)
+    return list(machines.values()), far
 
 
 def this_machine() -> Machine:
@@ -132,7 +144,7 @@ def recover(machines: Sequence[Tunable]) -> dict[str, Restored]:
     """Set back what killed runs left, by machine. Raises PreflightError where another run tunes a machine."""
     restored, errors = tuning.on_each(tuning.distinct(machines), lambda machine: machine.restore())
     if errors:
-        raise PreflightError("\n".join(map(str, errors)))
+        raise tuning.failure(errors)
     return {name: found for name, found in restored.items() if found is not None}
 
 

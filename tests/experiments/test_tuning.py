@@ -16,8 +16,9 @@ from loadstone.experiments.ledger import Ledger
 from loadstone.experiments.plan import Plan, read_plan
 from loadstone.experiments.tuning import Tuner
 from loadstone.infrastructure.base import Provision, Say
-from loadstone.model.cluster import Node
-from loadstone.model.errors import Interrupted, PreflightError
+from loadstone.infrastructure.machines import MachineLost
+from loadstone.model.cluster import Node, Reach
+from loadstone.model.errors import DeploymentError, Interrupted, PreflightError
 from loadstone.model.records.node import TuningOwner
 from loadstone.model.tuning import Tuning
 from tests.experiments.fakes import STUDY, FakeDriver, FakeInfrastructure, FakeOrchestrator, Recorder, write_study
@@ -164,6 +165,23 @@ def test_nodes_to_which_no_channel_leads_are_refused(tmp_path: Path, host: FakeM
     assert (fine.level, fine.message) == ("ok", "thp:never can be set here, and is undone")
 
 
+def test_hosts_elsewhere_are_reached_each_by_its_channel(host: FakeMachine, monkeypatch: pytest.MonkeyPatch) -> None:
+    def node(name: str, **reach: Any) -> Node:
+        way = Reach.model_validate(reach)
+        here = way.transport != "ssh"
+        return Node(name=name, role="worker", address="10.0.0.1", cpus=(0,), memory=2**30, here=here, reach=way)
+
+    monkeypatch.setattr(tuning, "connect", lambda name, reach: FakeMachine(name, reach.options["host"]))
+    nodes = [
+        node("client"),
+        node("emulated-1", transport="emulated"),
+        node("w1", transport="ssh", options={"host": "a"}),
+        node("w2", transport="ssh", options={"host": "b"}),
+    ]
+    machines, far = tuning.machines_of(nodes)
+    assert ([machine.name for machine in machines], far) == (["here", "w1", "w2"], [])
+
+
 def test_preflight_looks_at_every_level(tmp_path: Path, host: FakeMachine) -> None:
     levels = "tuning: [off, {uncore: 2GHz}, {turbo: off}, {cstates: [C9]}]"
     _, plan = read_plan(write_study(tmp_path, FACTOR.replace(FACTOR.split("{", 1)[1].split("}\nload")[0], levels)))
@@ -212,6 +230,15 @@ def test_if_one_machine_refuses_none_is_tuned() -> None:
     assert second.asked == ["tune"]
     tuner.release()
     assert first.asked == ["tune", "restore"]
+
+
+def test_a_machine_that_is_lost_while_it_is_tuned_concerns_the_deployment() -> None:
+    first, second = FakeMachine("w1", "1"), FakeMachine("w2", "2")
+    second.refuses = {"governor": MachineLost("w2: its node has ended")}
+    tuner = Tuner(Recorder())
+    with pytest.raises(DeploymentError, match="w2: its node has ended"):
+        tuner.tune(TUNING, [first, second])
+    assert first.now == AT_FIRST
 
 
 def test_a_machine_that_cannot_be_set_back_is_named_and_tried_again() -> None:

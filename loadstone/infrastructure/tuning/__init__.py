@@ -5,7 +5,16 @@ desk was killed: by its node when the channel ends, else by `loadstone restore` 
 """
 
 from loadstone.infrastructure.tuning.disturbing import disturbances
-from loadstone.infrastructure.tuning.machine import Tunable, distinct, knob_values, on_each
+from loadstone.infrastructure.tuning.machine import Tunable, distinct, failure, knob_values, on_each
 from loadstone.infrastructure.tuning.probing import inventory, preflight
 
-__all__ = ["Tunable", "distinct", "disturbances", "inventory", "knob_values", "on_each", "preflight"]
+__all__ = [
+    "Tunable",
+    "distinct",
+    "disturbances",
+    "failure",
+    "inventory",
+    "knob_values",
+    "on_each",
+    "preflight",
+]

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol, TypeVar
 
-from loadstone.model.errors import LoadstoneError
+from loadstone.infrastructure.machines import MachineLost
+from loadstone.model.errors import DeploymentError, LoadstoneError, PreflightError
 from loadstone.model.records.node import Change, Difference, KnobsAnswer, KnobValues, Restored
 from loadstone.model.tuning import Tuning
 
@@ -43,11 +44,22 @@ def knob_values(tuning: Tuning) -> KnobValues:
 
 
 def distinct(machines: Iterable[Tunable]) -> tuple[Tunable, ...]:
-    """Each kernel once: emulated hosts share that of the machine that they are on."""
+    """Each kernel once: emulated hosts share that of the machine that they are on. Raises ``failure``."""
+    machines = list(machines)
+    boots, errors = on_each(machines, lambda machine: machine.boot)
+    if errors:
+        raise failure(errors)
     by_boot: dict[str, Tunable] = {}
     for machine in machines:
-        by_boot.setdefault(machine.boot, machine)
+        by_boot.setdefault(boots[machine.name], machine)
     return tuple(by_boot.values())
+
+
+def failure(errors: Sequence[LoadstoneError]) -> LoadstoneError:
+    """One error for several machines: where these are lost it concerns a deployment, else the whole study."""
+    lost = all(isinstance(error, MachineLost) for error in errors)
+    message = "\n".join(dict.fromkeys(map(str, errors)))
+    return DeploymentError(message) if lost else PreflightError(message)
 
 
 def on_each(
