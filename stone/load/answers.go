@@ -34,7 +34,7 @@ func (w *worker) handle(c *connection, events uint32) {
 		w.receive(c, hangup)
 	}
 	if w.blocked {
-		w.sendDue(w.looked)
+		w.sendDue(w.readUntil)
 	}
 }
 
@@ -174,20 +174,12 @@ func (w *worker) expect(c *connection) {
 	c.response.Most, c.response.KeepHead = k.Keep, k.KeepHead
 }
 
-// kind returns what is known of a kind of request; those of a script are met on the way.
-func (w *worker) kind(op int32) *request.Kind {
-	if int(op) >= len(w.kinds) {
-		w.kinds = w.catalogue.List()
-	}
-	return w.kinds[op]
-}
-
 // conclude judges a whole answer to the oldest exchange of a connection.
 func (w *worker) conclude(c *connection, at int64) {
 	r := &c.response
 	x := c.under[0]
 	x.status, x.size = int16(r.Status), r.Size
-	if w.told != nil {
+	if w.toScript != nil {
 		w.tell(r)
 	}
 	err := w.kind(x.op).Expect.Check(r.Status, r.Body, r.Size)
@@ -211,9 +203,9 @@ func (w *worker) conclude(c *connection, at int64) {
 // tell copies an answer for the script, unless that is too far behind.
 func (w *worker) tell(r *request.Response) {
 	select {
-	case w.told <- &answer{r.Status, append([]byte(nil), r.Head...), append([]byte(nil), r.Body...)}:
+	case w.toScript <- &answer{r.Status, append([]byte(nil), r.Head...), append([]byte(nil), r.Body...)}:
 	default:
-		w.untold++
+		w.answersLost++
 	}
 }
 
@@ -234,8 +226,8 @@ func (w *worker) fail(c *connection, cause error, example []byte) {
 func (w *worker) unload(c *connection) {
 	x := c.under[0]
 	x.delay = w.granted(x)
-	if w.young == x {
-		w.young = x.later
+	if w.oldestInTime == x {
+		w.oldestInTime = x.later
 	}
 	w.inFlight.remove(x)
 	c.under = c.under[:copy(c.under, c.under[1:])]

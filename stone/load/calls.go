@@ -27,7 +27,7 @@ type calls struct {
 	work    []chan outgoing // by slot
 	mutex   sync.Mutex
 	results []callEnd // since the thread looked last
-	looked  []callEnd
+	spare   []callEnd
 	ctx     context.Context
 	cancel  context.CancelFunc
 	group   sync.WaitGroup
@@ -188,15 +188,15 @@ func (k *calls) begin(c *connection, data []byte, deadline time.Time) {
 	k.work[c.index] <- outgoing{append([]byte(nil), data...), deadline} // never waits: the slot is free
 }
 
-// take returns what has come since it was called last.
-func (k *calls) take() []callEnd {
+// finished returns what has come since it was called last.
+func (k *calls) finished() []callEnd {
 	var counter [8]byte
 	_, _ = unix.Read(k.wake, counter[:])
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
-	clear(k.looked)
-	k.results, k.looked = k.looked[:0], k.results
-	return k.looked
+	clear(k.spare)
+	k.results, k.spare = k.spare[:0], k.results
+	return k.spare
 }
 
 func (k *calls) close() {
@@ -216,7 +216,7 @@ func (k *calls) close() {
 
 // called settles the calls that have ended.
 func (w *worker) called() {
-	for _, r := range w.pool.calls.take() {
+	for _, r := range w.pool.calls.finished() {
 		c := &w.pool.connections[r.slot]
 		w.recorder.bytes += int64(len(r.answer.Header)) + r.answer.Size
 		if len(c.under) > 0 { // else it has been given up as timed out
@@ -225,7 +225,7 @@ func (w *worker) called() {
 		w.pool.release(c)
 	}
 	if w.blocked {
-		w.sendDue(w.looked)
+		w.sendDue(w.readUntil)
 	}
 }
 

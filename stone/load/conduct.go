@@ -11,21 +11,21 @@ import (
 
 // Conductor is how a coordinator takes part in the run of one of several workers.
 type Conductor struct {
-	// Ready is told what the worker is about to do once all is connected and made ahead, and how many requests of the
+	// Ready gets what the worker is about to do once all is connected and made ahead, and how many requests of the
 	// window fall to it. It returns when to begin, by this host's clock. A start that is past when it returns is kept:
 	// what was due by then goes out late, and is measured so.
 	Ready func(id result.Identity, planned int64) (start time.Time, err error)
-	// Certain is told several times a second how many requests can no longer hold the SLO, if the plan has abort.
+	// Certain gets, several times a second, how many requests can no longer hold the SLO, if the plan has abort.
 	Certain func(violations int64)
 	// Abort brings the violations of all workers together, once they are too many.
 	Abort <-chan int64
 }
 
-// certainEvery is how often Certain is told.
+// certainEvery is how often Certain is called.
 const certainEvery = 100 * time.Millisecond
 
-// heed puts a conductor in charge of when to begin and when to stop.
-func (r *run) heed(c *Conductor) error {
+// conductedBy puts a conductor in charge of when to begin and when to stop.
+func (r *run) conductedBy(c *Conductor) error {
 	switch {
 	case c != nil:
 		r.conductor = c

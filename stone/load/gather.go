@@ -111,7 +111,7 @@ func (r *run) effort() result.Effort {
 		e.SendingNs += w.usage.busyTo - w.usage.busyFrom
 		e.SendingSent += w.usage.sentTo - w.usage.sentFrom
 		e.ScriptStarved += w.starved
-		e.ScriptLost += w.untold
+		e.ScriptLost += w.answersLost
 		e.Bytes += w.usage.bytesTo - w.usage.bytesFrom
 		e.RunDelayS, e.RunDelayShare = e.Waited(w.usage.runDelay())
 	}

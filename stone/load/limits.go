@@ -68,9 +68,9 @@ func (w *worker) expire(now int64) {
 // than the SLO allows.
 func (w *worker) checkSLO(now int64) {
 	r := w.recorder
-	for ; w.young != nil && now-w.young.at-w.granted(w.young) > r.limit; w.young = w.young.later {
-		if w.young.measured && !w.young.overdue {
-			w.young.overdue = true
+	for ; w.oldestInTime != nil && now-w.oldestInTime.at-w.granted(w.oldestInTime) > r.limit; w.oldestInTime = w.oldestInTime.later {
+		if w.oldestInTime.measured && !w.oldestInTime.overdue {
+			w.oldestInTime.overdue = true
 			r.past++
 		}
 	}

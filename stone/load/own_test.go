@@ -57,7 +57,7 @@ func TestNeglected(t *testing.T) {
 		{true, 40, 900, false, "a stall of 40 does not"},
 		{true, 60, 980, false, "it has not waited for longer than the limit"},
 	} {
-		w := &worker{blocked: c.blocked, pool: &pool{}, recorder: &recorder{limit: 50, debt: debt{ns: c.debt}}}
+		w := &worker{blocked: c.blocked, pool: &pool{}, books: books{recorder: &recorder{limit: 50, debt: debt{ns: c.debt}}}}
 		if got := w.neglected(c.at, 1000); got != c.want {
 			t.Errorf("%s: %t", c.why, got)
 		}

@@ -17,6 +17,6 @@ func (s rendering) make(r *rendered) error {
 	return nil
 }
 
-func (s rendering) ahead() int         { return max(ringBytes/s.mix.Longest(), leastAhead) }
-func (s rendering) told() chan *answer { return nil }
-func (s rendering) see(*answer) error  { return nil }
+func (s rendering) ahead() int           { return max(ringBytes/s.mix.Longest(), leastAhead) }
+func (s rendering) wanted() chan *answer { return nil }
+func (s rendering) see(*answer) error    { return nil }

@@ -91,7 +91,7 @@ func RunPart(ctx context.Context, plan *Plan, out string, progress io.Writer, co
 			return nil, unreachable(plan.Target, err)
 		}
 	}
-	if err := r.heed(conductor); err != nil {
+	if err := r.conductedBy(conductor); err != nil {
 		return nil, err
 	}
 	for thread := range plan.Threads {
@@ -182,12 +182,17 @@ func newWorker(r *run, thread int) (*worker, error) {
 	policy, tick := waitPolicy(plan.Wait).choose(plan.waitRate(r.schedule.Highest), int64(plan.LatenessMs*1e6))
 	kinds := r.catalogue.List()
 	w := &worker{
-		thread: thread, cpus: plan.CPUs, schedule: r.schedule, control: r.control, pool: pool, catalogue: r.catalogue, kinds: kinds,
-		ring: newRing(requests.ahead()), source: requests, told: requests.told(), receiver: newReceiver(bufferSize),
-		recorder: newRecorder(plan, r.schedule, len(kinds)),
-		policy:   policy, tick: tick, timeout: int64(schedule.Seconds(plan.TimeoutS)), abandons: plan.Abandon && plan.Closed == nil,
-		emptyAt: -1, drained: r.schedule.To + int64(schedule.Seconds(plan.DrainS)), boundary: r.schedule.From % intervalLength,
-		number: uint64(plan.number(thread)), total: uint64(plan.threads()),
+		thread: thread, cpus: plan.CPUs, control: r.control, pool: pool, toScript: requests.wanted(), receiver: newReceiver(bufferSize),
+		policy: policy, tick: tick, drained: r.schedule.To + int64(schedule.Seconds(plan.DrainS)),
+		sender: sender{
+			number: uint64(plan.number(thread)), total: uint64(plan.threads()), schedule: r.schedule, source: requests,
+			ring: newRing(requests.ahead()), timeout: int64(schedule.Seconds(plan.TimeoutS)),
+			abandons: plan.Abandon && plan.Closed == nil, emptyAt: -1,
+		},
+		books: books{
+			recorder: newRecorder(plan, r.schedule, len(kinds)), catalogue: r.catalogue, kinds: kinds,
+			boundary: r.schedule.From % intervalLength,
+		},
 	}
 	if w.boundary == 0 {
 		w.boundary = min(intervalLength, w.schedule.To)
@@ -204,9 +209,6 @@ func newWorker(r *run, thread int) (*worker, error) {
 	}
 	return w, nil
 }
-
-// share walks the requests of this thread.
-func (w *worker) share() schedule.Cursor { return w.schedule.Share(w.number, w.total) }
 
 // execute starts the threads once all is connected and made ahead, waits for them and adds up.
 func (r *run) execute(ctx context.Context, out string, progress io.Writer) (*result.Summary, error) {
@@ -353,6 +355,3 @@ func (r *run) drive(ctx context.Context) error {
 	r.throttled = throttledNow().since(r.throttled)
 	return first
 }
-
-// firstUnsent is the number of the first request of its share that this thread has not taken.
-func (w *worker) firstUnsent() uint64 { return w.number + w.sent*w.total }

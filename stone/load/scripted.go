@@ -100,8 +100,8 @@ func (s *scripted) kind(name string) *request.Kind {
 	return k
 }
 
-func (s *scripted) ahead() int         { return s.most }
-func (s *scripted) told() chan *answer { return s.answers }
+func (s *scripted) ahead() int           { return s.most }
+func (s *scripted) wanted() chan *answer { return s.answers }
 
 func (s *scripted) see(a *answer) error { return s.script.Response(a.status, a.head, a.body) }
 

@@ -13,8 +13,8 @@ type source interface {
 	make(r *rendered) error
 	// ahead is how many requests may be made before the first of them is due; 0: each when it is needed.
 	ahead() int
-	// told is where answers go that the source wants to see, nil if it wants none.
-	told() chan *answer
+	// wanted takes the answers that the source wants to see; nil if it wants none.
+	wanted() chan *answer
 	// see takes one of them.
 	see(*answer) error
 }
@@ -68,7 +68,7 @@ func (r *ring) fill(ctx context.Context, next numbering, requests source, ready 
 }
 
 func (r *ring) make(ctx context.Context, next numbering, requests source, ready func()) error {
-	told := requests.told()
+	answers := requests.wanted()
 	freed := uint64(0) // the head as seen last: looking takes its cache line away from the consumer
 	for tail := uint64(0); ; tail++ {
 		n, at, measured, more := next()
@@ -83,7 +83,7 @@ func (r *ring) make(ctx context.Context, next numbering, requests source, ready 
 			select {
 			case <-r.wake:
 				needed = true
-			case a := <-told:
+			case a := <-answers:
 				if err := requests.see(a); err != nil {
 					return err
 				}
@@ -91,8 +91,8 @@ func (r *ring) make(ctx context.Context, next numbering, requests source, ready 
 				return nil
 			}
 		}
-		for len(told) > 0 { // what is known by now
-			if err := requests.see(<-told); err != nil {
+		for len(answers) > 0 { // what is known by now
+			if err := requests.see(<-answers); err != nil {
 				return err
 			}
 		}

@@ -23,15 +23,15 @@ func cpu(who int) int64 {
 // usage measures how busy a load thread is within the measured window: the share that says whether the
 // generator itself was the limit. Time spent polling for nothing (spin) is not busy.
 type usage struct {
-	from, to           int64 // the times measured between
-	busyFrom, busyTo   int64
-	bytesFrom, bytesTo int64 // received
-	sentFrom, sentTo   int64
-	delayFrom, delayTo int64    // waited for a CPU
-	schedstat          *os.File // of the thread; nil where the kernel has none
-	started, ended     bool
-	looked, busyThen   int64   // at the end of the last interval
-	latest             float64 // the busy share of that
+	from, to               int64 // the times measured between
+	busyFrom, busyTo       int64
+	bytesFrom, bytesTo     int64 // received
+	sentFrom, sentTo       int64
+	delayFrom, delayTo     int64    // waited for a CPU
+	schedstat              *os.File // of the thread; nil where the kernel has none
+	started, ended         bool
+	sampledAt, sampledBusy int64   // at the end of the last interval
+	latest                 float64 // the busy share of that
 }
 
 // watch is called now and then by the thread itself.
@@ -50,10 +50,10 @@ func (u *usage) watch(now int64, s schedule.Schedule, idle int64, r *recorder) {
 // since is the busy share of the time from the last call to this one, by the thread itself.
 func (u *usage) since(now, idle int64) float64 {
 	busy := cpu(unix.RUSAGE_THREAD) - idle
-	if now > u.looked {
-		u.latest = min(max(float64(busy-u.busyThen)/float64(now-u.looked), 0), 1)
+	if now > u.sampledAt {
+		u.latest = min(max(float64(busy-u.sampledBusy)/float64(now-u.sampledAt), 0), 1)
 	}
-	u.looked, u.busyThen = now, busy
+	u.sampledAt, u.sampledBusy = now, busy
 	return u.latest
 }
 

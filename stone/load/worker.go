@@ -7,8 +7,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"loadstone.dev/stone/load/mistake"
-	"loadstone.dev/stone/load/request"
-	"loadstone.dev/stone/load/schedule"
 )
 
 const (
@@ -22,58 +20,31 @@ const (
 // worker is one load thread with its share of the schedule and of the connections; it shares nothing with the
 // others but the common control.
 type worker struct {
-	thread    int
-	number    uint64 // of this thread among the `total` of all workers
-	total     uint64
-	cpus      []int
-	clock     clock
-	schedule  schedule.Schedule
-	source    source
-	numbers   numbering // of its requests
-	ring      *ring
-	turns     turns // what goes out besides the ring's
-	clients   int64 // closed loop: how many clients this thread plays; 0: open loop
-	think     int64 // their pause, ns
-	pool      *pool
-	inFlight  list
-	young     *exchange // the oldest request in flight that is not overdue
-	receiver  *receiver
-	recorder  *recorder
-	control   *control
-	catalogue *request.Catalogue
-	kinds     []*request.Kind   // as far as this thread has seen them
-	mix       *request.Mix      // renders the later steps of sessions; nil for a script
-	told      chan<- *answer    // answers that a script wants to see
-	overdue   schedule.Arrivals // counts what was due an SLO's latency ago
-	policy    waitPolicy
-	tick      int64
-	timeout   int64
-	abandons  bool  // what is past its timeout before it can be sent is not sent
-	drained   int64 // when the drain ends
+	thread int
+	cpus   []int
+	clock  clock
+	sender
+	books
+	pool     *pool
+	receiver *receiver
+	control  *control
+	toScript chan<- *answer // answers that a script wants to see
+	policy   waitPolicy
+	tick     int64
+	drained  int64 // when the drain ends
 
-	wall      int64 // subtract from a kernel's time stamp to get the run's time
-	woken     int64 // when the last wait ended
-	looked    int64 // everything that had arrived by then has been read
-	checked   int64
-	boundary  int64  // end of the current interval
-	sent      uint64 // requests taken from the ring
-	taken     int64  // those of them that are measured
-	blocked   bool   // a request is due and no connection is free
-	blockedAt int64  // when that was seen first
-	asleep    int64  // until when it meant to wait
-	stalled   int64  // ns that it overslept, stalls alone
-	freed     int64  // when a connection became free the last time
-	starved   int64  // measured requests that were due before they were made
-	emptyAt   int64  // when the ring was last seen to be empty, with more to come
-	untold    int64  // answers that a script could not be told in time
-	hungry    bool
-	polled    polling
-	usage     usage
-	last      int64 // when it looked for requests to send the last time
-	end       int64
-
-	spareExchanges []*exchange // used again, so that a request costs no allocation
-	spareRequests  []*rendered
+	wall        int64 // subtract from a kernel's time stamp to get the run's time
+	woken       int64 // when the last wait ended
+	readUntil   int64 // everything that had arrived by then has been read
+	asleep      int64 // until when it meant to wait
+	stalled     int64 // ns that it overslept, stalls alone
+	blocked     bool  // a request is due and no connection is free
+	blockedAt   int64 // when that was seen first
+	freed       int64 // when a connection became free the last time
+	answersLost int64 // answers that a script could not see in time
+	polled      polling
+	last        int64 // when it looked for requests to send the last time
+	end         int64
 }
 
 // run drives the load until the window is over and everything is answered, or the drain has ended.
@@ -95,7 +66,7 @@ func (w *worker) run() error {
 			w.end = w.clock.now()
 			return w.ring.failure()
 		}
-		w.looked = now
+		w.readUntil = now
 		events := w.wait(now)
 		w.woken = w.clock.now()
 		w.woke(w.woken)
@@ -110,8 +81,8 @@ func (w *worker) run() error {
 		if w.policy == spin && len(events) == 0 {
 			w.polled.wall += w.woken - now
 		}
-		if w.looked-w.checked >= checkEvery || w.looked >= w.deadline() {
-			w.check(w.looked)
+		if w.readUntil-w.checked >= checkEvery || w.readUntil >= w.deadline() {
+			w.check(w.readUntil)
 		}
 	}
 }
@@ -138,15 +109,6 @@ func (w *worker) finished(now int64) bool {
 		return w.ring.failure() != nil
 	}
 	return w.clients > 0 || w.ring.exhausted() && len(w.turns) == 0
-}
-
-// enter gives every closed-loop client its first turn: one after the other over the warm-up.
-func (w *worker) enter() {
-	for i := range w.clients {
-		first := w.request()
-		*first = rendered{at: w.schedule.From * i / w.clients, data: first.data}
-		w.turns.add(first)
-	}
 }
 
 // sendDue sends every request that is due, as long as there are connections for them.
@@ -179,89 +141,9 @@ func (w *worker) sendDue(now int64) {
 			w.spareRequests = append(w.spareRequests, turn)
 		}
 		if turn != r {
-			w.took(r)
+			w.release(r)
 		}
 	}
-}
-
-// due returns the request that is to go now, nil if there is none; and the turn that it uses up, if it does: itself,
-// or that of a client.
-func (w *worker) due(now int64) (r, turn *rendered) {
-	for {
-		if turn = w.turns.first(); turn != nil && (turn.at > now || w.clients > 0 && turn.at >= w.schedule.To) {
-			turn = nil
-		}
-		if w.clients > 0 && turn == nil || turn != nil && turn.session != nil && w.clients > 0 {
-			return turn, turn
-		}
-		switch r = w.supply(now); {
-		case w.clients > 0:
-			if r == nil {
-				return nil, nil
-			}
-			r.at, r.measured = turn.at, w.schedule.Measured(turn.at)
-			if r.delay == 0 {
-				return r, turn
-			}
-			w.turns.pop() // the client waits, and takes the next request then
-			turn.at += r.delay
-			r.delay = 0
-			w.turns.add(turn)
-		case r == nil || r.at > now || turn != nil && turn.at < r.at:
-			return turn, turn
-		case r.delay == 0:
-			return r, nil
-		default:
-			later := w.request()
-			data := append(later.data[:0], r.data...)
-			*later = *r
-			later.at, later.delay, later.data = r.at+r.delay, 0, data
-			w.turns.add(later)
-			w.took(r)
-		}
-	}
-}
-
-// mayGo says whether a turn will be taken at all. A closed loop ends with the window, or when a script has stopped.
-func (w *worker) mayGo(turn *rendered) bool {
-	return w.clients == 0 || turn.at < w.schedule.To && (turn.session != nil || !w.ring.exhausted())
-}
-
-// supply is the ring's next request, nil if it is not made yet, or never will be.
-func (w *worker) supply(now int64) *rendered {
-	r := w.ring.peek()
-	hungry := r == nil && !w.ring.exhausted()
-	if hungry {
-		w.emptyAt = now
-	}
-	if hungry && !w.hungry && w.ring.onDemand {
-		w.ring.call()
-	}
-	w.hungry = hungry
-	return r
-}
-
-// took lets go of a request of the ring, that has gone out or waits elsewhere now.
-func (w *worker) took(r *rendered) {
-	w.sent++
-	if r.measured {
-		w.taken++
-		if r.at <= w.emptyAt && !w.ring.onDemand { // it was not there when it was due
-			w.starved++
-		}
-	}
-	w.ring.pop()
-}
-
-// request returns a request to be filled in, whose data may be written over.
-func (w *worker) request() *rendered {
-	last := len(w.spareRequests) - 1
-	if last < 0 {
-		return &rendered{}
-	}
-	r := w.spareRequests[last]
-	w.spareRequests = w.spareRequests[:last]
-	return r
 }
 
 // start sends a request, or connects for it first.
@@ -275,8 +157,8 @@ func (w *worker) start(c *connection, r *rendered, now int64) {
 	}
 	w.recorder.started(x, lateness, delay)
 	w.inFlight.add(x)
-	if w.young == nil && !x.overdue {
-		w.young = x
+	if w.oldestInTime == nil && !x.overdue {
+		w.oldestInTime = x
 	}
 	if c.under = append(c.under, x); len(c.under) == 1 {
 		w.expect(c)
@@ -328,19 +210,8 @@ func (w *worker) giveUp(r, turn *rendered, now int64) {
 		w.spareRequests = append(w.spareRequests, turn)
 	}
 	if turn != r {
-		w.took(r)
+		w.release(r)
 	}
-}
-
-// exchange returns one to be filled in.
-func (w *worker) exchange() *exchange {
-	last := len(w.spareExchanges) - 1
-	if last < 0 {
-		return &exchange{}
-	}
-	x := w.spareExchanges[last]
-	w.spareExchanges = w.spareExchanges[:last]
-	return x
 }
 
 // wait sleeps as the policy says, and returns the events there are then.
@@ -349,7 +220,7 @@ func (w *worker) wait(now int64) []unix.EpollEvent {
 	if now < w.schedule.To {
 		until = min(until, w.schedule.To)
 	}
-	if w.hungry {
+	if w.awaitsRequest {
 		until = min(until, now+starveNap)
 	} else if !w.blocked {
 		if r := w.ring.peek(); r != nil && w.clients == 0 {
@@ -372,7 +243,7 @@ func (w *worker) wait(now int64) []unix.EpollEvent {
 		until = (until/w.tick + 1) * w.tick
 		w.asleep = until
 		w.pool.poller.sleep(until - now)
-		w.looked = w.clock.now()
+		w.readUntil = w.clock.now()
 		return w.pool.poller.wait(0)
 	}
 	w.asleep = until
