@@ -7,6 +7,8 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from loadstone.analysis import capacity, summary
 from loadstone.analysis.capacity.registered import register
 from loadstone.report import content as contents
@@ -31,6 +33,7 @@ def predicted(folder: Path, times: float, time: str = "2026-01-01T00:00:00+00:00
     return run
 
 
+@pytest.mark.simulation
 def test_a_hit_and_a_miss_are_said_with_their_numbers(tmp_path: Path):
     for times, outcome in ((1.78, "hit"), (1.2, "miss")):
         section = model.gather(contents.gather(predicted(tmp_path / outcome, times)))

@@ -12,9 +12,9 @@ from loadstone.analysis.capacity.objective import Objective
 
 PERIOD_S = 0.1
 """In which the kernel gives out a CPU quota (CFS)."""
-_REQUESTS, _FEWEST, _MOST = 60_000, 10, 200
+_REQUESTS, _FEWEST, _MOST = 45_000, 8, 200
 """Requests that are simulated at a load, unless that is fewer or more trials."""
-_LONG_S, _VIOLATIONS = 10.0, 50
+_LONG_S, _VIOLATIONS = 8.0, 50
 """Longer trials are simulated as if they were so long, if so many requests may violate the objective even then."""
 _POOL = 8
 """Replicas that are simulated; of more, so many are taken for all."""

@@ -14,6 +14,8 @@ from loadstone.analysis.capacity.replica import Server, breaking_point, simulate
 from loadstone.model.slo import Slo
 from tests.analysis.capacity import quota
 
+pytestmark = pytest.mark.simulation
+
 BASE = 0.1
 
 
