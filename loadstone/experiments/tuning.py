@@ -189,9 +189,9 @@ def named(found: dict[str, list[Finding]]) -> list[Finding]:
     if len(found) == 1:
         return next(iter(found.values()))
     return [
-        Finding(f"{name}: {one.what}", one.level, one.message, one.remedy)
-        for name, all_ in found.items()
-        for one in all_
+        Finding(f"{name}: {finding.what}", finding.level, finding.message, finding.remedy)
+        for name, findings_ in found.items()
+        for finding in findings_
     ]
 
 

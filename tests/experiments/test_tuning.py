@@ -97,11 +97,11 @@ def test_each_treatment_gets_its_own_and_the_host_is_as_before(tmp_path: Path, h
     assert host.now == AT_FIRST and host.left is None
     levels = [record.row["factor_tuning"] for record in ledger.records]
     assert list(dict.fromkeys(levels)) == ["none", "thp:never,irqs:0", "smt:off"]
-    told = json.loads((ledger.folder / "provenance.json").read_text())["tuning"]
-    assert set(told) == {"tuning=thp:never,irqs:0", "tuning=smt:off"}
-    assert told["tuning=thp:never,irqs:0"]["here:/sys/thp"] == {"before": "always", "set": "never"}
-    assert told["tuning=thp:never,irqs:0"]["here:/sys/irqs"] == {"before": "0-3", "refused": "Input/output error"}
-    assert told["tuning=smt:off"] == {"here:/sys/smt": {"before": "on", "set": "off"}}
+    provenance = json.loads((ledger.folder / "provenance.json").read_text())["tuning"]
+    assert set(provenance) == {"tuning=thp:never,irqs:0", "tuning=smt:off"}
+    assert provenance["tuning=thp:never,irqs:0"]["here:/sys/thp"] == {"before": "always", "set": "never"}
+    assert provenance["tuning=thp:never,irqs:0"]["here:/sys/irqs"] == {"before": "0-3", "refused": "Input/output error"}
+    assert provenance["tuning=smt:off"] == {"here:/sys/smt": {"before": "on", "set": "off"}}
 
 
 @pytest.mark.parametrize("error", [Interrupted("interrupted by SIGINT"), ZeroDivisionError()])
@@ -140,7 +140,7 @@ def test_the_host_is_set_back_also_where_the_cluster_cannot_be_given_back(
 def test_a_trial_during_which_somebody_else_sets_a_knob_is_invalid(tmp_path: Path, host: FakeMachine) -> None:
     class Disturbing(FakeDriver):
         def run(self, *given: Any, **named: Any) -> Any:
-            if host.asked.count("tune") == 1:
+            if host.requests.count("tune") == 1:
                 host.now["thp"] = "madvise"
             return super().run(*given, **named)
 
@@ -150,7 +150,7 @@ def test_a_trial_during_which_somebody_else_sets_a_knob_is_invalid(tmp_path: Pat
     assert first.outcome.verdict == "invalid"
     assert "here: tuning.thp: /sys/thp was set to never, and is madvise now" in first.row["reasons"]
     assert others and all(record.outcome.verdict != "invalid" for record in others)  # it was tuned again
-    assert host.asked.count("tune") == 2
+    assert host.requests.count("tune") == 2
     assert host.now == AT_FIRST
 
 
@@ -205,8 +205,8 @@ def test_all_machines_are_tuned_and_set_back_each_kernel_once() -> None:
     tuner.release()
     for machine in (client, first, second):
         assert machine.now == AT_FIRST
-        assert machine.asked == ["tune", "restore"]
-    assert emulated.asked == []
+        assert machine.requests == ["tune", "restore"]
+    assert emulated.requests == []
 
 
 def test_another_set_of_machines_is_another_tuning() -> None:
@@ -226,10 +226,10 @@ def test_if_one_machine_refuses_none_is_tuned() -> None:
     with pytest.raises(PreflightError, match=r"^w2: tuning\.governor: the kernel does not take 'performance'$"):
         tuner.tune(TUNING, [first, second, third])
     assert [machine.now for machine in (first, second, third)] == [AT_FIRST] * 3
-    assert first.asked == third.asked == ["tune", "restore"]
-    assert second.asked == ["tune"]
+    assert first.requests == third.requests == ["tune", "restore"]
+    assert second.requests == ["tune"]
     tuner.release()
-    assert first.asked == ["tune", "restore"]
+    assert first.requests == ["tune", "restore"]
 
 
 def test_a_machine_that_is_lost_while_it_is_tuned_concerns_the_deployment() -> None:

@@ -63,7 +63,7 @@ func (r ranges) offers(h Host) string {
 	if len(lows) == 0 {
 		return "a range"
 	}
-	return fmt.Sprintf("%s to %s", shown(slices.Max(lows)), shown(slices.Min(highs)))
+	return fmt.Sprintf("%s to %s", formatFrequency(slices.Max(lows)), formatFrequency(slices.Min(highs)))
 }
 
 func (r ranges) values(h Host, tuning Tuning) ([]value, error) {
@@ -89,8 +89,8 @@ func (r ranges) check(h Host, folder, name string, kilohertz int) error {
 	low, hasLow := h.number(filepath.Join(folder, r.limits[0]))
 	high, hasHigh := h.number(filepath.Join(folder, r.limits[1]))
 	if (hasLow && kilohertz < low) || (hasHigh && kilohertz > high) {
-		return refused(fmt.Sprintf("choose between %s and %s", shown(low), shown(high)),
-			"%s: %s is out of range", file, shown(kilohertz))
+		return refused(fmt.Sprintf("choose between %s and %s", formatFrequency(low), formatFrequency(high)),
+			"%s: %s is out of range", file, formatFrequency(kilohertz))
 	}
 	steps := append(h.choices(filepath.Join(folder, "scaling_available_frequencies")),
 		h.choices(filepath.Join(folder, "scaling_boost_frequencies"))...)
@@ -99,10 +99,10 @@ func (r ranges) check(h Host, folder, name string, kilohertz int) error {
 	}
 	for i, step := range steps {
 		number, _ := strconv.Atoi(step)
-		steps[i] = shown(number)
+		steps[i] = formatFrequency(number)
 	}
 	return refused("choose one of: "+strings.Join(steps, ", "),
-		"%s: %s is between two steps of this processor", file, shown(kilohertz))
+		"%s: %s is between two steps of this processor", file, formatFrequency(kilohertz))
 }
 
 // order has the highest first, so that it is never below the lowest; the other way round where all goes down.
@@ -145,8 +145,8 @@ func (r ranges) answering(h Host) []string {
 	return slices.Compact(folders)
 }
 
-// shown is a frequency as a user would write it: 2.2GHz.
-func shown(kilohertz int) string {
+// formatFrequency writes a frequency as a user would write it: 2.2GHz.
+func formatFrequency(kilohertz int) string {
 	if kilohertz >= 1_000_000 {
 		return strconv.FormatFloat(float64(kilohertz)/1e6, 'f', -1, 64) + "GHz"
 	}

@@ -56,11 +56,11 @@ class FakeMachine:
         self.stuck = ""
         """Why it cannot be set back."""
         self.lost = False
-        self.asked: list[str] = []
+        self.requests: list[str] = []
         self._set: dict[str, str] = {}
 
     def tune(self, values: KnobValues, command: str, say: Callable[[str], None]) -> tuple[Change, ...]:
-        self.asked.append("tune")
+        self.requests.append("tune")
         changes = []
         for knob, value in values.model_dump(exclude_none=True).items():
             say(knob)
@@ -85,7 +85,7 @@ class FakeMachine:
 
     def restore(self) -> Restored | None:
         self._answer()
-        self.asked.append("restore")
+        self.requests.append("restore")
         if self.stuck:
             raise PreflightError(f"{self.name}: {self.stuck}")
         if self.left is None:
