@@ -1,13 +1,14 @@
 """Does the capacity search find the truth, how fast, and do its intervals keep their word? (python -m bench.search)
 
-Simulated searches against a server of known capacity (``bench/queueing.py``: 8 workers, P99 <= 200 ms), whose speed
-differs between equal trials by 2, 5, 10 and 20 %; and by 10 % in shapes that the search does not assume. Every trial
-costs its duration, or less after an early abort, and 10 s of overhead. Truth is the load at which half (capacity: 95 %)
-of independent 30 s trials of the same server hold, from 6000 trials that no search sees. Searches have the hints of
-``bench/searching.py``: biased, missing in a tenth, wild in a twentieth. The confirmation is judged twice more on each
-search, on a server that from there on sustains 15 % less, and 15 % more: its estimate is then off by that, in breaking
-point and capacity alike. Peers: a grid of 22 loads x 5 repetitions, placed around the right place for it, and bisection
-with one trial a load after the same bracket. All times are simulated minutes, not time spent here.
+Simulated searches of servers of known capacity (``bench/queueing.py``): eight workers whose speed differs between equal
+trials by 2, 5, 10 and 20 %; two servers that break otherwise, gently and by a CPU quota; and spreads of shapes that the
+search does not assume. Every trial costs its duration, or less after an early abort, and 10 s of overhead. Truth is the
+load at which half (capacity: 95 %) of independent 30 s trials of the same server hold, from 6000 trials that no search
+sees. Searches have the hints of ``bench/searching.py``: biased, missing in a tenth, wild in a twentieth. The
+confirmation is judged twice more on each search, on a server that from there on sustains 15 % less, and 15 % more: its
+estimate is then off by that, in breaking point and capacity alike. Peers: a grid of 22 loads x 5 repetitions, placed
+around the right place for it; bisection with one trial a load after the same bracket; and oracles
+(``bench/oracles.py``). All times are simulated minutes, not time spent here.
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binomtest
 
-from bench import queueing, searching
+from bench import oracles, queueing, searching
 from bench.common import Row, report
-from bench.searching import FINE_S, OVERHEAD_S, SHORT_S
+from bench.searching import FINE_S, OVERHEAD_S, SHORT_S, World
 from loadstone.analysis.confirmation import OFF
-from loadstone.experiments.search import Found
+from loadstone.experiments.search import CAPACITY_WIDER, Found, Search
 
 SEARCHES, OTHERS = 300, 100
-"""Of ours at each spread; of peers, and of ours in other shapes."""
+"""Of ours at each spread; of peers, and of ours on other servers and in other shapes."""
 COVERS, ALARMS, FINDS = 0.93, 0.05, 0.80
 """Shares: intervals that hold the truth, right estimates contradicted, wrong ones contradicted."""
 OF_GRID = 0.08
@@ -36,7 +37,9 @@ BISECT_TO = 1.02
 SPREADS = (0.02, 0.05, 0.10, 0.20)
 TIMED = (0.02, 0.05)
 """Spreads at which the search must be quick and a peer is run beside it."""
-SHAPES: tuple[queueing.Shape, ...] = ("heavy", "skewed", "stalling")
+OTHER_SERVERS = [(name, spread) for name in ("gentle", "quota") for spread in (0.05, 0.20)]
+SHAPES: tuple[queueing.Shape, ...] = ("heavy", "skewed", "stalling", "lucky", "drifting")
+QUEUE = queueing.SERVERS["queue"]
 SEED = 2026
 """What was tuned was tuned with others."""
 
@@ -79,8 +82,8 @@ def grid(spread: float, rng: np.random.Generator) -> Tally:
     tally = Tally()
     for _ in range(OTHERS):
         steps = np.arange(GRID_LOADS, dtype=np.float64) - 11 + float(rng.uniform(-0.5, 0.5))
-        loads = 0.985 * queueing.NOMINAL * np.exp(np.log(1.025) * steps)
-        held, over = _trials(np.repeat(loads, GRID_REPETITIONS), FINE_S, spread, rng)
+        loads = 0.985 * QUEUE.nominal * np.exp(np.log(1.025) * steps)
+        held, over, _ = _trials(np.repeat(loads, GRID_REPETITIONS), FINE_S, spread, rng)
         seen = held.reshape(GRID_LOADS, GRID_REPETITIONS)
         again = rng.integers(0, GRID_REPETITIONS, (400, GRID_LOADS, GRID_REPETITIONS))
         resampled = np.take_along_axis(np.broadcast_to(seen, again.shape), again, axis=2)
@@ -104,7 +107,7 @@ def bisection(spread: float, rng: np.random.Generator) -> Tally:
     spent, unaborted = np.zeros(OTHERS), np.zeros(OTHERS)
 
     def trial(who: NDArray[np.bool_], loads: Floats, seconds: float) -> None:
-        held, over = _trials(loads[who], seconds, spread, rng)
+        held, over, _ = _trials(loads[who], seconds, spread, rng)
         spent[who] += (over + OVERHEAD_S) / 60
         unaborted[who] += (seconds + OVERHEAD_S) / 60
         low[who] = np.where(held, loads[who], low[who])
@@ -120,17 +123,17 @@ def bisection(spread: float, rng: np.random.Generator) -> Tally:
     return tally
 
 
-def _trials(loads: Floats, seconds: float, spread: float, rng: np.random.Generator) -> tuple[queueing.Bools, Floats]:
-    return queueing.run(loads, seconds, queueing.speeds(spread, "normal", len(loads), rng), rng)
+def _trials(loads: Floats, seconds: float, spread: float, rng: np.random.Generator) -> queueing.Trials:
+    return queueing.run(QUEUE, loads, seconds, queueing.speeds(spread, "normal", np.ones(len(loads)), rng), rng)
 
 
 def measure(spread: float) -> list[Row]:
     """All rows for one spread; its random numbers are its own, so that the order of spreads does not matter."""
     seeds = np.random.default_rng([SEED, int(spread * 1000)]).spawn(5)
-    at = f"spread {spread:.0%}"
-    half, most = queueing.truth(spread, "normal", FINE_S, 6000, seeds[0])
+    at, world = f"spread {spread:.0%}", World(QUEUE, spread)
+    half, most = queueing.truth(QUEUE, spread, "normal", FINE_S, 6000, seeds[0])
     searches = searching.begin(SEARCHES, seeds[1])
-    searching.finish(searches, spread, "normal", seeds[1])
+    searching.finish(searches, world, seeds[1])
     points, capacities = tallies(searches)
     forecast = [(len(one.history) - done) / more for one in searches if one.expected for done, more in [one.expected]]
     rows = [
@@ -142,8 +145,9 @@ def measure(spread: float) -> list[Row]:
         Row(f"error of the capacity (95 % of searches within +-), {at}", "%", capacities.error(most)),
         Row(f"searches that found one, {at}", f"of {SEARCHES}", len(points.rows)),
         Row(f"searches that say they cannot tell to +-5 %, {at}", f"of {SEARCHES}", sum(map(cannot_tell, searches))),
-        *confirming(searches, spread, at, seeds[4]),
+        *confirming(searches, world, at, seeds[4]),
         spread_of(f"trials needed / expected after the bracket, {at}", "ratio", forecast),
+        fine_trials(searches, spread, at),
         spread_of(f"minutes a search, {at}", "min", points.column(3)),
     ]
     if spread in TIMED:
@@ -152,17 +156,39 @@ def measure(spread: float) -> list[Row]:
     return rows
 
 
+def elsewhere(name: str, spread: float) -> list[Row]:
+    """Coverage, time and the confirmation's error rates on another server."""
+    rng = np.random.default_rng([SEED, int(spread * 1000), len(name)])
+    at, world = f"spread {spread:.0%}, {name}", World(queueing.SERVERS[name], spread)
+    searches, rows = covering(world, at, rng, aims=True)
+    return [*rows, *confirming(searches, world, at, rng)]
+
+
 def shaped(shape: queueing.Shape) -> list[Row]:
     """Coverage where trials differ in a way that the search does not assume; no target is set."""
     rng, at = np.random.default_rng([SEED, SHAPES.index(shape)]), f"spread 10 %, {shape}"
-    half, most = queueing.truth(0.1, shape, FINE_S, 6000, rng)
+    return covering(World(QUEUE, 0.1, shape), at, rng, aims=False)[1]
+
+
+def covering(world: World, at: str, rng: np.random.Generator, aims: bool) -> tuple[list[searching.One], list[Row]]:
+    """Searches of a world, with how many of their intervals hold the truth, and their minutes."""
+    half, most = queueing.truth(world.server, world.spread, world.shape, FINE_S, 6000, rng)
     searches = searching.begin(OTHERS, rng)
-    searching.finish(searches, 0.1, shape, rng)
+    searching.finish(searches, world, rng)
     points, capacities = tallies(searches)
-    return [
-        coverage(f"interval covers the breaking point, {at}", points.covers(half), len(points.rows), aims=False),
-        coverage(f"interval covers the capacity, {at}", capacities.covers(most), len(points.rows), aims=False),
+    return searches, [
+        coverage(f"interval covers the breaking point, {at}", points.covers(half), len(points.rows), aims),
+        coverage(f"interval covers the capacity, {at}", capacities.covers(most), len(points.rows), aims),
+        spread_of(f"minutes a search, {at}", "min", points.column(3)),
     ]
+
+
+def fine_trials(searches: Sequence[searching.One], spread: float, at: str) -> Row:
+    """Full trials before the confirmation, beside those of an oracle."""
+    counts = [sum(outcome.phase == "fine" for outcome in one.history) for one in searches]
+    least = oracles.trials(spread, Search.precision, CAPACITY_WIDER * Search.precision)
+    row = spread_of(f"fine trials, {at}", "trials", counts)
+    return replace(row, peer="oracle", peer_value=least, ratio=row.value / least)
 
 
 def tallies(searches: Sequence[searching.One]) -> tuple[Tally, Tally]:
@@ -180,7 +206,7 @@ def cannot_tell(one: searching.One) -> bool:
     return isinstance(one.result, Found) and any("cannot tell to" in text for text in one.result.result.warnings)
 
 
-def confirming(searches: Sequence[searching.One], spread: float, at: str, rng: np.random.Generator) -> list[Row]:
+def confirming(searches: Sequence[searching.One], world: World, at: str, rng: np.random.Generator) -> list[Row]:
     """The two error rates of the confirmation. A search that never got precise does not confirm."""
     judged = [one for one in searches if searching.reached_confirmation(one)]
     alarms = sum(map(searching.contradicted, judged))
@@ -191,8 +217,10 @@ def confirming(searches: Sequence[searching.One], spread: float, at: str, rng: n
         rate(f"right estimates contradicted, {at}", alarms, len(judged), "<=", ALARMS),
     ]
     for word, factor in (("high", 1 / (1 + OFF)), ("low", 1 + OFF)):
-        found = sum(searching.confirm_changed(judged, factor, spread, "normal", rng))
-        rows.append(rate(f"estimates 15 % too {word} contradicted, {at}", found, len(judged), ">=", FINDS))
+        found = sum(searching.confirm_changed(judged, factor, world, rng))
+        row = rate(f"estimates 15 % too {word} contradicted, {at}", found, len(judged), ">=", FINDS)
+        best = len(judged) * oracles.finds(world.spread, rng)
+        rows.append(replace(row, peer="oracle", peer_value=best, ratio=found / best))
     return rows
 
 
@@ -236,7 +264,11 @@ def compare(name: str, at: str, true: float, ours: Tally, peer: Tally, target: f
 
 def main() -> None:
     with ProcessPoolExecutor(2) as pool:
-        jobs = [*(pool.submit(measure, spread) for spread in SPREADS), *(pool.submit(shaped, one) for one in SHAPES)]
+        jobs = [
+            *(pool.submit(measure, spread) for spread in SPREADS),
+            *(pool.submit(elsewhere, *one) for one in OTHER_SERVERS),
+            *(pool.submit(shaped, one) for one in SHAPES),
+        ]
         rows = [row for job in jobs for row in job.result()]
     report("search", rows, NOTES)
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench import queueing
-from loadstone.analysis import breaking_point as bp
 from loadstone.analysis.confirmation import Confirmation, confirmation
+from loadstone.analysis.posterior import Trial, posterior
 from loadstone.experiments.probe import Outcome, Probe, readable
 from loadstone.experiments.search import Failed, Found, Search, expected_trials, next_probe
 
@@ -31,6 +31,8 @@ class One:
     bias: float
     """Of its hints; 0 where there are none, infinite where they are wild."""
     history: list[Outcome] = field(default_factory=list)
+    speed: float = 1.0
+    """Of the server in its last trial."""
     spent: float = 0.0
     unaborted: float = 0.0
     expected: tuple[int, float] | None = None
@@ -51,7 +53,16 @@ def begin(count: int, rng: np.random.Generator, hints: bool = True) -> list[One]
     return [One(one, float(bias)) for one, bias in zip(settings, biases, strict=True)]
 
 
-def finish(searches: list[One], spread: float, shape: queueing.Shape, rng: np.random.Generator) -> None:
+@dataclass(frozen=True)
+class World:
+    """What is searched: a server, and how its speed differs between equal trials."""
+
+    server: queueing.Server
+    spread: float
+    shape: queueing.Shape = "normal"
+
+
+def finish(searches: list[One], world: World, rng: np.random.Generator) -> None:
     """Run all searches to their end."""
     while going := [one for one in searches if one.result is None]:
         due: dict[float, list[tuple[One, Probe]]] = defaultdict(list)
@@ -63,12 +74,10 @@ def finish(searches: list[One], spread: float, shape: queueing.Shape, rng: np.ra
             if step.phase == "fine" and one.expected is None:
                 one.expected = (len(one.history), expected_trials(one.settings, one.history))
             due[step.duration_s].append((one, step))
-        _run(due, spread, shape, rng)
+        _run(due, world, rng)
 
 
-def confirm_changed(
-    searches: list[One], factor: float, spread: float, shape: queueing.Shape, rng: np.random.Generator
-) -> list[bool]:
+def confirm_changed(searches: list[One], factor: float, world: World, rng: np.random.Generator) -> list[bool]:
     """Whether each search's confirmation contradicts when the server is ``factor`` times as fast from there on."""
     again = [One(one.settings, one.bias, _before_confirmation(one.history)) for one in searches]
     going = again
@@ -79,7 +88,7 @@ def confirm_changed(
             if isinstance(step, Probe) and step.phase == "confirm":
                 due[step.duration_s].append((one, step))
         going = [one for some in due.values() for one, _ in some]
-        _run(due, spread, shape, rng, factor)
+        _run(due, world, rng, factor)
     return [contradicted(one) for one in again]
 
 
@@ -95,7 +104,7 @@ def judged_of(one: One) -> Confirmation | None:
     fresh = _trials(one.history, "confirm")
     if not fresh:
         return None
-    return confirmation(bp.posterior(_trials(before, "fine"), _trials(before, "bracket")), fresh)
+    return confirmation(posterior(_trials(before, "fine"), _trials(before, "bracket")), fresh)
 
 
 def reached_confirmation(one: One) -> bool:
@@ -108,32 +117,38 @@ def _before_confirmation(history: list[Outcome]) -> list[Outcome]:
     return history[:first]
 
 
-def _trials(history: list[Outcome], phase: str) -> list[tuple[float, bool]]:
-    return [(outcome.load, outcome.verdict == "held") for outcome in history if outcome.phase == phase]
+def _trials(history: list[Outcome], phase: str) -> list[Trial]:
+    return [Trial(one.load, one.verdict == "held", one.margin) for one in history if one.phase == phase]
 
 
 def _run(
-    due: dict[float, list[tuple[One, Probe]]],
-    spread: float,
-    shape: queueing.Shape,
-    rng: np.random.Generator,
-    factor: float = 1.0,
+    due: dict[float, list[tuple[One, Probe]]], world: World, rng: np.random.Generator, factor: float = 1.0
 ) -> None:
     for seconds, probes in due.items():
-        speed = factor * queueing.speeds(spread, shape, len(probes), rng)
-        held, over = queueing.run(np.array([p.load for _, p in probes]), seconds, speed, rng)
-        for (one, probe), ok, took, fast in zip(probes, held, over, speed, strict=True):
+        before = np.array([one.speed for one, _ in probes])
+        speed = queueing.speeds(world.spread, world.shape, before, rng)
+        done = queueing.run(world.server, np.array([p.load for _, p in probes]), seconds, factor * speed, rng)
+        for (one, probe), ok, took, margin, fast in zip(probes, *done, speed, strict=True):
+            one.speed = float(fast)
             # A trial that was stopped has no throughput, so it says nothing of what CPU its load takes.
-            hint = _hint(one.bias, probe.load, float(fast), rng) if ok else None
-            one.history.append(Outcome(probe.load, probe.phase, "held" if ok else "not held", hint))
+            hint = _hint(one.bias, probe.load, factor * one.speed * world.server.nominal, rng) if ok else None
+            one.history.append(
+                Outcome(
+                    probe.load,
+                    probe.phase,
+                    "held" if ok else "not held",
+                    hint,
+                    None if margin is None else float(margin),
+                )
+            )
             one.spent += took + OVERHEAD_S
             one.unaborted += seconds + OVERHEAD_S
 
 
-def _hint(bias: float, load: float, speed: float, rng: np.random.Generator) -> float | None:
+def _hint(bias: float, load: float, capacity: float, rng: np.random.Generator) -> float | None:
     """What the CPU that a trial took says of the load at which there is no more."""
     if not bias:
         return None
-    used = load / (queueing.NOMINAL * speed) + FIXED
+    used = load / capacity + FIXED
     off = 3.0 ** rng.choice([-1, 1]) if np.isinf(bias) else bias * np.exp(rng.normal(0, NOISE))
     return float(off * load / used)

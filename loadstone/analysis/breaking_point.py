@@ -1,52 +1,24 @@
-"""The posterior of a breaking point, from trials that held the SLO or did not.
+"""What trials say of a breaking point: the load at which half of them hold, and of the capacity, at which 95 % do.
 
-A trial at load x holds with probability lapse/2 + (1 - lapse) Phi((log b - log x) / s): b is the breaking point,
-s the slope (how far, relative to b, a run's own capacity strays from run to run), and the lapse lets single trials
-lie for reasons that have nothing to do with load. The posterior lives on a grid over log b and log s, which needs
-no sampler, is the same in every process and takes milliseconds.
-
-Sources: the adaptive probit grid is Kontsevich and Tyler, "Bayesian adaptive estimation of psychometric slope and
-threshold" (Vision Research 39, 1999); the lapse is Wichmann and Hill, "The psychometric function: I" (Perception &
-Psychophysics 63, 2001); as a search for a root under noise it is the probabilistic bisection of Waeber, Frazier
-and Henderson (SIAM J. Control Optim. 51, 2013).
+The posterior that these are read from is in ``posterior.py``.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-Floats = NDArray[np.float64]
-Trials = Sequence[tuple[float, bool]]
-"""(offered load, held) of each valid trial; the order does not matter."""
+from loadstone.analysis.posterior import Floats, Posterior, Trials, posterior
 
-LAPSE = 0.03
 CREDIBLE = 0.95
 CAPACITY_HOLDS = 0.95
 """The share of independent trials that hold at the capacity."""
 
-SHORT_SHIFT, SHORT_NOISE = 0.013, 0.05
-"""Short trials break 1.2-1.4 % later than full ones in simulation; how much on a real system is unknown, so a short
-trial speaks of the breaking point only through this much extra noise."""
-
-_SLOPES = np.linspace(np.log(0.004), np.log(0.5), 34)
-SLOPE_MEDIAN, _SLOPE_SPREAD = 0.06, 1.0
-"""Prior of the slope: log-normal, 95 % between 0.8 % and 43 %. It decides when a search dares to stop, and so whether
-intervals cover the truth where equal trials differ much, for a dozen outcomes cannot show that they do not. A median
-of 4 % with a spread of 0.6 ends searches a third earlier where equal trials differ by 5 %, and covers the truth in
-only 82 % where they differ by 10 % and 69 % where by 20 % (on a simpler simulation than ``bench/search.py``, which
-scores: what is tuned must not be scored by what it was tuned on).
-"""
 NOISY = 0.08
 """Above this slope the capacity lies more than 12 % below the breaking point, which is worth a warning."""
-_COARSE, _FINE_POINTS = 0.01, 240
-_REACH = 4.0
-"""The prior of the breaking point is flat in its logarithm from the lowest load tried / 4 to the highest x 4."""
 
 
 @dataclass(frozen=True)
@@ -61,15 +33,6 @@ class Estimate:
     def precision(self) -> float:
         """Half the interval's width relative to the value: 0.05 means +-5 %."""
         return (self.high - self.low) / 2 / self.value
-
-
-@dataclass(frozen=True)
-class Posterior:
-    """Probability ``weight[i, j]`` of the breaking point ``exp(log_load[i])`` with the slope ``slope[j]``."""
-
-    log_load: Floats
-    slope: Floats
-    weight: Floats
 
 
 @dataclass(frozen=True)
@@ -93,44 +56,6 @@ class Band:
     median: tuple[float, ...]
     low: tuple[float, ...]
     high: tuple[float, ...]
-
-
-def posterior(trials: Trials, short: Trials = ()) -> Posterior:
-    """The joint posterior of breaking point and slope.
-
-    ``trials`` are of full duration; ``short`` ones (the bracket) shape only the prior, shifted and blurred.
-    Raises ValueError without any trial or with a load that is not a positive finite number.
-    """
-    loads = [load for load, _ in (*trials, *short)]
-    if not loads:
-        raise ValueError("no trial to estimate a breaking point from")
-    for load in loads:
-        if not (np.isfinite(load) and load > 0):
-            raise ValueError(f"load {load!r} is not a positive number of requests per second")
-    low, high = np.log(min(loads) / _REACH), np.log(max(loads) * _REACH)
-    wide = np.linspace(low, high, int((high - low) / _COARSE) + 2)
-    coarse = _on_grid(wide, _SLOPES[::3], trials, short)
-    # The second grid spends its points where the first found the mass.
-    heavy = np.flatnonzero(coarse.weight.sum(axis=1) > 1e-6)
-    first, last = max(heavy[0] - 1, 0), min(heavy[-1] + 1, len(wide) - 1)
-    return _on_grid(np.linspace(wide[first], wide[last], _FINE_POINTS), _SLOPES, trials, short)
-
-
-def _on_grid(log_load: Floats, log_slope: Floats, trials: Trials, short: Trials) -> Posterior:
-    slope = np.exp(log_slope)
-    prior = -0.5 * ((log_slope - np.log(SLOPE_MEDIAN)) / _SLOPE_SPREAD) ** 2
-    log_weight = np.tile(prior, (len(log_load), 1))
-    add_likelihood(log_weight, log_load, slope, trials)
-    add_likelihood(log_weight, log_load + SHORT_SHIFT, np.hypot(slope, SHORT_NOISE), short)
-    weight = np.exp(log_weight - log_weight.max())
-    return Posterior(log_load, slope, weight / weight.sum())
-
-
-def add_likelihood(log_weight: Floats, log_load: Floats, slope: Floats, trials: Trials) -> None:
-    """Adds the log-likelihood of ``trials`` in place; equal outcomes at equal loads are computed once."""
-    for (load, held), count in sorted(Counter(trials).items()):
-        z = (log_load[:, None] - np.log(load)) / slope[None, :]
-        log_weight += count * np.log(LAPSE / 2 + (1 - LAPSE) * ndtr(z if held else -z))
 
 
 def estimate(trials: Trials, short: Trials = ()) -> BreakingPoint:
@@ -170,8 +95,9 @@ def hold_band(belief: Posterior, loads: Iterable[float]) -> Band:
 
 
 def _doubts(trials: Trials, point: Estimate, slope: Estimate) -> Iterable[str]:
-    held = sorted(load for load, ok in trials if ok)
-    broke = sorted(load for load, ok in trials if not ok)
+    outcomes = [(trial[0], trial[1]) for trial in trials]
+    held = sorted(load for load, ok in outcomes if ok)
+    broke = sorted(load for load, ok in outcomes if not ok)
     if not broke:
         most = max(held, default=0)
         yield f"no full trial failed to hold, so none says how far above {most:g}/s the breaking point may lie"
@@ -182,7 +108,7 @@ def _doubts(trials: Trials, point: Estimate, slope: Estimate) -> Iterable[str]:
         far = 1 - np.exp(-ndtri(CAPACITY_HOLDS) * slope.value)
         differ = f"equal trials differ by {slope.value:.0%} from run to run"
         yield f"{differ}: the capacity lies {far:.0%} below the breaking point"
-    for load, ok in sorted(set(trials)):
+    for load, ok in sorted(set(outcomes)):
         z = (np.log(point.value) - np.log(load)) / slope.value
         chance = float(ndtr(z if ok else -z))
         if chance < 0.01:
@@ -202,6 +128,7 @@ def _weighted_quantiles(value: Floats, weight: Floats) -> tuple[float, float, fl
     """Low, median and high quantile of any function of the grid."""
     flat = value.ravel()
     order = np.argsort(flat)
+    mass = weight.ravel()[order]
     tail = (1 - CREDIBLE) / 2
-    low, median, high = np.interp([tail, 0.5, 1 - tail], np.cumsum(weight.ravel()[order]), flat[order])
+    low, median, high = np.interp([tail, 0.5, 1 - tail], np.cumsum(mass) - mass / 2, flat[order])
     return float(low), float(median), float(high)

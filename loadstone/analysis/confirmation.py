@@ -17,6 +17,7 @@ from typing import Literal
 import numpy as np
 
 from loadstone.analysis import breaking_point as bp
+from loadstone.analysis.posterior import Posterior, Trials
 
 OFF = 0.15
 """How far off an estimate must be for the confirmation to find it out."""
@@ -44,14 +45,14 @@ class Confirmation:
     """The same, if it sustains 15 % more."""
 
 
-def confirmation(belief: bp.Posterior, fresh: bp.Trials) -> Confirmation:
+def confirmation(belief: Posterior, fresh: Trials) -> Confirmation:
     """The verdict on ``belief``, which ``fresh`` trials have no part in.
 
     The next trial tests the claim that is still the likelier one: whether the estimate is too high at the capacity,
     whether it is too low at the load that 5 % of trials hold, neither farther from the breaking point than midway to
     the claim, where the outcome tells most.
     """
-    right, less, more = (_log_evidence(belief, fresh, factor) for factor in (1.0, 1 / (1 + OFF), 1 + OFF))
+    right, less, more = (belief.log_evidence(fresh, factor) for factor in (1.0, 1 / (1 + OFF), 1 + OFF))
     too_high, too_low = float(np.exp(less - right)), float(np.exp(more - right))
     below, above = confirming_loads(belief)
     load = below if too_high >= too_low else above
@@ -66,7 +67,7 @@ def _verdict(too_high: float, too_low: float, trials: int) -> Verdict | None:
     return "undecided" if trials >= MOST else None
 
 
-def confirming_loads(belief: bp.Posterior) -> tuple[float, float]:
+def confirming_loads(belief: Posterior) -> tuple[float, float]:
     """The loads below and above the breaking point at which fresh trials are run, in requests/s."""
     point, capacity = bp.breaking_point(belief).value, bp.capacity(belief).value
     reach = min(point / capacity, float(np.sqrt(1 + OFF)))
@@ -81,12 +82,11 @@ def together(verdicts: Sequence[Verdict | None]) -> Verdict | None:
     return next((worst for worst in order if worst in verdicts), "confirmed")
 
 
-def in_words(judged: Confirmation, fresh: bp.Trials) -> str:
+def in_words(judged: Confirmation, fresh: Trials) -> str:
     """Why the estimate is not confirmed, as a sentence; empty where it is."""
     if judged.verdict == "confirmed":
         return ""
-    loads = sorted({load for load, _ in fresh})
-    seen = ", ".join(_at(load, fresh) for load in loads)
+    seen = ", ".join(_at(load, fresh) for load in sorted({trial[0] for trial in fresh}))
     odds, other = max((judged.too_high, "less"), (judged.too_low, "more"))
     if judged.verdict == "contradicted":
         return (
@@ -96,14 +96,6 @@ def in_words(judged: Confirmation, fresh: bp.Trials) -> str:
     return f"{len(fresh)} fresh trials ({seen}) neither confirm the estimate nor rule out that it is {OFF:.0%} off"
 
 
-def _at(load: float, fresh: bp.Trials) -> str:
-    held = [ok for at, ok in fresh if at == load]
+def _at(load: float, fresh: Trials) -> str:
+    held = [trial[1] for trial in fresh if trial[0] == load]
     return f"{sum(held)} of {len(held)} held at {load:g}/s"
-
-
-def _log_evidence(belief: bp.Posterior, fresh: bp.Trials, factor: float) -> float:
-    """The log-probability of the outcomes if every breaking point in ``belief`` were ``factor`` times as high."""
-    log_likelihood = np.zeros_like(belief.weight)
-    bp.add_likelihood(log_likelihood, belief.log_load + np.log(factor), belief.slope, fresh)
-    most = log_likelihood.max()
-    return float(most + np.log(np.sum(belief.weight * np.exp(log_likelihood - most))))

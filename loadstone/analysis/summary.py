@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from loadstone.analysis import breaking_point as bp
 from loadstone.analysis.confirmation import OFF, Verdict, confirmation, together
+from loadstone.analysis.posterior import Trial, posterior
 from loadstone.analysis.run import Run
 from loadstone.analysis.schema import factors_of
 from loadstone.model.columns import FACTOR_PREFIX
@@ -157,12 +158,16 @@ def _precision(run: Run) -> float | None:
         return None
 
 
-def search_trials(rows: list[Row]) -> tuple[list[tuple[float, bool]], list[tuple[float, bool]]]:
-    """The valid trials of a search as (offered load, held): full ones, and the short ones of the bracket."""
+def search_trials(rows: list[Row]) -> tuple[list[Trial], list[Trial]]:
+    """The valid trials of a search: full ones, and the short ones of the bracket."""
     valid = [row for row in rows if row["verdict"] != "invalid"]
-    full = [(row["rate"], row["verdict"] == "held") for row in valid if row["phase"] in ("fine", "confirm")]
-    short = [(row["rate"], row["verdict"] == "held") for row in valid if row["phase"] == "bracket"]
-    return full, short
+    full = [_evidence(row) for row in valid if row["phase"] in ("fine", "confirm")]
+    return full, [_evidence(row) for row in valid if row["phase"] == "bracket"]
+
+
+def _evidence(row: Row) -> Trial:
+    """Runs of releases that knew no margin have none."""
+    return Trial(row["rate"], row["verdict"] == "held", row.get("margin"))
 
 
 def _each_search(rows: list[Row]) -> tuple[Searched, ...]:
@@ -174,8 +179,8 @@ def _each_search(rows: list[Row]) -> tuple[Searched, ...]:
 
 def _search(rows: list[Row]) -> Searched:
     full, short = search_trials(rows)
-    held = [load for load, ok in (*full, *short) if ok]
-    broke = [load for load, ok in (*full, *short) if not ok]
+    held = [trial.load for trial in (*full, *short) if trial.held]
+    broke = [trial.load for trial in (*full, *short) if not trial.held]
     known: Known
     if not held and not broke:
         known = "nothing"
@@ -205,8 +210,8 @@ def _confirmation(valid: list[Row]) -> Verdict | None:
 def _of_search(valid: list[Row], repetition: int) -> Verdict | None:
     mine = [row for row in valid if row["repetition"] == repetition]
     first = next((i for i, row in enumerate(mine) if row["phase"] == "confirm"), len(mine))
-    fresh = [(row["rate"], row["verdict"] == "held") for row in mine if row["phase"] == "confirm"]
-    return confirmation(bp.posterior(*search_trials(mine[:first])), fresh).verdict if fresh else None
+    fresh = [_evidence(row) for row in mine if row["phase"] == "confirm"]
+    return confirmation(posterior(*search_trials(mine[:first])), fresh).verdict if fresh else None
 
 
 def _disagreement(searches: tuple[Searched, ...]) -> Iterator[str]:

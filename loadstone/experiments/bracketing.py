@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from loadstone.analysis import breaking_point as bp
+from loadstone.analysis.posterior import Trials
 
 CLOSE = 1.5
 """The bracket ends when its upper load is at most this many times the lower."""
@@ -31,7 +31,7 @@ class Failed:
 
 
 def step(
-    start: float, bounds: tuple[float, float], short: bp.Trials, hint: float | None
+    start: float, bounds: tuple[float, float], short: Trials, hint: float | None
 ) -> tuple[Literal["bracket"], float] | Failed | None:
     """The load of the next short trial; None once the bracket is close.
 
@@ -42,9 +42,9 @@ def step(
         return "bracket", start
     if len(short) > HINTED:
         hint = None
-    loads = [load for load, _ in short]
-    held = max((load for load, ok in short if ok), default=None)
-    broke = min((load for load, ok in short if not ok), default=None)
+    loads = [trial[0] for trial in short]
+    held = max((trial[0] for trial in short if trial[1]), default=None)
+    broke = min((trial[0] for trial in short if not trial[1]), default=None)
     lowest, highest = bounds
     if held is not None and broke is not None:
         return ("bracket", _between(held, broke, hint)) if broke / held > CLOSE else None

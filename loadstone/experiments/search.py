@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 
 from loadstone.analysis import breaking_point as bp
 from loadstone.analysis.confirmation import Confirmation, confirmation, in_words
+from loadstone.analysis.posterior import SLOPE_MEDIAN, Posterior, Trial, posterior
 from loadstone.experiments import bracketing
 from loadstone.experiments.bracketing import Failed
 from loadstone.experiments.probe import Outcome, Probe, invalid_in_a_row, readable
@@ -29,7 +30,7 @@ MOST_INVALID = 5
 FINE_LEAST, FINE_MOST = 5, 60
 AFTER_CONTRADICTION = 3
 """Fine trials that follow, at least, when the confirmation contradicts."""
-OFFSETS = (-1.5, 1.2)
+OFFSETS = (-2.0, 1.5)
 """Fine trials lie this many slopes beside the median, in turn: 0.7 would tell most of the location, but nothing of the
 spread between trials, and those that look steadier than they are end a search too early."""
 CAPACITY_WIDER = 2.0
@@ -71,26 +72,26 @@ class Found:
 
 @dataclass(frozen=True)
 class _Seen:
-    """The valid outcomes of a history as (load, held)."""
+    """The valid outcomes of a history."""
 
-    short: list[tuple[float, bool]] = field(default_factory=list)
-    fine: list[tuple[float, bool]] = field(default_factory=list)
-    confirm: list[tuple[float, bool]] = field(default_factory=list)
+    short: list[Trial] = field(default_factory=list)
+    fine: list[Trial] = field(default_factory=list)
+    confirm: list[Trial] = field(default_factory=list)
     before_confirm: int = 0
     """Fine trials that came before the confirmation."""
     hint: float | None = None
     """Of the last short trial that has one."""
 
     @property
-    def full(self) -> list[tuple[float, bool]]:
+    def full(self) -> list[Trial]:
         return self.fine + self.confirm
 
     def confirmation(self) -> Confirmation:
         return confirmation(self.before(), self.confirm)
 
-    def before(self) -> bp.Posterior:
+    def before(self) -> Posterior:
         """What was believed before the confirmation."""
-        return bp.posterior(self.fine[: self.before_confirm], self.short)
+        return posterior(self.fine[: self.before_confirm], self.short)
 
 
 def next_probe(search: Search, history: Sequence[Outcome]) -> Probe | Found | Failed:
@@ -116,7 +117,7 @@ def _sort(history: Sequence[Outcome]) -> _Seen:
             raise ValueError(f"a search has no trial of phase {outcome.phase!r}")
         if outcome.verdict == "invalid":
             continue
-        rooms[outcome.phase].append((outcome.load, outcome.verdict == "held"))
+        rooms[outcome.phase].append(Trial(outcome.load, outcome.verdict == "held", outcome.margin))
         if not seen.confirm:
             seen = replace(seen, before_confirm=len(seen.fine))
         if outcome.phase == "bracket" and outcome.hint is not None:
@@ -129,7 +130,7 @@ def _refine(search: Search, seen: _Seen) -> tuple[Phase, float] | Found | Failed
     judged = seen.confirmation() if seen.confirm else None
     if judged is not None and judged.verdict is None:
         return "confirm", judged.load
-    belief = bp.posterior(seen.full, seen.short)
+    belief = posterior(seen.full, seen.short)
     if len(seen.fine) >= FINE_LEAST and (failed := _out_of_range(search, bp.breaking_point(belief))):
         return failed
     wide = _too_wide(search, belief)
@@ -148,7 +149,7 @@ def _least(seen: _Seen, judged: Confirmation | None) -> int:
     return seen.before_confirm + AFTER_CONTRADICTION if contradicted else FINE_LEAST
 
 
-def _too_wide(search: Search, belief: bp.Posterior) -> float:
+def _too_wide(search: Search, belief: Posterior) -> float:
     """The width of the wider interval relative to what it may be."""
     point, capacity = bp.breaking_point(belief).precision, bp.capacity(belief).precision
     return max(point, capacity / CAPACITY_WIDER) / search.precision
@@ -198,10 +199,10 @@ def expected_trials(search: Search, history: Sequence[Outcome]) -> float:
     seen = _sort(history)
     if step.phase == "bracket":
         short = max(1, (3 if seen.hint else 5) - len(seen.short))
-        return short + _fine_trials(search, math.log(bracketing.CLOSE) / 2, bp.SLOPE_MEDIAN) + CONFIRMING
+        return short + _fine_trials(search, math.log(bracketing.CLOSE) / 2, SLOPE_MEDIAN) + CONFIRMING
     if step.phase == "confirm":
         return max(1, CONFIRMING - len(seen.confirm))
-    belief = bp.posterior(seen.full, seen.short)
+    belief = posterior(seen.full, seen.short)
     fine = _fine_trials(search, bp.breaking_point(belief).precision, bp.slope_median(belief))
     least = _least(seen, seen.confirmation() if seen.confirm else None)
     fine = min(max(fine, least - len(seen.fine), 1), FINE_MOST - len(seen.fine))

@@ -13,6 +13,7 @@ from loadstone.analysis import breaking_point as bp
 from loadstone.analysis import drift, evidence, latency, summary, usage
 from loadstone.analysis.evidence import Evidence
 from loadstone.analysis.grid import Grid, grid
+from loadstone.analysis.posterior import posterior
 from loadstone.analysis.run import Run, open_run
 from loadstone.analysis.summary import Treatment
 from loadstone.model.slo import Slo
@@ -110,10 +111,10 @@ def _hold(treatments: list[Treatment]) -> pa.Table:
             continue
         full, short = summary.search_trials(treatment.rows())
         capacity, point = treatment.searched.result.capacity, treatment.searched.result.breaking_point
-        low = max(min(0.9 * capacity.low, *(load for load, _ in full)), 0.7 * capacity.low)
-        high = min(max(1.1 * point.high, *(load for load, _ in full)), 1.4 * point.high)
+        low = max(min(0.9 * capacity.low, *(trial.load for trial in full)), 0.7 * capacity.low)
+        high = min(max(1.1 * point.high, *(trial.load for trial in full)), 1.4 * point.high)
         loads = [low + (high - low) * step / (_HOLD_POINTS - 1) for step in range(_HOLD_POINTS)]
-        band = bp.hold_band(bp.posterior(full, short), loads)
+        band = bp.hold_band(posterior(full, short), loads)
         columns = zip(band.load, band.median, band.low, band.high, strict=True)
         rows += [dict(zip(_HOLD.names, (treatment.label, *values), strict=True)) for values in columns]
     return pa.Table.from_pylist(rows, schema=_HOLD)

@@ -10,6 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loadstone.analysis import breaking_point as bp
+from loadstone.analysis import posterior as grid
+from loadstone.analysis.posterior import posterior
 
 LOADS = st.floats(1.0, 1e5).map(lambda x: float(f"{x:.3g}"))
 TRIALS = st.lists(st.tuples(LOADS, st.booleans()), min_size=1, max_size=25)
@@ -36,11 +38,11 @@ def test_the_posterior_is_what_brute_force_says() -> None:
     trials = [(90.0, True), (100.0, True), (105.0, False), (100.0, False), (95.0, True), (110.0, False)]
     phi = NormalDist().cdf
     weights: dict[float, float] = {}
-    for b, s in itertools.product(np.linspace(math.log(25), math.log(400), 1500), bp._SLOPES):
-        weight = math.exp(-0.5 * ((s - math.log(bp.SLOPE_MEDIAN)) / bp._SLOPE_SPREAD) ** 2)
+    for b, s in itertools.product(np.linspace(math.log(25), math.log(400), 1500), grid.SLOPES):
+        weight = math.exp(-0.5 * ((s - math.log(grid.SLOPE_MEDIAN)) / grid.SLOPE_SPREAD) ** 2)
         for load, held in trials:
             z = (b - math.log(load)) / math.exp(s)
-            weight *= bp.LAPSE / 2 + (1 - bp.LAPSE) * phi(z if held else -z)
+            weight *= grid.LAPSE / 2 + (1 - grid.LAPSE) * phi(z if held else -z)
         weights[b] = weights.get(b, 0.0) + weight
     points, mass = np.array(list(weights)), np.cumsum(list(weights.values()))
     expected = [math.exp(np.interp(q, mass / mass[-1], points)) for q in (0.025, 0.5, 0.975)]
@@ -75,7 +77,7 @@ def test_estimates_are_ordered_and_finite_whatever_the_trials(trials: list[tuple
     for e in (result.breaking_point, result.capacity, result.slope):
         assert 0 < e.low <= e.value <= e.high < math.inf
     assert result.capacity.value < result.breaking_point.value
-    belief = bp.posterior(trials)
+    belief = posterior(trials)
     assert belief.weight.sum() == pytest.approx(1)
     assert (belief.weight >= 0).all()
 
@@ -107,8 +109,8 @@ def test_short_trials_shape_only_the_prior() -> None:
     short = [(400.0, True), (800.0, False)]
     trials = [(load, load < 1000) for load in np.linspace(850, 1150, 14)]  # the bracket lied
     assert bp.estimate(trials, short).breaking_point.value == pytest.approx(1000, rel=0.03)
-    alone = bp.breaking_point(bp.posterior([], short))
-    assert 250 < alone.low < 450 < alone.value < 700 < alone.high < 1250
+    alone = bp.breaking_point(posterior([], short))
+    assert 130 < alone.low < 450 < alone.value < 700 < alone.high < 2500
 
 
 def test_a_short_trial_at_the_edge_says_less_than_a_full_one() -> None:
@@ -133,7 +135,7 @@ def test_a_bound_is_not_claimed_that_the_interval_crosses() -> None:
 
 
 def test_the_band_falls_with_load_and_holds_its_median() -> None:
-    belief = bp.posterior(experiment(1000, 0.04, 20, 3))
+    belief = posterior(experiment(1000, 0.04, 20, 3))
     band = bp.hold_band(belief, np.linspace(800, 1200, 21))
     assert all(a >= b for a, b in itertools.pairwise(band.median))
     assert all(low <= mid <= high for low, mid, high in zip(band.low, band.median, band.high, strict=True))

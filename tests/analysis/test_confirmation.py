@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.special import ndtr
 
 from loadstone.analysis import breaking_point as bp
 from loadstone.analysis import confirmation as fresh
+from loadstone.analysis.posterior import LAPSE, REACHES, Posterior, posterior
 
 
-def known(point: float, slope: float) -> bp.Posterior:
+def known(point: float, slope: float) -> Posterior:
     """A posterior without any doubt."""
-    return bp.Posterior(np.log([point]), np.array([slope]), np.ones((1, 1)))
+    unknown = {held: np.zeros((1, 1, len(REACHES[held]))) for held in (True, False)}
+    return Posterior(np.log([point]), np.array([slope]), np.zeros((1, 1)), unknown)
 
 
-def learnt(seed: int, slope: float) -> bp.Posterior:
+def learnt(seed: int, slope: float) -> Posterior:
     """What 24 trials of a system that breaks at 1000 requests/s say."""
     rng = np.random.default_rng(seed)
     loads = 1000 * np.exp(slope * np.tile([-1.5, 1.2], 12))
-    return bp.posterior([(float(x), bool(np.log(1000 / x) + slope * rng.normal() > 0)) for x in loads])
+    return posterior([(float(x), bool(np.log(1000 / x) + slope * rng.normal() > 0)) for x in loads])
 
 
-def judge(belief: bp.Posterior, true: float, slope: float, seed: int) -> fresh.Confirmation:
+def judge(belief: Posterior, true: float, slope: float, seed: int) -> fresh.Confirmation:
     """The confirmation of ``belief``, run to its end on a system that breaks at ``true``."""
     rng, trials = np.random.default_rng([seed, 1]), list[tuple[float, bool]]()
     while (judged := fresh.confirmation(belief, trials)).verdict is None:
@@ -34,7 +37,7 @@ def test_odds_are_those_of_the_probabilities() -> None:
 
     def fails(point: float) -> float:
         z = (np.log(point) - np.log(940)) / 0.05
-        return float(bp.LAPSE / 2 + (1 - bp.LAPSE) * bp.ndtr(-z))
+        return float(LAPSE / 2 + (1 - LAPSE) * ndtr(-z))
 
     assert judged.too_high == pytest.approx(fails(1000 / 1.15) / fails(1000))
     assert judged.too_low == pytest.approx(fails(1150) / fails(1000))

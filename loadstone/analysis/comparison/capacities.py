@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from loadstone.analysis import breaking_point as bp
+from loadstone.analysis.posterior import Floats, Posterior, posterior
 from loadstone.analysis.summary import Treatment, search_trials
 
 Verdict = Literal["higher", "lower", "equal", "cannot tell"]
@@ -15,7 +16,7 @@ _POINTS = 800
 """Equally probable points that stand for each posterior: the interval's ends move by less than 0.1 % with more."""
 
 
-def ratio(a: bp.Posterior, b: bp.Posterior) -> bp.Estimate:
+def ratio(a: Posterior, b: Posterior) -> bp.Estimate:
     """B's breaking point divided by A's, their searches being independent of each other."""
     differences = (_points(b)[:, None] - _points(a)[None, :]).ravel()
     tail = (1 - bp.CREDIBLE) / 2
@@ -23,11 +24,11 @@ def ratio(a: bp.Posterior, b: bp.Posterior) -> bp.Estimate:
     return bp.Estimate(median, low, high)
 
 
-def _points(belief: bp.Posterior) -> bp.Floats:
+def _points(belief: Posterior) -> Floats:
     """Equally probable logarithms of the breaking point."""
     weight = belief.weight.sum(axis=1)
     shares = (np.arange(_POINTS) + 0.5) / _POINTS
-    points: bp.Floats = np.interp(shares, np.cumsum(weight) - weight / 2, belief.log_load)
+    points: Floats = np.interp(shares, np.cumsum(weight) - weight / 2, belief.log_load)
     return points
 
 
@@ -58,5 +59,5 @@ def verdict(found: bp.Estimate, margin: float) -> Verdict:
     return "lower" if found.high < 1 else "cannot tell"
 
 
-def _posterior(treatment: Treatment) -> bp.Posterior:
-    return bp.posterior(*search_trials(treatment.rows()))
+def _posterior(treatment: Treatment) -> Posterior:
+    return posterior(*search_trials(treatment.rows()))
