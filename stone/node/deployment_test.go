@@ -265,3 +265,37 @@ func peakMemory(t *testing.T, c *client) int {
 	}
 	return kilobytes << 10
 }
+
+// Without control groups a deployment has no limits but cores; its processes are stopped and ended with their kin.
+func TestADeploymentWithoutControlGroups(t *testing.T) {
+	state := t.TempDir()
+	c := startNode(t, state, "--cgroup", "/no/such/mounts")
+	begun, facts := deploy(t, c, state, "hotel"), Facts{}
+	c.must("facts", m{}, &facts)
+	if begun.Group != nil || begun.UnlimitedBecause == "" || facts.Cgroups != "" || facts.UnlimitedBecause != begun.UnlimitedBecause {
+		t.Errorf("%+v %+v", begun, facts)
+	}
+	core := facts.CPUs[len(facts.CPUs)-1]
+	for _, name := range []string{"a", "b"} {
+		script := "trap '' TERM; grep Cpus_allowed_list /proc/self/status; sleep 1000 & setsid sleep 1000 & echo $!; wait; sleep 1000"
+		c.must("spawn", m{"deployment": "hotel", "name": name, "argv": []string{"sh", "-c", script}, "limits": m{"cores": []int{core}}}, nil)
+	}
+	children := map[string]string{}
+	for _, name := range []string{"a", "b"} {
+		eventually(t, "its log", func() bool {
+			text := string(c.must("log", m{"deployment": "hotel", "name": name, "lines": 3, "most_bytes": 100}, nil))
+			allowed, child, _ := strings.Cut(text, "\n")
+			children[name] = child
+			return strings.HasSuffix(allowed, "\t"+strconv.Itoa(core)) && strings.HasSuffix(child, "\n")
+		})
+	}
+	stopped, ended := Stopped{}, Ended{}
+	c.must("stop", m{"deployment": "hotel", "names": []string{"a"}, "signal": "TERM", "grace_s": 0.2}, &stopped)
+	gone(t, children["a"])
+	c.must("end", m{"deployment": "hotel"}, &ended)
+	gone(t, children["b"])
+	if len(stopped.Killed) != 1 || len(ended.Running) != 1 || ended.Running[0] != "b" {
+		t.Errorf("%+v %+v", stopped, ended)
+	}
+	c.fails("read", m{"what": []string{"limits"}, "replicas": m{}}, Missing, "counters cannot be read")
+}

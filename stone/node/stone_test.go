@@ -60,13 +60,13 @@ type said struct {
 }
 
 // startNode starts a node with a state folder. It ends with the test.
-func startNode(t testing.TB, state string) *client {
+func startNode(t testing.TB, state string, options ...string) *client {
 	t.Helper()
 	path, err := stone()
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &client{t: t, command: exec.Command(path, "node", "--state", state)}
+	c := &client{t: t, command: exec.Command(path, append([]string{"node", "--state", state}, options...)...)}
 	c.command.Stderr = os.Stderr
 	in, wrong := c.command.StdinPipe()
 	out, alsoWrong := c.command.StdoutPipe()
