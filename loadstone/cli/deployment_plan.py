@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-
-import yaml
+from typing import Any
 
 from loadstone.applications import catalogue
 from loadstone.experiments.plan import Plan, make_plan
@@ -12,27 +11,28 @@ from loadstone.model.document import Document
 from loadstone.model.study import Settings
 
 _CLUSTER = ("infrastructure", "managers", "workers")
-_ALL_TRACES = "{sample: 1}"
+_ALL_TRACES = {"sample": 1}
 """What somebody wants who asks for Jaeger and says nothing of traces."""
 
 
-def plan_for(what: Path, **settings: str) -> Plan:
+def plan_for(what: Path, **settings: Any) -> Plan:
     """The plan of a study file, or of an application (built-in name, its file, a compose file) with the given settings.
 
     An orchestrator that is chosen for an application gets emulated hosts, unless it needs none or others are named.
     With Jaeger, services make spans of all requests, unless a study says of how many.
     """
-    traced = "jaeger" in settings.get("stacks", "")
+    traced = "jaeger" in settings.get("stacks", ())
     if what.suffix in (".yaml", ".yml"):
         document = Document.read(what)
         if "load" in document.data:
             for key, value in settings.items():
-                document.override(f"{'cluster.' if key in _CLUSTER else ''}{key}={value}")
+                path = ("cluster", key) if key in _CLUSTER else (key,)
+                document.put(path, value, f"{'.'.join(path)}={value}")
             if traced and "traces" not in {**document.data, **(document.data.get("factors") or {})}:
-                document.override(f"traces={_ALL_TRACES}")
+                document.put(("traces",), _ALL_TRACES, "traces={sample: 1}")
             return make_plan(document)
     given = {key: value for key, value in settings.items() if key in Settings.model_fields}
-    cluster = {key: yaml.safe_load(settings[key]) for key in _CLUSTER if key in settings}
+    cluster = {key: settings[key] for key in _CLUSTER if key in settings}
     if settings.get("orchestrator", "process") != "process":
         cluster = {"infrastructure": "namespaces", **cluster}
     study = {
@@ -41,8 +41,8 @@ def plan_for(what: Path, **settings: str) -> Plan:
         "application": str(what.resolve()) if what.suffix else str(what),
         "load": {"rates": [1], "slo": {"p99": "1s"}},
         "cluster": cluster,
-        "stacks": yaml.safe_load(settings.get("stacks", "[]")),
-        **({"traces": yaml.safe_load(_ALL_TRACES)} if traced else {}),
+        "stacks": settings.get("stacks", []),
+        **({"traces": _ALL_TRACES} if traced else {}),
         **given,
     }
-    return make_plan(Document(yaml.safe_dump(study), "the command line"))
+    return make_plan(Document.of(study, "the command line"))

@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
-import yaml
-
 from loadstone.applications import catalogue, seeding
 from loadstone.experiments import load_files
 from loadstone.infrastructure.binary import stone_binary
@@ -49,7 +47,7 @@ class Asked(Model):
 def settings(load: dict[str, Any], trial: dict[str, Any]) -> Asked:
     """The options, checked; what is None was not given. Raises InputError naming the options."""
     given = [{key: value for key, value in part.items() if value is not None} for part in (load, trial)]
-    document = Document(yaml.safe_dump({"load": given[0], "trial": given[1]}), "")
+    document = Document.of({"load": given[0], "trial": given[1]}, "")
     try:
         asked = document.parse(Asked)
         found, _ = load_files.resolve(document, asked.load, Path())
@@ -124,7 +122,7 @@ def _one_request(url: SplitResult, given: dict[str, Any]) -> Workload:
     path = (url.path or "/") + (f"?{url.query}" if url.query else "")
     name = re.sub(r"[^A-Za-z0-9_:/-]", "-", url.path) or "/"
     method = given.get("method", "POST" if "body" in given else "GET")
-    document = Document(yaml.safe_dump({"operations": {name: {**given, "method": method, "path": path}}}), "")
+    document = Document.of({"operations": {name: {**given, "method": method, "path": path}}}, "")
     try:
         return document.parse(Workload)
     except InputError as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -30,15 +30,15 @@ Managers = Annotated[int | None, typer.Option(help="Nodes that run the orchestra
 Workers = Annotated[int | None, typer.Option(help="Nodes that run replicas.")]
 Stacks = Annotated[
     list[str] | None,
-    typer.Option("--stack", help="Put this beside it, to look at: prometheus, grafana or jaeger; may be repeated."),
+    typer.Option("--stack", help="Also deploy prometheus, grafana or jaeger; may be repeated."),
 ]
 
 
 def chosen_plan(what: Path, stacks: list[str] | None = None, **settings: str | int | None) -> Plan:
     """The one treatment that a user means."""
-    given = {key: str(value) for key, value in settings.items() if value is not None}
+    given: dict[str, Any] = {key: value for key, value in settings.items() if value is not None}
     if stacks:
-        given["stacks"] = f"[{', '.join(stacks)}]"
+        given["stacks"] = stacks
     plan = plan_for(what, **given)
     if len(plan.treatments) != 1:
         levels = "; ".join(treatment.label for treatment in plan.treatments[:4])

@@ -8,8 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from loadstone.analysis.capacity import Layout, Objective, of_study
 from loadstone.experiments.plan import Plan, make_plan
 from loadstone.experiments.predicting import layout_of
@@ -53,7 +51,7 @@ def other_objective(plan: Mapping[str, Any], assignments: Sequence[str]) -> Obje
     study = plan["study"]
     if not (study["load"] or {}).get("capacity"):
         raise InputError(f"--set {changes[0]!r}: the run has no capacity search, so it has no such objective")
-    document = Document(yaml.safe_dump({"load": study["load"]}), plan.get("source") or Path("study.yaml"))
+    document = Document.of({"load": study["load"]}, plan.get("source") or Path("study.yaml"))
     for change in changes:
         document.override(change)
     try:
@@ -83,7 +81,7 @@ def _as_study(plan: Mapping[str, Any], treatment_id: str) -> Document:
     # Only what is deployed matters; how it is loaded may have come from files that are gone.
     study["load"] = {"rates": [1], "slo": {"p99": "1s"}}
     study["trial"] = {}
-    return Document(yaml.safe_dump({**study, **settings}), plan.get("source") or Path("study.yaml"))
+    return Document.of({**study, **settings}, plan.get("source") or Path("study.yaml"))
 
 
 def _with_replicas(plan: Plan, replicas: Mapping[str, int]) -> Plan:

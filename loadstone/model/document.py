@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import copy
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -47,6 +48,13 @@ class Document:
         except OSError as error:
             raise InputError([Problem(file, 0, "", f"cannot be read: {error.strerror}")]) from None
         return cls(text, file)
+
+    @classmethod
+    def of(cls, data: Mapping[str, Any], source: Path | str) -> Self:
+        """What no file holds, such as options of the command line; its problems name ``source`` and no line."""
+        document = cls("{}", source)
+        document.data, document._lines = copy.deepcopy(dict(data)), dict.fromkeys(_paths(data), 0)
+        return document
 
     def _construct(self, node: yaml.Node, path: KeyPath) -> Any:
         line = node.start_mark.line + 1
@@ -97,12 +105,16 @@ class Document:
         keys = tuple(key.strip() for key in name.split("."))
         if not separator or not all(keys):
             raise InputError(f"--set {assignment!r}: expected KEY.KEY=VALUE, for example trial.duration=30s")
+        self.put(keys, Document(f"value: {value}", f"--set {assignment}").data["value"], assignment)
+
+    def put(self, keys: KeyPath, value: Any, assignment: str) -> None:
+        """Set the value at ``keys``; problems there name ``--set`` and the assignment."""
         target = self.data
         for key in keys[:-1]:
             target = target.setdefault(key, {})
             if not isinstance(target, dict):
                 raise InputError(f"--set {assignment!r}: {key!r} has no keys below it")
-        target[keys[-1]] = Document(f"value: {value}", f"--set {assignment}").data["value"]
+        target[keys[-1]] = value
         self._overrides[keys] = assignment
 
     def parse(self, model: type[ModelType]) -> ModelType:
@@ -149,6 +161,17 @@ class Document:
 def dotted(path: KeyPath) -> str:
     """``load.rates.0``"""
     return ".".join(map(str, path))
+
+
+def _paths(value: Any, at: KeyPath = ()) -> Iterator[KeyPath]:
+    """Of every value in a document, its own first."""
+    yield at
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _paths(inner, (*at, key))
+    elif isinstance(value, list):
+        for place, inner in enumerate(value):
+            yield from _paths(inner, (*at, place))
 
 
 _REMEDIES = {

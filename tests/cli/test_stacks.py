@@ -34,7 +34,7 @@ def test_an_application_with_jaeger_makes_spans_of_all_requests() -> None:
 )
 def test_a_study_says_itself_of_how_many(tmp_path: Path, more: str, sample: float | None) -> None:
     (tmp_path / "study.yaml").write_text(STUDY + more)
-    (treatment,) = plan_for(tmp_path / "study.yaml", stacks="[jaeger]").treatments
+    (treatment,) = plan_for(tmp_path / "study.yaml", stacks=["jaeger"]).treatments
     traces = treatment.settings.traces
     assert (traces.sample if traces is not None else None) == sample
 

@@ -166,3 +166,14 @@ def test_no_tree_of_known_keys_does_worse_than_being_refused(tree: dict[str, Any
 @given(st.sampled_from(["load", "factors", "except", "trial", "resources", "cluster"]), TREES)
 def test_a_mutated_study_is_read_or_refused(key: str, tree: Any) -> None:
     _read(yaml.safe_dump(yaml.safe_load(STUDY) | {key: tree}))
+
+
+def test_what_no_file_holds_names_its_source_and_no_line() -> None:
+    document = Document.of({"version": 1, "name": "x", "load": {"rates": ["fast"]}}, "the command line")
+    document.put(("cluster", "workers"), "many", "cluster.workers=many")
+    with pytest.raises(InputError) as caught:
+        document.parse(Study)
+    text = str(caught.value)
+    assert "the command line: load.rates.0: expected a number, not 'fast'" in text
+    assert "--set cluster.workers=many: cluster.workers" in text
+    assert "the command line:0" not in text and "the command line:1" not in text
