@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bench import queueing
 from loadstone.analysis.confirmation import Confirmation, confirmation
 from loadstone.analysis.posterior import Trial, posterior
-from loadstone.experiments.probe import Outcome, Probe, readable
+from loadstone.experiments.probe import NextTrial, Outcome, readable
 from loadstone.experiments.search import Failed, Found, Search, expected_trials, next_probe
 
 OVERHEAD_S, FINE_S, SHORT_S = 10.0, 30.0, 10.0
@@ -65,10 +65,10 @@ class World:
 def finish(searches: list[One], world: World, rng: np.random.Generator) -> None:
     """Run all searches to their end."""
     while going := [one for one in searches if one.result is None]:
-        due: dict[float, list[tuple[One, Probe]]] = defaultdict(list)
+        due: dict[float, list[tuple[One, NextTrial]]] = defaultdict(list)
         for one in going:
             step = next_probe(one.settings, one.history)
-            if not isinstance(step, Probe):
+            if not isinstance(step, NextTrial):
                 one.result = step
                 continue
             if step.phase == "fine" and one.expected is None:
@@ -82,10 +82,10 @@ def confirm_changed(searches: list[One], factor: float, world: World, rng: np.ra
     again = [One(one.settings, one.bias, _before_confirmation(one.history)) for one in searches]
     going = again
     while going:
-        due: dict[float, list[tuple[One, Probe]]] = defaultdict(list)
+        due: dict[float, list[tuple[One, NextTrial]]] = defaultdict(list)
         for one in going:
             step = next_probe(one.settings, one.history)
-            if isinstance(step, Probe) and step.phase == "confirm":
+            if isinstance(step, NextTrial) and step.phase == "confirm":
                 due[step.duration_s].append((one, step))
         going = [one for some in due.values() for one, _ in some]
         _run(due, world, rng, factor)
@@ -122,7 +122,7 @@ def _trials(history: list[Outcome], phase: str) -> list[Trial]:
 
 
 def _run(
-    due: dict[float, list[tuple[One, Probe]]], world: World, rng: np.random.Generator, factor: float = 1.0
+    due: dict[float, list[tuple[One, NextTrial]]], world: World, rng: np.random.Generator, factor: float = 1.0
 ) -> None:
     for seconds, probes in due.items():
         before = np.array([one.speed for one, _ in probes])

@@ -22,7 +22,7 @@ import yaml
 
 from loadstone.analysis.schema import schema
 from loadstone.experiments.margin import margin
-from loadstone.experiments.probe import Outcome, Probe
+from loadstone.experiments.probe import NextTrial, Outcome
 from loadstone.experiments.search import Search, next_probe
 from loadstone.model.columns import of_window
 from loadstone.model.records import TrialSummary
@@ -151,7 +151,7 @@ class Synthetic:
         for repetition in range(1, self.repetitions + 1):
             for level in self.capacities:
                 history: list[Outcome] = []
-                while isinstance(probe := next_probe(settings, history), Probe):
+                while isinstance(probe := next_probe(settings, history), NextTrial):
                     yield _Step(level, probe.load, probe.phase, probe.duration_s, repetition, len(history) + 1)
                     history.append(Outcome(probe.load, probe.phase, rows[-1]["verdict"], margin=rows[-1]["margin"]))
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from loadstone.cli.app import Json, Results, Run, out, print_json
 from loadstone.experiments import runs
-from loadstone.experiments.guiding import foretold
+from loadstone.experiments.pruning import foretold
 from loadstone.experiments.resume import look
 from loadstone.experiments.schedule import remaining
 from loadstone.infrastructure import journal

@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict
 from datetime import UTC, datetime
 
-from loadstone.experiments import guiding, predicting, runs, schedule
+from loadstone.experiments import predicting, pruning, runs, schedule
 from loadstone.experiments.deployment import Deployed
 from loadstone.experiments.ledger import Ledger, Record, writing
 from loadstone.experiments.listener import Listener
@@ -46,7 +46,7 @@ class Conductor:
         """Run to the end. Whatever ends it, nothing that was started is left and finished trials stay."""
         try:
             while (trial := self._next_trial()) is not None:
-                left = schedule.remaining(self._plan, self._ledger.records, guiding.foretold(self._ledger.folder))
+                left = schedule.remaining(self._plan, self._ledger.records, pruning.foretold(self._ledger.folder))
                 self._listener.trial_started(trial, left)
                 record = self._run_trial(trial)
                 self._listener.trial_finished(record)
@@ -60,7 +60,7 @@ class Conductor:
         """Chosen when all is written down that can be predicted by now."""
         for prediction in predicting.foretell(self._plan, self._ledger):
             self._listener.step(prediction)
-        return schedule.next_trial(self._plan, self._ledger.records, guiding.foretold(self._ledger.folder))
+        return schedule.next_trial(self._plan, self._ledger.records, pruning.foretold(self._ledger.folder))
 
     def _run_trial(self, trial: Trial) -> Record:
         folder = self._ledger.trial_folder(trial)

@@ -14,7 +14,7 @@ Held = Literal["held", "not held", "measured", "invalid"]
 
 
 @dataclass(frozen=True)
-class Probe:
+class NextTrial:
     """The next trial to run: offered load in requests/s, measured for ``duration_s``."""
 
     load: float

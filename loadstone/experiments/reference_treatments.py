@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from loadstone.experiments.plan import Plan
-from loadstone.experiments.probe import Outcome, Probe, readable
+from loadstone.experiments.probe import NextTrial, Outcome, readable
 from loadstone.model.trial import Treatment
 
 LOADS = (0.05, 0.2, 0.35, 0.5, 0.75)
@@ -36,11 +36,11 @@ def _costs(treatment: Treatment) -> dict[str, Any]:
     return treatment.settings.model_dump(exclude=set(_PREDICTED))
 
 
-def next_load(breaking_point: float, duration_s: float, history: Sequence[Outcome]) -> Probe | None:
+def next_load(breaking_point: float, duration_s: float, history: Sequence[Outcome]) -> NextTrial | None:
     """The next trial of a base whose search has found its breaking point; None when all were done."""
     for share in LOADS:
         load = readable(share * breaking_point)
         there = [one for one in history if one.phase == "model" and one.load == load]
         if len(there) < _ATTEMPTS and all(one.verdict == "invalid" for one in there):
-            return Probe(load, "model", duration_s)
+            return NextTrial(load, "model", duration_s)
     return None

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import loadstone
-from loadstone.experiments import guiding, schedule
+from loadstone.experiments import pruning, schedule
 from loadstone.experiments.ledger import Ledger, write_json, writing
 from loadstone.experiments.plan import Plan
 from loadstone.infrastructure.facts import host_facts
@@ -144,7 +144,7 @@ def complete(plan: Plan, ledger: Ledger) -> bool:
             return True
     except (OSError, ValueError, KeyError, TypeError):
         pass  # it was not, or what says so is damaged
-    return schedule.next_trial(plan, ledger.records, guiding.foretold(ledger.folder)) is None
+    return schedule.next_trial(plan, ledger.records, pruning.foretold(ledger.folder)) is None
 
 
 def version(folder: Path) -> str | None:

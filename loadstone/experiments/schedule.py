@@ -12,10 +12,10 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from loadstone.experiments import guiding, reference_treatments, repeating
+from loadstone.experiments import pruning, reference_treatments, repeating
 from loadstone.experiments.ledger import Record
 from loadstone.experiments.plan import Plan
-from loadstone.experiments.probe import Outcome, Probe
+from loadstone.experiments.probe import NextTrial, Outcome
 from loadstone.experiments.search import Failed, Found, Search, expected_trials, next_probe
 from loadstone.model.trial import Phase, Treatment, Trial
 
@@ -28,7 +28,7 @@ ROUND = 5
 OVERHEAD_S = 3.0
 """Resetting, draining, collecting: a first guess of what surrounds a trial."""
 
-Campaign = guiding.Campaign
+Campaign = pruning.Campaign
 """A capacity search: of a treatment, and which of its searches."""
 
 
@@ -53,7 +53,7 @@ def _place(treatment_id: str, trial: Mapping[str, Any]) -> tuple[Any, ...]:
     return (treatment_id, *(trial[key] for key in ("phase", "rate", "clients", "repetition", "number")))
 
 
-def _step(plan: Plan, campaign: Campaign, records: Sequence[Record]) -> Probe | Found | Failed:
+def _step(plan: Plan, campaign: Campaign, records: Sequence[Record]) -> NextTrial | Found | Failed:
     """What a search does next, with the trials of the capacity model after it."""
     history = [record.outcome for record in records_of(campaign, records)]
     step = next_probe(search_settings(plan), _of_search(history))
@@ -86,7 +86,7 @@ def left_out(plan: Plan, records: Sequence[Record], foretold: Sequence[Registere
         step = _step(plan, (treatment, 1), records)
         return step.result.breaking_point.low if isinstance(step, Found) else None
 
-    return guiding.left_out(plan, records, foretold, low)
+    return pruning.left_out(plan, records, foretold, low)
 
 
 def remaining(plan: Plan, records: Sequence[Record], foretold: Sequence[Registered] = ()) -> float:
@@ -186,11 +186,11 @@ def _in_turn(plan: Plan, records: Sequence[Record], foretold: Sequence[Registere
     """Searches in the order in which they may go on: the current one first until its round is over."""
     assert plan.study.load.capacity is not None
     order = campaigns(plan)
-    if first := [one for one in _modelled(plan) if isinstance(_step(plan, one, records), Probe)]:
+    if first := [one for one in _modelled(plan) if isinstance(_step(plan, one, records), NextTrial)]:
         order = first
     elif plan.study.load.capacity.guided:
         without = left_out(plan, records, foretold)
-        return guiding.in_turn([one for one in order if one[0].id not in without], records, foretold)
+        return pruning.in_turn([one for one in order if one[0].id not in without], records, foretold)
     if not records:
         return order
     last = records[-1]

@@ -20,7 +20,7 @@ from loadstone.analysis.confirmation import Confirmation, confirmation, in_words
 from loadstone.analysis.posterior import SLOPE_MEDIAN, Posterior, Trial, posterior
 from loadstone.experiments import bracketing
 from loadstone.experiments.bracketing import Failed
-from loadstone.experiments.probe import Outcome, Probe, invalid_in_a_row, readable
+from loadstone.experiments.probe import NextTrial, Outcome, invalid_in_a_row, readable
 from loadstone.model.trial import Phase
 
 __all__ = ["Failed", "Found", "Search", "expected_trials", "next_probe"]
@@ -94,7 +94,7 @@ class _Seen:
         return posterior(self.fine[: self.before_confirm], self.short)
 
 
-def next_probe(search: Search, history: Sequence[Outcome]) -> Probe | Found | Failed:
+def next_probe(search: Search, history: Sequence[Outcome]) -> NextTrial | Found | Failed:
     """What to do after ``history``. Equal histories give equal answers, in any process."""
     if invalid_in_a_row(history) >= MOST_INVALID:
         where = f"the last at {history[-1].load:g}/s"
@@ -106,7 +106,7 @@ def next_probe(search: Search, history: Sequence[Outcome]) -> Probe | Found | Fa
         return step
     phase, wanted = step
     load = min(max(readable(wanted), search.lowest), search.highest)
-    return Probe(load, phase, search.bracket_s if phase == "bracket" else search.fine_s)
+    return NextTrial(load, phase, search.bracket_s if phase == "bracket" else search.fine_s)
 
 
 def _sort(history: Sequence[Outcome]) -> _Seen:
@@ -194,7 +194,7 @@ def expected_trials(search: Search, history: Sequence[Outcome]) -> float:
     information 0.32 / s^2 (probit, 1.2 to 1.5 slopes off the median), and the precision p asks for (1.96 / p)^2 of it.
     """
     step = next_probe(search, history)
-    if not isinstance(step, Probe):
+    if not isinstance(step, NextTrial):
         return 0.0
     seen = _sort(history)
     if step.phase == "bracket":

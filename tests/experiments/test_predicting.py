@@ -14,12 +14,12 @@ import pytest
 from loadstone import plugins
 from loadstone.analysis import capacity, summary
 from loadstone.analysis.run import open_run
-from loadstone.experiments import guiding, reference_treatments, runs, schedule, trial_runner, what_if
+from loadstone.experiments import pruning, reference_treatments, runs, schedule, trial_runner, what_if
 from loadstone.experiments.conductor import Conductor
 from loadstone.experiments.ledger import Ledger, Record
 from loadstone.experiments.plan import Plan, read_plan
 from loadstone.experiments.predicting import nodes_of
-from loadstone.experiments.probe import Outcome, Probe
+from loadstone.experiments.probe import NextTrial, Outcome
 from loadstone.experiments.resume import reopen
 from loadstone.model.errors import InputError
 from loadstone.model.records import Reading
@@ -200,7 +200,7 @@ def test_a_guided_study_measures_the_best_and_leaves_out_what_it_beats(tmp_path:
     assert measured == [horizontal.id, vertical.id]
     assert {file.stem for file in (ledger.folder / "predictions").iterdir()} == {baseline.id, vertical.id}
     assert runs.complete(plan, ledger)
-    assert schedule.remaining(plan, ledger.records, guiding.foretold(ledger.folder)) == 0
+    assert schedule.remaining(plan, ledger.records, pruning.foretold(ledger.folder)) == 0
     content = contents.gather(ledger.folder)
     left = content.left_out[baseline.id]
     assert set(content.left_out) == {baseline.id} and left.predicted.high < left.at_least
@@ -216,7 +216,7 @@ def test_what_a_guided_study_has_begun_it_finishes_when_resumed(tmp_path: Path) 
     """Killed with one trial of the loser done, as an unguided study would have it: its search goes on."""
     plan, ledger = begin(tmp_path, GUIDED)
     conduct(plan, ledger)
-    whole, foretold = list(ledger.records), guiding.foretold(ledger.folder)
+    whole, foretold = list(ledger.records), pruning.foretold(ledger.folder)
     baseline = plan.treatments[1]
     one = replace(whole[0], treatment_id=baseline.id)
     assert schedule.next_trial(plan, whole, foretold) is None
@@ -253,7 +253,7 @@ def test_only_scaling_and_placement_have_a_base_in_another_treatment(tmp_path: P
 def test_an_invalid_trial_of_the_model_is_run_once_more() -> None:
     history: list[Outcome] = []
     loads = []
-    while isinstance(probe := reference_treatments.next_load(1000, 8, history), Probe):
+    while isinstance(probe := reference_treatments.next_load(1000, 8, history), NextTrial):
         loads.append(probe.load)
         history.append(Outcome(probe.load, "model", "invalid" if len(history) in (0, 2) else "held"))
     assert loads == [50, 50, 200, 200, 350, 500, 750]

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loadstone.analysis.confirmation import MOST as MOST_FRESH
-from loadstone.experiments.probe import Held, Outcome, Probe, readable
+from loadstone.experiments.probe import Held, NextTrial, Outcome, readable
 from loadstone.experiments.search import (
     FINE_LEAST,
     FINE_MOST,
@@ -25,7 +25,7 @@ from loadstone.experiments.search import (
 
 pytestmark = pytest.mark.slow
 
-Oracle = Callable[[Probe, int], Held]
+Oracle = Callable[[NextTrial, int], Held]
 MOST = 400
 
 
@@ -34,7 +34,7 @@ def run(search: Search, oracle: Oracle, before: list[Outcome] | None = None) -> 
     history = list(before or [])
     for _ in range(MOST):
         step = next_probe(search, history)
-        if not isinstance(step, Probe):
+        if not isinstance(step, NextTrial):
             return step, history
         history.append(Outcome(step.load, step.phase, oracle(step, len(history))))
     raise AssertionError(f"the search did not end: {history[-3:]}")
@@ -47,7 +47,7 @@ def step_at(capacity: float) -> Oracle:
 def noisy(capacity: float, slope: float, seed: int, invalid: float = 0.0) -> Oracle:
     """Equal calls give equal answers: a resumed search meets the same trials."""
 
-    def oracle(probe: Probe, count: int) -> Held:
+    def oracle(probe: NextTrial, count: int) -> Held:
         rng = random.Random(f"{seed} {count}")
         if rng.random() < invalid:
             return "invalid"
@@ -72,7 +72,7 @@ BRACKETS = [
 
 @pytest.mark.parametrize(("start", "table", "wanted"), BRACKETS)
 def test_the_bracket_follows_the_truth_table(start: float, table: dict[float, bool], wanted: list[float]) -> None:
-    def oracle(probe: Probe, count: int) -> Held:
+    def oracle(probe: NextTrial, count: int) -> Held:
         if probe.phase != "bracket":
             return "held" if probe.load < 100 else "not held"
         assert probe.duration_s == 10
@@ -101,7 +101,7 @@ def test_fresh_trials_lie_on_both_sides_and_are_full() -> None:
     below, above = loads(history, "confirm")
     assert 790 / 1.1 < below < 790 < above < 790 * 1.1
     at = history.index(Outcome(below, "confirm", "held"))
-    assert next_probe(search, history[:at]) == Probe(below, "confirm", 30.0)
+    assert next_probe(search, history[:at]) == NextTrial(below, "confirm", 30.0)
 
 
 def test_finer_precision_takes_more_trials() -> None:
@@ -117,7 +117,7 @@ def test_a_bracket_that_lied_is_outgrown(lie: str) -> None:
     """A hiccup in a short trial must not lock the search into a wrong range."""
     wrong = 200 if lie == "bracket low" else 1600
 
-    def oracle(probe: Probe, count: int) -> Held:
+    def oracle(probe: NextTrial, count: int) -> Held:
         truth = probe.load <= 790
         lies = probe.phase == "bracket" and probe.load == wrong
         return "held" if truth != lies else "not held"
@@ -145,7 +145,7 @@ def test_even_the_highest_load_holds() -> None:
 
 
 def test_a_highest_load_that_failed_once_by_mistake_fails_the_search_with_a_bound() -> None:
-    def oracle(probe: Probe, count: int) -> Held:
+    def oracle(probe: NextTrial, count: int) -> Held:
         return "not held" if probe.phase == "bracket" and probe.load == 1000 else "held"
 
     result, history = run(Search(start=100, highest=1000), oracle)
@@ -155,7 +155,7 @@ def test_a_highest_load_that_failed_once_by_mistake_fails_the_search_with_a_boun
 
 
 def test_a_lowest_load_that_held_once_by_mistake_fails_the_search_with_a_bound() -> None:
-    def oracle(probe: Probe, count: int) -> Held:
+    def oracle(probe: NextTrial, count: int) -> Held:
         return "held" if probe.phase == "bracket" and probe.load == 10 else "not held"
 
     result, _ = run(Search(start=100, lowest=10), oracle)
@@ -169,7 +169,7 @@ def test_one_load_is_all_there_is() -> None:
 
 
 def test_a_contradicted_confirmation_goes_on_and_says_so() -> None:
-    def oracle(probe: Probe, count: int) -> Held:
+    def oracle(probe: NextTrial, count: int) -> Held:
         if probe.phase == "confirm":
             return "not held" if probe.load < 790 else "held"
         return "held" if probe.load <= 790 else "not held"
@@ -187,7 +187,7 @@ def test_a_contradicted_confirmation_goes_on_and_says_so() -> None:
 def changed(oracle: Oracle, factor: float) -> Oracle:
     """The same system, which sustains ``factor`` times as much once the confirmation begins."""
 
-    def later(probe: Probe, count: int) -> Held:
+    def later(probe: NextTrial, count: int) -> Held:
         return oracle(replace(probe, load=probe.load / factor) if probe.phase == "confirm" else probe, count)
 
     return later
@@ -212,7 +212,7 @@ def test_an_estimate_that_is_off_by_15_percent_is_found_out(factor: float) -> No
 def test_a_system_without_an_edge_ends_at_the_budget_with_a_warning() -> None:
     """Held or not by the toss of a coin, whatever the load."""
 
-    def oracle(probe: Probe, count: int) -> Held:
+    def oracle(probe: NextTrial, count: int) -> Held:
         if probe.phase == "bracket":
             return "held" if probe.load <= 800 else "not held"
         return "held" if random.Random(f"{count}").random() < 0.5 else "not held"
@@ -226,7 +226,7 @@ def test_a_system_without_an_edge_ends_at_the_budget_with_a_warning() -> None:
 
 
 def test_too_many_invalid_trials_in_a_row_fail_with_the_reason() -> None:
-    def oracle(probe: Probe, count: int) -> Held:
+    def oracle(probe: NextTrial, count: int) -> Held:
         return "invalid" if count >= 4 else "held"
 
     result, history = run(Search(), oracle)
@@ -280,7 +280,7 @@ def hinted(oracle: Oracle, hint: Callable[[float, int], float | None]) -> Callab
 
     def history(search: Search) -> list[Outcome]:
         done: list[Outcome] = []
-        while isinstance(step := next_probe(search, done), Probe):
+        while isinstance(step := next_probe(search, done), NextTrial):
             verdict = oracle(step, len(done))
             done.append(
                 Outcome(step.load, step.phase, verdict, hint(step.load, len(done)) if verdict == "held" else None)
@@ -315,7 +315,7 @@ def test_a_hinted_search_that_was_killed_resumes_to_the_same_end() -> None:
     )
     for cut in range(0, len(whole), 5):
         step = next_probe(Search(), whole[:cut])
-        assert isinstance(step, Probe) and (step.load, step.phase) == (whole[cut].load, whole[cut].phase)
+        assert isinstance(step, NextTrial) and (step.load, step.phase) == (whole[cut].load, whole[cut].phase)
 
 
 @given(seed=st.integers(0, 100), cut=st.integers(0, 40))
