@@ -11,6 +11,7 @@ has() {
         docker.io) command -v dockerd >/dev/null && command -v docker >/dev/null ;;
         containernetworking-plugins) [ -x /usr/lib/cni/bridge ] || [ -x /opt/cni/bin/bridge ] ;;
         docker-compose) command -v docker-compose >/dev/null || docker compose version >/dev/null 2>&1 ;;
+        openssh-server) command -v sshd >/dev/null || [ -x /usr/sbin/sshd ] ;;
         iproute2) command -v ip >/dev/null && command -v tc >/dev/null ;;
         chromium) command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null ;;
         python3 | redis-server | memcached | nginx | prometheus | containerd | runc | conntrack | iptables | docker-registry | haproxy | openssl)
@@ -39,7 +40,7 @@ case ${1:-run} in
     run) packages=("${stores[@]}") ;;
     clusters) packages=("${stores[@]}" "${clusters[@]}") ;;
     test)
-        packages=("${stores[@]}" "${clusters[@]}" nginx prometheus docker-registry)
+        packages=("${stores[@]}" "${clusters[@]}" nginx prometheus docker-registry openssh-server)
         # Ubuntu's package is a stub for a snap, which servers often cannot run; without one, tests of pages are skipped.
         if ! has chromium && command -v apt-cache >/dev/null; then
             is_known chromium || ! as_root true 2>/dev/null || apt_get update || say "tests of pages may be skipped, for want of Chromium"
@@ -83,6 +84,7 @@ done
 # Nor are they to start at the next boot; what was there before keeps its setting.
 for package in "${missing[@]}"; do
     case $package in
+        openssh-server) disable ssh || say "ssh may start at the next boot" ;;
         memcached | redis-server | postgresql | nginx | prometheus | docker.io | containerd | docker-registry | haproxy)
             disable "${package%.io}" || say "$package may start at the next boot" ;;
     esac

@@ -27,11 +27,13 @@ class Cluster(Model):
 
     infrastructure: str = "local"
     """Where nodes come from: ``local`` is this machine, ``namespaces`` emulates hosts on it, ``existing`` is a cluster
-    that you have."""
+    that you have, ``hosts`` are machines that you log in to by SSH."""
     managers: Annotated[int | None, Field(ge=0, le=9)] = None
     """Nodes that run the orchestrator's own services; 3 with ``high_availability: on``, else 1, where left out."""
     workers: Annotated[int, Field(ge=1, le=1000)] = 1
     """Nodes that run replicas."""
+    inventory: Annotated[str | None, Field(examples=["hosts.yaml"])] = None
+    """Of infrastructure ``hosts``: the file that lists them, as seen from the folder where ``loadstone`` is started."""
     link: Link | None = None
     """Of emulated hosts."""
     images: Literal["packaged", "official"] = "packaged"
@@ -43,6 +45,8 @@ class Cluster(Model):
         """What needs another infrastructure."""
         if self.link is not None and self.infrastructure != "namespaces":
             yield ("link",), "only emulated hosts have links that can be set; use infrastructure: namespaces"
+        if (self.inventory is None) is (self.infrastructure == "hosts"):
+            yield ("inventory",), "infrastructure: hosts, and no other, needs the file that lists them"
 
 
 class Reach(Model):

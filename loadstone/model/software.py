@@ -26,6 +26,8 @@ class AsProcess(Model):
     command: Annotated[list[str], Field(min_length=1)]
     initialise: Annotated[list[str], Field(description="fills {data} once; the folder is then copied")] = []
     ready: Annotated[list[str], Field(description="exits 0 once it serves; else its port must accept")] = []
+    files: dict[str, str] = {}
+    """Text by file of its data folder, written before it starts."""
     user: str | None = None
     """Who runs it when Loadstone is root, for software that refuses to run as root."""
     stop_signal: Literal["TERM", "INT", "QUIT"] = "TERM"

@@ -157,7 +157,8 @@ def _command(deployment: Deployment, replica: Replica, site: Site) -> Command:
         data=data if process.initialise or any("{data}" in word for word in process.command) else None,
         initialise=fill(process.initialise),
         ready=fill(process.ready),
-        files={proxy.FILE: _proxy(deployment, replica, site)} if replica.in_front else stacks.files(replica, data),
+        files=process.files
+        | ({proxy.FILE: _proxy(deployment, replica, site)} if replica.in_front else stacks.files(replica, data)),
         stop_signal=process.stop_signal,
     )
 

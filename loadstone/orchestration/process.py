@@ -18,7 +18,7 @@ from loadstone.infrastructure.machines import Machine, MachineLost, connect, in_
 from loadstone.model.deployment import Deployment, Replica
 from loadstone.model.errors import DeploymentError, LoadstoneError
 from loadstone.model.records import AuditRow
-from loadstone.model.records.node import NodeProcess
+from loadstone.model.records.node import NodeProcess, Standing
 from loadstone.orchestration.auditing import audit_process
 from loadstone.orchestration.base import Orchestrator
 from loadstone.orchestration.commands import Command, Place, Site, address, commands, rendered, symbolic_site
@@ -302,10 +302,15 @@ class Process(Orchestrator):
 
     def usage(self) -> dict[str, Usage]:
         self._attach()
+
+        def of(share: Share) -> dict[str, Standing]:
+            try:
+                return share.standings(["usage"], self._names(share))
+            except MachineLost:  # that it is lost is an event
+                return {}
+
         found: dict[str, Usage] = {}
-        for standings in in_parallel(
-            lambda share: share.standings(["usage"], self._names(share)), self._shares.values()
-        ):
+        for standings in in_parallel(of, self._shares.values()):
             for name, standing in standings.items():
                 if standing.usage is not None:
                     found[name] = Usage(**standing.usage.model_dump())
@@ -324,7 +329,10 @@ class Process(Orchestrator):
 
         def begin(share: Share) -> bool:
             subjects = share.subjects(self._names(share))
-            return bool(subjects) and share.machine.new_peaks(subjects)
+            try:
+                return bool(subjects) and share.machine.new_peaks(subjects)
+            except MachineLost:
+                return False
 
         return all(in_parallel(begin, self._shares.values()))
 

@@ -19,7 +19,7 @@ from loadstone.infrastructure.machines.faults import MachineLost
 from loadstone.infrastructure.machines.transport import Transport
 from loadstone.model.errors import PreflightError
 
-_CONNECT_S = 10
+_CONNECT_S = 5
 _ALIVE_EVERY_S = 3
 _ALIVE_MISSED = 3
 """A host that is silent for that many intervals is lost."""

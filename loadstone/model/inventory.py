@@ -1,0 +1,36 @@
+"""``hosts.yaml``: machines that a user has, and logs in to."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from loadstone.model.base import Matches, Model
+
+
+class InventoryHost(Model):
+    """One host. Whoever may log in to it may measure on it."""
+
+    login: str | None = None
+    """What ssh is given: ``root@192.0.2.7``, or a name of its configuration; the host's own name where left out."""
+    address: Annotated[str, Matches(r"\d{1,3}(\.\d{1,3}){3}", "an IPv4 address, such as 10.0.0.7")]
+    """In the network that the cluster's nodes share; replicas listen there."""
+    roles: Annotated[tuple[Literal["manager", "worker"], ...], Field(min_length=1)] = ("worker",)
+    owner: str = ""
+    """Whom to ask about it; shown with its errors."""
+
+
+class SshOptions(Model):
+    """How ssh is started."""
+
+    config: str | None = None
+    """A configuration file instead of the user's own; ``$LOADSTONE_SSH_CONFIG`` where left out."""
+
+
+class Inventory(Model):
+    """The hosts by name; nodes have these names."""
+
+    version: Literal[1] = 1
+    ssh: SshOptions = SshOptions()
+    hosts: Annotated[dict[str, InventoryHost], Field(min_length=1)]

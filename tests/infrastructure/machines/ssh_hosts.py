@@ -1,0 +1,108 @@
+"""Three hosts with a real sshd each: emulated ones, with folders of their own, and keys made for the test."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from loadstone.infrastructure.namespaces.emulated import Emulated
+from loadstone.infrastructure.namespaces.host import Host
+from loadstone.infrastructure.namespaces.network import one_at_a_time
+
+SSHD = shutil.which("sshd", path="/usr/sbin:/usr/bin:/sbin")
+MOUNTS = """
+mkdir -p /run/sshd {own} /var/lib/loadstone
+mount --bind {own} /var/lib/loadstone
+"""
+
+
+@dataclass
+class SshHosts:
+    """Names are ``worker-1`` and on; ``config`` is a configuration of ssh that knows them."""
+
+    emulated: Emulated
+    folder: Path
+    config: Path
+
+    @property
+    def hosts(self) -> list[Host]:
+        return self.emulated.hosts
+
+    def own(self, name: str) -> Path:
+        """What is ``/var/lib/loadstone`` on a host."""
+        return self.folder / f"{name}-own"
+
+    def inventory(self, **different: str) -> Path:
+        """An inventory of all; ``different``: another line for a host, by its name with underscores."""
+        lines = [f"ssh: {{config: {self.config}}}", "hosts:"]
+        for host in self.hosts:
+            usual = f"{{address: {host.address}, owner: nobody}}"
+            lines.append(f"  {host.name}: {different.get(host.name.replace('-', '_'), usual)}")
+        file = self.folder / "hosts.yaml"
+        file.write_text("\n".join(lines) + "\n")
+        return file
+
+    def cut(self, name: str, state: str = "down") -> None:
+        """Take a host off the network, or bring it back (``up``)."""
+        subprocess.run(["ip", "-n", self.emulated.cluster, "link", "set", name, state], check=True)
+
+    def left(self, deployment: str = "over-ssh-test") -> list[str]:
+        """What is left on any host: folders of deployments, control groups of one."""
+        folders = [str(path) for host in self.hosts for path in self.own(host.name).glob("deployments/*")]
+        groups = [str(path) for path in Path("/sys/fs/cgroup").glob(f"**/loadstone/{deployment}*") if path.is_dir()]
+        return folders + groups
+
+
+@contextlib.contextmanager
+def ssh_hosts(count: int = 3) -> Iterator[SshHosts]:
+    """Hosts that can be logged in to; gone at the end."""
+    folder = Path(tempfile.mkdtemp(prefix="loadstone-ssh-test-"))
+    folder.chmod(0o755)
+    with one_at_a_time():
+        emulated = Emulated.planned([f"worker-{n + 1}" for n in range(count)], folder / "clusters")
+        emulated.claim()
+    try:
+        emulated.make(None)
+        for key in ("login", "host"):
+            command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "test", "-f", str(folder / key)]
+            subprocess.run(command, check=True)
+        shutil.copy(folder / "login.pub", folder / "authorized_keys")
+        (folder / "sshd_config").write_text(
+            f"HostKey {folder}/host\nAuthorizedKeysFile {folder}/authorized_keys\nStrictModes no\nUsePAM no\n"
+            "PermitRootLogin prohibit-password\nPasswordAuthentication no\nPidFile none\n"
+        )
+        key = " ".join((folder / "host.pub").read_text().split()[:2])
+        known = "".join(f"{host.address} {key}\n" for host in emulated.hosts)
+        (folder / "known_hosts").write_text(known)
+        entries = [f"Host {host.name}\n  HostName {host.address}\n  User root\n" for host in emulated.hosts]
+        general = (
+            f"Host *\n  IdentityFile {folder}/login\n  IdentitiesOnly yes\n  UserKnownHostsFile {folder}/known_hosts\n"
+        )
+        config = folder / "ssh_config"
+        config.write_text("".join(entries) + general)
+        for host in emulated.hosts:
+            mounts = MOUNTS.format(own=folder / f"{host.name}-own")
+            host.spawn("sshd", [str(SSHD), "-D", "-e", "-f", str(folder / "sshd_config")], mounts=mounts)
+            _listens(host)
+        yield SshHosts(emulated, folder, config)
+    finally:
+        emulated.remove()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _listens(host: Host) -> None:
+    deadline = time.monotonic() + 60
+    while True:
+        try:
+            socket.create_connection((host.address, 22), 1).close()
+            return
+        except OSError:
+            assert time.monotonic() < deadline and host.alive("sshd"), host.log("sshd", 20)
+            time.sleep(0.05)

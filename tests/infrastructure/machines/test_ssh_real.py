@@ -1,0 +1,210 @@
+"""Hosts over real SSH: what a study needs of them, one clear message where they lack it, and nothing left on them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from loadstone.infrastructure import hosts, journal
+from loadstone.infrastructure.base import Finding
+from loadstone.infrastructure.hosts import Hosts
+from loadstone.infrastructure.machines import Machine, MachineLost, close_all, connect
+from loadstone.infrastructure.machines.base import Machine as Base
+from loadstone.infrastructure.machines.delivery import Delivery
+from loadstone.infrastructure.namespaces import checks
+from loadstone.model.cluster import Cluster, Link
+from loadstone.model.errors import DeploymentError
+from loadstone.model.records.node import NodeLimits, SpawnArgs
+from tests.infrastructure.machines.ssh_hosts import SSHD, SshHosts, ssh_hosts
+
+pytestmark = [pytest.mark.root, pytest.mark.clusters]
+
+
+@pytest.fixture(scope="module")
+def three() -> Iterator[SshHosts]:
+    if SSHD is None:
+        pytest.skip("needs openssh-server")
+    if lacking := [one for one in checks.machine(Link()) if one.level == "error"]:
+        pytest.skip("; ".join(one.message for one in lacking))
+    with ssh_hosts() as made:
+        yield made
+        close_all()
+
+
+@pytest.fixture(autouse=True)
+def own_journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOADSTONE_STATE", str(tmp_path / "state"))
+
+
+def provider(three: SshHosts, name: str = "over-ssh", **different: str) -> Hosts:
+    return Hosts(Cluster(infrastructure="hosts", inventory=str(three.inventory(**different))), name)
+
+
+def finding(three: SshHosts, name: str = "worker-2", **different: str) -> Finding:
+    """What a preflight has of one host; the others are fine."""
+    close_all()
+    found = {one.what: one for one in provider(three, **different).preflight("process", 0)}
+    assert {one.level for one in found.values() if one.what != name} == {"ok"}
+    return found[name]
+
+
+def machine(three: SshHosts, name: str = "worker-1") -> Machine:
+    return connect(name, provider(three)._reach(name))
+
+
+def test_hosts_that_lack_nothing_become_nodes(three: SshHosts) -> None:
+    made = provider(three)
+    assert [(one.what, one.level) for one in made.preflight("process", 0)] == [
+        (host.name, "ok") for host in three.hosts
+    ]
+    client, *workers = made.provide("process", 0, print).nodes
+    assert client.role == "client" and client.address == three.emulated.network.client
+    assert [(one.name, one.address) for one in workers] == [(host.name, host.address) for host in three.hosts]
+    assert made.problems() == []
+    with pytest.raises(DeploymentError, match=r"worker-\d: another study uses this host: over-ssh, started .*\n.*down"):
+        provider(three, "another").provide("process", 0, print)
+    assert [entry.name for entry in journal.entries()] == ["over-ssh"], "nothing is half done"
+    made.release()
+    assert (three.left(), journal.entries()) == ([], [])
+
+
+def test_another_study_is_found_before_anything_is_done(
+    three: SshHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = provider(three)
+    made.provide("process", 0, print)
+    try:
+        monkeypatch.setenv("LOADSTONE_STATE", str(tmp_path / "another-desk"))
+        found = provider(three).preflight("process", 0)
+        assert all("another study uses this host: over-ssh, started" in one.message for one in found)
+    finally:
+        monkeypatch.setenv("LOADSTONE_STATE", str(tmp_path / "state"))
+        made.release()
+
+
+def test_the_binary_is_delivered_once(three: SshHosts) -> None:
+    there = machine(three)
+    before = Path(three.own("worker-1"), "bin", Path(there.stone).name).stat()
+    close_all()
+    there = machine(three)
+    assert there.run([there.stone, "version"]).code == 0
+    after = Path(three.own("worker-1"), "bin", Path(there.stone).name).stat()
+    assert (before.st_ino, before.st_mode & 0o777) == (after.st_ino, 0o755)
+
+
+def test_a_command_line_of_its_own(three: SshHosts) -> None:
+    there = machine(three)
+    argv = there.command(["sh", "-c", 'cat; hostname; echo "$1"', "x", "it's $HOME"])
+    done = subprocess.run(argv, input="given\n", capture_output=True, text=True, check=True)
+    assert done.stdout == "given\nworker-1\nit's $HOME\n"
+
+
+def test_no_route(three: SshHosts) -> None:
+    began = time.monotonic()
+    found = finding(three, worker_2="{login: root@198.51.100.1, address: 198.51.100.1, owner: Ada}")
+    assert found.level == "error" and "worker-2" in found.what
+    assert "it cannot be reached: " in found.message and found.message.endswith("(ask Ada)")
+    assert time.monotonic() - began < 60
+
+
+def test_an_unknown_name(three: SshHosts) -> None:
+    found = finding(three, worker_2="{login: no-such-host.invalid, address: 198.51.100.1}")
+    assert "its name is not known" in found.message and "inventory" in found.remedy
+
+
+@pytest.mark.parametrize(
+    ("known", "message"), [("changed", "its host key has changed"), ("unknown", "its host key is not known")]
+)
+def test_a_host_key_that_is_not_the_known_one(three: SshHosts, known: str, message: str) -> None:
+    file = three.folder / "known_hosts"
+    right = file.read_text()
+    host = three.hosts[1]
+    key = " ".join((three.folder / "login.pub").read_text().split()[:2])
+    lines = [line for line in right.splitlines() if not line.startswith(f"{host.address} ")]
+    file.write_text("\n".join([*lines, *([f"{host.address} {key}"] if known == "changed" else [])]) + "\n")
+    try:
+        found = finding(three)
+        assert message in found.message and "worker-2" in found.message
+    finally:
+        file.write_text(right)
+
+
+def test_a_login_that_is_refused(three: SshHosts) -> None:
+    found = finding(three, worker_2=f"{{login: nobody-at-all@{three.hosts[1].address}, address: 198.51.100.1}}")
+    assert "the login is refused: " in found.message
+
+
+def test_a_login_that_may_not_become_root(three: SshHosts) -> None:
+    host = three.hosts[1]
+    host.run(["sh", "-c", "grep -q ^tester: /etc/passwd || echo tester:x:4711:65534::/tmp:/bin/sh >>/etc/passwd"])
+    host.run(["sh", "-c", "grep -q ^tester: /etc/shadow || echo 'tester:*:1::::::' >>/etc/shadow"])
+    found = finding(three, worker_2=f"{{login: tester@{host.address}, address: {host.address}}}")
+    assert "root is needed, and the login may not become it without a password" in found.message
+    assert "NOPASSWD" in found.remedy
+
+
+def test_another_architecture(three: SshHosts, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Delivery, "architecture", property(lambda self: "aarch64"))
+    close_all()
+    for one in provider(three).preflight("process", 0):
+        assert f"is a machine of {os.uname().machine}, but " in one.message and "is built for aarch64" in one.message
+
+
+def test_a_full_disk(three: SshHosts, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hosts, "_LEAST_DISK", 2**60)
+    found = provider(three).preflight("process", 0)
+    assert all("its disk is full: " in one.message and one.remedy.startswith("make room") for one in found)
+
+
+def test_a_clock_that_is_off(three: SshHosts, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Base, "clock_offset_s", lambda self: -60.0)
+    found = provider(three).preflight("process", 0)
+    assert {one.message.partition(": ")[2] for one in found} == {"its clock is 60.0 s behind this machine's"}
+
+
+def test_an_address_that_the_host_does_not_have(three: SshHosts) -> None:
+    found = finding(three, worker_2="{address: 198.51.100.1}")
+    assert "it has no address 198.51.100.1" in found.message and "hosts.yaml" in found.remedy
+
+
+def test_a_host_that_vanishes_is_a_problem_until_it_is_back(three: SshHosts) -> None:
+    made = provider(three)
+    made.provide("process", 0, print)
+    three.cut("worker-3")
+    try:
+        (problem,) = made.problems()
+        assert problem.startswith("worker-3: ")
+        made.release()
+        (entry,) = journal.entries()
+        with pytest.raises(DeploymentError, match=r"worker-3: .*\n.*loadstone down over-ssh"):
+            journal.remove_all([entry.name])
+    finally:
+        three.cut("worker-3", "up")
+    deadline = time.monotonic() + 60
+    while journal.entries():
+        try:
+            journal.remove_all()
+        except DeploymentError:
+            assert time.monotonic() < deadline
+    assert three.left() == []
+
+
+def test_what_was_spawned_outlives_its_node_and_is_found_again(three: SshHosts) -> None:
+    there = machine(three)
+    begun = there.begin("over-ssh-test", "digest", "a test")
+    limits = NodeLimits(cpu=0.5)
+    there.spawn(SpawnArgs(deployment="over-ssh-test", name="a-1", argv=("sleep", "1000"), limits=limits))
+    subprocess.run(["kill", "-9", str(there.hello.pid)], check=True)
+    with pytest.raises(MachineLost):
+        while True:
+            there.clock()
+    found = there.deployment("over-ssh-test")
+    assert found is not None and [one.alive for one in found.processes] == [True]
+    assert begun.group is not None
+    assert there.end("over-ssh-test") == ("a-1",)
+    assert three.left() == []
