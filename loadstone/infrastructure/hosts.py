@@ -54,7 +54,8 @@ class Hosts(Infrastructure):
     def provide(self, software: str, managers: int, say: Say) -> Provision:
         say(f"claiming {len(self._workers)} hosts")
         reaches = {name: self._reach(name) for name in self._workers}
-        token = secrets.token_hex(6)
+        left = journal.load(self.entry_name)  # of hosts that were lost: they may still have our claim
+        token = left.facts["token"] if left is not None else secrets.token_hex(6)
         facts = {"token": token, "reaches": {name: reach.model_dump() for name, reach in reaches.items()}}
         journal.save(
             journal.Entry(

@@ -180,6 +180,8 @@ def test_a_host_that_vanishes_is_a_problem_until_it_is_back(three: SshHosts) -> 
         (problem,) = made.problems()
         assert problem.startswith("worker-3: ")
         made.release()
+        with pytest.raises(DeploymentError, match="worker-3: "):  # the next trial: its claim is the one of before
+            made.provide("process", 0, print)
         (entry,) = journal.entries()
         with pytest.raises(DeploymentError, match=r"worker-3: .*\n.*loadstone down over-ssh"):
             journal.remove_all([entry.name])
