@@ -43,5 +43,5 @@ def by_service(wanted: Deployment, orchestrator: str) -> dict[str, str]:
     rendered = files(wanted, orchestrator)
     if orchestrator in ("compose", "swarm"):
         (text,) = rendered.values()
-        return {name: yaml.safe_dump(one) for name, one in yaml.safeapplications.load(text)["services"].items()}
+        return {name: yaml.safe_dump(one) for name, one in yaml.safe_load(text)["services"].items()}
     return {Path(name).name.split(".")[0]: text for name, text in rendered.items() if name != "namespace.yaml"}

@@ -184,7 +184,7 @@ def test_grafana_finds_prometheus_and_its_dashboards(orchestrator: str) -> None:
 
 def exported() -> set[str]:
     """The names that the agent and the load generator export, from their sources."""
-    names = set(re.findall(r'^\t"(\w+)": ', (STONE / "agent/metrics.go").read_text(), re.MULTILINE))
+    names = set(re.findall(r'^\t"(\w+)": ', (STONE / "node/counters/metrics.go").read_text(), re.MULTILINE))
     for name in re.findall(r'describe\("(\w+)"', (STONE / "load/export/metrics.go").read_text()):
         bucket = "_bucket" if name in ("latency_seconds", "lateness_seconds") else ""
         names.add(f"stone_load_{name}{bucket}")
