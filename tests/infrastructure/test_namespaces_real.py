@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from loadstone.infrastructure import cgroup
-from loadstone.infrastructure.namespaces import checks
+from loadstone.infrastructure.namespaces import checks, network
 from loadstone.infrastructure.namespaces.emulated import Emulated
 from loadstone.infrastructure.namespaces.host import Host
 from loadstone.infrastructure.namespaces.network import one_at_a_time, used_subnets
@@ -54,6 +54,19 @@ def emulated(tmp_path: Path) -> Iterator[Emulated]:
         left = snapshot(made.id, (tmp_path,))
         assert {kind: lines for kind, lines in left.items() if lines and kind not in MACHINE} == {}
         assert {kind: left[kind] for kind in MACHINE} == {kind: before[kind] for kind in MACHINE}
+
+
+def test_a_link_that_the_kernel_removes_meanwhile_is_gone(emulated: Emulated, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The link goes with the namespace of its other end, a moment after that was deleted."""
+    really = network.run
+
+    def just_after_the_kernel(*argv: str) -> str:
+        if argv[1] == "link":
+            really(*argv)
+        return really(*argv)
+
+    monkeypatch.setattr(network, "run", just_after_the_kernel)
+    emulated.remove()
 
 
 def awaited(host: Host, name: str, text: str) -> None:

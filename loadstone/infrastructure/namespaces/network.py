@@ -18,7 +18,7 @@ from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 
 from loadstone.infrastructure.namespaces.commands import run
-from loadstone.model.errors import PreflightError
+from loadstone.model.errors import DeploymentError, PreflightError
 
 RESERVED = IPv4Network("198.18.0.0/15")
 """Set aside for benchmarks of networks (RFC 2544), so nobody's real network has it, and no orchestrator's default."""
@@ -153,10 +153,15 @@ class Network:
 
     def remove(self) -> None:
         """Delete the links and the namespaces, whichever of them are there."""
+        link = Path("/sys/class/net", self.interface)
+        if link.exists():
+            try:
+                run("ip", "link", "delete", self.interface)
+            except DeploymentError:  # the kernel removes it, a little later, with the namespace of its other end
+                if link.exists():
+                    raise
         for namespace in [*_NAMESPACES.glob(f"{self.cluster}-*"), *_NAMESPACES.glob(self.cluster)]:
             run("ip", "netns", "delete", namespace.name)
-        if Path("/sys/class/net", self.interface).exists():
-            run("ip", "link", "delete", self.interface)
 
     def _of(self, host: str) -> str:
         return f"{self.cluster}-{host}"
