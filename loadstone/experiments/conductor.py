@@ -82,7 +82,8 @@ class Conductor:
         return self._finish(trial, started, measured, warnings)
 
     def _events(self) -> list[str]:
-        return [*self._provider.problems(), *(self._deployed.orchestrator.events() if self._deployed else [])]
+        events = [*self._provider.problems(), *(self._deployed.orchestrator.events() if self._deployed else [])]
+        return list(dict.fromkeys(events))  # a host that is lost is both
 
     def _deploy(self, trial: Trial) -> Deployed:
         """The trial's treatment, deployed; reused when it is the one that runs.

@@ -77,6 +77,7 @@ class Hosts(Infrastructure):
 
         try:
             in_parallel(claim, reaches)
+            _end_left_overs(reaches)
             return Provision(tuple(self.sketch(software, managers)))
         except BaseException:
             self.release()
@@ -179,6 +180,15 @@ def _lost(machine: Machine) -> str:
     except LoadstoneError as error:
         return str(error).partition("\n")[0]
     return ""
+
+
+def _end_left_overs(reaches: Mapping[str, Reach]) -> None:
+    """End what we deployed on hosts that were lost then, and run again: it would work beside the next trial."""
+    found = in_parallel(lambda name: connect(name, reaches[name]).deployments(), reaches)
+    names = {one.deployment for deployments in found for one in deployments}
+    for entry in journal.entries():
+        if entry.facts.get("name") in names:
+            journal.remove_all([entry.name])
 
 
 def _give_back(entry: journal.Entry) -> list[str]:

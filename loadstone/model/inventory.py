@@ -8,6 +8,13 @@ from pydantic import Field
 
 from loadstone.model.base import Matches, Model
 
+HostRole = Annotated[
+    str,
+    Matches(
+        "manager|worker", "manager or worker: the client, which makes the load, is the machine that starts a study"
+    ),
+]
+
 
 class InventoryHost(Model):
     """One host. Whoever may log in to it may measure on it."""
@@ -16,7 +23,7 @@ class InventoryHost(Model):
     """What ssh is given: ``root@192.0.2.7``, or a name of its configuration; the host's own name where left out."""
     address: Annotated[str, Matches(r"\d{1,3}(\.\d{1,3}){3}", "an IPv4 address, such as 10.0.0.7")]
     """In the network that the cluster's nodes share; replicas listen there."""
-    roles: Annotated[tuple[Literal["manager", "worker"], ...], Field(min_length=1)] = ("worker",)
+    roles: Annotated[list[HostRole], Field(min_length=1)] = ["worker"]
     owner: str = ""
     """Whom to ask about it; shown with its errors."""
 

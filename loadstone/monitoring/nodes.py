@@ -73,6 +73,8 @@ class Nodes(Collector):
                 self._problems.append(str(error))
         agents = {**orchestrator.agents(), **self._ours()}
         found = orchestrator.recordable()
+        if unread := sorted({node for node, _ in found.values()} - {*agents, *self._here}):
+            self._problems.append(f"counters of hosts elsewhere are not recorded: {', '.join(unread)}")
 
         def begin_one(node: str) -> tuple[str, str | None]:
             alike = self._here if node in self._ours() else [node]
@@ -93,7 +95,7 @@ class Nodes(Collector):
     def _ours(self) -> Mapping[str, str]:
         """The agent of this machine, which may be a part of the deployment."""
         address = self._own.addresses[0] if self._own is not None else self._beside
-        return {self._here[0]: address} if address is not None else {}
+        return {self._here[0]: address} if address is not None and self._here else {}
 
     def end(self, observed: Observed, sent: int | None) -> Observed:
         def end_one(node: str) -> tuple[str, pa.Table | None]:

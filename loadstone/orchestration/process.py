@@ -242,7 +242,7 @@ class Process(Orchestrator):
             try:
                 processes = share.processes()
             except DeploymentError as error:  # the machine is lost, or was restarted
-                return [str(error)]
+                return [str(error).partition("\n")[0]]
             return [event for name in self._commands if name in processes for event in self._events(processes[name])]
 
         return [event for events in in_parallel(of, self._shares.values()) for event in events]

@@ -263,3 +263,18 @@ def test_nothing_is_started_where_nothing_is_asked_for(deployment: Deployment, t
     assert observation.end(FakeOrchestrator(deployment, tmp_path), None, None).problems == ()
     observation.stop()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_counters_of_hosts_elsewhere_are_missed_in_one_sentence(
+    instrument: type[FakeInstrument], deployment: Deployment, tmp_path: Path
+) -> None:
+    hosts = tuple(node.model_copy(update={"here": node.role == "client"}) for node in deployment.nodes)
+    deployment = deployment.model_copy(update={"nodes": hosts})
+    collector = Nodes(Metrics(), deployment, client(deployment))
+    collector.start()
+    assert collector.prepare(deployment, "process") == deployment
+    collector.begin(Recordable(deployment, tmp_path), tmp_path)
+    observed = collector.end(NOTHING, sent=10)
+    collector.stop()
+    assert observed.problems == ("counters of hosts elsewhere are not recorded: worker-1",)
+    assert observed.nodes == {} and list(tmp_path.iterdir()) == []

@@ -94,15 +94,20 @@ def ours(home: Path) -> list[str]:
 
 
 def empty_cgroups() -> list[str]:
-    """Control groups below ``loadstone`` in which nothing runs: someone forgot to remove them."""
+    """Control groups below ``loadstone`` in which nothing runs, in any hierarchy: someone forgot to remove them."""
     root = Path("/sys/fs/cgroup")
     bases = [*root.glob("*/loadstone"), root / "loadstone"]
     groups = [path for base in bases if base.is_dir() for path in base.iterdir() if path.is_dir()]
-    return sorted(
-        str(group)
-        for group in groups
-        if not any(file.read_text().strip() for file in [*group.rglob("cgroup.procs")] if file.exists())
-    )
+    return sorted({group.name for group in groups} - {group.name for group in groups if _works(group)})
+
+
+def _works(group: Path) -> bool:
+    """Whether a process is in a group or below it; another's may vanish while we look."""
+    for folder, _, _ in os.walk(group):
+        with contextlib.suppress(OSError):
+            if Path(folder, "cgroup.procs").read_text().strip():
+                return True
+    return False
 
 
 def end(process: subprocess.Popen[str], number: signal.Signals) -> tuple[int, str]:

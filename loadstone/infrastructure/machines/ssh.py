@@ -19,9 +19,10 @@ from loadstone.infrastructure.machines.faults import MachineLost
 from loadstone.infrastructure.machines.transport import Transport
 from loadstone.model.errors import PreflightError
 
-_CONNECT_S = 5
-_ALIVE_EVERY_S = 3
-_ALIVE_MISSED = 3
+_CONNECT_S = 15
+"""Includes the exchange of keys, which takes a host whose cores are all at work some seconds."""
+_ALIVE_EVERY_S = 5
+_ALIVE_MISSED = 4
 """A host that is silent for that many intervals is lost."""
 _PERSIST_S = 20
 """The connection outlives a desk that was killed by so long."""

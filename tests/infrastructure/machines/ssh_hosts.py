@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import shutil
 import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from loadstone.infrastructure import cgroup
 from loadstone.infrastructure.namespaces.emulated import Emulated
 from loadstone.infrastructure.namespaces.host import Host
 from loadstone.infrastructure.namespaces.network import one_at_a_time
@@ -53,11 +55,22 @@ class SshHosts:
         """Take a host off the network, or bring it back (``up``)."""
         subprocess.run(["ip", "-n", self.emulated.cluster, "link", "set", name, state], check=True)
 
-    def left(self, deployment: str = "over-ssh-test") -> list[str]:
-        """What is left on any host: folders of deployments, control groups of one."""
-        folders = [str(path) for host in self.hosts for path in self.own(host.name).glob("deployments/*")]
-        groups = [str(path) for path in Path("/sys/fs/cgroup").glob(f"**/loadstone/{deployment}*") if path.is_dir()]
-        return folders + groups
+    def groups(self) -> set[str]:
+        """The control groups that the hosts' journals name. They are this machine's own: sshd's logins see its root."""
+        journals = (file for host in self.hosts for file in self.own(host.name).glob("deployments/*/deployment.json"))
+        return {group for file in journals if (group := json.loads(file.read_text())["group"]) is not None}
+
+    def left(self, groups: Iterable[str]) -> list[str]:
+        """What is left on any host: folders of deployments, and those of control groups that were there before."""
+        folders = [path for host in self.hosts for path in self.own(host.name).glob("deployments/*")]
+        made = [path for group in groups for path in cgroup.find().everywhere(group) if path.exists()]
+        return [str(path) for path in folders + made]
+
+    def clear(self) -> None:
+        """End what a test that failed has left running on hosts."""
+        for group in self.groups():
+            cgroup.find().kill(group)
+            cgroup.find().remove(group)
 
 
 @contextlib.contextmanager
@@ -68,6 +81,7 @@ def ssh_hosts(count: int = 3) -> Iterator[SshHosts]:
     with one_at_a_time():
         emulated = Emulated.planned([f"worker-{n + 1}" for n in range(count)], folder / "clusters")
         emulated.claim()
+    made = SshHosts(emulated, folder, folder / "ssh_config")
     try:
         emulated.make(None)
         for key in ("login", "host"):
@@ -85,20 +99,20 @@ def ssh_hosts(count: int = 3) -> Iterator[SshHosts]:
         general = (
             f"Host *\n  IdentityFile {folder}/login\n  IdentitiesOnly yes\n  UserKnownHostsFile {folder}/known_hosts\n"
         )
-        config = folder / "ssh_config"
-        config.write_text("".join(entries) + general)
+        made.config.write_text("".join(entries) + general)
         for host in emulated.hosts:
             mounts = MOUNTS.format(own=folder / f"{host.name}-own")
             host.spawn("sshd", [str(SSHD), "-D", "-e", "-f", str(folder / "sshd_config")], mounts=mounts)
             _listens(host)
-        yield SshHosts(emulated, folder, config)
+        yield made
     finally:
+        made.clear()
         emulated.remove()
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def _listens(host: Host) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 120
     while True:
         try:
             socket.create_connection((host.address, 22), 1).close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import time
@@ -20,6 +21,7 @@ from loadstone.infrastructure.namespaces import checks
 from loadstone.model.cluster import Cluster, Link
 from loadstone.model.errors import DeploymentError
 from loadstone.model.records.node import NodeLimits, SpawnArgs
+from loadstone.orchestration.process_share import Part, Started
 from tests.infrastructure.machines.ssh_hosts import SSHD, SshHosts, ssh_hosts
 
 pytestmark = [pytest.mark.root, pytest.mark.clusters]
@@ -57,6 +59,13 @@ def machine(three: SshHosts, name: str = "worker-1") -> Machine:
     return connect(name, provider(three)._reach(name))
 
 
+def there_again(machine: Machine) -> int:
+    """The process id of a machine's node; the one before it may be lost in between."""
+    with contextlib.suppress(MachineLost):
+        return machine.hello.pid
+    return 0
+
+
 def test_hosts_that_lack_nothing_become_nodes(three: SshHosts) -> None:
     made = provider(three)
     assert [(one.what, one.level) for one in made.preflight("process", 0)] == [
@@ -69,8 +78,10 @@ def test_hosts_that_lack_nothing_become_nodes(three: SshHosts) -> None:
     with pytest.raises(DeploymentError, match=r"worker-\d: another study uses this host: over-ssh, started .*\n.*down"):
         provider(three, "another").provide("process", 0, print)
     assert [entry.name for entry in journal.entries()] == ["over-ssh"], "nothing is half done"
+    groups = three.groups()
+    assert len(groups) == len(three.hosts)
     made.release()
-    assert (three.left(), journal.entries()) == ([], [])
+    assert (three.left(groups), journal.entries()) == ([], [])
 
 
 def test_another_study_is_found_before_anything_is_done(
@@ -109,7 +120,7 @@ def test_no_route(three: SshHosts) -> None:
     found = finding(three, worker_2="{login: root@198.51.100.1, address: 198.51.100.1, owner: Ada}")
     assert found.level == "error" and "worker-2" in found.what
     assert "it cannot be reached: " in found.message and found.message.endswith("(ask Ada)")
-    assert time.monotonic() - began < 60
+    assert time.monotonic() - began < 120
 
 
 def test_an_unknown_name(three: SshHosts) -> None:
@@ -175,6 +186,7 @@ def test_an_address_that_the_host_does_not_have(three: SshHosts) -> None:
 def test_a_host_that_vanishes_is_a_problem_until_it_is_back(three: SshHosts) -> None:
     made = provider(three)
     made.provide("process", 0, print)
+    groups = three.groups()
     three.cut("worker-3")
     try:
         (problem,) = made.problems()
@@ -187,13 +199,35 @@ def test_a_host_that_vanishes_is_a_problem_until_it_is_back(three: SshHosts) -> 
             journal.remove_all([entry.name])
     finally:
         three.cut("worker-3", "up")
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while journal.entries():
         try:
             journal.remove_all()
         except DeploymentError:
             assert time.monotonic() < deadline
-    assert three.left() == []
+    assert three.left(groups) == []
+
+
+def test_what_a_lost_host_kept_is_ended_before_the_next_trial(three: SshHosts, tmp_path: Path) -> None:
+    made, there = provider(three, "a-study-cluster"), machine(three, "worker-3")
+    there.begin("a-study-123456", "digest", "a test")
+    there.spawn(SpawnArgs(deployment="a-study-123456", name="a-1", argv=("sleep", "1000")))
+    parts = {"worker-3": Part(reach=made._reach("worker-3"), programs={})}
+    left = Started(name="a-study-123456", parts=parts, replicas=())
+    entry = journal.Entry(
+        name="a-study-left-123456",
+        layer="orchestrators",
+        implementation="process",
+        folder=str(tmp_path),
+        facts=left.model_dump(mode="json"),
+    )
+    journal.save(entry)
+    groups = three.groups()
+    made.provide("process", 0, print)
+    assert [one.deployment for one in there.deployments()] == ["claim"]
+    assert [entry.name for entry in journal.entries()] == ["a-study-cluster"]
+    made.release()
+    assert three.left(groups) == []
 
 
 def test_what_was_spawned_outlives_its_node_and_is_found_again(three: SshHosts) -> None:
@@ -201,12 +235,12 @@ def test_what_was_spawned_outlives_its_node_and_is_found_again(three: SshHosts) 
     begun = there.begin("over-ssh-test", "digest", "a test")
     limits = NodeLimits(cpu=0.5)
     there.spawn(SpawnArgs(deployment="over-ssh-test", name="a-1", argv=("sleep", "1000"), limits=limits))
-    subprocess.run(["kill", "-9", str(there.hello.pid)], check=True)
-    with pytest.raises(MachineLost):
-        while True:
-            there.clock()
+    groups, node = three.groups(), there.hello.pid
+    subprocess.run(["kill", "-9", str(node)], check=True)
+    while node == there_again(there):
+        time.sleep(0.05)
     found = there.deployment("over-ssh-test")
     assert found is not None and [one.alive for one in found.processes] == [True]
-    assert begun.group is not None
+    assert begun.group in groups
     assert there.end("over-ssh-test") == ("a-1",)
-    assert three.left() == []
+    assert three.left(groups) == []
