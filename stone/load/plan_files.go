@@ -38,12 +38,19 @@ func (p *Plan) readCopies(copies map[string]string) {
 // original is the path that the plan's text has for a file.
 func (p *Plan) original(path string) string { return cmp.Or(p.originals[path], path) }
 
-// eachPath replaces the path of every file that the plan names by what `visit` makes of it.
+// eachPath replaces the path of every file that the plan names by what `visit` makes of it. It writes only what differs:
+// several goroutines may look at one plan.
 func (p *Plan) eachPath(visit func(path string) string) {
-	replace := func(path *string) {
-		if *path != "" {
-			*path = visit(*path)
+	replace := func(path *string) bool {
+		if *path == "" {
+			return false
 		}
+		after := visit(*path)
+		if after == *path {
+			return false
+		}
+		*path = after
+		return true
 	}
 	replace(&p.Arrival.File)
 	replace(&p.Descriptors)
@@ -56,8 +63,9 @@ func (p *Plan) eachPath(visit func(path string) string) {
 	for _, o := range p.Operations {
 		for _, request := range append([]request.Step{{Request: o.Request}}, o.Steps...) {
 			for name, field := range request.Fields {
-				replace(&field.Path)
-				request.Fields[name] = field
+				if replace(&field.Path) {
+					request.Fields[name] = field
+				}
 			}
 		}
 	}
