@@ -21,6 +21,7 @@ from loadstone.model.cluster import Cluster
 from loadstone.model.errors import DeploymentError, PreflightError
 from loadstone.monitoring.replicas import Window
 from loadstone.orchestration.process import Process
+from tests.applications.test_checking import told
 from tests.orchestration.conftest import deployed
 
 pytestmark = [pytest.mark.system, pytest.mark.servers]
@@ -85,9 +86,9 @@ def test_deploy_seed_ask_audit_check_remove(deploy: Deploy) -> None:
     assert len(rows) == 22 * 4
     assert [row for row in rows if not row.ok] == []
     after = seeder.counts()
-    summary = {"operations": [{"name": "reservations", "all": {"sent": 1, "completed": 1}}]}
+    summary = told([{"name": "reservations", "all": {"sent": 1, "completed": 1}}])
     assert [row.ok for row in check(catalogue.load("hotel-reservation").application, before, after, summary)] == [True]
-    used = {row["replica"]: row["cpu_s"] for row in window.rows()}
+    used = {row.replica: row.cpu_s for row in window.rows()}
     assert len(used) == 22
     assert used["frontend-1"] > 0 and used["documents-reservation-1"] > 0
 
