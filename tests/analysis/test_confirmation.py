@@ -8,13 +8,12 @@ from scipy.special import ndtr
 
 from loadstone.analysis import breaking_point as bp
 from loadstone.analysis import confirmation as fresh
-from loadstone.analysis.posterior import LAPSE, REACHES, Posterior, posterior
+from loadstone.analysis.posterior import LAPSE, Posterior, posterior
 
 
 def known(point: float, slope: float) -> Posterior:
     """A posterior without any doubt."""
-    unknown = {held: np.zeros((1, 1, len(REACHES[held]))) for held in (True, False)}
-    return Posterior(np.log([point]), np.array([slope]), np.zeros((1, 1)), unknown)
+    return Posterior(np.log([point]), np.array([slope]), np.ones((1, 1)))
 
 
 def learnt(seed: int, slope: float) -> Posterior:

@@ -7,7 +7,7 @@ import random
 
 from loadstone.experiments.probe import NextTrial, Outcome
 from loadstone.experiments.search import Search, next_probe
-from tests.experiments.test_search import MOST, noisy, run
+from tests.experiments.test_search import MOST
 
 
 def measured(search: Search, capacity: float, slope: float, seed: int, reach: float = 0.05) -> list[Outcome]:
@@ -20,13 +20,6 @@ def measured(search: Search, capacity: float, slope: float, seed: int, reach: fl
         done.append(Outcome(step.load, step.phase, "held" if distance >= 0 else "not held", margin=margin))
         assert len(done) < MOST
     return done
-
-
-def test_margins_make_a_search_shorter() -> None:
-    lengths = {reach: [len(measured(Search(), 790, 0.06, seed, reach)) for seed in range(10)] for reach in (0.05, 0.4)}
-    _, plain = zip(*(run(Search(), noisy(790, 0.06, seed)) for seed in range(10)), strict=True)
-    for mine in lengths.values():
-        assert sum(mine) < 0.85 * sum(map(len, plain))
 
 
 def test_a_search_with_margins_that_was_killed_resumes_to_the_same_end() -> None:
