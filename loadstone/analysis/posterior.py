@@ -128,7 +128,7 @@ def _on_grid(
 
 def _verdicts(log_load: Floats, slope: Floats, trials: Trials, lapse: float = LAPSE) -> Floats:
     """Log-likelihood of what held and what did not, by load and slope; equal outcomes are computed once."""
-    total = np.zeros((len(log_load), len(slope)))
+    total: Floats = np.zeros((len(log_load), len(slope)))
     for (load, held), count in sorted(Counter((trial[0], trial[1]) for trial in trials).items()):
         total += count * np.log(lapse / 2 + (1 - lapse) * ndtr(_distance(log_load, load, held) / slope))
     return total
@@ -136,7 +136,7 @@ def _verdicts(log_load: Floats, slope: Floats, trials: Trials, lapse: float = LA
 
 def _margins(log_load: Floats, slope: Floats, trials: Trials, every: int) -> Floats:
     """Log-likelihood of the ranks of margins given the verdicts, by load and slope, over all reaches."""
-    total = np.zeros((len(log_load), len(slope)))
+    total: Floats = np.zeros((len(log_load), len(slope)))
     ranks = sorted(Counter(_ranked(trials)).items())
     for side in {held for (_, held, _), _ in ranks}:
         edges, reaches = EDGES[side], REACHES[side][:, ::every]
@@ -158,7 +158,8 @@ def _margins(log_load: Floats, slope: Floats, trials: Trials, every: int) -> Flo
 
 def _distance(log_load: Floats, load: float, held: bool) -> Floats:
     """How far a breaking point lies on the side of ``load`` that the verdict speaks for: a column."""
-    return (1 if held else -1) * (log_load - np.log(load))[:, None]
+    distance: Floats = (1 if held else -1) * (log_load - np.log(load))[:, None]
+    return distance
 
 
 def _ranked(trials: Trials) -> Iterable[tuple[float, bool, int]]:
