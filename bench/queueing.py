@@ -17,12 +17,8 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import log_ndtr, ndtr
 
-from loadstone.experiments.margin import of_held, of_stopped
-
 SHARE = 0.01
 PERIOD_S = 0.1
-_BINS = 2000
-"""Of the latency up to the limit: its 99th percentile is known to a two-thousandth of the limit."""
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -62,11 +58,10 @@ SERVERS = {
 
 
 class Trials(NamedTuple):
-    """Whether each trial held, after how many seconds it was over (early abort included), and its margin."""
+    """Whether each trial held, and after how many seconds it was over, early abort included."""
 
     held: Bools
     over: Floats
-    margin: Floats
 
 
 def speeds(spread: float, shape: Shape, before: Floats, rng: np.random.Generator) -> Floats:
@@ -89,14 +84,10 @@ def speeds(spread: float, shape: Shape, before: Floats, rng: np.random.Generator
 
 def run(server: Server, loads: Floats, seconds: float, speed: Floats, rng: np.random.Generator) -> Trials:
     """One trial per load and speed."""
-    held, over, p99 = np.empty(len(loads), dtype=np.bool_), np.empty(len(loads)), np.empty(len(loads))
+    held, over = np.empty(len(loads), dtype=np.bool_), np.empty(len(loads))
     capacity = np.array([server.workers, server.service_s, server.limit_s, server.quota_s])
-    _run(np.asarray(loads, dtype=float), seconds, speed, rng, capacity, held, over, p99)
-    margins = [
-        of_held(1 / share) if ok else of_stopped(at, server.limit_s, seconds)
-        for ok, at, share in zip(held, over, p99, strict=True)
-    ]
-    return Trials(held, np.minimum(over, seconds), np.array(margins))
+    _run(np.asarray(loads, dtype=float), seconds, speed, rng, capacity, held, over)
+    return Trials(held, np.minimum(over, seconds))
 
 
 @numba.njit  # type: ignore[untyped-decorator, unused-ignore]
@@ -108,16 +99,13 @@ def _run(
     capacity: Floats,
     held: Bools,
     over: Floats,
-    p99: Floats,
 ) -> None:
     workers, service_s, limit_s, quota_s = int(capacity[0]), capacity[1], capacity[2], capacity[3]
     free = np.empty(workers)
-    bins = np.empty(_BINS)
     for trial in range(len(loads)):
         expected = loads[trial] * seconds
         late = np.empty(int(expected + 8 * np.sqrt(expected)) + 20)
         free[:] = 0.0
-        bins[:] = 0.0
         now, requests, violations = rng.exponential() / loads[trial], 0, 0
         while now < seconds:
             requests += 1
@@ -132,18 +120,14 @@ def _run(
                 work -= left
                 at = (period + 1) * PERIOD_S
             free[worker] = at + work
-            latency = free[worker] - now
-            if latency > limit_s:
+            if free[worker] - now > limit_s:
                 late[violations] = now
                 violations += 1
-            else:
-                bins[int(latency / limit_s * (_BINS - 1))] += 1
             now += rng.exponential() / loads[trial]
         allowed = int(SHARE * requests)
         held[trial] = violations <= allowed
         # A violation is known when its limit has passed; the first one too many ends the trial.
         over[trial] = seconds if held[trial] else late[allowed] + limit_s
-        p99[trial] = (np.searchsorted(bins.cumsum(), (1 - SHARE) * requests) + 1) / _BINS
 
 
 def truth(

@@ -83,7 +83,7 @@ def grid(spread: float, rng: np.random.Generator) -> Tally:
     for _ in range(OTHERS):
         steps = np.arange(GRID_LOADS, dtype=np.float64) - 11 + float(rng.uniform(-0.5, 0.5))
         loads = 0.985 * QUEUE.nominal * np.exp(np.log(1.025) * steps)
-        held, over, _ = _trials(np.repeat(loads, GRID_REPETITIONS), FINE_S, spread, rng)
+        held, over = _trials(np.repeat(loads, GRID_REPETITIONS), FINE_S, spread, rng)
         seen = held.reshape(GRID_LOADS, GRID_REPETITIONS)
         again = rng.integers(0, GRID_REPETITIONS, (400, GRID_LOADS, GRID_REPETITIONS))
         resampled = np.take_along_axis(np.broadcast_to(seen, again.shape), again, axis=2)
@@ -107,7 +107,7 @@ def bisection(spread: float, rng: np.random.Generator) -> Tally:
     spent, unaborted = np.zeros(OTHERS), np.zeros(OTHERS)
 
     def trial(who: NDArray[np.bool_], loads: Floats, seconds: float) -> None:
-        held, over, _ = _trials(loads[who], seconds, spread, rng)
+        held, over = _trials(loads[who], seconds, spread, rng)
         spent[who] += (over + OVERHEAD_S) / 60
         unaborted[who] += (seconds + OVERHEAD_S) / 60
         low[who] = np.where(held, loads[who], low[who])

@@ -118,7 +118,7 @@ def _before_confirmation(history: list[Outcome]) -> list[Outcome]:
 
 
 def _trials(history: list[Outcome], phase: str) -> list[Trial]:
-    return [Trial(one.load, one.verdict == "held", one.margin) for one in history if one.phase == phase]
+    return [Trial(one.load, one.verdict == "held") for one in history if one.phase == phase]
 
 
 def _run(
@@ -128,19 +128,11 @@ def _run(
         before = np.array([one.speed for one, _ in probes])
         speed = queueing.speeds(world.spread, world.shape, before, rng)
         done = queueing.run(world.server, np.array([p.load for _, p in probes]), seconds, factor * speed, rng)
-        for (one, probe), ok, took, margin, fast in zip(probes, *done, speed, strict=True):
+        for (one, probe), ok, took, fast in zip(probes, *done, speed, strict=True):
             one.speed = float(fast)
             # A trial that was stopped has no throughput, so it says nothing of what CPU its load takes.
             hint = _hint(one.bias, probe.load, factor * one.speed * world.server.nominal, rng) if ok else None
-            one.history.append(
-                Outcome(
-                    probe.load,
-                    probe.phase,
-                    "held" if ok else "not held",
-                    hint,
-                    None if margin is None else float(margin),
-                )
-            )
+            one.history.append(Outcome(probe.load, probe.phase, "held" if ok else "not held", hint))
             one.spent += took + OVERHEAD_S
             one.unaborted += seconds + OVERHEAD_S
 

@@ -21,12 +21,9 @@ import pyarrow.parquet as pq
 import yaml
 
 from loadstone.analysis.schema import schema
-from loadstone.experiments.margin import margin
 from loadstone.experiments.probe import NextTrial, Outcome
 from loadstone.experiments.search import Search, next_probe
 from loadstone.model.columns import of_window
-from loadstone.model.records import TrialSummary
-from loadstone.model.slo import Slo
 from loadstone.model.study import Study
 from loadstone.model.trial import Phase, Treatment, Trial
 from tests.synthetic_files import audit, checks, series, usage
@@ -153,7 +150,7 @@ class Synthetic:
                 history: list[Outcome] = []
                 while isinstance(probe := next_probe(settings, history), NextTrial):
                     yield _Step(level, probe.load, probe.phase, probe.duration_s, repetition, len(history) + 1)
-                    history.append(Outcome(probe.load, probe.phase, rows[-1]["verdict"], margin=rows[-1]["margin"]))
+                    history.append(Outcome(probe.load, probe.phase, rows[-1]["verdict"]))
 
     def _trial(self, folder: Path, treatment: Treatment, step: _Step, order: int) -> dict[str, Any]:
         trial = Trial(
@@ -174,9 +171,6 @@ class Synthetic:
         verdict, reasons = self._verdict(summary, order)
         row = of_window(_row(trial, summary, verdict, reasons, started)) | {"order": order}
         slower = 1 + self.drift * min(order, 20) / 20
-        row["margin"] = margin(
-            TrialSummary.model_validate(summary), Slo(limits={99.0: self.limit_ms}), verdict, step.duration_s
-        )
         row |= {"reference_before_ms": 4.0 * slower, "reference_after_ms": 4.04 * slower}
         place = folder / "trials" / trial.id
         place.mkdir()

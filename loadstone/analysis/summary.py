@@ -166,8 +166,7 @@ def search_trials(rows: list[Row]) -> tuple[list[Trial], list[Trial]]:
 
 
 def _evidence(row: Row) -> Trial:
-    """Runs of releases that knew no margin have none."""
-    return Trial(row["rate"], row["verdict"] == "held", row.get("margin"))
+    return Trial(row["rate"], row["verdict"] == "held")
 
 
 def _each_search(rows: list[Row]) -> tuple[Searched, ...]:

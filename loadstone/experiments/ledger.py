@@ -122,7 +122,7 @@ class Ledger:
 def _record(file: Path) -> Record:
     try:
         row = of_window(json.loads(file.read_text(encoding="utf-8"))["row"])
-        outcome = Outcome(row["rate"], row["phase"], row["verdict"], row.get("cpu_capacity"), row.get("margin"))
+        outcome = Outcome(row["rate"], row["phase"], row["verdict"], row.get("cpu_capacity"))
         return Record(row["trial_id"], row["treatment_id"], row["repetition"], outcome, row)
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(

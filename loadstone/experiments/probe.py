@@ -31,8 +31,6 @@ class Outcome:
     verdict: Held
     hint: float | None = None
     """The load in requests/s at which the busiest service would have used all of its CPU; None where nothing says."""
-    margin: float | None = None
-    """By how much it held (>= 0) or broke (<= 0), see ``margin.py``; None where that is unknown."""
 
 
 def readable(load: float) -> float:

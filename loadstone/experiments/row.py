@@ -42,7 +42,6 @@ def make_row(
         "reference_before_ms": measured.reference_ms[0],
         "reference_after_ms": measured.reference_ms[1],
         "cpu_capacity": measured.cpu_capacity,
-        "margin": measured.margin,
         "verdict": verdict.verdict,
         "reasons": list(verdict.reasons),
         "warnings": [*verdict.warnings, *warnings],

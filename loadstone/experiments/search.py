@@ -2,9 +2,8 @@
 
 Bracket: short trials until one load held and a higher one did not, no more than 1.5 times apart. The first is at the
 start load; what CPU it took says where the next ones go, and without that they double or halve.
-Fine: full trials beside the posterior median, by how much trials held or broke included, until the 95 % intervals, of
-verdicts alone, are narrow: the breaking point's within the precision, the capacity's within twice that, for it also
-needs the spread between equal trials.
+Fine: full trials beside the posterior median until the 95 % intervals are narrow: the breaking point's within the
+precision, the capacity's within twice that, for it also needs the spread between equal trials.
 Confirm: fresh trials, about 3, judged by what the posterior predicts of them (``analysis.confirmation``). They then
 count like any other trial; if they contradict, the search goes on for a while, and the result says so.
 Because nothing but the history is used, a killed search resumes by reading its ledger.
@@ -118,7 +117,7 @@ def _sort(history: Sequence[Outcome]) -> _Seen:
             raise ValueError(f"a search has no trial of phase {outcome.phase!r}")
         if outcome.verdict == "invalid":
             continue
-        rooms[outcome.phase].append(Trial(outcome.load, outcome.verdict == "held", outcome.margin))
+        rooms[outcome.phase].append(Trial(outcome.load, outcome.verdict == "held"))
         if not seen.confirm:
             seen = replace(seen, before_confirm=len(seen.fine))
         if outcome.phase == "bracket" and outcome.hint is not None:
@@ -138,8 +137,7 @@ def _refine(search: Search, seen: _Seen) -> tuple[Phase, float] | Found | Failed
     enough = len(seen.fine) >= _least(seen, judged) and wide <= (BEFORE_CONFIRMING if judged is None else 1)
     if len(seen.fine) < FINE_MOST and not enough:
         offset = OFFSETS[len(seen.fine) % len(OFFSETS)]
-        likely = posterior(seen.full, seen.short, margins=True)
-        return "fine", bp.breaking_point(likely).value * math.exp(offset * bp.slope_median(likely))
+        return "fine", bp.breaking_point(belief).value * math.exp(offset * bp.slope_median(belief))
     if judged is None and wide <= BEFORE_CONFIRMING:
         return "confirm", confirmation(belief, ()).load
     return _conclude(search, seen, judged)

@@ -13,7 +13,6 @@ from loadstone.applications import checking
 from loadstone.experiments.deployment import Deployed
 from loadstone.experiments.ledger import write_json
 from loadstone.experiments.listener import Listener
-from loadstone.experiments.margin import margin
 from loadstone.experiments.verdict import Verdict, invalid, judge
 from loadstone.model import records
 from loadstone.model.application import Application
@@ -39,8 +38,6 @@ class Measured:
     """Of the reference loop, right before the load and after it: how fast the machine was."""
     cpu_capacity: float | None = None
     """Requests/s at which the busiest service would use all of its CPU; None where nothing says."""
-    margin: float | None = None
-    """By how much it held or broke, see ``margin.py``."""
 
 
 class TrialRunner:
@@ -97,8 +94,7 @@ class TrialRunner:
         verdict = judge(summary, self._offered.objective, wrong, lateness_s=self._offered.lateness)
         doubts = (*verdict.warnings, *observed.problems)
         capacity = cpu_capacity(used, summary.throughput) if summary.aborted is None else None
-        far = margin(summary, self._offered.objective, verdict.verdict, trial.duration_s)
-        return Measured(replace(verdict, warnings=doubts), summary, observed, reference, capacity, far)
+        return Measured(replace(verdict, warnings=doubts), summary, observed, reference, capacity)
 
     def _load(self, offer: Offer, deployed: Deployed, window: Window) -> tuple[TrialSummary, Observed]:
         """Offer the load and observe what it does; returns the summary and what was observed."""

@@ -93,9 +93,6 @@ _RESULT = (
     _measured("traces", "integer", "traces", "requests whose entry service began a trace, warm-up included"),
     _measured("spans", "integer", "spans", "spans that were received and written"),
     _measured("spans_lost", "integer", "spans", "spans that services made and that were not written"),
-    _measured(
-        "margin", "number", "", "how far it was from breaking: 1 if at half of the limit, 0 at it; below 0 it broke"
-    ),
     Column("verdict", "text", "", "held, not held, measured (without an SLO), or invalid: the trial itself failed"),
     Column("reasons", "list of texts", "", "why the trial did not hold or is invalid"),
     Column("warnings", "list of texts", "", "what is doubtful about the trial without making it invalid"),

@@ -33,7 +33,7 @@ def asked(run: Path, capsys: pytest.CaptureFixture[str], *options: str) -> dict:
     return said
 
 
-@pytest.mark.simulation
+@pytest.mark.slow
 def test_twice_the_cpu_and_twice_the_replicas_where_nothing_is_asked(run: Path, capsys):
     said = asked(run, capsys)
     vertical, horizontal = said["predictions"]
@@ -46,7 +46,7 @@ def test_twice_the_cpu_and_twice_the_replicas_where_nothing_is_asked(run: Path, 
     assert said["registered"] == []
 
 
-@pytest.mark.simulation
+@pytest.mark.slow
 def test_what_is_set_is_what_is_predicted(run: Path, capsys):
     least = asked(run, capsys, "--set", "resources.frontend.cpu=0.5")["predictions"][0]
     assert least["bottleneck"] == "frontend (0.5 cores)"
@@ -61,7 +61,7 @@ def test_a_rate_holds_or_breaks(run: Path, capsys):
     assert all(len(row["utilisation"]) == 3 for row in rates)
 
 
-@pytest.mark.simulation
+@pytest.mark.slow
 def test_latencies_are_simulated_with_how_far_they_are_to_be_believed(run: Path, capsys):
     said = asked(run, capsys, "--set", "scaling=horizontal", "--simulate", "--rate", "200")["simulated"]
     (row,) = said["rates"]

@@ -33,7 +33,7 @@ def predicted(folder: Path, times: float, time: str = "2026-01-01T00:00:00+00:00
     return run
 
 
-@pytest.mark.simulation
+@pytest.mark.slow
 def test_a_hit_and_a_miss_are_said_with_their_numbers(tmp_path: Path):
     for times, outcome in ((1.78, "hit"), (1.2, "miss")):
         section = model.gather(contents.gather(predicted(tmp_path / outcome, times)))

@@ -14,7 +14,7 @@ from loadstone.analysis.capacity.replica import Server, breaking_point, simulate
 from loadstone.model.slo import Slo
 from tests.analysis.capacity import quota
 
-pytestmark = pytest.mark.simulation
+pytestmark = pytest.mark.slow
 
 BASE = 0.1
 
