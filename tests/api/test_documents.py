@@ -53,5 +53,5 @@ def test_the_guide_runs_as_it_stands(
     for example in examples:
         exec(compile(example, "analyse-in-python.md", "exec"), names)
     said = capsys.readouterr().out
-    assert "43 trials" in said and "hotel-reservation 287 149 329 353" in said
+    assert "43 trials" in said and "hotel-reservation 295 154 330 354" in said
     assert re.search(r"scaling=vertical p50: 0\.\d\dx \[.*\] faster", said)

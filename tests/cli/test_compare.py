@@ -102,7 +102,7 @@ def test_breaking_points_stand_side_by_side(say: Said) -> None:
 
 def test_what_is_doubtful_about_breaking_points_is_said(say: Said, tmp_path: Path) -> None:
     two = {"baseline": 700.0, "vertical": 1250.0}
-    folder = Synthetic(name="cut", capacities=two, stop_after=40).write(tmp_path)
+    folder = Synthetic(name="cut", capacities=two, stop_after=60).write(tmp_path)
     code, _, complaint = say(folder)
     assert code == 0
     assert "warning: scaling=vertical: not confirmed: the fresh trials" in complaint

@@ -77,9 +77,10 @@ def test_words_of_software_are_filled_in() -> None:
 
 def test_the_rendered_file_is_readable_and_the_same_again() -> None:
     deployment = deployed(parse(SERVICES), two_nodes())
-    text = rendered(deployment, symbolic_site(deployment))["processes.yaml"]
-    assert {"processes.yaml": text} == rendered(deployment, symbolic_site(deployment))
-    processes = yaml.safe_load(text)["processes"]
+    files = rendered(deployment, symbolic_site(deployment))
+    assert files == rendered(deployment, symbolic_site(deployment))
+    assert set(files) == {"processes.yaml", "configs/documents-geo-1/pg_hba.conf"}
+    processes = yaml.safe_load(files["processes.yaml"])["processes"]
     assert list(processes) == ["memcached-geo-1", "documents-geo-1", "geo-1", "frontend-1"]
     assert processes["geo-1"]["limits"] == {"cpu": 0.25, "memory": "32MiB", "cores": "1"}
     assert processes["memcached-geo-1"]["limits"] == {"cpu": "unlimited", "memory": "unlimited", "cores": "1"}

@@ -260,9 +260,11 @@ def test_a_namespace_of_somebody_else_is_left_alone(small: Kubernetes, api: Api,
 
 
 def test_a_study_on_the_cluster_that_is_there(
-    cluster: Provision, access: Access, place: Path, monkeypatch: pytest.MonkeyPatch
+    shared_clusters: SharedClusters, cluster: Provision, access: Access, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KUBECONFIG", access.addresses[0])
+    for variable, folder in (("LOADSTONE_STATE", "state"), ("LOADSTONE_DATA", "data")):  # its journal knows the hosts
+        monkeypatch.setenv(variable, str(shared_clusters("kubernetes").place / folder))
     mine = Existing(Cluster(infrastructure="existing"), "unused").provide("kubernetes", 1, print)
     assert [node.model_dump(exclude={"memory"}) for node in mine.nodes] == [
         node.model_dump(exclude={"memory"}) for node in cluster.nodes

@@ -130,10 +130,10 @@ def test_load_workers_here_share_the_cores_and_the_load(plan: Plan, server: str,
         window_begins=lambda: edges.append("begin"), window_ends=lambda: edges.append("end"),
     )  # fmt: skip
     summary = Stone().run(asked, lambda line: None)
-    hosts = summary["generator"]["workers"]
-    assert [one["name"] for one in hosts] == ["generator-1", "generator-2"]
-    assert sum(one["sent"] for one in hosts) == summary["counts"]["sent"] > 0
-    assert all(one["reference_before_ms"] > 0 and one["reference_after_ms"] > 0 for one in hosts)
+    hosts = summary.generator.workers
+    assert [host.name for host in hosts] == ["generator-1", "generator-2"]
+    assert sum(host.sent for host in hosts) == (summary.counts.sent or 0) > 0
+    assert all((host.reference_before_ms or 0) > 0 and (host.reference_after_ms or 0) > 0 for host in hosts)
     assert edges[:1] == ["begin"] and len(edges) <= 2
 
 

@@ -82,7 +82,7 @@ def test_equal_nodes_are_one_station():
 
 def test_more_than_measured_is_told_to_be_so():
     assert predict(model(), layout(COSTS, times=2)).warnings == ()
-    assert "3.1 times" in predict(model(), layout(COSTS, times=3)).warnings[0]
+    assert "3.0 times" in predict(model(), layout(COSTS, times=3)).warnings[0]
 
 
 def test_a_service_that_was_not_measured_is_named():
