@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import signal
 from collections.abc import Callable, Sequence
@@ -142,9 +143,10 @@ class Share:
 
     def end(self, names: Sequence[str], logs: Path) -> int:
         """Remove what is left, and the machine's own record of it; the ends of the logs stay in a folder here."""
-        for name in names:
-            if logs.is_dir() and (text := self.log(name, _KEPT_LINES)):
-                (logs / f"{name}.log").write_text(text + "\n", encoding="utf-8")
+        with contextlib.suppress(OSError):  # on a full disk all is removed too, without its logs
+            for name in names:
+                if logs.is_dir() and (text := self.log(name, _KEPT_LINES)):
+                    (logs / f"{name}.log").write_text(text + "\n", encoding="utf-8")
         return len(self.machine.end(self._name))
 
 

@@ -33,7 +33,7 @@ from tests.infrastructure.real_engines import registry
 from tests.orchestration import rendered
 from tests.orchestration.conftest import STORES, parse
 from tests.orchestration.pinned import GOLDEN
-from tests.support.clusters import SharedClusters
+from tests.support.clusters import Shared, SharedClusters, cluster_of
 
 pytestmark = [pytest.mark.root, pytest.mark.kubernetes, pytest.mark.timeout(1800)]
 
@@ -80,6 +80,13 @@ def place() -> Iterator[Path]:
 @pytest.fixture
 def cluster(shared_clusters: SharedClusters, place: Path) -> Provision:
     return shared_clusters("kubernetes").provision
+
+
+@pytest.fixture
+def own_cluster() -> Iterator[Shared]:
+    """A cluster into whose nodes no other test loads images."""
+    with cluster_of("kubernetes") as made:
+        yield made
 
 
 @pytest.fixture
@@ -260,11 +267,12 @@ def test_a_namespace_of_somebody_else_is_left_alone(small: Kubernetes, api: Api,
 
 
 def test_a_study_on_the_cluster_that_is_there(
-    shared_clusters: SharedClusters, cluster: Provision, access: Access, place: Path, monkeypatch: pytest.MonkeyPatch
+    own_cluster: Shared, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    cluster, access = own_cluster.provision, own_cluster.access
     monkeypatch.setenv("KUBECONFIG", access.addresses[0])
     for variable, folder in (("LOADSTONE_STATE", "state"), ("LOADSTONE_DATA", "data")):  # its journal knows the hosts
-        monkeypatch.setenv(variable, str(shared_clusters("kubernetes").place / folder))
+        monkeypatch.setenv(variable, str(own_cluster.place / folder))
     mine = Existing(Cluster(infrastructure="existing"), "unused").provide("kubernetes", 1, print)
     assert [node.model_dump(exclude={"memory"}) for node in mine.nodes] == [
         node.model_dump(exclude={"memory"}) for node in cluster.nodes

@@ -54,14 +54,14 @@ def shared_clusters() -> Iterator[SharedClusters]:
 
         def of(orchestrator: str) -> Shared:
             if orchestrator not in there:
-                there[orchestrator] = stack.enter_context(_cluster(orchestrator))
+                there[orchestrator] = stack.enter_context(cluster_of(orchestrator))
             return there[orchestrator]
 
         yield of
 
 
 @contextmanager
-def _cluster(orchestrator: str) -> Iterator[Shared]:
+def cluster_of(orchestrator: str) -> Iterator[Shared]:
     """A cluster; afterwards nothing of it may be left anywhere."""
     kind = plugins.find("orchestrators", orchestrator)
     managers, workers = (1, 2) if kind.managed else (0, 1)
