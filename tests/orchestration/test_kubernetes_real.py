@@ -230,14 +230,14 @@ def test_what_the_cluster_refuses_is_told(small: Kubernetes, api: Api) -> None:
     assert all("exceeded quota: small, requested: limits.cpu=" in one.why for one in small._find())
 
 
-def test_nodes_pull_from_the_user_s_registry(
-    cluster: Provision, access: Access, shared_clusters: SharedClusters, place: Path, tmp_path: Path
-) -> None:
+def test_nodes_pull_from_the_user_s_registry(own_cluster: Shared, place: Path, tmp_path: Path) -> None:
+    """A node names an image that it has pulled by its digest in the registry, also where it was loaded before."""
+    cluster, access = own_cluster.provision, own_cluster.access
     folder = place / "pulled"
     folder.mkdir()
     with registry(folder, cluster.nodes[0].address) as host:
         for node in access.engines:  # as at the start of hosts whose cluster has this registry
-            trusted = shared_clusters("kubernetes").place.glob(f"data/clusters/*/{node}/registries")
+            trusted = own_cluster.place.glob(f"data/clusters/*/{node}/registries")
             (one := next(trusted) / host).mkdir()
             fill("registry.toml.j2", one / "hosts.toml", registry=host)
         pulling = replace(access, registry=f"http://{host}/lab", engines={})
