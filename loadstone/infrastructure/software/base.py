@@ -1,0 +1,130 @@
+"""What software of a cluster must offer, and the members on which it is started."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import PurePosixPath
+from typing import ClassVar
+
+from loadstone.infrastructure.base import Access, Finding, Provision, Say
+from loadstone.infrastructure.machines import Completed, Machine
+from loadstone.model.cluster import Cluster, Role
+from loadstone.model.errors import DeploymentError
+from loadstone.model.records.node import Begun, SpawnArgs
+
+_LOOK_EVERY_S = 0.1
+_LAST_LINES = 10
+
+
+@dataclass(frozen=True)
+class Member:
+    """One machine of a cluster, with the deployment in its journal that holds what the cluster runs there."""
+
+    name: str
+    """Of the node; its software calls it so, too."""
+    role: Role
+    address: str
+    """An IP address that all members and the client reach."""
+    machine: Machine
+    deployment: str
+
+    @cached_property
+    def _begun(self) -> Begun:
+        return self.machine.begin(self.deployment, self.deployment, self.deployment)
+
+    @property
+    def folder(self) -> PurePosixPath:
+        """Everything of the cluster on this machine's disk."""
+        return PurePosixPath(self._begun.folder)
+
+    @property
+    def group(self) -> str:
+        """The control group of the cluster on this machine, below each mount; a daemon is in ``<group>/<its name>``."""
+        if self._begun.group is None:
+            raise DeploymentError(f"{self.name}: limits cannot be set there: {self._begun.unlimited_because}")
+        return self._begun.group
+
+    @property
+    def containers(self) -> str:
+        """The control group below which an engine makes those of containers."""
+        return f"{self.group}/containers"
+
+    def spawn(self, name: str, argv: Sequence[str], env: Mapping[str, str] = {}) -> None:
+        """Start a daemon that outlives us. Whether it could start is seen by ``ended`` and ``log``."""
+        self.machine.spawn(SpawnArgs(deployment=self.deployment, name=name, argv=tuple(argv), env=dict(env)))
+
+    def write(self, name: str, text: str | bytes, mode: int = 0o644) -> str:
+        """Write a file below ``folder``; returns its path there."""
+        path = str(self.folder / name)
+        self.machine.put(text.encode() if isinstance(text, str) else text, path, mode)
+        return path
+
+    def run(self, argv: Sequence[str], given: str = "", within_s: float = 60.0) -> Completed:
+        """Run a command to its end; it dies with us."""
+        return self.machine.run(argv, given=given.encode(), within_s=within_s)
+
+    def ended(self) -> list[str]:
+        """The daemons that were spawned and do not run any more."""
+        found = self.machine.deployment(self.deployment)
+        return [process.name for process in found.processes if not process.alive] if found is not None else []
+
+    def log(self, name: str, lines: int = _LAST_LINES) -> str:
+        """The last lines that a daemon wrote; empty if it was never spawned."""
+        return self.machine.log(self.deployment, name, lines)
+
+
+class Software(ABC):
+    """Starts on members, or finds what is there. Made once for a cluster; keeps nothing of its own."""
+
+    name: ClassVar[str]
+    """As orchestrators name it in ``software``."""
+    tools: ClassVar[Mapping[str, str]] = {}
+    """The programs that each member must have, and the distribution's package of each."""
+    builds: ClassVar[tuple[str, ...]] = ()
+    """The binaries that Loadstone delivers to members: names of ``loadstone.infrastructure.builds``."""
+    manager_mib: ClassVar[int] = 0
+    """Memory that a manager takes before anything is deployed, with some room."""
+    worker_mib: ClassVar[int] = 0
+
+    @abstractmethod
+    def preflight(self, machines: Sequence[Machine]) -> list[Finding]:
+        """What machines lack beyond ``tools`` and ``builds``, such as a part of the kernel; changes nothing."""
+
+    @abstractmethod
+    def start(self, members: Sequence[Member], registry: str, say: Say) -> Access:
+        """Start it on members and return when it takes replicas; ``registry``: a ``host:port`` to trust without TLS.
+
+        Raises DeploymentError with the last words of a daemon that ended.
+        """
+
+    def stop(self, members: Sequence[Member]) -> None:  # noqa: B027 - most leave nothing outside of their control group
+        """Undo what outlives the processes of a member: links, rules of a firewall. May be called twice."""
+
+    def trouble(self, member: Member) -> str:
+        """What no longer works on a member; empty if all does."""
+        ended = member.ended()
+        return f"{', '.join(ended)} has ended" if ended else ""
+
+    @abstractmethod
+    def check(self, cluster: Cluster) -> list[Finding]:
+        """Whether software of this kind that is there can be used; changes nothing."""
+
+    @abstractmethod
+    def find(self, cluster: Cluster) -> Provision:
+        """The nodes of what is there, and the way in. Raises PreflightError."""
+
+
+def await_until(members: Sequence[Member], what: str, complaint: Callable[[], str], within_s: float) -> None:
+    """Until ``complaint`` returns nothing; raises DeploymentError as soon as a daemon ends, or when time is up."""
+    deadline = time.monotonic() + within_s
+    while why := complaint():
+        for member in members:
+            for daemon in member.ended():
+                raise DeploymentError(f"{member.name}: {daemon} has ended:\n{member.log(daemon)}")
+        if time.monotonic() > deadline:
+            raise DeploymentError(f"{what} is not ready within {within_s:g} s: {why}")
+        time.sleep(_LOOK_EVERY_S)
