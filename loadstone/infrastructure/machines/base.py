@@ -12,6 +12,7 @@ from typing import Literal, TypeVar
 
 from pydantic import ValidationError
 
+from loadstone.infrastructure.binary import stone_binary
 from loadstone.infrastructure.machines.channel import Channel, OnEvent
 from loadstone.infrastructure.machines.faults import MachineLost, NodeError
 from loadstone.infrastructure.machines.transport import Transport
@@ -117,6 +118,10 @@ class Machine:
         """What its node says of itself."""
         return self._open().hello
 
+    def deliver(self, program: Path) -> str:
+        """The path there of a program of the desk's, found by its content; copied there if it is not."""
+        return self._transport.deliver(program)
+
     def command(self, argv: Sequence[str]) -> list[str]:
         """The local command line that runs ``argv`` there, with standard input and outputs attached."""
         return self._transport.command(argv)
@@ -132,7 +137,7 @@ class Machine:
     def _open(self) -> Channel:
         with self._opening:
             if self._channel is None or not self._channel.alive:
-                self._stone = self._transport.deliver()
+                self._stone = self._transport.deliver(stone_binary())
                 node = [self._stone, "node", *self._transport.node_options()]
                 self._channel = Channel(self.name, self._transport.command(node), self._transport.explain)
             return self._channel

@@ -1,4 +1,4 @@
-"""The ``stone`` binary on another machine: by its content, copied once, looked at after copying."""
+"""A program of the desk's on another machine: found by its content, copied once, verified after the copy."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SCRIPT = """
 set -e
 umask 022
 mkdir -p "$1"
-part=$(mktemp "$1/.stone.XXXXXX")
+part=$(mktemp "$1/.part.XXXXXX")
 trap 'rm -f "$part"' EXIT
 cat >"$part"
 [ "$(sha256sum <"$part" | cut -d ' ' -f 1)" = "$3" ] || { echo "it did not arrive whole" >&2; exit 1; }
@@ -30,12 +30,12 @@ def architecture(machine: str) -> str:
 
 
 class Delivery:
-    """What is delivered: the binary at this desk."""
+    """What is delivered: a program of the desk's, named there by its content."""
 
     def __init__(self, local: Path) -> None:
         self.local = local
         self.digest = _digest(local, local.stat().st_mtime_ns)
-        self.file = f"stone-{self.digest[:16]}"
+        self.file = f"{local.name}-{self.digest[:16]}"
 
     @property
     def architecture(self) -> str:

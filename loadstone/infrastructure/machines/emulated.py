@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from loadstone.infrastructure.binary import stone_binary
 from loadstone.infrastructure.machines.transport import Transport
 from loadstone.infrastructure.namespaces.host import Host
 
@@ -19,8 +18,8 @@ class Emulated(Transport):
     def command(self, argv: Sequence[str]) -> list[str]:
         return self._host.command(argv)
 
-    def deliver(self) -> str:
-        return str(stone_binary())
+    def deliver(self, program: Path) -> str:
+        return str(program)
 
     def node_options(self) -> list[str]:
         return ["--state", str(self._host.folder / "node"), "--group", self._host.containers]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
-from loadstone.infrastructure.binary import stone_binary
 from loadstone.infrastructure.machines.transport import Transport
 from loadstone.infrastructure.places import data_root
 
@@ -15,8 +15,8 @@ class Here(Transport):
     def command(self, argv: Sequence[str]) -> list[str]:
         return list(argv)
 
-    def deliver(self) -> str:
-        return str(stone_binary())
+    def deliver(self, program: Path) -> str:
+        return str(program)
 
     def node_options(self) -> list[str]:
         return ["--state", str(data_root())]

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from loadstone.infrastructure.binary import stone_binary
 from loadstone.infrastructure.machines.delivery import ROOTS_FOLDER, USERS_FOLDER, Delivery, architecture
 from loadstone.infrastructure.machines.faults import MachineLost
 from loadstone.infrastructure.machines.transport import Transport
@@ -94,17 +93,20 @@ class Ssh(Transport):
             self._look()
         return self._ssh([*self._become(), *argv])
 
-    def deliver(self) -> str:
-        delivery = Delivery(stone_binary())
+    def deliver(self, program: Path) -> str:
+        delivery = Delivery(program)
         login = self._look(delivery.file)
         if (wanted := delivery.architecture) != login.architecture:
             raise PreflightError(
-                f"{self._host} is a machine of {login.architecture}, but {delivery.local} is built for {wanted}",
-                "build stone for it (GOARCH=arm64 or amd64) and name the file in LOADSTONE_STONE",
+                f"{self._host} is a machine of {login.architecture}, but {program} is built for {wanted}",
+                "build stone for it (GOARCH=arm64 or amd64) and name the file in LOADSTONE_STONE"
+                if program.name == "stone"
+                else f"use hosts of {wanted}, as this machine is",
             )
         folder = ROOTS_FOLDER if self._as_root() else f"{login.home}/{USERS_FOLDER}"
         if login.digests.get(f"{folder}/{delivery.file}") != delivery.digest:
-            self._run([*self._become(), *delivery.script(folder)], delivery.local)
+            purpose = f"{program.name} cannot be copied there"
+            self._run([*self._become(), *delivery.script(folder)], purpose, program)
         return f"{folder}/{delivery.file}"
 
     def explain(self, complaint: str) -> tuple[str, str]:
@@ -130,7 +132,8 @@ class Ssh(Transport):
 
     def _look(self, file: str = "none") -> _Login:
         """Who the login is, and what was delivered before. Raises PreflightError where it needs root and is not."""
-        uid, machine, home, rights, *sums = self._run(["sh", "-c", _LOOK, "look", file]).splitlines()
+        command = ["sh", "-c", _LOOK, "look", file]
+        uid, machine, home, rights, *sums = self._run(command, "its login runs no commands").splitlines()
         digests = {path: digest for digest, path in (line.split(None, 1) for line in sums)}
         login = _Login(int(uid), architecture(machine), home, digests)
         if self._root and login.uid != 0 and rights != _MAY:
@@ -141,7 +144,7 @@ class Ssh(Transport):
         self._login = login
         return login
 
-    def _run(self, argv: Sequence[str], given: Path | None = None) -> str:
+    def _run(self, argv: Sequence[str], trouble: str, given: Path | None = None) -> str:
         """What a command there prints; raises MachineLost where ssh failed, PreflightError with its complaint."""
         with open(given or os.devnull, "rb") as stdin:
             done = subprocess.run(self._ssh(argv), stdin=stdin, capture_output=True, text=True, check=False)
@@ -150,7 +153,7 @@ class Ssh(Transport):
             raise MachineLost(f"{self._host}: {message}", remedy)
         if done.returncode != 0:
             complaint = (done.stderr.strip() or f"exit status {done.returncode}").splitlines()[-1]
-            raise PreflightError(f"{self._host}: the stone binary cannot be delivered: {complaint}")
+            raise PreflightError(f"{self._host}: {trouble}: {complaint}")
         return done.stdout
 
     def _ssh(self, argv: Sequence[str]) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from pathlib import Path
 
 
 class Transport(ABC):
@@ -14,8 +15,8 @@ class Transport(ABC):
         """The local command line that runs ``argv`` on the machine with standard input and outputs attached."""
 
     @abstractmethod
-    def deliver(self) -> str:
-        """The path of the ``stone`` binary on the machine, put there if it is not. Raises DeploymentError."""
+    def deliver(self, program: Path) -> str:
+        """The path on the machine of a program of the desk's, copied there if it is not. Raises DeploymentError."""
 
     def node_options(self) -> list[str]:
         """Options of ``stone node`` on this machine."""

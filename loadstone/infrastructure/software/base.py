@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import PurePosixPath
 from typing import ClassVar
 
+from loadstone.infrastructure import builds
 from loadstone.infrastructure.base import Access, Finding, Provision, Say
 from loadstone.infrastructure.machines import Completed, Machine
 from loadstone.model.cluster import Cluster, Role
@@ -52,6 +53,10 @@ class Member:
     def containers(self) -> str:
         """The control group below which an engine makes those of containers."""
         return f"{self.group}/containers"
+
+    def program(self, name: str, say: Say) -> str:
+        """The path there of a binary of ``builds``, which is built or fetched, and delivered, where it is not."""
+        return self.machine.deliver(builds.binary(name, say))
 
     def spawn(self, name: str, argv: Sequence[str], env: Mapping[str, str] = {}) -> None:
         """Start a daemon that outlives us. Whether it could start is seen by ``ended`` and ``log``."""

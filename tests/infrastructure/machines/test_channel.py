@@ -31,7 +31,7 @@ class Fake(Transport):
     def command(self, argv: Sequence[str]) -> list[str]:
         return [sys.executable, "-m", fake_node.__name__, self.fault]
 
-    def deliver(self) -> str:
+    def deliver(self, program: Path) -> str:
         return "/there/stone"
 
 

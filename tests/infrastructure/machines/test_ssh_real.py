@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import subprocess
 import time
 from collections.abc import Iterator
@@ -106,6 +107,22 @@ def test_the_binary_is_delivered_once(three: SshHosts) -> None:
     assert there.run([there.stone, "version"]).code == 0
     after = Path(three.own("worker-1"), "bin", Path(there.stone).name).stat()
     assert (before.st_ino, before.st_mode & 0o777) == (after.st_ino, 0o755)
+
+
+def test_a_program_is_delivered_by_its_content(three: SshHosts, tmp_path: Path) -> None:
+    def deliver(content: str) -> tuple[str, int]:
+        program = tmp_path / "tool"
+        shutil.copy(shutil.which(content) or "", program)
+        path = machine(three).deliver(program)
+        assert Path(path).name.startswith("tool-")
+        return path, Path(three.own("worker-1"), "bin", Path(path).name).stat().st_ino
+
+    first = deliver("true")
+    assert machine(three).run([first[0]]).code == 0
+    close_all()
+    assert deliver("true") == first, "it was copied twice"
+    second, _ = deliver("false")
+    assert second != first[0] and machine(three).run([second]).code == 1
 
 
 def test_a_command_line_of_its_own(three: SshHosts) -> None:
