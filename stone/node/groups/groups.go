@@ -29,7 +29,7 @@ const periodUS = 100_000
 type Kernel struct {
 	interfaces          // nil where there is none
 	name       string   // of its version
-	points     []string // all mounts of that version, those without limits too
+	points     []string // all mounts, those without limits too
 }
 
 // interfaces are what the versions do differently.
@@ -64,6 +64,7 @@ func Find(proc, below string) (*Kernel, error) {
 		case !inside:
 		case mount.FSType == "cgroup2":
 			unified = cmp.Or(unified, mount.MountPoint)
+			others = append(others, mount.MountPoint)
 		case mount.FSType == "cgroup":
 			others = append(others, mount.MountPoint)
 			for _, name := range needed1 {

@@ -92,6 +92,28 @@ func TestVersion1(t *testing.T) {
 	}
 }
 
+// An engine has made groups of containers in hierarchies that hold no limits of ours.
+func TestGroupsOfEnginesAreRemoved(t *testing.T) {
+	root := t.TempDir()
+	mounts := ""
+	for i, name := range []string{"cpu", "cpuacct", "memory", "cpuset", "devices"} {
+		mounts += strconv.Itoa(30+i) + " 25 0:2" + strconv.Itoa(i) + " / " + root + "/" + name + " rw - cgroup cgroup rw," + name + "\n"
+	}
+	mounts += "40 25 0:40 / " + root + "/systemd rw - cgroup cgroup rw,name=systemd\n"
+	mounts += "41 25 0:41 / " + root + "/unified rw - cgroup2 cgroup2 rw\n"
+	for _, name := range []string{"memory", "devices", "systemd", "unified"} {
+		if err := os.MkdirAll(filepath.Join(root, name, "loadstone/a/pod/container"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := kernelOf(t, mounts).Remove(context.Background(), "loadstone/a"); err != nil {
+		t.Fatal(err)
+	}
+	if left, _ := filepath.Glob(root + "/*/loadstone"); len(left) > 0 {
+		t.Errorf("left %q", left)
+	}
+}
+
 func TestVersion2(t *testing.T) {
 	root := t.TempDir()
 	files := map[string]string{"cgroup.controllers": "cpuset cpu io memory pids\n", "cgroup.subtree_control": "", "loadstone/cgroup.subtree_control": ""}

@@ -73,10 +73,12 @@ func (k *Kernel) Kill(ctx context.Context, group string) error {
 	}
 }
 
-// Remove an empty group, those below it and those above it that hold nothing else. One that is not there is no error.
+// Remove an empty group, those below it and those above it that hold nothing else, from every hierarchy: engines make
+// those of containers in hierarchies without limits too. One that is not there is no error.
 func (k *Kernel) Remove(ctx context.Context, group string) error {
 	deadline := time.Now().Add(goneWithin)
-	for _, folder := range k.folders(group) {
+	for _, point := range k.points {
+		folder := filepath.Join(point, group)
 		for _, below := range tree(folder) {
 			if err := removeFolder(ctx, below, deadline); err != nil {
 				return err
