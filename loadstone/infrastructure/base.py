@@ -8,7 +8,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
 from loadstone.infrastructure.journal import Entry
-from loadstone.model.cluster import Cluster, Node
+from loadstone.infrastructure.machines import connect
+from loadstone.model.cluster import Cluster, Node, Reach
 
 Say = Callable[[str], None]
 """Told what is going on, for a person who waits: ``starting 3 managers``."""
@@ -45,15 +46,21 @@ class Access:
     """The control group of the switch that joins emulated hosts: its interfaces see all that goes between them."""
     extra: dict[str, str] = field(default_factory=dict)
     """What only this software has: the address of Consul, a namespace."""
+    sockets: dict[str, tuple[Reach, str]] = field(default_factory=dict)
+    """Of engines on hosts elsewhere, by the path of the socket here: the way to the host, and the path there."""
 
     def as_data(self) -> dict[str, Any]:
         """As the journal holds it."""
-        return asdict(self)
+        sockets = {path: [reach.model_dump(), there] for path, (reach, there) in self.sockets.items()}
+        return {**asdict(self), "sockets": sockets}
 
     @classmethod
     def of(cls, data: dict[str, Any]) -> Access:
-        """From what the journal holds."""
-        return cls(**{**data, "addresses": tuple(data["addresses"])})
+        """From what the journal holds, whoever wrote it: sockets of hosts elsewhere are forwarded again."""
+        sockets = {path: (Reach.model_validate(reach), there) for path, (reach, there) in data["sockets"].items()}
+        for reach, there in sockets.values():
+            connect(reach.options.get("host", reach.transport), reach).socket(there)
+        return cls(**{**data, "addresses": tuple(data["addresses"]), "sockets": sockets})
 
 
 @dataclass(frozen=True)

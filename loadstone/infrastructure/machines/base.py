@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -68,6 +69,8 @@ Answer = TypeVar("Answer", bound=Model)
 _MARGIN_S = 30.0
 """Beyond a command's own time limit; to a slow machine or network."""
 _LOG_BYTES = 1 << 18
+_LONGEST_SOCKET = 107
+"""Bytes in the path of a Unix socket."""
 _SWAP_S = 600.0
 """Reading back all that was swapped out."""
 
@@ -99,6 +102,8 @@ class Machine:
 
     def __init__(self, name: str, transport: Transport) -> None:
         self.name = name
+        self.sockets: dict[str, str] = {}
+        """By the path here, the path there of each Unix socket that is forwarded."""
         self._transport = transport
         self._opening = threading.Lock()
         self._channel: Channel | None = None
@@ -121,6 +126,21 @@ class Machine:
     def deliver(self, program: Path) -> str:
         """The path there of a program of the desk's, found by its content; copied there if it is not."""
         return self._transport.deliver(program)
+
+    def socket(self, path: str) -> str:
+        """The path here by which a Unix socket of the machine's is reached; may be asked again after a loss.
+
+        Raises DeploymentError for one that is too long.
+        """
+        local = self._transport.socket(path)
+        if local != path:
+            self.sockets[local] = path
+        if (length := len(os.fsencode(local))) > _LONGEST_SOCKET:
+            raise DeploymentError(
+                f"{local} is too long for a socket: {length} bytes, {_LONGEST_SOCKET} at most",
+                "set LOADSTONE_DATA to a folder with a shorter path",
+            )
+        return local
 
     def command(self, argv: Sequence[str]) -> list[str]:
         """The local command line that runs ``argv`` there, with standard input and outputs attached."""

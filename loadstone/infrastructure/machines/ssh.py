@@ -66,6 +66,7 @@ echo "$HOME"
 {{ if [ "$(id -u)" = 0 ] || sudo -n true; then echo {_MAY}; fi; }} 2>&1 | head -n 1
 sha256sum "{ROOTS_FOLDER}/$1" "$HOME/{USERS_FOLDER}/$1" 2>/dev/null || true
 """
+_OPEN = '[ "$(id -u)" = "$1" ] || [ ! -S "$2" ] || chown "$1" "$2"'
 
 
 class _Login(NamedTuple):
@@ -109,6 +110,20 @@ class Ssh(Transport):
             self._run([*self._become(), *delivery.script(folder)], purpose, program)
         return f"{folder}/{delivery.file}"
 
+    def socket(self, path: str) -> str:
+        """Forwarded over the connection that all share; the master removes a file that an earlier one has left."""
+        known_by = hashlib.sha256(f"{self._config} {self._host} {path}".encode()).hexdigest()[:16]
+        local = _sockets() / f"{known_by}.sock"
+        # ssh connects to it as the user of the login, to whom it may be closed. The first command makes the connection.
+        login = self._login or self._look()
+        self._run([*self._become(), "sh", "-c", _OPEN, "open", str(login.uid), path], "its login runs no commands")
+        forward = [*self._options(), "-O", "forward", "-L", f"{local}:{path}", "--", self._host]
+        done = subprocess.run(forward, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            message, remedy = self.explain(done.stderr)
+            raise MachineLost(f"{self._host}: {path} cannot be reached: {message}", remedy)
+        return str(local)
+
     def explain(self, complaint: str) -> tuple[str, str]:
         lines = [line.strip() for line in complaint.splitlines() if line.strip()]
         for pattern, message, remedy in _EXPLANATIONS:
@@ -118,7 +133,8 @@ class Ssh(Transport):
 
     def close(self) -> None:
         subprocess.run(
-            [*self._options(), "-O", "exit", "--", self._host],
+            # Other processes of this user may share the connection: it ends with its last command.
+            [*self._options(), "-O", "stop", "--", self._host],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             check=False,
@@ -169,6 +185,7 @@ class Ssh(Transport):
             "ControlMaster": "auto",
             "ControlPath": _sockets() / f"{known_by}-%C",
             "ControlPersist": _PERSIST_S,
+            "StreamLocalBindUnlink": "yes",
         }
         file = ["-F", self._config] if self._config else []
         return ["ssh", *file, *(word for name, value in settings.items() for word in ("-o", f"{name}={value}"))]

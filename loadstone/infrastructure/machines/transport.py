@@ -18,6 +18,10 @@ class Transport(ABC):
     def deliver(self, program: Path) -> str:
         """The path on the machine of a program of the desk's, copied there if it is not. Raises DeploymentError."""
 
+    def socket(self, path: str) -> str:
+        """The path here by which a Unix socket of the machine's is reached."""
+        return path
+
     def node_options(self) -> list[str]:
         """Options of ``stone node`` on this machine."""
         return []

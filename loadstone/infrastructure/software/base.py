@@ -7,15 +7,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import ClassVar
 
 from loadstone.infrastructure import builds
 from loadstone.infrastructure.base import Access, Finding, Provision, Say
 from loadstone.infrastructure.machines import Completed, Machine
+from loadstone.infrastructure.software import room
 from loadstone.model.cluster import Cluster, Role
 from loadstone.model.errors import DeploymentError
-from loadstone.model.records.node import Begun, SpawnArgs
+from loadstone.model.records.node import NodeDeployment, SpawnArgs
 
 _LOOK_EVERY_S = 0.1
 _LAST_LINES = 10
@@ -32,10 +33,16 @@ class Member:
     """An IP address that all members and the client reach."""
     machine: Machine
     deployment: str
+    """Begun by whoever provides the machine, and ended with it."""
+    room: bool = False
+    """Daemons and commands run in a room (``software.room``): the machine has other users than this cluster."""
 
     @cached_property
-    def _begun(self) -> Begun:
-        return self.machine.begin(self.deployment, self.deployment, self.deployment)
+    def _begun(self) -> NodeDeployment:
+        found = self.machine.deployment(self.deployment)
+        if found is None:
+            raise DeploymentError(f"{self.name}: the journal of this machine has no deployment {self.deployment!r}")
+        return found
 
     @property
     def folder(self) -> PurePosixPath:
@@ -46,7 +53,7 @@ class Member:
     def group(self) -> str:
         """The control group of the cluster on this machine, below each mount; a daemon is in ``<group>/<its name>``."""
         if self._begun.group is None:
-            raise DeploymentError(f"{self.name}: limits cannot be set there: {self._begun.unlimited_because}")
+            raise DeploymentError(f"{self.name}: there are no control groups in which its daemons could run")
         return self._begun.group
 
     @property
@@ -60,7 +67,8 @@ class Member:
 
     def spawn(self, name: str, argv: Sequence[str], env: Mapping[str, str] = {}) -> None:
         """Start a daemon that outlives us. Whether it could start is seen by ``ended`` and ``log``."""
-        self.machine.spawn(SpawnArgs(deployment=self.deployment, name=name, argv=tuple(argv), env=dict(env)))
+        command = (*self._enter, *argv)
+        self.machine.spawn(SpawnArgs(deployment=self.deployment, name=name, argv=command, env=dict(env)))
 
     def write(self, name: str, text: str | bytes, mode: int = 0o644) -> str:
         """Write a file below ``folder``; returns its path there."""
@@ -69,8 +77,17 @@ class Member:
         return path
 
     def run(self, argv: Sequence[str], given: str = "", within_s: float = 60.0) -> Completed:
-        """Run a command to its end; it dies with us."""
-        return self.machine.run(argv, given=given.encode(), within_s=within_s)
+        """Run a command to its end, where daemons run; it dies with us."""
+        return self.machine.run([*self._enter, *argv], given=given.encode(), within_s=within_s)
+
+    @cached_property
+    def _enter(self) -> tuple[str, ...]:
+        """The command line that enters the room."""
+        return room.enter(self.machine, self.deployment, self.name, self.address) if self.room else ()
+
+    def socket(self, name: str) -> str:
+        """The path here of the Unix socket ``name`` in ``folder``. Raises DeploymentError if it is too long."""
+        return self.machine.socket(str(self.folder / name))
 
     def ended(self) -> list[str]:
         """The daemons that were spawned and do not run any more."""
@@ -100,9 +117,11 @@ class Software(ABC):
         """What machines lack beyond ``tools`` and ``builds``, such as a part of the kernel; changes nothing."""
 
     @abstractmethod
-    def start(self, members: Sequence[Member], registry: str, say: Say) -> Access:
-        """Start it on members and return when it takes replicas; ``registry``: a ``host:port`` to trust without TLS.
+    def start(self, members: Sequence[Member], registry: str, folder: Path, say: Say) -> Access:
+        """Start it on members and return when it takes replicas.
 
+        ``registry``: a ``host:port`` to trust without TLS, or empty; ``folder``: here, empty, for what the desk needs
+        of the cluster (keys, a kubeconfig). It vanishes with the cluster, and with it all that members hold.
         Raises DeploymentError with the last words of a daemon that ended.
         """
 
