@@ -7,9 +7,9 @@ import re
 from collections import defaultdict
 from typing import Any, NamedTuple
 
-from loadstone.infrastructure import hashicorp
 from loadstone.infrastructure.base import Access
 from loadstone.infrastructure.docker_api import Engine, told
+from loadstone.infrastructure.software.nomad import api
 from loadstone.model.errors import DeploymentError
 from loadstone.orchestration.containers import LABEL
 from loadstone.orchestration.nomad_templates import job_prefix, tag
@@ -40,9 +40,9 @@ class Cluster:
     """A Nomad cluster with Consul."""
 
     def __init__(self, access: Access, deployment: str) -> None:
-        self._nomad = hashicorp.nomad(access.addresses)
-        self._hasty = hashicorp.nomad(access.addresses, patience_s=0)
-        self._consul = hashicorp.consul_of(access)
+        self._nomad = api.nomad_of(access)
+        self._hasty = api.nomad_of(access, retry_s=0)
+        self._consul = api.consul_of(access)
         self._namespace = access.extra["namespace"] or "default"
         self._engines = {node: Engine(url) for node, url in access.engines.items()}
         self._deployment = deployment

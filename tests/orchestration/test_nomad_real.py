@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 
-from loadstone.infrastructure import cgroup, hashicorp, images
+from loadstone.infrastructure import cgroup, images
 from loadstone.infrastructure.base import Access, Provision
 from loadstone.infrastructure.existing import Existing
+from loadstone.infrastructure.software.nomad import api
 from loadstone.model.cluster import Cluster
 from loadstone.model.deployment import Deployment, Found
 from loadstone.model.errors import DeploymentError
@@ -109,7 +110,7 @@ def test_every_application_s_files_are_accepted(access: Access, application: str
 
 def accepted(access: Access, name: str, text: str) -> None:
     """The cluster takes a job file, and so does the driver of its tasks."""
-    nomad = hashicorp.nomad(access.addresses)
+    nomad = api.nomad_of(access)
     job = nomad.post("/v1/jobs/parse", {"JobHCL": text, "Canonicalize": True})
     said = nomad.post("/v1/validate/job", {"Job": job})
     assert said["DriverConfigValidated"] and not said["ValidationErrors"], (name, said)

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 import yaml
 
-from loadstone.infrastructure import hashicorp
 from loadstone.infrastructure.namespaces import Namespaces
 from loadstone.infrastructure.namespaces.emulated import Emulated
+from loadstone.infrastructure.software.nomad import api
 from loadstone.model.cluster import Cluster
 from tests.support import applications
 from tests.traces import MACHINE, snapshot
@@ -133,7 +133,7 @@ def test_trials_go_on_without_the_leader(folder: Path) -> None:
     try:
         emulated = user.when_loaded(1)
         managers = [host for host in emulated.hosts if host.name.startswith("manager-")]
-        asked = hashicorp.nomad([f"http://{host.address}:4646" for host in managers])
+        asked = api.nomad([f"http://{host.address}:4646" for host in managers])
         leader = asked.get("/v1/status/leader").partition(":")[0]
         next(host for host in managers if host.address == leader).stop()
         said = user.ends(0)

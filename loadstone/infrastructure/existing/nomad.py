@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import psutil
 
-from loadstone.infrastructure import hashicorp
 from loadstone.infrastructure.base import Access, Finding, Provision
 from loadstone.infrastructure.existing import docker
 from loadstone.infrastructure.existing.here import client
-from loadstone.infrastructure.hashicorp import Unreachable
+from loadstone.infrastructure.software.nomad import api
+from loadstone.infrastructure.software.nomad.api import Unreachable
 from loadstone.model.cluster import Cluster, Node
 from loadstone.model.errors import LoadstoneError, PreflightError
 
@@ -71,13 +71,13 @@ def provide(cluster: Cluster) -> Provision:
     workers = [_node(name, found) for name, found in nodes.items()]
     here = [node for node in workers if node.here]
     _require_mounts({node.name: nodes[node.name] for node in workers if not node.here})
-    managers = len(hashicorp.nomad([_address()], _AT_ONCE).get("/v1/status/peers"))
+    managers = len(api.nomad([_address()], retry_s=_AT_ONCE).get("/v1/status/peers"))
     access = Access(
         "nomad",
         addresses=(_address(),),
         engines={node.name: url for node in here if (url := _engine())},
         extra={
-            **hashicorp.extra([_consul(nodes)], os.environ.get("NOMAD_NAMESPACE", ""), _mhz(nodes)),
+            **api.extra([_consul(nodes)], os.environ.get("NOMAD_NAMESPACE", ""), _mhz(nodes)),
             "managers": str(managers),
         },
     )
@@ -90,7 +90,7 @@ def _address() -> str:
 
 def _nodes() -> dict[str, _Found]:
     """Each node that is ready and takes replicas, by its name."""
-    nomad = hashicorp.nomad([_address()], _AT_ONCE)
+    nomad = api.nomad([_address()], retry_s=_AT_ONCE)
     listed = [one for one in nomad.get("/v1/nodes") if one["Status"] == "ready" and _takes_replicas(one)]
     found = {}
     for one in sorted(listed, key=lambda one: str(one["Name"])):
@@ -165,7 +165,7 @@ def _consul(nodes: dict[str, _Found]) -> str:
     silent = []
     for address in addresses:
         try:
-            hashicorp.consul([address], _AT_ONCE).text("/v1/status/leader")
+            api.consul([address], retry_s=_AT_ONCE).text("/v1/status/leader")
             return address
         except Unreachable as error:
             silent.append(str(error))

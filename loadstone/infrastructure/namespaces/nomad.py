@@ -8,11 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from loadstone.infrastructure import builds, hashicorp
+from loadstone.infrastructure import builds
 from loadstone.infrastructure.base import Access, Finding, Say
-from loadstone.infrastructure.hashicorp import Refused, Unreachable
 from loadstone.infrastructure.namespaces import docker
 from loadstone.infrastructure.namespaces.host import Host
+from loadstone.infrastructure.software.nomad import api
+from loadstone.infrastructure.software.nomad.api import Refused, Unreachable
 from loadstone.model.errors import DeploymentError
 
 MHZ = 1000
@@ -51,7 +52,7 @@ def start(hosts: list[Host], managers: list[Host], workers: list[Host], say: Say
         "nomad",
         addresses=tuple(f"http://{host.address}:4646" for host in managers),
         engines={host.name: docker.url(host) for host in workers},
-        extra=hashicorp.extra([f"http://{host.address}:8500" for host in managers], "", MHZ),
+        extra=api.extra([f"http://{host.address}:8500" for host in managers], "", MHZ),
     )
     _await(hosts, "Consul", lambda: _consul_is_whole(access, hosts))
     _await(hosts, "Nomad", lambda: _nodes_are_ready(access, workers))
@@ -147,18 +148,18 @@ def _spawn(host: Host, name: str, command: list[str], settings: dict[str, Any]) 
 
 
 def _agent_is_up(host: Host) -> str:
-    hashicorp.consul([f"http://{host.address}:8500"], patience_s=0).get("/v1/agent/self")
+    api.consul([f"http://{host.address}:8500"], retry_s=0).get("/v1/agent/self")
     return ""
 
 
 def _consul_is_whole(access: Access, hosts: list[Host]) -> str:
-    consul = hashicorp.consul(access.extra["consul"].split(","), patience_s=0)
+    consul = api.consul(access.extra["consul"].split(","), retry_s=0)
     known = {node["Node"] for node in consul.get("/v1/catalog/nodes")}
     return ", ".join(f"{host.name} has not joined" for host in hosts if host.name not in known)
 
 
 def _nodes_are_ready(access: Access, workers: list[Host]) -> str:
-    nomad = hashicorp.nomad(access.addresses, patience_s=0)
+    nomad = api.nomad(access.addresses, retry_s=0)
     nodes = {node["Name"]: node for node in nomad.get("/v1/nodes")}
     troubles = {host.name: _trouble(nodes.get(host.name)) for host in workers}
     return ", ".join(f"{name}: {trouble}" for name, trouble in troubles.items() if trouble)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from loadstone.infrastructure import hashicorp
-from loadstone.infrastructure.hashicorp import Refused, Unreachable
+from loadstone.infrastructure.software.nomad import api
+from loadstone.infrastructure.software.nomad.api import Refused, Unreachable
 from tests.infrastructure.answering import Answering, answering
 
 NOBODY = "http://127.0.0.1:1"
@@ -13,7 +13,7 @@ NOBODY = "http://127.0.0.1:1"
 
 def test_a_server_that_is_down_is_passed_over() -> None:
     with answering({"/v1/nodes": (200, [1])}) as server:
-        nomad = hashicorp.nomad([NOBODY, server.address])
+        nomad = api.nomad([NOBODY, server.address])
         assert nomad.get("/v1/nodes", prefix="a b") == [1]
         assert nomad.get("/v1/nodes") == [1]
     assert [what for what, _ in server.asked] == ["GET /v1/nodes?prefix=a+b", "GET /v1/nodes"]
@@ -29,13 +29,13 @@ def test_a_cluster_without_a_leader_is_asked_until_it_has_one(trouble: str, monk
                 server.answers["/v1/jobs"] = (200, {"EvalID": "e"})
 
         monkeypatch.setattr("time.sleep", elected)
-        assert hashicorp.nomad([server.address]).post("/v1/jobs", {"Job": {}}) == {"EvalID": "e"}
+        assert api.nomad([server.address]).post("/v1/jobs", {"Job": {}}) == {"EvalID": "e"}
     assert [what for what, _ in server.asked] == ["POST /v1/jobs"] * 3
 
 
 def test_who_is_silent_is_named_with_the_reason() -> None:
     with answering({"/v1/nodes": (500, "No cluster leader")}) as server, pytest.raises(Unreachable) as raised:
-        hashicorp.nomad([NOBODY, server.address], patience_s=0).get("/v1/nodes")
+        api.nomad([NOBODY, server.address], retry_s=0).get("/v1/nodes")
     complaint = f"Nomad does not answer: {NOBODY}: Connection refused; {server.address}: No cluster leader"
     assert str(raised.value) == complaint
 
@@ -43,13 +43,13 @@ def test_who_is_silent_is_named_with_the_reason() -> None:
 @pytest.mark.parametrize("address", ["localhost:4646", "http://[::bad", "ftp://localhost"])
 def test_what_is_no_address_is_told(address: str) -> None:
     with pytest.raises(Unreachable, match="Nomad does not answer: "):
-        hashicorp.nomad([address], patience_s=0).get("/v1/nodes")
+        api.nomad([address], retry_s=0).get("/v1/nodes")
 
 
 @pytest.mark.parametrize(("status", "said"), [(400, "no such\n field"), (500, "1 error occurred: bad count")])
 def test_what_is_wrong_for_good_is_told_at_once(status: int, said: str) -> None:
     with answering({"/v1/jobs": (status, said)}) as server, pytest.raises(Refused) as raised:
-        hashicorp.nomad([server.address]).post("/v1/jobs", {})
+        api.nomad([server.address]).post("/v1/jobs", {})
     assert len(server.asked) == 1 and raised.value.status == status
     assert str(raised.value) == f"Nomad at {server.address} says {status}: {' '.join(said.split())}"
 
@@ -57,7 +57,7 @@ def test_what_is_wrong_for_good_is_told_at_once(status: int, said: str) -> None:
 def test_a_token_is_sent_and_never_told(monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(server: Answering) -> str:
         with pytest.raises(Refused) as raised:
-            hashicorp.consul([server.address]).get("/v1/catalog/nodes")
+            api.consul([server.address]).get("/v1/catalog/nodes")
         return str(raised.value)
 
     with answering({"/v1/catalog/nodes": (403, "Permission denied")}) as server:
@@ -73,10 +73,10 @@ def test_no_proxy_stands_in_between(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_PROXY", NOBODY)
     monkeypatch.setenv("http_proxy", NOBODY)
     with answering({"/v1/nodes": (200, [])}) as server:
-        assert hashicorp.nomad([server.address], patience_s=0).get("/v1/nodes") == []
+        assert api.nomad([server.address], retry_s=0).get("/v1/nodes") == []
 
 
 def test_who_else_answers_there_is_told() -> None:
     with answering({"/v1/nodes": (200, "<html>It works!</html>")}) as server, pytest.raises(Refused) as raised:
-        hashicorp.nomad([server.address]).get("/v1/nodes")
+        api.nomad([server.address]).get("/v1/nodes")
     assert str(raised.value) == f"what answers at {server.address}/v1/nodes is not Nomad: <html>It works!</html>"

@@ -1,0 +1,1 @@
+"""Nomad with Consul: servers of both on managers; agents of both and a Docker engine on workers."""
