@@ -14,6 +14,9 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, PlainSerializer, ValidationInfo, WithJsonSchema
 
+PERIOD_US = 100_000
+"""Period of CPU limits in microseconds: the kernel's default, and what every orchestrator uses."""
+
 
 @dataclass(frozen=True)
 class Quantity:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import time
 from typing import TypeVar
 
-from loadstone.infrastructure.cgroup import Usage
 from loadstone.model import records
+from loadstone.model.records.node import Used
 from loadstone.orchestration.base import Orchestrator
 
 _Number = TypeVar("_Number", int, float)
@@ -21,8 +21,8 @@ class Window:
 
     def __init__(self, orchestrator: Orchestrator) -> None:
         self._orchestrator = orchestrator
-        self._before: dict[str, Usage] = {}
-        self._after: dict[str, Usage] = {}
+        self._before: dict[str, Used] = {}
+        self._after: dict[str, Used] = {}
         self._nodes: dict[str, str] = {}
         self._started: float | None = None
         self._stopped: float | None = None

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 
-from loadstone.infrastructure.cgroup import Limits
-from loadstone.infrastructure.cgroup.base import PERIOD_US
 from loadstone.infrastructure.cores import format_cores
 from loadstone.infrastructure.machines import NodeError
 from loadstone.model.deployment import Deployment, Found, Replica
 from loadstone.model.records import AuditRow
-from loadstone.model.records.node import NodeProcess, Standing
-from loadstone.model.units import format_memory
+from loadstone.model.records.node import InForce, NodeLimits, NodeProcess, Standing
+from loadstone.model.units import PERIOD_US, format_memory
 from loadstone.orchestration.commands import Command
 from loadstone.orchestration.process_share import Share
-from loadstone.orchestration.reading import Reading
 
 _PAGE = 4096
 
@@ -44,45 +40,51 @@ def audit_process(
             return [row(what="process", wanted="running", effective="not running")]
     else:
         standing = standings[replica.name]
-        if standing.limits is None or standing.limits.cores is None:
+        if (limits := _in_force(standing)) is None:
             why = standing.absent or "it is in no control group of its own"
             return [row(what="limits", wanted="in force", effective=why)]
-        effective = Limits(standing.limits.cpu, standing.limits.memory, standing.limits.cores)
+        effective = limits
     rows = limit_rows(replica, replica.node, command.limits, effective, share.part.unlimited_because)
     node = _node(deployment, replica.node, effective.cores or ())
     return [*rows, row(what="node", wanted=replica.node, effective=node)]
 
 
-def audit_container(found: Found, replica: Replica, deployment: Deployment, reading: Reading) -> list[AuditRow]:
-    """Rows of a replica in a container: CPU, memory, cores and node. What nobody could read is a mismatch."""
+def audit_container(found: Found, replica: Replica, deployment: Deployment, standing: Standing) -> list[AuditRow]:
+    """Rows of a replica in a container: CPU, memory, cores and node. What could not be read is a mismatch."""
     row = partial(AuditRow, replica=replica.name, node=found.node or "none")
-    if reading.limits is None:
-        why = "; ".join(filter(None, (found.why, reading.why))) or "it cannot be read"
+    if (effective := _in_force(standing)) is None:
+        why = "; ".join(filter(None, (found.why, standing.absent or "no process of it runs")))
         return [row(what="container", wanted="running", effective=why)]
     node = next((node for node in deployment.nodes if node.name == found.node), None)
-    wanted = Limits(replica.resources.cpu, replica.resources.memory, node.cpus if node is not None else ())
+    cores = node.cpus if node is not None else ()
+    wanted = NodeLimits(cpu=replica.resources.cpu, memory=replica.resources.memory, cores=cores)
     allowed = deployment.allowed.get(replica.service) or [
         node.name for node in deployment.nodes if node.role == "worker"
     ]
     on = found.node if found.node in allowed else " or ".join(allowed)
-    effective = reading.limits
     if wanted.memory is None and node is not None and (effective.memory or 0) >= node.memory:
-        effective = replace(effective, memory=None)  # a kubelet limits all pods together to what its node has
+        # A kubelet limits all pods together to what its node has.
+        effective = effective.model_copy(update={"memory": None})
     return [*limit_rows(replica, found.node, wanted, effective), row(what="node", wanted=on, effective=found.node)]
 
 
-def limit_rows(replica: Replica, node: str, wanted: Limits, effective: Limits, waived: str = "") -> list[AuditRow]:
+def limit_rows(replica: Replica, node: str, wanted: NodeLimits, effective: InForce, waived: str = "") -> list[AuditRow]:
     """CPU, memory and cores: wanted beside effective, as the kernel counts them."""
     row = partial(AuditRow, replica=replica.name, node=node)
     wanted_memory = wanted.memory // _PAGE * _PAGE if wanted.memory is not None else None
     wanted_cpu = round(wanted.cpu * PERIOD_US) / PERIOD_US if wanted.cpu is not None else None
     difference = waived if wanted.cpu is not None or wanted.memory is not None else ""
-    cores = format_cores(wanted.cores or ())
+    cores = format_cores(wanted.cores)
     return [
         row(what="cpu", wanted=_cpu(wanted_cpu), effective=_cpu(effective.cpu), waived=difference),
         row(what="memory", wanted=_memory(wanted_memory), effective=_memory(effective.memory), waived=difference),
         row(what="cores", wanted=cores, effective=format_cores(effective.cores or ())),
     ]
+
+
+def _in_force(standing: Standing) -> InForce | None:
+    """The limits of a replica that runs; without a process there are no cores, and nothing is limited."""
+    return standing.limits if standing.limits is not None and standing.limits.cores is not None else None
 
 
 def _cpu(limit: float | None) -> str:

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import ClassVar
 
 from loadstone.infrastructure.base import Access, Finding, Say
-from loadstone.infrastructure.cgroup import Usage
 from loadstone.infrastructure.journal import Entry
 from loadstone.model.deployment import Deployment
 from loadstone.model.records import AuditRow
+from loadstone.model.records.node import Used
 
 
 class Orchestrator(ABC):
@@ -78,7 +78,7 @@ class Orchestrator(ABC):
         """The node of each replica by replica name, as far as it is known."""
         return {replica.name: replica.node for replica in self.deployment.replicas}
 
-    def usage(self) -> dict[str, Usage]:
+    def usage(self) -> dict[str, Used]:
         """What each running replica has used, by replica name; empty where an orchestrator cannot tell."""
         return {}
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import yaml
 
-from loadstone.infrastructure.cgroup import Limits
 from loadstone.infrastructure.cores import format_cores
 from loadstone.model.deployment import Deployment, Replica
+from loadstone.model.records.node import NodeLimits
 from loadstone.model.software import AsProcess, Software
 from loadstone.model.units import format_memory
 from loadstone.orchestration import proxy, stacks
@@ -40,7 +40,7 @@ class Command:
     replica: Replica
     host: str
     argv: list[str]
-    limits: Limits
+    limits: NodeLimits
     ports: dict[str, int]
     environment: dict[str, str] = field(default_factory=dict)
     user: str | None = None
@@ -79,7 +79,7 @@ class Command:
             "limits": {
                 "cpu": self.limits.cpu if self.limits.cpu is not None else "unlimited",
                 "memory": format_memory(self.limits.memory) if self.limits.memory is not None else "unlimited",
-                "cores": format_cores(self.limits.cores or ()),
+                "cores": format_cores(self.limits.cores),
             },
             "ready": ready,
             "stop_signal": self.stop_signal,
@@ -116,7 +116,7 @@ def rendered(deployment: Deployment, site: Site) -> dict[str, str]:
 
 def _command(deployment: Deployment, replica: Replica, site: Site) -> Command:
     node, place = deployment.node(replica.node), site.places[replica.node]
-    limits = Limits(replica.resources.cpu, replica.resources.memory, node.cpus)
+    limits = NodeLimits(cpu=replica.resources.cpu, memory=replica.resources.memory, cores=node.cpus)
     ports = site.ports[replica.name]
     if replica.stone is not None and replica.stack:
         argv = [place.programs["stone"], replica.stone, "--listen", f"{node.address}:{ports[replica.main_port]}"]

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import ClassVar
 
 from loadstone.infrastructure.base import Access, Finding
-from loadstone.infrastructure.cgroup.base import PERIOD_US
 from loadstone.infrastructure.docker_api import Engine, told
 from loadstone.model.deployment import Deployment, Found, Replica
 from loadstone.model.errors import DeploymentError
+from loadstone.model.units import PERIOD_US
 from loadstone.orchestration import agent, compose_containers, compose_removal, docker, docker_words
 from loadstone.orchestration.containers import LABEL, Containers
 from loadstone.orchestration.docker import Tree

@@ -16,14 +16,14 @@ from typing import ClassVar
 
 from loadstone.infrastructure import images, journal
 from loadstone.infrastructure.base import Access, Finding, Say
-from loadstone.infrastructure.cgroup import Usage
 from loadstone.model.deployment import Deployment, Found, Replica
 from loadstone.model.errors import DeploymentError
 from loadstone.model.records import AuditRow
+from loadstone.model.records.node import Used
 from loadstone.orchestration import agent
 from loadstone.orchestration.auditing import audit_container
 from loadstone.orchestration.base import Orchestrator
-from loadstone.orchestration.reading import Agents, Everywhere, Here, Reader
+from loadstone.orchestration.reading import Agents, Everywhere, Reader
 
 LABEL = "loadstone.deployment"
 SERVICE_LABEL = "loadstone.service"
@@ -84,7 +84,7 @@ class Containers(Orchestrator):
             deployment = deployment.model_copy(update={"images": references})
         super().__init__(deployment, folder, access)
         self._agents = Agents(lambda: agent.addresses(self.deployment))
-        self._reader: Reader = Everywhere(deployment.nodes, Here(), self._agents)
+        self._reader: Reader = Everywhere(deployment.nodes, self._agents)
         self._born: dict[str, str] = {}
         self._image_ids: dict[str, str] = {}
 
@@ -211,20 +211,20 @@ class Containers(Orchestrator):
         replicas = {replica.name: replica for replica in self.deployment.replicas}
         rows = []
         seen = {found.name: found for found in self._find()}
-        readings = self._reader.read(list(seen.values()))
+        standings = self._reader.read(list(seen.values()))
         for name, replica in replicas.items():
             if (found := seen.get(name)) is None:
                 rows.append(AuditRow(replica=name, node="none", what="container", wanted="running", effective="none"))
                 continue
-            rows += audit_container(found, replica, self.deployment, readings[name])
+            rows += audit_container(found, replica, self.deployment, standings[name])
             wanted = self._image_ids.get(replica.software or replica.image or "stone", found.image)
             if found.image:
                 rows.append(AuditRow(replica=name, node=found.node, what="image", wanted=wanted, effective=found.image))
         return rows
 
-    def usage(self) -> dict[str, Usage]:
-        readings = self._reader.read([one for one in self._find() if one.container])
-        return {name: reading.usage for name, reading in readings.items() if reading.usage is not None}
+    def usage(self) -> dict[str, Used]:
+        standings = self._reader.read([one for one in self._find() if one.container])
+        return {name: standing.usage for name, standing in standings.items() if standing.usage is not None}
 
     def agents(self) -> dict[str, str]:
         return agent.addresses(self.deployment)
@@ -254,11 +254,10 @@ class Containers(Orchestrator):
                 sentences.append(f"{name} was replaced: {found.why or found.state}")
             elif not found.healthy:
                 sentences.append(f"{name} is not healthy any more: {found.why or found.state}")
-        for name, reading in self._reader.read([one for one in now.values() if one.healthy]).items():
-            if reading.usage is None:
-                sentences.append(f"what {name} does cannot be read any more: {reading.why}")
-            elif reading.usage.oom_kills:
-                killed = reading.usage.oom_kills
+        for name, standing in self._reader.read([one for one in now.values() if one.healthy]).items():
+            if standing.usage is None:
+                sentences.append(f"what {name} does cannot be read any more: {standing.absent}")
+            elif killed := standing.usage.oom_kills:
                 sentences.append(f"{name} ran out of memory: the kernel killed {killed} of its processes")
         return sentences
 

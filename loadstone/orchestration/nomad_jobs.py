@@ -7,8 +7,8 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from loadstone.infrastructure.cgroup.base import PERIOD_US
 from loadstone.model.deployment import Deployment, Replica
+from loadstone.model.units import PERIOD_US
 from loadstone.orchestration import agent, hcl
 from loadstone.orchestration.containers import LABEL, SERVICE_LABEL
 from loadstone.orchestration.nomad_room import LEAST_MHZ, LEAST_MIB, UNLIMITED_MIB, allowed, period, shares

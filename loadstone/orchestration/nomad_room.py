@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from loadstone.infrastructure.base import Finding
-from loadstone.infrastructure.cgroup.base import PERIOD_US
 from loadstone.model.deployment import Deployment, Replica
-from loadstone.model.units import format_memory
+from loadstone.model.units import PERIOD_US, format_memory
 
 UNLIMITED_MIB = 2**43 - 1
 """A memory limit that is none: Nomad 1.6 cannot leave it out, and the kernel has no larger one in whole MiB."""

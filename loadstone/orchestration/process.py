@@ -13,12 +13,11 @@ from typing import ClassVar
 
 from loadstone.infrastructure import journal
 from loadstone.infrastructure.base import Access, Finding
-from loadstone.infrastructure.cgroup import Usage
 from loadstone.infrastructure.machines import Machine, MachineLost, connect, in_parallel
 from loadstone.model.deployment import Deployment, Replica
 from loadstone.model.errors import DeploymentError, LoadstoneError
 from loadstone.model.records import AuditRow
-from loadstone.model.records.node import NodeProcess, Standing
+from loadstone.model.records.node import NodeProcess, Standing, Used
 from loadstone.orchestration.auditing import audit_process
 from loadstone.orchestration.base import Orchestrator
 from loadstone.orchestration.commands import Command, Place, Site, address, commands, rendered, symbolic_site
@@ -300,7 +299,7 @@ class Process(Orchestrator):
 
         return [row for rows in in_parallel(of, self._shares.values()) for row in rows]
 
-    def usage(self) -> dict[str, Usage]:
+    def usage(self) -> dict[str, Used]:
         self._attach()
 
         def of(share: Share) -> dict[str, Standing]:
@@ -309,12 +308,12 @@ class Process(Orchestrator):
             except MachineLost:  # that it is lost is an event
                 return {}
 
-        found: dict[str, Usage] = {}
-        for standings in in_parallel(of, self._shares.values()):
-            for name, standing in standings.items():
-                if standing.usage is not None:
-                    found[name] = Usage(**standing.usage.model_dump())
-        return found
+        return {
+            name: standing.usage
+            for standings in in_parallel(of, self._shares.values())
+            for name, standing in standings.items()
+            if standing.usage is not None
+        }
 
     def recordable(self) -> dict[str, tuple[str, dict[str, str]]]:
         self._attach()

@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import Literal
 
 from loadstone.infrastructure import journal
-from loadstone.infrastructure.cgroup import Limits
 from loadstone.infrastructure.cores import parse_cores
 from loadstone.infrastructure.machines import Machine, MachineLost, NodeError, connect, in_parallel
 from loadstone.infrastructure.machines.base import ReplicaPart
 from loadstone.model.base import Model
 from loadstone.model.cluster import Reach
 from loadstone.model.errors import DeploymentError
-from loadstone.model.records.node import NodeLimits, NodeProcess, SpawnArgs, Standing, Subject
+from loadstone.model.records.node import InForce, NodeProcess, SpawnArgs, Standing, Subject
 from loadstone.orchestration.commands import Command
 from loadstone.orchestration.installed import prepare_data
 
@@ -90,9 +89,7 @@ class Share:
                     env=command.environment,
                     folder=command.data or "/",
                     user=command.user or "",
-                    limits=NodeLimits(
-                        cpu=command.limits.cpu, memory=command.limits.memory, cores=command.limits.cores or ()
-                    ),
+                    limits=command.limits,
                     files=command.files,
                 )
             )
@@ -121,11 +118,11 @@ class Share:
         """Where the replicas are; nothing where there are no control groups."""
         return {name: Subject(group=f"{self.part.group}/{name}") for name in names if self.part.group is not None}
 
-    def unlimited(self, process: NodeProcess) -> Limits:
+    def unlimited(self, process: NodeProcess) -> InForce:
         """Of a process without a control group: the cores that the scheduler lets it have (proc(5))."""
         status = self.machine.get(f"/proc/{process.pid}/status").decode(errors="replace")
         match = re.search(r"^Cpus_allowed_list:\s*(\S*)", status, re.MULTILINE)
-        return Limits(cores=parse_cores(match.group(1)) if match else ())
+        return InForce(cpu=None, memory=None, cores=parse_cores(match.group(1)) if match else ())
 
     def log(self, name: str, lines: int) -> str:
         """The last lines that a replica wrote."""

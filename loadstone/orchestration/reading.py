@@ -1,23 +1,21 @@
-"""What the kernel of its node says of each replica's container: read here, or asked of an agent on the node."""
+"""Reads limits and usage of each replica's container from the kernel of its node."""
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import requests
+from pydantic import ValidationError
 
-from loadstone.infrastructure import cgroup
-from loadstone.infrastructure.cgroup import CgroupError, Limits, Usage
-from loadstone.infrastructure.cores import parse_cores
-from loadstone.model.cluster import Node
+from loadstone.infrastructure.machines import Machine, connect, in_parallel
+from loadstone.model.cluster import Node, Reach
 from loadstone.model.deployment import Found
+from loadstone.model.errors import LoadstoneError
+from loadstone.model.records.node import InForce, Standing, Subject, Used
 
 _MOST_AT_ONCE = 100
 """Containers in one question; what `stone agent` takes."""
@@ -26,71 +24,56 @@ _WITHIN_S = (3.05, 15.0)
 """To connect, and between two bytes of an answer: the agent gives up after 10 s."""
 
 
-@dataclass(frozen=True)
-class Reading:
-    """Of one container: what is in force and what it used. Without limits, ``why`` says why there are none."""
-
-    limits: Limits | None = None
-    """CPU, memory and the cores on which its first process may run."""
-    usage: Usage | None = None
-    why: str = ""
-
-
 class Reader(ABC):
     """Reads what is in force for replicas, and what they used."""
 
     @abstractmethod
-    def read(self, found: Sequence[Found]) -> dict[str, Reading]:
-        """A reading of each, by the replica's name; raises nothing."""
+    def read(self, found: Sequence[Found]) -> dict[str, Standing]:
+        """Limits and usage of each, by the replica's name; raises nothing."""
 
     @abstractmethod
     def new_peaks(self, found: Sequence[Found]) -> bool:
         """Begin a new memory peak of each; whether all could."""
 
 
-class Here(Reader):
-    """This machine's kernel: of replicas on it, or on hosts that are emulated on it."""
+class MachineReader(Reader):
+    """Through ``stone node``: one request to each machine, on which several nodes may be."""
 
-    def __init__(self) -> None:
-        self._groups = cgroup.find()
-        self._known: dict[str, str] = {}
+    def __init__(self, nodes: Iterable[Node]) -> None:
+        self._nodes = {node.name: node for node in nodes}
 
-    def read(self, found: Sequence[Found]) -> dict[str, Reading]:
-        return {one.name: self._read(one.container) for one in found}
-
-    def _read(self, container: str) -> Reading:
-        try:
-            group = self._group(container) if container else None
-            if group is None:
-                return _nowhere(container, "this machine")
-            usage = self._groups.usage(group)
-            processes = sorted(self._groups.processes(group))
-        except (CgroupError, OSError) as error:  # it ended while we looked
-            return _unreadable(error)
-        said = _ended(usage)
-        for process in processes:
-            try:
-                joined = self._groups.holds(group, process)
-                limits = replace(self._groups.effective(process), cores=allowed_cores(process))
-                if joined and self._groups.holds(group, process):  # who is in no group meanwhile has no limits
-                    return Reading(limits, usage)
-            except (CgroupError, OSError) as error:  # databases have children that live for a moment
-                said = _unreadable(error)
-        return said
+    def read(self, found: Sequence[Found]) -> dict[str, Standing]:
+        standings = {one.name: Standing.nothing("it has no container") for one in found if not one.container}
+        for answer in in_parallel(_read, self._by_machine(found)):
+            standings |= answer
+        return standings
 
     def new_peaks(self, found: Sequence[Found]) -> bool:
-        groups = [self._group(one.container) for one in found if one.container]
-        return all(group is not None and self._groups.reset_peak(group) for group in groups)
+        return all(in_parallel(_new_peaks, self._by_machine(found)))
 
-    def _group(self, container: str) -> str | None:
-        """A container's group stays where it is, and to find it means to look at every group there is."""
-        known = self._known.get(container)
-        if known is not None and self._groups.exists(known):
-            return known
-        found = self._groups.container(container)
-        if found is not None:
-            self._known[container] = found
-        return found
+    def _by_machine(self, found: Sequence[Found]) -> list[tuple[Machine, dict[str, Subject]]]:
+        subjects: dict[Machine, dict[str, Subject]] = defaultdict(dict)
+        for one in found:
+            if one.container:
+                node = self._nodes[one.node]
+                subjects[connect(node.name, node.reach)][one.name] = Subject(container=one.container)
+        return list(subjects.items())
+
+
+def _read(wanted: tuple[Machine, dict[str, Subject]]) -> dict[str, Standing]:
+    machine, subjects = wanted
+    try:
+        return machine.read(["limits", "usage"], subjects)
+    except LoadstoneError as error:
+        return dict.fromkeys(subjects, Standing.nothing(str(error).partition("\n")[0]))
+
+
+def _new_peaks(wanted: tuple[Machine, dict[str, Subject]]) -> bool:
+    machine, subjects = wanted
+    try:
+        return machine.new_peaks(subjects)
+    except LoadstoneError:
+        return False
 
 
 class Agents(Reader):
@@ -99,12 +82,14 @@ class Agents(Reader):
     def __init__(self, addresses: Callable[[], Mapping[str, str]]) -> None:
         self._addresses = addresses
 
-    def read(self, found: Sequence[Found]) -> dict[str, Reading]:
-        readings = {one.name: _nowhere("", "") for one in found if not one.container}
+    def read(self, found: Sequence[Found]) -> dict[str, Standing]:
+        standings = {one.name: Standing.nothing("it has no container") for one in found if not one.container}
         for some, said in self._ask("GET", "containers", found):
             for one in some:
-                readings[one.name] = Reading(why=said) if isinstance(said, str) else _of(said.get(one.container), one)
-        return readings
+                standings[one.name] = (
+                    Standing.nothing(said) if isinstance(said, str) else _standing(said.get(one.container), one)
+                )
+        return standings
 
     def new_peaks(self, found: Sequence[Found]) -> bool:
         answers = self._ask("POST", "peaks", found)
@@ -141,19 +126,25 @@ class Agents(Reader):
 
 
 class Everywhere(Reader):
-    """Each replica by who can read its node."""
+    """Each replica through the machine of its node, or through the node's agent where no way leads to the machine."""
 
-    def __init__(self, nodes: Iterable[Node], here: Reader, agents: Reader) -> None:
-        self._readers = {node.name: here if node.here else agents for node in nodes}
+    def __init__(self, nodes: Iterable[Node], agents: Agents) -> None:
+        chosen = list(nodes)
+        machines = MachineReader(chosen)
+        self._readers: dict[str, Reader] = {
+            node.name: machines if node.here or node.reach != Reach() else agents for node in chosen
+        }
 
-    def read(self, found: Sequence[Found]) -> dict[str, Reading]:
-        readings = {
-            one.name: Reading(why=f"it is on {one.node!r}, no node of this cluster" if one.node else "it has no node")
+    def read(self, found: Sequence[Found]) -> dict[str, Standing]:
+        standings = {
+            one.name: Standing.nothing(
+                f"it is on {one.node!r}, no node of this cluster" if one.node else "it has no node"
+            )
             for one in found
         }
         for reader, some in self._by_reader(found):
-            readings |= reader.read(some)
-        return readings
+            standings |= reader.read(some)
+        return standings
 
     def new_peaks(self, found: Sequence[Found]) -> bool:
         known = all(one.node in self._readers for one in found)
@@ -163,12 +154,6 @@ class Everywhere(Reader):
         readers = dict.fromkeys(self._readers.values())
         split = [(reader, [one for one in found if self._readers.get(one.node) is reader]) for reader in readers]
         return [(reader, some) for reader, some in split if some]
-
-
-def allowed_cores(pid: int) -> tuple[int, ...]:
-    """Where the scheduler may run a process: its cpuset and its affinity together (proc(5), Cpus_allowed_list)."""
-    match = re.search(r"^Cpus_allowed_list:\s*(\S*)", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)
-    return parse_cores(match.group(1)) if match else ()
 
 
 def _asked(method: str, addresses: Mapping[str, str], node: str, path: str) -> dict[str, Any] | str:
@@ -202,28 +187,14 @@ def _reason(error: requests.RequestException) -> str:
     return type(error).__name__
 
 
-def _of(said: Any, one: Found) -> Reading:
-    """What an agent says of a container as a reading."""
+def _standing(said: Any, one: Found) -> Standing:
+    """What an agent answers about a container."""
     try:
         if not said["found"]:
-            return _nowhere(one.container, one.node)
+            return Standing.nothing(f"no control group of its container is on {one.node}")
         if problem := said.get("problem"):
-            return Reading(why=f"its control group cannot be read: {problem}")
-        usage, limits = Usage(**said["usage"]), said["limits"]
-        if not usage.pids:
-            return _ended(usage)
-        return Reading(Limits(limits["cpu"], limits["memory"], tuple(limits["cores"])), usage)
-    except (AttributeError, KeyError, TypeError) as error:
-        return Reading(why=f"the agent of {one.node} is of another version: {error!r}")
-
-
-def _nowhere(container: str, where: str) -> Reading:
-    return Reading(why=f"no control group of its container is on {where}" if container else "it has no container")
-
-
-def _unreadable(error: Exception) -> Reading:
-    return Reading(why=f"its control group cannot be read: {error}")
-
-
-def _ended(usage: Usage) -> Reading:
-    return Reading(usage=usage, why="no process of it runs")
+            return Standing.nothing(f"its control group cannot be read: {problem}")
+        limits, usage = InForce.model_validate(said["limits"]), Used.model_validate(said["usage"])
+        return Standing(absent="", limits=limits, usage=usage, namespaces=None, events=None)
+    except (AttributeError, KeyError, TypeError, ValidationError) as error:
+        return Standing.nothing(f"the agent of {one.node} is of another version: {type(error).__name__}")

@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.infrastructure.cgroup import Usage
 from loadstone.model.deployment import Deployment
+from loadstone.model.records.node import Used
 from loadstone.monitoring.replicas import Window
 from tests.experiments.fakes import FakeOrchestrator
 from tests.orchestration.conftest import SERVICES, deployed, parse, two_nodes
+from tests.support.standings import used
 
 
 class Counting(FakeOrchestrator):
@@ -17,14 +18,17 @@ class Counting(FakeOrchestrator):
     readings = 0
     peaks = True
 
-    def usage(self) -> dict[str, Usage]:
+    def usage(self) -> dict[str, Used]:
         self.readings += 1
         n = self.readings
         return {
-            replica.name: Usage(1.5 * n, 10 * n, 4 * n, 0.25 * n, 1000 * n, 2000 * n, n - 1, 3)
+            replica.name: used(
+                cpu_s=1.5 * n, periods=10 * n, throttled_periods=4 * n, throttled_s=0.25 * n,
+                memory=1000 * n, memory_peak=2000 * n, oom_kills=n - 1, pids=3,
+            )
             for replica in self.deployment.replicas
             if n == 1 or replica.service != "frontend"
-        }
+        }  # fmt: skip
 
     def new_peaks(self) -> bool:
         return self.peaks
@@ -66,8 +70,8 @@ def test_what_is_not_counted_stays_unknown(deployment: Deployment) -> None:
     class Blind(Counting):
         peaks = False
 
-        def usage(self) -> dict[str, Usage]:
-            return {"geo-1": Usage(1.0, None, None, None, 5, None, None, 1)}
+        def usage(self) -> dict[str, Used]:
+            return {"geo-1": used(memory=5)}
 
     window = Window(Blind(deployment, Path()))
     window.start()

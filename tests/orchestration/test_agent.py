@@ -9,16 +9,17 @@ import pytest
 import yaml
 
 import loadstone
-from loadstone.infrastructure.cgroup import Limits, Usage
 from loadstone.model.cluster import Node
 from loadstone.model.deployment import Deployment, Found
 from loadstone.model.errors import DeploymentError
+from loadstone.model.records.node import InForce, Standing
 from loadstone.orchestration import agent, containers
 from loadstone.orchestration.containers import SERVICE_LABEL
 from loadstone.orchestration.kubernetes import Kubernetes
-from loadstone.orchestration.reading import Agents, Reader, Reading
+from loadstone.orchestration.reading import Agents, Reader
 from tests.orchestration.conftest import deployed, parse, two_nodes
 from tests.orchestration.fake_containers import Fake
+from tests.support.standings import standing, used
 
 FOREIGN = """\
 name: foreign
@@ -40,14 +41,14 @@ def deployment(here: bool = False) -> Deployment:
     return deployed(parse(FOREIGN), nodes(here))
 
 
-class Said(Reader):
-    """Says the same of each."""
+class Fixed(Reader):
+    """Reads the same of each."""
 
-    def __init__(self, reading: Reading) -> None:
-        self.reading = reading
+    def __init__(self, standing: Standing) -> None:
+        self.standing = standing
 
-    def read(self, found: Sequence[Found]) -> dict[str, Reading]:
-        return {one.name: self.reading for one in found}
+    def read(self, found: Sequence[Found]) -> dict[str, Standing]:
+        return {one.name: self.standing for one in found}
 
     def new_peaks(self, found: Sequence[Found]) -> bool:
         return True
@@ -84,18 +85,18 @@ def test_ready_waits_for_agents_and_says_who_is_silent(tmp_path: Path, monkeypat
 
 def test_what_cannot_be_read_any_more_is_an_event_and_a_mismatch(tmp_path: Path) -> None:
     fake = Fake(deployment(here=True), tmp_path)
-    usage = Usage(1.0, None, None, None, 1, None, 0, 1)
-    fake._reader = Said(Reading(Limits(0.5, None, (1,)), usage))
+    usage, limits = used(oom_kills=0), InForce(cpu=0.5, memory=None, cores=(1,))
+    fake._reader = Fixed(standing(limits, usage))
     fake.ready()
     assert fake.events() == [] and fake.usage() == {"web-1": usage} and fake.new_peaks()
     assert all(row.ok for row in fake.audit())
-    fake._reader = Said(Reading(why="the agent of worker-1 at 127.0.0.1:9620 does not answer: timed out"))
     silence = "the agent of worker-1 at 127.0.0.1:9620 does not answer: timed out"
+    fake._reader = Fixed(Standing.nothing(silence))
     assert fake.events() == [f"what web-1 does cannot be read any more: {silence}"] and fake.usage() == {}
     assert [(row.what, row.wanted, row.effective, row.ok) for row in fake.audit()] == [
         ("container", "running", silence, False)
     ]
-    fake._reader = Said(Reading(usage=Usage(1.0, None, None, None, 1, None, 2, 1)))
+    fake._reader = Fixed(standing(limits, used(oom_kills=2)))
     assert fake.events() == ["web-1 ran out of memory: the kernel killed 2 of its processes"]
 
 

@@ -11,9 +11,10 @@ import pytest
 from loadstone import plugins
 from loadstone.infrastructure import cgroup
 from loadstone.model.deployment import Found
+from loadstone.model.records.node import Standing
 from loadstone.orchestration import agent
 from loadstone.orchestration.containers import Containers
-from loadstone.orchestration.reading import Agents, Here, Reading
+from loadstone.orchestration.reading import Agents, MachineReader
 from tests.orchestration.conftest import deployed, parse
 from tests.support.clusters import ON_CLUSTERS, SharedClusters
 
@@ -67,7 +68,7 @@ def test_the_audit_through_agents(orchestrator: Containers, monkeypatch: pytest.
     orchestrator.ready()
     here = on_this_machine(orchestrator)
     with monkeypatch.context() as patch:
-        patch.setattr(Here, "read", _refuse)
+        patch.setattr(MachineReader, "read", _refuse)
         rows, usage = orchestrator.audit(), orchestrator.usage()
         assert {row.what for row in rows} >= {"cpu", "memory", "cores", "node"}
         assert [row for row in rows if not row.ok] == []
@@ -96,6 +97,6 @@ def switch_memory_limit_off(found: Found) -> None:
                 (folder / name).write_text("max" if name == "memory.max" else "-1")
 
 
-def _refuse(self: Here, found: Sequence[Found]) -> dict[str, Reading]:
+def _refuse(self: MachineReader, found: Sequence[Found]) -> dict[str, Standing]:
     assert not found, "read on this machine, though its node is said to be elsewhere"
     return {}

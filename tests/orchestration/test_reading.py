@@ -1,4 +1,4 @@
-"""The same control group read here and through an agent; what neither can read; agents that do otherwise."""
+"""The same control group read by a machine's node and by an agent; what neither can read; agents that misbehave."""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ import pytest
 
 from loadstone.infrastructure import cgroup
 from loadstone.infrastructure.binary import stone_binary
-from loadstone.infrastructure.cgroup import CgroupError, Cgroups, Limits, Usage
-from loadstone.model.cluster import Node
+from loadstone.infrastructure.cgroup import Cgroups, Limits
+from loadstone.model.cluster import Node, Reach
 from loadstone.model.deployment import Found
 from loadstone.model.errors import PreflightError
 from loadstone.model.records import AuditRow
+from loadstone.model.records.node import InForce, Standing, Used
 from loadstone.orchestration.auditing import audit_container
-from loadstone.orchestration.reading import Agents, Everywhere, Here, Reading
+from loadstone.orchestration.reading import Agents, Everywhere, MachineReader
 from tests.orchestration.conftest import SERVICES, deployed, parse, two_nodes
+from tests.support.standings import standing
 
 MIB = 2**20
 GEO = "0123456789abcdef" * 4
@@ -43,9 +45,9 @@ def worker(name: str = "worker-1", here: bool = False, cores: tuple[int, ...] = 
     return Node(name=name, role="worker", address="127.0.0.1", cpus=cores, memory=2**33, here=here)
 
 
-def audited(found: Found, reading: Reading, node: Node) -> list[AuditRow]:
+def audited(found: Found, standing: Standing, node: Node) -> list[AuditRow]:
     deployment = deployed(parse(SERVICES), [two_nodes()[0], node])
-    return audit_container(found, deployment.of("geo")[0], deployment, reading)
+    return audit_container(found, deployment.of("geo")[0], deployment, standing)
 
 
 class Emulation:
@@ -97,12 +99,14 @@ def test_what_an_agent_says_is_a_reading(emulation: Emulation, monkeypatch: pyte
     ended = replica("rate-1", container=OTHER)
     readings = agents.read([replica(), ended, replica("user-1", container="")])
     assert readings == {
-        "geo-1": Reading(Limits(0.25, 32 * MIB, (0, 1)), Usage(**COUNTERS)),
-        "rate-1": Reading(usage=Usage(**{**COUNTERS, "pids": 0}), why="no process of it runs"),
-        "user-1": Reading(why="it has no container"),
+        "geo-1": standing(InForce(cpu=0.25, memory=32 * MIB, cores=(0, 1)), Used(**COUNTERS)),
+        "rate-1": standing(InForce(cpu=None, memory=None, cores=None), Used(**{**COUNTERS, "pids": 0})),
+        "user-1": Standing.nothing("it has no container"),
     }
     assert emulation.asked == [f"GET /containers/{GEO},{OTHER}"]
     assert all(row.ok for row in audited(replica(), readings["geo-1"], worker()))
+    (row,) = audited(ended, readings["rate-1"], worker())
+    assert (row.what, row.effective, row.ok) == ("container", "no process of it runs", False)
 
 
 @pytest.mark.parametrize(
@@ -110,8 +114,8 @@ def test_what_an_agent_says_is_a_reading(emulation: Emulation, monkeypatch: pyte
     [
         (200, {GEO: {"found": False}}, "no control group of its container is on worker-1"),
         (200, {GEO: {"found": True, "problem": "open x: no"}}, "its control group cannot be read: open x: no"),
-        (200, {GEO: {"found": True, "limits": {}}}, "the agent of worker-1 is of another version: KeyError('usage')"),
-        (200, {}, "the agent of worker-1 is of another version: TypeError(\"'NoneType' object is not subscriptable\")"),
+        (200, {GEO: {"found": True, "limits": {}}}, "the agent of worker-1 is of another version: ValidationError"),
+        (200, {}, "the agent of worker-1 is of another version: TypeError"),
         (200, [], "what answers at ADDRESS is no agent of worker-1"),
         (503, "busy", 'the agent of worker-1 at ADDRESS answers 503: "busy"'),
     ],
@@ -121,11 +125,11 @@ def test_what_cannot_be_read_is_a_mismatch_that_says_why(
 ) -> None:
     emulation.answers[f"/containers/{GEO}"] = (status, json.dumps(body))
     reading = Agents(lambda: {"worker-1": emulation.address}).read([replica()])["geo-1"]
-    assert reading == Reading(why=why.replace("ADDRESS", emulation.address))
+    assert reading == Standing.nothing(why.replace("ADDRESS", emulation.address))
     (row,) = audited(replica(), reading, worker())
-    assert not row.ok and (row.what, row.wanted, row.effective) == ("container", "running", reading.why)
+    assert not row.ok and (row.what, row.wanted, row.effective) == ("container", "running", reading.absent)
     (row,) = audited(replica(why="starting"), reading, worker())
-    assert row.effective == f"starting; {reading.why}"
+    assert row.effective == f"starting; {reading.absent}"
 
 
 def test_no_agent_another_server_and_nobody(emulation: Emulation) -> None:
@@ -138,7 +142,7 @@ def test_no_agent_another_server_and_nobody(emulation: Emulation) -> None:
     }
     emulation.answers["/healthz"] = (200, '{"alive": true}')
     assert agents.silent(["worker-1"]) == {}
-    assert agents.read([replica(node="worker-3")])["geo-1"].why == "worker-3 has no agent"
+    assert agents.read([replica(node="worker-3")])["geo-1"].absent == "worker-3 has no agent"
 
 
 def test_many_containers_are_asked_about_in_parts(emulation: Emulation) -> None:
@@ -152,17 +156,20 @@ def test_many_containers_are_asked_about_in_parts(emulation: Emulation) -> None:
     assert not agents.new_peaks([*found, replica("rate-1", container=OTHER)])
 
 
-def test_each_is_read_by_who_can(emulation: Emulation) -> None:
+def test_each_is_read_on_its_machine_or_by_its_agent(emulation: Emulation, tmp_path: Path) -> None:
     emulation.answers[f"/containers/{GEO}"] = (200, json.dumps({GEO: {"found": False}}))
     agents = Agents(lambda: {"worker-2": emulation.address})
-    everywhere = Everywhere([worker(here=True), worker("worker-2")], Here(), agents)
-    found = [replica("a-1", node="worker-1"), replica("b-1", node="worker-2"), replica("c-1", node="worker-3")]
+    options = {"host": "127.0.0.1", "config": str(tmp_path / "none")}
+    unreachable = worker("worker-4").model_copy(update={"reach": Reach(transport="ssh", options=options)})
+    everywhere = Everywhere([worker(here=True), worker("worker-2"), unreachable], agents)
+    found = [replica(f"{name}-1", node=f"worker-{number}") for number, name in enumerate("abce", 1)]
     readings = everywhere.read([*found, replica("d-1", node="")])
-    assert {name: reading.why for name, reading in readings.items()} == {
-        "a-1": "no control group of its container is on this machine",
+    assert {name: standing.absent for name, standing in readings.items()} == {
+        "a-1": "no control group of it is on this machine",
         "b-1": "no control group of its container is on worker-2",
         "c-1": "it is on 'worker-3', no node of this cluster",
         "d-1": "it has no node",
+        "e-1": f"127.0.0.1: Can't open user config file {tmp_path}/none: No such file or directory",
     }
     for one in found:
         assert not everywhere.new_peaks([one])
@@ -204,37 +211,11 @@ def container() -> Iterator[tuple[Cgroups, str, str]]:
     groups.remove(top)
 
 
-def test_children_that_come_or_go_meanwhile_are_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    gone, coming, going, alive = 1, 2, 3, os.getpid()
-    here, usage = Here(), Usage(**COUNTERS)
-    held = {gone: [False] * 2, coming: [False, True], going: [True, False], alive: [True] * 2}
-
-    def effective(pid: int) -> Limits:
-        if pid == gone:
-            raise CgroupError("no such process")
-        return Limits(cpu=0.5) if pid == alive else Limits()  # the kernel says that it is in the root
-
-    for name, method in {
-        "container": lambda identity: "group",
-        "usage": lambda group: usage,
-        "processes": lambda group: {gone, coming, going, alive},
-        "holds": lambda group, pid: held[pid].pop(0),
-        "effective": effective,
-    }.items():
-        monkeypatch.setattr(here._groups, name, method)
-    (reading,) = here.read([replica()]).values()
-    cores = tuple(sorted(os.sched_getaffinity(0)))
-    assert reading == Reading(Limits(cpu=0.5, cores=cores), usage)
-    monkeypatch.setattr(here._groups, "processes", lambda group: {gone})
-    (reading,) = here.read([replica()]).values()
-    assert reading == Reading(why="its control group cannot be read: no such process")
-
-
 @pytest.mark.root
 def test_both_ways_say_the_same(container: tuple[Cgroups, str, str], agent: str) -> None:
     groups, identity, group = container
     found = replica(container=identity)
-    here, agents = Here(), Agents(lambda: {"worker-1": agent})
+    here, agents = MachineReader([worker()]), Agents(lambda: {"worker-1": agent})
     (one,), (other,), (later,) = (reader.read([found]).values() for reader in (here, agents, here))
     assert one.limits == other.limits
     assert one.usage is not None and other.usage is not None and later.usage is not None
@@ -258,4 +239,4 @@ def test_both_ways_say_the_same(container: tuple[Cgroups, str, str], agent: str)
 
     groups.kill(group)
     (one,), (other,) = here.read([found]).values(), agents.read([found]).values()
-    assert one.limits is None and one.why == other.why == "no process of it runs"
+    assert one.limits == other.limits and one.limits is not None and one.limits.cores is None

@@ -34,6 +34,8 @@ type files interface {
 	memory(folder string) (*int64, error)
 	usage(place) (Usage, error)
 	newPeak(place) bool
+	// has says whether a group of /proc/PID/cgroup is of the hierarchy that limits memory.
+	has(group procfs.Cgroup) bool
 	// sources are the files that a recording reads of each replica; of those that count the same the best comes first.
 	sources() []source
 }

@@ -157,8 +157,9 @@ func (h *Host) limits(at place, processes []procfs.Proc) (Limits, error) {
 	return limits, err
 }
 
-// processes are those of each container, the lowest id first. They are told by /proc, not by cgroup.procs, which shows
-// nobody outside of its reader's own PID namespace, and not every orchestrator lets a container share the host's.
+// processes are those of each container, the lowest id first. They are found in /proc, as cgroup.procs shows nobody outside
+// of its reader's own PID namespace, and not every orchestrator lets a container share the host's. In version 1 a process
+// that starts joins one hierarchy after the other: it counts once its memory does, which engines join after the cpuset.
 func (h *Host) processes(ctx context.Context, places map[string]place) (map[string][]procfs.Proc, error) {
 	found := make(map[string][]procfs.Proc, len(places))
 	if len(places) == 0 {
@@ -178,7 +179,7 @@ func (h *Host) processes(ctx context.Context, places map[string]place) (map[stri
 			continue
 		}
 		for id := range places {
-			in := func(group procfs.Cgroup) bool { return strings.Contains(group.Path, id) }
+			in := func(group procfs.Cgroup) bool { return h.groups.has(group) && strings.Contains(group.Path, id) }
 			if slices.ContainsFunc(groups, in) && lives(process) {
 				found[id] = append(found[id], process)
 			}

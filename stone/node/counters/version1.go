@@ -5,6 +5,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+
+	"github.com/prometheus/procfs"
 )
 
 // version1 is a hierarchy per controller (Documentation/admin-guide/cgroup-v1 of Linux).
@@ -74,6 +77,8 @@ func (version1) newPeak(at place) bool {
 	_, err = file.WriteString("0")
 	return errors.Join(err, file.Close()) == nil
 }
+
+func (version1) has(group procfs.Cgroup) bool { return slices.Contains(group.Controllers, "memory") }
 
 func (version1) sources() []source {
 	return []source{

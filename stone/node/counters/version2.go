@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"strconv"
 	"strings"
+
+	"github.com/prometheus/procfs"
 )
 
 // version2 is one hierarchy for all controllers (Documentation/admin-guide/cgroup-v2.rst of Linux).
@@ -74,6 +76,8 @@ func (version2) usage(at place) (usage Usage, err error) {
 
 // newPeak: Linux 6.12 begins anew only for who keeps the file open, which nobody else would see.
 func (version2) newPeak(place) bool { return false }
+
+func (version2) has(group procfs.Cgroup) bool { return group.HierarchyID == 0 }
 
 func (version2) sources() []source {
 	return []source{

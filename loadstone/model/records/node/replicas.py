@@ -62,6 +62,11 @@ class Standing(Model):
     """By kind: whether its first process is in another one than the kernel's init; None if unknown."""
     events: ReplicaEvents | None
 
+    @classmethod
+    def nothing(cls, why: str) -> Standing:
+        """Of a replica that could not be read."""
+        return cls(absent=why, limits=None, usage=None, namespaces=None, events=None)
+
 
 class Standings(Model):
     """By replica."""
