@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from loadstone import plugins
 from loadstone.applications import catalogue
 from loadstone.experiments.plan import Plan, make_plan
+from loadstone.model.cluster import Cluster
 from loadstone.model.document import Document
 from loadstone.model.study import Settings
 
@@ -18,7 +20,7 @@ _ALL_TRACES = {"sample": 1}
 def plan_for(what: Path, **settings: Any) -> Plan:
     """The plan of a study file, or of an application (built-in name, its file, a compose file) with the given settings.
 
-    An orchestrator that is chosen for an application gets emulated hosts, unless it needs none or others are named.
+    An orchestrator that is chosen for an application gets emulated hosts, unless it needs none or others are given.
     With Jaeger, services make spans of all requests, unless a study says of how many.
     """
     traced = "jaeger" in settings.get("stacks", ())
@@ -33,8 +35,8 @@ def plan_for(what: Path, **settings: Any) -> Plan:
             return make_plan(document)
     given = {key: value for key, value in settings.items() if key in Settings.model_fields}
     cluster = {key: settings[key] for key in _CLUSTER if key in settings}
-    if settings.get("orchestrator", "process") != "process":
-        cluster = {"infrastructure": "namespaces", **cluster}
+    if "orchestrator" in settings:
+        cluster = {"infrastructure": _infrastructure(settings["orchestrator"]), **cluster}
     study = {
         "version": 1,
         "name": catalogue.load(str(what)).application.name if what.suffix else what.name,
@@ -46,3 +48,13 @@ def plan_for(what: Path, **settings: Any) -> Plan:
         **given,
     }
     return make_plan(Document.of(study, "the command line"))
+
+
+def _infrastructure(orchestrator: str) -> str:
+    """Where an orchestrator runs that was chosen without an infrastructure: on this machine, directly if it can."""
+    usual = Cluster().infrastructure
+    if orchestrator not in plugins.names("orchestrators"):
+        return usual
+    wanted = plugins.find("orchestrators", orchestrator).software
+    kinds = [plugins.find("infrastructure", name) for name in (usual, *plugins.names("infrastructure"))]
+    return next((kind.name for kind in kinds if kind.self_contained and wanted in kind.software), usual)

@@ -49,7 +49,7 @@ def orchestrate(plan: Plan, treatment: Treatment, provision: Provision, name: st
 
 
 def _orchestrator(deployment: Deployment, treatment: Treatment, provision: Provision, folder: Path) -> Orchestrator:
-    deployment = stacks.told(deployment, treatment.settings.orchestrator, treatment.settings.traces)
+    deployment = stacks.sending_spans(deployment, treatment.settings.traces)
     kind = plugins.find("orchestrators", treatment.settings.orchestrator)
     orchestrator: Orchestrator = kind(deployment, folder, provision.access)
     return orchestrator
@@ -77,7 +77,7 @@ class Deployed:
         self.observation = observation_of(treatment.settings, deployment) if observe else Observation()
         self.observation.start()
         try:
-            prepared = self.observation.prepare(deployment, treatment.settings.orchestrator)
+            prepared = self.observation.prepare(deployment)
             self.orchestrator = _orchestrator(prepared, treatment, provision, folder)
             self.deployment = self.orchestrator.deployment
             refuse_impossible(self.deployment)

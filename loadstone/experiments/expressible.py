@@ -6,16 +6,22 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from loadstone import plugins
+from loadstone.infrastructure.base import Infrastructure
 from loadstone.model.application import Application
 from loadstone.model.base import Finding, did_you_mean
+from loadstone.model.cluster import Cluster
 from loadstone.model.load import SCRIPT, Load
 from loadstone.model.slo import key_of
 from loadstone.model.study import Settings, Study
 from loadstone.model.workload import Workload
+from loadstone.orchestration.base import Orchestrator
 from loadstone.workloads.base import Driver
 
 _COMMON = {"arrival", "rates", "capacity", "closed", "slo", "connections", "driver", "seed"}
 """Keys of ``load`` that every driver follows, as far as it says that it can."""
+
+_NOT_EVERYWHERE = ("inventory", "link")
+"""Keys of ``cluster`` that only some infrastructures follow, and say so."""
 
 
 def findings(study: Study, application: Application) -> Iterator[Finding]:
@@ -38,59 +44,79 @@ def levels(study: Study, factor: str) -> Iterator[tuple[tuple[str | int, ...], A
 
 def _by_orchestrators(study: Study) -> Iterator[Finding]:
     known = plugins.names("orchestrators")
-    for where, orchestrator in levels(study, "orchestrator"):
-        if orchestrator not in known:
-            yield where, f"no orchestrator {orchestrator!r}" + did_you_mean(str(orchestrator), known)
+    for where, name in levels(study, "orchestrator"):
+        if name not in known:
+            yield where, f"no orchestrator {name!r}" + did_you_mean(str(name), known)
             continue
-        expresses: dict[str, frozenset[str]] = plugins.find("orchestrators", orchestrator).expresses
-        asked = [treatment for treatment in study.treatments() if treatment.orchestrator == orchestrator]
-        for factor, possible in expresses.items():
+        orchestrator: type[Orchestrator] = plugins.find("orchestrators", name)
+        treatments = [treatment for treatment in study.treatments() if treatment.orchestrator == name]
+        for factor, possible in orchestrator.levels().items():
             for place, level in levels(study, factor):
-                if level not in {None, *possible} and any(getattr(one, factor) == level for one in asked):
-                    yield place, _cannot(f"{factor} {level!r}", f"orchestrator {orchestrator!r}", possible)
+                if level not in {None, *possible} and any(getattr(each, factor) == level for each in treatments):
+                    yield place, _cannot(f"{factor} {level!r}", f"orchestrator {name!r}", possible)
 
 
 def _images(study: Study, application: Application) -> Iterator[Finding]:
     """Images need an orchestrator of containers."""
     images = [name for name, service in application.services.items() if service.runs.image is not None]
-    able = [name for name in plugins.names("orchestrators") if _runs_containers(name)]
-    for where, orchestrator in levels(study, "orchestrator"):
-        if images and orchestrator in plugins.names("orchestrators") and orchestrator not in able:
+    if not images:
+        return
+    able = [each.name for each in _registered("orchestrators") if each.runs_containers()]
+    for where, orchestrator in _orchestrators(study):
+        if not orchestrator.runs_containers():
             named = ", ".join(images[:3]) + (f" and {len(images) - 3} more" if len(images) > 3 else "")
-            message = f"orchestrator {orchestrator!r} runs no container images, as {application.name} has ({named})"
+            message = (
+                f"orchestrator {orchestrator.name!r} runs no container images, as {application.name} has ({named})"
+            )
             yield where, f"{message}; choose {' or '.join(able) or 'one that does'}"
 
 
-def _runs_containers(orchestrator: str) -> bool:
-    expresses: dict[str, frozenset[str]] = plugins.find("orchestrators", orchestrator).expresses
-    return "container" in expresses["environment"]
+def _registered(layer: str) -> list[Any]:
+    return [plugins.find(layer, name) for name in plugins.names(layer)]
+
+
+def _orchestrators(study: Study) -> list[tuple[tuple[str | int, ...], type[Orchestrator]]]:
+    """The orchestrators of a study that there are, each with its place in the file."""
+    known = plugins.names("orchestrators")
+    return [
+        (where, plugins.find("orchestrators", name)) for where, name in levels(study, "orchestrator") if name in known
+    ]
 
 
 def _by_infrastructure(study: Study) -> Iterator[Finding]:
-    name, known = study.cluster.infrastructure, plugins.names("infrastructure")
+    cluster, known = study.cluster, plugins.names("infrastructure")
+    name = cluster.infrastructure
     if name not in known:
         yield ("cluster", "infrastructure"), f"no infrastructure {name!r}" + did_you_mean(name, known)
         return
-    chosen = [
-        (where, plugins.find("orchestrators", level))
-        for where, level in levels(study, "orchestrator")
-        if level in plugins.names("orchestrators")
-    ]
+    infrastructure: type[Infrastructure] = plugins.find("infrastructure", name)
+    chosen = _orchestrators(study)
     for where, orchestrator in chosen:
-        if orchestrator.software not in plugins.find("infrastructure", name).software:
-            able = [one for one in known if orchestrator.software in plugins.find("infrastructure", one).software]
+        if orchestrator.software not in infrastructure.software:
+            able = [each.name for each in _registered("infrastructure") if orchestrator.software in each.software]
             message = f"orchestrator {orchestrator.name!r} does not run on infrastructure {name!r}"
             yield where, f"{message}; set cluster: {{infrastructure: {' or '.join(able) or 'none has it'}}}"
-    if study.cluster.workers > 1:
+    yield from _unfollowed(cluster, infrastructure)
+    yield from ((("cluster", *path), text) for path, text in infrastructure.objections(cluster))
+    if cluster.workers > 1:
         for _, orchestrator in chosen:
             if orchestrator.one_worker:
-                message = f"orchestrator {orchestrator.name!r} runs on one worker, not {study.cluster.workers}"
+                message = f"orchestrator {orchestrator.name!r} runs on one worker, not {cluster.workers}"
                 yield ("cluster", "workers"), f"{message}; set it to 1, or use another orchestrator"
-    if study.cluster.managers and chosen and not any(orchestrator.managed for _, orchestrator in chosen):
+    if cluster.managers and chosen and not any(orchestrator.managed for _, orchestrator in chosen):
         names = ", ".join(orchestrator.name for _, orchestrator in chosen)
         yield ("cluster", "managers"), f"{names} has no managers; remove it, or set it to 0"
-    if study.cluster.managers is not None and "high_availability" in study.factors:
+    if cluster.managers is not None and "high_availability" in study.factors:
         yield ("cluster", "managers"), "high_availability varies how many managers there are; remove one of the two"
+
+
+def _unfollowed(cluster: Cluster, infrastructure: type[Infrastructure]) -> Iterator[Finding]:
+    """Keys that other infrastructures follow, and this does not."""
+    for key in _NOT_EVERYWHERE:
+        if key not in infrastructure.follows and getattr(cluster, key) is not None:
+            able = [each.name for each in _registered("infrastructure") if key in each.follows]
+            other = f", or set cluster: {{infrastructure: {' or '.join(able)}}}" if able else ""
+            yield ("cluster", key), f"infrastructure {infrastructure.name!r} does not follow it; remove it{other}"
 
 
 def _by_driver(study: Study, application: Application) -> Iterator[Finding]:

@@ -20,6 +20,7 @@ from loadstone.model.load import SCRIPT
 from loadstone.model.study import Settings, Study
 from loadstone.model.trial import Treatment
 from loadstone.model.workload import Workload
+from loadstone.orchestration.base import Orchestrator
 
 
 @dataclass(frozen=True)
@@ -117,12 +118,12 @@ def _digest(files: Mapping[str, Path], name: str | None) -> str | None:
 def _whole(settings: Settings, study: Study, application: Application) -> Settings:
     """With what was left out: what is the application's or the orchestrator's own, and what managers make of it."""
     managers = study.cluster.managers
-    environments: frozenset[str] = plugins.find("orchestrators", settings.orchestrator).expresses["environment"]
+    orchestrator: type[Orchestrator] = plugins.find("orchestrators", settings.orchestrator)
     return settings.model_copy(
         update={
             "workload": settings.workload or application.default_workload,
             "dataset": settings.dataset or application.default_dataset,
-            "environment": settings.environment or min(environments),
+            "environment": settings.environment or orchestrator.environments[0],
             "high_availability": "on" if managers is not None and managers >= 3 else settings.high_availability,
         }
     )

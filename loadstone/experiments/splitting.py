@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+from loadstone import plugins
 from loadstone.model.application import Application
 from loadstone.model.base import Finding, did_you_mean
 from loadstone.model.document import Document
@@ -35,7 +36,9 @@ def _findings(study: Study, splits: Splits, application: Application) -> Iterato
     for name in wrong:
         index = (splits.services or []).index(name)
         yield (*where, "services", index), f"{application.name} has no service {name!r}" + did_you_mean(name, services)
-    if study.cluster.infrastructure == "existing" and splits.workers is None:
+    name = study.cluster.infrastructure
+    known = name in plugins.names("infrastructure")
+    if splits.workers is None and known and not plugins.find("infrastructure", name).names_workers:
         yield where, "the nodes of your cluster have names of their own; name those to use: workers: [node-a, node-b]"
         return
     items = len(_letters(application)) if splits.tiers else len(_services(splits, application))

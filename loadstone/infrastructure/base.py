@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
 from loadstone.infrastructure.journal import Entry
 from loadstone.infrastructure.machines import connect
+from loadstone.model.base import Finding as StudyFinding
 from loadstone.model.cluster import Cluster, Node, Reach
 
 Say = Callable[[str], None]
@@ -80,10 +81,21 @@ class Infrastructure(ABC):
     name: ClassVar[str]
     software: ClassVar[frozenset[str]]
     """What it can put on its nodes, or finds there: ``process`` (nothing), ``docker``, ``swarm`` ..."""
+    follows: ClassVar[frozenset[str]] = frozenset()
+    """The keys of ``cluster`` that it follows, of those that not every infrastructure can: ``link``, ``inventory``."""
+    self_contained: ClassVar[bool] = False
+    """Whether it needs nothing but this machine."""
+    names_workers: ClassVar[bool] = True
+    """Whether it names its workers ``worker-1`` and on; else they have names of their own."""
 
     def __init__(self, cluster: Cluster, entry_name: str) -> None:
         self.cluster = cluster
         self.entry_name = entry_name
+
+    @classmethod
+    def objections(cls, cluster: Cluster) -> Iterator[StudyFinding]:
+        """What of a study's ``cluster`` it cannot do, each with the key."""
+        yield from ()
 
     @abstractmethod
     def preflight(self, software: str, managers: int) -> list[Finding]:

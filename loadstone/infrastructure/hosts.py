@@ -7,12 +7,13 @@ import os
 import secrets
 import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from loadstone.infrastructure import journal
 from loadstone.infrastructure.base import Finding, Infrastructure, Provision, Say
 from loadstone.infrastructure.machines import Machine, MachineLost, NodeError, connect, in_parallel
+from loadstone.model.base import Finding as StudyFinding
 from loadstone.model.cluster import Cluster, Node, Reach
 from loadstone.model.document import Document
 from loadstone.model.errors import DeploymentError, InputError, LoadstoneError
@@ -31,6 +32,8 @@ class Hosts(Infrastructure):
 
     name = "hosts"
     software = frozenset({"process"})
+    follows = frozenset({"inventory"})
+    names_workers = False
 
     def __init__(self, cluster: Cluster, entry_name: str) -> None:
         super().__init__(cluster, entry_name)
@@ -38,6 +41,11 @@ class Hosts(Infrastructure):
         self._workers = {name: host for name, host in self._inventory.hosts.items() if "worker" in host.roles}
         self._nodes: list[Node] = []
         self._claimed = False
+
+    @classmethod
+    def objections(cls, cluster: Cluster) -> Iterator[StudyFinding]:
+        if cluster.inventory is None:
+            yield ("inventory",), "infrastructure 'hosts' needs the file that lists them; write inventory: hosts.yaml"
 
     def preflight(self, software: str, managers: int) -> list[Finding]:
         if self.cluster.workers > len(self._workers):

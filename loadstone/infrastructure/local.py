@@ -51,6 +51,7 @@ class Local(Infrastructure):
 
     name = "local"
     software = frozenset({"process"})
+    self_contained = True
 
     def __init__(self, cluster: Cluster, entry_name: str = "local") -> None:
         super().__init__(cluster, entry_name)

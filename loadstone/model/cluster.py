@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from loadstone.model.base import Finding, Model
+from loadstone.model.base import Model
 from loadstone.model.units import BitRate, Pause
 
 Role = Literal["manager", "worker", "client"]
@@ -40,13 +39,6 @@ class Cluster(Model):
     """Stores in containers: made from the distribution's packages, or the official images, pulled."""
     registry: Annotated[str | None, Field(examples=["registry.example.org:5000/loadstone"])] = None
     """Images are pushed here, and nodes pull them; without it they are loaded into each node's engine."""
-
-    def findings(self) -> Iterator[Finding]:
-        """What needs another infrastructure."""
-        if self.link is not None and self.infrastructure != "namespaces":
-            yield ("link",), "only emulated hosts have links that can be set; use infrastructure: namespaces"
-        if (self.inventory is None) is (self.infrastructure == "hosts"):
-            yield ("inventory",), "infrastructure: hosts, and no other, needs the file that lists them"
 
 
 class Reach(Model):

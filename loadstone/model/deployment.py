@@ -76,6 +76,8 @@ class Deployment(Model):
     """Where it passes requests on to."""
     allowed: dict[str, tuple[str, ...]] = {}
     """The nodes that a service may run on; any worker where it is not named."""
+    resolves_names: bool = False
+    """Whether a replica reaches a service by its name; else by the address of one of its replicas."""
     images: dict[str, str] = {}
     """Image references by what is in them: ``stone``, software by name, others by their own reference."""
     warnings: tuple[str, ...] = ()

@@ -167,8 +167,6 @@ class Study(Settings):
 
     def findings(self) -> Iterator[Finding]:
         """Contradictions in the file itself; what needs the application or adapters is checked by the plan."""
-        for path, text in self.cluster.findings():
-            yield ("cluster", *path), text
         for path, text in self.stacks.findings():
             yield ("stacks", *path), text
         for path, text in self.load.findings():

@@ -30,7 +30,7 @@ class Collector(ABC):
     def start(self) -> None:
         """Start what runs beside the deployment. Raises DeploymentError where it cannot."""
 
-    def prepare(self, deployment: Deployment, orchestrator: str) -> Deployment:
+    def prepare(self, deployment: Deployment) -> Deployment:
         """The deployment as it must be for this to observe it; called once it has been started."""
         return deployment
 

@@ -59,9 +59,9 @@ class Nodes(Collector):
             host = self._client.address if self._watched else "127.0.0.1"
             self._own = Instrument(["agent", "--listen", f"{host}:0"], self._client.cpus)
 
-    def prepare(self, deployment: Deployment, orchestrator: str) -> Deployment:
+    def prepare(self, deployment: Deployment) -> Deployment:
         # A Prometheus, if there is one, is to ask the agent of this machine too.
-        return stacks.watching(deployment, orchestrator, self._ours()) if self._own is not None else deployment
+        return stacks.watching(deployment, self._ours()) if self._own is not None else deployment
 
     def begin(self, orchestrator: Orchestrator, folder: Path) -> None:
         self._folder, self._problems = folder, []

@@ -20,7 +20,7 @@ def observation_of(settings: Settings, deployment: Deployment) -> Observation:
     client = next((node for node in deployment.nodes if node.role == "client"), None)
     if client is None:
         return Observation()
-    kinds = (plugins.find("probes", name) for name in plugins.names("probes"))
+    kinds = (plugins.find("collectors", name) for name in plugins.names("collectors"))
     collectors = (kind.wanted(settings, deployment, client) for kind in kinds)
     return Observation([collector for collector in collectors if collector is not None])
 
@@ -40,10 +40,10 @@ class Observation:
             self.stop()
             raise
 
-    def prepare(self, deployment: Deployment, orchestrator: str) -> Deployment:
+    def prepare(self, deployment: Deployment) -> Deployment:
         """The deployment as it must be to be observed; the collectors have been started."""
         for collector in self._collectors:
-            deployment = collector.prepare(deployment, orchestrator)
+            deployment = collector.prepare(deployment)
         return deployment
 
     def begin(self, orchestrator: Orchestrator, folder: Path) -> None:

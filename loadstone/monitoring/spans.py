@@ -46,7 +46,7 @@ class Spans(Collector):
         traces = settings.traces
         return cls(traces, deployment, client) if traces is not None and traces.sample > 0 else None
 
-    def prepare(self, deployment: Deployment, orchestrator: str) -> Deployment:
+    def prepare(self, deployment: Deployment) -> Deployment:
         assert self._instrument is not None
         return traced(deployment, self._instrument.addresses[0], self._traces.sample)
 

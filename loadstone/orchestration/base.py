@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
 
@@ -27,8 +28,23 @@ class Orchestrator(ABC):
     """Whether it runs services of its own on manager nodes."""
     one_worker: ClassVar[bool] = False
     """Whether all replicas run on one node."""
-    expresses: ClassVar[dict[str, frozenset[str]]]
-    """The levels that this orchestrator can really apply, by factor; a study that asks for more is refused."""
+    environments: ClassVar[tuple[str, ...]]
+    """What can lie under a replica; the first where a study leaves it out."""
+    resolves_names: ClassVar[bool] = False
+    """Whether a replica reaches a service by its name."""
+    expresses: ClassVar[Mapping[str, frozenset[str]]] = {}
+    """The levels that this orchestrator can really apply, by factor, where those are not all. A study that asks for
+    more is refused."""
+
+    @classmethod
+    def levels(cls) -> dict[str, frozenset[str]]:
+        """``expresses`` with the environments."""
+        return {**cls.expresses, "environment": frozenset(cls.environments)}
+
+    @classmethod
+    def runs_containers(cls) -> bool:
+        """Whether replicas are made from images, and not started as programs of their node."""
+        return bool({"container", "vm-container"} & set(cls.environments))
 
     def __init__(self, deployment: Deployment, folder: Path, access: Access | None = None) -> None:
         self.deployment = deployment

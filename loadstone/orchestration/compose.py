@@ -6,6 +6,7 @@ import functools
 import shutil
 import subprocess
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
 
@@ -43,7 +44,8 @@ class Compose(Containers):
     name = "compose"
     software = "docker"
     one_worker = True
-    expresses: ClassVar[dict[str, frozenset[str]]] = {**Containers.expresses, "high_availability": frozenset({"off"})}
+    resolves_names = True
+    expresses: ClassVar[Mapping[str, frozenset[str]]] = {"high_availability": frozenset({"off"})}
 
     # What is deployed
 

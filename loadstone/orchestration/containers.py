@@ -38,13 +38,9 @@ _KNOWN_AGAIN_WITHIN_S = 30.0
 class Containers(Orchestrator):
     """Replicas in containers of a cluster; found again by the names and labels that ``render`` gives them."""
 
-    expresses: ClassVar[dict[str, frozenset[str]]] = {
-        "scaling": frozenset({"baseline", "vertical", "horizontal", "unlimited"}),
-        "environment": frozenset({"container"}),
-        "high_availability": frozenset({"off", "on"}),
-        "profile": frozenset({"default", "dsb-quirks", "paper"}),
-        "documents": frozenset({"postgres", "mongodb"}),
-    }
+    environments = ("container",)
+    images_by_manifest: ClassVar[bool] = False
+    """Whether the cluster calls an image that it pulled by the digest of its manifest, else of its configuration."""
 
     # What each orchestrator supplies
 
@@ -102,7 +98,7 @@ class Containers(Orchestrator):
 
     def prepare(self, say: Say) -> None:
         self._begin()
-        delivered = images.deliver(self.cluster, list(self.deployment.images), say)
+        delivered = images.deliver(self.cluster, list(self.deployment.images), say, self.images_by_manifest)
         self._image_ids = {what: image.id for what, image in delivered.items() if image.id}
         told = {what: asdict(image) for what, image in delivered.items()}
         (self.folder / "images.json").write_text(json.dumps(told, indent=1), encoding="utf-8")

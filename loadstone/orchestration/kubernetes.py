@@ -29,6 +29,8 @@ class Kubernetes(Containers):
 
     name = "kubernetes"
     software = "kubernetes"
+    resolves_names = True
+    images_by_manifest = True
     managed = True
 
     def __init__(self, deployment: Deployment, folder: Path, access: Access | None = None) -> None:

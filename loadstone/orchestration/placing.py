@@ -7,6 +7,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 import loadstone
+from loadstone import plugins
 from loadstone.model import image
 from loadstone.model.application import Application, Resources, Service
 from loadstone.model.base import did_you_mean
@@ -19,6 +20,7 @@ from loadstone.model.stacks import Stacks
 from loadstone.model.study import Settings
 from loadstone.model.units import format_memory
 from loadstone.orchestration import proxy, stacks
+from loadstone.orchestration.base import Orchestrator
 
 _STATELESS = ("frontend", "logic")
 
@@ -38,6 +40,7 @@ def resolve(
     own is bound by what is allowed, not by that. ``resources`` replace the application's limits by service; a limit
     that is not given stays. Raises InputError for unknown names.
     """
+    kind: type[Orchestrator] = plugins.find("orchestrators", settings.orchestrator)
     behind = application.entry if settings.proxy is not None else None
     application = proxy.in_front(application, settings.proxy, catalogue)
     watching = list(beside.asked())
@@ -81,7 +84,7 @@ def resolve(
                     in_front=software is not None and catalogue.software[software].in_front,
                 )
             )
-    replicas += stacks.replicas(on, resources, catalogue, settings.orchestrator)
+    replicas += stacks.replicas(on, resources, catalogue, kind.runs_containers())
     foreign = {replica.image: replica.image for replica in replicas if replica.image}
     ours = dict.fromkeys("stone" if replica.stone else replica.software for replica in replicas)
     if not all(node.here for node in workers):
@@ -97,13 +100,14 @@ def resolve(
         replicas=tuple(replicas),
         software={name: catalogue.software[name] for name in dict.fromkeys(r.software for r in replicas) if name},
         scaling=settings.scaling,
+        resolves_names=kind.resolves_names,
         proxy=settings.proxy,
         behind=behind,
         allowed=allowed | {replica.service: (replica.node,) for replica in replicas if replica.stack},
         images={one: f"loadstone/{one}:{loadstone.__version__}" for one in ours if one} | foreign,
         warnings=tuple(_warnings(replicas, workers, catalogue)),
     )
-    return stacks.watching(deployment, settings.orchestrator, {})
+    return stacks.watching(deployment, {})
 
 
 def _allowed(

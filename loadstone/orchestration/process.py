@@ -7,7 +7,7 @@ import hashlib
 import secrets
 import socket
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
@@ -34,13 +34,8 @@ class Process(Orchestrator):
 
     name = "process"
     software = "process"
-    expresses: ClassVar[dict[str, frozenset[str]]] = {
-        "scaling": frozenset({"baseline", "vertical", "horizontal", "unlimited"}),
-        "environment": frozenset({"bare"}),
-        "high_availability": frozenset({"off"}),
-        "profile": frozenset({"default", "dsb-quirks", "paper"}),
-        "documents": frozenset({"postgres", "mongodb"}),
-    }
+    environments = ("bare",)
+    expresses: ClassVar[Mapping[str, frozenset[str]]] = {"high_availability": frozenset({"off"})}
 
     def __init__(self, deployment: Deployment, folder: Path, access: Access | None = None) -> None:
         super().__init__(deployment, folder, access)

@@ -34,8 +34,6 @@ _MAIN = "http"
 _SPANS = "otlp"
 _MORE_PORTS = {"jaeger": {_SPANS: 4317}}
 _READY = {"prometheus": "/-/ready", "grafana": "/api/health", "jaeger": "/api/services"}
-_BY_ADDRESS = ("process", "nomad")
-"""Orchestrators whose replicas do not find each other by the names of their services."""
 _SCRAPE_EVERY = "2s"
 
 
@@ -59,13 +57,16 @@ def others(asked: Stacks, workers: Sequence[Node]) -> list[Node]:
 
 
 def replicas(
-    on: Mapping[str, str], resources: Mapping[str, Resources], catalogue: SoftwareCatalogue, orchestrator: str
+    on: Mapping[str, str], resources: Mapping[str, Resources], catalogue: SoftwareCatalogue, containers: bool
 ) -> list[Replica]:
-    """The replicas of stacks on these nodes, unlimited unless ``resources`` says otherwise."""
+    """The replicas of stacks on these nodes, unlimited unless ``resources`` says otherwise.
+
+    ``containers``: replicas are made from images. Where they are not, Prometheus has a node agent beside it.
+    """
     found = []
     for name, node in on.items():
         software = catalogue.software[name]
-        pulled = name == "grafana" and orchestrator != "process"  # no package to make an image from
+        pulled = name == "grafana" and containers  # no package to make an image from
         found.append(
             Replica(
                 service=name,
@@ -82,7 +83,7 @@ def replicas(
                 stack=True,
             )
         )
-    if "prometheus" in on and orchestrator == "process":
+    if "prometheus" in on and not containers:
         found.append(
             Replica(
                 service=AGENT,
@@ -106,10 +107,10 @@ def address(deployment: Deployment, name: str, port: str = _MAIN) -> str | None:
     return f"{deployment.node(there[0].node).address}:{there[0].ports[port]}" if there else None
 
 
-def _reached(deployment: Deployment, orchestrator: str, name: str, port: str = _MAIN) -> str | None:
+def _reached(deployment: Deployment, name: str, port: str = _MAIN) -> str | None:
     """``host:port`` of a stack for other replicas."""
     there = address(deployment, name, port)
-    return there if there is None or orchestrator in _BY_ADDRESS else f"{name}:{there.rpartition(':')[2]}"
+    return there if there is None or not deployment.resolves_names else f"{name}:{there.rpartition(':')[2]}"
 
 
 def interfaces(deployment: Deployment) -> dict[str, str]:
@@ -123,9 +124,9 @@ def traces_endpoint(deployment: Deployment) -> str | None:
     return address(deployment, "jaeger", _SPANS)
 
 
-def told(deployment: Deployment, orchestrator: str, traces: Traces | None) -> Deployment:
+def sending_spans(deployment: Deployment, traces: Traces | None) -> Deployment:
     """The deployment with services that send spans to Jaeger, where both are wanted and no receiver was named."""
-    endpoint = _reached(deployment, orchestrator, "jaeger", _SPANS)
+    endpoint = _reached(deployment, "jaeger", _SPANS)
     if endpoint is None or traces is None or traces.sample == 0:
         return deployment
     return traced(deployment, endpoint, traces.sample)
@@ -137,7 +138,7 @@ def load_metrics(deployment: Deployment) -> str | None:
     return f"{client.address}:{LOAD_PORT}" if client is not None and deployment.of("prometheus") else None
 
 
-def watching(deployment: Deployment, orchestrator: str, agents: Mapping[str, str]) -> Deployment:
+def watching(deployment: Deployment, agents: Mapping[str, str]) -> Deployment:
     """The deployment with the configurations of its stacks.
 
     ``agents``: more node agents than those that are deployed with it, ``host:port`` by node; they come first.
@@ -146,16 +147,16 @@ def watching(deployment: Deployment, orchestrator: str, agents: Mapping[str, str
     def configured(one: Replica) -> Replica:
         if not one.stack or one.service not in _CONFIGS:
             return one
-        return one.model_copy(update={"configs": _CONFIGS[one.service](deployment, orchestrator, agents)})
+        return one.model_copy(update={"configs": _CONFIGS[one.service](deployment, agents)})
 
     return deployment.model_copy(update={"replicas": tuple(map(configured, deployment.replicas))})
 
 
-def _prometheus(deployment: Deployment, orchestrator: str, agents: Mapping[str, str]) -> dict[str, str]:
+def _prometheus(deployment: Deployment, agents: Mapping[str, str]) -> dict[str, str]:
     beside = {one.node: f"{address(deployment, AGENT)}" for one in deployment.of(AGENT)}
     scraped = {**beside, **agent.addresses(deployment), **agents}
     jobs = {
-        "prometheus": [{"targets": [_reached(deployment, orchestrator, "prometheus")]}],
+        "prometheus": [{"targets": [_reached(deployment, "prometheus")]}],
         "nodes": [{"targets": [there], "labels": {"node": node}} for node, there in scraped.items()],
         "load": [{"targets": [there]} for there in [load_metrics(deployment)] if there is not None],
     }
@@ -166,14 +167,14 @@ def _prometheus(deployment: Deployment, orchestrator: str, agents: Mapping[str, 
     return {"/etc/prometheus/prometheus.yml": yaml.safe_dump(said, sort_keys=False)}
 
 
-def _grafana(deployment: Deployment, orchestrator: str, agents: Mapping[str, str]) -> dict[str, str]:
+def _grafana(deployment: Deployment, agents: Mapping[str, str]) -> dict[str, str]:
     del agents
     source = {
         "name": "Prometheus",
         "uid": "prometheus",
         "type": "prometheus",
         "access": "proxy",
-        "url": f"http://{_reached(deployment, orchestrator, 'prometheus')}",
+        "url": f"http://{_reached(deployment, 'prometheus')}",
         "isDefault": True,
         "jsonData": {"timeInterval": _SCRAPE_EVERY},
     }

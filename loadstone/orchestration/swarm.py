@@ -27,6 +27,7 @@ class Swarm(Containers):
 
     name = "swarm"
     software = "swarm"
+    resolves_names = True
     managed = True
 
     # What is deployed

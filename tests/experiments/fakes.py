@@ -94,7 +94,7 @@ class FakeOrchestrator(Orchestrator):
 
     name = "process"
     software = "process"
-    expresses: ClassVar[dict[str, frozenset[str]]] = {"environment": frozenset({"bare"})}
+    environments = ("bare",)
     running: ClassVar[set[str]] = set()
     applied: ClassVar[list[str]] = []
     removed: ClassVar[list[str]] = []
@@ -146,7 +146,7 @@ class Managed(FakeOrchestrator):
     name = "swarm"
     software = "swarm"
     managed = True
-    expresses: ClassVar[dict[str, frozenset[str]]] = {"environment": frozenset({"container"})}
+    environments = ("container",)
 
 
 class FakeDriver(Driver):

@@ -94,7 +94,7 @@ def test_who_has_no_managers_gets_none(tmp_path: Path) -> None:
         (("fake}", "fake, managers: 3}"), "cluster.managers: high_availability varies how many managers there are"),
         (("orchestrator: swarm", "orchestrator: swam"), "orchestrator: no orchestrator 'swam'; did you mean 'swarm'?"),
         (("infrastructure: fake", "infrastructure: fakes"), "no infrastructure 'fakes'; did you mean 'fake'?"),
-        (("fake}", "fake, link: {rate: 1Gbit}}"), "cluster.link: only emulated hosts have links"),
+        (("fake}", "fake, link: {rate: 1Gbit}}"), "cluster.link: infrastructure 'fake' does not follow it"),
         (
             ("orchestrator: swarm", "environment: bare\norchestrator: swarm"),
             "environment 'bare' cannot be expressed by",

@@ -142,12 +142,16 @@ def test_a_swarm_s_nodes_are_workers_where_they_take_tasks(monkeypatch: pytest.M
     assert existing.sketch("swarm", 1) == list(provision.nodes)
 
 
+THREE_MANAGERS = [node("desk", "a", "manager"), *(node(f"m{n}", n, "manager", "drain") for n in "bc")]
+
+
 @pytest.mark.parametrize(
     ("cluster", "managers", "nodes", "words"),
     [
         ({}, 1, [node("desk", "a", "manager"), node("far", "c")], "images cannot be loaded into far from here"),
         ({"workers": 2}, 1, [node("desk", "a", "manager")], "your cluster has 1, 2 were asked for"),
         ({}, 3, [node("desk", "a", "manager")], "managers: your cluster has 1, 3 were asked for"),
+        ({}, 1, THREE_MANAGERS, "managers: your cluster has 3, 1 was asked for\n  set cluster.managers: 3"),
         ({}, 1, [node("desk", "a", "manager", "drain")], "no node of your cluster runs replicas now"),
         ({"registry": "r.example.org"}, 1, [node("x", "a", "manager"), node("x", "c")], "2 nodes are called x"),
     ],
@@ -158,7 +162,7 @@ def test_what_does_not_fit_is_refused(
     engine(monkeypatch, "unix:///run/docker.sock", nodes)
     existing = Existing(Cluster(infrastructure="existing", **cluster), "test")
     (found,) = [one for one in existing.preflight("swarm", managers) if one.level == "error"]
-    assert words in found.message and found.remedy
+    assert words in f"{found.message}\n  {found.remedy}" and found.remedy
     with pytest.raises(PreflightError, match=words):
         existing.provide("swarm", managers, lambda _: None)
 

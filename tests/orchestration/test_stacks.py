@@ -38,7 +38,7 @@ def watched(
     chosen = Settings.model_validate({"traces": {"sample": 1}, **settings})
     beside = Stacks.model_validate(asked)
     found = resolve(parse(SERVICES), chosen, there or nodes(3), resources or {}, catalogue.software(), "test", beside)
-    return stacks.told(found, chosen.orchestrator, chosen.traces)
+    return stacks.sending_spans(found, chosen.traces)
 
 
 def nodes_for(orchestrator: str, **changes: Any) -> list[Node]:
@@ -99,7 +99,7 @@ def test_services_send_their_spans_to_jaeger_unless_somebody_else_takes_them(orc
 
 def test_a_receiver_comes_before_jaeger() -> None:
     deployment = resolve(parse(SERVICES), Settings(), nodes(1), {}, catalogue.software(), "t", Stacks(jaeger={}))  # type: ignore[arg-type]
-    deployment = stacks.told(traced(deployment, "198.18.0.1:5", 0.5), "swarm", Traces())
+    deployment = stacks.sending_spans(traced(deployment, "198.18.0.1:5", 0.5), Traces())
     there = {one.service: one.environment for one in deployment.replicas}
     assert there["geo"] == {"STONE_TRACES": "198.18.0.1:5", "STONE_TRACES_SAMPLE": "0.5"} and there["jaeger"] == {}
 
@@ -153,7 +153,7 @@ def test_prometheus_asks_itself_every_agent_and_the_load_generator() -> None:
     assert stacks.load_metrics(far) == "198.18.0.1:9621" and stacks.load_metrics(watched(["jaeger"])) is None
     here = watched(["prometheus"], nodes(2), orchestrator="swarm")
     assert "nodes" not in scraped(here), "nobody reads this machine's counters"
-    given = stacks.watching(here, "swarm", {"worker-1": "198.18.0.1:4711"})
+    given = stacks.watching(here, {"worker-1": "198.18.0.1:4711"})
     assert scraped(given)["nodes"] == [{"targets": ["198.18.0.1:4711"], "labels": {"node": "worker-1"}}]
     processes = watched(["prometheus"], two_nodes())
     assert scraped(processes)["nodes"] == [{"targets": ["127.0.0.1:9620"], "labels": {"node": "worker-1"}}]

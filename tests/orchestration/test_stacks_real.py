@@ -51,7 +51,7 @@ def on_free_ports(deployment: Deployment) -> Deployment:
         one.model_copy(update={"ports": {name: next(spare) for name in one.ports}}) if one.stack else one
         for one in deployment.replicas
     ]
-    return stacks.watching(deployment.model_copy(update={"replicas": tuple(replicas)}), "process", {})
+    return stacks.watching(deployment.model_copy(update={"replicas": tuple(replicas)}), {})
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def watched(own_folders: Path, tmp_path: Path, request: pytest.FixtureRequest) -
     nodes, name = Local(Cluster()).sketch("process", 0), f"test-stacks-{os.getpid()}"
     asked = Stacks.model_validate([request.param])
     deployment = resolve(parse(FRONTEND), settings, nodes, {}, catalogue.software(), name, asked)
-    process = Process(stacks.told(on_free_ports(deployment), "process", settings.traces), tmp_path / "run")
+    process = Process(stacks.sending_spans(on_free_ports(deployment), settings.traces), tmp_path / "run")
     if wrong := [finding for finding in process.preflight() if finding.level == "error"]:
         pytest.skip("; ".join(f"{finding.message}: {finding.remedy}" for finding in wrong))
     try:

@@ -139,9 +139,8 @@ def test_agents_run_where_the_kernel_cannot_be_asked_from_here() -> None:
 
 
 def test_what_swarm_cannot_do_is_not_promised() -> None:
-    assert Swarm.expresses["environment"] == {"container"}
-    assert Swarm.expresses["high_availability"] == {"on", "off"}
-    assert "cpuset" not in Swarm.expresses
+    assert Swarm.environments == ("container",)
+    assert "high_availability" not in Swarm.levels(), "all levels of it"
 
 
 @given(st.text("abcXYZ019._-", min_size=1, max_size=64), st.text("abcXYZ019._-", min_size=1, max_size=64))

@@ -21,6 +21,7 @@ class Existing(Infrastructure):
 
     name = "existing"
     software = frozenset({"docker", "swarm", "nomad", "kubernetes"})
+    names_workers = False
 
     def preflight(self, software: str, managers: int) -> list[Finding]:
         module = _module(software)
@@ -65,9 +66,9 @@ class Existing(Infrastructure):
             message = f"nodes that run replicas: your cluster has {len(workers)}, {wanted} were asked for"
             wrong.append((message, f"set cluster.workers: {len(workers)}, or leave it out"))
         there = provision.access.extra.get("managers") if provision.access is not None else None
-        if there is not None and int(there) < managers:
-            message = f"managers: your cluster has {there}, {managers} were asked for"
-            wrong.append((message, "add managers, or set high_availability: off"))
+        if there is not None and int(there) != managers:
+            message = f"managers: your cluster has {there}, {managers} {'was' if managers == 1 else 'were'} asked for"
+            wrong.append((message, f"set cluster.managers: {there}, which says what this cluster is"))
         return wrong
 
     def _wrong_nodes(self, workers: list[Node], provision: Provision) -> list[tuple[str, str]]:

@@ -81,15 +81,17 @@ def _finding(what: str) -> Finding:
         return Finding(what, "error", message, remedy)
 
 
-def deliver(access: Access, whats: Iterable[str], say: Say = _quiet) -> dict[str, Delivered]:
+def deliver(access: Access, whats: Iterable[str], say: Say = _quiet, by_manifest: bool = False) -> dict[str, Delivered]:
     """Put images where the cluster's nodes find them; what is there already stays.
+
+    ``by_manifest``: the cluster calls what it pulled by the digest of its manifest, not of its configuration.
 
     Packaged images are loaded into each engine that can be reached, or pushed to the registry that the user named;
     others are pulled by each engine. Raises PreflightError where an image cannot be had, or nodes have different ones.
     """
     names = {what: reference(what, access) for what in whats}
     files = {what: build(what, say) for what in names if _is_packaged(what, access)}
-    return delivery.deliver(access, names, files, say)
+    return delivery.deliver(access, names, files, by_manifest, say)
 
 
 def _is_ours(what: str) -> bool:

@@ -25,6 +25,8 @@ class Namespaces(Infrastructure):
 
     name = "namespaces"
     software = frozenset({"docker", "swarm", "nomad", "kubernetes"})
+    follows = frozenset({"link"})
+    self_contained = True
 
     def __init__(self, cluster: Cluster, entry_name: str) -> None:
         super().__init__(cluster, entry_name)

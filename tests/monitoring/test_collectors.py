@@ -135,7 +135,7 @@ def test_spans_go_into_the_trial_s_folder(
     collector.start()
     try:
         assert instrument.arguments[-2:] == ["--forward", "10.0.0.7:4317"]
-        told = collector.prepare(deployment, "process").of("geo")[0].environment
+        told = collector.prepare(deployment).of("geo")[0].environment
         assert told["STONE_TRACES"] == "127.0.0.1:4317" and told["STONE_TRACES_SAMPLE"] == "0.5"
         before = time.time_ns()
         collector.begin(Recordable(deployment, tmp_path), tmp_path)
@@ -258,7 +258,7 @@ def test_a_recording_that_stopped_is_a_problem(
 def test_nothing_is_started_where_nothing_is_asked_for(deployment: Deployment, tmp_path: Path) -> None:
     observation = observation_of(Settings(metrics=None, traces=Traces(sample=0)), deployment)
     observation.start()
-    assert observation.prepare(deployment, "process") == deployment
+    assert observation.prepare(deployment) == deployment
     observation.begin(FakeOrchestrator(deployment, tmp_path), tmp_path)
     assert observation.end(FakeOrchestrator(deployment, tmp_path), None, None).problems == ()
     observation.stop()
@@ -272,7 +272,7 @@ def test_counters_of_hosts_elsewhere_are_missed_in_one_sentence(
     deployment = deployment.model_copy(update={"nodes": hosts})
     collector = Nodes(Metrics(), deployment, client(deployment))
     collector.start()
-    assert collector.prepare(deployment, "process") == deployment
+    assert collector.prepare(deployment) == deployment
     collector.begin(Recordable(deployment, tmp_path), tmp_path)
     observed = collector.end(NOTHING, sent=10)
     collector.stop()
