@@ -18,6 +18,7 @@ from loadstone.cli.main import VERBS
 from loadstone.experiments.plan import make_plan
 from loadstone.model.application import Application
 from loadstone.model.document import Document
+from loadstone.model.inventory import Inventory
 from loadstone.model.workload import Workload
 
 ROOT = Path(__file__).parents[1]
@@ -111,6 +112,8 @@ def test_examples_are_valid(page: str, text: str, tmp_path: Path) -> None:
         assert make_plan(document).treatments
     elif "operations" in document.data:
         document.parse(Workload)
+    elif "hosts" in document.data:
+        document.parse(Inventory)
     else:
         document.parse(Application)
 

@@ -20,7 +20,7 @@ from loadstone.workloads.base import Driver
 _COMMON = {"arrival", "rates", "capacity", "closed", "slo", "connections", "driver", "seed"}
 """Keys of ``load`` that every driver follows, as far as it says that it can."""
 
-_NOT_EVERYWHERE = ("inventory", "link")
+_NOT_EVERYWHERE = ("hosts", "inventory", "link")
 """Keys of ``cluster`` that only some infrastructures follow, and say so."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,8 @@ def inspect(plan: Plan, emulated_ok: bool = False) -> list[Finding]:
 
     ``emulated_ok``: the user accepts that numbers of emulated nodes are compared.
     """
-    findings = list(dict.fromkeys([_stone(), *driver_of(plan).preflight()]))
+    driver = driver_of(plan)
+    findings = list(dict.fromkeys([_stone(), *driver.preflight()]))
     infrastructure = infrastructure_of(plan, "preflight")
     for wanted in dict.fromkeys(demand(plan, treatment) for treatment in plan.treatments):
         findings += infrastructure.preflight(*wanted)
@@ -39,7 +41,7 @@ def inspect(plan: Plan, emulated_ok: bool = False) -> list[Finding]:
     deployments = []
     for treatment in plan.treatments:
         sketched = Provision(tuple(infrastructure.sketch(*demand(plan, treatment))))
-        findings += tuning.findings(treatment, sketched.nodes)
+        findings += [*tuning.findings(treatment, sketched.nodes), *_clients_elsewhere(driver, sketched.nodes)]
         with tempfile.TemporaryDirectory(prefix="loadstone-") as folder:
             try:
                 orchestrator = orchestrate(plan, treatment, sketched, "preflight", Path(folder))
@@ -49,6 +51,15 @@ def inspect(plan: Plan, emulated_ok: bool = False) -> list[Finding]:
             except LoadstoneError as error:
                 findings.append(Finding(treatment.label, "error", str(error)))
     return list(dict.fromkeys([*findings, *emulation.node_counts(deployments, emulated_ok)]))
+
+
+def _clients_elsewhere(driver: Driver, nodes: Sequence[Node]) -> list[Finding]:
+    """An error where other machines are to generate load, and the driver cannot run there."""
+    elsewhere = [node.name for node in nodes if node.role == "client" and not node.here]
+    if not elsewhere or driver.honours is None or "workers" in driver.honours:
+        return []
+    message = f"driver {driver.name!r} generates load on this machine alone, but {', '.join(elsewhere)} are clients"
+    return [Finding("clients", "error", message, "use driver: stone, or list no host with the role client")]
 
 
 def require(plan: Plan, emulated_ok: bool = False) -> list[str]:

@@ -112,7 +112,7 @@ class TrialRunner:
 
     def _offer(self, trial: Trial, deployed: Deployed, nodes: tuple[Node, ...], folder: Path, window: Window) -> Offer:
         load = self._offered
-        cpus = next((node.cpus for node in nodes if node.role == "client"), ())
+        clients = [node for node in nodes if node.role == "client"]
         return Offer(
             targets=tuple(deployed.targets()),
             workload=deployed.workload(),
@@ -125,10 +125,10 @@ class TrialRunner:
             # A fixed load is asked for to see what happens there, and one for the capacity model likewise; only a
             # search may cut a lost trial short.
             may_stop=trial.phase not in ("fixed", "closed", "model"),
-            cpus=cpus,
+            cpus=clients[0].cpus if clients else (),
             folder=folder,
             metrics=stacks.load_metrics(deployed.deployment),
-            members=members(load, cpus),
+            members=members(load, clients),
             window_begins=window.start,
             window_ends=window.stop,
         )

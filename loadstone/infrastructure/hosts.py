@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import getpass
-import os
 import secrets
 import socket
 import time
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
-from loadstone.infrastructure import journal
+from loadstone.infrastructure import desk, inventories, journal
 from loadstone.infrastructure.base import Finding, Infrastructure, Provision, Say
 from loadstone.infrastructure.machines import Machine, MachineLost, NodeError, connect, in_parallel
 from loadstone.model.base import Finding as StudyFinding
 from loadstone.model.cluster import Cluster, Node, Reach
-from loadstone.model.document import Document
-from loadstone.model.errors import DeploymentError, InputError, LoadstoneError
-from loadstone.model.inventory import Inventory, InventoryHost
+from loadstone.model.errors import DeploymentError, LoadstoneError
+from loadstone.model.inventory import InventoryHost
 from loadstone.model.units import format_memory
 
 _CLAIM = "claim"
@@ -28,40 +25,57 @@ _PORT = 20_000
 
 
 class Hosts(Infrastructure):
-    """The workers are all of the inventory; the client is this machine."""
+    """Workers are the first ``cluster.workers`` that are listed, else all; clients those listed, else this machine."""
 
     name = "hosts"
     software = frozenset({"process"})
-    follows = frozenset({"inventory"})
+    follows = frozenset({"hosts", "inventory"})
     names_workers = False
 
     def __init__(self, cluster: Cluster, entry_name: str) -> None:
         super().__init__(cluster, entry_name)
-        self._inventory = Document.read(Path(cluster.inventory or "hosts.yaml")).parse(Inventory)
-        self._workers = {name: host for name, host in self._inventory.hosts.items() if "worker" in host.roles}
+        self._inventory = inventories.read(cluster)
+        wanted = cluster.workers if "workers" in cluster.model_fields_set else None
+        self._workers = self._with("worker")[:wanted]
+        self._clients = self._with("client")
+        self._used = list(dict.fromkeys([*self._clients, *self._workers]))
         self._nodes: list[Node] = []
         self._claimed = False
 
     @classmethod
     def objections(cls, cluster: Cluster) -> Iterator[StudyFinding]:
-        if cluster.inventory is None:
-            yield ("inventory",), "infrastructure 'hosts' needs the file that lists them; write inventory: hosts.yaml"
+        if cluster.inventory is None and cluster.hosts is None:
+            text = "infrastructure 'hosts' needs the file that lists them; write inventory: hosts.yaml, or their names"
+            yield ("inventory",), f"{text} in the SSH configuration: hosts: [node-1, node-2]"
+        if cluster.inventory is not None and cluster.hosts is not None:
+            yield ("hosts",), "the inventory lists the hosts already; remove one of the two"
 
     def preflight(self, software: str, managers: int) -> list[Finding]:
         if self.cluster.workers > len(self._workers):
-            message = f"{self.cluster.inventory} has {len(self._workers)} workers, not {self.cluster.workers}"
-            return [Finding("cluster", "error", message, "set fewer cluster.workers, or add hosts")]
-        return in_parallel(lambda item: self._look(*item), self._workers.items())
+            message = f"{self._listed} has {len(self._workers)} workers, {self.cluster.workers} were asked for"
+            return [Finding("cluster", "error", message, f"set cluster.workers: {len(self._workers)}, or add hosts")]
+        return in_parallel(lambda name: self._look(name, self._inventory.hosts[name]), self._used)
+
+    @property
+    def _listed(self) -> str:
+        """Where the hosts are listed."""
+        return self.cluster.inventory or "cluster.hosts"
+
+    def _with(self, role: str) -> list[str]:
+        """The hosts that have a role, in the order in which they are listed."""
+        return [name for name, host in self._inventory.hosts.items() if role in host.roles]
 
     def sketch(self, software: str, managers: int) -> list[Node]:
         if not self._nodes:
-            workers = in_parallel(self._node, self._workers)
-            self._nodes = [_client(workers[0].address), *workers]
+            found = dict(zip(self._used, in_parallel(self._node, self._used), strict=True))
+            workers = [found[name] for name in self._workers]
+            clients = [found[name].model_copy(update={"role": "client"}) for name in self._clients]
+            self._nodes = [*(clients or [desk.node(workers[0].address)]), *workers]
         return self._nodes
 
     def provide(self, software: str, managers: int, say: Say) -> Provision:
-        say(f"claiming {len(self._workers)} hosts")
-        reaches = {name: self._reach(name) for name in self._workers}
+        say(f"claiming {len(self._used)} hosts")
+        reaches = {name: self._reach(name) for name in self._used}
         left = journal.load(self.entry_name)  # of hosts that were lost: they may still have our claim
         token = left.facts["token"] if left is not None else secrets.token_hex(6)
         facts = {"token": token, "reaches": {name: reach.model_dump() for name, reach in reaches.items()}}
@@ -101,7 +115,7 @@ class Hosts(Infrastructure):
     def problems(self) -> list[str]:
         if not self._claimed:
             return []
-        return [why for why in in_parallel(lambda name: _lost(connect(name, self._reach(name))), self._workers) if why]
+        return [why for why in in_parallel(lambda name: _lost(connect(name, self._reach(name))), self._used) if why]
 
     @classmethod
     def undo(cls, entry: journal.Entry) -> list[str]:
@@ -111,17 +125,18 @@ class Hosts(Infrastructure):
         return [f"{entry.name} (claim of {len(entry.facts['reaches'])} hosts)"]
 
     def _reach(self, name: str) -> Reach:
-        config = self._inventory.ssh.config or os.environ.get("LOADSTONE_SSH_CONFIG", "")
-        return Reach(transport="ssh", options={"host": self._workers[name].login or name, "config": config})
+        host, config = self._inventory.hosts[name], self._inventory.ssh.config or ""
+        return Reach(transport="ssh", options={"host": host.login or name, "config": config})
 
     def _node(self, name: str) -> Node:
         facts = connect(name, self._reach(name)).facts()
         return Node(
             name=name,
             role="worker",
-            address=self._workers[name].address,
+            address=self._inventory.hosts[name].address,
             cpus=facts.cpus,
             memory=facts.memory_available // 2**20 * 2**20,
+            shared={"client", "worker"} <= set(self._inventory.hosts[name].roles),
             here=False,
             reach=self._reach(name),
         )
@@ -155,7 +170,7 @@ class Hosts(Infrastructure):
             machine.ports(host.address, [_PORT])
         except LoadstoneError:
             message = f"{name}: it has no address {host.address} on which replicas could listen"
-            return Finding(name, "error", message, f"correct `address` in {self.cluster.inventory}")
+            return Finding(name, "error", message, f"correct `address` in {self._listed}")
         size = f"{len(facts.cpus)} cores, {format_memory(facts.memory_available // 2**20 * 2**20)} available"
         return Finding(name, "ok", f"{facts.os}, {facts.arch}, {size}")
 
@@ -166,19 +181,6 @@ _WHEN_USED = "wait until it ends, or remove what a killed run left: `loadstone d
 def _ours() -> set[str]:
     """What journals of hosts call our own deployments."""
     return {str(entry.facts.get("name") or _CLAIM) for entry in journal.entries()}
-
-
-def _client(towards: str) -> Node:
-    """This machine, by the address from which it reaches another one."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        try:
-            probe.connect((towards, 9))
-        except OSError as error:
-            raise InputError(f"this machine has no route to {towards}: {error.strerror}") from None
-        address = probe.getsockname()[0]
-    cpus = tuple(sorted(os.sched_getaffinity(0)))
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")
-    return Node(name="client", role="client", address=address, cpus=cpus, memory=memory)
 
 
 def _lost(machine: Machine) -> str:

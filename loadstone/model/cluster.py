@@ -30,9 +30,11 @@ class Cluster(Model):
     managers: Annotated[int | None, Field(ge=0, le=9)] = None
     """Nodes that run the orchestrator's own services; 3 with ``high_availability: on``, else 1, where left out."""
     workers: Annotated[int, Field(ge=1, le=1000)] = 1
-    """Nodes that run replicas."""
+    """Nodes that run replicas. Of hosts that are listed, the first so many; all where this is left out."""
     inventory: Annotated[str | None, Field(examples=["hosts.yaml"])] = None
     """Of infrastructure ``hosts``: the file that lists them, as seen from the folder where ``loadstone`` is started."""
+    hosts: Annotated[list[str] | None, Field(min_length=1, examples=[["node-1", "node-2"]])] = None
+    """Of infrastructure ``hosts``, instead of an inventory: workers, by their names in the SSH configuration."""
     link: Link | None = None
     """Of emulated hosts."""
     images: Literal["packaged", "official"] = "packaged"

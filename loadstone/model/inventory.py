@@ -8,12 +8,7 @@ from pydantic import Field
 
 from loadstone.model.base import Matches, Model
 
-HostRole = Annotated[
-    str,
-    Matches(
-        "manager|worker", "manager or worker: the client, which makes the load, is the machine that starts a study"
-    ),
-]
+HostRole = Annotated[str, Matches("manager|worker|client", "manager, worker or client")]
 
 
 class InventoryHost(Model):
@@ -24,6 +19,7 @@ class InventoryHost(Model):
     address: Annotated[str, Matches(r"\d{1,3}(\.\d{1,3}){3}", "an IPv4 address, such as 10.0.0.7")]
     """In the network that the cluster's nodes share; replicas listen there."""
     roles: Annotated[list[HostRole], Field(min_length=1)] = ["worker"]
+    """A ``client`` generates load; where no host does, the machine that starts the study."""
     owner: str = ""
     """Whom to ask about it; shown with its errors."""
 

@@ -23,8 +23,11 @@ class Collector(ABC):
 
     @classmethod
     @abstractmethod
-    def wanted(cls, settings: Settings, deployment: Deployment, client: Node) -> Collector | None:
-        """The collector of a deployment, where its settings ask for one; it runs where the client does."""
+    def wanted(cls, settings: Settings, deployment: Deployment, desk: Node) -> Collector | None:
+        """The collector of a deployment, where its settings ask for one.
+
+        ``desk`` is this machine, by the address that replicas reach: its files and those of the run are on one disk.
+        """
 
     @abstractmethod
     def start(self) -> None:

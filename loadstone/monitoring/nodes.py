@@ -36,10 +36,10 @@ class Nodes(Collector):
 
     name = "nodes"
 
-    def __init__(self, metrics: Metrics, deployment: Deployment, client: Node) -> None:
+    def __init__(self, metrics: Metrics, deployment: Deployment, desk: Node) -> None:
         self._metrics = metrics
         self._nodes = deployment.nodes
-        self._client = client
+        self._desk = desk
         self._here = [node.name for node in deployment.nodes if node.here and node.role != "client"]
         self._beside = stacks.address(deployment, stacks.AGENT)
         self._watched = stacks.address(deployment, "prometheus") is not None
@@ -51,13 +51,13 @@ class Nodes(Collector):
         self._folder = Path()
 
     @classmethod
-    def wanted(cls, settings: Settings, deployment: Deployment, client: Node) -> Nodes | None:
-        return cls(settings.metrics, deployment, client) if settings.metrics is not None else None
+    def wanted(cls, settings: Settings, deployment: Deployment, desk: Node) -> Nodes | None:
+        return cls(settings.metrics, deployment, desk) if settings.metrics is not None else None
 
     def start(self) -> None:
         if self._here and self._beside is None:
-            host = self._client.address if self._watched else "127.0.0.1"
-            self._own = Instrument(["agent", "--listen", f"{host}:0"], self._client.cpus)
+            host = self._desk.address if self._watched else "127.0.0.1"
+            self._own = Instrument(["agent", "--listen", f"{host}:0"], self._desk.cpus)
 
     def prepare(self, deployment: Deployment) -> Deployment:
         # A Prometheus, if there is one, is to ask the agent of this machine too.

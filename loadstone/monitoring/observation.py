@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from loadstone import plugins
+from loadstone.infrastructure import desk
 from loadstone.model.deployment import Deployment
 from loadstone.model.records import Observed, ObservedNode, ObservedReplica, Window
 from loadstone.model.study import Settings
@@ -17,11 +18,11 @@ FILE = "observed.json"
 
 def observation_of(settings: Settings, deployment: Deployment) -> Observation:
     """What a treatment asks for."""
-    client = next((node for node in deployment.nodes if node.role == "client"), None)
-    if client is None:
+    here = desk.of(deployment.nodes)
+    if here is None:
         return Observation()
     kinds = (plugins.find("collectors", name) for name in plugins.names("collectors"))
-    collectors = (kind.wanted(settings, deployment, client) for kind in kinds)
+    collectors = (kind.wanted(settings, deployment, here) for kind in kinds)
     return Observation([collector for collector in collectors if collector is not None])
 
 

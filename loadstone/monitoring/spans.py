@@ -28,35 +28,35 @@ _MERGED_WITHIN_S = 600.0
 
 
 class Spans(Collector):
-    """Takes spans at the client's address; ``prepare`` tells services to send them there."""
+    """Takes spans at the desk's address; ``prepare`` has services send them there."""
 
     name = "spans"
 
-    def __init__(self, traces: Traces, deployment: Deployment, client: Node) -> None:
+    def __init__(self, traces: Traces, deployment: Deployment, desk: Node) -> None:
         self._traces = traces
         self._forward = traces.forward or stacks.traces_endpoint(deployment)
-        self._client = client
+        self._desk = desk
         self._instrument: Instrument | None = None
         self._folder = Path()
         self._problem = ""
         self._anew = False
 
     @classmethod
-    def wanted(cls, settings: Settings, deployment: Deployment, client: Node) -> Spans | None:
+    def wanted(cls, settings: Settings, deployment: Deployment, desk: Node) -> Spans | None:
         traces = settings.traces
-        return cls(traces, deployment, client) if traces is not None and traces.sample > 0 else None
+        return cls(traces, deployment, desk) if traces is not None and traces.sample > 0 else None
 
     def prepare(self, deployment: Deployment) -> Deployment:
         assert self._instrument is not None
         return traced(deployment, self._instrument.addresses[0], self._traces.sample)
 
     def start(self) -> None:
-        anywhere = f"{self._client.address}:0"
+        anywhere = f"{self._desk.address}:0"
         grpc, http, control = self._instrument.addresses if self._instrument else (anywhere, anywhere, "127.0.0.1:0")
         arguments = ["spans", "--grpc", grpc, "--http", http, "--control", control]
         if self._forward is not None:
             arguments += ["--forward", self._forward]
-        self._instrument = Instrument(arguments, self._client.cpus, lines=3)
+        self._instrument = Instrument(arguments, self._desk.cpus, lines=3)
 
     def begin(self, orchestrator: Orchestrator, folder: Path) -> None:
         self._folder, self._problem, self._anew = folder, "", False

@@ -135,7 +135,8 @@ def sending_spans(deployment: Deployment, traces: Traces | None) -> Deployment:
 def load_metrics(deployment: Deployment) -> str | None:
     """Where the load generator should show its metrics to Prometheus; None where nobody looks."""
     client = next((node for node in deployment.nodes if node.role == "client"), None)
-    return f"{client.address}:{LOAD_PORT}" if client is not None and deployment.of("prometheus") else None
+    watched = client is not None and client.here and deployment.of("prometheus")
+    return f"{client.address}:{LOAD_PORT}" if client is not None and watched else None
 
 
 def watching(deployment: Deployment, agents: Mapping[str, str]) -> Deployment:

@@ -1,13 +1,13 @@
-"""The load workers of a run: one a generating host, each started by a command and spoken to over its pipes."""
+"""The load workers of a run: on each client one or several, each started by a command and spoken to over its pipes."""
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from loadstone.infrastructure.binary import stone_binary
 from loadstone.infrastructure.cores import format_cores
+from loadstone.infrastructure.machines import connect
+from loadstone.model.cluster import Node
 from loadstone.model.load import Load
 
 
@@ -19,20 +19,26 @@ class Member:
     command: tuple[str, ...]
 
 
-def members(load: Load, cpus: Sequence[int]) -> tuple[Member, ...]:
-    """The load workers that ``load`` asks for; none where this process generates it alone.
+def members(load: Load, clients: Sequence[Node]) -> tuple[Member, ...]:
+    """The load workers of a run: ``load.workers``, at least one a client; none where this machine generates it alone.
 
-    ``cpus`` are the cores of this machine that may generate load, all where empty; load workers here share them evenly.
+    Clients have equal shares of them; those of one client share its cores evenly.
     """
-    if load.workers == 1:
+    if load.workers == 1 and all(client.here for client in clients):
         return ()
-    command = (str(stone_binary()), "load", "--member")
-    return tuple(
-        Member(f"generator-{number + 1}", (*_bound(cpus[number :: load.workers] or cpus), *command))
-        for number in range(load.workers)
-    )
+    total = max(load.workers, len(clients))
+    numbers = [len(range(index, total, len(clients))) for index in range(len(clients))]
+    return tuple(member for client, number in zip(clients, numbers, strict=True) for member in _on(client, number))
 
 
-def _bound(cpus: Sequence[int]) -> tuple[str, ...]:
-    taskset = shutil.which("taskset")
-    return (taskset, "-c", format_cores(cpus)) if cpus and taskset else ()
+def _on(client: Node, number: int) -> list[Member]:
+    machine = connect(client.name, client.reach)
+    taskset = machine.facts(("taskset",)).tools.get("taskset")
+
+    def bound(index: int) -> list[str]:
+        cores = client.cpus[index::number] or client.cpus
+        return [taskset, "-c", format_cores(cores)] if cores and taskset else []
+
+    names = [client.name] if number == 1 else [f"{client.name}/{index + 1}" for index in range(number)]
+    load = [machine.stone, "load", "--member"]
+    return [Member(name, tuple(machine.command([*bound(index), *load]))) for index, name in enumerate(names)]

@@ -129,7 +129,7 @@ def test_a_swarm_s_nodes_are_workers_where_they_take_tasks(monkeypatch: pytest.M
     ]
     engine(monkeypatch, "unix:///run/docker.sock", nodes)
     existing = Existing(Cluster(registry="registry.example.org/me"), "test")
-    provision = existing.provide("swarm", 1, lambda _: None)
+    provision = existing.provide("swarm", 2, lambda _: None)
     shown = [(one.name, one.role, one.address, one.here) for one in provision.nodes[1:]]
     assert shown == [
         ("boss", "manager", "10.0.1.98", False),
@@ -138,8 +138,8 @@ def test_a_swarm_s_nodes_are_workers_where_they_take_tasks(monkeypatch: pytest.M
     ]
     assert provision.access is not None
     assert provision.access.engines == {"desk": "unix:///run/docker.sock"}
-    assert [one.message for one in existing.preflight("swarm", 1)][-1] == "desk, far: 6 cores, 9.0 GiB"
-    assert existing.sketch("swarm", 1) == list(provision.nodes)
+    assert [one.message for one in existing.preflight("swarm", 2)][-1] == "desk, far: 6 cores, 9.0 GiB"
+    assert existing.sketch("swarm", 2) == list(provision.nodes)
 
 
 THREE_MANAGERS = [node("desk", "a", "manager"), *(node(f"m{n}", n, "manager", "drain") for n in "bc")]

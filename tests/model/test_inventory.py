@@ -20,6 +20,6 @@ def test_roles_are_a_list_and_workers_where_left_out() -> None:
     assert {name: host.roles for name, host in hosts.items()} == {"node-1": ["worker"], "desk": ["manager"]}
 
 
-def test_a_client_elsewhere_is_refused_with_the_reason() -> None:
-    with pytest.raises(InputError, match=r"hosts.yaml:3: .*'client' .*the client.* is the machine that starts a study"):
-        Document(HOSTS.replace("ROLE", "client"), "hosts.yaml").parse(Inventory)
+def test_an_unknown_role_is_refused_with_those_there_are() -> None:
+    with pytest.raises(InputError, match=r"hosts.yaml:3: .*'boss' .*manager, worker or client"):
+        Document(HOSTS.replace("ROLE", "boss"), "hosts.yaml").parse(Inventory)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterator
 
@@ -26,17 +27,28 @@ metrics: {}
 """
 
 
-@pytest.fixture
-def three(user: User) -> Iterator[SshHosts]:
+@contextlib.contextmanager
+def hosts(user: User, study: str, count: int, clients: int = 0) -> Iterator[SshHosts]:
+    """Hosts, of which the last ones are clients, and the study on them."""
     if SSHD is None:
         pytest.skip("needs openssh-server")
     if lacking := [one for one in checks.machine(Link()) if one.level == "error"]:
         pytest.skip("; ".join(one.message for one in lacking))
-    with ssh_hosts() as made:
-        (user.home / "study.yaml").write_text(STUDY.replace("INVENTORY", str(made.inventory())))
+    with ssh_hosts(count) as made:
+        roles = {
+            host.name.replace("-", "_"): f"{{address: {host.address}, roles: [client]}}"
+            for host in made.hosts[count - clients :]
+        }
+        (user.home / "study.yaml").write_text(study.replace("INVENTORY", str(made.inventory(**roles))))
         yield made
         user.runs("down")
         assert made.left([]) == []
+
+
+@pytest.fixture
+def three(user: User) -> Iterator[SshHosts]:
+    with hosts(user, STUDY, 3) as made:
+        yield made
 
 
 def verdicts(user: User) -> list[tuple[str, list[str]]]:
@@ -61,3 +73,18 @@ def test_a_host_that_vanishes_costs_a_trial_and_not_the_study(user: User, three:
     assert "invalid" not in (first, third), printed
     assert "counters of hosts elsewhere are not recorded: worker-1, worker-2, worker-3" in printed
     assert json.loads(user.runs("status", "--json").stdout)["deployments"] == [], "what was lost was removed later"
+
+
+def test_two_hosts_generate_the_load_of_two_others(user: User) -> None:
+    study = STUDY.replace("workers: 3", "workers: 2").replace("metrics: {}\n", "").replace("[10, 15, 20]", "[20]")
+    with hosts(user, study, 5, clients=2):
+        done = user.runs("run", "study.yaml", "--set", "load.workers=3")
+        printed = done.stdout + done.stderr
+        ((verdict, reasons),) = verdicts(user)
+        assert (verdict, reasons) == ("held", []), printed
+        (trial,) = user.home.glob("results/*/*/trials/*")
+        nodes = {row["node"] for row in json.loads((trial / "audit.json").read_text())}
+        assert nodes == {"worker-1", "worker-2"}, "the first two of three that may be workers"
+        generators = json.loads((trial / "summary.json").read_text())["generator"]["workers"]
+        assert [one["name"] for one in generators] == ["worker-4/1", "worker-4/2", "worker-5"]
+        assert all(one["sent"] > 0 and one["clock_offset_us"] is not None for one in generators), generators

@@ -14,6 +14,7 @@ from loadstone.applications import catalogue
 from loadstone.experiments import schedule
 from loadstone.experiments.plan import Plan, read_plan
 from loadstone.model import dataset
+from loadstone.model.cluster import Node
 from loadstone.model.errors import Interrupted
 from loadstone.model.load import Capacity, Closed, Load, Script, Tls
 from loadstone.model.slo import Slo
@@ -119,19 +120,20 @@ def test_a_plan_has_what_the_load_says_and_no_defaults(plan: Plan, tmp_path: Pat
 
 def test_load_workers_here_share_the_cores_and_the_load(plan: Plan, server: str, tmp_path: Path) -> None:
     trial = next(schedule.fixed_trials(plan))
-    assert members(Load(rates=[1.0], slo=Slo.model_validate({"p99": "1s"})), (0, 1)) == ()
+    here = Node(name="client", role="client", address="127.0.0.1", cpus=(0, 1, 2), memory=1)
+    assert members(Load(rates=[1.0], slo=Slo.model_validate({"p99": "1s"})), [here]) == ()
     two = plan.study.load.model_copy(update={"workers": 2})
-    commands = [one.command for one in members(two, (0, 1, 2))]
+    commands = [one.command for one in members(two, [here])]
     assert [command[1:3] for command in commands] == [("-c", "0,2"), ("-c", "1")]
     edges: list[str] = []
     (tmp_path / "out").mkdir()
     asked = offer(
-        plan, trial, [server], tmp_path / "out", load=two, members=members(two, ()),
+        plan, trial, [server], tmp_path / "out", load=two, members=members(two, [here.model_copy(update={"cpus": ()})]),
         window_begins=lambda: edges.append("begin"), window_ends=lambda: edges.append("end"),
     )  # fmt: skip
     summary = Stone().run(asked, lambda line: None)
     hosts = summary.generator.workers
-    assert [host.name for host in hosts] == ["generator-1", "generator-2"]
+    assert [host.name for host in hosts] == ["client/1", "client/2"]
     assert sum(host.sent for host in hosts) == (summary.counts.sent or 0) > 0
     assert all((host.reference_before_ms or 0) > 0 and (host.reference_after_ms or 0) > 0 for host in hosts)
     assert edges[:1] == ["begin"] and len(edges) <= 2

@@ -1,4 +1,4 @@
-"""Three hosts with a real sshd each: emulated ones, with folders of their own, and keys made for the test."""
+"""Hosts with a real sshd each: emulated ones, with folders of their own, and keys made for the test."""
 
 from __future__ import annotations
 
