@@ -1,6 +1,7 @@
 """Binaries of cluster software: what is taken, what is built, and what is left when a build fails.
 
-``go`` is a fake here; only the last test runs the real binaries, where they have been built.
+``go`` is a fake here, and no archive is in reach (those are in ``test_builds_archives.py``). Only the last test runs
+the real binaries, where they have been built.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loadstone.infrastructure.builds import binary, compiling, missing, recipes
+from loadstone.infrastructure.builds import archives, binary, compiling, missing, recipes
 from loadstone.infrastructure.builds.__main__ import main
 from loadstone.infrastructure.builds.progress import Progress
 from loadstone.infrastructure.builds.recipes import RECIPES, Recipe
@@ -52,6 +53,7 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv("CC", raising=False)
     monkeypatch.setattr(compiling, "_GO_HOME", str(folder))
+    monkeypatch.setattr(archives, "published", lambda *_: "")
     return folder
 
 

@@ -7,6 +7,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from loadstone.infrastructure.builds.archives import Archive
 from loadstone.model.errors import PreflightError
 
 
@@ -25,6 +26,8 @@ class Recipe:
     """Whether a program of this name on the PATH is the same program."""
     optional: bool = False
     """Whether it is built only where it is asked for by name."""
+    archive: Archive | None = None
+    """The official release, where it is one program too."""
     cpu_s: int
     """CPU seconds that the build takes."""
     download_mb: int
@@ -57,6 +60,16 @@ class Recipe:
                 digest.update(f"\0{file.name}\0".encode() + file.read_bytes())
         return cache_folder() / f"{self.name}-{self.version}-{digest.hexdigest()[:12]}" / self.name
 
+    @property
+    def official(self) -> Path:
+        """Where the program of the official archive is kept."""
+        return cache_folder() / f"{self.name}-{self.version}-official" / self.name
+
+    @property
+    def there(self) -> Path | None:
+        """The program, where it was fetched or built before."""
+        return next((path for path in (self.official, self.cached) if path.exists()), None)
+
 
 def cache_folder() -> Path:
     """``$XDG_CACHE_HOME/loadstone/builds``, else ``~/.cache/loadstone/builds``."""
@@ -88,6 +101,7 @@ RECIPES = {
                 "github.com/hashicorp/nomad/version.GitCommit": "e0497bff14378d68cad76a801cc0eba93ce05039",
                 "github.com/hashicorp/nomad/version.BuildDate": "2023-10-30T12:58:10Z",
             },
+            archive=Archive("nomad", "1.6.3"),
             c_compiler=True,
             cpu_s=312,
             download_mb=280,
@@ -101,6 +115,7 @@ RECIPES = {
                 "github.com/hashicorp/consul/version.GitCommit": "c9c7d1f4",
                 "github.com/hashicorp/consul/version.BuildDate": "2023-06-23T23:16:59Z",
             },
+            archive=Archive("consul", "1.14.8"),
             cpu_s=427,
             download_mb=243,
             disk_mb=3100,
