@@ -17,7 +17,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic
 from typing import Any
-from urllib.request import Request, urlopen
 
 import pyarrow.parquet as pq
 
@@ -33,13 +32,12 @@ class Receiver:
 
     process: subprocess.Popen[str]
     grpc: str
-    control: str
 
-    def order(self, path: str, **body: Any) -> dict[str, Any]:
-        request = Request(f"http://{self.control}{path}", json.dumps(body).encode(), method="POST")
-        with urlopen(request, timeout=600) as answer:
-            counts: dict[str, Any] = json.load(answer)
-            return counts
+    def order(self, verb: str, **values: Any) -> dict[str, Any]:
+        assert self.process.stdin is not None and self.process.stdout is not None
+        self.process.stdin.write(json.dumps({"verb": verb, **values}) + "\n")
+        counts: dict[str, Any] = json.loads(self.process.stdout.readline())["ok"]
+        return counts
 
     def cpu(self) -> float:
         """CPU seconds so far."""
@@ -74,13 +72,13 @@ class Bench:
 
     @contextmanager
     def receiver(self, *wrapped: str) -> Iterator[Receiver]:
-        ports = ("--grpc", "127.0.0.1:0", "--http", "127.0.0.1:0", "--control", "127.0.0.1:0")
+        ports = ("--control", "--grpc", "127.0.0.1:0", "--http", "127.0.0.1:0")
         command = [*wrapped, str(self.stone), "spans", *ports, "--cpus", str(self.receiver_cpu)]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
         assert process.stdout is not None
         try:
-            told = [process.stdout.readline().split() for _ in range(3)]
-            yield Receiver(process, told[0][2], told[2][2])
+            lines = [process.stdout.readline().split() for _ in range(2)]
+            yield Receiver(process, lines[0][2])
         finally:
             process.terminate()
             process.wait(60)
@@ -89,13 +87,13 @@ class Bench:
         """One flood into a receiver of its own."""
         file = self.scratch / "spans.parquet"
         with self.receiver(*wrapped) as to:
-            to.order("/trials", file=str(file))
+            to.order("begin", file=str(file))
             pinned = ["taskset", "-c", str(self.sender_cpu if sender_cpu is None else sender_cpu)]
             output = subprocess.check_output([*pinned, str(self.flood), "--to", to.grpc, *flags], text=True)
             sent = json.loads(output)
             cpu = to.cpu()
             began = monotonic()
-            counts = to.order("/trials/end", quiet_s=0)
+            counts = to.order("end", quiet_s=0)
             finish = monotonic() - began
             memory = to.memory()
         rows = pq.read_metadata(file).num_rows

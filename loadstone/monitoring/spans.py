@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import time
 from pathlib import Path
-from typing import Any
 
 from loadstone.infrastructure.binary import stone_binary
 from loadstone.model.cluster import Node
@@ -15,7 +14,7 @@ from loadstone.model.observing import Traces
 from loadstone.model.records import Observed, SpanCounts
 from loadstone.model.study import Settings
 from loadstone.monitoring.base import Collector
-from loadstone.monitoring.instrument import Instrument, InstrumentError
+from loadstone.monitoring.receiver import Receiver, ReceiverError
 from loadstone.orchestration import stacks
 from loadstone.orchestration.base import Orchestrator
 from loadstone.orchestration.tracing import traced
@@ -24,6 +23,7 @@ FILE = "spans.parquet"
 _QUIET_S = 2.6
 """Without a span for so long, all are in: services send what they have every two seconds."""
 _WITHIN_S = 15.0
+_BEGUN_WITHIN_S = 30.0
 _MERGED_WITHIN_S = 600.0
 
 
@@ -36,7 +36,7 @@ class Spans(Collector):
         self._traces = traces
         self._forward = traces.forward or stacks.traces_endpoint(deployment)
         self._desk = desk
-        self._instrument: Instrument | None = None
+        self._receiver: Receiver | None = None
         self._folder = Path()
         self._problem = ""
         self._anew = False
@@ -47,36 +47,36 @@ class Spans(Collector):
         return cls(traces, deployment, desk) if traces is not None and traces.sample > 0 else None
 
     def prepare(self, deployment: Deployment) -> Deployment:
-        assert self._instrument is not None
-        return traced(deployment, self._instrument.addresses[0], self._traces.sample)
+        assert self._receiver is not None
+        return traced(deployment, self._receiver.grpc, self._traces.sample)
 
     def start(self) -> None:
         anywhere = f"{self._desk.address}:0"
-        grpc, http, control = self._instrument.addresses if self._instrument else (anywhere, anywhere, "127.0.0.1:0")
-        arguments = ["spans", "--grpc", grpc, "--http", http, "--control", control]
-        if self._forward is not None:
-            arguments += ["--forward", self._forward]
-        self._instrument = Instrument(arguments, self._desk.cpus, lines=3)
+        grpc, http = (self._receiver.grpc, self._receiver.http) if self._receiver else (anywhere, anywhere)
+        forward = ["--forward", self._forward] if self._forward is not None else []
+        self._receiver = Receiver(["--grpc", grpc, "--http", http, *forward], self._desk.cpus)
 
     def begin(self, orchestrator: Orchestrator, folder: Path) -> None:
         self._folder, self._problem, self._anew = folder, "", False
         try:
-            if self._instrument is not None and not self._instrument.alive():  # services know its address
-                self._instrument.stop()
+            assert self._receiver is not None
+            if not self._receiver.alive():  # services keep sending to its address
+                self._receiver.stop()
                 self.start()
                 self._anew = True
-            order = {"file": str((folder / FILE).resolve()), "since_ns": time.time_ns()}
-            self._ask("/trials", order, within_s=30.0)
-        except (InstrumentError, DeploymentError) as error:
+            trial = {"file": str((folder / FILE).resolve()), "since_ns": time.time_ns()}
+            self._receiver.order("begin", trial, _BEGUN_WITHIN_S)
+        except (ReceiverError, DeploymentError) as error:
             self._problem = str(error)
 
     def end(self, observed: Observed, sent: int | None) -> Observed:
         known = SpanCounts(sample=self._traces.sample, requests=sent)
         try:
+            assert self._receiver is not None
             if self._problem:
-                raise InstrumentError(self._problem)
-            counts = self._ask("/trials/end", {"quiet_s": _QUIET_S, "within_s": _WITHIN_S}, _MERGED_WITHIN_S)
-        except InstrumentError as error:
+                raise ReceiverError(self._problem)
+            counts = self._receiver.order("end", {"quiet_s": _QUIET_S, "within_s": _WITHIN_S}, _MERGED_WITHIN_S)
+        except ReceiverError as error:
             return observed.adding([f"spans were not recorded{self._saved()}: {error}"], traces=known)
         if self._anew:  # it does not know how many services had made before
             counts |= {"produced": None, "dropped": None}
@@ -89,18 +89,10 @@ class Spans(Collector):
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         return " to the end" if done.returncode == 0 and (self._folder / FILE).exists() else ""
 
-    def _ask(self, path: str, body: dict[str, Any], within_s: float) -> dict[str, Any]:
-        assert self._instrument is not None
-        try:
-            said: dict[str, Any] = self._instrument.ask("POST", path, body, within_s).json()
-        except ValueError as error:
-            raise InstrumentError(f"its answer cannot be read: {error}") from None
-        return said
-
     def stop(self) -> None:
-        if self._instrument is not None:
-            self._instrument.stop()
-            self._instrument = None
+        if self._receiver is not None:
+            self._receiver.stop()
+            self._receiver = None
 
 
 def _problems(counts: SpanCounts) -> list[str]:

@@ -1,97 +1,92 @@
 package spans
 
 import (
+	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math"
-	"net/http"
 	"time"
 )
 
 const mostOrderBytes = 64 << 10
 
-// order is what a trial's begin and end may be told.
+// order is one line from whoever started the receiver.
 type order struct {
+	Verb   string  `json:"verb"`
 	File   string  `json:"file"`
 	Since  int64   `json:"since_ns"`
 	Quiet  float64 `json:"quiet_s"`
 	Within float64 `json:"within_s"`
 }
 
-// controlHandler lets a conductor begin and end trials:
-//
-//	POST /trials      {"file": "/abs/spans.parquet", "since_ns": 0}  begins one
-//	POST /trials/end  {"quiet_s": 1.2, "within_s": 10}               ends it: Counts
-//	GET  /counts                                                     Counts so far
-//	GET  /healthz                                                    {"alive": true}
-//
-// Errors are {"error": "..."} with 400 (bad input), 409 (not now) or 500.
-func controlHandler(of *Recorder) http.Handler {
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
-		write(w, http.StatusOK, map[string]bool{"alive": true})
-	})
-	mux.HandleFunc("GET /counts", func(w http.ResponseWriter, _ *http.Request) {
-		write(w, http.StatusOK, of.Counts())
-	})
-	mux.HandleFunc("POST /trials", func(w http.ResponseWriter, r *http.Request) {
-		wanted, err := readOrder(w, r, order{})
-		if err == nil {
-			err = of.Begin(wanted.File, wanted.Since)
-		}
-		if err != nil {
-			fail(w, err)
-			return
-		}
-		write(w, http.StatusOK, map[string]string{"file": wanted.File})
-	})
-	mux.HandleFunc("POST /trials/end", func(w http.ResponseWriter, r *http.Request) {
-		wanted, err := readOrder(w, r, order{Quiet: 1.2, Within: 10})
-		var counts Counts
-		if err == nil {
-			counts, err = of.End(seconds(wanted.Quiet), seconds(wanted.Within))
-		}
-		if err != nil {
-			fail(w, err)
-			return
-		}
-		write(w, http.StatusOK, counts)
-	})
-	return mux
+// reply is the line that follows an order: OK, or an error of a kind ("input", "conflict" or "failed").
+type reply struct {
+	OK    any    `json:"ok,omitempty"`
+	Kind  string `json:"kind,omitempty"`
+	Error string `json:"error,omitempty"`
 }
 
-// readOrder reads a body of JSON over the defaults; an empty one leaves them.
-func readOrder(w http.ResponseWriter, r *http.Request, wanted order) (order, error) {
-	decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, mostOrderBytes))
+// Control carries out orders, one JSON object a line, and writes one line of JSON for each, until the orders end:
+//
+//	{"verb": "begin", "file": "/abs/spans.parquet", "since_ns": 0}  begins a trial
+//	{"verb": "end", "quiet_s": 1.2, "within_s": 10}                 ends it: Counts
+//	{"verb": "counts"}                                              Counts so far
+//
+// Orders come over a pipe, not over a port: they name files that the receiver writes with its own rights.
+func Control(orders io.Reader, answers io.Writer, of *Recorder) error {
+	lines := bufio.NewScanner(orders)
+	lines.Buffer(nil, mostOrderBytes)
+	to := json.NewEncoder(answers)
+	for lines.Scan() {
+		result, err := carryOut(lines.Bytes(), of)
+		line := reply{OK: result}
+		if err != nil {
+			line = reply{Kind: kindOf(err), Error: err.Error()}
+		}
+		if err := to.Encode(line); err != nil {
+			return err
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return fmt.Errorf("%w: orders: %w", ErrBad, err)
+	}
+	return nil
+}
+
+func carryOut(line []byte, of *Recorder) (any, error) {
+	wanted := order{Quiet: 1.2, Within: 10}
+	decoder := json.NewDecoder(bytes.NewReader(line))
 	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&wanted); err != nil && !errors.Is(err, io.EOF) {
-		return wanted, fmt.Errorf("%w: %s: %w", ErrBad, r.URL.Path, err)
+	if err := decoder.Decode(&wanted); err != nil {
+		return nil, fmt.Errorf("%w: order %.200q: %w", ErrBad, line, err)
 	}
 	if !(wanted.Quiet >= 0 && wanted.Within >= 0) {
-		return wanted, fmt.Errorf("%w: quiet_s %v, within_s %v: give seconds, 0 or more", ErrBad, wanted.Quiet, wanted.Within)
+		return nil, fmt.Errorf("%w: quiet_s %v, within_s %v: give seconds, 0 or more", ErrBad, wanted.Quiet, wanted.Within)
 	}
-	return wanted, nil
+	switch wanted.Verb {
+	case "begin":
+		return map[string]string{"file": wanted.File}, of.Begin(wanted.File, wanted.Since)
+	case "end":
+		return of.End(seconds(wanted.Quiet), seconds(wanted.Within))
+	case "counts":
+		return of.Counts(), nil
+	}
+	return nil, fmt.Errorf("%w: unknown verb %.40q: give begin, end or counts", ErrBad, wanted.Verb)
 }
 
 func seconds(s float64) time.Duration {
 	return time.Duration(min(s, math.MaxInt64/2/float64(time.Second)) * float64(time.Second))
 }
 
-func fail(w http.ResponseWriter, err error) {
-	code := http.StatusInternalServerError
+func kindOf(err error) string {
 	switch {
 	case errors.Is(err, ErrBad):
-		code = http.StatusBadRequest
+		return "input"
 	case errors.Is(err, ErrConflict):
-		code = http.StatusConflict
+		return "conflict"
 	}
-	write(w, code, map[string]string{"error": err.Error()})
-}
-
-func write(w http.ResponseWriter, code int, body any) {
-	w.Header().Set("Content-Type", typeJSON)
-	w.WriteHeader(code)
-	_ = json.NewEncoder(w).Encode(body) // fails only if the asker went away
+	return "failed"
 }

@@ -26,7 +26,7 @@ func begin(t *testing.T, r *Recorder) {
 
 func TestTheSameSpansAreSentOn(t *testing.T) {
 	next, file := began(t, small)
-	address, _, _ := receiver(t, next)
+	address, _ := receiver(t, next)
 	r, forward := forwarding(t, address, 1<<20)
 	take(t, r, request(t, nil, made(1, 1)), Sender{}) // also outside of trials
 	for sent, _ := forward.counts(); sent < 1; sent, _ = forward.counts() {

@@ -31,7 +31,7 @@ func large(t *testing.T, mib int) []byte {
 
 func TestRequestsAreTakenUpTo64MiB(t *testing.T) {
 	r, _ := began(t, small)
-	address, url, _ := receiver(t, r)
+	address, url := receiver(t, r)
 	client := dial(t, address)
 	told := metadata.AppendToOutgoingContext(t.Context(), InstanceKey, "rate-1", ProducedKey, "1000", DroppedKey, "0")
 	for _, mib := range []int{5, 60} {
@@ -68,7 +68,7 @@ func (unknownPacking) Do(to io.Writer, packed []byte) error { _, err := to.Write
 
 func TestRequestsThatAreNotEvenReadAreCounted(t *testing.T) {
 	r := NewRecorder(small, nil)
-	address, url, _ := receiver(t, r)
+	address, url := receiver(t, r)
 	//lint:ignore SA1019 what encoding registers the receiver knows too
 	connection, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithCompressor(unknownPacking{}))
 	if err != nil {

@@ -5,10 +5,12 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net"
 	"net/http"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -25,9 +27,9 @@ import (
 )
 
 // receiver serves a recorder on free ports until the test ends.
-func receiver(t *testing.T, r *Recorder) (grpcAddress, httpURL, controlURL string) {
+func receiver(t *testing.T, r *Recorder) (grpcAddress, httpURL string) {
 	t.Helper()
-	var open [3]net.Listener
+	var open [2]net.Listener
 	for i := range open {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
@@ -37,14 +39,14 @@ func receiver(t *testing.T, r *Recorder) (grpcAddress, httpURL, controlURL strin
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	served := make(chan error)
-	go func() { served <- Serve(ctx, Listeners{open[0], open[1], open[2]}, r) }()
+	go func() { served <- Serve(ctx, Listeners{open[0], open[1]}, r) }()
 	t.Cleanup(func() {
 		stop()
 		if err := <-served; err != nil {
 			t.Errorf("serving ended with %v", err)
 		}
 	})
-	return open[0].Addr().String(), "http://" + open[1].Addr().String() + "/v1/traces", "http://" + open[2].Addr().String()
+	return open[0].Addr().String(), "http://" + open[1].Addr().String() + "/v1/traces"
 }
 
 func dial(t *testing.T, address string) collector.TraceServiceClient {
@@ -68,7 +70,7 @@ func parsed(t *testing.T, bytes []byte) *collector.ExportTraceServiceRequest {
 
 func TestOverGRPC(t *testing.T) {
 	r, file := began(t, Budget{PieceSpans: 4, Pieces: 1, Waiting: 1 << 20})
-	address, _, _ := receiver(t, r)
+	address, _ := receiver(t, r)
 	client := dial(t, address)
 	told := metadata.AppendToOutgoingContext(t.Context(), InstanceKey, "rate-1", ProducedKey, "7", DroppedKey, "2")
 
@@ -99,7 +101,7 @@ func TestOverGRPC(t *testing.T) {
 
 func TestWhatIsNoOTLPOverGRPC(t *testing.T) {
 	r, _ := began(t, small)
-	address, _, _ := receiver(t, r)
+	address, _ := receiver(t, r)
 	connection, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.ForceCodecV2(wireCodec{})))
 	if err != nil {
 		t.Fatal(err)
@@ -126,7 +128,7 @@ const inJSON = `{"resourceSpans": [{"resource": {"attributes": [{"key": "service
 
 func TestOverHTTP(t *testing.T) {
 	r, file := began(t, Budget{PieceSpans: 4, Pieces: 1, Waiting: 1 << 20})
-	_, url, _ := receiver(t, r)
+	_, url := receiver(t, r)
 	packed := func(body []byte) []byte {
 		var out bytes.Buffer
 		w := gzip.NewWriter(&out)
@@ -194,47 +196,46 @@ func TestOverHTTP(t *testing.T) {
 
 func TestControl(t *testing.T) {
 	r := NewRecorder(small, nil)
-	address, _, control := receiver(t, r)
+	address, _ := receiver(t, r)
 	file := filepath.Join(t.TempDir(), "spans.parquet")
-	for _, c := range []struct {
-		path, body string
-		code       int
-		says       string
-	}{
-		{"/healthz", "", 200, `{"alive":true}`},
-		{"/trials/end", "{}", 409, "no trial is running; begin one first"},
-		{"/trials", "{}", 400, "no absolute path"},
-		{"/trials", `{"file": 7}`, 400, "cannot unmarshal"},
-		{"/trials", `{"path": "/x"}`, 400, "unknown field"},
-		{"/trials", `{"file": "/no/such/spans.parquet"}`, 400, "no such file"},
-		{"/trials", `{"file": "` + file + `"}`, 200, file},
-		{"/trials", `{"file": "` + file + `"}`, 409, "end it first"},
-		{"/counts", "", 200, `"traces":null`},
-		{"/trials/end", `{"quiet_s": -1}`, 400, "give seconds"},
-		{"/trials/end", `{"quiet_s": 1e300, "within_s": 0}`, 200, `"quiet":true`}, // no span came at all
-		{"/trials/end", `{"quiet_s": 0, "within_s": 1e300}`, 409, "no trial"},
-		{"/counts", "", 200, `"recording":false`},
-		{"/nothing", "", 404, ""},
-	} {
-		ask := func() (*http.Response, error) { return http.Get(control + c.path) }
-		if c.body != "" {
-			ask = func() (*http.Response, error) { return http.Post(control+c.path, typeJSON, strings.NewReader(c.body)) }
-		}
-		answer, err := ask()
-		if err != nil {
-			t.Fatal(err)
-		}
-		body, _ := io.ReadAll(answer.Body)
-		_ = answer.Body.Close()
-		if answer.StatusCode != c.code || !strings.Contains(string(body), c.says) {
-			t.Errorf("%s %s: %d %s, want %d %q", c.path, c.body, answer.StatusCode, body, c.code, c.says)
-		}
-		if told := map[string]any{}; answer.StatusCode != 404 && json.Unmarshal(body, &told) != nil {
-			t.Errorf("%s: %q is no JSON", c.path, body)
+	dialogue := []struct{ order, answer string }{
+		{`{"verb": "end"}`, `"conflict",.*no trial is running; begin one first`},
+		{`{"verb": "begin"}`, `"input",.*no absolute path`},
+		{`{"verb": "begin", "file": 7}`, `"input",.*cannot unmarshal`},
+		{`{"verb": "begin", "path": "/x"}`, `"input",.*unknown field`},
+		{`{"verb": "begin", "file": "/no/such/spans.parquet"}`, `"input",.*no such file`},
+		{`{"verb": "begin", "file": "` + file + `"}`, `^{"ok":{"file":"` + file},
+		{`{"verb": "begin", "file": "` + file + `"}`, `"conflict",.*end it first`},
+		{`{"verb": "counts"}`, `^{"ok":.*"traces":null`},
+		{`{"verb": "end", "quiet_s": -1}`, `"input",.*give seconds`},
+		{`{"verb": "end", "quiet_s": 1e300, "within_s": 0}`, `^{"ok":.*"quiet":true`}, // no span came at all
+		{`{"verb": "end", "quiet_s": 0, "within_s": 1e300}`, `"conflict",.*no trial`},
+		{`{"verb": "counts"}`, `^{"ok":.*"recording":false`},
+		{`{"verb": "nothing"}`, `"input",.*unknown verb`},
+		{`no JSON`, `"input",.*invalid character`},
+	}
+	var orders strings.Builder
+	for _, each := range dialogue {
+		orders.WriteString(each.order + "\n")
+	}
+	var answers bytes.Buffer
+	if err := Control(strings.NewReader(orders.String()), &answers, r); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(answers.String()), "\n")
+	if len(lines) != len(dialogue) {
+		t.Fatalf("%d answers to %d orders", len(lines), len(dialogue))
+	}
+	for i, each := range dialogue {
+		if !json.Valid([]byte(lines[i])) || !regexp.MustCompile(each.answer).MatchString(lines[i]) {
+			t.Errorf("%s: %s, want %s", each.order, lines[i], each.answer)
 		}
 	}
+	if err := Control(strings.NewReader(strings.Repeat("x", mostOrderBytes+1)), &answers, r); !errors.Is(err, ErrBad) {
+		t.Errorf("an endless order: %v", err)
+	}
 	if _, err := dial(t, address).Export(t.Context(), parsed(t, request(t, nil, made(1, 1)))); err != nil {
-		t.Errorf("spans without a trial are well, though not kept: %v", err)
+		t.Errorf("spans without a trial are taken, though not kept: %v", err)
 	}
 }
 

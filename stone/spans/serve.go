@@ -16,43 +16,36 @@ const (
 	closeWithin  = 2 * time.Second
 )
 
-// Listeners are where a receiver listens; nil: not there.
-type Listeners struct{ GRPC, HTTP, Control net.Listener }
+// Listeners are where spans arrive.
+type Listeners struct{ GRPC, HTTP net.Listener }
 
-// Serve takes spans and orders for a recorder until ctx ends. Then nothing comes to the recorder any more.
+// Serve takes spans for a recorder until ctx ends. Then nothing comes to the recorder any more.
 func Serve(ctx context.Context, on Listeners, of *Recorder) error {
 	group, ctx := errgroup.WithContext(ctx)
-	if on.GRPC != nil {
-		server := grpcServer(of)
-		group.Go(func() error { return server.Serve(on.GRPC) })
-		group.Go(func() error {
-			<-ctx.Done()
-			late := time.AfterFunc(closeWithin, server.Stop)
-			defer late.Stop()
-			server.GracefulStop()
-			return nil
-		})
-	}
-	for listener, handler := range map[net.Listener]http.Handler{on.HTTP: httpHandler(of), on.Control: controlHandler(of)} {
-		if listener == nil {
-			continue
+	overGRPC := grpcServer(of)
+	group.Go(func() error { return overGRPC.Serve(on.GRPC) })
+	group.Go(func() error {
+		<-ctx.Done()
+		late := time.AfterFunc(closeWithin, overGRPC.Stop)
+		defer late.Stop()
+		overGRPC.GracefulStop()
+		return nil
+	})
+	overHTTP := &http.Server{Handler: httpHandler(of), ReadHeaderTimeout: headerWithin, ReadTimeout: bodyWithin, IdleTimeout: time.Minute}
+	group.Go(func() error {
+		if err := overHTTP.Serve(on.HTTP); !errors.Is(err, http.ErrServerClosed) {
+			return err
 		}
-		server := &http.Server{Handler: handler, ReadHeaderTimeout: headerWithin, ReadTimeout: bodyWithin, IdleTimeout: time.Minute}
-		group.Go(func() error {
-			if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-				return err
-			}
-			return nil
-		})
-		group.Go(func() error {
-			<-ctx.Done()
-			closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeWithin)
-			defer cancel()
-			if server.Shutdown(closing) != nil {
-				_ = server.Close()
-			}
-			return nil
-		})
-	}
+		return nil
+	})
+	group.Go(func() error {
+		<-ctx.Done()
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeWithin)
+		defer cancel()
+		if overHTTP.Shutdown(closing) != nil {
+			_ = overHTTP.Close()
+		}
+		return nil
+	})
 	return group.Wait()
 }

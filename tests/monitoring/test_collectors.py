@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -19,12 +18,11 @@ from loadstone.infrastructure.base import Access
 from loadstone.model.cluster import Node
 from loadstone.model.deployment import Deployment
 from loadstone.model.observing import Metrics, Traces
-from loadstone.model.records import Observed, ObservedReplica, SpanCounts, Window
+from loadstone.model.records import Observed, ObservedReplica, Window
 from loadstone.model.study import Settings
-from loadstone.monitoring import nodes, spans
+from loadstone.monitoring import nodes
 from loadstone.monitoring.nodes import Nodes
 from loadstone.monitoring.observation import Observation, observation_of
-from loadstone.monitoring.spans import Spans
 from tests.experiments.fakes import FakeOrchestrator
 from tests.orchestration.conftest import SERVICES, deployed, parse, two_nodes
 
@@ -93,7 +91,6 @@ class FakeInstrument:
 
 @pytest.fixture
 def instrument(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[FakeInstrument]]:
-    monkeypatch.setattr(spans, "Instrument", FakeInstrument)
     monkeypatch.setattr(nodes, "Instrument", FakeInstrument)
     yield FakeInstrument
 
@@ -125,68 +122,6 @@ def recording(metadata: dict[str, str]) -> bytes:
 
 def agent(metadata: dict[str, str]) -> Answer:
     return lambda _method, path, _body: (200, recording(metadata) if path.endswith("/end") else b'{"id": "r1"}')
-
-
-def test_spans_go_into_the_trial_s_folder(
-    instrument: type[FakeInstrument], deployment: Deployment, tmp_path: Path
-) -> None:
-    instrument.answer = staticmethod(says(COUNTS))  # type: ignore[assignment]
-    collector = Spans(Traces(sample=0.5, forward="10.0.0.7:4317"), deployment, client(deployment))
-    collector.start()
-    try:
-        assert instrument.arguments[-2:] == ["--forward", "10.0.0.7:4317"]
-        told = collector.prepare(deployment).of("geo")[0].environment
-        assert told["STONE_TRACES"] == "127.0.0.1:4317" and told["STONE_TRACES_SAMPLE"] == "0.5"
-        before = time.time_ns()
-        collector.begin(Recordable(deployment, tmp_path), tmp_path)
-        observed = collector.end(NOTHING, 8)
-        assert observed.traces == SpanCounts.model_validate({"sample": 0.5, "requests": 8, **COUNTS})
-        assert observed.problems == ()
-        method, path, order = instrument.asked[0]
-        assert (method, path, order["file"]) == ("POST", "/trials", str(tmp_path / "spans.parquet"))
-        assert before <= order["since_ns"] <= time.time_ns(), "what ended before is none of this trial"
-    finally:
-        collector.stop()
-
-
-@pytest.mark.parametrize(
-    ("counts", "problem"),
-    [
-        ({"dropped": 3, "received": 37, "written": 37}, "3 spans were given up by services"),
-        ({"refused": 2}, "2 spans were refused by the receiver, which could not keep up"),
-        (
-            {"unreadable": 1},
-            "1 spans were rejected, without valid ids or times, or in requests that could not be read",
-        ),
-        ({"unread": 1}, "1 requests with spans could not be read: no OTLP, too large, or of an unknown type"),
-        ({"received": 39, "written": 39}, "1 of 40 spans never came"),
-    ],
-)
-def test_what_is_missing_is_said(
-    instrument: type[FakeInstrument], deployment: Deployment, tmp_path: Path, counts: dict[str, int], problem: str
-) -> None:
-    instrument.answer = staticmethod(says(COUNTS | counts))  # type: ignore[assignment]
-    collector = Spans(Traces(), deployment, client(deployment))
-    collector.start()
-    try:
-        collector.begin(Recordable(deployment, tmp_path), tmp_path)
-        assert collector.end(NOTHING, 8).problems == (problem,)
-    finally:
-        collector.stop()
-
-
-def test_a_receiver_that_fails_spoils_nothing(
-    instrument: type[FakeInstrument], deployment: Deployment, tmp_path: Path
-) -> None:
-    instrument.answer = staticmethod(says({}, status=409))  # type: ignore[assignment]
-    collector = Spans(Traces(), deployment, client(deployment))
-    collector.start()
-    try:
-        collector.begin(Recordable(deployment, tmp_path), tmp_path)
-        [problem] = collector.end(NOTHING, 8).problems
-        assert problem.startswith("spans were not recorded: http://127.0.0.1:") and "answers 409" in problem
-    finally:
-        collector.stop()
 
 
 def test_what_agents_recorded_is_one_file(

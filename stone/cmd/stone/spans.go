@@ -19,34 +19,33 @@ import (
 	"loadstone.dev/stone/spans"
 )
 
-const spansHelp = `usage: stone spans [--grpc HOST:PORT] [--http HOST:PORT] [--control HOST:PORT] [--forward HOST:PORT] [--cpus LIST]
-       stone spans --out FILE [...]
+const spansHelp = `usage: stone spans --out FILE [--grpc HOST:PORT] [--http HOST:PORT] [--forward HOST:PORT] [--cpus LIST]
+       stone spans --control [...]
        stone spans --recover DIR
 
-Receives spans of any service that speaks OTLP, over gRPC or HTTP, and makes of a trial's one sorted spans.parquet.
-Says how many it received, wrote and refused, and what it could not read. What was written before a kill -9 is not lost: see --recover.
+Receives spans of any service that speaks OTLP, over gRPC or HTTP, and makes one sorted spans.parquet of a trial's.
+Prints how many it received, wrote and refused, and what it could not read. What was written before a kill -9 is not
+lost: see --recover.
 
-  --grpc HOST:PORT     where OTLP over gRPC comes  (127.0.0.1:4317)
-  --http HOST:PORT     where OTLP over HTTP comes, POST /v1/traces, protobuf or JSON  (127.0.0.1:4318)
-  --control HOST:PORT  where trials are begun and ended, as below  (127.0.0.1:9621)
+  --out FILE           record from now until SIGTERM or SIGINT; then print the counts
+  --control            record trial by trial, by orders on standard input, as below; ends with its input
+  --recover DIR        make the files of trials below DIR whose receiver was killed, print their counts and end
+  --grpc HOST:PORT     where OTLP over gRPC arrives  (127.0.0.1:4317)
+  --http HOST:PORT     where OTLP over HTTP arrives, POST /v1/traces, protobuf or JSON  (127.0.0.1:4318)
   --forward HOST:PORT  send the same spans on to another receiver over gRPC, such as Jaeger; none if left out
   --cpus LIST          run on these CPUs alone, such as 0 or 0-2,5; two CPUs at a time if left out
-  --out FILE           record from now until SIGTERM or SIGINT, without --control; then print the counts
-  --recover DIR        make the files of trials below DIR whose receiver was killed, print their counts and end
 
-A host that is left out is the loopback interface. Orders to --control and answers are JSON:
+A host that is left out is the loopback interface. Orders and answers are JSON, one a line:
 
-  POST /trials      {"file": "/abs/spans.parquet"}      begins a trial; spans before it are counted "outside"
-  POST /trials/end  {"quiet_s": 1.2, "within_s": 10}    waits until no span has come for quiet_s, at most within_s;
-                                                        answers with the counts when the file is whole
-  GET  /counts                                          the counts so far
-  GET  /healthz                                         whether it lives
+  {"verb": "begin", "file": "/abs/spans.parquet"}      begins a trial; spans before it are counted "outside"
+  {"verb": "end", "quiet_s": 1.2, "within_s": 10}      waits until no span has come for quiet_s, at most within_s;
+                                                       answers with the counts when the file is whole
+  {"verb": "counts"}                                   the counts so far
 
 Examples:
   stone spans --out spans.parquet
-  stone spans --grpc 0.0.0.0:4317 --cpus 0 --forward 127.0.0.1:14317
-  curl -d '{"file": "/tmp/spans.parquet"}' http://127.0.0.1:9621/trials
-  curl -d '{}' http://127.0.0.1:9621/trials/end
+  stone spans --out spans.parquet --grpc 0.0.0.0:4317 --cpus 0 --forward 127.0.0.1:14317
+  (echo '{"verb": "begin", "file": "/tmp/spans.parquet"}'; sleep 60; echo '{"verb": "end"}') | stone spans --control
 
 Exit codes: 0 stopped as asked, 1 unexpected, 2 bad input.
 `
@@ -64,9 +63,10 @@ const (
 
 // spansOptions are what the command line gives.
 type spansOptions struct {
-	grpc, http, control string
-	forward, cpus       string
-	out, recover        string
+	grpc, http    string
+	forward, cpus string
+	out, recover  string
+	control       bool
 }
 
 func runSpans(args []string) int {
@@ -75,7 +75,7 @@ func runSpans(args []string) int {
 	flags.SetOutput(io.Discard)
 	flags.StringVar(&options.grpc, "grpc", "127.0.0.1:4317", "")
 	flags.StringVar(&options.http, "http", "127.0.0.1:4318", "")
-	flags.StringVar(&options.control, "control", "127.0.0.1:9621", "")
+	flags.BoolVar(&options.control, "control", false, "")
 	flags.StringVar(&options.forward, "forward", "", "")
 	flags.StringVar(&options.cpus, "cpus", "", "")
 	flags.StringVar(&options.out, "out", "", "")
@@ -88,6 +88,8 @@ func runSpans(args []string) int {
 		return spansFailed(fmt.Errorf("%w: %w; see 'stone spans --help'", spans.ErrBad, err))
 	case flags.NArg() > 0:
 		return spansFailed(fmt.Errorf("%w: unexpected argument %q; see 'stone spans --help'", spans.ErrBad, flags.Arg(0)))
+	case options.recover == "" && options.control == (options.out != ""):
+		return spansFailed(fmt.Errorf("%w: give one of --out FILE, --control and --recover DIR", spans.ErrBad))
 	}
 	if err := confine(options.cpus); err != nil {
 		return spansFailed(err)
@@ -153,13 +155,26 @@ func receiveSpans(options spansOptions) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	fmt.Printf("listening on %s (gRPC)\nlistening on %s (HTTP)\n", on.GRPC.Addr(), on.HTTP.Addr())
-	if on.Control != nil {
-		fmt.Printf("listening on %s (control)\n", on.Control.Addr())
-	}
-	if options.out == "" {
-		return errors.Join(spans.Serve(ctx, on, recorder), recorder.Close())
+	if options.control {
+		return recordByOrders(ctx, on, recorder)
 	}
 	return recordUntil(ctx, on, recorder)
+}
+
+// recordByOrders carries out orders on standard input until that ends, or ctx. A trial that runs then gets its file.
+func recordByOrders(ctx context.Context, on spans.Listeners, recorder *spans.Recorder) error {
+	serving, stop := context.WithCancel(ctx)
+	defer stop()
+	obeyed := make(chan error, 1)
+	go func() {
+		obeyed <- spans.Control(os.Stdin, os.Stdout, recorder)
+		stop()
+	}()
+	err := spans.Serve(serving, on, recorder)
+	if ctx.Err() == nil && err == nil { // else standard input may never end
+		err = <-obeyed
+	}
+	return errors.Join(err, recorder.Close())
 }
 
 // fileByHand is the file of the only trial. It is not one whose receiver was killed: its spans would be written over.
@@ -191,15 +206,12 @@ func recordUntil(ctx context.Context, on spans.Listeners, recorder *spans.Record
 	return err
 }
 
-// listen opens all ports; by hand there is no control.
+// listen opens the ports on which spans arrive.
 func listen(options spansOptions) (on spans.Listeners, err error) {
 	places := []struct {
 		flag, address string
 		listener      *net.Listener
-	}{{"grpc", options.grpc, &on.GRPC}, {"http", options.http, &on.HTTP}, {"control", options.control, &on.Control}}
-	if options.out != "" {
-		places = places[:2]
-	}
+	}{{"grpc", options.grpc, &on.GRPC}, {"http", options.http, &on.HTTP}}
 	for _, place := range places {
 		name, port, err := net.SplitHostPort(place.address)
 		if err != nil {

@@ -24,11 +24,22 @@ const oneSpan = `{"resourceSpans": [{"resource": {"attributes": [{"key": "servic
 	"scopeSpans": [{"spans": [{"traceId": "000000000000000000000000000000NN", "spanId": "0000000000000001", "name": "GetRates",
 	"kind": 2, "startTimeUnixNano": "1000", "endTimeUnixNano": "1500"}]}]}]}`
 
-// startSpans starts a receiver on free ports and returns its addresses in the order in which it tells them.
-func startSpans(t *testing.T, args ...string) (command *exec.Cmd, addresses []string, output *bufio.Reader) {
+// receiving is a receiver on free ports.
+type receiving struct {
+	command    *exec.Cmd
+	grpc, http string // addresses
+	orders     io.WriteCloser
+	output     *bufio.Reader
+}
+
+func startSpans(t *testing.T, args ...string) *receiving {
 	t.Helper()
-	command = stone(t, nil, append([]string{"spans", "--grpc", ":0", "--http", ":0", "--control", ":0"}, args...)...)
+	command := stone(t, nil, append([]string{"spans", "--grpc", ":0", "--http", ":0"}, args...)...)
 	command.Stderr = os.Stderr
+	orders, err := command.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
 	out, err := command.StdoutPipe()
 	if err == nil {
 		err = command.Start()
@@ -36,36 +47,57 @@ func startSpans(t *testing.T, args ...string) (command *exec.Cmd, addresses []st
 	if err != nil {
 		t.Fatal(err)
 	}
-	output = bufio.NewReader(out)
-	for _, last := range []string{"(gRPC)", "(HTTP)", "(control)"} {
-		if last == "(control)" && len(args) > 0 && args[0] == "--out" {
-			break
-		}
-		line, err := output.ReadString('\n')
-		words := strings.Fields(line)
-		if err != nil || len(words) != 4 || words[0]+words[1] != "listeningon" || words[3] != last || !strings.HasPrefix(words[2], "127.0.0.1:") {
-			t.Fatalf("it printed %q, %v", line, err)
-		}
-		addresses = append(addresses, words[2])
-	}
-	return command, addresses, output
+	started := &receiving{command: command, orders: orders, output: bufio.NewReader(out)}
+	started.grpc = started.listens(t, "(gRPC)")
+	started.http = started.listens(t, "(HTTP)")
+	return started
 }
 
-func post(t *testing.T, address, path, body string, into any) {
+// listens reads the line that announces an address.
+func (r *receiving) listens(t *testing.T, protocol string) string {
 	t.Helper()
-	answer, err := http.Post("http://"+address+path, "application/json", strings.NewReader(body))
+	line, err := r.output.ReadString('\n')
+	words := strings.Fields(line)
+	if err != nil || len(words) != 4 || words[0]+words[1] != "listeningon" || words[3] != protocol || !strings.HasPrefix(words[2], "127.0.0.1:") {
+		t.Fatalf("it printed %q, %v", line, err)
+	}
+	return words[2]
+}
+
+// order has an order carried out, and decodes the result.
+func (r *receiving) order(t *testing.T, order string, into any) {
+	t.Helper()
+	if _, err := io.WriteString(r.orders, order+"\n"); err != nil {
+		t.Fatal(err)
+	}
+	line, err := r.output.ReadBytes('\n')
+	var reply struct {
+		OK    json.RawMessage
+		Error string
+	}
+	if err == nil {
+		err = json.Unmarshal(line, &reply)
+	}
+	if err != nil || reply.Error != "" {
+		t.Fatalf("%s: %s, %v", order, line, err)
+	}
+	if into != nil {
+		if err := json.Unmarshal(reply.OK, into); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// send posts a span to the receiver.
+func (r *receiving) send(t *testing.T, span string) {
+	t.Helper()
+	response, err := http.Post("http://"+r.http+"/v1/traces", "application/json", strings.NewReader(span))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	if err != nil || answer.StatusCode != 200 {
-		t.Fatalf("%s: %d %s, %v", path, answer.StatusCode, text, err)
-	}
-	if into != nil {
-		if err := json.Unmarshal(text, into); err != nil {
-			t.Fatal(err)
-		}
+	defer response.Body.Close()
+	if text, err := io.ReadAll(response.Body); err != nil || response.StatusCode != 200 {
+		t.Fatalf("%d %s, %v", response.StatusCode, text, err)
 	}
 }
 
@@ -79,27 +111,19 @@ func readSpans(t *testing.T, file string) []spans.Row {
 }
 
 func TestSpansAfterKill(t *testing.T) {
-	command, at, _ := startSpans(t)
+	receiver := startSpans(t, "--control")
 	folder := t.TempDir()
 	file := filepath.Join(folder, "spans.parquet")
-	post(t, at[2], "/trials", `{"file": "`+file+`"}`, nil)
-	post(t, at[1], "/v1/traces", strings.Replace(oneSpan, "NN", "07", 1), nil)
+	receiver.order(t, `{"verb": "begin", "file": "`+file+`"}`, nil)
+	receiver.send(t, strings.Replace(oneSpan, "NN", "07", 1))
 	for { // until it is on disk, within a second or so
 		var counts spans.Counts
-		answer, err := http.Get("http://" + at[2] + "/counts")
-		if err == nil {
-			err = json.NewDecoder(answer.Body).Decode(&counts)
-			_ = answer.Body.Close()
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		if counts.Written == 1 {
+		if receiver.order(t, `{"verb": "counts"}`, &counts); counts.Written == 1 {
 			break
 		}
 	}
-	_ = command.Process.Kill()
-	_ = command.Wait()
+	_ = receiver.command.Process.Kill()
+	_ = receiver.command.Wait()
 	if _, err := os.Stat(file); !os.IsNotExist(err) {
 		t.Fatalf("a killed receiver left a file: %v", err)
 	}
@@ -107,13 +131,13 @@ func TestSpansAfterKill(t *testing.T) {
 	if err == nil || !bytes.Contains(again, []byte("stone spans --recover "+folder)) {
 		t.Fatalf("to record over what a killed receiver left: %s, %v", again, err)
 	}
-	told, err := stone(t, nil, "spans", "--recover", folder).Output()
+	printed, err := stone(t, nil, "spans", "--recover", folder).Output()
 	var recovered struct {
 		File   string
 		Counts spans.Counts
 	}
-	if err != nil || json.Unmarshal(told, &recovered) != nil || recovered.File != file || recovered.Counts.Written != 1 || !recovered.Counts.Recovered {
-		t.Errorf("it told %s, %v", told, err)
+	if err != nil || json.Unmarshal(printed, &recovered) != nil || recovered.File != file || recovered.Counts.Written != 1 || !recovered.Counts.Recovered {
+		t.Errorf("it printed %s, %v", printed, err)
 	}
 	if rows := readSpans(t, file); len(rows) != 1 || rows[0].TraceID[15] != 7 || rows[0].Operation != "GetRates" {
 		t.Errorf("recovered %+v", rows)
@@ -122,28 +146,38 @@ func TestSpansAfterKill(t *testing.T) {
 
 func TestSpansByHand(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "spans.parquet")
-	command, at, output := startSpans(t, "--out", file)
-	post(t, at[1], "/v1/traces", strings.Replace(oneSpan, "NN", "01", 1), nil)
-	if err := command.Process.Signal(syscall.SIGINT); err != nil {
+	receiver := startSpans(t, "--out", file)
+	receiver.send(t, strings.Replace(oneSpan, "NN", "01", 1))
+	if err := receiver.command.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}
-	text, _ := io.ReadAll(output)
+	text, _ := io.ReadAll(receiver.output)
 	var counts spans.Counts
 	if err := json.Unmarshal(text, &counts); err != nil || counts.Written != 1 || *counts.Traces != 1 || !counts.Quiet {
 		t.Errorf("it printed %s, %v", text, err)
 	}
-	if err := command.Wait(); err != nil || len(readSpans(t, file)) != 1 {
+	if err := receiver.command.Wait(); err != nil || len(readSpans(t, file)) != 1 {
 		t.Errorf("stopped as asked: %v", err)
 	}
 }
 
-// Whoever stops it in the middle of a trial finds the file.
+// A receiver that is stopped in the middle of a trial leaves the file.
 func TestSpansStoppedInATrial(t *testing.T) {
-	command, at, _ := startSpans(t, "--cpus", "0")
+	stops := map[string]func(*receiving) error{
+		"by a signal":          func(r *receiving) error { return r.command.Process.Signal(syscall.SIGTERM) },
+		"by the end of orders": func(r *receiving) error { return r.orders.Close() },
+	}
+	for how, stop := range stops {
+		t.Run(how, func(t *testing.T) { stopInATrial(t, stop) })
+	}
+}
+
+func stopInATrial(t *testing.T, stop func(*receiving) error) {
+	receiver := startSpans(t, "--control", "--cpus", "0")
 	file := filepath.Join(t.TempDir(), "spans.parquet")
-	post(t, at[2], "/trials", `{"file": "`+file+`"}`, nil)
-	post(t, at[1], "/v1/traces", strings.Replace(oneSpan, "NN", "01", 1), nil)
-	threads, err := filepath.Glob("/proc/" + strconv.Itoa(command.Process.Pid) + "/task/*/status")
+	receiver.order(t, `{"verb": "begin", "file": "`+file+`"}`, nil)
+	receiver.send(t, strings.Replace(oneSpan, "NN", "01", 1))
+	threads, err := filepath.Glob("/proc/" + strconv.Itoa(receiver.command.Process.Pid) + "/task/*/status")
 	if err != nil || len(threads) == 0 {
 		t.Fatalf("no threads: %v", err)
 	}
@@ -152,10 +186,10 @@ func TestSpansStoppedInATrial(t *testing.T) {
 			t.Errorf("%s may run elsewhere", thread)
 		}
 	}
-	if err := command.Process.Signal(syscall.SIGTERM); err != nil {
+	if err := stop(receiver); err != nil {
 		t.Fatal(err)
 	}
-	if err := command.Wait(); err != nil || len(readSpans(t, file)) != 1 {
+	if err := receiver.command.Wait(); err != nil || len(readSpans(t, file)) != 1 {
 		t.Errorf("stopped as asked: %v", err)
 	}
 }
@@ -164,8 +198,9 @@ func TestSpansRefusesWhatItCannotDo(t *testing.T) {
 	for code, examples := range map[int][][]string{
 		0: {{"--help"}},
 		2: {
-			{"extra"}, {"--nonsense"}, {"--grpc", "no-port"}, {"--http", "203.0.113.1:1", "--grpc", ":0"}, {"--cpus", "x"}, {"--cpus", "3-1"},
-			{"--cpus", "1023"}, {"--recover", "/no/such"}, {"--forward", "nowhere"},
+			{"extra"}, {"--nonsense"}, {}, {"--control", "--out", "spans.parquet"}, {"--control", "--grpc", "no-port"},
+			{"--control", "--http", "203.0.113.1:1", "--grpc", ":0"}, {"--control", "--cpus", "x"}, {"--control", "--cpus", "3-1"},
+			{"--control", "--cpus", "1023"}, {"--recover", "/no/such"}, {"--control", "--forward", "nowhere"},
 			{"--grpc", ":0", "--http", ":0", "--out", "/no/such/spans.parquet"},
 		},
 	} {
