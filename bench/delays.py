@@ -49,5 +49,5 @@ def _own_ms(trial: Path) -> float:
     window = json.loads((trial / "observed.json").read_text())["window"]
     spans = traces.read(trial / "spans.parquet", window["from_ns"], window["to_ns"])
     operations = traces.analyse(spans).operations.to_pylist()
-    [own] = [one for one in operations if one["service"] == SERVICE and one["peer"] == ""]
+    [own] = [operation for operation in operations if operation["service"] == SERVICE and operation["peer"] == ""]
     return float(own["exclusive_p50_ms"])

@@ -49,10 +49,10 @@ def shares(samples: Iterable[str]) -> list[tuple[str, float]]:
     for sample in samples:
         program, _, stack = sample.strip().partition("\n")
         functions = [line.split(maxsplit=1)[-1] for line in stack.splitlines()]
-        if program.split()[:1] != ["stone"] or any(one.startswith(INSTRUMENTS) for one in functions):
+        if program.split()[:1] != ["stone"] or any(function.startswith(INSTRUMENTS) for function in functions):
             continue
         total += 1
-        within = [one for one in functions if one.startswith(PACKAGE)]
+        within = [function for function in functions if function.startswith(PACKAGE)]
         if within:
             of[within[-1].removeprefix(PACKAGE)] += 1
     return [(name, count / total) for name, count in of.most_common(MOST)]

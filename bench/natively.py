@@ -81,7 +81,7 @@ def kubernetes(orchestrator: Orchestrator, folder: Path, services: Services) -> 
         pods = json.loads(_run([*base, *namespace, "get", "pods", "-o", "json"], folder))["items"]
         conditions = [{one["type"]: one["status"] for one in pod["status"].get("conditions", [])} for pod in pods]
         whole = len(pods) == _replicas(orchestrator, services)
-        return whole and all(one.get("Ready") == "True" for one in conditions)
+        return whole and all(condition.get("Ready") == "True" for condition in conditions)
 
     _until(ready)
 

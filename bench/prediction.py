@@ -100,11 +100,12 @@ def _application(name: str, folder: Path, count: int, before: Sequence[Outcome])
             "model": capacity.VERSION,
             "base": str(base),
             "predictions": [
-                {key: value for key, value in asdict(one).items() if key != "measured"} for one in predictions
+                {key: value for key, value in asdict(prediction).items() if key != "measured"}
+                for prediction in predictions
             ],
         }
         register.write_text(json.dumps(data, indent=1) + "\n")
-    registered = [Outcome(**one) for one in json.loads(register.read_text())["predictions"]]
+    registered = [Outcome(**load) for load in json.loads(register.read_text())["predictions"]]
     found = []
     for one in registered[:count]:
         run = _searched(name, folder, one.name, TREATMENTS[one.name], 0.7 * one.predicted)
@@ -216,7 +217,7 @@ def _note(application: str, one: Outcome) -> str:
 
 def _totals(outcomes: Sequence[Outcome]) -> list[Row]:
     many = len(outcomes)
-    inside, within = sum(one.inside for one in outcomes), sum(one.within for one in outcomes)
+    inside, within = sum(outcome.inside for outcome in outcomes), sum(outcome.within for outcome in outcomes)
     least = [round(share * many + 0.4999) for share in (INSIDE, WITHIN)]
     return [
         Row(

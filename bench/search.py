@@ -135,7 +135,12 @@ def measure(spread: float) -> list[Row]:
     searches = searching.begin(SEARCHES, seeds[1])
     searching.finish(searches, world, seeds[1])
     points, capacities = tallies(searches)
-    forecast = [(len(one.history) - done) / more for one in searches if one.expected for done, more in [one.expected]]
+    forecast = [
+        (len(search.history) - done) / more
+        for search in searches
+        if search.expected
+        for done, more in [search.expected]
+    ]
     rows = [
         Row(f"true breaking point, {at}", "req/s", half),
         Row(f"true capacity, {at}", "req/s", most),
@@ -185,7 +190,7 @@ def covering(world: World, at: str, rng: np.random.Generator, aims: bool) -> tup
 
 def fine_trials(searches: Sequence[searching.One], spread: float, at: str) -> Row:
     """Full trials before the confirmation, beside those of an oracle."""
-    counts = [sum(outcome.phase == "fine" for outcome in one.history) for one in searches]
+    counts = [sum(outcome.phase == "fine" for outcome in search.history) for search in searches]
     least = oracles.trials(spread, Search.precision, CAPACITY_WIDER * Search.precision)
     row = spread_of(f"fine trials, {at}", "trials", counts)
     return replace(row, peer="oracle", peer_value=least, ratio=row.value / least)
@@ -194,11 +199,11 @@ def fine_trials(searches: Sequence[searching.One], spread: float, at: str) -> Ro
 def tallies(searches: Sequence[searching.One]) -> tuple[Tally, Tally]:
     """Breaking points and capacities of those searches that found one."""
     points, capacities = Tally(), Tally()
-    for one in searches:
-        if isinstance(one.result, Found):
-            found = one.result.result
+    for search in searches:
+        if isinstance(search.result, Found):
+            found = search.result.result
             for tally, e in ((points, found.breaking_point), (capacities, found.capacity)):
-                tally.add(e.value, e.low, e.high, one.spent / 60, one.unaborted / 60)
+                tally.add(e.value, e.low, e.high, search.spent / 60, search.unaborted / 60)
     return points, capacities
 
 
@@ -208,7 +213,7 @@ def cannot_tell(one: searching.One) -> bool:
 
 def confirming(searches: Sequence[searching.One], world: World, at: str, rng: np.random.Generator) -> list[Row]:
     """The two error rates of the confirmation. A search that never got precise does not confirm."""
-    judged = [one for one in searches if searching.reached_confirmation(one)]
+    judged = [search for search in searches if searching.reached_confirmation(search)]
     alarms = sum(map(searching.contradicted, judged))
     fresh = [sum(outcome.phase == "confirm" for outcome in one.history) for one in judged]
     rows = [

@@ -50,7 +50,7 @@ def begin(count: int, rng: np.random.Generator, hints: bool = True) -> list[One]
     kinds, biases = rng.random(count), np.exp(rng.normal(0, BIAS, count))
     biases = np.where(kinds < ABSENT, 0.0, np.where(kinds > 1 - WILD, np.inf, biases)) if hints else np.zeros(count)
     settings = [Search(start=start, fine_s=FINE_S, bracket_s=SHORT_S) for start in starts(count, rng)]
-    return [One(one, float(bias)) for one, bias in zip(settings, biases, strict=True)]
+    return [One(setting, float(bias)) for setting, bias in zip(settings, biases, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class World:
 
 def finish(searches: list[One], world: World, rng: np.random.Generator) -> None:
     """Run all searches to their end."""
-    while going := [one for one in searches if one.result is None]:
+    while going := [search for search in searches if search.result is None]:
         due: dict[float, list[tuple[One, NextTrial]]] = defaultdict(list)
         for one in going:
             step = next_probe(one.settings, one.history)
@@ -79,7 +79,7 @@ def finish(searches: list[One], world: World, rng: np.random.Generator) -> None:
 
 def confirm_changed(searches: list[One], factor: float, world: World, rng: np.random.Generator) -> list[bool]:
     """Whether each search's confirmation contradicts when the server is ``factor`` times as fast from there on."""
-    again = [One(one.settings, one.bias, _before_confirmation(one.history)) for one in searches]
+    again = [One(search.settings, search.bias, _before_confirmation(search.history)) for search in searches]
     going = again
     while going:
         due: dict[float, list[tuple[One, NextTrial]]] = defaultdict(list)

@@ -82,7 +82,7 @@ def seeding(dataset: str, limit: float, folder: Path) -> list[Row]:
         deployed.seeder.reset()
         restored = time.monotonic() - started
         used = deployed.orchestrator.usage()
-        stone = sum(used[one.name].memory for one in deployed.deployment.replicas if one.stone) / 2**20
+        stone = sum(used[replica.name].memory for replica in deployed.deployment.replicas if replica.stone) / 2**20
     finally:
         deployed.remove()
     target = f"at most {limit:g} s"

@@ -56,7 +56,7 @@ def main() -> None:
         rounds = [measured("analysis", file) for _ in range(ROUNDS)]
         make(file, WRITTEN)
         written = [measured("jaeger", file) for _ in range(ROUNDS)]
-    both = [one["walk"] / one["plain"] for one in rounds]
+    both = [round["walk"] / round["plain"] for round in rounds]
     rows = [
         at_least(median_row("critical path and exclusive times", "M spans/s", [r["walk"] / 1e6 for r in rounds]), 5),
         median_row("finding parents", "M spans/s", [r["link"] / 1e6 for r in rounds]),

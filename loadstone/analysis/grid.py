@@ -28,9 +28,9 @@ class Grid:
         data: dict[str, list[object]] = {"treatment": list(self.rows)}
         for index, name in enumerate(self.columns):
             estimates = [row[index] for row in self.cells]
-            data[name] = [one.value if one else None for one in estimates]
-            data[f"{name}_low"] = [one.low if one else None for one in estimates]
-            data[f"{name}_high"] = [one.high if one else None for one in estimates]
+            data[name] = [estimate.value if estimate else None for estimate in estimates]
+            data[f"{name}_low"] = [estimate.low if estimate else None for estimate in estimates]
+            data[f"{name}_high"] = [estimate.high if estimate else None for estimate in estimates]
         points = [pa.field(name, pa.float64(), metadata={"unit": "requests/s"}) for name in data if name != "treatment"]
         return pa.table(data, schema=pa.schema([pa.field("treatment", pa.string()), *points]))
 

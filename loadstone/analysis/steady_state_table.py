@@ -103,9 +103,12 @@ def over_time(run: Run, trials: Iterable[Row]) -> tuple[pa.Table, list[str]]:
         intervals, problem = hlog.intervals(run.folder / "trials" / row["trial_id"] / hlog.FILE)
         if problem:
             problems.append(f"not shown over time: {row['trial_id']}/{hlog.FILE} {problem}")
-        for one in intervals:
-            span = {"from_s": one.start_s, "to_s": one.end_s, "requests": one.count}
-            rows += [trial | span | {"what": "p50", "ms": one.p50_ms}, trial | span | {"what": "p99", "ms": one.p99_ms}]
+        for interval in intervals:
+            span = {"from_s": interval.start_s, "to_s": interval.end_s, "requests": interval.count}
+            rows += [
+                trial | span | {"what": "p50", "ms": interval.p50_ms},
+                trial | span | {"what": "p99", "ms": interval.p99_ms},
+            ]
     return pa.Table.from_pylist(rows, schema=_OVER_TIME), problems
 
 

@@ -48,7 +48,7 @@ def _members(kind: type) -> Iterator[tuple[str, str]]:
 def _signature(call: Any) -> str:
     """The parameters and what comes back, without ``self``."""
     shown = inspect.signature(call)
-    kept = [one for name, one in shown.parameters.items() if name != "self"]
+    kept = [parameter for name, parameter in shown.parameters.items() if name != "self"]
     return str(shown.replace(parameters=kept)).replace("'", "").replace(" | ", " or ")
 
 

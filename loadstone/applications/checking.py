@@ -84,12 +84,12 @@ def _methods(workload: Workload) -> dict[str, str]:
 def _names(application: Application, rule: Growth) -> set[str]:
     """What the requests of a rule's operations may be called in a summary: by name, or by method and path."""
     requests = [
-        one
+        operation
         for load in application.workloads.values()
-        for name, one in load.operations.items()
-        if name in rule.writes and one.steps is None
+        for name, operation in load.operations.items()
+        if name in rule.writes and operation.steps is None
     ]
-    return {*rule.writes, *(f"{one.method} {one.path.partition('?')[0]}" for one in requests)}
+    return {*rule.writes, *(f"{request.method} {request.path.partition('?')[0]}" for request in requests)}
 
 
 def _check(rule: Growth, before: Counts, after: Counts, done: list[Totals]) -> GrowthCheck:

@@ -160,7 +160,9 @@ def _dataset(application: Application, name: str | None) -> Keys:
 
 
 def _as_options(error: InputError) -> InputError:
-    return InputError("\n".join(f"{_option(one.where)}: {in_options(one.message)}" for one in error.problems))
+    return InputError(
+        "\n".join(f"{_option(problem.where)}: {in_options(problem.message)}" for problem in error.problems)
+    )
 
 
 def _option(where: str) -> str:

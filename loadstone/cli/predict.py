@@ -101,13 +101,13 @@ def command(
 def _chosen(treatments: list[Treatment], label: str | None) -> Treatment:
     """The one that is named; else the first with trials."""
     if label is None:
-        measured = [one for one in treatments if one.trials.num_rows]
+        measured = [treatment for treatment in treatments if treatment.trials.num_rows]
         if not measured:
             raise InputError("this run has no trial yet; predictions are made from measured ones")
         return measured[0]
-    if exact := [one for one in treatments if one.label == label]:
+    if exact := [treatment for treatment in treatments if treatment.label == label]:
         return exact[0]
-    found = [one for one in treatments if label in one.label]
+    found = [treatment for treatment in treatments if label in treatment.label]
     if len(found) != 1:
         known = ", ".join(one.label for one in found or treatments)
         raise InputError(f"--from {label!r} names {len(found) or 'no'} treatments; give one of: {known}")
@@ -143,9 +143,9 @@ def _simulated(
     from loadstone.analysis.capacity import sizing
     from loadstone.analysis.capacity.simulation import simulate
 
-    calls = _calls(measured, found, {one.service for one in model.layout.replicas}, parallel)
+    calls = _calls(measured, found, {replica.service for replica in model.layout.replicas}, parallel)
     check: Validation = sizing.validate(model, found, calls)
-    cases = [asdict(simulate(layout, calls, sizing.work(model, layout, one), one, check.hop_s)) for one in rates]
+    cases = [asdict(simulate(layout, calls, sizing.work(model, layout, rate), rate, check.hop_s)) for rate in rates]
     if not check.holds:
         for case in cases:
             case["latency_ms"] = dict.fromkeys(case["latency_ms"])

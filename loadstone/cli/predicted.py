@@ -25,7 +25,7 @@ def of_model(model: Model) -> dict[str, Any]:
     for name, demand in model.demands.items():
         rate = model.breaking_point.value / max(model.layout.count(name), 1)
         low, high = demand.interval(rate, model.draws[:, :3])
-        limit = next((one.limit for one in model.layout.replicas if one.service == name), None)
+        limit = next((replica.limit for replica in model.layout.replicas if replica.service == name), None)
         cores = float(demand.cores(rate))
         rows.append(
             {

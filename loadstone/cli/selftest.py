@@ -19,7 +19,7 @@ from loadstone.infrastructure.facts import host_facts
 from loadstone.model.cluster import Cluster
 from loadstone.model.errors import PreflightError
 from loadstone.workloads.base import DriverError
-from loadstone.workloads.selftest import Bench, climb, describe
+from loadstone.workloads.selftest import SelfTest, climb, describe
 
 WINDOWS_S = (0.001, 0.01, 0.1)
 MOST_DISTANCE, MOST_CLUMPING, ARRIVALS_RATE = 0.035, 0.1, 2_000.0
@@ -30,7 +30,7 @@ def run(json: bool) -> None:
     client, worker = plugins.find("infrastructure", "local")(Cluster()).sketch("process", 0)
     disturbances = _disturbances(client.shared)
     with tempfile.TemporaryDirectory(prefix="loadstone-") as folder:
-        bench = Bench(client.cpus, worker.cpus, Path(folder))
+        bench = SelfTest(client.cpus, worker.cpus, Path(folder))
         try:
             rows = _measure(bench, quiet=json)
             highest = max((row["rate"] for row in rows if not row["faults"]), default=0.0)
@@ -48,7 +48,7 @@ def run(json: bool) -> None:
         raise PreflightError(f"not even {rows[0]['rate']:,.0f} req/s are clean here: {rows[0]['faults'][0]}")
 
 
-def _measure(bench: Bench, quiet: bool) -> list[dict[str, Any]]:
+def _measure(bench: SelfTest, quiet: bool) -> list[dict[str, Any]]:
     rows = []
     with bench.server() as target:
         steps = climb(
@@ -62,7 +62,7 @@ def _measure(bench: Bench, quiet: bool) -> list[dict[str, Any]]:
     return rows
 
 
-def _arrivals(bench: Bench, rate: float) -> dict[str, Any]:
+def _arrivals(bench: SelfTest, rate: float) -> dict[str, Any]:
     at = np.array(bench.arrivals(rate))
     return {
         "rate": rate,

@@ -173,7 +173,7 @@ def doubts(summary: TrialSummary, slo: Slo | None) -> Iterator[str]:
         yield f"{unrecorded} requests are missing in requests.parquet: they came faster than they could be written"
     if summary.driver is not None:
         if missing := list(_not_reported(summary)):
-            yield f"not told by {summary.driver}: {', '.join(missing)}"
+            yield f"not reported by {summary.driver}: {', '.join(missing)}"
         yield from summary.remarks
 
 

@@ -119,7 +119,7 @@ def _lost(summary: TrialSummary) -> list[str]:
         lost.append(f"{counts.skipped} of the errors are steps that were not sent, as an earlier one had failed")
     if counts.offered is None and summary.offered_rate:
         sent = f"sent {counts.sent} of {summary.wanted:.0f}"
-        others = "does not tell whether it sent the others" if counts.sent is None else sent
+        others = "does not report whether it sent the others" if counts.sent is None else sent
         lost.append(f"{summary.driver or 'the driver'} {others}")
     return lost
 

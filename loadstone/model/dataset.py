@@ -74,7 +74,9 @@ def resolved(workload: Workload, keys: Keys) -> Workload:
 
 def _resolved(operation: Operation, keys: Keys) -> Operation:
     def of(fields: Mapping[str, Any]) -> dict[str, Any]:
-        return {name: _integer(one, keys) if isinstance(one, SeededField) else one for name, one in fields.items()}
+        return {
+            name: _integer(field, keys) if isinstance(field, SeededField) else field for name, field in fields.items()
+        }
 
     steps = [step.model_copy(update={"fields": of(step.fields)}) for step in operation.steps or []]
     return operation.model_copy(update={"fields": of(operation.fields), "steps": steps or None})

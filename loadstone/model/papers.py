@@ -164,7 +164,7 @@ def known(name: str | None) -> str | None:
 
 def values(name: str) -> list[Published]:
     """All published values of a paper, in the order of its tables."""
-    return [one for table in paper(name).tables for one in _values(table)]
+    return [value for table in paper(name).tables for value in _values(table)]
 
 
 def _values(table: Table) -> Iterator[Published]:

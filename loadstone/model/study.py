@@ -246,7 +246,7 @@ class Study(Settings):
             if name not in self.factors:
                 yield where, f"{name!r} is not a factor of this study" + did_you_mean(name, list(self.factors))
             elif not any(_is(one, level) for one in self.levels(name)):
-                known = ", ".join(_called(one) for one in self.levels(name))
+                known = ", ".join(_called(level) for level in self.levels(name))
                 yield where, f"{show(level)} is not a level of {name!r} in this study; it has: {known}"
             elif self._baseline() is None:
                 yield where, "no treatment has these levels, as 'except' drops it; choose another"

@@ -29,8 +29,10 @@ class Pages:
         self.content = inside.content
         self.report = report
         self.trials = {row["trial_id"]: row for row in self.content.rows("trials") if _NAME.fullmatch(row["trial_id"])}
-        self.treatments = {one.id: one for one in self.content.treatments if _NAME.fullmatch(one.id)}
-        self._ids = {one.label: one.id for one in self.treatments.values()}
+        self.treatments = {
+            treatment.id: treatment for treatment in self.content.treatments if _NAME.fullmatch(treatment.id)
+        }
+        self._ids = {treatment.label: treatment.id for treatment in self.treatments.values()}
 
     def trial(self, trial_id: str, up: str = "") -> Markup:
         """A link to a trial's page, from a page that is ``up`` from the report's folder."""
@@ -114,7 +116,9 @@ class Pages:
             "nodes": self._of("metrics_nodes", highest),
             "critical": self._of("traces_services", highest)[:MOST_SERVICES],
             "slowest": _slowest(self._of("traces_operations", highest)),
-            "deployments": [one for one in facts.deployments(content) if one["treatment"] == treatment.label],
+            "deployments": [
+                deployment for deployment in facts.deployments(content) if deployment["treatment"] == treatment.label
+            ],
             "files": _files(deployment),
             "logs": logs.read(deployment),
         }

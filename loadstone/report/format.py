@@ -65,7 +65,7 @@ def why(row: Mapping[str, Any]) -> list[str]:
     when = broke(row)
     # Releases up to 0.1 said "stopped after".
     reasons = [reason.replace("stopped after ", "broke at ", 1) for reason in row["reasons"]]
-    return [when, *reasons] if when and not any(one.startswith("broke at ") for one in reasons) else reasons
+    return [when, *reasons] if when and not any(reason.startswith("broke at ") for reason in reasons) else reasons
 
 
 def interval(low: float | None, high: float | None) -> str:

@@ -66,8 +66,8 @@ def gather(content: Content) -> Section | None:
     if not models and not registered:
         return None
     rows: list[dict[str, Any]] = scores.to_pylist()
-    demands = pa.Table.from_pylist([row for one in models for row in _demands(one)], schema=DEMANDS)
-    curves = pa.Table.from_pylist([row for one in models for row in _curves(one)], schema=_CURVES)
+    demands = pa.Table.from_pylist([row for model in models for row in _demands(model)], schema=DEMANDS)
+    curves = pa.Table.from_pylist([row for model in models for row in _curves(model)], schema=_CURVES)
     late = [row["treatment"] for row in rows if row["before"] is False]
     return Section(
         name="model",
@@ -77,8 +77,8 @@ def gather(content: Content) -> Section | None:
         kinds=_KINDS,
         shown={
             "scores": rows,
-            "demands": [row for one in models for row in _demands(one)[:_MOST_SERVICES]],
-            "models": [_in_words(one) for one in models],
+            "demands": [row for model in models for row in _demands(model)[:_MOST_SERVICES]],
+            "models": [_in_words(model) for model in models],
             "doubts": list(dict.fromkeys([*doubts, *(text for one in registered for text in one.warnings)])),
             "several": len(models) > 1,
         },
@@ -123,7 +123,7 @@ def _demands(model: Model) -> list[dict[str, Any]]:
         count = model.layout.count(service)
         rate = model.breaking_point.value / count
         low, high = demand.interval(rate, model.draws[:, :3])
-        limit = next(one.limit for one in model.layout.replicas if one.service == service)
+        limit = next(replica.limit for replica in model.layout.replicas if replica.service == service)
         cores = float(demand.cores(rate))
         rows.append(
             {

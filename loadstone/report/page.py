@@ -40,7 +40,7 @@ class _Found:
 
     @property
     def tables(self) -> dict[str, pa.Table]:
-        added = {name: table for one in self.sections for name, table in one.tables.items()}
+        added = {name: table for section in self.sections for name, table in section.tables.items()}
         return {name: table for name, table in {**self.inside.content.tables, **added}.items() if table.num_rows}
 
     def jobs(self, folder: Path) -> Jobs:
@@ -50,9 +50,9 @@ class _Found:
             f"inside {name}": [Job(kind, self.inside.content, folder, about) for kind in kinds]
             for name, kinds in PARTS.items()
         }
-        for one in self.sections:
-            known = replace(self.content, tables=self.content.tables | dict(one.tables))
-            jobs[f"section {one.name}"] = [Job(kind, known, folder, one.facts) for kind in one.kinds]
+        for section in self.sections:
+            known = replace(self.content, tables=self.content.tables | dict(section.tables))
+            jobs[f"section {section.name}"] = [Job(kind, known, folder, section.facts) for kind in section.kinds]
         return jobs
 
 

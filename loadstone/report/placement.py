@@ -99,7 +99,7 @@ def gather(content: Content) -> Section | None:
         tables=_tables(found),
         kinds=[kind for kind in KINDS if kind.name != "placement-capacity" or capacities],
         shown=_shown(content, loads, capacities, sides),
-        answers=[_sentence(one, content.closed) for one in sides],
+        answers=[_sentence(side, content.closed) for side in sides],
         cautions=list(_cautions(content)),
         facts={"drawn": some},
     )
@@ -117,7 +117,7 @@ def _tables(found: Tables) -> dict[str, pa.Table]:
 def _shown(
     content: Content, loads: list[Row], capacities: list[Row], sides: list[Fastest | Extremes]
 ) -> dict[str, object]:
-    best = {(one.others, one.load): one for one in sides if isinstance(one, Fastest)}
+    best = {(side.others, side.load): side for side in sides if isinstance(side, Fastest)}
     at = []
     for (others, load), one in best.items():
         rows = sorted((r for r in loads if r["others"] == others and r["load"] == load), key=lambda row: row["p99_ms"])

@@ -39,7 +39,7 @@ def gather(content: Content) -> Section | None:
     times, problems = steady_state_table.over_time(content.run, beside)
     unsettled = [row for row in rows if row["stationary"] is False]
     shown = {
-        "treatments": [line for one in content.treatments if (line := _line(one.label, rows)) is not None],
+        "treatments": [line for treatment in content.treatments if (line := _line(treatment.label, rows)) is not None],
         "unsettled": [row | {"why": why(row)} for row in unsettled[:MOST_NAMED]],
         "more": max(0, len(unsettled) - MOST_NAMED),
         "overloaded": sum(row["verdict"] == "not held" for row in unsettled),

@@ -57,12 +57,19 @@ def each_treatment(content: Content) -> list[tuple[str, str]]:
     """Label and finding of every treatment, where there are several, with what it is the capacity of."""
     if len(content.treatments) < 2:
         return []
-    return [(one.label, f"{finding(content, one)} {bounded(content, one)}".rstrip()) for one in content.treatments]
+    return [
+        (treatment.label, f"{finding(content, treatment)} {bounded(content, treatment)}".rstrip())
+        for treatment in content.treatments
+    ]
 
 
 def bounds_of_one(content: Content) -> list[str]:
     """``bounded`` of the only treatment; of several each has it beside its finding."""
-    return [text for one in content.treatments if len(content.treatments) == 1 and (text := bounded(content, one))]
+    return [
+        text
+        for treatment in content.treatments
+        if len(content.treatments) == 1 and (text := bounded(content, treatment))
+    ]
 
 
 def bounded(content: Content, treatment: Treatment) -> str:
@@ -174,7 +181,7 @@ def _drifted(content: Content) -> Iterator[str]:
     found = drift.drift(content.run.trials)
     if found is None or found.size <= drift.WORTH_SAYING:
         return
-    asked = next((one.precision for one in content.treatments if one.precision is not None), None)
+    asked = next((treatment.precision for treatment in content.treatments if treatment.precision is not None), None)
     promised = ""
     if asked is not None and found.size > asked:
         promised = f"; the precision of {format.percent(asked)} that was asked for is more than such a machine can hold"

@@ -1,4 +1,4 @@
-"""What a load driver must offer."""
+"""The interface of load drivers."""
 
 from __future__ import annotations
 
@@ -18,49 +18,49 @@ from loadstone.model.workload import Workload
 from loadstone.workloads.members import Member
 
 Progress = Callable[[dict[str, Any]], None]
-"""Called about once a second with what the driver says of its run so far."""
+"""Called about once a second with the driver's progress."""
 
 
 def _nothing() -> None:
-    """Nobody reads counters."""
+    """The default callback: no counters are read."""
 
 
 @dataclass(frozen=True)
 class Offer:
-    """The load of one trial: what is sent where, how much of it, for how long and from which cores."""
+    """The load of one trial: targets, requests, rate, duration and the generator's cores."""
 
     targets: tuple[str, ...]
     """``host:port`` of each front end."""
     workload: Workload | Path
-    """A mix of operations, or the file of a wrk or wrk2 script."""
+    """A mix of operations, or the path of a wrk or wrk2 script."""
     load: Load
     rate: float
     """Requests per second; 0 in a closed loop."""
     clients: int | None
-    """Of a closed loop; None where requests are scheduled."""
+    """Clients of a closed loop; None in an open loop."""
     warmup_s: float
     duration_s: float
     seed: int
     may_stop: bool
-    """Whether the run may end as soon as the SLO is lost."""
+    """Whether the run may end as soon as the SLO is violated."""
     cpus: tuple[int, ...]
-    """The cores to run on; all where empty."""
+    """CPUs of the generator; all where empty."""
     folder: Path
-    """Where the driver's files go; it exists."""
+    """An existing folder for the driver's files."""
     script_path: str = ""
-    """Of the URL that a script is run against: ``/api`` of ``http://host/api``."""
+    """The path of the URL of a script's target: ``/api`` of ``http://host/api``."""
     metrics: str | None = None
-    """``host:port`` to serve Prometheus metrics on while it runs."""
+    """``host:port`` on which the generator serves Prometheus metrics."""
     members: tuple[Member, ...] = ()
     """The load workers that generate it together; this process alone where empty."""
     window_begins: Callable[[], None] = _nothing
     """Called when the measured window begins."""
     window_ends: Callable[[], None] = _nothing
-    """Called when it ends; not of a run that stops before."""
+    """Called when it ends; never for a run that stops earlier."""
 
 
 class DriverError(Exception):
-    """The generator itself failed, so the trial says nothing about the system under test."""
+    """The generator failed, so the trial is invalid."""
 
 
 class Unreachable(DriverError):
@@ -68,26 +68,26 @@ class Unreachable(DriverError):
 
 
 class Driver(ABC):
-    """Offers load and returns what came back.
+    """Offers load and returns a summary of the responses.
 
-    What a driver cannot tell is None in its summary, never a guess.
+    What a driver does not report is None in its summary, never an estimate.
     """
 
     name: ClassVar[str]
     expresses: ClassVar[dict[str, frozenset[str]]] = {}
-    """What it can really offer, where that is not everything: of ``load`` (``rates``, ``capacity``, ``closed``), of
-    ``workload`` (``mix``, ``request``: always the same one, ``script``), of ``slo`` the percentiles that it tells, and
-    of any key of ``load`` its levels. A study that asks for more is refused."""
+    """What the driver supports, where that is not everything: of ``load`` (``rates``, ``capacity``, ``closed``), of
+    ``workload`` (``mix``, ``request``: the same request always, ``script``), of ``slo`` the percentiles it reports,
+    and of any key of ``load`` its levels. A study that needs more fails at ``validate``."""
     honours: ClassVar[frozenset[str] | None] = None
-    """The keys of ``load`` beyond the common ones that it follows, and ``think``; None is all of them."""
+    """The optional keys of ``load`` that it supports, and ``think``; None is all of them."""
 
     @classmethod
     def objections(cls, load: Load, trial: TrialSettings) -> Iterator[Finding]:
-        """What else of a study it cannot do, at the study's key."""
+        """Other settings of a study that it does not support, each at its key."""
         yield from ()
 
     def preflight(self) -> list[PreflightFinding]:
-        """What is missing to run it; changes nothing."""
+        """Checks that the driver can run; changes nothing."""
         return []
 
     @abstractmethod
@@ -100,7 +100,7 @@ class Driver(ABC):
 
     @abstractmethod
     def run(self, offer: Offer, progress: Progress) -> TrialSummary:
-        """Make one run. Never leaves a process behind.
+        """Run the offer once. Leaves no process behind.
 
-        Raises DriverError when the generator failed, and InputError when it refused what it was given.
+        Raises DriverError when the generator failed, and InputError when it rejected the offer.
         """

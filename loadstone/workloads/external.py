@@ -1,7 +1,7 @@
-"""What the adapters to other load generators share: running the tool, and turning what it says into a summary.
+"""What the adapters to other load generators share: running the tool, and converting its output to a summary.
 
-A tool says less than ``stone load``. What it does not tell is None in the summary and stays empty in every table; it is
-never computed from what was asked for.
+A tool reports less than ``stone load``. What it does not report is None in the summary and empty in every table; it is
+never computed from the requested load.
 """
 
 from __future__ import annotations
@@ -42,17 +42,17 @@ Spectrum = list[tuple[float, float | None, float | None]]
 
 
 @dataclass(frozen=True)
-class Told:
-    """What a tool said of one run; None is what it does not tell. Latencies are in ms, by ``STATISTICS``."""
+class ToolResult:
+    """What a tool reported of one run; None is what it does not report. Latencies are in ms, by ``STATISTICS``."""
 
     loop: Literal["open", "closed"]
-    """``open``, or ``closed``: it waits for an answer before it sends again."""
+    """``closed``: each client waits for an answer before it sends again."""
     seconds: float
-    """How long it sent."""
+    """Duration of sending."""
     completed: int
-    """Answers that it counts as good."""
+    """Requests that it counts as successful."""
     answered: int
-    """Answers that its latencies are of."""
+    """Requests in its latency distribution."""
     errors: int
     timeouts: int | None = None
     offered: int | None = None
@@ -63,35 +63,35 @@ class Told:
     service: Statistics | None = None
     spectrum: Spectrum = field(default_factory=list)
     kinds: dict[str, int] = field(default_factory=dict)
-    """Errors by what they were, as far as it says."""
+    """Errors by kind, as far as it reports kinds."""
     remarks: tuple[str, ...] = ()
-    """What a reader must know of these numbers."""
+    """Limits of these numbers, for the report."""
 
 
 class External(Driver):
-    """Another load generator, run where it is installed, on the client's cores."""
+    """Another load generator, installed on this machine and run on the client's cores."""
 
     install: ClassVar[str]
-    """How to get it."""
+    """The command that installs it."""
 
     @abstractmethod
     def command(self, program: str, offer: Offer, seconds: float) -> list[str]:
-        """The command line of one run; files that it needs go to ``offer.folder``."""
+        """The command line of one run; writes the files that it needs to ``offer.folder``."""
 
     @abstractmethod
-    def read(self, said: str, offer: Offer, seconds: float) -> Told:
-        """What a run told, from its standard output; raises DriverError where that cannot be read."""
+    def read(self, output: str, offer: Offer, seconds: float) -> ToolResult:
+        """The result of a run, parsed from its standard output. Raises DriverError where that cannot be parsed."""
 
     def environment(self, offer: Offer) -> dict[str, str]:
-        """Variables for the tool, beside our own."""
+        """Environment variables for the tool, added to the current environment."""
         return {}
 
     def threads(self, offer: Offer) -> int | None:
-        """Threads that send; None where it takes as many as it gets."""
+        """The number of sending threads; None where the tool has no limit."""
         return None
 
     def program(self) -> str | None:
-        """Where the tool is; None where it is not installed."""
+        """The path of the tool; None where it is not installed."""
         return shutil.which(self.name)
 
     def preflight(self) -> list[PreflightFinding]:
@@ -114,23 +114,23 @@ class External(Driver):
             raise DriverError(f"{self.name} is not installed; {self.install}")
         if len(offer.targets) > 1:
             raise DriverError(f"{self.name} loads one address, and the application has {len(offer.targets)} front ends")
-        offer = replace(offer, folder=offer.folder.resolve())  # the tool runs in it, and is told of files by their path
+        offer = replace(offer, folder=offer.folder.resolve())  # the tool runs in this folder and gets absolute paths
         of = offer.warmup_s + offer.duration_s
-        warm: Told | None = None
+        warm: ToolResult | None = None
         if offer.warmup_s > 0:
-            said, _, _ = self._run(program, offer, offer.warmup_s, lambda t: progress(_line("warmup", t, of)))
-            warm = self.read(said, offer, offer.warmup_s)
+            output, _, _ = self._run(program, offer, offer.warmup_s, lambda t: progress(_line("warmup", t, of)))
+            warm = self.read(output, offer, offer.warmup_s)
         began = datetime.now(UTC)
         offer.window_begins()
-        said, cpu_s, wall_s = self._run(
+        output, cpu_s, wall_s = self._run(
             program, offer, offer.duration_s, lambda t: progress(_line("measure", offer.warmup_s + t, of))
         )
         offer.window_ends()
         progress(_line("drain", of, of))
-        (offer.folder / f"{self.name}.txt").write_text(said, encoding="utf-8")
-        told = self.read(said, offer, offer.duration_s)
-        generator = self._generator(offer, told, cpu_s, wall_s)
-        summary = summarize(self.name, offer, told, generator, warm, began.isoformat())
+        (offer.folder / f"{self.name}.txt").write_text(output, encoding="utf-8")
+        result = self.read(output, offer, offer.duration_s)
+        generator = self._generator(offer, result, cpu_s, wall_s)
+        summary = summarize(self.name, offer, result, generator, warm, began.isoformat())
         text = summary.model_dump_json(by_alias=True, indent=1)
         (offer.folder / "summary.json").write_text(text, encoding="utf-8")
         return summary
@@ -154,17 +154,17 @@ class External(Driver):
                     continue
             out.seek(0)
             err.seek(0)
-            said, complaint = out.read(), err.read().strip()
+            output, complaint = out.read(), err.read().strip()
         if code != 0:
-            words = complaint[-500:] or said.strip()[-500:] or "it said nothing"
-            kind = Unreachable if "refused" in words or "unable to connect" in words else DriverError
-            raise kind(f"{self.name} exited with {code}: {words}")
-        return said, _children_cpu_s() - before, time.monotonic() - began
+            message = complaint[-500:] or output.strip()[-500:] or "no output"
+            kind = Unreachable if "refused" in message or "unable to connect" in message else DriverError
+            raise kind(f"{self.name} exited with {code}: {message}")
+        return output, _children_cpu_s() - before, time.monotonic() - began
 
-    def _generator(self, offer: Offer, told: Told, cpu_s: float, wall_s: float) -> Generator:
-        """What the tool used, as the kernel counted it; its busiest thread cannot be told from outside."""
+    def _generator(self, offer: Offer, result: ToolResult, cpu_s: float, wall_s: float) -> Generator:
+        """What the tool used, as the kernel counted it; the load of its busiest thread is unknown."""
         cpus, threads = len(offer.cpus) or len(os.sched_getaffinity(0)), self.threads(offer)
-        answers = told.completed + told.errors
+        answers = result.completed + result.errors
         return Generator(
             cpu_s=cpu_s,
             wall_s=wall_s,
@@ -175,63 +175,63 @@ class External(Driver):
 
 
 def the_request(offer: Offer) -> WorkloadOperation | None:
-    """The one request of the workload; None where a script makes them."""
+    """The only request of the workload; None where a script makes the requests."""
     if isinstance(offer.workload, Workload):
         return next(iter(offer.workload.operations.values()))
     return None
 
 
 def url(offer: Offer) -> str:
-    """Where the one request goes; without a path for a script."""
+    """The URL of the only request; without a path for a script."""
     request = the_request(offer)
     return f"{'http' if offer.load.tls is None else 'https'}://{offer.targets[0]}{request.path if request else ''}"
 
 
-def statistics(**told: float | None) -> Statistics:
-    """Latencies in ms with None for the rest."""
-    return {**dict.fromkeys(STATISTICS), **told}
+def statistics(**known: float | None) -> Statistics:
+    """Latencies in ms by name; None for those that are not given."""
+    return {**dict.fromkeys(STATISTICS), **known}
 
 
 def whole(seconds: float) -> str:
-    """A duration for a tool that takes whole seconds."""
+    """A duration for a tool that accepts whole seconds only."""
     return f"{round(seconds)}s"
 
 
 def summarize(
-    name: str, offer: Offer, told: Told, generator: Generator, warm: Told | None = None, started: str = ""
+    name: str, offer: Offer, result: ToolResult, generator: Generator, warm: ToolResult | None = None, started: str = ""
 ) -> TrialSummary:
     """The summary of one run; pure."""
     counts = Counts(
-        offered=told.offered,
-        sent=told.sent,
-        completed=told.completed,
-        errors=told.errors,
-        timeouts=told.timeouts,
-        unsent=told.unsent,
-        in_flight=told.in_flight,
+        offered=result.offered,
+        sent=result.sent,
+        completed=result.completed,
+        errors=result.errors,
+        timeouts=result.timeouts,
+        unsent=result.unsent,
+        in_flight=result.in_flight,
     )
     latencies = Latencies(
-        intended=_distribution(told.intended, told.answered), service=_distribution(told.service, told.answered)
+        intended=_distribution(result.intended, result.answered), service=_distribution(result.service, result.answered)
     )
     operations = []
     if isinstance(offer.workload, Workload):
-        everything = told.completed + (warm.completed if warm is not None else 0)
+        completed = result.completed + (warm.completed if warm is not None else 0)
         part = next(iter(offer.workload.operations))
-        operations.append(Operation(name=part, counts=counts, latency_ms=latencies, all=Totals(completed=everything)))
+        operations.append(Operation(name=part, counts=counts, latency_ms=latencies, all=Totals(completed=completed)))
     return TrialSummary(
         driver=name,
-        remarks=told.remarks,
+        remarks=result.remarks,
         started=started,
         plan=LoadPlan.model_validate(_plan(offer)),
-        loop=told.loop,
-        window_s=told.seconds,
+        loop=result.loop,
+        window_s=result.seconds,
         counts=counts,
         offered_rate=offer.rate or None,
-        throughput=told.completed / told.seconds if told.seconds else 0.0,
+        throughput=result.completed / result.seconds if result.seconds else 0.0,
         latency_ms=latencies,
-        spectrum=tuple(told.spectrum),
+        spectrum=tuple(result.spectrum),
         operations=tuple(operations),
-        errors=tuple(Failure(kind=kind, count=count) for kind, count in told.kinds.items()),
+        errors=tuple(Failure(kind=kind, count=count) for kind, count in result.kinds.items()),
         generator=generator,
     )
 

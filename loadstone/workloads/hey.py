@@ -6,13 +6,14 @@ import math
 import re
 
 from loadstone.workloads.base import DriverError, Offer
-from loadstone.workloads.external import STATISTICS, External, Told, statistics, the_request, url
+from loadstone.workloads.external import STATISTICS, External, ToolResult, statistics, the_request, url
 
 _TIMEOUT = "deadline exceeded"
 
 
 class Hey(External):
-    """github.com/rakyll/hey. Held to a rate, each of its workers still waits for an answer before it sends again."""
+    """github.com/rakyll/hey. Held to a rate, each of its connections still waits for an answer before it sends
+    again."""
 
     name = "hey"
     install = "go install github.com/rakyll/hey@latest"
@@ -27,11 +28,11 @@ class Hey(External):
     honours = frozenset({"timeout"})
 
     def version(self) -> str:
-        return f"hey, which does not tell its version ({self.program()})"
+        return f"hey, which does not report its version ({self.program()})"
 
     def command(self, program: str, offer: Offer, seconds: float) -> list[str]:
         request = the_request(offer)
-        assert request is not None  # it expresses no scripts
+        assert request is not None  # scripts are not in `expresses`
         workers = offer.clients or offer.load.connections
         headers = [part for name, value in request.headers.items() for part in ("-H", f"{name}: {value}")]
         return [
@@ -41,37 +42,37 @@ class Hey(External):
             *["-m", request.method, *headers, *(["-d", request.body] if request.body else []), url(offer)],
         ]
 
-    def read(self, said: str, offer: Offer, seconds: float) -> Told:
-        total = re.search(r"^\s+Total:\s+([\d.]+) secs", said, re.MULTILINE)
+    def read(self, output: str, offer: Offer, seconds: float) -> ToolResult:
+        total = re.search(r"^\s+Total:\s+([\d.]+) secs", output, re.MULTILINE)
         if total is None:
-            raise DriverError(f"hey printed no result: {said.strip()[-300:] or 'nothing at all'}")
-        answers, _, failures = said.partition("Error distribution:")
+            raise DriverError(f"hey printed no result: {output.strip()[-300:] or 'no output'}")
+        answers, _, failures = output.partition("Error distribution:")
         found = re.findall(r"^\s+\[(\d+)\]\s+(\d+) responses", answers, re.MULTILINE)
         statuses = {int(code): int(count) for code, count in found}
-        lost = {words: int(count) for count, words in re.findall(r"^\s+\[(\d+)\]\s+(.*)$", failures, re.MULTILINE)}
+        lost = {kind: int(count) for count, kind in re.findall(r"^\s+\[(\d+)\]\s+(.*)$", failures, re.MULTILINE)}
         kinds = {f"status {code}": count for code, count in statuses.items() if code >= 400}
-        kinds |= {words: count for words, count in lost.items() if _TIMEOUT not in words}
-        remarks = ["hey tells latencies to 0.1 ms, of all answers, errors among them"]
+        kinds |= {kind: count for kind, count in lost.items() if _TIMEOUT not in kind}
+        remarks = ["hey reports latencies to 0.1 ms, of all answers including errors"]
         if offer.rate:
             remarks.append(f"hey sends in bursts of up to {offer.load.connections}: each connection keeps its own pace")
-        return Told(
+        return ToolResult(
             loop="closed",
             seconds=float(total.group(1)),
             completed=sum(count for code, count in statuses.items() if code < 400),
             answered=sum(statuses.values()),
             errors=sum(kinds.values()),
-            timeouts=sum(count for words, count in lost.items() if _TIMEOUT in words),
+            timeouts=sum(count for kind, count in lost.items() if _TIMEOUT in kind),
             sent=sum(statuses.values()) + sum(lost.values()),
-            service=statistics(**_latency(said)),
+            service=statistics(**_latency(output)),
             kinds=kinds,
             remarks=tuple(remarks),
         )
 
 
-def _latency(said: str) -> dict[str, float | None]:
-    """In ms. hey prints ``99%% in``, with one sign too many, in some versions."""
-    found = {f"p{share}": value for share, value in re.findall(r"^\s+(\d+)%+ in ([\d.]+) secs", said, re.MULTILINE)}
+def _latency(output: str) -> dict[str, float | None]:
+    """In ms. hey prints ``99%% in``, with a doubled sign, in some versions."""
+    found = {f"p{share}": value for share, value in re.findall(r"^\s+(\d+)%+ in ([\d.]+) secs", output, re.MULTILINE)}
     for name, word in (("mean", "Average"), ("max", "Slowest")):
-        if match := re.search(rf"^\s+{word}:\s+([\d.]+) secs", said, re.MULTILINE):
+        if match := re.search(rf"^\s+{word}:\s+([\d.]+) secs", output, re.MULTILINE):
             found[name] = match.group(1)
     return {name: round(1000 * float(found[name]), 1) for name in STATISTICS if name in found}

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from loadstone.workloads.base import DriverError, Offer
-from loadstone.workloads.external import External, Told, statistics, the_request, url
+from loadstone.workloads.external import External, ToolResult, statistics, the_request, url
 
 _SCRIPT = """\
 import http from "k6/http";
@@ -37,7 +37,7 @@ _TREND |= {"p999": "p(99.9)", "max": "max"}
 
 
 class K6(External):
-    """github.com/grafana/k6: open at a rate, for as long as it has users free; each of them has a connection."""
+    """github.com/grafana/k6: an open loop while it has free users; each user has a connection."""
 
     name = "k6"
     install = "go install go.k6.io/k6@latest, or see grafana.com/docs/k6"
@@ -57,11 +57,11 @@ class K6(External):
         script.write_text(k6_script(offer, seconds), encoding="utf-8")
         return [program, "run", "--quiet", "--no-usage-report", str(script)]
 
-    def read(self, said: str, offer: Offer, seconds: float) -> Told:
+    def read(self, output: str, offer: Offer, seconds: float) -> ToolResult:
         try:
-            metrics = {name: metric["values"] for name, metric in json.loads(said)["metrics"].items()}
+            metrics = {name: metric["values"] for name, metric in json.loads(output)["metrics"].items()}
         except (ValueError, KeyError, TypeError, AttributeError):
-            raise DriverError(f"k6 printed no summary: {said.strip()[-300:] or 'nothing at all'}") from None
+            raise DriverError(f"k6 printed no summary: {output.strip()[-300:] or 'no output'}") from None
 
         def counter(name: str) -> int:
             return round(metrics[name]["count"]) if name in metrics else 0
@@ -73,8 +73,8 @@ class K6(External):
         kinds = {"status 400 or above, or no connection": counter("failures")}
         remarks = ["k6 leaves the time to connect, and to wait for a user, out of its latencies"]
         if unsent:
-            remarks.append(f"k6 had no user free {unsent} times: it does not tell whether the system was slow, or k6")
-        return Told(
+            remarks.append(f"k6 had no user free {unsent} times: it does not report whether the system or k6 was slow")
+        return ToolResult(
             loop="open" if offer.clients is None else "closed",
             seconds=seconds,
             completed=counter("good"),
@@ -93,7 +93,7 @@ class K6(External):
 def k6_script(offer: Offer, seconds: float) -> str:
     """The script of one run; pure."""
     request = the_request(offer)
-    assert request is not None  # it expresses no scripts
+    assert request is not None  # scripts are not in `expresses`
     load, users = offer.load, offer.clients or offer.load.connections
     think = load.closed.think if load.closed is not None else 0.0
     if offer.clients is None:
@@ -109,11 +109,11 @@ def k6_script(offer: Offer, seconds: float) -> str:
         "summaryTrendStats": [*_TREND.values(), "count"],
         "scenarios": {"load": {**scenario, "duration": f"{seconds:g}s", "gracefulStop": stop}},
     }
-    asked = {
+    request_json = {
         "method": request.method,
         "url": url(offer),
         "body": request.body or None,
         "think": think,
         "params": {"headers": request.headers, "timeout": f"{load.timeout:g}s", "redirects": 0},
     }
-    return _SCRIPT % {"request": json.dumps(asked), "options": json.dumps(options, indent=2)}
+    return _SCRIPT % {"request": json.dumps(request_json), "options": json.dumps(options, indent=2)}

@@ -1,4 +1,4 @@
-"""The load workers of a run: on each client one or several, each started by a command and spoken to over its pipes."""
+"""The load workers of a run: one or several on each client, each started by a command and driven over its pipes."""
 
 from __future__ import annotations
 

@@ -6,11 +6,11 @@ import json
 from typing import Any
 
 from loadstone.workloads.base import DriverError, Offer
-from loadstone.workloads.external import External, Told, statistics, the_request, url
+from loadstone.workloads.external import External, ToolResult, statistics, the_request, url
 
 _PERCENTILES = ("p50", "p75", "p90", "p95", "p99")
 _CUT_OFF = "aborted due to deadline"
-"""What oha calls requests that were under way when the time was up."""
+"""oha's name for requests in flight at the end of the run."""
 
 
 class Oha(External):
@@ -30,7 +30,7 @@ class Oha(External):
 
     def command(self, program: str, offer: Offer, seconds: float) -> list[str]:
         request, load = the_request(offer), offer.load
-        assert request is not None  # it expresses no scripts
+        assert request is not None  # scripts are not in `expresses`
         headers = [part for name, value in request.headers.items() for part in ("-H", f"{name}: {value}")]
         return [
             *[program, "--no-tui", "--output-format", "json", "-z", f"{seconds:g}s", "-t", f"{load.timeout:g}s"],
@@ -40,23 +40,23 @@ class Oha(External):
             *["-m", request.method, *headers, *(["-d", request.body] if request.body else []), url(offer)],
         ]
 
-    def read(self, said: str, offer: Offer, seconds: float) -> Told:
+    def read(self, output: str, offer: Offer, seconds: float) -> ToolResult:
         try:
-            result: dict[str, Any] = json.loads(said)
-            summary, shares = result["summary"], result["latencyPercentiles"]
-            statuses = {int(code): int(count) for code, count in result["statusCodeDistribution"].items()}
-            lost = {words: int(count) for words, count in result["errorDistribution"].items()}
+            document: dict[str, Any] = json.loads(output)
+            summary, shares = document["summary"], document["latencyPercentiles"]
+            statuses = {int(code): int(count) for code, count in document["statusCodeDistribution"].items()}
+            lost = {kind: int(count) for kind, count in document["errorDistribution"].items()}
         except (ValueError, KeyError, TypeError, AttributeError):
-            raise DriverError(f"oha printed no result: {said.strip()[-300:] or 'nothing at all'}") from None
+            raise DriverError(f"oha printed no result: {output.strip()[-300:] or 'no output'}") from None
         kinds = {f"status {code}": count for code, count in statuses.items() if code >= 400}
-        kinds |= {words: count for words, count in lost.items() if words not in (_CUT_OFF, "timeout")}
+        kinds |= {kind: count for kind, count in lost.items() if kind not in (_CUT_OFF, "timeout")}
         latency = statistics(
             mean=_ms(summary["average"]),
             max=_ms(summary["slowest"]),
             p999=_ms(shares.get("p99.9")),
             **{name: _ms(shares.get(name)) for name in _PERCENTILES},
         )
-        return Told(
+        return ToolResult(
             loop="open" if offer.rate else "closed",
             seconds=seconds,
             completed=sum(count for code, count in statuses.items() if code < 400),

@@ -1,7 +1,7 @@
 """A minute's test of this machine as a load generator, against a server that answers at once.
 
-Rates double until the generator is no longer clean, then the highest clean one is looked for between; a last run
-records when requests reached the server, by its kernel's clock.
+The rate doubles until the generator is the bottleneck; a bisection then finds the highest rate at which it is not. A
+last run records the arrival times of requests at the server, by its kernel's clock.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ STEP_S, ARRIVALS_S = 3.0, 12.0
 _WORKLOAD = Workload(operations={"probe": Operation(path="/")})
 
 Measure = Callable[[float], TrialSummary]
-"""Offers a rate and returns the summary."""
+"""Offers a rate in requests/s and returns the summary."""
 Clean = Callable[[TrialSummary], list[str]]
-"""Why the generator, in this run, was what was measured; empty where it was not."""
+"""Evidence that the generator was the bottleneck of a run; empty where it was not."""
 
 
 @dataclass(frozen=True)
-class Step:
-    """One run at one rate."""
+class RateStep:
+    """A run at one rate."""
 
     rate: float
     summary: TrialSummary
     faults: list[str]
 
 
-def climb(measure: Measure, faults: Clean) -> Iterator[Step]:
-    """Rates that double until two in a row are not clean, then some between; each as it was measured."""
+def climb(measure: Measure, faults: Clean) -> Iterator[RateStep]:
+    """Runs with a doubling rate until two in a row are not clean, then of a bisection; yields each after its run."""
     good, bad = 0.0, None
     for doubling in range(MOST_DOUBLINGS):
         step = _attempt(FIRST_RATE * 2**doubling, measure, faults)
@@ -61,10 +61,10 @@ def climb(measure: Measure, faults: Clean) -> Iterator[Step]:
         good, bad = (good, step.rate) if step.faults else (step.rate, bad)
 
 
-def _attempt(rate: float, measure: Measure, faults: Clean) -> Step:
-    """A rate that is not clean has a second chance: other programs may have been in the way."""
-    step = Step(rate, *_run(rate, measure, faults))
-    return Step(rate, *_run(rate, measure, faults)) if step.faults else step
+def _attempt(rate: float, measure: Measure, faults: Clean) -> RateStep:
+    """A run at ``rate``; repeated once if it is not clean, as another program may have disturbed it."""
+    step = RateStep(rate, *_run(rate, measure, faults))
+    return RateStep(rate, *_run(rate, measure, faults)) if step.faults else step
 
 
 def _run(rate: float, measure: Measure, faults: Clean) -> tuple[TrialSummary, list[str]]:
@@ -73,8 +73,8 @@ def _run(rate: float, measure: Measure, faults: Clean) -> tuple[TrialSummary, li
 
 
 @dataclass(frozen=True)
-class Bench:
-    """The generator on some cores and the server on others; files go to ``folder``."""
+class SelfTest:
+    """The generator and the server on CPUs of their own; files go to ``folder``."""
 
     generator_cpus: tuple[int, ...]
     server_cpus: tuple[int, ...]
@@ -82,34 +82,34 @@ class Bench:
 
     @contextmanager
     def server(self) -> Iterator[str]:
-        """``stone echo``, as host:port; on leaving, when each request came is in ``stamps``."""
+        """Runs ``stone echo`` and yields its host:port; when it ends, ``stamps`` has the arrival times."""
         command = [str(stone_binary()), "echo", "--stamps", str(self.stamps)]
         with child(command, self.server_cpus, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
             assert process.stdout is not None
-            said = process.stdout.readline().strip()
-            if process.poll() is not None or ":" not in said:
-                raise DriverError(f"stone echo did not start: {said or 'it said nothing'}")
+            line = process.stdout.readline().strip()
+            if process.poll() is not None or ":" not in line:
+                raise DriverError(f"stone echo did not start: {line or 'no output'}")
             try:
-                yield said.split()[-1]
+                yield line.split()[-1]
             finally:
                 stop(process)
 
     @property
     def stamps(self) -> Path:
-        """Nanoseconds since 1970, one a line, in the order in which they were answered."""
+        """Arrival times in nanoseconds since 1970, one per line, in the order of the answers."""
         return self.folder / "stamps"
 
     def offer(self, target: str, rate: float, seconds: float = STEP_S) -> TrialSummary:
-        """The summary of one run."""
+        """Offers ``rate`` for ``seconds`` and returns the summary."""
         load = Load(rates=[rate], slo=Slo.model_validate({"p99": "1s"}))
         offer = Offer(
             targets=(target,), workload=_WORKLOAD, load=load, rate=rate, clients=None, warmup_s=0.5, duration_s=seconds,
             seed=1, may_stop=False, cpus=self.generator_cpus, folder=self.folder,
         )  # fmt: skip
-        return Stone().run(offer, lambda said: None)
+        return Stone().run(offer, lambda event: None)
 
     def arrivals(self, rate: float) -> list[float]:
-        """When each request of a Poisson process came, in seconds from the first of the window."""
+        """Arrival times of a Poisson process, in seconds after the first arrival of the window."""
         with self.server() as target:
             summary = self.offer(target, rate, ARRIVALS_S)
         stamps = sorted(int(line) for line in self.stamps.read_text().split())
@@ -117,7 +117,7 @@ class Bench:
         return [(stamp - measured[0]) / 1e9 for stamp in measured]
 
 
-def describe(step: Step) -> dict[str, Any]:
+def describe(step: RateStep) -> dict[str, Any]:
     """A step as a row: rate, lateness in ms, CPU in us a request, busy share, and whether it was clean."""
     generator, lateness = step.summary.generator, step.summary.latency_ms.lateness
     return {

@@ -19,13 +19,13 @@ from loadstone.model.workload import operation_plan
 from loadstone.workloads.base import Driver, DriverError, Offer, Progress, Unreachable
 
 PRECISE = 100e-6
-"""The least lateness, in seconds, that precise waiting keeps to."""
+"""The lateness, in seconds, that precise waiting stays below."""
 PRINTED = "script.txt"
-"""What a script printed on standard output."""
+"""The standard output of a script."""
 
 
 def load_plan(offer: Offer) -> dict[str, Any]:
-    """The plan file of ``stone load`` for one run; pure. What has its default is left out where that says the same."""
+    """The plan file of ``stone load`` for one run; pure. Keys with their default are omitted."""
     load = offer.load
     plan: dict[str, Any] = {
         "target": f"{'http' if load.tls is None else 'https'}://{offer.targets[0]}",
@@ -56,18 +56,19 @@ def load_plan(offer: Offer) -> dict[str, Any]:
 
 
 def _generators(offer: Offer) -> dict[str, Any]:
-    """What drives it from where. Load workers have cores of their own, and would share one port for metrics."""
+    """Load workers, or the CPUs and metrics address of this process. Load workers have CPUs of their own, no
+    metrics."""
     if offer.members:
-        return {"members": [{"name": one.name, "command": list(one.command)} for one in offer.members]}
+        return {"members": [{"name": member.name, "command": list(member.command)} for member in offer.members]}
     metrics = {"metrics": offer.metrics} if offer.metrics is not None else {}
     return {"cpus": list(offer.cpus), **metrics}
 
 
 def _wait(load: Load) -> dict[str, Any]:
-    """One way of waiting for all trials of a study, or a change of it would pass for one of the system.
+    """The same way of waiting for all trials of a study: a change of it would look like a change of the system.
 
-    A search does not know how far it will get, and waits precisely, unless its budget of lateness is below what that
-    keeps to: then the generator polls whatever the rate is.
+    The rates of a search are unknown beforehand, so it waits precisely, unless its budget of lateness is below
+    ``PRECISE``: then the generator polls at every rate.
     """
     if load.capacity is None:
         return {"wait": load.wait, **({"wait_rate": max(load.rates)} if load.rates else {})}
@@ -104,11 +105,11 @@ def _requests(offer: Offer) -> dict[str, Any]:
         arguments, environment = (given.arguments, given.environment) if given is not None else ([], {})
         script = {"path": str(offer.workload), "args": arguments, "env": environment}
         return {"script": script | ({"url_path": offer.script_path} if offer.script_path else {})}
-    return {"operations": [operation_plan(name, one) for name, one in offer.workload.operations.items()]}
+    return {"operations": [operation_plan(name, operation) for name, operation in offer.workload.operations.items()]}
 
 
 class Stone(Driver):
-    """Runs ``stone load`` as a child that dies with us, even if we are killed."""
+    """Runs ``stone load`` as a subprocess that ends with this process, even if that is killed."""
 
     name = "stone"
 
@@ -125,7 +126,7 @@ class Stone(Driver):
         plan_file = offer.folder / "load.json"
         plan_file.write_text(json.dumps(load_plan(offer), indent=1))
         command = [str(stone_binary()), "load", "--plan", str(plan_file), "--out", str(offer.folder), "--progress"]
-        # It binds its own threads to the cores; what it does beside sending may run elsewhere.
+        # It pins its own load threads; its other threads may run on any CPU.
         with (
             tempfile.TemporaryFile("w+") as output,
             child(command, stdout=output, stderr=subprocess.PIPE) as process,
@@ -134,7 +135,7 @@ class Stone(Driver):
             code = process.wait()
             output.seek(0)
             printed = output.read()
-        if printed:  # by a script: what its done() printed
+        if printed:  # by the done() of a script
             (offer.folder / PRINTED).write_text(printed, encoding="utf-8")
         messages += printed
         if code != 0:
@@ -156,7 +157,7 @@ def _error(code: int, messages: str) -> Exception:
 
 
 def _relay(lines: IO[str] | None, offer: Offer, progress: Progress) -> str:
-    """Pass on progress and the window's edges as they come; return all other lines, which are messages."""
+    """Forward progress and the window's edges; return all other lines, which are messages."""
     messages = []
     for line in lines or ():
         try:

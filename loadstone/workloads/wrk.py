@@ -11,7 +11,7 @@ from loadstone.model.base import Finding
 from loadstone.model.load import Load
 from loadstone.model.study import TrialSettings
 from loadstone.workloads.base import DriverError, Offer
-from loadstone.workloads.external import External, Told, statistics, the_request, url, whole
+from loadstone.workloads.external import External, ToolResult, statistics, the_request, url, whole
 
 _SCALE = {"us": 1e-3, "ms": 1.0, "s": 1e3, "m": 60e3, "h": 3600e3}
 
@@ -56,16 +56,16 @@ class Wrk(External):
     def environment(self, offer: Offer) -> dict[str, str]:
         return offer.load.script.environment if offer.load.script is not None else {}
 
-    def read(self, said: str, offer: Offer, seconds: float) -> Told:
-        average, _, most, _ = row(said, "Latency", self.name)
-        quantiles = dict(re.findall(r"^\s+(\d+)%\s+(\S+)\s*$", said, re.MULTILINE))
+    def read(self, output: str, offer: Offer, seconds: float) -> ToolResult:
+        average, _, most, _ = row(output, "Latency", self.name)
+        quantiles = dict(re.findall(r"^\s+(\d+)%\s+(\S+)\s*$", output, re.MULTILINE))
         latency = {f"p{percent}": milliseconds(value) for percent, value in quantiles.items()}
         service = statistics(mean=milliseconds(average), max=milliseconds(most), **latency)
-        return replace(counted(said, self.name), loop="closed", service=service)
+        return replace(counted(output, self.name), loop="closed", service=service)
 
 
 def script_options(offer: Offer) -> list[str]:
-    """The URL and what makes the requests: the study's script, or one for what options cannot say."""
+    """The URL and what makes the requests: the study's script, or a generated script where options do not suffice."""
     if isinstance(offer.workload, Path):
         arguments = offer.load.script.arguments if offer.load.script is not None else []
         return ["-s", str(offer.workload), url(offer), *(["--", *arguments] if arguments else [])]
@@ -80,21 +80,21 @@ def script_options(offer: Offer) -> list[str]:
 
 
 def _quoted(text: str) -> str:
-    """A text as Lua writes it, every byte that is not plain as a number."""
+    """A Lua string literal; bytes that are not printable ASCII are escaped as decimal numbers."""
     return '"' + "".join(chr(b) if 32 <= b < 127 and b not in b'"\\' else f"\\{b:03}" for b in text.encode()) + '"'
 
 
-def counted(said: str, name: str) -> Told:
-    """What wrk and wrk2 count in the same words; of an open loop, and without latencies."""
-    total = re.search(r"^\s*(\d+) requests in (\S+),", said, re.MULTILINE)
+def counted(output: str, name: str) -> ToolResult:
+    """The counts, which wrk and wrk2 print alike; of an open loop, and without latencies."""
+    total = re.search(r"^\s*(\d+) requests in (\S+),", output, re.MULTILINE)
     if total is None:
-        raise DriverError(f"{name} printed no result: {said.strip()[-300:] or 'nothing at all'}")
-    sockets = re.search(r"Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)", said)
+        raise DriverError(f"{name} printed no result: {output.strip()[-300:] or 'no output'}")
+    sockets = re.search(r"Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)", output)
     connect, read, write, timeout = map(int, sockets.groups()) if sockets else (0, 0, 0, 0)
-    refused = re.search(r"Non-2xx or 3xx responses: (\d+)", said)
+    refused = re.search(r"Non-2xx or 3xx responses: (\d+)", output)
     bad = int(refused.group(1)) if refused else 0
     kinds = {"connect": connect, "read": read, "write": write, "status 400 or above": bad}
-    return Told(
+    return ToolResult(
         loop="open",
         seconds=(milliseconds(total.group(2)) or 0.0) / 1000,
         answered=int(total.group(1)),
@@ -105,15 +105,15 @@ def counted(said: str, name: str) -> Told:
     )
 
 
-def row(said: str, name: str, tool: str) -> list[str]:
-    """The four cells of a line of the thread statistics."""
-    found = re.search(rf"^\s+{name}\s+(\S+)\s+(\S+)\s+(\S+)\s+(\S+)\s*$", said, re.MULTILINE)
+def row(output: str, name: str, tool: str) -> list[str]:
+    """The four cells of a row of the thread statistics."""
+    found = re.search(rf"^\s+{name}\s+(\S+)\s+(\S+)\s+(\S+)\s+(\S+)\s*$", output, re.MULTILINE)
     if found is None:
         raise DriverError(f"{tool} printed no line {name!r}")
     return list(found.groups())
 
 
 def milliseconds(text: str) -> float | None:
-    """``392.00us`` as 0.392; None for ``-nan``, which is printed of nothing."""
+    """``392.00us`` as 0.392; None for ``-nan``, which stands for an empty distribution."""
     found = re.fullmatch(r"([\d.]+)(us|ms|s|m|h)", text)
     return float(found.group(1)) * _SCALE[found.group(2)] if found else None

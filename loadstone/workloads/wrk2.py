@@ -9,7 +9,7 @@ from dataclasses import replace
 from loadstone.infrastructure.base import Finding as PreflightFinding
 from loadstone.model.errors import PreflightError
 from loadstone.workloads.base import Offer
-from loadstone.workloads.external import Spectrum, Told, statistics, whole
+from loadstone.workloads.external import Spectrum, ToolResult, statistics, whole
 from loadstone.workloads.wrk import Wrk, counted, milliseconds, row, script_options
 
 _QUANTILE = {"50.000": "p50", "75.000": "p75", "90.000": "p90", "99.000": "p99", "99.900": "p999"}
@@ -20,8 +20,8 @@ _CALIBRATION_S = 10.0
 class Wrk2(Wrk):
     """github.com/giltene/wrk2, or wrk2 of github.com/delimitrou/DeathStarBench, which spaces requests by ``-D``.
 
-    The original corrects latency for the intended send time; the fork counts from the actual one, and says ``99%``
-    where the original says ``Max``.
+    The original corrects latency for the intended send time; the fork measures from the actual one, and prints ``99%``
+    where the original prints ``Max``.
     """
 
     name = "wrk2"
@@ -34,14 +34,14 @@ class Wrk2(Wrk):
     }
 
     def is_fork(self) -> bool:
-        """Whether the installed one is the fork: it has an option for the spacing."""
+        """Whether the installed program is the fork, which has an option for the spacing."""
         program = self.program()
         usage = subprocess.run([program, "-h"], capture_output=True, text=True, check=False) if program else None
         return usage is not None and "--dist" in usage.stdout + usage.stderr
 
     def preflight(self) -> list[PreflightFinding]:
         found = super().preflight()
-        return [replace(one, message=f"{one.message} ({self._which()})") if one.level == "ok" else one for one in found]
+        return [replace(f, message=f"{f.message} ({self._which()})") if f.level == "ok" else f for f in found]
 
     def _which(self) -> str:
         return "the DeathStarBench fork" if self.is_fork() else "the original: constant arrivals only"
@@ -58,24 +58,24 @@ class Wrk2(Wrk):
             *script_options(offer),
         ]
 
-    def read(self, said: str, offer: Offer, seconds: float) -> Told:
-        told = counted(said, self.name)
-        fork = re.search(r"^\s+Thread Stats\s+Avg\s+Stdev\s+99%", said, re.MULTILINE) is not None
-        shares = dict(re.findall(r"^\s*([\d.]+)%\s+(\S+)\s*$", said, re.MULTILINE))
+    def read(self, output: str, offer: Offer, seconds: float) -> ToolResult:
+        result = counted(output, self.name)
+        fork = re.search(r"^\s+Thread Stats\s+Avg\s+Stdev\s+99%", output, re.MULTILINE) is not None
+        shares = dict(re.findall(r"^\s*([\d.]+)%\s+(\S+)\s*$", output, re.MULTILINE))
         latency = {name: milliseconds(shares[share]) for share, name in _QUANTILE.items() if share in shares}
-        rows = [(100 * float(share), float(value)) for value, share in re.findall(_ROW, said, re.MULTILINE)]
+        rows = [(100 * float(share), float(value)) for value, share in re.findall(_ROW, output, re.MULTILINE)]
         latency["p95"] = next((value for share, value in rows if share >= 95), None)
         latency["max"] = milliseconds(shares.get("100.000", ""))
-        latency["mean"] = milliseconds(row(said, "Latency", self.name)[0])
+        latency["mean"] = milliseconds(row(output, "Latency", self.name)[0])
         remarks = []
-        if told.seconds > _CALIBRATION_S:
+        if result.seconds > _CALIBRATION_S:
             remarks.append("wrk2 counts the requests of its first 10 s, but not their latencies")
         if fork:
             remarks.append("this wrk2 counts latency from the actual send: time that requests waited in it is missing")
             spectrum: Spectrum = [(share, None, value) for share, value in rows]
-            return replace(told, service=statistics(**latency), spectrum=spectrum, remarks=tuple(remarks))
+            return replace(result, service=statistics(**latency), spectrum=spectrum, remarks=tuple(remarks))
         spectrum = [(share, value, None) for share, value in rows]
-        return replace(told, intended=statistics(**latency), spectrum=spectrum, remarks=tuple(remarks))
+        return replace(result, intended=statistics(**latency), spectrum=spectrum, remarks=tuple(remarks))
 
 
 _ROW = r"^\s+([\d.]+)\s+([01]\.\d+)\s+\d+\s+(?:[\d.]+|inf)\s*$"

@@ -17,11 +17,11 @@ def limited(folder: Path, cores: float | None) -> Path:
     """A search in which every replica has this CPU limit and the front end uses 0.0994 cores where it used most."""
     run = Synthetic(duration_s=1.0).write(folder)
     files = list(run.glob("trials/*/usage.json"))
-    most = max(one["cpu_s"] / one["window_s"] for file in files for one in json.loads(file.read_text()))
+    most = max(load["cpu_s"] / load["window_s"] for file in files for load in json.loads(file.read_text()))
     for file in files:
         rows = json.loads(file.read_text())
-        for one in rows:
-            one |= {"cpu_s": one["cpu_s"] * 0.0994 / most, "cpu_limit": cores}
+        for row in rows:
+            row |= {"cpu_s": row["cpu_s"] * 0.0994 / most, "cpu_limit": cores}
         file.write_text(json.dumps(rows))
     return run
 

@@ -29,8 +29,13 @@ def test_every_latency_comes_back_as_its_bin(tmp_path_factory: pytest.TempPathFa
 def test_tags_are_kept_apart(tmp_path: Path) -> None:
     file = tmp_path / "latency.hlog"
     write_hlog(file, {"intended": range(1, 21), "service": [5], "intended:hotels": [7] * 3, "intended:user": []})
-    assert {name: one.size for name, one in hlog.distributions(file).items()} == {"intended": 20, "intended:hotels": 3}
-    assert {name: one.size for name, one in hlog.distributions(file, "service").items()} == {"service": 1}
+    assert {name: distribution.size for name, distribution in hlog.distributions(file).items()} == {
+        "intended": 20,
+        "intended:hotels": 3,
+    }
+    assert {name: distribution.size for name, distribution in hlog.distributions(file, "service").items()} == {
+        "service": 1
+    }
 
 
 def test_logs_of_release_0_1_have_a_tag_on_all_requests_too(tmp_path: Path) -> None:

@@ -109,8 +109,8 @@ def test_what_is_not_in_the_run_says_why(rated: Path, given: Row, why: str) -> N
 def test_trials_that_were_stopped_early_have_no_latency(rated: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(rated, tmp_path / "run"))
     (folder / "trials.parquet").unlink()
-    for one in trials(folder, "baseline", 900):
-        file = folder / "trials" / one["trial_id"] / "trial.json"
+    for trial in trials(folder, "baseline", 900):
+        file = folder / "trials" / trial["trial_id"] / "trial.json"
         content = json.loads(file.read_text())
         content["row"]["aborted_at_s"] = 0.7
         file.write_text(json.dumps(content))
@@ -126,7 +126,9 @@ def test_settings_that_are_there_but_not_together(tmp_path: Path) -> None:
     plan["treatments"] = [one for one in plan["treatments"] if one["label"] != "orchestrator=swarm scaling=vertical"]
     (folder / "plan.json").write_text(json.dumps(plan))
     run = open_run(folder)
-    treatments = [one for one in summary.treatments(run) if one.label != "orchestrator=swarm scaling=vertical"]
+    treatments = [
+        treatment for treatment in summary.treatments(run) if treatment.label != "orchestrator=swarm scaling=vertical"
+    ]
     (row,) = beside(run, treatments, [published(levels={"orchestrator": "swarm", "scaling": "vertical"})]).to_pylist()
     assert row["why"] == "not in this run together: swarm, vertical"
 
@@ -211,7 +213,9 @@ def test_time_in_c0_is_the_mean_of_the_nodes_with_replicas(tmp_path: Path) -> No
     (row,) = laid(folder, published(measure="c0_share", unit="%", at="highest", value=75.0))
     run = open_run(folder)
     states: list[Row] = gather(run).tables["metrics_cstates"].to_pylist()
-    shares = [one["share"] for one in states if one["state"] == "C0" and one["replicas"] and one["rate"] == 600]
+    shares = [
+        state["share"] for state in states if state["state"] == "C0" and state["replicas"] and state["rate"] == 600
+    ]
     assert len(shares) == 2
     assert row["value"] == pytest.approx(100 * np.mean(shares))
     assert (row["at"], row["trials"]) == ("highest", 1)

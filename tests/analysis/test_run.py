@@ -213,7 +213,9 @@ def test_an_earlier_release_wrote_numbers_of_trials_that_were_stopped_which_are_
     stopped = [row for row in read.trials.to_pylist() if row["aborted_at_s"] is not None]
     assert stopped and all({row[name] for name in NUMBERS} == {None} for row in stopped)
     points = summary.treatments(read)
-    assert [one.searched for one in points] == [one.searched for one in summary.treatments(open_run(searched))]
+    assert [point.searched for point in points] == [
+        treatment.searched for treatment in summary.treatments(open_run(searched))
+    ]
 
 
 def test_columns_that_an_earlier_release_did_not_know_are_no_damage(run: Path):

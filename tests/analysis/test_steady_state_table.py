@@ -100,5 +100,5 @@ def test_requests_without_an_answer_are_no_interval_and_short_ones_are_left_out(
     found, problem = hlog.intervals(file)
     assert problem == ""
     assert [(one.start_s, one.end_s, one.count) for one in found] == [(0, 1, 1), (2, 3, 2)]
-    assert [one.count for one in hlog.intervals(file, "intended:hotels")[0]] == [1]
+    assert [interval.count for interval in hlog.intervals(file, "intended:hotels")[0]] == [1]
     assert hlog.intervals(tmp_path / "none.hlog") == ([], "")

@@ -158,14 +158,14 @@ def test_hotel_reservation_is_the_published_one() -> None:
 def test_the_shop_is_the_published_one() -> None:
     application = catalogue.load("shop").application
     services = application.services
-    assert [name for name, one in services.items() if one.tier != "storage"] == ["order", "user", "payment"]
-    assert {name: one.needs for name, one in services.items() if one.needs} == {
+    assert [name for name, service in services.items() if service.tier != "storage"] == ["order", "user", "payment"]
+    assert {name: service.needs for name, service in services.items() if service.needs} == {
         "order": ["user", "payment", "postgres-order"],
         "user": ["postgres-user"],
         "payment": ["user", "postgres-payment"],
     }
-    assert all(one.runs.software == "postgres" for one in services.values() if one.tier == "storage")
-    assert all(one.replicas == 1 for one in services.values())
+    assert all(service.runs.software == "postgres" for service in services.values() if service.tier == "storage")
+    assert all(service.replicas == 1 for service in services.values())
     tasks = services["order"].tasks
     assert (tasks.large_file, tasks.small_file, tasks.small_rounds, tasks.keep) == (2_400_000, 140, 10, True)
     assert services["payment"].tasks.sleep == 0

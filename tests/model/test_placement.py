@@ -43,13 +43,13 @@ def test_four_tiers_over_up_to_four_nodes(nodes: int, count: int) -> None:
 
 
 def test_two_node_splits_are_the_seven_of_the_published_search() -> None:
-    names = [one.name for one in tier_splits(TIERS, 2, NODES)]
+    names = [tier_split.name for tier_split in tier_splits(TIERS, 2, NODES)]
     assert sorted(map(str, names)) == sorted(["FLC-D", "FLD-C", "FL-CD", "FCD-L", "FC-LD", "FD-LC", "LCD-F"])
-    assert [one.name for one in tier_splits(TIERS, 1, NODES)] == ["FLCD"]
+    assert [tier_split.name for tier_split in tier_splits(TIERS, 1, NODES)] == ["FLCD"]
 
 
 def test_a_name_says_what_is_on_which_node() -> None:
-    (split,) = [one for one in tier_splits(TIERS, 2, NODES) if one.name == "LCD-F"]
+    (split,) = [tier_split for tier_split in tier_splits(TIERS, 2, NODES) if tier_split.name == "LCD-F"]
     assert split.tiers == {
         "frontend": ["worker-2"], "logic": ["worker-1"], "caching": ["worker-1"], "storage": ["worker-1"]
     }  # fmt: skip
@@ -60,13 +60,13 @@ def test_tracing_is_where_the_logic_is() -> None:
     for split in tier_splits([*TIERS, "tracing"], 2, NODES):
         assert split.tiers["tracing"] == split.tiers["logic"]
         assert set(str(split.name)) == set("FLCD-")
-    assert [one.name for one in tier_splits(["frontend", "storage"], 2, NODES)] == ["F-D"]
+    assert [tier_split.name for tier_split in tier_splits(["frontend", "storage"], 2, NODES)] == ["F-D"]
 
 
 def test_services_are_named_in_full() -> None:
     splits = service_splits(["geo", "rate", "search"], 2, NODES)
-    assert {one.name for one in splits} == {"geo+rate/search", "geo+search/rate", "rate+search/geo"}
-    (split,) = [one for one in splits if one.name == "geo+search/rate"]
+    assert {split.name for split in splits} == {"geo+rate/search", "geo+search/rate", "rate+search/geo"}
+    (split,) = [split for split in splits if split.name == "geo+search/rate"]
     assert split.services == {"geo": ["worker-1"], "search": ["worker-1"], "rate": ["worker-2"]}
 
 

@@ -82,7 +82,11 @@ def test_treatments_are_all_combinations_that_no_exception_matches(
     factors, exceptions = given_
     found = study(factors=factors, **{"except": exceptions})
     combinations = [dict(zip(factors, levels, strict=True)) for levels in itertools.product(*factors.values())]
-    kept = [one for one in combinations if not any(drop.items() <= one.items() for drop in exceptions)]
+    kept = [
+        combination
+        for combination in combinations
+        if not any(drop.items() <= combination.items() for drop in exceptions)
+    ]
     assert [{name: getattr(t, name) for name in factors} for t in found.treatments()] == kept
 
 

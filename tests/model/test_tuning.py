@@ -43,9 +43,9 @@ def test_a_tuning_is_part_of_what_a_treatment_is() -> None:
     levels = [
         treatment(tuning) for tuning in (None, {"thp": "never"}, {"thp": "always"}, {"cstates": {"latency": 0.0}})
     ]
-    assert len({one.id for one in levels}) == 4
+    assert len({level.id for level in levels}) == 4
     assert treatment("off").id == levels[0].id
-    assert [one.label for one in levels] == [
+    assert [level.label for level in levels] == [
         "tuning=none",
         "tuning=thp:never",
         "tuning=thp:always",

@@ -91,7 +91,7 @@ def test_nothing_is_foretold_of_a_search_without_counters(tmp_path: Path):
     for file in (run / "trials").glob("*/usage.json"):
         file.unlink()
     content = contents.gather(run)
-    assert [one.searched is not None for one in summary.treatments(content.run)] == [True]
+    assert [treatment.searched is not None for treatment in summary.treatments(content.run)] == [True]
     assert model.gather(content) is None
 
 

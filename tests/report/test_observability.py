@@ -66,7 +66,7 @@ def gathered(folder: Path) -> observability.Inside:
 def test_the_page_has_all_parts_and_needs_nothing_from_outside(rich: Path):
     text, parsed = read(rich)
     assert len(parsed.ids) == len(set(parsed.ids))
-    assert [one for one in parsed.ids if one.startswith("inside")] == [
+    assert [id_ for id_ in parsed.ids if id_.startswith("inside")] == [
         *("inside", "inside-time", "inside-nodes", "inside-services", "inside-cstates", "inside-power"),
         "inside-observing",
     ]

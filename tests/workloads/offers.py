@@ -1,4 +1,4 @@
-"""What other load generators are asked for, and what they might print."""
+"""Offers to other load generators, and results that they may print."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 from loadstone.model.load import Load
 from loadstone.model.workload import Workload
 from loadstone.workloads.base import Offer
-from loadstone.workloads.external import Told, statistics
+from loadstone.workloads.external import ToolResult, statistics
 
 GET = Workload.model_validate({"operations": {"get": {"path": "/a?b=c", "headers": {"X-Token": "t 1"}}}})
-OPEN = Told(
+OPEN = ToolResult(
     loop="open",
     seconds=20.0,
     completed=8000,
@@ -26,7 +26,7 @@ CLOSED = replace(OPEN, loop="closed")
 def offer(folder: Path = Path(), **changes: Any) -> Offer:
     """Twenty seconds at 400 requests/s over eight connections."""
     load = {"arrival": "constant", "connections": 8, "timeout": "2s", "rates": [400], "slo": {"p99": "200ms"}}
-    asked = Offer(
+    requested = Offer(
         targets=("127.0.0.1:8080",),
         workload=GET,
         load=Load.model_validate(load),
@@ -39,7 +39,7 @@ def offer(folder: Path = Path(), **changes: Any) -> Offer:
         cpus=(),
         folder=folder,
     )
-    return replace(asked, **changes)
+    return replace(requested, **changes)
 
 
 def closed(folder: Path = Path(), **changes: Any) -> Offer:

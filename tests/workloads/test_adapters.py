@@ -1,4 +1,4 @@
-"""Other load generators: what they are told, what is read from what they print, and what stays empty."""
+"""Other load generators: their command lines, what is parsed from their output, and what stays empty."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from loadstone.model.records import Generator, TrialSummary
 from loadstone.model.slo import Slo
 from loadstone.model.workload import Workload
 from loadstone.workloads.base import DriverError, Offer, Unreachable
-from loadstone.workloads.external import External, Told, summarize
+from loadstone.workloads.external import External, ToolResult, summarize
 from loadstone.workloads.hey import Hey
 from loadstone.workloads.k6 import K6, k6_script
 from loadstone.workloads.oha import Oha
@@ -30,93 +30,99 @@ SLO = Slo.model_validate({"p99": "200ms"})
 TOOLS: list[External] = [Wrk(), Wrk2(), K6(), Hey(), Oha()]
 
 
-def told(tool: External, file: str, asked: Offer | None = None, seconds: float = 20.0) -> Told:
-    return tool.read((RECORDED / file).read_text(), asked or offer(), seconds)
+def read_recorded(tool: External, file: str, requested: Offer | None = None, seconds: float = 20.0) -> ToolResult:
+    return tool.read((RECORDED / file).read_text(), requested or offer(), seconds)
 
 
 def test_what_wrk_says() -> None:
-    said = told(Wrk(), "wrk.txt", closed())
-    assert (said.loop, said.seconds, said.completed, said.errors, said.timeouts) == ("closed", 2.03, 19882, 0, 0)
-    assert said.service == {
+    result = read_recorded(Wrk(), "wrk.txt", closed())
+    assert (result.loop, result.seconds, result.completed, result.errors, result.timeouts) == (
+        "closed",
+        2.03,
+        19882,
+        0,
+        0,
+    )
+    assert result.service == {
         **{"mean": 5.47, "p50": 0.266, "p75": 3.36, "p90": 9.65, "p95": None, "p99": 98.02, "p999": None},
         "max": 130.69,
     }
-    assert (said.offered, said.sent, said.unsent, said.in_flight, said.intended) == (None,) * 5
+    assert (result.offered, result.sent, result.unsent, result.in_flight, result.intended) == (None,) * 5
 
 
 def test_what_wrk_counts_as_errors() -> None:
-    said = told(Wrk(), "wrk-errors.txt", closed())
-    assert (said.completed, said.errors, said.timeouts) == (147 - 30, 13 + 30, 15)
-    assert said.kinds == {"read": 13, "status 400 or above": 30}
+    result = read_recorded(Wrk(), "wrk-errors.txt", closed())
+    assert (result.completed, result.errors, result.timeouts) == (147 - 30, 13 + 30, 15)
+    assert result.kinds == {"read": 13, "status 400 or above": 30}
 
 
 def test_the_original_wrk2_counts_from_the_intended_time() -> None:
-    said = told(Wrk2(), "wrk2.txt")
-    assert said.intended is not None and said.service is None
-    assert [said.intended[name] for name in ("p50", "p95", "p99", "p999", "max")] == [1.58, 4.803, 6.39, 11.02, 14.19]
-    assert said.spectrum[1] == (50.0, 1.581, None) and len(said.spectrum) == 8
-    assert [text for text in said.remarks if "first 10 s" in text]
+    result = read_recorded(Wrk2(), "wrk2.txt")
+    assert result.intended is not None and result.service is None
+    assert [result.intended[name] for name in ("p50", "p95", "p99", "p999", "max")] == [1.58, 4.803, 6.39, 11.02, 14.19]
+    assert result.spectrum[1] == (50.0, 1.581, None) and len(result.spectrum) == 8
+    assert [text for text in result.remarks if "first 10 s" in text]
 
 
 @pytest.mark.parametrize("text", ["wrk2-fork.txt", "wrk2-fork-current.txt"])
 def test_the_fork_of_wrk2_counts_from_the_actual_time(text: str) -> None:
-    said = told(Wrk2(), text)
-    assert said.intended is None and said.service is not None
-    assert (said.service["p99"], said.spectrum[1]) == (6.39, (50.0, None, 1.581))
-    assert (said.completed, said.errors, said.timeouts) == (996, 4, 3)
-    assert said.remarks == (
+    result = read_recorded(Wrk2(), text)
+    assert result.intended is None and result.service is not None
+    assert (result.service["p99"], result.spectrum[1]) == (6.39, (50.0, None, 1.581))
+    assert (result.completed, result.errors, result.timeouts) == (996, 4, 3)
+    assert result.remarks == (
         "this wrk2 counts latency from the actual send: time that requests waited in it is missing",
     )
 
 
 def test_wrk2_of_nothing_is_not_zero_milliseconds() -> None:
-    said = told(Wrk2(), "wrk2-idle.txt")
-    assert said.answered == said.completed == 0
-    assert said.service is not None and said.service["mean"] is None
-    summary = summarize("wrk2", offer(), said, Generator())
+    result = read_recorded(Wrk2(), "wrk2-idle.txt")
+    assert result.answered == result.completed == 0
+    assert result.service is not None and result.service["mean"] is None
+    summary = summarize("wrk2", offer(), result, Generator())
     assert judge(summary, SLO).reasons == ("wrk2 counted no request at all",)
 
 
 def test_what_hey_says() -> None:
-    said = told(Hey(), "hey.txt")
-    assert (said.loop, said.seconds, said.completed, said.sent) == ("closed", 2.0237, 792, 792)
-    assert said.service is not None and said.service["p99"] == 15.1 and said.service["p999"] is None
-    assert [text for text in said.remarks if "bursts of up to 8" in text]
+    result = read_recorded(Hey(), "hey.txt")
+    assert (result.loop, result.seconds, result.completed, result.sent) == ("closed", 2.0237, 792, 792)
+    assert result.service is not None and result.service["p99"] == 15.1 and result.service["p999"] is None
+    assert [text for text in result.remarks if "bursts of up to 8" in text]
 
 
 def test_what_hey_counts_as_errors_and_timeouts() -> None:
-    said = told(Hey(), "hey-errors.txt", closed())
-    assert (said.completed, said.errors, said.timeouts, said.sent) == (145, 36, 30, 211)
-    nothing = told(Hey(), "hey-nothing-there.txt", closed())
+    result = read_recorded(Hey(), "hey-errors.txt", closed())
+    assert (result.completed, result.errors, result.timeouts, result.sent) == (145, 36, 30, 211)
+    nothing = read_recorded(Hey(), "hey-nothing-there.txt", closed())
     assert (nothing.completed, nothing.errors, nothing.answered) == (0, 11173, 0)
     assert "connection refused" in next(iter(nothing.kinds))
 
 
 def test_what_k6_says() -> None:
-    said = told(K6(), "k6.json")
-    assert (said.offered, said.sent, said.unsent, said.completed, said.errors) == (401, 395, 6, 395, 0)
-    assert said.service is not None and said.intended is None
-    assert said.service["p50"] == pytest.approx(0.219212) and said.service["p999"] is not None
-    bad = told(K6(), "k6-errors.json")
+    result = read_recorded(K6(), "k6.json")
+    assert (result.offered, result.sent, result.unsent, result.completed, result.errors) == (401, 395, 6, 395, 0)
+    assert result.service is not None and result.intended is None
+    assert result.service["p50"] == pytest.approx(0.219212) and result.service["p999"] is not None
+    bad = read_recorded(K6(), "k6-errors.json")
     assert (bad.completed, bad.errors, bad.timeouts, bad.sent) == (108, 27, 22, 157)
 
 
 def test_what_oha_says() -> None:
-    said = told(Oha(), "oha.json")
-    assert (said.loop, said.completed, said.sent, said.in_flight) == ("open", 799, 799, 0)
-    assert said.service is None and said.intended is not None
-    assert said.intended["p99"] == pytest.approx(3.05144) and said.intended["max"] == pytest.approx(4.947656)
-    bad = told(Oha(), "oha-errors.json", closed())
+    result = read_recorded(Oha(), "oha.json")
+    assert (result.loop, result.completed, result.sent, result.in_flight) == ("open", 799, 799, 0)
+    assert result.service is None and result.intended is not None
+    assert result.intended["p99"] == pytest.approx(3.05144) and result.intended["max"] == pytest.approx(4.947656)
+    bad = read_recorded(Oha(), "oha-errors.json", closed())
     assert (bad.loop, bad.completed, bad.errors, bad.timeouts, bad.in_flight) == ("closed", 141, 37, 23, 8)
     assert bad.kinds == {"status 500": 35, "connection closed before message completed": 2}
     assert bad.intended is None and bad.service is not None
 
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
-@pytest.mark.parametrize("said", ["", "Killed", "{}", '{"metrics": 3}', "  12 requests in a while"])
-def test_what_is_no_result_is_a_failure_of_the_tool(tool: External, said: str) -> None:
+@pytest.mark.parametrize("output", ["", "Killed", "{}", '{"metrics": 3}', "  12 requests in a while"])
+def test_what_is_no_result_is_a_failure_of_the_tool(tool: External, output: str) -> None:
     with pytest.raises(DriverError, match=tool.name):
-        tool.read(said, offer(), 20.0)
+        tool.read(output, offer(), 20.0)
 
 
 def test_the_command_lines(tmp_path: Path) -> None:
@@ -143,7 +149,7 @@ def test_the_command_lines(tmp_path: Path) -> None:
     assert Wrk().environment(scripted) == {"K": "v"}
 
 
-def test_wrk_is_told_by_a_script_what_options_cannot_say(tmp_path: Path) -> None:
+def test_wrk_gets_a_script_for_a_body(tmp_path: Path) -> None:
     Wrk().command("wrk", closed(tmp_path, workload=POST), 1.0)
     script = (tmp_path / "request.lua").read_text()
     assert script == 'wrk.method = "POST"\nwrk.body = "\\195\\169\\034\\092\\010"\n'
@@ -167,21 +173,21 @@ def test_the_script_of_k6_has_the_request_and_the_rate() -> None:
     assert '"executor": "constant-vus"' in text and '"vus": 8' in text and '"think": 0.1' in text
 
 
-def judged(name: str, asked: Offer, said: Told, slo: Slo | None = SLO, **used: float) -> Verdict:
-    return judge(summarize(name, asked, said, Generator(**used)), slo)
+def judged(name: str, requested: Offer, result: ToolResult, slo: Slo | None = SLO, **used: float) -> Verdict:
+    return judge(summarize(name, requested, result, Generator(**used)), slo)
 
 
-def test_what_is_not_told_stands_beside_the_verdict() -> None:
+def test_what_a_tool_does_not_report_is_a_warning_of_the_verdict() -> None:
     verdict = judged("wrk2", offer(), OPEN)
     assert verdict.verdict == "held"
     assert verdict.warnings == (
-        "not told by wrk2: latency from the intended send time (it is judged by that from the actual one), "
+        "not reported by wrk2: latency from the intended send time (it is judged by that from the actual one), "
         "how late it sent, how much it left unsent",
     )
 
 
 @pytest.mark.parametrize(
-    ("asked", "said", "slo", "used", "verdict", "words"),
+    ("requested", "result", "slo", "used", "verdict", "reason"),
     [
         (closed(), CLOSED, SLO, {}, "held", ""),
         (closed(), CLOSED, None, {}, "measured", ""),
@@ -195,18 +201,18 @@ def test_what_is_not_told_stands_beside_the_verdict() -> None:
         ),
         (closed(), replace(CLOSED, errors=400), SLO, {}, "not held", "95.24% of requests completed"),
         (closed(), CLOSED, SLO, {"cpu_share": 0.97}, "invalid", "saturated"),
-        (offer(), replace(OPEN, completed=7000), SLO, {}, "not held", "wrk2 does not tell whether it sent the others"),
+        (offer(), replace(OPEN, completed=7000), SLO, {}, "not held", "does not report whether it sent the others"),
         (offer(), replace(OPEN, completed=7000, sent=7100), SLO, {}, "not held", "wrk2 sent 7100 of 8000"),
         (closed(workload=Path("/mine.lua")), CLOSED, SLO, {}, "held", ""),
         (offer(), replace(OPEN, completed=0, answered=0), SLO, {}, "invalid", "counted no request"),
     ],
 )
-def test_verdicts_on_what_a_tool_tells(
-    asked: Offer, said: Told, slo: Slo | None, used: dict[str, float], verdict: str, words: str
+def test_verdicts_on_what_a_tool_reports(
+    requested: Offer, result: ToolResult, slo: Slo | None, used: dict[str, float], verdict: str, reason: str
 ) -> None:
-    result = judged("wrk2", asked, said, slo, **used)
-    assert result.verdict == verdict, result.reasons
-    assert words in " | ".join(result.reasons)
+    judgement = judged("wrk2", requested, result, slo, **used)
+    assert judgement.verdict == verdict, judgement.reasons
+    assert reason in " | ".join(judgement.reasons)
 
 
 def test_a_tool_that_is_missing_is_found_before_anything_starts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -215,7 +221,7 @@ def test_a_tool_that_is_missing_is_found_before_anything_starts(monkeypatch: pyt
         (finding,) = tool.preflight()
         assert (finding.level, finding.what) == ("error", tool.name) and finding.remedy
         with pytest.raises(DriverError, match="is not installed"):
-            tool.run(offer(), lambda said: None)
+            tool.run(offer(), lambda event: None)
 
 
 def test_several_front_ends_are_more_than_one_address() -> None:
@@ -223,7 +229,7 @@ def test_several_front_ends_are_more_than_one_address() -> None:
     if tool is None:
         pytest.skip("no other load generator is installed")
     with pytest.raises(DriverError, match="loads one address, and the application has 2 front ends"):
-        tool.run(offer(targets=("127.0.0.1:1", "127.0.0.1:2")), lambda said: None)
+        tool.run(offer(targets=("127.0.0.1:1", "127.0.0.1:2")), lambda event: None)
 
 
 @pytest.mark.servers
@@ -234,18 +240,18 @@ def test_a_real_run(tool: External, server: str, tmp_path: Path, monkeypatch: py
     monkeypatch.chdir(tmp_path)
     (tmp_path / "trial").mkdir()
     make = closed if "rates" not in tool.expresses["load"] else offer
-    asked = make(Path("trial"), targets=(server,), warmup_s=1.0, duration_s=1.0)
-    asked = replace(asked, rate=min(asked.rate, 100.0))
-    said: list[dict[str, Any]] = []
-    summary = tool.run(asked, said.append)
+    requested = make(Path("trial"), targets=(server,), warmup_s=1.0, duration_s=1.0)
+    requested = replace(requested, rate=min(requested.rate, 100.0))
+    result: list[dict[str, Any]] = []
+    summary = tool.run(requested, result.append)
     completed, everything = summary.counts.completed, summary.operations[0].all
     assert completed > 0 and summary.counts.errors == 0
     assert everything is not None and everything.completed > completed  # the warm-up's too
-    assert {line["phase"] for line in said} == {"warmup", "measure", "drain"}
+    assert {line["phase"] for line in result} == {"warmup", "measure", "drain"}
     assert (summary.generator.cpu_s or 0) > 0
     assert TrialSummary.model_validate_json((tmp_path / "trial/summary.json").read_bytes()) == summary
     try:
-        counts = tool.run(replace(asked, targets=("127.0.0.1:9",), warmup_s=0.0), lambda line: None).counts
+        counts = tool.run(replace(requested, targets=("127.0.0.1:9",), warmup_s=0.0), lambda line: None).counts
     except Unreachable:
         return
     assert counts.completed == 0 < (counts.errors or 0)

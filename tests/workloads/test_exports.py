@@ -86,14 +86,14 @@ def test_the_start_stands_in_the_file(results: Path, summary: dict[str, Any]) ->
 
 
 def test_wrk2s_text(results: Path, summary: dict[str, Any]) -> None:
-    told = Wrk2().read((results / "wrk2.txt").read_text(), cast(Any, None), 2)
-    assert told.answered == summary["completed_in_window"]
-    assert (told.seconds, told.errors, told.timeouts) == (2, 0, 0)
-    assert told.service is not None
+    parsed = Wrk2().read((results / "wrk2.txt").read_text(), cast(Any, None), 2)
+    assert parsed.answered == summary["completed_in_window"]
+    assert (parsed.seconds, parsed.errors, parsed.timeouts) == (2, 0, 0)
+    assert parsed.service is not None
     for name, value in summary["latency_ms"]["intended"].items():
         if name not in ("count", "p95", "mean"):
-            assert told.service[name] == pytest.approx(value, rel=0.01, abs=0.01)
-    assert len(told.spectrum) > 40
+            assert parsed.service[name] == pytest.approx(value, rel=0.01, abs=0.01)
+    assert len(parsed.spectrum) > 40
 
 
 def test_readers_that_know_no_tags_find_every_request_once(results: Path, summary: dict[str, Any]) -> None:

@@ -8,25 +8,25 @@ import pytest
 
 from loadstone.model.records import TrialSummary
 from loadstone.workloads import selftest
-from loadstone.workloads.selftest import Bench, Step, climb, describe
+from loadstone.workloads.selftest import RateStep, SelfTest, climb, describe
 from tests.experiments.fakes import summary
 
 
-def climbed(clean: dict[float, list[bool]] | float) -> list[Step]:
+def climbed(clean: dict[float, list[bool]] | float) -> list[RateStep]:
     """Climb a machine that is clean below a rate, or by the list of its attempts at each."""
 
     def measure(rate: float) -> TrialSummary:
         return TrialSummary.model_validate(summary(rate, 1.0, held=True) | {"offered_rate": rate})
 
-    def faults(told: TrialSummary) -> list[str]:
-        rate = told.offered_rate or 0.0
+    def faults(measured: TrialSummary) -> list[str]:
+        rate = measured.offered_rate or 0.0
         good = rate <= clean if isinstance(clean, float) else clean[rate].pop(0)
         return [] if good else ["late"]
 
     return list(climb(measure, faults))
 
 
-def highest(steps: list[Step]) -> float:
+def highest(steps: list[RateStep]) -> float:
     return max((step.rate for step in steps if not step.faults), default=0)
 
 
@@ -56,11 +56,11 @@ def test_disturbances_are_forgiven() -> None:
 
 def test_a_real_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(selftest, "ARRIVALS_S", 0.5)
-    bench = Bench((), (), tmp_path)
+    bench = SelfTest((), (), tmp_path)
     with bench.server() as target:
-        told = bench.offer(target, 200.0, 0.5)
-    assert told.counts.completed == (told.counts.offered or 0) > 50
-    row = describe(Step(200.0, told, []))
+        measured = bench.offer(target, 200.0, 0.5)
+    assert measured.counts.completed == (measured.counts.offered or 0) > 50
+    row = describe(RateStep(200.0, measured, []))
     assert row["cpu_us_per_request"] > 0
     assert row["lateness_p50_ms"] <= row["lateness_p99_ms"]
     at = bench.arrivals(200.0)

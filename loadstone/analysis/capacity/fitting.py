@@ -112,7 +112,7 @@ def fit(run: Run, treatment: Treatment) -> Model:
     points, tiers = _points(measured)
     found: dict[str, Demand] = {}
     for service, pairs in points.items():
-        limit = next(one.limit for one in layout.replicas if one.service == service)
+        limit = next(replica.limit for replica in layout.replicas if replica.service == service)
         ceiling = reference.value / layout.count(service)
         fitted = demands.fit(service, tiers[service], _unpressed(pairs, limit, ceiling))
         found[service] = fitted
@@ -165,7 +165,7 @@ def _pressed(
     if station.kind == "node" or objective is None:
         return None
     (part,) = station.parts
-    node = next(one.node for one in layout.replicas if one.service == station.name)
+    node = next(replica.node for replica in layout.replicas if replica.service == station.name)
     others = [
         sum(one["cpu_s"] / one["window_s"] for one in usage if _beside(one, node, part.service)) / row["throughput"]
         for row, usage in measured[-_HIGHEST:]

@@ -44,7 +44,7 @@ class Layout:
 
     def count(self, service: str) -> int:
         """Its replicas."""
-        return sum(one.service == service for one in self.replicas)
+        return sum(replica.service == service for replica in self.replicas)
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Station:
 
 def stations(layout: Layout) -> list[Station]:
     """Every service with a limit, every node with known cores; of equal nodes the first stands for all."""
-    count = Counter(one.service for one in layout.replicas)
+    count = Counter(replica.service for replica in layout.replicas)
     limits: dict[str, float | None] = {}
     on: dict[str, Counter[str]] = {name: Counter() for name in layout.cores}
     for one in layout.replicas:

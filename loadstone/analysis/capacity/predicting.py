@@ -159,7 +159,11 @@ class _Bound:
     def _held(self, drawn: bool) -> Floats:
         """How full the like of it was at the measured breaking point, which it bore."""
         kind, name = self.station.kind, self.station.name
-        same = [one for one in stations(self.model.layout) if one.kind == kind and (kind == "node" or one.name == name)]
+        same = [
+            station
+            for station in stations(self.model.layout)
+            if station.kind == kind and (kind == "node" or station.name == name)
+        ]
         used = [np.asarray(self.model.used(one, self.measured, drawn)) / one.capacity for one in same]
         return np.minimum(np.max(used, axis=0), 1.0) if used else np.zeros(len(self.measured))
 
@@ -194,7 +198,7 @@ def _doubts(model: Model, layout: Layout, first: Station, extrapolation: float) 
             f"extrapolation: each replica {where} {first.name} would serve {extrapolation:.1f} times what was measured;"
             f" beyond {FARTHEST:g} times believe the order of magnitude only"
         )
-    unknown = sorted({one.service for one in layout.replicas} - set(model.demands))
+    unknown = sorted({replica.service for replica in layout.replicas} - set(model.demands))
     if unknown:
         said.append(f"not measured, so taken to cost nothing: {', '.join(unknown)}")
     return said

@@ -96,12 +96,15 @@ def beaten(predictions: Sequence[Registered], lows: Mapping[str, float]) -> dict
     ``lows``: the lower ends of the measured breaking points by treatment, in requests/s.
     """
     found = {}
-    for one in predictions:
-        alike = {one.base_id, *(other.treatment_id for other in predictions if other.base_id == one.base_id)}
-        measured = {name: low for name, low in lows.items() if name in alike and name != one.treatment_id}
+    for prediction in predictions:
+        alike = {
+            prediction.base_id,
+            *(other.treatment_id for other in predictions if other.base_id == prediction.base_id),
+        }
+        measured = {name: low for name, low in lows.items() if name in alike and name != prediction.treatment_id}
         best = max(measured, key=lambda name: measured[name], default=None)
-        if best is not None and one.high < measured[best]:
-            found[one.treatment_id] = best
+        if best is not None and prediction.high < measured[best]:
+            found[prediction.treatment_id] = best
     return found
 
 
@@ -121,13 +124,13 @@ def left_out(run: Run, treatments: Sequence[Treatment]) -> dict[str, LeftOut]:
     if not ((run.study.get("load") or {}).get("capacity") or {}).get("guided"):
         return {}
     predictions, _ = registered(run.folder)
-    by_id = {one.id: one for one in treatments}
+    by_id = {treatment.id: treatment for treatment in treatments}
     lows = {
-        one.id: one.searched.result.breaking_point.low
-        for one in treatments
-        if one.searched is not None and one.searched.result is not None
+        treatment.id: treatment.searched.result.breaking_point.low
+        for treatment in treatments
+        if treatment.searched is not None and treatment.searched.result is not None
     }
-    predicted = {one.treatment_id: one for one in predictions}
+    predicted = {prediction.treatment_id: prediction for prediction in predictions}
     return {
         loser: LeftOut(predicted[loser], by_id[better].label, lows[better])
         for loser, better in beaten(predictions, lows).items()
@@ -155,7 +158,7 @@ interval, ``miss``, or ``not measured``. ``before``: whether the treatment's fir
 def scores(predictions: list[Registered], treatments: list[Treatment]) -> pa.Table:
     """One row a prediction, beside what was measured."""
     by_id = {treatment.id: treatment for treatment in treatments}
-    rows = [_score(one, by_id.get(one.treatment_id)) for one in predictions]
+    rows = [_score(prediction, by_id.get(prediction.treatment_id)) for prediction in predictions]
     return pa.Table.from_pylist(rows, schema=SCORES)
 
 
@@ -169,8 +172,10 @@ def scale(predictions: Sequence[Registered], treatments: Sequence[Treatment], le
     The root mean square of what they missed by in standard deviations, with a prior at 1; ``leaving_out`` is a
     treatment that has no say, so that nothing is judged by itself.
     """
-    rows = scores([one for one in predictions if one.treatment_id != leaving_out], list(treatments)).to_pylist()
-    return scale_of((one["predicted"], one["predicted_low"], one["predicted_high"], one["measured"]) for one in rows)
+    rows = scores(
+        [prediction for prediction in predictions if prediction.treatment_id != leaving_out], list(treatments)
+    ).to_pylist()
+    return scale_of((row["predicted"], row["predicted_low"], row["predicted_high"], row["measured"]) for row in rows)
 
 
 def scale_of(outcomes: Iterable[tuple[float, float, float, float | None]]) -> float:

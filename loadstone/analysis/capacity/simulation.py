@@ -100,9 +100,11 @@ class _Network:
     def __init__(self, layout: Layout, calls: Calls) -> None:
         self.services = list(dict.fromkeys(calls.service))
         number = {name: index for index, name in enumerate(self.services)}
-        nodes = list(layout.cores) or list(dict.fromkeys(one.node for one in layout.replicas))
+        nodes = list(layout.cores) or list(dict.fromkeys(replica.node for replica in layout.replicas))
         at = {name: index for index, name in enumerate(nodes)}
-        placed = sorted((one for one in layout.replicas if one.service in number), key=lambda p: number[p.service])
+        placed = sorted(
+            (replica for replica in layout.replicas if replica.service in number), key=lambda p: number[p.service]
+        )
         missing = set(number) - {one.service for one in placed}
         if missing:
             raise ValueError(f"no replica of {', '.join(sorted(missing))}, which requests call")

@@ -70,14 +70,14 @@ def within(
     """
     treatments = summary.treatments(run)
     a = baseline_of(run, treatments, baseline)
-    others = [one for one in treatments if one.id != a.id]
+    others = [treatment for treatment in treatments if treatment.id != a.id]
     margin = margin_of(run) if margin is None else margin
     sequential = (run.study.get("trial") or {}).get("order") == "sequential"
     method = "unpaired" if unpaired or sequential else "paired"
     found = _Found()
     found.capacities += capacities.compared(a, others, margin)
     if found.capacities:
-        found.warnings += doubts.of_searches((one.label, one) for one in treatments)
+        found.warnings += doubts.of_searches((treatment.label, treatment) for treatment in treatments)
     runs = measured(run, run.trials.to_pylist(), spans)
     found.warnings += doubts.of_trials(run.trials.to_pylist(), method)
     if sequential and runs:
@@ -153,11 +153,11 @@ def baseline_of(run: Run, treatments: Sequence[Treatment], given: str | None) ->
         raise InputError(f"{run.folder}: there is nothing to compare: it has no treatment")
     if given is None:
         planned = run.plan.get("baseline")
-        return next((one for one in treatments if one.id == planned), treatments[0])
-    exact = [one for one in treatments if one.label == given]
-    found = exact or [one for one in treatments if given in one.label]
+        return next((treatment for treatment in treatments if treatment.id == planned), treatments[0])
+    exact = [treatment for treatment in treatments if treatment.label == given]
+    found = exact or [treatment for treatment in treatments if given in treatment.label]
     if len(found) != 1:
-        known = "; ".join(one.label for one in treatments)
+        known = "; ".join(treatment.label for treatment in treatments)
         said = "names no treatment" if not found else f"names {len(found)} treatments"
         raise InputError(f"--baseline {given!r} {said} of this run; it has: {known}")
     return found[0]

@@ -87,9 +87,9 @@ def shape_rows(where: Row, shape: Shape) -> tuple[Row, list[Row]]:
     distances = {"ks": shape.ks, "ad": shape.ad, "cvm": shape.cvm, "wasserstein_ms": shape.wasserstein / 1000}
     shifts = [
         where
-        | {"percentile": one.percentile}
-        | {f"{name}_ms": getattr(one, name) / 1000 for name in ("a", "b", "shift", "low", "high")}
-        for one in shape.shifts
+        | {"percentile": shift.percentile}
+        | {f"{name}_ms": getattr(shift, name) / 1000 for name in ("a", "b", "shift", "low", "high")}
+        for shift in shape.shifts
     ]
     return where | distances, shifts
 

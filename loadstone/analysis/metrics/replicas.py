@@ -28,7 +28,9 @@ def replicas(observed: Observed, measured: Measured, readings: Iterable[Reading]
     Processor time and throttling are those of ``usage.json`` where its counters were read at the window's
     ends: what is read once a second can only be interpolated there.
     """
-    exact = {one.replica: _used(one) for one in readings if one.from_ns is not None and one.window_s}
+    exact = {
+        reading.replica: _used(reading) for reading in readings if reading.from_ns is not None and reading.window_s
+    }
     found = {key[1]: key[0] for key in measured.values if key[1].startswith("replica:")}
     return [
         {

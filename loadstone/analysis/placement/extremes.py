@@ -65,7 +65,7 @@ def extremes(
         mine = [row for row in loads if row["others"] == group]
         if (load := reference(mine)) is not None:
             at = [row for row in mine if row["load"] == load]
-            alike = [one for one in treatments if FACTOR in one.levels and others(one) == group]
+            alike = [treatment for treatment in treatments if FACTOR in treatment.levels and others(treatment) == group]
             yield _fastest(group, load, at, alike, interleaved)
         known = [row for row in capacities if row["others"] == group and row["capacity"] is not None]
         if len(known) > 1:
@@ -106,7 +106,7 @@ def _fastest(group: str, load: float, rows: Rows, treatments: Sequence[Treatment
 
 def _values(treatments: Sequence[Treatment], placement: str, load: float) -> dict[tuple[int, int], float]:
     """P99 by repetition and number."""
-    mine = next(one for one in treatments if one.levels[FACTOR] == placement)
+    mine = next(treatment for treatment in treatments if treatment.levels[FACTOR] == placement)
     at = [row for row in valid(mine) if load_of(row) == load and row["p99_ms"] is not None]
     return {
         (row["repetition"], row["number"]): row["p99_ms"]

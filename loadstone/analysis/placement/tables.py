@@ -102,14 +102,14 @@ def _by_trial(table: pa.Table | None) -> dict[str, Rows]:
 
 
 def _row(trials: Rows, observed: Mapping[str, Rows], states: Rows) -> Row:
-    row: Row = {"trials": len(trials), "held": sum(one["verdict"] == "held" for one in trials)}
+    row: Row = {"trials": len(trials), "held": sum(trial["verdict"] == "held" for trial in trials)}
     values = {"mean_ms": _known(trials, "mean_ms"), "p99_ms": _known(trials, "p99_ms")}
     values["executed_per_s"] = _known(trials, "throughput")
     for name in _WITH_INTERVAL:
         if values[name]:
             found = interval(values[name], logarithmic=name.endswith("_ms") and min(values[name]) > 0)
             row |= dict(zip((name, f"{name}_low", f"{name}_high"), found, strict=True))
-    offered = [one for one in trials if one["offered"]]
+    offered = [trial for trial in trials if trial["offered"]]
     scheduled = sum(one["offered"] for one in offered)
     if scheduled:
         dropped = scheduled - sum(one["completed"] for one in offered)
@@ -117,8 +117,8 @@ def _row(trials: Rows, observed: Mapping[str, Rows], states: Rows) -> Row:
             "dropped_share": dropped / scheduled,
             "dropped_per_s": dropped / sum(one["window_s"] for one in offered),
         }
-    active = [one["share"] for one in states if one["state"] == ACTIVE]
-    entered = [one["transitions_per_s"] for one in states if one["transitions_per_s"] is not None]
+    active = [state["share"] for state in states if state["state"] == ACTIVE]
+    entered = [state["transitions_per_s"] for state in states if state["transitions_per_s"] is not None]
     row |= {"c0_share": active[0] if active else None, "transitions_per_s": sum(entered) if entered else None}
     row |= {name: _mean(observed["metrics_energy"], name) for name in _ENERGY}
     return row | {name: _mean(observed["metrics_between"], name) for name in _BETWEEN}

@@ -135,6 +135,8 @@ def _in_c0(run: Run, row: Row) -> float | None:
     if observed is None or observed.window is None or table is None:
         return None
     measured = windows.measure(table, observed.window.from_ns, observed.window.to_ns)
-    states = [one for one in power.cstates(observed, measured) if one["state"] == power.ACTIVE and one["replicas"]]
-    shares = [one["share"] for one in states if one["share"] is not None]
+    states = [
+        cstate for cstate in power.cstates(observed, measured) if cstate["state"] == power.ACTIVE and cstate["replicas"]
+    ]
+    shares = [state["share"] for state in states if state["share"] is not None]
     return fmean(shares) if shares else None

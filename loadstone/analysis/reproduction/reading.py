@@ -45,7 +45,11 @@ class Samples:
 def baseline(run: Run, treatments: list[Treatment]) -> Treatment:
     """The one that others are compared with: that of ``comparison.baseline`` in the study, else the first."""
     wanted: Mapping[str, Any] = (run.study.get("comparison") or {}).get("baseline") or {}
-    fits = (one for one in treatments if all(one.levels.get(name) == str(level) for name, level in wanted.items()))
+    fits = (
+        treatment
+        for treatment in treatments
+        if all(treatment.levels.get(name) == str(level) for name, level in wanted.items())
+    )
     return next(fits, treatments[0])
 
 
@@ -54,7 +58,7 @@ def read(run: Run, treatments: list[Treatment]) -> Samples:
     if not treatments:
         return Samples()
     first = baseline(run, treatments)
-    ordered = [first, *(one for one in treatments if one is not first)]
+    ordered = [first, *(treatment for treatment in treatments if treatment is not first)]
     found = Samples()
     # By load, then by what was measured, then by treatment: the samples of each trial.
     every: dict[float, dict[tuple[Kind, str], dict[str, dict[str, Sample]]]] = {}
@@ -94,14 +98,14 @@ def _samples(run: Run, row: Row, warnings: list[str]) -> Iterator[tuple[tuple[Ki
         if (place / hlog.FILE).exists():
             # Where clients wait for answers there is no intended send time.
             tag = hlog.ALL if row["clients"] is None else "service"
-            for name, one in hlog.distributions(place / hlog.FILE, tag).items():
+            for name, distribution in hlog.distributions(place / hlog.FILE, tag).items():
                 operation = name.removeprefix(tag).removeprefix(":")
                 kind: Kind = "operation" if operation else "requests"
-                if one.size >= FEWEST:
-                    yield (kind, operation or REQUESTS), one
+                if distribution.size >= FEWEST:
+                    yield (kind, operation or REQUESTS), distribution
         if (place / "spans.parquet").exists():
             spans = traces.read(place / "spans.parquet", *run.window_ns(row["trial_id"]))
-            yield from ((("span", name), one) for name, one in durations(spans).items())
+            yield from ((("span", name), duration) for name, duration in durations(spans).items())
     except InputError as error:
         warnings.append(str(error).replace(f"{run.folder}/", ""))
 

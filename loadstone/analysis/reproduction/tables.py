@@ -30,7 +30,7 @@ class BestFits:
 def best_fits(run: Run, treatments: list[Treatment]) -> BestFits:
     """Reads every distribution of the run's fixed loads, and compares as the fifth study did."""
     samples = read(run, treatments)
-    repetition = {row["trial_id"]: row["repetition"] for one in treatments for row in one.rows()}
+    repetition = {row["trial_id"]: row["repetition"] for treatment in treatments for row in treatment.rows()}
     rows: dict[str, list[Row]] = {name: [] for name in SCHEMAS}
     for group, fitted in zip(samples.groups, fit([group.scenarios for group in samples.groups]), strict=True):
         floor = _floor(fitted[0])

@@ -135,7 +135,7 @@ def _document(document: Any, where: str, into: _Columns) -> None:
 def _jaeger(trace: Object, where: str, into: _Columns) -> None:
     at = _at(where, "processes")
     processes = _object(trace.get("processes") or {}, at)
-    resources = {name: _process(_object(one, f"{at}.{name}")) for name, one in processes.items()}
+    resources = {name: _process(_object(process, f"{at}.{name}")) for name, process in processes.items()}
     for place, span in _listed(trace, "spans", where):
         tags = _values(span.get("tags"))
         kind = KINDS.index(tags["span.kind"]) if tags.get("span.kind") in KINDS else 0

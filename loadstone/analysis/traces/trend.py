@@ -75,8 +75,8 @@ def _shares(trials: Sequence[tuple[float, pa.Table]], names: list[str]) -> tuple
     place = {name: k for k, name in enumerate(names)}
     for row, (_, table) in enumerate(trials):
         services: list[dict[str, Any]] = table.to_pylist()
-        total = sum(one["critical_s"] for one in services) or 1.0
-        requests_ms = sum(one["per_request_ms"] for one in services)
+        total = sum(service["critical_s"] for service in services) or 1.0
+        requests_ms = sum(service["per_request_ms"] for service in services)
         for one in services:
             part = (one["critical_s"] - one["network_s"] + one["waited_s"]) / total
             share[row, place[one["service"]]] = part

@@ -63,7 +63,7 @@ def _note_volume(document: ComposeDocument, compose: ComposeFile, path: KeyPath,
     shared = sorted(
         name
         for name, service in compose.services.items()
-        if mount.source and any(mount.source == one.source and one.type == "volume" for one in service.volumes)
+        if mount.source and any(mount.source == volume.source and volume.type == "volume" for volume in service.volumes)
     )
     if len(shared) > 1:
         document.note(

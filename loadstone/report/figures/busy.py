@@ -52,6 +52,6 @@ def _lines(content: Content, rows: Rows, name: str, column: str, label: str, ful
         style.plain_scale(axes, "x", [row["load"] for row in rows], log=False)
         axes.set_xlabel(load_label(content))
         axes.set_ylabel(label)
-    handles = [Line2D([], [], color=style.COLOURS[i], linestyle=LINES[i], label=one) for i, one in enumerate(names)]
+    handles = [Line2D([], [], color=style.COLOURS[i], linestyle=LINES[i], label=name) for i, name in enumerate(names)]
     style.legend(figure, handles)
     return figure

@@ -110,7 +110,7 @@ def _panels(content: Content) -> tuple[Figure, list[tuple[Axes, list[Series]]]]:
     groups = panelled(content.treatments)
     height = style.HEIGHT if len(groups) == 1 else 2.9
     figure, axes = style.panels([title for title, _ in groups], 2, height, sharex=True, sharey=True)
-    return figure, [(one, series) for one, (_, series) in zip(axes, groups, strict=True)]
+    return figure, [(axis, series) for axis, (_, series) in zip(axes, groups, strict=True)]
 
 
 def _points(content: Content, column: str) -> tuple[Rows, Rows]:

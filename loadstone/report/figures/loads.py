@@ -27,7 +27,9 @@ def valid(content: Content, table: str, *needed: str) -> Rows:
 
 def treated(content: Content, rows: Rows) -> list[tuple[Treatment, Rows]]:
     """Treatments that have rows, each with its own."""
-    pairs = [(one, [row for row in rows if row["treatment"] == one.label]) for one in content.treatments]
+    pairs = [
+        (treatment, [row for row in rows if row["treatment"] == treatment.label]) for treatment in content.treatments
+    ]
     return [(one, mine) for one, mine in pairs if mine]
 
 

@@ -73,7 +73,7 @@ def per_request(content: Content) -> Figure | None:
         style.plain_scale(axes, "y", [row["joules_per_request"] for row in rows])
         axes.set_xlabel(load_label(content))
         axes.set_ylabel("energy per request (J)")
-    lines = [Line2D([], [], color=one.colour, linestyle=one.line, label=one.name) for one in groups[0][1]]
+    lines = [Line2D([], [], color=group.colour, linestyle=group.line, label=group.name) for group in groups[0][1]]
     verdicts = style.verdict_handles({row["verdict"] for row in rows})
     style.legend(figure, [*(lines if len(lines) > 1 else []), *verdicts])
     return figure

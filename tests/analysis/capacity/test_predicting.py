@@ -60,7 +60,10 @@ def test_twice_the_cpu_bears_twice_the_load_or_a_little_more():
 
 def test_another_service_becomes_the_bottleneck():
     wide = Layout(
-        tuple(replace(one, limit=5.0) if one.service == "front" else one for one in layout(COSTS).replicas), {}
+        tuple(
+            replace(replica, limit=5.0) if replica.service == "front" else replica for replica in layout(COSTS).replicas
+        ),
+        {},
     )
     found = predict(model(), wide)
     assert found.bottleneck.name == "back"
@@ -154,8 +157,10 @@ def test_more_cpu_for_the_bottleneck_never_lowers_a_prediction(times: float, rep
     before = layout(COSTS, replicas, times)
     first = predict(made, before)
     more = tuple(
-        replace(one, limit=2 * one.limit) if one.limit and one.service == first.bottleneck.name else one
-        for one in before.replicas
+        replace(replica, limit=2 * replica.limit)
+        if replica.limit and replica.service == first.bottleneck.name
+        else replica
+        for replica in before.replicas
     )
     after = predict(made, replace(before, replicas=more))
     # On a node replicas are counted up to their limit: there a higher one may cost what another service needs.

@@ -42,7 +42,7 @@ def test_power_without_pairs_is_that_of_two_samples() -> None:
 def test_power_is_what_a_simulation_finds() -> None:
     rng = np.random.default_rng(7)
     differences = rng.normal(math.log(1.02), 0.02, (1000, 10))
-    found = np.mean([paired(np.zeros(10), one).p <= 0.05 for one in differences])
+    found = np.mean([paired(np.zeros(10), difference).p <= 0.05 for difference in differences])
     assert power(10, 0.02, 0.02) == pytest.approx(found, abs=0.05)
 
 
@@ -50,7 +50,7 @@ def test_power_of_equality_is_what_a_simulation_finds() -> None:
     rng = np.random.default_rng(8)
     for effect in (0.0, 0.01):
         differences = rng.normal(math.log1p(effect), 0.02, (1000, 12))
-        found = np.mean([paired(np.zeros(12), one).p_equal(math.log(1.02)) < 0.05 for one in differences])
+        found = np.mean([paired(np.zeros(12), difference).p_equal(math.log(1.02)) < 0.05 for difference in differences])
         assert power_of_equality(12, 0.02, effect, 0.02) == pytest.approx(found, abs=0.05)
 
 

@@ -27,7 +27,9 @@ def test_distances_are_those_of_the_pooled_runs() -> None:
 
 
 def test_a_change_of_the_tail_alone_shows_at_the_high_percentiles_alone() -> None:
-    found = {one.percentile: one for one in shape(runs(8, 4000, 1), runs(8, 4000, 2, tail=5), in_blocks=False).shifts}
+    found = {
+        shift.percentile: shift for shift in shape(runs(8, 4000, 1), runs(8, 4000, 2, tail=5), in_blocks=False).shifts
+    }
     assert found[99].low > 1
     assert abs(found[50].shift) < 0.1
     assert found[50].low < 0.02
@@ -36,7 +38,7 @@ def test_a_change_of_the_tail_alone_shows_at_the_high_percentiles_alone() -> Non
 @pytest.mark.parametrize("in_blocks", [True, False])
 def test_intervals_are_from_run_to_run(in_blocks: bool) -> None:
     a, b = runs(6, 1000, 1), runs(6, 1000, 2, shift=0.2)
-    (median,) = [one for one in shape(a, b, in_blocks).shifts if one.percentile == 50]
+    (median,) = [shift for shift in shape(a, b, in_blocks).shifts if shift.percentile == 50]
     of_a, of_b = ([float(of_counted(one.values, one.counts, [50])[0]) for one in side] for side in (a, b))
     theirs = stats.ttest_rel(of_b, of_a) if in_blocks else stats.ttest_ind(of_b, of_a, equal_var=False)
     assert (median.low, median.high) == pytest.approx(tuple(theirs.confidence_interval(0.95)))
@@ -47,13 +49,17 @@ def test_histograms_are_welcome() -> None:
     a, b = sample([1.0, 2.0], [90, 10]), sample([1.0, 2.0], [40, 60])
     found = shape([a, a], [b, b])
     assert found.ks == 0.5
-    assert [(one.percentile, one.shift) for one in found.shifts if one.shift] == [(50, 1.0), (75, 1.0), (90, 1.0)]
+    assert [(shift.percentile, shift.shift) for shift in found.shifts if shift.shift] == [
+        (50, 1.0),
+        (75, 1.0),
+        (90, 1.0),
+    ]
 
 
 def test_percentiles_that_rest_on_a_few_requests_are_left_out() -> None:
-    few = [one.percentile for one in shape(runs(2, 100, 1), runs(2, 1000, 2)).shifts]
+    few = [shift.percentile for shift in shape(runs(2, 100, 1), runs(2, 1000, 2)).shifts]
     assert few == [10, 25, 50, 75, 90]
-    assert 99.9 in [one.percentile for one in shape(runs(2, 10_000, 1), runs(2, 10_000, 2)).shifts]
+    assert 99.9 in [shift.percentile for shift in shape(runs(2, 10_000, 1), runs(2, 10_000, 2)).shifts]
 
 
 def test_a_single_run_has_no_interval() -> None:

@@ -92,7 +92,7 @@ def _close(node: Node) -> None:
 
 def _path(node: Node, begin: int, finish: int, nodes: list[Node]) -> None:
     """``begin`` and ``finish``: the node's times within all its ancestors."""
-    order = {id(one): place for place, one in enumerate(nodes)}
+    order = {id(node): place for place, node in enumerate(nodes)}
     node.critical, reached = finish - begin, finish
     slack = (node.end - node.start) // 100
     outlived = []
