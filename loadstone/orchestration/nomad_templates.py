@@ -47,10 +47,10 @@ class Template:
 
 @dataclass(frozen=True)
 class Mount:
-    """Something at a path of the container: a rendered file, or an empty volume that goes with the container."""
+    """A rendered file at a path of the container; ``source`` is below the task's folder."""
 
     target: str
-    source: str = ""
+    source: str
     readonly: bool = False
 
 
@@ -101,12 +101,16 @@ def templates(deployment: Deployment, one: Replica) -> list[Template]:
 
 
 def mounts(one: Replica) -> list[Mount]:
-    """Where an image finds its files and volumes."""
+    """Where an image finds its files.
+
+    Its volumes are in the container's own layer: the docker driver mounts some only where it may mount any folder of
+    the host.
+    """
     if one.in_front:
         return [Mount(proxy.CONFIG, _PROXY_FILE, readonly=True)]
     hosts = [Mount("/etc/hosts", "local/hosts")] if one.image is not None and one.needs else []
     configs = [Mount(path, _config(path, text).destination, readonly=True) for path, text in one.configs.items()]
-    return [*hosts, *configs, *(Mount(path) for path in one.volumes)]
+    return [*hosts, *configs]
 
 
 def _ours(deployment: Deployment, one: Replica) -> list[str]:

@@ -154,7 +154,6 @@ def test_images_find_each_other_by_name_and_their_files_are_as_they_were(tmp_pat
         "/etc/hosts": ("bind", "local/hosts"),
         "/etc/nginx/nginx.conf": ("bind", config["DestPath"]),
         "/etc/nginx/none": ("bind", other["DestPath"]),
-        "/var/cache": ("volume", None),
     }
     api = read["api"]["TaskGroups"][0]["Networks"][0]["ReservedPorts"]
     assert [(port["Label"], port["Value"]) for port in api] == [("http_alt", 8080)]  # known to who needs it

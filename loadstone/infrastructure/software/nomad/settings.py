@@ -24,8 +24,8 @@ key_prefix "loadstone/" { policy = "read" }
 _DATACENTER = "loadstone"
 _SERVER_RPC_PORT = 4647
 _LOOPBACK = "127.0.0.1"
-_INTERFACE = '{{ GetAllInterfaces | include "network" "%s/32" | attr "name" }}'
-"""A template of Nomad's: the name of the interface that has an address."""
+_INTERFACE = '{{ GetAllInterfaces | include "address" "^%s(/|$)" | attr "name" }}'
+"""A template of Nomad's: the name of the interface that has an address, given as a regular expression."""
 
 Settings = dict[str, Any]
 
@@ -91,7 +91,7 @@ class Configuration:
             "client": {
                 "enabled": True,
                 "servers": [f"{server}:{_SERVER_RPC_PORT}" for server in self.servers],
-                "network_interface": _INTERFACE % member.address,
+                "network_interface": _INTERFACE % member.address.replace(".", "[.]"),
                 "cpu_total_compute": MHZ * cores,
                 "cgroup_parent": f"/{member.group}/allocations",
                 "options": {
@@ -112,6 +112,7 @@ class Configuration:
             "consul": {
                 "address": f"{_LOOPBACK}:{CONSUL_PORT}",
                 "token": self.secrets.agents,
+                "auto_advertise": False,
                 "server_auto_join": False,
                 "client_auto_join": False,
             },

@@ -68,12 +68,6 @@ job "hotel-mongodb-attractions" {
           "loadstone.deployment" = "hotel"
           "loadstone.service"    = "mongodb-attractions"
         }
-
-        mount {
-          type     = "volume"
-          target   = "/data/db"
-          readonly = false
-        }
       }
 
       resources {

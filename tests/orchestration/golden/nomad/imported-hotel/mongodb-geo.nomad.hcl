@@ -68,12 +68,6 @@ job "hotel-mongodb-geo" {
           "loadstone.deployment" = "hotel"
           "loadstone.service"    = "mongodb-geo"
         }
-
-        mount {
-          type     = "volume"
-          target   = "/data/db"
-          readonly = false
-        }
       }
 
       resources {

@@ -68,12 +68,6 @@ job "hotel-mongodb-profile" {
           "loadstone.deployment" = "hotel"
           "loadstone.service"    = "mongodb-profile"
         }
-
-        mount {
-          type     = "volume"
-          target   = "/data/db"
-          readonly = false
-        }
       }
 
       resources {

@@ -68,12 +68,6 @@ job "hotel-mongodb-rate" {
           "loadstone.deployment" = "hotel"
           "loadstone.service"    = "mongodb-rate"
         }
-
-        mount {
-          type     = "volume"
-          target   = "/data/db"
-          readonly = false
-        }
       }
 
       resources {

@@ -68,12 +68,6 @@ job "hotel-mongodb-recommendation" {
           "loadstone.deployment" = "hotel"
           "loadstone.service"    = "mongodb-recommendation"
         }
-
-        mount {
-          type     = "volume"
-          target   = "/data/db"
-          readonly = false
-        }
       }
 
       resources {

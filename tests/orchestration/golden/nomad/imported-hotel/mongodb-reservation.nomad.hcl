@@ -68,12 +68,6 @@ job "hotel-mongodb-reservation" {
           "loadstone.deployment" = "hotel"
           "loadstone.service"    = "mongodb-reservation"
         }
-
-        mount {
-          type     = "volume"
-          target   = "/data/db"
-          readonly = false
-        }
       }
 
       resources {

@@ -68,12 +68,6 @@ job "hotel-mongodb-review" {
           "loadstone.deployment" = "hotel"
           "loadstone.service"    = "mongodb-review"
         }
-
-        mount {
-          type     = "volume"
-          target   = "/data/db"
-          readonly = false
-        }
       }
 
       resources {

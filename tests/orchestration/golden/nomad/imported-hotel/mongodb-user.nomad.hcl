@@ -68,12 +68,6 @@ job "hotel-mongodb-user" {
           "loadstone.deployment" = "hotel"
           "loadstone.service"    = "mongodb-user"
         }
-
-        mount {
-          type     = "volume"
-          target   = "/data/db"
-          readonly = false
-        }
       }
 
       resources {
