@@ -88,3 +88,19 @@ def test_two_hosts_generate_the_load_of_two_others(user: User) -> None:
         generators = json.loads((trial / "summary.json").read_text())["generator"]["workers"]
         assert [one["name"] for one in generators] == ["worker-4/1", "worker-4/2", "worker-5"]
         assert all(one["sent"] > 0 and one["clock_offset_us"] is not None for one in generators), generators
+
+
+def test_processes_on_emulated_hosts(user: User) -> None:
+    if lacking := [one for one in checks.machine(Link()) if one.level == "error"]:
+        pytest.skip("; ".join(one.message for one in lacking))
+    study = STUDY.replace("infrastructure: hosts, inventory: INVENTORY", "infrastructure: namespaces")
+    (user.home / "study.yaml").write_text(study.replace("[10, 15, 20]", "[20]"))
+    done = user.runs("run", "study.yaml")
+    assert [verdict for verdict, _ in verdicts(user)] == ["held"], done.stdout + done.stderr
+    (trial,) = user.home.glob("results/*/*/trials/*")
+    workers = {"worker-1", "worker-2", "worker-3"}
+    for file in ("audit.json", "usage.json"):
+        assert {row["node"] for row in json.loads((trial / file).read_text())} == workers
+    observed = json.loads((trial / "observed.json").read_text())
+    assert observed["problems"] == [] and observed["nodes"]["worker-1"]["recorded"]
+    assert json.loads(user.runs("status", "--json").stdout)["deployments"] == []

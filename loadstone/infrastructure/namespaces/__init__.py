@@ -24,7 +24,7 @@ class Namespaces(Infrastructure):
     """The client is this machine, on the client's cores of ``local``; all hosts share those of its worker."""
 
     name = "namespaces"
-    software = frozenset({"docker", "swarm", "nomad", "kubernetes"})
+    software = frozenset({"process", "docker", "swarm", "nomad", "kubernetes"})
     follows = frozenset({"link"})
     self_contained = True
 
@@ -37,7 +37,7 @@ class Namespaces(Infrastructure):
         findings = [*Local(Cluster()).preflight("process", 0), *checks.machine(self.cluster.link)]
         if not any(finding.level == "error" for finding in findings):  # else what it tries fails for that reason
             findings += _module(software).preflight()
-        if managers == 0 and software != "docker":
+        if managers == 0 and checks.is_managed(software):
             findings.append(
                 Finding("cluster", "error", f"{software} needs a manager, 0 were asked for", "set cluster.managers: 1")
             )
@@ -59,6 +59,8 @@ class Namespaces(Infrastructure):
             link = self.cluster.link or Link()
             emulated.make(nodes[-1].cpus, link.rate, link.delay)
             hosts = emulated.hosts
+            reached = {host.name: host.reach for host in hosts}
+            nodes = [node.model_copy(update={"reach": reached.get(node.name, node.reach)}) for node in nodes]
             access = _module(software).start(hosts, hosts[:managers], hosts[managers:], say, **self._options())
         except BaseException:
             self.release()

@@ -20,7 +20,7 @@ _PROGRAMS = {
     "setpriv": "util-linux",
 }
 _MIB = 2**20
-_NEED = {"docker": (0, 80), "swarm": (100, 80), "nomad": (120, 200), "kubernetes": (450, 250)}
+_NEED = {"process": (0, 10), "docker": (0, 80), "swarm": (100, 80), "nomad": (120, 200), "kubernetes": (450, 250)}
 """MiB that a manager and a worker take before anything is deployed, with some room."""
 
 
@@ -58,6 +58,11 @@ def _shaping(link: Link) -> list[Finding]:
             remedy = f"leave cluster.link.{key} out, or use a kernel with CONFIG_NET_SCH_{kind.upper()}"
             findings.append(Finding(f"link {key}", "error", message, remedy))
     return findings
+
+
+def is_managed(software: str) -> bool:
+    """Whether it runs services of its own on managers."""
+    return _NEED[software][0] > 0
 
 
 def memory(software: str, managers: int, workers: int) -> Finding:

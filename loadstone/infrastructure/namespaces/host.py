@@ -18,6 +18,7 @@ from typing import Any
 
 from loadstone.infrastructure import cgroup
 from loadstone.infrastructure.namespaces.commands import WITH_US, environment
+from loadstone.model.cluster import Reach
 from loadstone.model.errors import DeploymentError
 
 _INIT = "init"
@@ -75,6 +76,12 @@ class Host:
     """The address that it asks for names."""
 
     @property
+    def reach(self) -> Reach:
+        """The way to it as a machine."""
+        names = ("name", "address", "namespace", "group", "nameserver")
+        return Reach(transport="emulated", options={"folder": str(self.folder), **{k: getattr(self, k) for k in names}})
+
+    @property
     def daemons(self) -> str:
         """The control group of its daemons."""
         return f"{self.group}/daemons"
@@ -111,15 +118,19 @@ class Host:
         self._start(name, [*self._enter(), *inner], environment, output)
 
     def run(self, argv: list[str], **options: Any) -> subprocess.CompletedProcess[str]:
-        """Run a command in the host to its end; ``options`` as of ``subprocess.run``. Output is captured text."""
+        """Run a command in the host to its end, which is ours at the latest; ``options`` as of ``subprocess.run``.
+
+        Output is captured text.
+        """
         return subprocess.run(
-            self.command(argv),
+            [*WITH_US, *self.command(argv)],
             **{"capture_output": True, "text": True, "check": False, "env": environment(), **options},
         )
 
     def command(self, argv: Sequence[str]) -> list[str]:
-        """The command line that runs ``argv`` in the host, among its daemons; it dies with us."""
-        return [*WITH_US, "sh", "-ec", f'{self._join()}exec "$@"', "run", *self._enter(), *argv]
+        """The command line that runs ``argv`` in the host, among its daemons."""
+        # Without WITH_US: that is the death of the thread that starts it, and a channel outlives the one that opens it.
+        return ["sh", "-ec", f'{self._join()}exec "$@"', "run", *self._enter(), *argv]
 
     def log(self, name: str, lines: int) -> str:
         """The last lines that a daemon wrote; empty if it never started."""
