@@ -125,7 +125,7 @@ def _rounded(rate: float) -> float:
 def _disturbances(shared: bool) -> list[Finding]:
     """What makes this machine a worse instrument than it could be."""
     facts = host_facts()
-    found = [f for f in plugins.find("infrastructure", "local")(Cluster()).preflight() if f.level != "ok"]
+    found = [f for f in plugins.find("infrastructure", "local")(Cluster()).preflight("process", 0) if f.level != "ok"]
     if shared:
         found.append(Finding("cores", "warning", "generator and server share the only core", "use a machine with two"))
     if facts["governor"] not in ("performance", "absent"):

@@ -33,6 +33,8 @@ def inspect(plan: Plan, emulated_ok: bool = False) -> list[Finding]:
     """
     driver = driver_of(plan)
     findings = list(dict.fromkeys([_stone(), *driver.preflight()]))
+    if findings[0].level == "error":  # machines cannot be looked at without it
+        return findings
     infrastructure = infrastructure_of(plan, "preflight")
     for wanted in dict.fromkeys(demand(plan, treatment) for treatment in plan.treatments):
         findings += infrastructure.preflight(*wanted)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import os
+from functools import cached_property
 from pathlib import Path
 
 import psutil
 
-from loadstone.infrastructure import cgroup
 from loadstone.infrastructure.base import Finding, Infrastructure, Provision, Say
 from loadstone.infrastructure.cores import format_cores
-from loadstone.model.cluster import Cluster, Node
+from loadstone.infrastructure.machines import Machine, connect
+from loadstone.model.cluster import Cluster, Node, Reach
 from loadstone.model.errors import InputError
+from loadstone.model.records.node import Facts
 from loadstone.model.units import format_memory
 
 _ADDRESS = "127.0.0.1"
@@ -46,6 +47,11 @@ def by_neighbourhood(cores: tuple[int, ...], system: Path = Path("/sys/devices/s
     return tuple(sorted(cores, key=place))
 
 
+def this_machine() -> Machine:
+    """The machine that Loadstone runs on."""
+    return connect("this machine", Reach())
+
+
 class Local(Infrastructure):
     """The client gets the first cores (where interrupts mostly land), the worker all others."""
 
@@ -55,14 +61,11 @@ class Local(Infrastructure):
 
     def __init__(self, cluster: Cluster, entry_name: str = "local") -> None:
         super().__init__(cluster, entry_name)
-        self._own = self._own_limits()
 
-    @staticmethod
-    def _own_limits() -> cgroup.Limits:
-        try:
-            return cgroup.find().effective(os.getpid())
-        except (cgroup.CgroupError, OSError):  # a machine without control groups limits nothing
-            return cgroup.Limits()
+    @cached_property
+    def _facts(self) -> Facts:
+        """Of this machine, with the limits of our session."""
+        return this_machine().facts()
 
     def preflight(self, software: str, managers: int) -> list[Finding]:
         findings = [Finding("cluster", "error", message, remedy) for message, remedy in self._not_possible(managers)]
@@ -79,11 +82,9 @@ class Local(Infrastructure):
         else:
             message = f"client on {format_cores(client)}, worker on {format_cores(worker)}"
             findings.append(Finding("cores", "ok", message))
-        if self._own.cpu is not None and self._own.cpu < len(set(client + worker)):
-            message = (
-                f"a control group holds this session to {self._own.cpu:g} CPUs"
-                f" although it sees {len(set(client + worker))} cores"
-            )
+        quota, cores = self._facts.cpu_limit, len(self._facts.cpus)
+        if quota is not None and quota < cores:
+            message = f"a control group holds this session to {quota:g} CPUs although it sees {cores} cores"
             findings.append(Finding("cpu quota", "warning", message, "lift the quota of this container or session"))
         memory = self._memory()
         few = memory < _LITTLE_MEMORY
@@ -135,15 +136,12 @@ class Local(Infrastructure):
         return Provision(tuple(self.sketch(software, managers)))
 
     def _split(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        allowed = set(os.sched_getaffinity(0))
-        if self._own.cores:
-            allowed &= set(self._own.cores)
-        return split_cores(by_neighbourhood(tuple(allowed)))
+        return split_cores(by_neighbourhood(self._facts.cpus))
 
     def _memory(self) -> int:
         """Bytes that are really to be had, in whole MiB."""
-        available = psutil.virtual_memory().available
-        return min(available, self._own.memory or available) // 2**20 * 2**20
+        available = self._facts.memory_available
+        return min(available, self._facts.memory_limit or available) // 2**20 * 2**20
 
     def release(self) -> None:
         """Nothing was made."""

@@ -57,6 +57,10 @@ type Facts struct {
 	Hypervisor      Hypervisor `json:"hypervisor"`
 	Product         string     `json:"product"` // DMI's name of the machine; empty where the kernel has none
 	Cgroups         string     `json:"cgroups"` // "v1", "v2", or "" without the controllers that limits need
+	// CPULimit (cores' worth of time) and MemoryLimit are those that the node itself is held to, with the session that it
+	// is in; nil: unlimited, or unknown.
+	CPULimit    *float64 `json:"cpu_limit"`
+	MemoryLimit *int64   `json:"memory_limit"`
 	// UnlimitedBecause says why no limits can be set; empty if they can.
 	UnlimitedBecause string            `json:"unlimited_because"`
 	Disks            map[string]uint64 `json:"disks"` // bytes that are free to this user, by folder
@@ -102,6 +106,11 @@ func (n *Node) facts(_ context.Context, _ *call, args factsArgs) (answer, error)
 		UnlimitedBecause: n.groups.Problem(),
 		Disks:            map[string]uint64{},
 		Tools:            map[string]string{},
+	}
+	if host, err := n.reader(); err == nil {
+		if own, err := host.Own(); err == nil {
+			facts.CPULimit, facts.MemoryLimit = own.CPU, own.Memory
+		}
 	}
 	if processors, err := proc.CPUInfo(); err == nil && len(processors) > 0 {
 		facts.CPUModel = processors[0].ModelName

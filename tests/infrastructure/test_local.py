@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.infrastructure import cgroup
-from loadstone.infrastructure.local import Local, by_neighbourhood
+from loadstone.infrastructure.local import Local, by_neighbourhood, this_machine
 from loadstone.model.cluster import Cluster
 from loadstone.model.errors import InputError
 
@@ -15,9 +14,9 @@ def levels(local: Local) -> dict[str, str]:
     return {finding.what: finding.level for finding in local.preflight("process", 0)}
 
 
-def with_cores(monkeypatch: pytest.MonkeyPatch, cores: set[int], own: cgroup.Limits | None = None) -> Local:
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: cores)
-    monkeypatch.setattr(Local, "_own_limits", staticmethod(lambda: own or cgroup.Limits()))
+def with_facts(monkeypatch: pytest.MonkeyPatch, **others: object) -> Local:
+    facts = this_machine().facts().model_copy(update={"cpu_limit": None, "memory_limit": None, **others})
+    monkeypatch.setattr(Local, "_facts", facts)
     return Local(Cluster())
 
 
@@ -34,22 +33,15 @@ def test_this_machine() -> None:
 
 
 def test_one_core_is_shared_and_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
-    local = with_cores(monkeypatch, {3})
+    local = with_facts(monkeypatch, cpus=(3,))
     client, worker = local.sketch("process", 0)
     assert client.cpus == worker.cpus == (3,)
     assert client.shared and worker.shared
     assert levels(local)["cores"] == "warning"
 
 
-def test_the_cpuset_of_the_session_is_respected(monkeypatch: pytest.MonkeyPatch) -> None:
-    local = with_cores(monkeypatch, {0, 1, 2, 3}, cgroup.Limits(cores=(2, 3)))
-    client, worker = local.sketch("process", 0)
-    assert (client.cpus, worker.cpus) == ((2,), (3,))
-    assert not worker.shared
-
-
 def test_the_limits_of_the_session_are_respected(monkeypatch: pytest.MonkeyPatch) -> None:
-    local = with_cores(monkeypatch, {0, 1, 2, 3}, cgroup.Limits(cpu=1.5, memory=100 * 2**20 + 5))
+    local = with_facts(monkeypatch, cpus=(0, 1, 2, 3), cpu_limit=1.5, memory_limit=100 * 2**20 + 5)
     assert [node.memory for node in local.sketch("process", 0)] == [100 * 2**20] * 2
     assert levels(local)["cpu quota"] == "warning"
     assert levels(local)["memory"] == "warning"

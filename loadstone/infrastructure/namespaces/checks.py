@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 
-import psutil
-
-from loadstone.infrastructure import cgroup
 from loadstone.infrastructure.base import Finding
+from loadstone.infrastructure.local import this_machine
 from loadstone.infrastructure.namespaces.commands import impossible, missing
 from loadstone.model.cluster import Link
 from loadstone.model.units import format_memory
@@ -30,7 +28,7 @@ def machine(link: Link | None) -> list[Finding]:
         return [Finding("root", "error", "only root can emulate hosts", "run it with sudo")]
     if findings := missing(_PROGRAMS):
         return findings
-    if why := cgroup.find().problem():
+    if why := this_machine().facts().unlimited_because:
         findings.append(Finding("control groups", "error", why))
     setup = "mount -t tmpfs tmpfs /run && mkdir /run/a /run/b && echo probe >/proc/sys/kernel/hostname"
     if why := impossible(f"{setup} && mount -t overlay -o lowerdir=/etc,upperdir=/run/a,workdir=/run/b overlay /etc"):
@@ -69,7 +67,7 @@ def memory(software: str, managers: int, workers: int) -> Finding:
     """Whether what runs on the hosts before any replica does fits into what is free."""
     manager, worker = _NEED[software]
     need = (managers * manager + workers * worker) * _MIB
-    free = psutil.virtual_memory().available // _MIB * _MIB
+    free = this_machine().facts().memory_available // _MIB * _MIB
     message = (
         f"{managers + workers} emulated hosts need about {format_memory(need)}, {format_memory(free)} is available"
     )

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"loadstone.dev/stone/node/groups"
 )
 
 // Whatever the kernel's files hold, there is an answer that can be told, or an error.
@@ -32,7 +34,7 @@ func FuzzFilesOfTheKernel(f *testing.F) {
 			put(t, name, other)
 		}
 		for _, version := range []files{version1{}, version2{}} {
-			all := groups{map[string]string{"cpu": folder, "memory": folder}, version}
+			all := hierarchies{map[string]groups.Mount{"cpu": {Point: folder}, "memory": {Point: folder}}, version}
 			limits, _ := all.limits(at)
 			usage, _ := version.usage(at)
 			if _, err := json.Marshal(Container{Found: true, Limits: &limits, Usage: &usage}); err != nil {

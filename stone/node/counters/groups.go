@@ -4,14 +4,16 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 
 	"github.com/prometheus/procfs"
+
+	"loadstone.dev/stone/node/groups"
 )
 
 // controllers are those that limits and counters are read from.
@@ -20,10 +22,10 @@ var controllers = []string{"cpu", "cpuacct", "cpuset", "memory"}
 // threadCounter is used where it is mounted. In version 2 it has its file beside the others.
 const threadCounter = "pids"
 
-// groups are the control groups of one kernel: a hierarchy per controller (version 1) or one for all (version 2).
-type groups struct {
-	points map[string]string // where each controller's hierarchy is mounted
-	files                    // of that version
+// hierarchies are the control groups of one kernel: a hierarchy per controller (version 1) or one for all (version 2).
+type hierarchies struct {
+	mounts map[string]groups.Mount // by controller
+	files                          // of that version
 }
 
 // files are what the two versions of control groups call differently.
@@ -34,8 +36,8 @@ type files interface {
 	memory(folder string) (*int64, error)
 	usage(place) (Usage, error)
 	newPeak(place) bool
-	// has says whether a group of /proc/PID/cgroup is of the hierarchy that limits memory.
-	has(group procfs.Cgroup) bool
+	// of says whether a line of /proc/PID/cgroup is that of the hierarchy of a controller.
+	of(line procfs.Cgroup, controller string) bool
 	// sources are the files that a recording reads of each replica; of those that count the same the best comes first.
 	sources() []source
 }
@@ -43,45 +45,25 @@ type files interface {
 // place is the folder of one container's group, by controller.
 type place map[string]string
 
-// findGroups chooses the version as the kernel uses it: a hybrid machine mounts both, and the unified hierarchy counts
-// only if it has the controllers. A hierarchy that is mounted twice is read where it was mounted first.
-func findGroups(mounts []*procfs.MountInfo) (groups, error) {
-	points := map[string]string{}
-	unified := ""
-	for _, mount := range mounts {
-		switch mount.FSType {
-		case "cgroup2":
-			if unified == "" {
-				unified = mount.MountPoint
-			}
-		case "cgroup":
-			for _, name := range append(controllers, threadCounter) {
-				if _, has := mount.SuperOptions[name]; has && points[name] == "" {
-					points[name] = mount.MountPoint
-				}
-			}
-		}
-	}
-	if unified != "" {
-		if offered, err := read(unified, "cgroup.controllers"); err == nil && slices.Contains(strings.Fields(offered), "cpu") {
-			for _, name := range controllers {
-				points[name] = unified
-			}
-			return groups{points, version2{}}, nil
-		}
+// findHierarchies takes the controllers from where they are mounted.
+func findHierarchies(mounts groups.Mounts) (hierarchies, error) {
+	if mounts.Version == "v2" {
+		needed := maps.Clone(mounts.Of)
+		delete(needed, threadCounter)
+		return hierarchies{needed, version2{}}, nil
 	}
 	for _, name := range controllers {
-		if points[name] == "" {
-			return groups{}, errors.New("no control groups for " + name + " are mounted")
+		if _, mounted := mounts.Of[name]; !mounted {
+			return hierarchies{}, errors.New("no control groups for " + name + " are mounted")
 		}
 	}
-	return groups{points, version1{}}, nil
+	return hierarchies{mounts.Of, version1{}}, nil
 }
 
 // locate finds the groups of containers: the folders that are named after them, wherever their engine put them. Docker
 // and containerd call them ID, and docker-ID.scope or cri-containerd-ID.scope under systemd.
-func (g groups) locate(ctx context.Context, ids []string) (map[string]place, error) {
-	folders, err := search(ctx, g.points["memory"], ids)
+func (h hierarchies) locate(ctx context.Context, ids []string) (map[string]place, error) {
+	folders, err := search(ctx, h.mounts["memory"].Point, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -89,8 +71,8 @@ func (g groups) locate(ctx context.Context, ids []string) (map[string]place, err
 	for id, folder := range folders {
 		found[id] = place{"memory": folder}
 	}
-	for controller := range g.points {
-		if err := g.follow(ctx, controller, found); err != nil {
+	for controller := range h.mounts {
+		if err := h.follow(ctx, controller, found); err != nil {
 			return nil, err
 		}
 	}
@@ -98,21 +80,21 @@ func (g groups) locate(ctx context.Context, ids []string) (map[string]place, err
 }
 
 // follow completes places by a controller's folders, which mostly have the same path in its hierarchy.
-func (g groups) follow(ctx context.Context, controller string, found map[string]place) error {
+func (h hierarchies) follow(ctx context.Context, controller string, found map[string]place) error {
 	var astray []string
 	for id, place := range found {
-		path, err := filepath.Rel(g.points["memory"], place["memory"])
+		path, err := filepath.Rel(h.mounts["memory"].Point, place["memory"])
 		if err != nil {
 			return err
 		}
-		folder := filepath.Join(g.points[controller], path)
+		folder := filepath.Join(h.mounts[controller].Point, path)
 		if info, err := os.Stat(folder); err == nil && info.IsDir() {
 			place[controller] = folder
 		} else {
 			astray = append(astray, id)
 		}
 	}
-	folders, err := search(ctx, g.points[controller], astray)
+	folders, err := search(ctx, h.mounts[controller].Point, astray)
 	for id, folder := range folders {
 		found[id][controller] = folder
 	}
@@ -120,12 +102,25 @@ func (g groups) follow(ctx context.Context, controller string, found map[string]
 }
 
 // at is the place of a group by its path below each mount: the folders that are there.
-func (g groups) at(path string) place {
+func (h hierarchies) at(path string) place {
 	found := place{}
-	for controller, point := range g.points {
-		folder := filepath.Join(point, path)
+	for controller, mount := range h.mounts {
+		folder := filepath.Join(mount.Point, path)
 		if info, err := os.Stat(folder); err == nil && info.IsDir() {
 			found[controller] = folder
+		}
+	}
+	return found
+}
+
+// placeOf is the place of a process by the lines of its /proc/PID/cgroup.
+func (h hierarchies) placeOf(lines []procfs.Cgroup) place {
+	found := place{}
+	for controller, mount := range h.mounts {
+		for _, line := range lines {
+			if h.of(line, controller) {
+				found[controller] = mount.Folder(line.Path)
+			}
 		}
 	}
 	return found
@@ -167,10 +162,10 @@ func isLeaf(folder fs.DirEntry) bool {
 }
 
 // limits are the tightest on the way from a container's group to the root.
-func (g groups) limits(at place) (limits Limits, err error) {
-	limits.CPU, err = tightest(g.points["cpu"], at["cpu"], g.cpu)
+func (h hierarchies) limits(at place) (limits Limits, err error) {
+	limits.CPU, err = tightest(h.mounts["cpu"].Point, at["cpu"], h.cpu)
 	if err == nil {
-		limits.Memory, err = tightest(g.points["memory"], at["memory"], g.memory)
+		limits.Memory, err = tightest(h.mounts["memory"].Point, at["memory"], h.memory)
 	}
 	return limits, err
 }

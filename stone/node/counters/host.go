@@ -1,7 +1,6 @@
 package counters
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/prometheus/procfs"
+
+	"loadstone.dev/stone/node/groups"
 )
 
 // Roots are where the node's kernel tells of itself: its /proc, its /sys, and where its control groups are mounted (all
@@ -21,7 +22,7 @@ type Roots struct{ Proc, Sys, Cgroup string }
 type Host struct {
 	roots  Roots
 	proc   procfs.FS
-	groups groups
+	groups hierarchies
 	clock  *clock
 }
 
@@ -54,31 +55,38 @@ type Usage struct {
 	Processes        int      `json:"pids"`
 }
 
-// Open finds the control groups in the mounts that /proc lists. With roots.Cgroup, only those mounted there and below
-// count: in a container, its own come first in that list, the host's are where it was given them.
+// Open finds the control groups in the mounts that /proc lists; with roots.Cgroup, only those there and below count.
 func Open(roots Roots) (*Host, error) {
-	proc, cgroup := roots.Proc, roots.Cgroup
-	files, err := procfs.NewFS(proc)
+	files, err := procfs.NewFS(roots.Proc)
 	if err != nil {
 		return nil, err
 	}
-	self, err := files.Self()
+	mounts, err := groups.FindMounts(roots.Proc, roots.Cgroup)
 	if err != nil {
-		return nil, fmt.Errorf("%s is no /proc of ours: %w", proc, err)
+		return nil, err
 	}
-	mounts, err := self.MountInfo()
+	found, err := findHierarchies(mounts)
 	if err != nil {
-		return nil, fmt.Errorf("the mounts in %s cannot be read: %w", proc, err)
-	}
-	if cgroup != "" {
-		cgroup = filepath.Clean(cgroup)
-		mounts = slices.DeleteFunc(mounts, func(mount *procfs.MountInfo) bool { return !within(cgroup, mount.MountPoint) })
-	}
-	found, err := findGroups(mounts)
-	if err != nil {
-		return nil, fmt.Errorf("%w at %s", err, cmp.Or(cgroup, "any place in "+filepath.Join(proc, "self", "mountinfo")))
+		where := "any place in " + filepath.Join(roots.Proc, "self", "mountinfo")
+		if roots.Cgroup != "" {
+			where = filepath.Clean(roots.Cgroup)
+		}
+		return nil, fmt.Errorf("%w at %s", err, where)
 	}
 	return &Host{roots, files, found, &clock{address: chronyd, within: chronydWithin}}, nil
+}
+
+// Own are the limits in force for this process, which are those of the session that it is in.
+func (h *Host) Own() (Limits, error) {
+	self, err := h.proc.Self()
+	if err != nil {
+		return Limits{}, err
+	}
+	lines, err := self.Cgroups()
+	if err != nil {
+		return Limits{}, err
+	}
+	return h.limits(h.groups.placeOf(lines), []procfs.Proc{self})
 }
 
 // Containers says of each container what it is held to and what it has used.
@@ -179,7 +187,9 @@ func (h *Host) processes(ctx context.Context, places map[string]place) (map[stri
 			continue
 		}
 		for id := range places {
-			in := func(group procfs.Cgroup) bool { return h.groups.has(group) && strings.Contains(group.Path, id) }
+			in := func(group procfs.Cgroup) bool {
+				return h.groups.of(group, "memory") && strings.Contains(group.Path, id)
+			}
 			if slices.ContainsFunc(groups, in) && lives(process) {
 				found[id] = append(found[id], process)
 			}
@@ -192,8 +202,4 @@ func (h *Host) processes(ctx context.Context, places map[string]place) (map[stri
 func lives(process procfs.Proc) bool {
 	stat, err := process.Stat()
 	return err == nil && stat.State != "Z" && stat.State != "X"
-}
-
-func within(folder, path string) bool {
-	return path == folder || folder == "/" || strings.HasPrefix(path, folder+"/")
 }

@@ -264,3 +264,18 @@ func TestAQuestionThatIsNotWaitedFor(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// The session of this process is a container's, which sees of the hierarchies what is below its own groups.
+func TestOwnLimits(t *testing.T) {
+	host, proc, cgroup := host1(t)
+	process(t, proc, 1, "S", "2-3", "4:cpuset:/\n3:memory:/docker/"+geo+"\n2:cpu,cpuacct:/docker/"+rate+"\n1:name=systemd:/\n0::/user\n")
+	tree(t, cgroup, map[string]string{"cpuset/cpuset.cpus": "0-3\n"})
+	own, err := host.Own()
+	if err != nil || *own.CPU != 0.25 || *own.Memory != 64<<20 || !slices.Equal(own.Cores, []uint64{2, 3}) {
+		t.Errorf("%+v, %v", own, err)
+	}
+	process(t, proc, 1, "S", "2-3", "3:memory:/elsewhere/x\n2:cpu,cpuacct:/\n")
+	if own, err := host.Own(); err == nil {
+		t.Errorf("limits without a cpuset: %+v", own)
+	}
+}

@@ -18,8 +18,8 @@ func TestRecordingOnThisKernel(t *testing.T) {
 	}
 	group := fmt.Sprintf("loadstone/agent-test-%d/rate-1", os.Getpid())
 	var folders []string
-	for controller, point := range host.groups.points {
-		folder := filepath.Join(point, group)
+	for controller, mount := range host.groups.mounts {
+		folder := filepath.Join(mount.Point, group)
 		if controller == "cpuset" || slices.Contains(folders, folder) {
 			continue // a new cpuset of version 1 has no cores
 		}

@@ -31,8 +31,8 @@ func TestOnThisKernel(t *testing.T) {
 	t.Cleanup(func() { _ = command.Process.Kill(); _ = command.Wait() })
 	id := fmt.Sprintf("%064x", os.Getpid())
 	var folders []string
-	for controller, point := range host.groups.points {
-		folder := filepath.Join(point, "stone-agent-test", id)
+	for controller, mount := range host.groups.mounts {
+		folder := filepath.Join(mount.Point, "stone-agent-test", id)
 		if slices.Contains(folders, folder) {
 			continue
 		}

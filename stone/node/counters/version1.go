@@ -78,7 +78,9 @@ func (version1) newPeak(at place) bool {
 	return errors.Join(err, file.Close()) == nil
 }
 
-func (version1) has(group procfs.Cgroup) bool { return slices.Contains(group.Controllers, "memory") }
+func (version1) of(line procfs.Cgroup, controller string) bool {
+	return slices.Contains(line.Controllers, controller)
+}
 
 func (version1) sources() []source {
 	return []source{

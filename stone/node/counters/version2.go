@@ -77,7 +77,7 @@ func (version2) usage(at place) (usage Usage, err error) {
 // newPeak: Linux 6.12 begins anew only for who keeps the file open, which nobody else would see.
 func (version2) newPeak(place) bool { return false }
 
-func (version2) has(group procfs.Cgroup) bool { return group.HierarchyID == 0 }
+func (version2) of(line procfs.Cgroup, _ string) bool { return line.HierarchyID == 0 }
 
 func (version2) sources() []source {
 	return []source{

@@ -3,14 +3,8 @@
 package groups
 
 import (
-	"cmp"
 	"fmt"
-	"os"
 	"path/filepath"
-	"slices"
-	"strings"
-
-	"github.com/prometheus/procfs"
 )
 
 // Limits of a group: cores' worth of processor time, bytes, the cores themselves, processes and threads. Nil, or no
@@ -45,43 +39,15 @@ type interfaces interface {
 
 // Find the control groups that proc says are mounted; with below, only those mounted there.
 func Find(proc, below string) (*Kernel, error) {
-	files, err := procfs.NewFS(proc)
-	if err != nil {
-		return nil, err
+	mounts, err := FindMounts(proc, below)
+	kernel := &Kernel{name: mounts.Version, points: mounts.All}
+	switch mounts.Version {
+	case "v1":
+		kernel.interfaces = version1{mounts.Of}
+	case "v2":
+		kernel.interfaces = version2{mounts.Of["cpu"].Point}
 	}
-	self, err := files.Self()
-	if err != nil {
-		return nil, fmt.Errorf("%s is no /proc of ours: %w", proc, err)
-	}
-	mounts, err := self.MountInfo()
-	if err != nil {
-		return nil, fmt.Errorf("the mounts in %s cannot be read: %w", proc, err)
-	}
-	controllers, others, unified := map[string]string{}, []string{}, ""
-	for _, mount := range mounts {
-		inside := below == "" || mount.MountPoint == below || strings.HasPrefix(mount.MountPoint, filepath.Clean(below)+"/")
-		switch {
-		case !inside:
-		case mount.FSType == "cgroup2":
-			unified = cmp.Or(unified, mount.MountPoint)
-			others = append(others, mount.MountPoint)
-		case mount.FSType == "cgroup":
-			others = append(others, mount.MountPoint)
-			for _, name := range needed1 {
-				if _, has := mount.SuperOptions[name]; has && controllers[name] == "" {
-					controllers[name] = mount.MountPoint
-				}
-			}
-		}
-	}
-	// A hybrid machine mounts both: the unified hierarchy counts only if it has the controllers.
-	if offered, err := os.ReadFile(filepath.Join(unified, "cgroup.controllers")); err == nil && slices.Contains(strings.Fields(string(offered)), "cpu") {
-		return &Kernel{version2{unified}, "v2", []string{unified}}, nil
-	}
-	if len(controllers) == 0 {
-		return &Kernel{}, nil
-	}
-	return &Kernel{version1{controllers}, "v1", others}, nil
+	return kernel, err
 }
 
 // Version is "v1", "v2", or "" without the controllers.

@@ -174,15 +174,68 @@ func TestListsOfCores(t *testing.T) {
 	}
 }
 
-// A real group with a group below it is killed and removed, whatever its processes fork meanwhile.
-func TestOnThisKernel(t *testing.T) {
+// A real group is limited anew, up and down; a tighter group above it is not outdone.
+func TestLimitsOnThisKernel(t *testing.T) {
+	kernel, group := onThisKernel(t)
+	cpu, memory := []string{"cpu.cfs_quota_us", "cpu.max"}, []string{"memory.limit_in_bytes", "memory.max"}
+	for _, example := range []struct {
+		limits      Limits
+		cpu, memory string
+	}{
+		{Limits{CPU: limit(0.5), Memory: limit(int64(64 << 20))}, "50000", "67108864"},
+		{Limits{CPU: limit(1.0), Memory: limit(int64(256 << 20))}, "100000", "268435456"},
+		{Limits{CPU: limit(0.25), Memory: limit(int64(32 << 20))}, "25000", "33554432"},
+	} {
+		if err := kernel.Make(group+"/a", example.limits); err != nil {
+			t.Fatal(err)
+		}
+		if got := first(kernel, group+"/a", cpu); strings.Fields(got)[0] != example.cpu {
+			t.Errorf("cpu: %s, want %s", got, example.cpu)
+		}
+		if got := first(kernel, group+"/a", memory); got != example.memory {
+			t.Errorf("memory: %s, want %s", got, example.memory)
+		}
+	}
+	if err := kernel.Make(group+"/a", Limits{}); err != nil || first(kernel, group+"/a", cpu)[:1] == "2" {
+		t.Errorf("%v, cpu: %s", err, first(kernel, group+"/a", cpu))
+	}
+	if err := kernel.Make(group, Limits{CPU: limit(0.25)}); err != nil {
+		t.Fatal(err)
+	}
+	err := kernel.Make(group+"/a", Limits{CPU: limit(1.0)})
+	if kernel.Version() == "v1" && (err == nil || !strings.Contains(err.Error(), "does a group above it have a smaller quota?")) {
+		t.Errorf("%v", err)
+	}
+}
+
+// first is the content of the first of some files that a group has.
+func first(kernel *Kernel, group string, files []string) string {
+	for _, folder := range kernel.folders(group) {
+		for _, file := range files {
+			if text := read(folder, file); text != "" {
+				return text
+			}
+		}
+	}
+	return ""
+}
+
+// onThisKernel is a real group of the test alone, removed when it ends.
+func onThisKernel(t *testing.T) (kernel *Kernel, group string) {
+	t.Helper()
 	kernel, err := Find("/proc", "")
 	if err != nil || kernel.Problem() != "" {
 		t.Skip("needs to make control groups: ", kernel.Problem(), err)
 	}
+	group = "loadstone/groups-test-" + strconv.Itoa(os.Getpid())
+	t.Cleanup(func() { _ = kernel.Kill(context.Background(), group); _ = kernel.Remove(context.Background(), group) })
+	return kernel, group
+}
+
+// A real group with a group below it is killed and removed, whatever its processes fork meanwhile.
+func TestOnThisKernel(t *testing.T) {
+	kernel, group := onThisKernel(t)
 	ctx := context.Background()
-	group := "loadstone/groups-test-" + strconv.Itoa(os.Getpid())
-	t.Cleanup(func() { _ = kernel.Kill(ctx, group); _ = kernel.Remove(ctx, group) })
 	for _, name := range []string{group, group + "/a"} {
 		if err := kernel.Make(name, Limits{}); err != nil {
 			t.Fatal(err)

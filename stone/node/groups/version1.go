@@ -10,23 +10,21 @@ import (
 	"strconv"
 )
 
-var needed1 = []string{"cpu", "cpuacct", "memory", "cpuset", "pids"}
-
 // optional1 is used where it is mounted.
 const optional1 = "pids"
 
 // version1 is a hierarchy per controller (Documentation/admin-guide/cgroup-v1 of Linux): mounts by controller.
-type version1 struct{ points map[string]string }
+type version1 struct{ mounts map[string]Mount }
 
 func (v version1) problem() string {
-	for _, name := range needed1 {
-		if v.points[name] == "" && name != optional1 {
+	for _, name := range controllers {
+		if _, mounted := v.mounts[name]; !mounted && name != optional1 {
 			return "no control groups for " + name + " are mounted"
 		}
 	}
-	for _, point := range v.points {
-		if !writable(point) {
-			return "no permission to make control groups below " + point + "; run as root"
+	for _, mount := range v.mounts {
+		if !writable(mount.Point) {
+			return "no permission to make control groups below " + mount.Point + "; run as root"
 		}
 	}
 	return ""
@@ -35,8 +33,9 @@ func (v version1) problem() string {
 // folders: several controllers may share one hierarchy, as cpu and cpuacct do on most distributions.
 func (v version1) folders(group string) []string {
 	var folders []string
-	for _, name := range needed1 {
-		if folder := filepath.Join(v.points[name], group); v.points[name] != "" && !slices.Contains(folders, folder) {
+	for _, name := range controllers {
+		mount, mounted := v.mounts[name]
+		if folder := filepath.Join(mount.Point, group); mounted && !slices.Contains(folders, folder) {
 			folders = append(folders, folder)
 		}
 	}
@@ -49,7 +48,7 @@ func (v version1) create(group string, limits Limits) error {
 			return err
 		}
 	}
-	at := func(controller string) string { return filepath.Join(v.points[controller], group) }
+	at := func(controller string) string { return filepath.Join(v.mounts[controller].Point, group) }
 	if err := v.openCPUSet(at("cpuset"), limits.Cores); err != nil {
 		return err
 	}
@@ -63,7 +62,7 @@ func (v version1) create(group string, limits Limits) error {
 	if err := write(at("cpu"), "cpu.cfs_quota_us", strconv.FormatInt(quota, 10)); err != nil {
 		return fmt.Errorf("%w; does a group above it have a smaller quota?", err) // version 2 would only not grant it
 	}
-	if v.points[optional1] != "" {
+	if _, mounted := v.mounts[optional1]; mounted {
 		if err := write(at(optional1), "pids.max", orMax(limits.PIDs)); err != nil {
 			return err
 		}
@@ -75,7 +74,7 @@ func (v version1) create(group string, limits Limits) error {
 
 // openCPUSet: a cpuset begins empty, and an empty one takes no process. Those above are filled from their parents first.
 func (v version1) openCPUSet(folder string, cores []int) error {
-	if folder == v.points["cpuset"] {
+	if folder == v.mounts["cpuset"].Point {
 		return nil
 	}
 	above := filepath.Dir(folder)

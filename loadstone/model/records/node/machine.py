@@ -42,6 +42,9 @@ class Facts(Model):
     hypervisor: Hypervisor
     product: str
     cgroups: Literal["v1", "v2", ""]
+    cpu_limit: float | None
+    """Cores' worth of time that the node itself is held to, by the control group of its session; None: unlimited."""
+    memory_limit: int | None
     unlimited_because: str
     """Why no limits can be set; empty if they can."""
     disks: dict[str, int]
