@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from loadstone import plugins
 from loadstone.cli.deployment_plan import plan_for
 from loadstone.experiments.plan import Plan
 from loadstone.model.errors import InputError
@@ -15,16 +16,14 @@ What = Annotated[
     Path,
     typer.Argument(metavar="APPLICATION", help="A built-in application, an application or compose file, or a study."),
 ]
-Orchestrator = Annotated[
-    str | None, typer.Option(help="Which orchestrator: process, compose, swarm, nomad or kubernetes.")
-]
+Orchestrator = Annotated[str | None, typer.Option(help=f"One of {', '.join(plugins.names('orchestrators'))}.")]
 Scaling = Annotated[str | None, typer.Option(help="baseline, vertical, horizontal or unlimited.")]
 Profile = Annotated[str | None, typer.Option(help="default, dsb-quirks or paper.")]
 Documents = Annotated[str | None, typer.Option(help="postgres or mongodb.")]
 Dataset = Annotated[str | None, typer.Option(help="What the stores are filled with: a dataset's name, or a file.")]
 Infrastructure = Annotated[
     str | None,
-    typer.Option(help="local, namespaces (hosts emulated on this machine) or existing (your cluster)."),
+    typer.Option(help=f"Where nodes come from: one of {', '.join(plugins.names('infrastructure'))}."),
 ]
 Managers = Annotated[int | None, typer.Option(help="Nodes that run the orchestrator's own services.")]
 Workers = Annotated[int | None, typer.Option(help="Nodes that run replicas.")]
