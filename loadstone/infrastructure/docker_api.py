@@ -49,11 +49,11 @@ class Engine:
         with told(self.url):
             return self._client(_ANSWER_S)
 
-    def silence(self) -> str | None:
+    def silence(self, within_s: int = _PING_S) -> str | None:
         """Why the engine does not answer; None if it does."""
         try:
             with told(self.url):
-                client = self._client(_PING_S)  # asks for its version
+                client = self._client(within_s)  # asks for its version
                 client.close()
         except DeploymentError as error:
             return str(error)

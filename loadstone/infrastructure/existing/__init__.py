@@ -1,17 +1,16 @@
 """A cluster that you have. Nothing is installed in it; what a deployment makes there is labelled and removed with it.
 
-One module for each kind of software, all with the same two functions, which change nothing:
-``preflight(cluster) -> list[Finding]`` and ``provide(cluster) -> Provision``. What is the same for all is asked here.
+Each kind of software finds its own by ``Software.check`` and ``find``. What is the same for all is checked here.
 """
 
 from __future__ import annotations
 
-import importlib
 from collections import Counter
-from types import ModuleType
 
+from loadstone import plugins
 from loadstone.infrastructure.base import Finding, Infrastructure, Provision, Say
 from loadstone.infrastructure.existing.here import client
+from loadstone.infrastructure.software.base import Software
 from loadstone.model.cluster import Node
 from loadstone.model.errors import LoadstoneError, PreflightError
 
@@ -20,22 +19,22 @@ class Existing(Infrastructure):
     """All nodes that run replicas are taken; ``cluster.workers``, where it is given, must be how many those are."""
 
     name = "existing"
-    software = frozenset({"docker", "swarm", "nomad", "kubernetes"})
+    software = frozenset(plugins.names("software")) - {"process"}
     names_workers = False
 
     def preflight(self, software: str, managers: int) -> list[Finding]:
-        module = _module(software)
-        findings: list[Finding] = list(module.preflight(self.cluster))
+        kind = _software(software)
+        findings: list[Finding] = list(kind.check(self.cluster))
         if any(finding.level == "error" for finding in findings):
             return findings
         try:
-            return [*findings, *self._findings(module.provide(self.cluster), managers)]
+            return [*findings, *self._findings(kind.find(self.cluster), managers)]
         except LoadstoneError as error:
             return [*findings, Finding(software, "error", str(error))]
 
     def sketch(self, software: str, managers: int) -> list[Node]:
         try:
-            return list(_module(software).provide(self.cluster).nodes)
+            return list(_software(software).find(self.cluster).nodes)
         except LoadstoneError:  # nothing answers yet: nodes like this machine
             here = client(shared=False)
             workers = [f"worker-{number + 1}" for number in range(self.cluster.workers)]
@@ -43,7 +42,7 @@ class Existing(Infrastructure):
 
     def provide(self, software: str, managers: int, say: Say) -> Provision:
         say(f"looking at your {software} cluster")
-        provision: Provision = _module(software).provide(self.cluster)
+        provision = _software(software).find(self.cluster)
         for finding in self._findings(provision, managers):
             if finding.level == "error":
                 raise PreflightError(finding.message, finding.remedy)
@@ -57,7 +56,7 @@ class Existing(Infrastructure):
         wrong = [*self._wrong_counts(workers, provision, managers), *self._wrong_nodes(workers, provision)]
         cores, memory = sum(len(node.cpus) for node in workers), sum(node.memory for node in workers)
         message = f"{', '.join(node.name for node in workers)}: {cores} cores, {memory / 2**30:.1f} GiB"
-        return [Finding("cluster", "error", *one) for one in wrong] or [Finding("cluster", "ok", message)]
+        return [Finding("cluster", "error", *pair) for pair in wrong] or [Finding("cluster", "ok", message)]
 
     def _wrong_counts(self, workers: list[Node], provision: Provision, managers: int) -> list[tuple[str, str]]:
         wrong = []
@@ -86,6 +85,7 @@ class Existing(Infrastructure):
         return wrong
 
 
-def _module(software: str) -> ModuleType:
-    """The file that asks this software; loaded when wanted, for each brings a client library along."""
-    return importlib.import_module(f"{__name__}.{software}")
+def _software(name: str) -> Software:
+    """Loaded when it is wanted: each brings a client library along."""
+    kind: type[Software] = plugins.find("software", name)
+    return kind()

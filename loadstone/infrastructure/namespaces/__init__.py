@@ -2,46 +2,55 @@
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import replace
-from types import ModuleType
+from pathlib import Path
 
+from loadstone import plugins
 from loadstone.infrastructure import journal
 from loadstone.infrastructure.base import Finding, Infrastructure, Provision, Say
 from loadstone.infrastructure.cgroup import CgroupError
 from loadstone.infrastructure.images.registry import Registry
-from loadstone.infrastructure.local import Local
+from loadstone.infrastructure.local import Local, this_machine
+from loadstone.infrastructure.machines import connect
 from loadstone.infrastructure.namespaces import checks
 from loadstone.infrastructure.namespaces.emulated import Emulated
-from loadstone.infrastructure.namespaces.host import Host
 from loadstone.infrastructure.namespaces.network import Network, one_at_a_time, subnet_for
 from loadstone.infrastructure.places import data_root
-from loadstone.model.cluster import Cluster, Link, Node
+from loadstone.infrastructure.software import preflight
+from loadstone.infrastructure.software.base import Member, Software, lasting
+from loadstone.model.cluster import Cluster, Link, Node, Role
 from loadstone.model.errors import DeploymentError
+
+_DEPLOYMENT = "cluster"
+"""What the journals of the hosts call what runs on them."""
 
 
 class Namespaces(Infrastructure):
     """The client is this machine, on the client's cores of ``local``; all hosts share those of its worker."""
 
     name = "namespaces"
-    software = frozenset({"process", "docker", "swarm", "nomad", "kubernetes"})
+    software = frozenset(plugins.names("software"))
     follows = frozenset({"link"})
     self_contained = True
 
     def __init__(self, cluster: Cluster, entry_name: str) -> None:
         super().__init__(cluster, entry_name)
         self._emulated: Emulated | None = None
+        self._software: Software | None = None
         self._begun = False
 
     def preflight(self, software: str, managers: int) -> list[Finding]:
         findings = [*Local(Cluster()).preflight("process", 0), *checks.machine(self.cluster.link)]
+        kind = _software(software)
         if not any(finding.level == "error" for finding in findings):  # else what it tries fails for that reason
-            findings += _module(software).preflight()
-        if managers == 0 and checks.is_managed(software):
+            findings += preflight.findings(kind, [this_machine()], lambda _, package: f"sudo apt-get install -y {package}")
+        if managers == 0 and kind.managed:
             findings.append(
                 Finding("cluster", "error", f"{software} needs a manager, 0 were asked for", "set cluster.managers: 1")
             )
-        return [*findings, checks.memory(software, managers, self.cluster.workers)]
+        workers, free = self.cluster.workers, this_machine().facts().memory_available
+        need = f"{managers + workers} emulated hosts need"
+        return [*findings, preflight.memory(kind, managers, workers, free, need)]
 
     def sketch(self, software: str, managers: int) -> list[Node]:
         names = self._names(managers)
@@ -58,10 +67,15 @@ class Namespaces(Infrastructure):
             nodes = self._nodes(names, emulated.network)
             link = self.cluster.link or Link()
             emulated.make(nodes[-1].cpus, link.rate, link.delay)
-            hosts = emulated.hosts
-            reached = {host.name: host.reach for host in hosts}
+            reached = {host.name: host.reach for host in emulated.hosts}
             nodes = [node.model_copy(update={"reach": reached.get(node.name, node.reach)}) for node in nodes]
-            access = _module(software).start(hosts, hosts[:managers], hosts[managers:], say, **self._options())
+            members = self._members(emulated)
+            for member in members:
+                member.machine.begin(_DEPLOYMENT, self.entry_name, self.entry_name)
+            self._software = _software(software)
+            folder = Path(emulated.hosts_folder, "desk")
+            folder.mkdir()
+            access = self._software.start(members, self._registry(), folder, say)
         except BaseException:
             self.release()
             raise
@@ -70,13 +84,20 @@ class Namespaces(Infrastructure):
     def release(self) -> None:
         if self._begun and (entry := journal.load(self.entry_name)) is not None:
             self.undo(entry)
-        self._begun, self._emulated = False, None
+        if self._emulated is not None:
+            for member in self._members(self._emulated):
+                member.machine.close()
+        self._begun, self._emulated, self._software = False, None, None
 
     def problems(self) -> list[str]:
-        if self._emulated is None:
+        if self._emulated is None or self._software is None:
             return []
-        found = {host.name: why for host in self._emulated.hosts if (why := _trouble(host))}
-        return [f"{name}: {why}" for name, why in found.items() if not _can_spare(name, list(found), self._emulated)]
+        members = self._members(self._emulated)
+        up = {host.name: host.up() for host in self._emulated.hosts}
+        troubles = {
+            member.name: self._software.trouble(member) if up[member.name] else "it is down" for member in members
+        }
+        return lasting(troubles, members)
 
     @classmethod
     def undo(cls, entry: journal.Entry) -> list[str]:
@@ -101,7 +122,7 @@ class Namespaces(Infrastructure):
             worker.model_copy(
                 update={
                     "name": name,
-                    "role": name.partition("-")[0],
+                    "role": role(name),
                     "address": str(network.address(number)),
                     "emulated": True,
                 }
@@ -127,28 +148,24 @@ class Namespaces(Infrastructure):
         self._emulated = emulated
         return emulated
 
-    def _options(self) -> dict[str, str]:
-        """What a study may say about an engine: the registry that it trusts although it has no TLS."""
+    def _members(self, emulated: Emulated) -> list[Member]:
+        return [
+            Member(host.name, role(host.name), host.address, connect(host.name, host.reach), _DEPLOYMENT)
+            for host in emulated.hosts
+        ]
+
+    def _registry(self) -> str:
+        """The ``host:port`` of the study's registry, if engines must trust it without TLS."""
         registry = Registry(self.cluster.registry) if self.cluster.registry else None
-        return {"registry": registry.host} if registry is not None and registry.plain else {}
+        return registry.host if registry is not None and registry.plain else ""
 
 
-def _module(software: str) -> ModuleType:
-    """The file that starts this software on hosts; loaded when wanted, for each brings a client library along."""
-    return importlib.import_module(f"{__name__}.{software}")
+def role(name: str) -> Role:
+    """Of the host of that name."""
+    return "manager" if name.startswith("manager-") else "worker"
 
 
-def _can_spare(name: str, lost: list[str], emulated: Emulated) -> bool:
-    """Whether a host is one of several managers, most of which still work: those are there to be spared."""
-    managers = [one for one in emulated.names if one.startswith("manager-")]
-    return name in managers and 2 * len(set(managers) & set(lost)) < len(managers)
-
-
-def _trouble(host: Host) -> str:
-    """What no longer works on a host; empty if all does."""
-    if not host.up():
-        return "it is down"
-    if ended := [daemon for daemon in host.names() if not host.alive(daemon)]:
-        return f"{', '.join(ended)} has ended"
-    engine = _module("docker")
-    return "its engine does not answer" if engine.DAEMON in host.names() and not engine.answers(host) else ""
+def _software(name: str) -> Software:
+    """Loaded when it is wanted: each brings a client library along."""
+    kind: type[Software] = plugins.find("software", name)
+    return kind()

@@ -5,10 +5,8 @@ from __future__ import annotations
 import os
 
 from loadstone.infrastructure.base import Finding
-from loadstone.infrastructure.local import this_machine
 from loadstone.infrastructure.namespaces.commands import impossible, missing
 from loadstone.model.cluster import Link
-from loadstone.model.units import format_memory
 
 _PROGRAMS = {
     "ip": "iproute2",
@@ -17,9 +15,6 @@ _PROGRAMS = {
     "unshare": "util-linux",
     "setpriv": "util-linux",
 }
-_MIB = 2**20
-_NEED = {"process": (0, 10), "docker": (0, 80), "swarm": (100, 80), "nomad": (120, 200), "kubernetes": (450, 250)}
-"""MiB that a manager and a worker take before anything is deployed, with some room."""
 
 
 def machine(link: Link | None) -> list[Finding]:
@@ -56,21 +51,3 @@ def _shaping(link: Link) -> list[Finding]:
             remedy = f"leave cluster.link.{key} out, or use a kernel with CONFIG_NET_SCH_{kind.upper()}"
             findings.append(Finding(f"link {key}", "error", message, remedy))
     return findings
-
-
-def is_managed(software: str) -> bool:
-    """Whether it runs services of its own on managers."""
-    return _NEED[software][0] > 0
-
-
-def memory(software: str, managers: int, workers: int) -> Finding:
-    """Whether what runs on the hosts before any replica does fits into what is free."""
-    manager, worker = _NEED[software]
-    need = (managers * manager + workers * worker) * _MIB
-    free = this_machine().facts().memory_available // _MIB * _MIB
-    message = (
-        f"{managers + workers} emulated hosts need about {format_memory(need)}, {format_memory(free)} is available"
-    )
-    if need > free:
-        return Finding("memory of hosts", "error", message, "set fewer cluster.workers or managers, or close programs")
-    return Finding("memory of hosts", "ok", message)

@@ -1,9 +1,7 @@
 """One emulated host: namespaces of its own (network, mount, UTS) and a control group that holds all its processes.
 
-Its first process, ``init``, keeps the mount and UTS namespaces: whatever is mounted in them ends with the last
-process of the host, so killing the control group unmounts everything. Seen from inside, the host has its own name,
-its own ``/run`` and ``/var/lib/docker``, its own layers over ``/etc`` and ``/opt`` (where containerd looks for
-plugins), and its own copies of the machine-wide knobs that daemons write.
+Its first process, ``init``, keeps the mount and UTS namespaces, which ``software.room`` sets up: whatever is mounted in
+them ends with the last process of the host, so killing the control group unmounts everything.
 """
 
 from __future__ import annotations
@@ -12,50 +10,17 @@ import contextlib
 import shlex
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from loadstone.infrastructure import cgroup
 from loadstone.infrastructure.namespaces.commands import WITH_US, environment
+from loadstone.infrastructure.software import room
 from loadstone.model.cluster import Reach
 from loadstone.model.errors import DeploymentError
 
 _INIT = "init"
-_UP = "up"
-_KNOBS = (
-    "kernel/keys/root_maxbytes",  # dockerd
-    "kernel/keys/root_maxkeys",
-    "kernel/panic",  # the kubelet
-    "kernel/panic_on_oops",
-    "vm/overcommit_memory",
-    "vm/panic_on_oom",
-)
-_ENGINES_OWN = "/var/lib/docker"
-"""Where Docker's engine keeps what its networks need, wherever its ``data-root`` is."""
-_SETUP = f"""
-mount --make-rshared /
-mount -t tmpfs -o mode=755 tmpfs /run
-mkdir -p /run/lock /run/.host/knobs /run/.host/docker {_ENGINES_OWN}
-for folder in etc opt; do
-  mkdir -p /run/.host/$folder /run/.host/$folder.work
-  mount -t overlay -o lowerdir=/$folder,upperdir=/run/.host/$folder,workdir=/run/.host/$folder.work overlay /$folder
-done
-mount --bind /run/.host/docker {_ENGINES_OWN}
-echo "$1" >/proc/sys/kernel/hostname
-echo "$1" >/etc/hostname
-echo "$2 $1" >>/etc/hosts
-rm -f /etc/resolv.conf
-echo "nameserver $3" >/etc/resolv.conf
-echo 1 >/proc/sys/net/ipv4/ip_forward
-for knob in {" ".join(_KNOBS)}; do
-  [ -e /proc/sys/$knob ] || continue
-  cat /proc/sys/$knob >/run/.host/knobs/${{knob##*/}}
-  mount --bind /run/.host/knobs/${{knob##*/}} /proc/sys/$knob
-done
-echo {_UP}
-exec sleep infinity >/dev/null 2>&1
-"""
 
 
 @dataclass(frozen=True)
@@ -100,10 +65,10 @@ class Host:
             groups.make(group, cgroup.Limits())
         for folder in (self._pids, self._logs):
             folder.mkdir(parents=True, exist_ok=True)
-        unshare = ["unshare", "--mount", "--uts", "--propagation", "slave"]
-        setup = ["sh", "-ec", _SETUP, _INIT, self.name, self.address, self.nameserver]
-        said = self._start(_INIT, ["nsenter", f"--net={self.namespace}", *unshare, *setup], {}, "2>&1").split("\n")
-        if _UP not in said:
+        setup = ["sh", "-ec", room.SETUP, _INIT, self.name, self.address, self.nameserver]
+        command = ["nsenter", f"--net={self.namespace}", *room.UNSHARE, *setup]
+        said = self._start(_INIT, command, {}, "2>&1").split("\n")
+        if room.UP not in said:
             self.stop()
             raise DeploymentError(f"emulated host {self.name} cannot be made: {' '.join(said).strip()}")
 

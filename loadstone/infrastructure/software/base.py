@@ -112,9 +112,18 @@ class Software(ABC):
     """Memory that a manager takes before anything is deployed, with some room."""
     worker_mib: ClassVar[int] = 0
 
+    @property
+    def managed(self) -> bool:
+        """Whether it runs services of its own on managers."""
+        return self.manager_mib > 0
+
     @abstractmethod
     def preflight(self, machines: Sequence[Machine]) -> list[Finding]:
         """What machines lack beyond ``tools`` and ``builds``, such as a part of the kernel; changes nothing."""
+
+    def conflicts(self, machines: Sequence[Machine]) -> list[Finding]:
+        """What of the machines' own gets in its way where members share a network with it; changes nothing."""
+        return []
 
     @abstractmethod
     def start(self, members: Sequence[Member], registry: str, folder: Path, say: Say) -> Access:
@@ -152,3 +161,11 @@ def await_until(members: Sequence[Member], what: str, complaint: Callable[[], st
         if time.monotonic() > deadline:
             raise DeploymentError(f"{what} is not ready within {within_s:g} s: {why}")
         time.sleep(_LOOK_EVERY_S)
+
+
+def lasting(troubles: Mapping[str, str], members: Sequence[Member]) -> list[str]:
+    """Troubles by member, as sentences. Some of several managers can be spared, as long as most of them work."""
+    found = {name: why for name, why in troubles.items() if why}
+    managers = {member.name for member in members if member.role == "manager"}
+    spared = managers if 2 * len(managers & found.keys()) < len(managers) else set()
+    return [f"{name}: {why}" for name, why in found.items() if name not in spared]

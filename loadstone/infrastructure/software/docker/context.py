@@ -1,4 +1,4 @@
-"""The Docker engine that your shell talks to: DOCKER_HOST, DOCKER_CONTEXT, or the context that `docker` uses."""
+"""The Docker engine that the user's shell talks to: DOCKER_HOST, DOCKER_CONTEXT, or the context that `docker` uses."""
 
 from __future__ import annotations
 
@@ -11,34 +11,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from loadstone.infrastructure.base import Access, Finding, Provision
-from loadstone.infrastructure.docker_api import Engine, told
-from loadstone.infrastructure.existing.here import LOOPBACK, client
-from loadstone.model.cluster import Cluster, Node
-from loadstone.model.errors import LoadstoneError, PreflightError
+from loadstone.infrastructure.docker_api import Engine
+from loadstone.infrastructure.existing.here import LOOPBACK
+from loadstone.model.cluster import Node
+from loadstone.model.errors import PreflightError
 
 _DEFAULT = "unix:///var/run/docker.sock"
-
-
-def preflight(cluster: Cluster) -> list[Finding]:
-    """Whether the engine answers."""
-    try:
-        engine = current()
-        engine.api  # noqa: B018
-        return [Finding("docker", "ok", f"{engine.url}, version {engine.api.version()['Version']}")]
-    except LoadstoneError as error:
-        message, _, remedy = str(error).partition("\n  ")
-        return [Finding("docker", "error", message, remedy)]
-
-
-def provide(cluster: Cluster) -> Provision:
-    """The engine's machine as the only node."""
-    engine = current()
-    with told(engine.url):
-        info = engine.api.info()
-    worker = node(info["Name"], engine, info)
-    access = Access("docker", addresses=(engine.url,), engines={worker.name: engine.url})
-    return Provision((client(shared=worker.here), worker), access)
 
 
 def current() -> Engine:
@@ -72,7 +50,7 @@ def _read(file: Path) -> dict[str, Any]:
 
 
 def node(name: str, engine: Engine, info: dict[str, Any]) -> Node:
-    """The machine of an engine, as a worker; ``info``: what the engine says of itself."""
+    """The machine of an engine, as a worker; ``info``: what it reports of itself."""
     place = urlsplit(engine.url)
     near = place.scheme == "unix" or place.hostname in (LOOPBACK, "localhost")
     # A socket may lead into a virtual machine, whose kernel is another.

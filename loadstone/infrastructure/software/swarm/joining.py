@@ -1,0 +1,93 @@
+"""Engines become one swarm."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from docker import DockerClient
+from docker.errors import APIError
+from docker.models.nodes import Node
+
+from loadstone.infrastructure.software.base import Member, await_until
+from loadstone.infrastructure.software.docker import engines
+
+LABEL = "loadstone.node"
+_PORT = 2377
+_READY_WITHIN_S = 120.0
+_ANSWER_WITHIN_S = 60
+_RETRY_EVERY_S = 0.1
+_TRANSIENT = ("does not have a leader", "update out of sequence", "code = Unavailable")
+"""What a manager answers while another is elected, and when a node changed between being read and written."""
+_JOINING = ("will continue in the background", "already part of a swarm")
+"""What an engine answers that takes long to join: it joins in the background."""
+Result = TypeVar("Result")
+
+
+def join(members: Sequence[Member], managers: Sequence[Member]) -> None:
+    """One swarm of all engines, of which the first manager's is the first; returns when every node is ready.
+
+    Raises DockerException, and DeploymentError that names the nodes which are not ready in time.
+    """
+    first = managers[0]
+    client = _connect(first)
+    client.swarm.init(advertise_addr=first.address, listen_addr=f"{first.address}:{_PORT}")
+    tokens = client.swarm.attrs["JoinTokens"]
+    # One after the other: each manager must be elected. Managers first, for workers are told of all of them.
+    for member in sorted(members, key=lambda member: member.role):
+        if member != first:
+            _join(member, first, tokens["Manager" if member in managers else "Worker"])
+    await_until(members, "the swarm", lambda: _not_ready(client, members), _READY_WITHIN_S)
+    for node in retry(client.nodes.list):
+        _label(node, [member.name for member in managers])
+
+
+def retry(act: Callable[[], Result]) -> Result:
+    """What ``act`` returns, done again while the swarm is between two states; raises what it raises otherwise."""
+    deadline = time.monotonic() + _READY_WITHIN_S
+    while True:
+        try:
+            return act()
+        except APIError as error:
+            if not any(words in str(error) for words in _TRANSIENT) or time.monotonic() > deadline:
+                raise
+        time.sleep(_RETRY_EVERY_S)
+
+
+def _connect(member: Member) -> DockerClient:
+    return DockerClient(base_url=engines.url(member), version="auto", timeout=_ANSWER_WITHIN_S)
+
+
+def _join(member: Member, first: Member, token: str) -> None:
+    def join() -> None:
+        _connect(member).swarm.join(
+            remote_addrs=[f"{first.address}:{_PORT}"],
+            join_token=token,
+            advertise_addr=member.address,
+            listen_addr=f"{member.address}:{_PORT}",
+        )
+
+    try:
+        retry(join)
+    except APIError as error:
+        if not any(words in str(error) for words in _JOINING):
+            raise
+
+
+def _not_ready(client: DockerClient, members: Sequence[Member]) -> str:
+    nodes = [node.attrs for node in retry(client.nodes.list)]
+    states = {node["Description"].get("Hostname"): node["Status"]["State"] for node in nodes}
+    late = [member.name for member in members if states.get(member.name) != "ready"]
+    return ", ".join(f"{name} is {states.get(name, 'absent')}" for name in late)
+
+
+def _label(node: Node, managers: list[str]) -> None:
+    name = node.attrs["Description"]["Hostname"]
+
+    def update() -> None:
+        node.reload()
+        availability = "drain" if name in managers else "active"
+        node.update({**node.attrs["Spec"], "Labels": {LABEL: name}, "Availability": availability})
+
+    retry(update)
