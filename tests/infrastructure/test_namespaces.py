@@ -8,17 +8,15 @@ from ipaddress import IPv4Network
 from pathlib import Path
 
 import pytest
-from docker.errors import APIError
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loadstone.infrastructure import namespaces
-from loadstone.infrastructure.namespaces import Namespaces, checks, commands, docker, swarm
+from loadstone.infrastructure.namespaces import Namespaces, checks, commands
 from loadstone.infrastructure.namespaces.emulated import Emulated
 from loadstone.infrastructure.namespaces.nameserver import refusal
 from loadstone.infrastructure.namespaces.network import RESERVED, shaping, subnet_for
 from loadstone.model.cluster import Cluster, Link
-from loadstone.model.errors import DeploymentError, PreflightError
+from loadstone.model.errors import PreflightError
 
 SUBNETS = st.lists(
     st.builds(
@@ -111,12 +109,9 @@ def test_who_is_not_root_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_programs_that_are_missing_are_named_with_their_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    monkeypatch.setattr(
-        commands.shutil, "which", lambda program, path: None if program in ("tc", "dockerd") else "/bin/x"
-    )
-    assert [(f.message, f.remedy) for f in [*checks.machine(None), *docker.preflight()]] == [
-        ("tc is not installed", "sudo apt-get install -y iproute2"),
-        ("dockerd is not installed", "sudo apt-get install -y docker.io"),
+    monkeypatch.setattr(commands.shutil, "which", lambda program, path: None if program == "tc" else "/bin/x")
+    assert [(f.message, f.remedy) for f in checks.machine(None)] == [
+        ("tc is not installed", "sudo apt-get install -y iproute2")
     ]
 
 
@@ -136,30 +131,6 @@ def test_what_the_kernel_lacks_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [f for f in checks.machine(Link(rate="1Gbit")) if f.what.startswith("link")] == []
 
 
-def test_more_hosts_than_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert checks.memory("swarm", 3, 2).level == "ok"
-    monkeypatch.setattr(checks, "_NEED", {"swarm": (2**40, 0)})
-    finding = checks.memory("swarm", 1, 1)
-    assert (finding.level, finding.remedy) == ("error", "set fewer cluster.workers or managers, or close programs")
-    assert "2 emulated hosts need about 1073741824GiB" in finding.message
-
-
-def test_a_socket_s_path_has_its_limit() -> None:
-    emulated = Emulated("3fa9c1", "198.18.4.0/24", f"/{'x' * 80}/emulated-3fa9c1", ("worker-1",))
-    with pytest.raises(DeploymentError, match=r"too long for a socket: 118 bytes, 107 at most\n.*LOADSTONE_DATA"):
-        docker.url(emulated.hosts[0])
-
-
-def test_an_engine_keeps_to_its_host() -> None:
-    host = Emulated("3fa9c1", "198.18.4.0/24", "/data/emulated-3fa9c1", ("worker-1",)).hosts[0]
-    settings = docker.settings(host, "10.0.0.5:5000")
-    assert settings["hosts"] == ["unix:///data/emulated-3fa9c1/worker-1/docker.sock"]
-    assert settings["data-root"] == "/data/emulated-3fa9c1/worker-1/docker"
-    assert settings["cgroup-parent"] == "/loadstone/emulated-3fa9c1/worker-1/containers"
-    assert settings["insecure-registries"] == ["10.0.0.5:5000"]
-    assert docker.settings(host)["insecure-registries"] == []
-
-
 LABELS = st.lists(st.binary(min_size=1, max_size=63), max_size=4)
 
 
@@ -177,39 +148,3 @@ def test_every_name_is_refused_with_its_own_question(number: bytes, labels: list
 def test_no_bytes_confuse_the_name_server(query: bytes) -> None:
     answer = refusal(query)
     assert (answer is None) == (len(query) < 12 or query[2] >= 0x80)
-
-
-def test_a_swarm_that_changes_is_asked_again() -> None:
-    answers = [APIError("rpc error: code = Unknown desc = update out of sequence"), APIError("no"), "never reached"]
-    asked: list[object] = []
-
-    def act() -> str:
-        asked.append(answers[len(asked)])
-        if isinstance(asked[-1], APIError):
-            raise asked[-1]
-        return "reached"
-
-    with pytest.raises(APIError, match=r"^no$"):
-        swarm.patiently(act)
-    assert asked == answers[:2]
-    assert swarm.patiently(act) == "reached"
-
-
-@pytest.mark.parametrize(
-    ("managers", "lost", "told"),
-    [
-        (3, ["manager-2"], []),
-        (3, ["manager-1", "manager-3"], ["manager-1", "manager-3"]),  # the others have no majority
-        (2, ["manager-1"], ["manager-1"]),
-        (1, ["manager-1"], ["manager-1"]),
-        (3, ["manager-2", "worker-1"], ["worker-1"]),
-    ],
-)
-def test_a_manager_that_can_be_spared_is_no_problem(
-    managers: int, lost: list[str], told: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    names = (*(f"manager-{number + 1}" for number in range(managers)), "worker-1")
-    infrastructure = Namespaces(Cluster(), "test")
-    infrastructure._emulated = Emulated("3fa9c1", "198.18.4.0/24", "/data/emulated-3fa9c1", names)
-    monkeypatch.setattr(namespaces, "_trouble", lambda host: "it is down" if host.name in lost else "")
-    assert infrastructure.problems() == [f"{name}: it is down" for name in told]

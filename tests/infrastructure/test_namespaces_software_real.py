@@ -18,9 +18,11 @@ import pytest
 from loadstone.infrastructure import cgroup, journal
 from loadstone.infrastructure.base import Access
 from loadstone.infrastructure.binary import stone_binary
-from loadstone.infrastructure.namespaces import Namespaces, checks
-from loadstone.infrastructure.namespaces import docker as engines
+from loadstone.infrastructure.machines import connect
+from loadstone.infrastructure.namespaces import Namespaces
 from loadstone.infrastructure.namespaces.emulated import Emulated
+from loadstone.infrastructure.namespaces.host import Host
+from loadstone.infrastructure.software.docker import engines
 from loadstone.model.cluster import Cluster, Link
 from loadstone.model.errors import DeploymentError
 from tests.traces import MACHINE, snapshot
@@ -46,8 +48,9 @@ say("ready")
 @pytest.fixture(autouse=True)
 def folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Where everything is kept; afterwards nothing may be left anywhere of any cluster that was in the journal."""
-    if missing := [one for one in [*checks.machine(Link()), *engines.preflight()] if one.level == "error"]:
-        pytest.skip("; ".join(one.message for one in missing))
+    findings = Namespaces(Cluster(), ENTRY).preflight("swarm", 1)
+    if lacking := [finding.message for finding in findings if finding.level == "error"]:
+        pytest.skip("; ".join(lacking))
     before, ids, forget = snapshot(), [], journal.forget
 
     def forgotten(name: str) -> None:
@@ -78,6 +81,13 @@ def emulated(name: str = ENTRY) -> Emulated:
     entry = journal.load(name)
     assert entry is not None
     return Emulated.of(entry.facts)
+
+
+def engine_process(host: Host) -> int:
+    """The id of the engine's process, as the host's journal has it."""
+    found = connect(host.name, host.reach).deployment("cluster")
+    assert found is not None
+    return next(process.pid for process in found.processes if process.name == engines.DAEMON)
 
 
 def clients(access: Access) -> dict[str, docker.DockerClient]:
@@ -183,9 +193,9 @@ def test_what_fails_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert infrastructure.problems() == []
     down, ended, frozen = emulated().hosts
     down.stop()
-    os.kill(int((ended.folder / "pids" / "dockerd").read_text()), signal.SIGKILL)
+    os.kill(engine_process(ended), signal.SIGKILL)
     monkeypatch.setattr(engines, "_ANSWER_WITHIN_S", 1)
-    os.kill(int((frozen.folder / "pids" / "dockerd").read_text()), signal.SIGSTOP)  # it never answers
+    os.kill(engine_process(frozen), signal.SIGSTOP)  # it never answers
     while (found := infrastructure.problems())[1:2] != ["worker-2: dockerd has ended"]:
         assert found[0] == "worker-1: it is down"  # killing takes the kernel a moment
     assert found[2:] == ["worker-3: its engine does not answer"]
@@ -226,7 +236,7 @@ def test_who_is_interrupted_leaves_nothing(error: type[BaseException]) -> None:
 def test_an_engine_that_does_not_start_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = engines.settings
     monkeypatch.setattr(engines, "settings", lambda *given: {**settings(*given), "storage-driver": "zip"})
-    with pytest.raises(DeploymentError, match=r"worker-1: the Docker engine has ended:\n(.|\n)*driver not supported"):
+    with pytest.raises(DeploymentError, match=r"worker-1: dockerd has ended:\n(.|\n)*driver not supported"):
         Namespaces(Cluster(workers=1), ENTRY).provide("docker", 0, lambda _: None)
     assert journal.entries() == []
 
