@@ -43,7 +43,9 @@ class Namespaces(Infrastructure):
         findings = [*Local(Cluster()).preflight("process", 0), *checks.machine(self.cluster.link)]
         kind = _software(software)
         if not any(finding.level == "error" for finding in findings):  # else what it tries fails for that reason
-            findings += preflight.findings(kind, [this_machine()], lambda _, package: f"sudo apt-get install -y {package}")
+            findings += preflight.findings(
+                kind, [this_machine()], lambda _, package: f"sudo apt-get install -y {package}"
+            )
         if managers == 0 and kind.managed:
             findings.append(
                 Finding("cluster", "error", f"{software} needs a manager, 0 were asked for", "set cluster.managers: 1")
