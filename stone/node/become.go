@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"syscall"
 	"time"
 
@@ -19,8 +18,8 @@ const BecomeVerb = "become"
 
 // Files that a process is given by the node that spawns it.
 const (
-	becomeFrom = 3 // its become, as JSON
-	becomeSays = 4 // why it could not; closed without a word when it could
+	becomeOrders     = 3 // its become, as JSON
+	becomeComplaints = 4 // what went wrong; closed empty when it has become the program
 )
 
 // become is what a process does before it is replaced by the program that it runs. Any step that fails ends it.
@@ -46,16 +45,16 @@ type recorded struct {
 // Become never returns if all goes well.
 func Become() int {
 	runtime.LockOSThread() // its affinity stays that of the process
-	says := os.NewFile(becomeSays, "says")
-	syscall.CloseOnExec(becomeSays)
-	from := os.NewFile(becomeFrom, "from")
+	complaints := os.NewFile(becomeComplaints, "complaints")
+	syscall.CloseOnExec(becomeComplaints)
+	orders := os.NewFile(becomeOrders, "orders")
 	wanted := become{}
-	err := json.NewDecoder(from).Decode(&wanted) // nothing whole comes from a node that was killed
-	_ = from.Close()
+	err := json.NewDecoder(orders).Decode(&wanted) // nothing whole comes from a node that was killed
+	_ = orders.Close()
 	if err == nil {
 		err = wanted.become()
 	}
-	fmt.Fprint(says, err)
+	fmt.Fprint(complaints, err)
 	return 1
 }
 
@@ -67,10 +66,8 @@ func (b *become) become() error {
 	if err := saveJSON(b.Record, recorded{b.Boot, string(stat), time.Now().UnixNano()}); err != nil {
 		return err
 	}
-	for _, file := range b.Join {
-		if err := os.WriteFile(file, []byte(strconv.Itoa(os.Getpid())), 0); err != nil {
-			return fmt.Errorf("cannot join a control group: %w", err)
-		}
+	if err := join(b.Join); err != nil {
+		return err
 	}
 	if len(b.Cores) > 0 {
 		cores, err := coreSet(b.Cores)

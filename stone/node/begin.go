@@ -17,6 +17,8 @@ type beginArgs struct {
 	Deployment string `json:"deployment"`
 	Digest     string `json:"digest"`
 	Owner      string `json:"owner"`
+	// Limits of all its processes together.
+	Limits groups.Limits `json:"limits"`
 }
 
 // Begun is where a deployment's parts go on this machine.
@@ -53,7 +55,7 @@ func (n *Node) begin(ctx context.Context, _ *call, args beginArgs) (answer, erro
 		}
 	}
 	if entry.Group != nil {
-		if err := n.groups.Make(*entry.Group, groups.Limits{}); err != nil {
+		if err := n.groups.Make(*entry.Group, args.Limits); err != nil {
 			return answer{}, err
 		}
 	}

@@ -3,7 +3,9 @@ package node
 import (
 	"bytes"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -204,6 +206,45 @@ func TestLimitsAreInForce(t *testing.T) {
 	c.fails("spawn", m{"deployment": "hotel", "name": "b", "argv": []string{"true"}, "limits": m{"memory": 1}}, Failed, "1 MiB or more")
 	c.fails("read", m{"what": []string{"all"}}, Input, "read limits, usage, namespaces or events")
 	c.fails("read", m{"replicas": m{"x": m{"group": "../etc"}}}, Input, "is no group that may be read")
+}
+
+// A process whose group has others below it, as a container engine's host needs; others may join those.
+func TestGroupsBelowThatOfAProcess(t *testing.T) {
+	limited(t)
+	state := t.TempDir()
+	c := startNode(t, state)
+	begun, facts := Begun{}, Facts{}
+	c.must("facts", m{}, &facts)
+	core := facts.CPUs[0]
+	c.must("begin", m{"deployment": "cluster", "digest": "1", "owner": "test", "limits": m{"cores": []int{core}}}, &begun)
+	t.Cleanup(func() { startNode(t, state).must("end", m{"deployment": "cluster"}, nil) })
+	spawned := Spawned{}
+	c.must("spawn", m{"deployment": "cluster", "name": "host", "argv": []string{"sleep", "1000"}, "groups": []string{"daemons", "containers"}}, &spawned)
+	kernel, err := groups.Find("/proc", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	daemons := *begun.Group + "/host/daemons"
+	if !slices.Equal(kernel.Processes(daemons), []int{spawned.PID}) || !kernel.Exists(*begun.Group+"/host/containers") {
+		t.Errorf("in %s: %v, not %d", daemons, kernel.Processes(daemons), spawned.PID)
+	}
+	path, err := stone()
+	if err != nil {
+		t.Fatal(err)
+	}
+	joining := exec.Command(path, "node", JoinVerb, daemons, "sh", "-c", "grep Cpus_allowed_list /proc/self/status; cat /proc/self/cgroup")
+	text, err := joining.CombinedOutput()
+	if err != nil || !strings.HasPrefix(string(text), "Cpus_allowed_list:\t"+strconv.Itoa(core)+"\n") || !strings.Contains(string(text), daemons+"\n") {
+		t.Errorf("%v: %s", err, text)
+	}
+	if text, err := exec.Command(path, "node", JoinVerb, "loadstone/none", "true").CombinedOutput(); err == nil || !strings.Contains(string(text), "cannot join a control group") {
+		t.Errorf("%v: %s", err, text)
+	}
+	c.fails("spawn", m{"deployment": "cluster", "name": "other", "argv": []string{"true"}, "groups": []string{"../x"}}, Input, "is no name of a group")
+	c.must("stop", m{"deployment": "cluster", "names": []string{"host"}, "signal": "KILL", "grace_s": 0}, nil)
+	if left := kernel.Processes(*begun.Group); len(left) > 0 {
+		t.Errorf("left %v", left)
+	}
 }
 
 func TestAProcessThatRunsOutOfMemory(t *testing.T) {

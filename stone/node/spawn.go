@@ -25,7 +25,8 @@ type spawnArgs struct {
 	Folder     string            `json:"folder"`
 	User       string            `json:"user"`
 	Limits     groups.Limits     `json:"limits"`
-	Files      map[string]string `json:"files"` // text by path below the folder
+	Groups     []string          `json:"groups"` // made below its own group; the process is in the first of them
+	Files      map[string]string `json:"files"`  // text by path below the folder
 }
 
 // Spawned is a process: Started, in ticks since boot, tells it from a later one of the same id.
@@ -110,6 +111,14 @@ func (n *Node) prepare(entry *journaled, args spawnArgs) (become, error) {
 	if err := n.groups.Make(group, args.Limits); err != nil {
 		return become{}, err
 	}
+	for _, name := range args.Groups {
+		if err := errors.Join(checkName("group", name), n.groups.Open(group+"/"+name)); err != nil {
+			return become{}, err
+		}
+	}
+	if len(args.Groups) > 0 {
+		group += "/" + args.Groups[0]
+	}
 	wanted.Join = n.groups.Joining(group)
 	return wanted, nil
 }
@@ -133,32 +142,31 @@ func (n *Node) launch(logPath string, wanted become) (*exec.Cmd, error) {
 		return nil, err
 	}
 	defer log.Close()
-	from, tell, err := os.Pipe()
+	orders, send, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
-	defer from.Close()
-	heard, says, err := os.Pipe()
+	defer orders.Close()
+	complaints, complain, err := os.Pipe()
 	if err != nil {
-		return nil, errors.Join(err, tell.Close())
+		return nil, errors.Join(err, send.Close())
 	}
-	defer heard.Close()
+	defer complaints.Close()
 	command := &exec.Cmd{
 		Path: "/proc/self/exe", Args: []string{"stone", "node", BecomeVerb}, Env: []string{"GOMAXPROCS=1"}, Dir: "/",
-		Stdout: log, Stderr: log, ExtraFiles: []*os.File{from, says},
+		Stdout: log, Stderr: log, ExtraFiles: []*os.File{orders, complain},
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
 	}
 	err = n.forker.start(command, nil)
-	_ = says.Close()
+	_ = complain.Close()
 	if err != nil {
-		return nil, errors.Join(err, tell.Close())
+		return nil, errors.Join(err, send.Close())
 	}
-	told := json.NewEncoder(tell).Encode(wanted)
-	told = errors.Join(told, tell.Close())
-	why, heardErr := io.ReadAll(heard)
-	err = errors.Join(told, heardErr)
-	if len(why) > 0 {
-		err = faultf(Failed, "%s cannot be started: %s", wanted.Argv[0], why)
+	sent := errors.Join(json.NewEncoder(send).Encode(wanted), send.Close())
+	complaint, err := io.ReadAll(complaints)
+	err = errors.Join(sent, err)
+	if len(complaint) > 0 {
+		err = faultf(Failed, "%s cannot be started: %s", wanted.Argv[0], complaint)
 	}
 	if err != nil {
 		_ = command.Process.Kill()

@@ -40,6 +40,7 @@ from loadstone.model.records.node import (
     LogArgs,
     Logged,
     NodeDeployment,
+    NodeLimits,
     Nothing,
     Peaks,
     PeaksArgs,
@@ -260,9 +261,10 @@ class Machine:
 
     # Deployments: processes that outlive the channel
 
-    def begin(self, deployment: str, digest: str, owner: str) -> Begun:
+    def begin(self, deployment: str, digest: str, owner: str, limits: NodeLimits = NodeLimits()) -> Begun:
         """A folder for data and a control group; again for the same deployment and digest, the same."""
-        return self.ask("begin", BeginArgs(deployment=deployment, digest=digest, owner=owner), Begun)[0]
+        args = BeginArgs(deployment=deployment, digest=digest, owner=owner, limits=limits)
+        return self.ask("begin", args, Begun)[0]
 
     def spawn(self, args: SpawnArgs) -> Spawned:
         """Start a process of a deployment, in a control group of its own."""

@@ -47,6 +47,9 @@ func runNode(args []string) int {
 	if len(args) == 1 && args[0] == node.BecomeVerb {
 		return node.Become()
 	}
+	if len(args) > 2 && args[0] == node.JoinVerb {
+		return nodeFailed(1, node.Join(args[1], args[2:]))
+	}
 	options := node.Options{Version: version}
 	flags := flag.NewFlagSet("node", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)

@@ -69,6 +69,16 @@ func (k *Kernel) Make(group string, limits Limits) error {
 	return k.create(group, limits)
 }
 
+// Open makes a group without limits in every hierarchy. Container engines that begin at a group expect it in all.
+func (k *Kernel) Open(group string) error {
+	for _, point := range k.points {
+		if err := makeFolders(filepath.Join(point, group)); err != nil {
+			return err
+		}
+	}
+	return k.Make(group, Limits{})
+}
+
 // Joining are the files to which a process writes its id in order to join.
 func (k *Kernel) Joining(group string) []string {
 	var files []string

@@ -5,12 +5,23 @@ from __future__ import annotations
 from loadstone.model.base import Model
 
 
+class NodeLimits(Model):
+    """Limits of a process; None and no cores: unlimited."""
+
+    cpu: float | None = None
+    memory: int | None = None
+    cores: tuple[int, ...] = ()
+    pids: int | None = None
+
+
 class BeginArgs(Model):
     """``begin``: a deployment on this machine, journalled."""
 
     deployment: str
     digest: str
     owner: str
+    limits: NodeLimits = NodeLimits()
+    """Of all its processes together."""
 
 
 class Begun(Model):
@@ -23,15 +34,6 @@ class Begun(Model):
     """Why there is no control group; empty if there is one."""
 
 
-class NodeLimits(Model):
-    """Limits of a process; None and no cores: unlimited."""
-
-    cpu: float | None = None
-    memory: int | None = None
-    cores: tuple[int, ...] = ()
-    pids: int | None = None
-
-
 class SpawnArgs(Model):
     """``spawn``: a process of a deployment that outlives the channel."""
 
@@ -42,6 +44,8 @@ class SpawnArgs(Model):
     folder: str = ""
     user: str = ""
     limits: NodeLimits = NodeLimits()
+    groups: tuple[str, ...] = ()
+    """Control groups made below that of the process, which is in the first of them, in every hierarchy."""
     files: dict[str, str] = {}
     """Text by path below the folder, written before it starts."""
 
