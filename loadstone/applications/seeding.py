@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from loadstone.applications.stone_seed import SeedingFailed, stone_seed
+from loadstone.infrastructure.machines import Machine
 from loadstone.model.application import Application
 from loadstone.model.dataset import Keys
 from loadstone.model.deployment import Deployment, Replica
@@ -42,7 +43,10 @@ def numbers(stone: Path, application: Application, dataset: Keys) -> Keys:
 
 
 class Seeder:
-    """Seeds one deployment. An application without a seed has nothing to do."""
+    """Seeds one deployment. An application without a seed has nothing to do.
+
+    ``machine``: from where stores are filled and read, this machine where left out.
+    """
 
     def __init__(
         self,
@@ -51,8 +55,10 @@ class Seeder:
         orchestrator: Orchestrator,
         deployment: Deployment,
         dataset: Keys | None = None,
+        machine: Machine | None = None,
     ) -> None:
         self._stone = stone
+        self._machine = machine
         self._application = application
         self._orchestrator = orchestrator
         self._deployment = deployment
@@ -126,7 +132,9 @@ class Seeder:
         for attempt in range(1, _ATTEMPTS + 1):
             file = _write(self._orchestrator.folder / f"seed-{index + 1}.json", plan | more)
             try:
-                done: Mapping[str, Any] = stone_seed(self._stone, str(self._application.seeding), file, flags, say)
+                done: Mapping[str, Any] = stone_seed(
+                    self._stone, str(self._application.seeding), file, flags, say, self._machine
+                )
                 return done
             except SeedingFailed as error:
                 before, plan = plan, self._plan(index, running)
@@ -152,6 +160,8 @@ class Seeder:
                 plan["caches"][replica.service] = ",".join(addresses)
         if self._dataset:
             plan["dataset"] = dict(self._dataset)
+            if self._machine is not None and "file" in self._dataset:
+                plan["dataset"]["file"] = self._machine.deliver(Path(self._dataset["file"]))
         if running:
             plan["entry"] = self._orchestrator.addresses(self._deployment.entry_service, self._deployment.entry_port)
         return plan

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from loadstone.infrastructure.machines import Machine
+
 NOT_AS_WANTED = 4
 """The exit code where stores do not hold what they should; of a check, its rows say so too."""
 
@@ -18,12 +20,39 @@ class SeedingFailed(Exception):
     """In the words of ``stone seed``."""
 
 
-def stone_seed(stone: Path, seeding: str, plan: Path, flags: tuple[str, ...], say: Callable[[str], None]) -> Any:
-    """One run to its end, however long it takes; returns what it printed. Leaves no process behind."""
+_ELSEWHERE = """
+umask 077
+plan=$(mktemp)
+trap 'rm -f "$plan"' EXIT
+cat >"$plan"
+app=$1
+shift
+"$0" seed "$app" --plan "$plan" "$@"
+"""
+"""The plan is the input: it has the passwords of stores, and is not left on a host."""
+
+
+def stone_seed(
+    stone: Path,
+    seeding: str,
+    plan: Path,
+    flags: tuple[str, ...],
+    say: Callable[[str], None],
+    machine: Machine | None = None,
+) -> Any:
+    """One run to its end, however long it takes, on ``machine``, else here; returns what it printed.
+
+    Leaves no process behind.
+    """
     command = [str(stone), "seed", seeding, "--plan", str(plan), *flags]
+    if machine is not None:
+        command = machine.command(["sh", "-c", _ELSEWHERE, machine.stone, seeding, *flags])
     with (
+        plan.open("rb") as given,
         tempfile.TemporaryFile("w+", encoding="utf-8") as printed,
-        subprocess.Popen(command, stdout=printed, stderr=subprocess.PIPE, text=True, encoding="utf-8") as process,
+        subprocess.Popen(
+            command, stdin=given, stdout=printed, stderr=subprocess.PIPE, text=True, encoding="utf-8"
+        ) as process,
     ):
         try:
             words = _relay(process.stderr or (), say)

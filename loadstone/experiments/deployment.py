@@ -13,6 +13,7 @@ from loadstone.experiments.listener import Listener
 from loadstone.experiments.plan import Plan
 from loadstone.infrastructure.base import Finding, Provision
 from loadstone.infrastructure.binary import stone_binary
+from loadstone.infrastructure.machines import Machine, connect
 from loadstone.model.cluster import Node
 from loadstone.model.dataset import is_seeded, resolved
 from loadstone.model.deployment import Deployment
@@ -55,6 +56,12 @@ def _orchestrator(deployment: Deployment, treatment: Treatment, provision: Provi
     return orchestrator
 
 
+def _client(nodes: Sequence[Node]) -> Machine | None:
+    """The machine that seeds stores: the first client, which reaches them; None for this one."""
+    client = next((node for node in nodes if node.role == "client"), None)
+    return connect(client.name, client.reach) if client is not None and not client.here else None
+
+
 class Deployed:
     """A running treatment: ``start`` it, use it for trials, ``remove`` it.
 
@@ -82,7 +89,9 @@ class Deployed:
             self.deployment = self.orchestrator.deployment
             refuse_impossible(self.deployment)
             dataset = plan.dataset(treatment)
-            self.seeder = Seeder(stone_binary(), plan.application, self.orchestrator, self.deployment, dataset)
+            self.seeder = Seeder(
+                stone_binary(), plan.application, self.orchestrator, self.deployment, dataset, _client(provision.nodes)
+            )
         except BaseException:
             self.observation.stop()
             raise

@@ -75,9 +75,12 @@ def test_a_host_that_vanishes_costs_a_trial_and_not_the_study(user: User, three:
     assert json.loads(user.runs("status", "--json").stdout)["deployments"] == [], "what was lost was removed later"
 
 
-def test_two_hosts_generate_the_load_of_two_others(user: User) -> None:
+def test_two_hosts_generate_the_load_of_two_others_which_the_desk_reaches_by_ssh_alone(user: User) -> None:
     study = STUDY.replace("workers: 3", "workers: 2").replace("metrics: {}\n", "").replace("[10, 15, 20]", "[20]")
-    with hosts(user, study, 5, clients=2):
+    with hosts(user, study, 5, clients=2) as made:
+        for host in made.hosts[:2]:
+            only_ssh = f"-s {made.emulated.network.client} -p tcp --syn ! --dport 22 -j REJECT"
+            host.run(["iptables", "-A", "INPUT", *only_ssh.split()]).check_returncode()
         done = user.runs("run", "study.yaml", "--set", "load.workers=3")
         printed = done.stdout + done.stderr
         ((verdict, reasons),) = verdicts(user)
