@@ -101,6 +101,8 @@ def _tell(plan: Plan, name: str, provision: Provision, deployed: Deployed | None
         return
     if access is not None:
         out.print(f"{access.software}: {len(provision.nodes) - 1} nodes, {' '.join(access.addresses)}", markup=False)
+        if file := access.extra.get("credentials"):
+            out.print(f"its addresses and tokens, for a shell: . {file}", markup=False)
     if url is not None:
         out.print(f"{plan.application.name} is up: {replicas} replicas, {url}")
     for stack, interface in stacks.items():

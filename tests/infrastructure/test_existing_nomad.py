@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from loadstone.infrastructure.base import Finding
-from loadstone.infrastructure.existing import Existing, nomad
+from loadstone.infrastructure.existing import Existing
+from loadstone.infrastructure.software.nomad import found as nomad
 from loadstone.model.cluster import Cluster
 from loadstone.model.errors import PreflightError
 from tests.infrastructure.answering import Answering, answering
@@ -60,7 +61,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Answering]:
 
 def test_its_nodes_become_workers(server: Answering, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NOMAD_NAMESPACE", "research")
-    provision = nomad.provide(CLUSTER)
+    provision = nomad.find()
     assert [(one.name, one.role, one.address, one.here) for one in provision.nodes[1:]] == [
         ("one", "worker", "198.51.100.1", False),
         ("two", "worker", "198.51.100.2", False),
@@ -84,55 +85,55 @@ def test_nodes_that_take_nothing_are_left_out(server: Answering) -> None:
         drained={"Drain": True, "SchedulingEligibility": "ineligible"},
         closed={"SchedulingEligibility": "ineligible"},
     )
-    assert [one.name for one in nomad.provide(CLUSTER).nodes[1:]] == ["good"]
+    assert [one.name for one in nomad.find().nodes[1:]] == ["good"]
 
 
 def test_a_node_without_docker_gets_no_replicas_whatever_else_it_runs(server: Answering) -> None:
     bare = {**node(3, **{"driver.raw_exec": "1", "driver.exec": "1"}), "driver.docker": ""}
     server.answers |= cluster({"one": node(1), "bare": bare})
-    (found,) = [finding for finding in nomad.preflight(CLUSTER) if finding.level == "warning"]
+    (found,) = [finding for finding in nomad.check() if finding.level == "warning"]
     assert found.message == (
         "node bare has no docker driver, so nothing is placed there;"
         " raw_exec and exec apply no CPU limit and are refused for limited treatments"
     )
-    assert [one.name for one in nomad.provide(CLUSTER).nodes[1:]] == ["one"]
+    assert [one.name for one in nomad.find().nodes[1:]] == ["one"]
     server.answers |= cluster({"bare": bare})
     errors = errors_of(Existing(CLUSTER, "test"))
     assert [finding.message for finding in errors] == ["no node of your cluster runs replicas now"]
 
 
 def errors_of(infrastructure: Existing) -> list[Finding]:
-    return [finding for finding in infrastructure.preflight("nomad", 1) if finding.level == "error"]
+    return [finding for finding in infrastructure.preflight("nomad", 3) if finding.level == "error"]
 
 
 def test_one_limit_must_mean_the_same_on_all_nodes(server: Answering) -> None:
     server.answers |= cluster({"one": node(1), "two": node(2, **{"cpu.totalcompute": "9200"})})
     with pytest.raises(PreflightError, match=r"so many MHz: one 1000, two 2300\n  set cpu_total_compute"):
-        nomad.provide(CLUSTER)
+        nomad.find()
     server.answers |= cluster({"one": node(1, **{"cpu.totalcompute": "9199"})})
     with pytest.raises(PreflightError, match=r"so many MHz: one 2299\.75"):
-        nomad.provide(CLUSTER)
+        nomad.find()
 
 
 def test_an_agent_that_is_confined_counts_the_cores_it_has(server: Answering) -> None:
     server.answers |= cluster({"one": node(1)})
     server.answers["/v1/node/id-one"] = (200, detail(node(1, **{"cpu.totalcompute": "2000"}), (1, 3)))
-    provision = nomad.provide(CLUSTER)
+    provision = nomad.find()
     assert provision.nodes[1].cpus == (1, 3)
     assert provision.access is not None and provision.access.extra["mhz"] == "1000"
-    (warning,) = [finding.message for finding in nomad.preflight(CLUSTER) if finding.level == "warning"]
+    (warning,) = [finding.message for finding in nomad.check() if finding.level == "warning"]
     assert warning.startswith("Nomad counts 4 cores on one, containers use 2 of them; if its agent runs on more than")
 
 
 def test_consul_is_missed_on_nodes_and_from_here(server: Answering, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CONSUL_HTTP_ADDR", "http://127.0.0.1:1")
     with pytest.raises(PreflightError, match=r"127\.0\.0\.1:1: Connection refused\n  set CONSUL_HTTP_ADDR"):
-        nomad.provide(CLUSTER)
+        nomad.find()
     without = node(2)
     del without["consul.version"]
     server.answers |= cluster({"one": node(1), "two": without})
     with pytest.raises(PreflightError, match="no Consul agent beside Nomad on two: services find each other"):
-        nomad.provide(CLUSTER)
+        nomad.find()
 
 
 def test_a_wrong_address_is_one_message(server: Answering, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,7 +155,7 @@ def test_agents_must_see_what_they_read(server: Answering) -> None:
     del closed["driver.docker.volumes.enabled"]
     server.answers |= cluster({"one": node(1), "two": closed})
     with pytest.raises(PreflightError) as raised:
-        nomad.provide(CLUSTER)
+        nomad.find()
     assert str(raised.value) == (
         "no container may see /proc and /sys/fs/cgroup of two, so limits could not be read back\n"
         '  set plugin "docker" { config { volumes { enabled = true } } } for their Nomad agents and start them again'

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from loadstone import plugins
 from loadstone.infrastructure import cgroup
+from loadstone.infrastructure.software.nomad import settings
 from loadstone.model.deployment import Found
 from loadstone.model.records.node import Standing
 from loadstone.orchestration import agent
 from loadstone.orchestration.containers import Containers
 from loadstone.orchestration.reading import Agents, MachineReader
 from tests.orchestration.conftest import deployed, parse
-from tests.support.clusters import ON_CLUSTERS, SharedClusters
+from tests.support.clusters import ON_CLUSTERS, Shared, SharedClusters, cluster_of
 
 pytestmark = pytest.mark.root
 
@@ -37,19 +40,40 @@ workloads:
 
 
 @pytest.fixture(params=ON_CLUSTERS)
+def cluster(request: pytest.FixtureRequest, shared_clusters: SharedClusters) -> Iterator[tuple[str, Shared]]:
+    """An orchestrator's name and its cluster, on whose nodes agents may mount folders, as on those of users."""
+    if request.param != "nomad":
+        yield request.param, shared_clusters(request.param)
+        return
+    with pytest.MonkeyPatch.context() as patch, ExitStack() as stack:
+        patch.setattr(settings.Configuration, "client", _with_volumes(settings.Configuration.client))
+        yield request.param, stack.enter_context(cluster_of(request.param))
+
+
+def _with_volumes(client: Callable[..., settings.Settings]) -> Callable[..., settings.Settings]:
+    """Nomad's client with the docker plugin's volumes enabled."""
+
+    def changed(*arguments: Any) -> settings.Settings:
+        made = client(*arguments)
+        made["plugin"]["docker"]["config"]["volumes"] = {"enabled": True}
+        return made
+
+    return changed
+
+
+@pytest.fixture
 def orchestrator(
-    request: pytest.FixtureRequest,
-    shared_clusters: SharedClusters,
+    cluster: tuple[str, Shared],
     own_folders: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Containers]:
     """Two caches on workers that are said to be elsewhere, so that only agents can tell of them."""
-    cluster = shared_clusters(request.param)
+    name, there = cluster
     monkeypatch.setattr(Containers, "_wait_for_entry", lambda *_: None)  # memcached speaks no HTTP
-    nodes = [node.model_copy(update={"here": node.role == "client"}) for node in cluster.provision.nodes]
+    nodes = [node.model_copy(update={"here": node.role == "client"}) for node in there.provision.nodes]
     deployment = deployed(parse(CACHES), nodes, f"agents-{os.getpid()}")
-    made: Containers = plugins.find("orchestrators", request.param)(deployment, tmp_path / "run", cluster.access)
+    made: Containers = plugins.find("orchestrators", name)(deployment, tmp_path / "run", there.access)
     yield made
     made.remove()
 

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 import pytest
 
 from loadstone.infrastructure import cgroup, images
 from loadstone.infrastructure.base import Access, Provision
 from loadstone.infrastructure.existing import Existing
-from loadstone.infrastructure.software.nomad import api
+from loadstone.infrastructure.software.nomad import api, credentials
+from loadstone.infrastructure.software.nomad import found as nomad_found
+from loadstone.infrastructure.software.nomad.api import Refused
 from loadstone.model.cluster import Cluster
 from loadstone.model.deployment import Deployment, Found
-from loadstone.model.errors import DeploymentError
+from loadstone.model.errors import DeploymentError, PreflightError
 from loadstone.orchestration.nomad import Nomad
 from tests.orchestration import rendered
 from tests.orchestration.conftest import deployed, parse
@@ -218,12 +223,108 @@ def test_no_node_has_room(cluster: Provision, access: Access, tmp_path: Path) ->
     assert said[2].startswith("  set smaller limits")
 
 
+ASK = """
+import sys, urllib.error, urllib.request
+for url in sys.argv[1:]:
+    try:
+        print(urllib.request.urlopen(urllib.request.Request(url), timeout=2).status)
+    except urllib.error.HTTPError as error:
+        print(error.code)
+    except OSError as error:
+        print(getattr(error, "reason", error))
+"""
+
+
+def test_a_request_without_a_token_is_refused(small: Nomad, cluster: Provision, access: Access) -> None:
+    small.apply()
+    small.ready()
+    web = found(small)["web-1"]
+    address = {node.name: node.address for node in cluster.nodes}
+    manager, worker = address["manager-1"], address[web.node]
+    asked = {
+        f"http://{worker}:4646/v1/jobs": "403",
+        f"http://{worker}:4646/v1/client/stats": "403",
+        f"http://{worker}:8500/v1/agent/self": "[Errno 111] Connection refused",
+    }
+    at_manager = [f"http://{manager}:{path}" for path in ("4646/v1/jobs", "4646/v1/acl/tokens", "8500/v1/agent/self")]
+    here = [sys.executable, "-I", "-c", ASK]
+    assert answers(here, [*asked, *at_manager]) == asked | dict.fromkeys(at_manager, "403")
+
+    pid = on(access.engines[web.node], "inspect", "--format", "{{.State.Pid}}", web.container).strip()
+    inside = ["nsenter", "--target", pid, "--net", *here]
+    closed = [*at_manager, f"http://{manager}:4647", f"http://{manager}:8300"]
+    assert answers(inside, [*asked, *closed]) == asked | dict.fromkeys(closed, "timed out")
+
+    assert urlopen(f"{access.extra['consul']}/v1/catalog/nodes", timeout=20).read() == b"[]"
+    with pytest.raises(Refused) as refused:
+        api.nomad(access.addresses, "00000000-0000-4000-8000-000000000000").post("/v1/jobs/parse", {"JobHCL": ""})
+    assert refused.value.status == 403
+
+
+def answers(command: list[str], urls: list[str]) -> dict[str, str]:
+    """The status or the error by URL."""
+    lines = subprocess.run([*command, *urls], capture_output=True, text=True, check=True).stdout.splitlines()
+    return dict(zip(urls, lines, strict=True))
+
+
+def test_a_job_gets_no_folder_of_its_host(access: Access) -> None:
+    images.deliver(access, ["stone"])
+    nomad = api.nomad_of(access)
+    hcl = """
+        job "host-folder-PID" {
+          type = "batch"
+          group "g" {
+            restart { attempts = 0 }
+            reschedule { attempts = 0 }
+            task "t" {
+              driver = "docker"
+              config {
+                image   = "IMAGE"
+                volumes = ["/etc:/host"]
+              }
+            }
+          }
+        }"""
+    image = images.reference("stone", access)
+    job = nomad.post("/v1/jobs/parse", {"JobHCL": hcl.replace("PID", str(os.getpid())).replace("IMAGE", image)})
+    try:
+        nomad.post("/v1/jobs", {"Job": job})
+        until(lambda: "volumes are not enabled; cannot mount host paths" in str(events(nomad, job["ID"])))
+    finally:
+        nomad.delete(f"/v1/job/{job['ID']}", purge="true")
+
+
+def events(nomad: api.Api, job: str) -> list[Any]:
+    return [one["TaskStates"] for one in nomad.get(f"/v1/job/{job}/allocations")]
+
+
+def test_tokens_are_in_no_file_that_others_read(
+    small: Nomad, access: Access, shared_clusters: SharedClusters, place: Path
+) -> None:
+    small.apply()
+    small.ready()
+    file = Path(access.extra["credentials"])
+    tokens = [value.encode() for name, value in credentials.load(access).items() if name.endswith("_TOKEN")]
+    assert len(tokens) == 2 and file.stat().st_mode & 0o777 == 0o600
+    holders = []
+    for path in (path for top in (shared_clusters("nomad").place, place, small.folder) for path in top.rglob("*")):
+        with contextlib.suppress(FileNotFoundError):  # agents replace files
+            if path.is_file() and any(token in path.read_bytes() for token in tokens):
+                holders.append((path, path.stat().st_mode & 0o077))
+    assert file in dict(holders) and "consul.json" in {path.name for path, _ in holders}
+    assert [path for path, mode in holders if mode] == []
+    assert [path for path, _ in holders if path.suffix == ".log"] == []
+
+
 def test_the_cluster_as_one_that_a_user_has(
     cluster: Provision, access: Access, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("NOMAD_ADDR", access.addresses[0])
-    monkeypatch.setenv("CONSUL_HTTP_ADDR", access.extra["consul"])
+    for name, value in credentials.load(access).items():
+        monkeypatch.setenv(name, value)
     existing = Existing(Cluster(infrastructure="existing", registry="registry.example.org/loadstone"), "unused")
+    with pytest.raises(PreflightError, match="no container may see /proc and /sys/fs/cgroup of worker-1, worker-2"):
+        existing.provide("nomad", 1, print)
+    monkeypatch.setattr(nomad_found, "_require_mounts", lambda nodes: None)  # as if their volumes were enabled
     mine = existing.provide("nomad", 1, print)
     assert [(one.name, one.address) for one in mine.nodes[1:]] == [
         (one.name, one.address) for one in cluster.nodes if one.role == "worker"

@@ -44,12 +44,6 @@ class _Legacy(Software):
         return found
 
 
-class Nomad(_Legacy):
-    name = "nomad"
-    manager_mib = 120
-    worker_mib = 200
-
-
 class Kubernetes(_Legacy):
     name = "kubernetes"
     manager_mib = 450

@@ -58,13 +58,18 @@ def settings(member: Member, registry: str) -> dict[str, object]:
         "data-root": str(member.folder / "docker"),
         "exec-root": "/run/docker",  # the member's own /run
         "pidfile": "/run/docker.pid",
-        "hosts": [f"unix://{member.folder / _SOCKET}"],
+        "hosts": [endpoint(member)],
         "cgroup-parent": f"/{member.containers}",
         "exec-opts": ["native.cgroupdriver=cgroupfs"],  # systemd, where there is one, is out of reach
         "insecure-registries": [registry] if registry else [],
         "log-level": "warn",
         "log-opts": {"max-size": "20m"},
     }
+
+
+def endpoint(member: Member) -> str:
+    """Where the engine of a member answers, on the member."""
+    return f"unix://{member.folder / _SOCKET}"
 
 
 def url(member: Member) -> str:

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import psutil
 
 from loadstone.infrastructure.base import Access, Finding, Provision
-from loadstone.infrastructure.existing import docker
 from loadstone.infrastructure.existing.here import client
+from loadstone.infrastructure.software.docker import context
 from loadstone.infrastructure.software.nomad import api
 from loadstone.infrastructure.software.nomad.api import Unreachable
 from loadstone.infrastructure.software.nomad.settings import CONSUL_PORT
@@ -131,7 +131,7 @@ def _is_ours(address: str) -> bool:
 def _engine() -> str:
     """The URL of this machine's engine; empty if it does not answer."""
     try:
-        engine = docker.current()
+        engine = context.current()
     except PreflightError:
         return ""
     return engine.url if engine.silence() is None else ""

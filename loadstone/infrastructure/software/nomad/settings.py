@@ -13,6 +13,9 @@ MHZ = 1000
 """What a core counts as: shares of CPU are then thousandths of a core, whatever the processor."""
 CONSUL_PORT = 8500
 NOMAD_PORT = 4646
+_NOMAD_RPC_PORT = 4647
+PORTS = (NOMAD_PORT, _NOMAD_RPC_PORT, 4648, 8300, 8301, 8302, CONSUL_PORT)
+"""Where agents listen: HTTP, RPC and gossip of Nomad; RPC, gossip in the datacenter and beyond, HTTP of Consul."""
 AGENTS_POLICY = """\
 agent_prefix "" { policy = "read" }
 node_prefix "" { policy = "write" }
@@ -22,7 +25,6 @@ key_prefix "loadstone/" { policy = "read" }
 """What ``Secrets.agents`` may do in Consul."""
 
 _DATACENTER = "loadstone"
-_SERVER_RPC_PORT = 4647
 _LOOPBACK = "127.0.0.1"
 _INTERFACE = '{{ GetAllInterfaces | include "address" "^%s(/|$)" | attr "name" }}'
 """A template of Nomad's: the name of the interface that has an address, given as a regular expression."""
@@ -90,7 +92,7 @@ class Configuration:
             **self._nomad(member),
             "client": {
                 "enabled": True,
-                "servers": [f"{server}:{_SERVER_RPC_PORT}" for server in self.servers],
+                "servers": [f"{server}:{_NOMAD_RPC_PORT}" for server in self.servers],
                 "network_interface": _INTERFACE % member.address.replace(".", "[.]"),
                 "cpu_total_compute": MHZ * cores,
                 "cgroup_parent": f"/{member.group}/allocations",
