@@ -35,6 +35,8 @@ class Cluster(Model):
     """Of infrastructure ``hosts``: the file that lists them, as seen from the folder where ``loadstone`` is started."""
     hosts: Annotated[list[str] | None, Field(min_length=1, examples=[["node-1", "node-2"]])] = None
     """Of infrastructure ``hosts``, instead of an inventory: workers, by their names in the SSH configuration."""
+    install: bool = False
+    """Of infrastructure ``hosts``: packages of programs that hosts lack are installed by ``apt-get``, and stay."""
     link: Link | None = None
     """Of emulated hosts."""
     images: Literal["packaged", "official"] = "packaged"

@@ -22,6 +22,12 @@ from loadstone.model.errors import PreflightError
 _PATIENCE_S = 60.0
 
 
+def trusted(registry: str | None) -> str:
+    """The ``host:port`` of a study's registry, if engines must trust it without TLS; else empty."""
+    there = Registry(registry) if registry else None
+    return there.host if there is not None and there.plain else ""
+
+
 class Registry:
     """Where images are pushed: ``registry.example.org:5000/loadstone``, with ``http://`` before it if it has no TLS.
 

@@ -9,7 +9,7 @@ from loadstone import plugins
 from loadstone.infrastructure import journal
 from loadstone.infrastructure.base import Finding, Infrastructure, Provision, Say
 from loadstone.infrastructure.cgroup import CgroupError
-from loadstone.infrastructure.images.registry import Registry
+from loadstone.infrastructure.images.registry import trusted
 from loadstone.infrastructure.local import Local, this_machine
 from loadstone.infrastructure.machines import connect
 from loadstone.infrastructure.namespaces import checks
@@ -77,7 +77,7 @@ class Namespaces(Infrastructure):
             self._software = _software(software)
             folder = Path(emulated.hosts_folder, "desk")
             folder.mkdir()
-            access = self._software.start(members, self._registry(), folder, say)
+            access = self._software.start(members, trusted(self.cluster.registry), folder, say)
         except BaseException:
             self.release()
             raise
@@ -155,11 +155,6 @@ class Namespaces(Infrastructure):
             Member(host.name, role(host.name), host.address, connect(host.name, host.reach), _DEPLOYMENT)
             for host in emulated.hosts
         ]
-
-    def _registry(self) -> str:
-        """The ``host:port`` of the study's registry, if engines must trust it without TLS."""
-        registry = Registry(self.cluster.registry) if self.cluster.registry else None
-        return registry.host if registry is not None and registry.plain else ""
 
 
 def role(name: str) -> Role:

@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.infrastructure import hosts, journal
+from loadstone.infrastructure import journal
 from loadstone.infrastructure.base import Finding
 from loadstone.infrastructure.hosts import Hosts
+from loadstone.infrastructure.hosts import checks as host_checks
 from loadstone.infrastructure.machines import Machine, MachineLost, close_all, connect
 from loadstone.infrastructure.machines.base import Machine as Base
 from loadstone.infrastructure.machines.delivery import Delivery
@@ -184,7 +185,7 @@ def test_another_architecture(three: SshHosts, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_full_disk(three: SshHosts, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hosts, "_LEAST_DISK", 2**60)
+    monkeypatch.setattr(host_checks, "_LEAST_DISK", 2**60)
     found = provider(three).preflight("process", 0)
     assert all("its disk is full: " in one.message and one.remedy.startswith("make room") for one in found)
 

@@ -1,0 +1,104 @@
+"""What stands in the way of using a host, and what of it may disturb."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from loadstone.infrastructure import journal
+from loadstone.infrastructure.base import Finding
+from loadstone.infrastructure.hosts.claims import CLAIM, WHEN_USED
+from loadstone.infrastructure.machines import Machine, in_parallel
+from loadstone.infrastructure.software import preflight
+from loadstone.infrastructure.software.base import Software
+from loadstone.model.errors import LoadstoneError
+from loadstone.model.inventory import InventoryHost
+from loadstone.model.units import format_memory
+
+_LEAST_DISK = 2**30
+_MOST_OFFSET_S = 1.0
+_PORT = 20_000
+_FIREWALLS = r"""
+{ iptables-save 2>/dev/null | sed -n 's/^:ufw-user-input .*/ufw/p'
+  nft list tables 2>/dev/null | sed -n 's/.* \(firewalld\)$/\1/p'; } | sort -u
+"""
+"""Prints the firewalls whose rules are in force."""
+
+
+def look(name: str, machine: Machine, host: InventoryHost, listed: str) -> Finding:
+    """The first thing that stands in the way of using a host; ``listed``: where its address is."""
+    try:
+        facts = machine.facts()
+        offset = machine.clock_offset_s()
+        used = [each for each in machine.deployments() if each.deployment not in _ours()]
+    except LoadstoneError as error:
+        message, _, remedy = str(error).partition("\n  ")
+        return Finding(name, "error", f"{message}{f' (ask {host.owner})' if host.owner else ''}", remedy)
+    free = min(facts.disks.values(), default=0)
+    if used:
+        claim = next((each for each in used if each.deployment == CLAIM), used[0])
+        return Finding(name, "error", f"{name}: another study uses this host: {claim.owner}", WHEN_USED)
+    if facts.unlimited_because:
+        message = f"{name}: limits cannot be set there: {facts.unlimited_because}"
+        return Finding(name, "error", message, "mount its control groups, with cpu, cpuset and memory")
+    if free < _LEAST_DISK:
+        folder = min(facts.disks, key=lambda path: facts.disks[path])
+        message = f"{name}: its disk is full: {folder} has {format_memory(free // 2**20 * 2**20)} left"
+        return Finding(name, "error", message, f"make room: {format_memory(_LEAST_DISK)} at least")
+    if abs(offset) > _MOST_OFFSET_S:
+        way = "ahead of" if offset > 0 else "behind"
+        message = f"{name}: its clock is {abs(offset):.1f} s {way} this machine's"
+        return Finding(name, "error", message, "set both by NTP, such as chrony, and wait until they agree")
+    try:
+        machine.ports(host.address, [_PORT])
+    except LoadstoneError:
+        message = f"{name}: it has no address {host.address} on which replicas could listen"
+        return Finding(name, "error", message, f"correct `address` in {listed}")
+    size = f"{len(facts.cpus)} cores, {format_memory(facts.memory_available // 2**20 * 2**20)} available"
+    return Finding(name, "ok", f"{facts.os}, {facts.arch}, {size}")
+
+
+def software(kind: Software, managers: Sequence[Machine], workers: Sequence[Machine], install: bool) -> list[Finding]:
+    """What hosts lack for software, what of theirs gets in its way, and whether it has the memory that it needs.
+
+    ``install``: missing packages of the distribution will be installed.
+    """
+    machines = [*managers, *workers]
+    missing = preflight.missing_tools(kind, machines)
+    if install and missing:
+        packages = {name: ", ".join(sorted(set(tools.values()))) for name, tools in missing.items()}
+        return [Finding(name, "warning", f"{name}: {these} will be installed") for name, these in packages.items()]
+
+    def remedy(name: str, package: str) -> str:
+        return f"sudo apt-get install -y {package} on {name}, or set cluster.install: true, which does that"
+
+    found = preflight.findings(kind, machines, remedy)
+    if any(finding.level == "error" for finding in found):
+        return found
+    facts = in_parallel(lambda machine: machine.facts(), machines)
+    for number, (machine, has) in enumerate(zip(machines, facts, strict=True)):
+        manages = number < len(managers)
+        room = preflight.memory(kind, manages, not manages, has.memory_available, f"{machine.name}: {kind.name} needs")
+        found += [room] if room.level == "error" else []
+        if has.swap:
+            message = f"{machine.name}: swap is on: what is swapped out answers a thousand times slower"
+            found.append(Finding("swap", "warning", message, "turn it off there: sudo swapoff --all"))
+    return [*found, *kind.conflicts(machines), *_firewalls(machines)]
+
+
+def _firewalls(machines: Sequence[Machine]) -> list[Finding]:
+    active = in_parallel(lambda machine: machine.run(["sh", "-c", _FIREWALLS]).stdout.split(), machines)
+    return [
+        Finding(
+            "firewall",
+            "warning",
+            f"{machine.name}: the firewall {firewall} is active: it may drop what nodes send to each other",
+            "let the cluster's subnet pass, or stop it while studies run there",
+        )
+        for machine, firewalls in zip(machines, active, strict=True)
+        for firewall in firewalls
+    ]
+
+
+def _ours() -> set[str]:
+    """What journals of hosts call our own deployments."""
+    return {str(entry.facts.get("name") or CLAIM) for entry in journal.entries()}
