@@ -161,7 +161,7 @@ class Seeder:
         if self._dataset:
             plan["dataset"] = dict(self._dataset)
             if self._machine is not None and "file" in self._dataset:
-                plan["dataset"]["file"] = self._machine.deliver(Path(self._dataset["file"]))
+                plan["dataset"]["file"] = self._machine.deliver(Path(str(self._dataset["file"])))
         if running:
             plan["entry"] = self._orchestrator.addresses(self._deployment.entry_service, self._deployment.entry_port)
         return plan

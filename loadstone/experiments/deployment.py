@@ -22,8 +22,8 @@ from loadstone.model.workload import Workload
 from loadstone.monitoring.observation import Observation, observation_of
 from loadstone.orchestration import stacks
 from loadstone.orchestration.base import Orchestrator
-from loadstone.orchestration.delaying import delayed
-from loadstone.orchestration.placing import refuse_impossible, resolve
+from loadstone.orchestration.resolve import refuse_impossible, resolve
+from loadstone.orchestration.variables import delayed
 
 
 def resolve_treatment(plan: Plan, treatment: Treatment, nodes: Sequence[Node], name: str) -> Deployment:

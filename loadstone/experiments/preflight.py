@@ -16,7 +16,7 @@ from loadstone.infrastructure.base import Finding, Provision
 from loadstone.infrastructure.binary import stone_version
 from loadstone.model.cluster import Node
 from loadstone.model.errors import LoadstoneError, PreflightError, grouped
-from loadstone.orchestration.placing import refuse_impossible
+from loadstone.orchestration.resolve import refuse_impossible
 from loadstone.workloads.base import Driver
 
 

@@ -17,7 +17,7 @@ from loadstone.monitoring.base import Collector
 from loadstone.monitoring.receiver import Receiver, ReceiverError
 from loadstone.orchestration import stacks
 from loadstone.orchestration.base import Orchestrator
-from loadstone.orchestration.tracing import traced
+from loadstone.orchestration.variables import traced
 
 FILE = "spans.parquet"
 _QUIET_S = 2.6

@@ -11,8 +11,8 @@ from loadstone.model.deployment import Deployment, Found, Replica
 from loadstone.model.records import AuditRow
 from loadstone.model.records.node import InForce, NodeLimits, NodeProcess, Standing
 from loadstone.model.units import PERIOD_US, format_memory
-from loadstone.orchestration.commands import Command
-from loadstone.orchestration.process_share import Share
+from loadstone.orchestration.process.commands import Command
+from loadstone.orchestration.process.share import Share
 
 _PAGE = 4096
 

@@ -22,7 +22,7 @@ from loadstone.model.placement import Placement
 from loadstone.model.software import SoftwareCatalogue
 from loadstone.model.stacks import TIER, Stacks
 from loadstone.orchestration import agent
-from loadstone.orchestration.tracing import traced
+from loadstone.orchestration.variables import traced
 
 LOAD_PORT = 9621
 """Where Prometheus looks for the load generator, at the client's address: ``loadstone load --metrics``."""

@@ -16,8 +16,8 @@ from loadstone.model.cluster import Cluster, Node
 from loadstone.model.deployment import Deployment
 from loadstone.model.document import Document
 from loadstone.model.study import Settings
-from loadstone.orchestration.placing import resolve
 from loadstone.orchestration.process import Process
+from loadstone.orchestration.resolve import resolve
 
 STORES = """\
 name: stores

@@ -9,7 +9,7 @@ from loadstone.model.application import Resources
 from loadstone.model.cluster import Node
 from loadstone.model.deployment import Deployment
 from loadstone.model.study import Settings
-from loadstone.orchestration.placing import resolve
+from loadstone.orchestration.resolve import resolve
 from tests.orchestration.conftest import parse
 from tests.support import applications
 

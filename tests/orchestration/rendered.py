@@ -11,7 +11,7 @@ from loadstone import plugins
 from loadstone.applications import catalogue
 from loadstone.model.deployment import Deployment
 from loadstone.model.study import Settings
-from loadstone.orchestration.placing import resolve
+from loadstone.orchestration.resolve import resolve
 from tests.orchestration.docker_deployments import SCALINGS, nodes
 from tests.support import applications
 

@@ -3,7 +3,8 @@ from __future__ import annotations
 import yaml
 
 from loadstone.applications import catalogue
-from loadstone.orchestration.commands import (
+from loadstone.orchestration.ports import BASE_PORT, preferred_ports
+from loadstone.orchestration.process.commands import (
     Command,
     Place,
     Site,
@@ -11,7 +12,6 @@ from loadstone.orchestration.commands import (
     rendered,
     symbolic_site,
 )
-from loadstone.orchestration.ports import BASE_PORT, preferred_ports
 from tests.orchestration.conftest import SERVICES, deployed, parse, two_nodes
 
 

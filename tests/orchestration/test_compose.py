@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from loadstone.model.application import Resources
 from loadstone.model.deployment import Deployment
 from loadstone.model.errors import DeploymentError
-from loadstone.orchestration import agent, compose_containers, docker_words
-from loadstone.orchestration.compose import Compose
+from loadstone.orchestration import agent
+from loadstone.orchestration.compose import Compose, project
 from loadstone.orchestration.containers import LABEL, SERVICE_LABEL
+from loadstone.orchestration.docker import errors
 from tests.orchestration.docker_deployments import SCALINGS, accepted, foreign, hotel, nodes, tree, written
 from tests.orchestration.pinned import compare_scaling
 
@@ -115,7 +116,7 @@ def test_containers_are_replicas_by_their_numbers() -> None:
         {"PrivatePort": 9000, "Type": "tcp"},
     ]
     shown = [listed(2, "restarting"), listed(1, Ports=ports), listed(3), listed(1, service="")]
-    one, two, three = compose_containers.replicas(shown, ["documents-geo-1", "documents-geo-2"], hotel(1))
+    one, two, three = project.replicas(shown, ["documents-geo-1", "documents-geo-2"], hotel(1))
     assert (one.name, one.healthy, one.why, one.image) == ("documents-geo-1", True, "", "sha256:1")
     assert one.addresses == {"postgres": "198.18.0.3:32768"}
     assert (two.name, two.healthy, two.why) == ("documents-geo-2", False, "Up 3 seconds (restarting)")
@@ -138,7 +139,7 @@ def test_containers_are_replicas_by_their_numbers() -> None:
     ],
 )
 def test_refusals_name_the_service_and_the_remedy(said: str, words: str) -> None:
-    assert str(docker_words.clear(DeploymentError(said))).startswith(words)
+    assert str(errors.clear(DeploymentError(said))).startswith(words)
 
 
 def test_an_official_image_s_check_waits_once_it_was_ready(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from loadstone.infrastructure import images
 from loadstone.infrastructure.base import Access
 from loadstone.model.deployment import Deployment
 from loadstone.model.study import Settings
-from loadstone.orchestration.placing import resolve
+from loadstone.orchestration.resolve import resolve
 from tests.orchestration.docker_deployments import accepted, nodes
 from tests.orchestration.fake_containers import Fake
 from tests.orchestration.nomad_program import nomad
@@ -79,7 +79,7 @@ def test_without_stores_nothing_is_made_before_the_services(tmp_path: Path, monk
     made: list[list[str]] = []
     monkeypatch.setenv("LOADSTONE_STATE", str(tmp_path / "state"))
     monkeypatch.setattr(images, "reference", lambda what, access: what)
-    monkeypatch.setattr(images, "deliver", lambda access, whats, say: {})
+    monkeypatch.setattr(images, "deliver", lambda access, whats, say, by_manifest: {})
     monkeypatch.setattr(Fake, "_create", lambda self, services: made.append(services))
     fake = Fake(deployment("swarm"), tmp_path / "run", Access("docker"))
     fake.apply(stores_only=True)

@@ -15,9 +15,8 @@ from loadstone.applications import catalogue
 from loadstone.infrastructure.base import Access
 from loadstone.model.application import Resources
 from loadstone.model.deployment import Deployment
-from loadstone.orchestration import kubernetes_manifests as manifests
 from loadstone.orchestration.containers import LABEL, SERVICE_LABEL
-from loadstone.orchestration.kubernetes import Kubernetes
+from loadstone.orchestration.kubernetes import Kubernetes, manifests
 from tests.orchestration.conftest import STORES
 from tests.orchestration.kubernetes_deployments import FOREIGN, hotel, other
 from tests.orchestration.pinned import compare_scaling

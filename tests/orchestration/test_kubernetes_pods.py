@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from loadstone.model.deployment import Found
-from loadstone.orchestration import kubernetes_pods as pods
 from loadstone.orchestration.containers import SERVICE_LABEL
+from loadstone.orchestration.kubernetes import pods
 from tests.orchestration.kubernetes_deployments import FOREIGN, hotel, other
 
 READY = {"type": "Ready", "status": "True"}

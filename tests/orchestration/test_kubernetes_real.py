@@ -28,7 +28,7 @@ from loadstone.model.deployment import Deployment, Found
 from loadstone.model.errors import DeploymentError
 from loadstone.model.study import Settings
 from loadstone.orchestration.kubernetes import Kubernetes
-from loadstone.orchestration.placing import resolve
+from loadstone.orchestration.resolve import resolve
 from tests.infrastructure.real_engines import registry
 from tests.orchestration import rendered
 from tests.orchestration.conftest import STORES, parse

@@ -16,9 +16,8 @@ from loadstone.model.application import Application, Resources
 from loadstone.model.cluster import Node
 from loadstone.model.deployment import Deployment
 from loadstone.model.study import Settings
-from loadstone.orchestration import hcl, nomad_room, nomad_templates
-from loadstone.orchestration.nomad import Nomad
-from loadstone.orchestration.placing import resolve
+from loadstone.orchestration.nomad import Nomad, capacity, hcl, templates
+from loadstone.orchestration.resolve import resolve
 from tests.orchestration.conftest import SERVICES, parse
 from tests.orchestration.docker_deployments import written
 from tests.orchestration.nomad_program import nomad
@@ -210,17 +209,17 @@ CORES = [*range(1, 14), 16, 18, 20, 24, 28, 32, 36, 40, 48, 52, 56, 64, 72, 96, 
 @given(st.integers(5, 800), st.sampled_from([1000, 2000, 2300, 3400]), st.sampled_from(CORES))
 def test_a_period_gives_exactly_the_wanted_limit(hundredths: int, mhz: int, cores: int) -> None:
     one = hotel(resources={"geo": Resources(cpu=hundredths / 100)}).of("geo")[0]
-    period = nomad_room.period(one, mhz, {cores})
+    period = capacity.period(one, mhz, {cores})
     assert 0 < period <= 100_000
-    quota = int(nomad_room.shares(one, mhz) / (mhz * cores) * period) * cores
+    quota = int(capacity.shares(one, mhz) / (mhz * cores) * period) * cores
     assert quota >= 1000 and quota / period == pytest.approx(hundredths / 100, rel=1e-5)
 
 
 def test_the_usual_period_is_kept_where_it_will_do() -> None:
     geo = hotel().of("geo")[0]
-    assert nomad_room.period(geo, 1000, {1, 2, 4, 8, 16}) == 100_000
-    assert nomad_room.period(geo, 1000, {3}) == 99_900  # a third of 100,000 three times is 99,999
-    assert nomad_room.period(hotel(scaling="unlimited").of("geo")[0], 1000, {3}) == 0
+    assert capacity.period(geo, 1000, {1, 2, 4, 8, 16}) == 100_000
+    assert capacity.period(geo, 1000, {3}) == 99_900  # a third of 100,000 three times is 99,999
+    assert capacity.period(hotel(scaling="unlimited").of("geo")[0], 1000, {3}) == 0
 
 
 @given(
@@ -228,13 +227,13 @@ def test_the_usual_period_is_kept_where_it_will_do() -> None:
     st.from_regex(r"[a-z][a-z0-9-]{0,62}", fullmatch=True),
 )
 def test_names_are_what_consul_takes(name: str, service: str) -> None:
-    found = nomad_templates.catalogue_name(name, service)
+    found = templates.catalogue_name(name, service)
     assert len(found) <= 63 and set(found) <= set("abcdefghijklmnopqrstuvwxyz0123456789-")
-    assert nomad_templates.job_name(name, service).endswith(f"-{service}")
+    assert templates.job_name(name, service).endswith(f"-{service}")
 
 
 def errors(wanted: Deployment) -> list[tuple[str, str]]:
-    return [(one.message, one.remedy) for one in nomad_room.findings(wanted, 1000) if one.level == "error"]
+    return [(one.message, one.remedy) for one in capacity.findings(wanted, 1000) if one.level == "error"]
 
 
 def test_more_than_the_nodes_have_is_refused_with_numbers() -> None:

@@ -13,7 +13,7 @@ from loadstone.infrastructure.base import Access
 from loadstone.model.cluster import Node
 from loadstone.model.errors import DeploymentError
 from loadstone.orchestration.nomad import Nomad
-from loadstone.orchestration.nomad_cluster import Check, Cluster, Container
+from loadstone.orchestration.nomad.cluster import Check, Cluster, Container
 from tests.orchestration.conftest import SERVICES, deployed, parse, two_nodes
 
 ACCESS = Access("nomad", ("http://127.0.0.1:1",), {}, extra={"consul": "", "namespace": "", "mhz": "1000"})

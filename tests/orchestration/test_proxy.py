@@ -25,9 +25,9 @@ from loadstone.model.deployment import Deployment
 from loadstone.model.errors import InputError, PreflightError
 from loadstone.model.proxy import Proxy
 from loadstone.model.study import Settings
-from loadstone.orchestration.placing import resolve
 from loadstone.orchestration.process import Process
 from loadstone.orchestration.proxy import CONFIG, configuration, servers
+from loadstone.orchestration.resolve import resolve
 from tests.orchestration.conftest import SERVICES, parse, two_nodes
 from tests.orchestration.pinned import compare
 

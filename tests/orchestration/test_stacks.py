@@ -20,8 +20,8 @@ from loadstone.model.observing import Traces
 from loadstone.model.stacks import Stacks
 from loadstone.model.study import Settings
 from loadstone.orchestration import ports, stacks
-from loadstone.orchestration.placing import resolve
-from loadstone.orchestration.tracing import traced
+from loadstone.orchestration.resolve import resolve
+from loadstone.orchestration.variables import traced
 from tests.orchestration.conftest import SERVICES, parse, two_nodes
 from tests.orchestration.docker_deployments import nodes
 from tests.orchestration.pinned import compare

@@ -22,9 +22,9 @@ from loadstone.model.stacks import Stacks
 from loadstone.model.study import Settings
 from loadstone.monitoring.shown import show
 from loadstone.orchestration import stacks
-from loadstone.orchestration.placing import resolve
 from loadstone.orchestration.ports import is_free
 from loadstone.orchestration.process import Process
+from loadstone.orchestration.resolve import resolve
 from tests.orchestration.conftest import parse
 
 _NEEDS = ("search", "profile", "recommendation", "user", "reservation", "review", "attractions")

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from loadstone.infrastructure.base import Access
 from loadstone.model.application import Resources
 from loadstone.model.deployment import Deployment
-from loadstone.orchestration import agent, docker_words, swarm_tasks
+from loadstone.orchestration import agent
 from loadstone.orchestration.containers import LABEL, SERVICE_LABEL
-from loadstone.orchestration.docker import fit
+from loadstone.orchestration.docker import errors, fit
 from loadstone.orchestration.swarm import Swarm
+from loadstone.orchestration.swarm import tasks as swarm_tasks
 from tests.orchestration.docker_deployments import SCALINGS, accepted, foreign, hotel, nodes, tree, written
 from tests.orchestration.pinned import compare_scaling
 
@@ -250,7 +251,7 @@ def test_ports_that_a_new_leader_is_not_told_of_stay_while_the_container_lives(
 def test_refusals_are_told_with_the_remedy_and_waiting_ends(said: str, words: str) -> None:
     (found,) = swarm_tasks.replicas([task(1, "rejected", Err=said)], HOSTS, hotel())
     assert words in found.why and found.hopeless
-    assert docker_words.meaning("task: non-zero exit (1)") is None
+    assert errors.meaning("task: non-zero exit (1)") is None
 
 
 def test_stores_in_a_cluster_are_named_by_what_is_in_them(monkeypatch: pytest.MonkeyPatch) -> None:

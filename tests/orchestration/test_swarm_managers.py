@@ -11,8 +11,9 @@ from docker.errors import APIError
 from loadstone.infrastructure.base import Access
 from loadstone.infrastructure.docker_api import Engine, Unable, Unreachable
 from loadstone.model.errors import DeploymentError
-from loadstone.orchestration import swarm_managers, swarm_removal
-from loadstone.orchestration.swarm_managers import Managers
+from loadstone.orchestration.swarm import managers as swarm_managers
+from loadstone.orchestration.swarm import removal
+from loadstone.orchestration.swarm.managers import Managers
 
 ONE, TWO = "unix:///one.sock", "unix:///two.sock"
 
@@ -83,7 +84,7 @@ def test_what_lies_in_a_dead_swarm_vanishes_with_it_if_it_is_ours(ours: bool, mo
     Swarm(monkeypatch, one=[ConnectionRefusedError()], two=[ConnectionRefusedError()])
     access = Access("swarm", addresses=(ONE, TWO), cluster="study-cluster" if ours else "")
     if ours:
-        swarm_removal.remove(access, "loadstone.deployment=x")
+        removal.remove(access, "loadstone.deployment=x")
     else:
         with pytest.raises(Unreachable):
-            swarm_removal.remove(access, "loadstone.deployment=x")
+            removal.remove(access, "loadstone.deployment=x")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from loadstone.orchestration.commands import commands, symbolic_site
+from loadstone.orchestration.process.commands import commands, symbolic_site
 from tests.orchestration.rendered import ORCHESTRATORS, by_service, deployment
 
 TASKS = {"payment": {"linpack": 300, "sleep": "50us"}, "order": {"keep": False}}

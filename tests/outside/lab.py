@@ -108,7 +108,7 @@ class Perch(Orchestrator):
         return []
 
     def render(self) -> dict[str, str]:
-        return {"perch.txt": "".join(f"{one.name} {one.node}\n" for one in self.deployment.replicas)}
+        return {"perch.txt": "".join(f"{each.name} {each.node}\n" for each in self.deployment.replicas)}
 
     def apply(self, stores_only: bool = False) -> None:
         """All runs already."""

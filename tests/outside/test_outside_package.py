@@ -1,4 +1,4 @@
-"""A package that somebody else wrote adds an orchestrator, an infrastructure and a software by entry points alone."""
+"""A package outside of Loadstone adds an orchestrator, an infrastructure and a software by entry points alone."""
 
 from __future__ import annotations
 
@@ -95,6 +95,6 @@ def test_its_names_stand_beside_ours(lab: User) -> None:
     help = " ".join(lab.runs("up", "--help").stdout.replace("│", " ").split())
     assert "nomad, perch, process" in help and "namespaces, rack" in help
     (lab.home / "study.yaml").write_text(STUDY.replace("perch", "zzz").replace("rack", "yyy"))
-    said = " ".join(lab.runs("validate", "study.yaml", expect=2).stderr.split())
-    assert "known: compose, kubernetes, nomad, perch, process, swarm" in said
-    assert "known: existing, hosts, local, namespaces, rack" in said
+    printed = " ".join(lab.runs("validate", "study.yaml", expect=2).stderr.split())
+    assert "known: compose, kubernetes, nomad, perch, process, swarm" in printed
+    assert "known: existing, hosts, local, namespaces, rack" in printed

@@ -23,7 +23,7 @@ from loadstone.infrastructure.namespaces import checks
 from loadstone.model.cluster import Cluster, Link
 from loadstone.model.errors import DeploymentError
 from loadstone.model.records.node import NodeLimits, SpawnArgs
-from loadstone.orchestration.process_share import Part, Started
+from loadstone.orchestration.process.share import Part, Started
 from tests.infrastructure.machines.ssh_hosts import SSHD, SshHosts, ssh_hosts
 
 pytestmark = [pytest.mark.root, pytest.mark.clusters]

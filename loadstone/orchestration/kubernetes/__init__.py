@@ -12,11 +12,10 @@ from loadstone.infrastructure.base import Access, Finding
 from loadstone.infrastructure.kubernetes_api import Api, Refused, Unreachable, connect, not_ready
 from loadstone.model.deployment import Deployment, Found
 from loadstone.model.errors import DeploymentError
-from loadstone.orchestration import agent, kubernetes_agent
-from loadstone.orchestration import kubernetes_manifests as manifests
-from loadstone.orchestration import kubernetes_pods as pods
+from loadstone.orchestration import agent
 from loadstone.orchestration.containers import LABEL, SERVICE_LABEL, Containers
-from loadstone.orchestration.kubernetes_manifests import Manifest
+from loadstone.orchestration.kubernetes import manifests, node_agent, pods
+from loadstone.orchestration.kubernetes.manifests import Manifest
 
 _GONE_WITHIN_S = 180.0
 _OPEN_WITHIN_S = 60.0
@@ -44,7 +43,7 @@ class Kubernetes(Containers):
         return [*super().preflight(), *wrong]
 
     def render(self) -> dict[str, str]:
-        return manifests.files(self.deployment, self._pull) | kubernetes_agent.files(self.deployment, self._pull)
+        return manifests.files(self.deployment, self._pull) | node_agent.files(self.deployment, self._pull)
 
     @property
     def _pull(self) -> str:
@@ -69,7 +68,7 @@ class Kubernetes(Containers):
         _refuse_foreign(self._api, self._namespace)
         self._api.apply(manifests.namespace_manifest(self.deployment))
         if agent.wanted(self.deployment):
-            self._api.apply(kubernetes_agent.manifest(self.deployment, self._pull))
+            self._api.apply(node_agent.manifest(self.deployment, self._pull))
         for service in services:
             for manifest in manifests.service_manifests(self.deployment, service, self._pull):
                 self._api.apply(manifest)

@@ -8,13 +8,14 @@ from loadstone.infrastructure.base import Access, Finding
 from loadstone.infrastructure.docker_api import command_line
 from loadstone.model.deployment import Deployment, Found, Replica
 from loadstone.model.errors import DeploymentError
-from loadstone.orchestration import agent, docker, swarm_removal, swarm_tasks
+from loadstone.orchestration import agent, docker
 from loadstone.orchestration.containers import LABEL, Containers
 from loadstone.orchestration.docker import Tree
-from loadstone.orchestration.docker_engines import Engines
-from loadstone.orchestration.docker_probing import FirstAnswers
-from loadstone.orchestration.swarm_managers import Managers
-from loadstone.orchestration.swarm_tasks import Task
+from loadstone.orchestration.docker.engines import Engines
+from loadstone.orchestration.docker.readiness import FirstAnswers
+from loadstone.orchestration.swarm import removal, tasks
+from loadstone.orchestration.swarm.managers import Managers
+from loadstone.orchestration.swarm.tasks import Task
 
 _FILE = "stack.yaml"
 _LONGEST_NAME = 63
@@ -174,20 +175,20 @@ class Swarm(Containers):
 
     @classmethod
     def _delete(cls, access: Access, name: str) -> None:
-        swarm_removal.remove(access, f"{LABEL}={name}")
+        removal.remove(access, f"{LABEL}={name}")
 
     # What is found
 
     def _tasks(self) -> tuple[list[Task], dict[str, str]]:
         """All tasks of this deployment, and the names of the swarm's nodes by id."""
         label = {"label": f"{LABEL}={self.deployment.name}"}
-        tasks, nodes = self._managers.ask(lambda api: (api.tasks(filters=label), api.nodes()))
-        return tasks, {one["ID"]: one["Description"]["Hostname"] for one in nodes}
+        listed, nodes = self._managers.ask(lambda api: (api.tasks(filters=label), api.nodes()))
+        return listed, {one["ID"]: one["Description"]["Hostname"] for one in nodes}
 
     def _find(self) -> list[Found]:
-        tasks, hosts = self._tasks()
-        ended = swarm_tasks.last_ended(tasks, hosts)
-        found = map(self._published, swarm_tasks.replicas(tasks, hosts, self.deployment))
+        listed, hosts = self._tasks()
+        ended = tasks.last_ended(listed, hosts)
+        found = map(self._published, tasks.replicas(listed, hosts, self.deployment))
         return [self._answers.judge(self._completed(one, *ended.get(one.name, ("", "")))) for one in found]
 
     def _published(self, found: Found) -> Found:
@@ -205,7 +206,7 @@ class Swarm(Containers):
         return found.model_copy(update={"image": image, "why": why})
 
     def _log(self, found: Found, lines: int) -> str:
-        task, node = swarm_tasks.last_with_container(*self._tasks(), found)
+        task, node = tasks.last_with_container(*self._tasks(), found)
         if task is None:
             return ""
         if self._engines.reaches(node):
@@ -221,12 +222,12 @@ class Swarm(Containers):
         down = {
             one["Description"]["Hostname"]: f"Swarm says that it is {one['Status']['State']}"
             for one in self._managers.ask(lambda api: api.nodes())
-            if one["Status"]["State"] in swarm_tasks.LOST
+            if one["Status"]["State"] in tasks.LOST
         }
         return [f"{name}: {why}" for name, why in (down | silent).items() if name in workers]
 
     def _why_no_agent(self) -> list[str]:
-        return swarm_tasks.failures_of_agents(*self._tasks())
+        return tasks.failures_of_agents(*self._tasks())
 
     def versions(self) -> dict[str, str]:
         if self.access is None:

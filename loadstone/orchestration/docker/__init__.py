@@ -16,8 +16,8 @@ from loadstone.model.units import format_seconds
 from loadstone.orchestration import agent
 from loadstone.orchestration.containers import LABEL, SERVICE_LABEL
 from loadstone.orchestration.discovery import environment, readiness_url
-from loadstone.orchestration.docker_probing import asked_port
-from loadstone.orchestration.docker_words import taken_port
+from loadstone.orchestration.docker.errors import taken_port
+from loadstone.orchestration.docker.readiness import asked_port
 from loadstone.orchestration.ports import is_free
 
 _PACE_S = 60

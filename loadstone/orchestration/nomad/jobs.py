@@ -9,10 +9,11 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from loadstone.model.deployment import Deployment, Replica
 from loadstone.model.units import PERIOD_US
-from loadstone.orchestration import agent, hcl
+from loadstone.orchestration import agent
 from loadstone.orchestration.containers import LABEL, SERVICE_LABEL
-from loadstone.orchestration.nomad_room import LEAST_MHZ, LEAST_MIB, UNLIMITED_MIB, allowed, period, shares
-from loadstone.orchestration.nomad_templates import catalogue_name, environment, job_name, mounts, tag, templates
+from loadstone.orchestration.nomad import hcl
+from loadstone.orchestration.nomad.capacity import LEAST_MHZ, LEAST_MIB, UNLIMITED_MIB, allowed, period, shares
+from loadstone.orchestration.nomad.templates import catalogue_name, environment, job_name, mounts, tag, templates
 
 _MIB = 2**20
 

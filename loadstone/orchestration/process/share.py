@@ -17,8 +17,8 @@ from loadstone.model.base import Model
 from loadstone.model.cluster import Reach
 from loadstone.model.errors import DeploymentError
 from loadstone.model.records.node import InForce, NodeProcess, SpawnArgs, Standing, Subject
-from loadstone.orchestration.commands import Command
-from loadstone.orchestration.installed import prepare_data
+from loadstone.orchestration.process.commands import Command
+from loadstone.orchestration.process.store_setup import prepare_data
 
 _GRACE_S = 5.0
 _KEPT_LINES = 10_000

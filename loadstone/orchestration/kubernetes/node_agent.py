@@ -6,8 +6,8 @@ from typing import Any
 
 from loadstone.model.deployment import Deployment
 from loadstone.orchestration import agent
-from loadstone.orchestration import kubernetes_manifests as manifests
 from loadstone.orchestration.containers import LABEL
+from loadstone.orchestration.kubernetes import manifests
 
 _APP = "loadstone.agent"
 

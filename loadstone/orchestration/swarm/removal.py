@@ -8,8 +8,8 @@ from typing import Any
 from loadstone.infrastructure.base import Access
 from loadstone.infrastructure.docker_api import Engine, Unable, Unreachable, told
 from loadstone.model.errors import DeploymentError
-from loadstone.orchestration import swarm_tasks
-from loadstone.orchestration.swarm_managers import Managers
+from loadstone.orchestration.swarm import tasks
+from loadstone.orchestration.swarm.managers import Managers
 
 _GONE_WITHIN_S = 120.0
 _GONE_FROM_DEAD_NODES_WITHIN_S = 10.0
@@ -71,4 +71,4 @@ def _on_engines(engines: dict[str, Engine], label: str) -> list[str]:
 
 
 def _down(api: Any) -> list[str]:
-    return [one["Description"]["Hostname"] for one in api.nodes() if one["Status"]["State"] in swarm_tasks.LOST]
+    return [one["Description"]["Hostname"] for one in api.nodes() if one["Status"]["State"] in tasks.LOST]

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from loadstone.model.study import Settings
-from loadstone.orchestration.delaying import delayed
+from loadstone.orchestration.variables import delayed
 from tests.orchestration.conftest import SERVICES, deployed, parse, two_nodes
 
 

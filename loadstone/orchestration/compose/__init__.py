@@ -15,11 +15,12 @@ from loadstone.infrastructure.docker_api import Engine, told
 from loadstone.model.deployment import Deployment, Found, Replica
 from loadstone.model.errors import DeploymentError
 from loadstone.model.units import PERIOD_US
-from loadstone.orchestration import agent, compose_containers, compose_removal, docker, docker_words
+from loadstone.orchestration import agent, docker
+from loadstone.orchestration.compose import project
 from loadstone.orchestration.containers import LABEL, Containers
-from loadstone.orchestration.docker import Tree
-from loadstone.orchestration.docker_engines import Engines
-from loadstone.orchestration.docker_probing import FirstAnswers
+from loadstone.orchestration.docker import Tree, errors
+from loadstone.orchestration.docker.engines import Engines
+from loadstone.orchestration.docker.readiness import FirstAnswers
 
 _FILE = "compose.yaml"
 _LONGEST_NAME = 60
@@ -156,11 +157,11 @@ class Compose(Containers):
         try:
             self._engine.run(*command, *project, *arguments, folder=self.folder)
         except DeploymentError as error:
-            raise docker_words.clear(error) from None
+            raise errors.clear(error) from None
 
     @classmethod
     def _delete(cls, access: Access, name: str) -> None:
-        compose_removal.remove(access, f"{LABEL}={name}")
+        project.remove(access, f"{LABEL}={name}")
 
     # What is found
 
@@ -169,7 +170,7 @@ class Compose(Containers):
         with told(self._engine.url):
             listed = self._engine.api.containers(all=True, filters=label)
             passing = self._engine.api.containers(filters={**label, "health": ["healthy", "none"]})
-        found = compose_containers.replicas(listed, [one["Id"] for one in passing], self.deployment)
+        found = project.replicas(listed, [one["Id"] for one in passing], self.deployment)
         return [self._answers.judge(self._explained(one)) for one in found]
 
     def _explained(self, found: Found) -> Found:

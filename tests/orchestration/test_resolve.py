@@ -10,7 +10,7 @@ from loadstone.model.cluster import Node
 from loadstone.model.deployment import Deployment
 from loadstone.model.errors import InputError, PreflightError
 from loadstone.model.study import Settings
-from loadstone.orchestration.placing import refuse_impossible, resolve
+from loadstone.orchestration.resolve import refuse_impossible, resolve
 from tests.orchestration.conftest import SERVICES, deployed, parse, two_nodes
 
 MIB = 2**20

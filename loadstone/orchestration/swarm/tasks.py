@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from loadstone.model.deployment import Deployment, Found
-from loadstone.orchestration import docker_words
 from loadstone.orchestration.containers import SERVICE_LABEL
+from loadstone.orchestration.docker import errors
 
 Task = dict[str, Any]
 
@@ -40,7 +40,7 @@ def _replica(service: str, slot: int, history: list[Task], hosts: dict[str, str]
     ended = [one["Status"]["Err"] for one in history if one is not task and one["Status"].get("Err")]
     said = status.get("Err", "") or (status.get("Message", "") if status["State"] != "running" else "")
     why = "; ".join(dict.fromkeys(part for part in (ended[-1] if ended else "", said) if part))
-    known = docker_words.meaning(why) if status["State"] != "running" else None
+    known = errors.meaning(why) if status["State"] != "running" else None
     return Found(
         name=f"{service}-{slot}",
         service=service,

@@ -12,7 +12,7 @@ from loadstone.infrastructure.docker_api import Engine, told
 from loadstone.infrastructure.software.nomad import api
 from loadstone.model.errors import DeploymentError
 from loadstone.orchestration.containers import LABEL
-from loadstone.orchestration.nomad_templates import job_prefix, tag
+from loadstone.orchestration.nomad.templates import job_prefix, tag
 
 Json = dict[str, Any]
 

@@ -20,10 +20,10 @@ from loadstone.model.records import AuditRow
 from loadstone.model.records.node import NodeProcess, Standing, Used
 from loadstone.orchestration.auditing import audit_process
 from loadstone.orchestration.base import Orchestrator
-from loadstone.orchestration.commands import Command, Place, Site, address, commands, rendered, symbolic_site
-from loadstone.orchestration.installed import find, inspect, program, version
 from loadstone.orchestration.ports import Ports, free_ports
-from loadstone.orchestration.process_share import Part, Share, Started, StartedReplica, death, end
+from loadstone.orchestration.process.commands import Command, Place, Site, address, commands, rendered, symbolic_site
+from loadstone.orchestration.process.share import Part, Share, Started, StartedReplica, death, end
+from loadstone.orchestration.process.store_setup import find, inspect, program, version
 
 _LAST_LINES = 15
 _LOOK_S = 0.05

@@ -11,10 +11,11 @@ from typing import Any
 from loadstone.infrastructure.base import Access, Finding
 from loadstone.model.deployment import Deployment, Found
 from loadstone.model.errors import DeploymentError
-from loadstone.orchestration import agent, nomad_jobs, nomad_room
+from loadstone.orchestration import agent
 from loadstone.orchestration.containers import Containers
-from loadstone.orchestration.nomad_cluster import Cluster, Container
-from loadstone.orchestration.nomad_templates import job_name
+from loadstone.orchestration.nomad import capacity, jobs
+from loadstone.orchestration.nomad.cluster import Cluster, Container
+from loadstone.orchestration.nomad.templates import job_name
 
 _SKETCHED_MHZ = 1000
 _PLACED_WITHIN_S = 60.0
@@ -47,10 +48,10 @@ class Nomad(Containers):
         return int(self.access.extra["mhz"]) if self.access is not None else _SKETCHED_MHZ
 
     def preflight(self) -> list[Finding]:
-        return [*super().preflight(), *nomad_room.findings(self.deployment, self._mhz)]
+        return [*super().preflight(), *capacity.findings(self.deployment, self._mhz)]
 
     def render(self) -> dict[str, str]:
-        return nomad_jobs.render(self.deployment, self._mhz)
+        return jobs.render(self.deployment, self._mhz)
 
     def versions(self) -> dict[str, str]:
         known = self._cluster.attributes() if self.access is not None else {}
@@ -73,7 +74,7 @@ class Nomad(Containers):
                 raise DeploymentError(f"{name}: Nomad has not placed it within {_PLACED_WITHIN_S:g} s")
             time.sleep(_LOOK_EVERY_S)
         for metrics in (told.get("FailedTGAllocs") or {}).values():
-            raise DeploymentError(*nomad_room.unplaced(self.deployment, name, metrics))
+            raise DeploymentError(*capacity.unplaced(self.deployment, name, metrics))
 
     def scale(self, service: str, replicas: int) -> None:
         self._cluster.scale(job_name(self.deployment.name, service), service, replicas)
@@ -112,7 +113,7 @@ class Nomad(Containers):
     def _found(self, name: str, one: dict[str, Any], complaints: list[str]) -> Found:
         container = self._containers.get(one["ID"], Container("", ""))
         service, state = one["TaskGroup"], one["ClientStatus"]
-        names = {nomad_jobs.label(port): port for port in self.deployment.of(service)[0].ports}
+        names = {jobs.label(port): port for port in self.deployment.of(service)[0].ports}
         troubles = _troubles(one)
         elsewhere = {node.name for node in self.deployment.elsewhere()}
         return Found(
