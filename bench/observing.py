@@ -1,19 +1,17 @@
-"""What it costs to look inside: CPU per request when 1 % or all requests are traced; what the agent uses.
+"""What it costs to look inside: CPU per request when 1 % or all requests are traced; what recording counters uses.
 
 Hotel Reservation and Social Network run as processes without limits at a rate far below their capacity; ``tracing.py``
-has how the cost of spans is measured. The agent is measured while it records all replicas.
+has how the cost of spans is measured. A node (`stone node`) is measured while it records all replicas.
 """
 
 from __future__ import annotations
 
 import os
-import subprocess
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
-import requests
 import yaml
 
 from bench import tracing
@@ -24,21 +22,23 @@ from loadstone.experiments.deployment import Deployed
 from loadstone.experiments.listener import Listener
 from loadstone.experiments.plan import make_plan
 from loadstone.experiments.provisioning import infrastructure_of, provide
-from loadstone.infrastructure.binary import stone_binary
+from loadstone.infrastructure.machines import Machine
+from loadstone.infrastructure.machines.here import Here
 from loadstone.model.document import Document
+from loadstone.model.records.node import Subject, WatchArgs
 
 RATES = {"hotel-reservation": 300, "social-network": 200}
 """Requests per second of ``mixed`` by application."""
-AGENT = {1000: (0.005, 30.0), 100: (0.02, None)}
+NODE = {1000: (0.005, 30.0), 100: (0.02, None)}
 """By period in ms: most of one core, and of memory in MB."""
-AGENT_S = 20.0
+NODE_S = 20.0
 
 
 def main() -> None:
     build_stone()
     rows: list[Row] = []
     with tempfile.TemporaryDirectory() as folder, state(Path(folder)):
-        rows += agent(Path(folder) / "agent")
+        rows += node(Path(folder) / "node")
         for application, rate in RATES.items():
             rows += tracing.rows(study(application, rate), rate, Path(folder) / application)
         rows += delay_rows(study("hotel-reservation", RATE), Path(folder) / "delay")
@@ -62,38 +62,33 @@ def study(application: str, rate: int, **settings: Any) -> dict[str, Any]:
     }
 
 
-def agent(folder: Path) -> list[Row]:
-    """What ``stone agent`` uses while it records every replica of Hotel Reservation."""
+def node(folder: Path) -> list[Row]:
+    """What ``stone node`` uses while it records every replica of Hotel Reservation."""
     plan = make_plan(Document(yaml.safe_dump(study("hotel-reservation", 1)), "bench/observing"))
     infrastructure = infrastructure_of(plan, "bench-observing")
     provision = provide(plan, plan.treatments[0], infrastructure, Listener())
     deployed = Deployed(plan, plan.treatments[0], provision, "bench-observing", folder)
     deployed.start(Listener())
     try:
-        replicas = {name: how for name, (_, how) in deployed.orchestrator.recordable().items()}
-        return [row for period, limits in AGENT.items() for row in _agent_rows(replicas, period, *limits)]
+        replicas = {name: subject for name, (_, subject) in deployed.orchestrator.subjects().items()}
+        return [row for period, limits in NODE.items() for row in _node_rows(replicas, period, *limits)]
     finally:
         deployed.remove()
 
 
-def _agent_rows(
-    replicas: dict[str, dict[str, str]], period_ms: int, most_cpu: float, most_mb: float | None
-) -> list[Row]:
-    command = [str(stone_binary()), "agent", "--listen", "127.0.0.1:0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout is not None
-            url = f"http://{process.stdout.readline().split()[-1]}/recordings"
-            session = requests.Session()
-            session.trust_env = False
-            session.post(url, json={"period_ms": period_ms, "replicas": replicas}, timeout=30).raise_for_status()
-            before, began = _cpu_seconds(process.pid), time.monotonic()
-            time.sleep(AGENT_S)
-            share = (_cpu_seconds(process.pid) - before) / (time.monotonic() - began)
-            memory, own = _memory_mb(process.pid, "VmRSS"), _memory_mb(process.pid, "RssAnon")
-        finally:
-            process.terminate()
-    title = f"agent, {len(replicas)} replicas every {period_ms} ms: "
+def _node_rows(replicas: dict[str, Subject], period_ms: int, most_cpu: float, most_mb: float | None) -> list[Row]:
+    machine = Machine("this machine", Here())
+    try:
+        process = machine.hello.pid
+        watch = machine.watch(WatchArgs(period_ms=period_ms, replicas=replicas))
+        before, began = _cpu_seconds(process), time.monotonic()
+        time.sleep(NODE_S)
+        share = (_cpu_seconds(process) - before) / (time.monotonic() - began)
+        memory, own = _memory_mb(process, "VmRSS"), _memory_mb(process, "RssAnon")
+        watch.end()
+    finally:
+        machine.close()
+    title = f"node, {len(replicas)} replicas every {period_ms} ms: "
     rows = [Row(title + "CPU", "% of a core", 100 * share, target=f"below {most_cpu:.1%}", holds=share < most_cpu)]
     holds = None if most_mb is None else memory < most_mb
     rows.append(Row(title + "memory", "MB", memory, target=f"below {most_mb:g} MB" if most_mb else None, holds=holds))

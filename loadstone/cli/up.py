@@ -19,7 +19,6 @@ from loadstone.experiments.provisioning import infrastructure_of, provide
 from loadstone.infrastructure import journal
 from loadstone.infrastructure.base import Infrastructure, Provision
 from loadstone.model.errors import InputError
-from loadstone.monitoring.shown import show
 from loadstone.orchestration.stacks import interfaces
 
 EPILOG = (
@@ -91,8 +90,6 @@ def _tell(plan: Plan, name: str, provision: Provision, deployed: Deployed | None
     for row in deployed.orchestrator.audit() if deployed is not None else []:
         if not row.ok:
             err.print(f"[yellow]warning:[/] {row.replica} has {row.what} {row.effective}, wanted {row.wanted}")
-    for problem in show(deployed.orchestrator) if deployed is not None else []:
-        warn(problem)
     access = provision.access
     stacks = interfaces(deployed.deployment) if deployed is not None else {}
     if json:

@@ -59,7 +59,7 @@ def _orchestrator(deployment: Deployment, treatment: Treatment, provision: Provi
 def _client(nodes: Sequence[Node]) -> Machine | None:
     """The machine that seeds stores: the first client, which reaches them; None for this one."""
     client = next((node for node in nodes if node.role == "client"), None)
-    return connect(client.name, client.reach) if client is not None and not client.here else None
+    return connect(client.name, client.reach) if client is not None and not client.reach.local else None
 
 
 class Deployed:

@@ -57,7 +57,7 @@ def inspect(plan: Plan, emulated_ok: bool = False) -> list[Finding]:
 
 def _clients_elsewhere(driver: Driver, nodes: Sequence[Node]) -> list[Finding]:
     """An error where other machines are to generate load, and the driver cannot run there."""
-    elsewhere = [node.name for node in nodes if node.role == "client" and not node.here]
+    elsewhere = [node.name for node in nodes if node.role == "client" and not node.reach.local]
     if not elsewhere or driver.honours is None or "workers" in driver.honours:
         return []
     message = f"driver {driver.name!r} generates load on this machine alone, but {', '.join(elsewhere)} are clients"

@@ -124,13 +124,10 @@ def machines_of(nodes: Iterable[Node]) -> tuple[list[Tunable], list[str]]:
     machines: dict[str, Tunable] = {}
     far = []
     for node in nodes:
-        if node.reach.transport not in ("here", "emulated"):
-            machine: Tunable = connect(node.name, node.reach)
-        elif node.here:
-            machine = this_machine()
-        else:
+        if node.reach.through_cluster:  # a container that may change nothing
             far.append(node.name)
             continue
+        machine: Tunable = this_machine() if node.reach.local else connect(node.name, node.reach)
         machines.setdefault(machine.name, machine)
     return list(machines.values()), far
 

@@ -26,7 +26,7 @@ def node(towards: str) -> Node:
 def of(nodes: Sequence[Node]) -> Node | None:
     """This machine beside a cluster, whether it is the client or others are; None without clients."""
     clients = [each for each in nodes if each.role == "client"]
-    if not clients or clients[0].here:
+    if not clients or clients[0].reach.local:
         return clients[0] if clients else None
     worker = next(each for each in nodes if each.role == "worker")
     return node(worker.address).model_copy(update={"name": "desk"})

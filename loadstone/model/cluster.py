@@ -48,9 +48,20 @@ class Cluster(Model):
 class Reach(Model):
     """How a machine is reached: data, so that a journal can hold it."""
 
-    transport: Literal["here", "emulated", "ssh"] = "here"
+    transport: Literal["here", "emulated", "ssh", "exec"] = "here"
     options: dict[str, str] = {}
-    """The transport's own: the host that ssh is given, the names of an emulated host's parts."""
+    """The transport's own: the host that ssh is given, the names of an emulated host's parts, the software of a cluster
+    and where it answers."""
+
+    @property
+    def local(self) -> bool:
+        """Whether the machine has the kernel of this one."""
+        return self.transport in ("here", "emulated")
+
+    @property
+    def through_cluster(self) -> bool:
+        """Whether it is reached in a container, by the client of its cluster."""
+        return self.transport == "exec"
 
 
 class Node(Model):
@@ -64,7 +75,5 @@ class Node(Model):
     emulated: bool = False
     shared: bool = False
     """Its cores are also used by the client, so the generator may disturb the system under test."""
-    here: bool = True
-    """It is this machine, or emulated on it: its kernel can be asked directly."""
     reach: Reach = Reach()
-    """The way to its machine; of a cluster that was there before, to this one."""
+    """The way to its machine."""

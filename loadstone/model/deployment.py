@@ -94,10 +94,6 @@ class Deployment(Model):
         """The node of that name."""
         return next(node for node in self.nodes if node.name == name)
 
-    def elsewhere(self) -> list[Node]:
-        """The workers whose kernel cannot be asked from here."""
-        return [node for node in self.nodes if node.role == "worker" and not node.here]
-
 
 class Found(Model):
     """A replica as its orchestrator runs it now."""

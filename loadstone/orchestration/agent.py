@@ -1,27 +1,22 @@
-"""What all orchestrators say of the node agent, which runs on workers whose kernel cannot be asked from here."""
+"""The container that waits on workers of a cluster that was there before, for `stone node` to be started into it.
+
+It opens no port and does nothing by itself: whoever may `exec` in the cluster may read its node.
+"""
 
 from __future__ import annotations
 
+from loadstone.infrastructure.machines import exec
+from loadstone.model.cluster import Node
 from loadstone.model.deployment import Deployment
 
-NAME = "loadstone-agent"
-"""Of its service, DaemonSet or job."""
-PORT = 9620
-"""On every node. An agent belongs to no deployment, so where several share a node, one of theirs answers for all."""
-MOUNTS = {"/proc": "/host/proc", "/sys": "/host/sys"}
+NAME = exec.CONTAINER
+"""Of its container, DaemonSet or job."""
+MOUNTS = exec.MOUNTS
 """What it sees of its node, read-only, with what is mounted below: folders of the container by folder of the node."""
-ARGUMENTS = (
-    *("agent", "--listen", f"0.0.0.0:{PORT}"),
-    *("--proc", "/host/proc", "--sys", "/host/sys", "--cgroup", "/host/sys/fs/cgroup"),
-)
+ARGUMENTS = ("wait",)
 """Of ``stone``."""
 
 
-def wanted(deployment: Deployment) -> bool:
-    """Whether agents belong to a deployment."""
-    return bool(deployment.elsewhere())
-
-
-def addresses(deployment: Deployment) -> dict[str, str]:
-    """Where the agents are: host:port by node."""
-    return {node.name: f"{node.address}:{PORT}" for node in deployment.elsewhere()}
+def nodes(deployment: Deployment) -> list[Node]:
+    """The workers on which it waits."""
+    return [node for node in deployment.nodes if node.role == "worker" and node.reach.through_cluster]

@@ -11,7 +11,7 @@ from loadstone.infrastructure.base import Access, Finding, Say
 from loadstone.infrastructure.journal import Entry
 from loadstone.model.deployment import Deployment
 from loadstone.model.records import AuditRow
-from loadstone.model.records.node import Used
+from loadstone.model.records.node import Subject, Used
 
 
 class Orchestrator(ABC):
@@ -98,12 +98,8 @@ class Orchestrator(ABC):
         """What each running replica has used, by replica name; empty where an orchestrator cannot tell."""
         return {}
 
-    def agents(self) -> dict[str, str]:
-        """Where the agents of nodes elsewhere are: ``host:port`` by node."""
-        return {}
-
-    def recordable(self) -> dict[str, tuple[str, dict[str, str]]]:
-        """By replica its node, and how an agent there finds it (``container`` or ``group``), if it can."""
+    def subjects(self) -> dict[str, tuple[str, Subject]]:
+        """By replica its node, and how the node's machine finds it, where it can."""
         return {}
 
     def new_peaks(self) -> bool:

@@ -9,21 +9,22 @@ import http.client
 import json
 import time
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import ClassVar
 
 from loadstone.infrastructure import images, journal
 from loadstone.infrastructure.base import Access, Finding, Say
+from loadstone.infrastructure.machines import exec
+from loadstone.model.cluster import Node
 from loadstone.model.deployment import Deployment, Found, Replica
 from loadstone.model.errors import DeploymentError
 from loadstone.model.records import AuditRow
-from loadstone.model.records.node import Used
-from loadstone.orchestration import agent
+from loadstone.model.records.node import Subject, Used
 from loadstone.orchestration.auditing import audit_container
 from loadstone.orchestration.base import Orchestrator
-from loadstone.orchestration.reading import Agents, Everywhere, Reader
+from loadstone.orchestration.reading import Reader
 
 LABEL = "loadstone.deployment"
 SERVICE_LABEL = "loadstone.service"
@@ -31,7 +32,7 @@ SERVICE_LABEL = "loadstone.service"
 _POLL_S = 0.25
 _LAST_LINES = 15
 _ANSWER_S = 5.0
-_AGENTS_WITHIN_S = 60.0
+_MACHINES_WITHIN_S = 60.0
 _KNOWN_AGAIN_WITHIN_S = 30.0
 
 
@@ -72,15 +73,20 @@ class Containers(Orchestrator):
     def _delete(cls, access: Access, name: str) -> None:
         """Remove everything of the deployment of that name and wait until it is gone; nothing there is no error."""
 
+    @classmethod
+    def _entrance(cls, deployment: Deployment) -> dict[str, str]:
+        """Options of the way into a node's container (``machines/exec.py``) that depend on the deployment."""
+        return {}
+
     # What follows from that
 
     def __init__(self, deployment: Deployment, folder: Path, access: Access | None = None) -> None:
         if access is not None:  # a sketch names images by our version, a deployment by what is in them
             references = {what: images.reference(what, access) for what in deployment.images}
             deployment = deployment.model_copy(update={"images": references})
-        super().__init__(deployment, folder, access)
-        self._agents = Agents(lambda: agent.addresses(self.deployment))
-        self._reader: Reader = Everywhere(deployment.nodes, self._agents)
+        nodes = tuple(self._entered(node, deployment) for node in deployment.nodes)
+        super().__init__(deployment.model_copy(update={"nodes": nodes}), folder, access)
+        self._reader = Reader(nodes)
         self._born: dict[str, str] = {}
         self._image_ids: dict[str, str] = {}
 
@@ -94,7 +100,27 @@ class Containers(Orchestrator):
     def preflight(self) -> list[Finding]:
         warnings = [Finding("deployment", "warning", warning) for warning in self.deployment.warnings]
         packaged = [what for what, name in self.deployment.images.items() if name.startswith("loadstone/")]
-        return [*warnings, *images.findings(packaged, self.access)]
+        return [*warnings, *images.findings(packaged, self.access), *self._missing_ways()]
+
+    @classmethod
+    def _entered(cls, node: Node, deployment: Deployment) -> Node:
+        """The node with all that the way to its machine needs."""
+        if not node.reach.through_cluster:
+            return node
+        options = {**node.reach.options, **cls._entrance(deployment)}
+        return node.model_copy(update={"reach": node.reach.model_copy(update={"options": options})})
+
+    def _missing_ways(self) -> Iterator[Finding]:
+        """Why the kernel of workers cannot be read, as far as that is known before anything is deployed."""
+        workers = [node for node in self.deployment.nodes if node.role == "worker"]
+        software = {node.reach.options["software"] for node in workers if node.reach.through_cluster}
+        for client in filter(None, map(exec.missing_client, software)):
+            message = f"{client} is not installed: it leads to your cluster's nodes, which know the limits in force"
+            yield Finding(client, "error", message, f"install {client}, and let it reach your cluster")
+        by_login = [node for node in workers if node.reach.transport == "ssh"]
+        for name, why in Reader(by_login).unreachable().items():
+            message = f"{why}; its limits could not be read back"
+            yield Finding(name, "error", message, f"let `ssh {name}` log in without a question, as root or with sudo")
 
     def prepare(self, say: Say) -> None:
         self._begin()
@@ -134,7 +160,7 @@ class Containers(Orchestrator):
         self._await([one for one in self.deployment.replicas if one.store or not stores_only], started)
         if not stores_only:
             self._wait_for_entry(started)
-            self._wait_for_agents()
+            self._wait_for_machines()
         self._born |= {found.name: found.container for found in self._find()}
 
     def _await(self, wanted: list[Replica], started: float) -> None:
@@ -175,20 +201,17 @@ class Containers(Orchestrator):
                 raise DeploymentError(f"{entry.service} is ready, but cannot be reached: {reason}")
             time.sleep(_POLL_S)
 
-    def _wait_for_agents(self) -> None:
-        """The agents of nodes that are elsewhere answer: without them nobody can say which limits are in force."""
+    def _wait_for_machines(self) -> None:
+        """The kernels of workers elsewhere can be read: without them nobody can say which limits are in force."""
         started = time.monotonic()
-        while silent := self._agents.silent(node.name for node in self.deployment.elsewhere()):
-            if time.monotonic() - started > _AGENTS_WITHIN_S:
-                reasons = [*silent.values(), *self._why_no_agent()]
-                raise DeploymentError(
-                    "limits cannot be read back:" + "".join(f"\n  {why}" for why in reasons),
-                    f"let this machine reach port {agent.PORT} of every worker",
-                )
+        while unreachable := self._reader.unreachable():
+            if time.monotonic() - started > _MACHINES_WITHIN_S:
+                reasons = [*unreachable.values(), *self._why_no_agent()]
+                raise DeploymentError("limits cannot be read back:" + "".join(f"\n  {why}" for why in reasons))
             time.sleep(_POLL_S)
 
     def _why_no_agent(self) -> list[str]:
-        """Why agents of nodes do not run, in the cluster's words, where it can say so."""
+        """Why the containers that wait on workers do not run, in the cluster's words, where it can say so."""
         return []
 
     def addresses(self, service: str, port: str) -> list[str]:
@@ -222,11 +245,8 @@ class Containers(Orchestrator):
         standings = self._reader.read([one for one in self._find() if one.container])
         return {name: standing.usage for name, standing in standings.items() if standing.usage is not None}
 
-    def agents(self) -> dict[str, str]:
-        return agent.addresses(self.deployment)
-
-    def recordable(self) -> dict[str, tuple[str, dict[str, str]]]:
-        return {one.name: (one.node, {"container": one.container}) for one in self._find() if one.container}
+    def subjects(self) -> dict[str, tuple[str, Subject]]:
+        return {one.name: (one.node, Subject(container=one.container)) for one in self._find() if one.container}
 
     def new_peaks(self) -> bool:
         return self._reader.new_peaks([one for one in self._find() if one.container])

@@ -87,7 +87,7 @@ def resolve(
     replicas += stacks.replicas(on, resources, catalogue, kind.runs_containers())
     foreign = {replica.image: replica.image for replica in replicas if replica.image}
     ours = dict.fromkeys("stone" if replica.stone else replica.software for replica in replicas)
-    if not all(node.here for node in workers):
+    if any(node.reach.through_cluster for node in workers):
         ours["stone"] = None  # for the nodes' agents
     deployment = Deployment(
         name=name,
@@ -107,7 +107,7 @@ def resolve(
         images={one: f"loadstone/{one}:{loadstone.__version__}" for one in ours if one} | foreign,
         warnings=tuple(_warnings(replicas, workers, catalogue)),
     )
-    return stacks.watching(deployment, {})
+    return stacks.watching(deployment)
 
 
 def _allowed(

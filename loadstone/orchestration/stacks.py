@@ -7,7 +7,9 @@ anything runs, and refused where another has its port.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -21,13 +23,14 @@ from loadstone.model.observing import Traces
 from loadstone.model.placement import Placement
 from loadstone.model.software import SoftwareCatalogue
 from loadstone.model.stacks import TIER, Stacks
-from loadstone.orchestration import agent
 from loadstone.orchestration.variables import traced
 
 LOAD_PORT = 9621
 """Where Prometheus looks for the load generator, at the client's address: ``loadstone load --metrics``."""
 AGENT = "node-agent"
-"""The service that reads this machine's counters, where replicas are its processes."""
+"""The service that shows a machine's counters to Prometheus, where replicas are its processes."""
+AGENT_PORT = 9620
+_LOOPBACK = "127.0.0.1"
 
 _DASHBOARDS = Path(__file__).parents[1] / "monitoring" / "dashboards"
 _MAIN = "http"
@@ -35,6 +38,21 @@ _SPANS = "otlp"
 _MORE_PORTS = {"jaeger": {_SPANS: 4317}}
 _READY = {"prometheus": "/-/ready", "grafana": "/api/health", "jaeger": "/api/services"}
 _SCRAPE_EVERY = "2s"
+
+
+@dataclass(frozen=True)
+class Agent:
+    """A ``stone agent`` that Prometheus asks at ``address`` about the machine of ``node``."""
+
+    node: str
+    address: str
+    token: str = ""
+    """Empty: it needs none."""
+
+    def as_job(self) -> dict[str, Any]:
+        """For Prometheus."""
+        job = {"static_configs": [{"targets": [self.address], "labels": {"node": self.node}}]}
+        return {**job, "authorization": {"credentials": self.token}} if self.token else job
 
 
 def nodes(asked: Stacks, placement: Placement | None, workers: Sequence[Node]) -> dict[str, str]:
@@ -92,7 +110,7 @@ def replicas(
                 node=on["prometheus"],
                 resources=Resources(),
                 stone="agent",
-                ports={_MAIN: agent.PORT},
+                ports={_MAIN: AGENT_PORT},
                 needs=(),
                 readiness=Readiness(port=_MAIN, http="/healthz"),
                 stack=True,
@@ -135,41 +153,39 @@ def sending_spans(deployment: Deployment, traces: Traces | None) -> Deployment:
 def load_metrics(deployment: Deployment) -> str | None:
     """Where the load generator should show its metrics to Prometheus; None where nobody looks."""
     client = next((node for node in deployment.nodes if node.role == "client"), None)
-    watched = client is not None and client.here and deployment.of("prometheus")
+    watched = client is not None and client.reach.local and deployment.of("prometheus")
     return f"{client.address}:{LOAD_PORT}" if client is not None and watched else None
 
 
-def watching(deployment: Deployment, agents: Mapping[str, str]) -> Deployment:
-    """The deployment with the configurations of its stacks.
-
-    ``agents``: more node agents than those that are deployed with it, ``host:port`` by node; they come first.
-    """
+def watching(deployment: Deployment, agent: Agent | None = None) -> Deployment:
+    """The deployment with the configurations of its stacks; ``agent``: one that is no part of it."""
 
     def configured(one: Replica) -> Replica:
         if not one.stack or one.service not in _CONFIGS:
             return one
-        return one.model_copy(update={"configs": _CONFIGS[one.service](deployment, agents)})
+        return one.model_copy(update={"configs": _CONFIGS[one.service](deployment, agent)})
 
     return deployment.model_copy(update={"replicas": tuple(map(configured, deployment.replicas))})
 
 
-def _prometheus(deployment: Deployment, agents: Mapping[str, str]) -> dict[str, str]:
-    beside = {one.node: f"{address(deployment, AGENT)}" for one in deployment.of(AGENT)}
-    scraped = {**beside, **agent.addresses(deployment), **agents}
+def _prometheus(deployment: Deployment, agent: Agent | None) -> dict[str, str]:
+    for one in deployment.of(AGENT):
+        agent = Agent(one.node, f"{_LOOPBACK}:{one.ports[_MAIN]}")
+    load = load_metrics(deployment)
     jobs = {
-        "prometheus": [{"targets": [_reached(deployment, "prometheus")]}],
-        "nodes": [{"targets": [there], "labels": {"node": node}} for node, there in scraped.items()],
-        "load": [{"targets": [there]} for there in [load_metrics(deployment)] if there is not None],
+        "prometheus": {"static_configs": [{"targets": [_reached(deployment, "prometheus")]}]},
+        **({"nodes": agent.as_job()} if agent is not None else {}),
+        **({"load": {"static_configs": [{"targets": [load]}]}} if load is not None else {}),
     }
-    said = {
+    config = {
         "global": {"scrape_interval": _SCRAPE_EVERY, "scrape_timeout": _SCRAPE_EVERY},
-        "scrape_configs": [{"job_name": job, "static_configs": targets} for job, targets in jobs.items() if targets],
+        "scrape_configs": [{"job_name": name, **job} for name, job in jobs.items()],
     }
-    return {"/etc/prometheus/prometheus.yml": yaml.safe_dump(said, sort_keys=False)}
+    return {"/etc/prometheus/prometheus.yml": yaml.safe_dump(config, sort_keys=False)}
 
 
-def _grafana(deployment: Deployment, agents: Mapping[str, str]) -> dict[str, str]:
-    del agents
+def _grafana(deployment: Deployment, agent: Agent | None) -> dict[str, str]:
+    del agent
     source = {
         "name": "Prometheus",
         "uid": "prometheus",

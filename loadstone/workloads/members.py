@@ -24,7 +24,7 @@ def members(load: Load, clients: Sequence[Node]) -> tuple[Member, ...]:
 
     Clients have equal shares of them; those of one client share its cores evenly.
     """
-    if load.workers == 1 and all(client.here for client in clients):
+    if load.workers == 1 and all(client.reach.local for client in clients):
         return ()
     total = max(load.workers, len(clients))
     numbers = [len(range(index, total, len(clients))) for index in range(len(clients))]

@@ -2,23 +2,24 @@ package node
 
 import (
 	"context"
-	"io"
 	"sync"
 	"time"
 
 	"loadstone.dev/stone/node/counters"
 )
 
+const partEvery = 5 * time.Second
+
 // Watching is the event with which a watch begins.
 type Watching struct {
+	ID      int64             `json:"id"`       // for unwatch
 	BegunNS int64             `json:"begun_ns"` // ns since 1970, by this machine's clock
 	Absent  map[string]string `json:"absent"`   // why there is nothing, by family
 }
 
-// Watched ends a watch. Its file was sent before, in pieces.
-type Watched struct {
-	counters.Recorded
-	SHA256 string `json:"sha256"`
+// Part is an event whose payload belongs to a Parquet file. A watch sends several files, each whole when Last comes.
+type Part struct {
+	Last bool `json:"last"`
 }
 
 // watches are those that run, by the ids of their requests.
@@ -27,8 +28,8 @@ type watches struct {
 	running map[int64]chan struct{} // closed by unwatch
 }
 
-// watch records counters of this machine and of replicas until it is unwatched; then it sends them as a Parquet file.
-// Canceled, it sends nothing.
+// watch records counters of this machine and of replicas until it is unwatched. What it has read it sends every few
+// seconds, so that little is lost with the machine.
 func (n *Node) watch(ctx context.Context, c *call, wanted counters.Wanted) (answer, error) {
 	if err := wanted.Problem(); err != nil {
 		return answer{}, faultf(Input, "%s", err)
@@ -44,31 +45,36 @@ func (n *Node) watch(ctx context.Context, c *call, wanted counters.Wanted) (answ
 	if err != nil {
 		return answer{}, err
 	}
-	if err := c.event(Watching{begun, absent}, nil); err != nil {
-		recording.Drop()
+	defer recording.End()
+	if err := c.event(Watching{c.id, begun, absent}, nil); err != nil {
 		return answer{}, err
 	}
-	select {
-	case <-ctx.Done():
-		recording.Drop()
-		return answer{}, ctx.Err()
-	case <-enough:
+	ticks := time.NewTicker(partEvery)
+	defer ticks.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return answer{}, ctx.Err()
+		case <-enough:
+			summary := recording.End()
+			return answer{value: summary}, sendTaken(c, recording)
+		case <-ticks.C:
+			if err := sendTaken(c, recording); err != nil {
+				return answer{}, err
+			}
+		}
 	}
-	recorded, err := recording.End()
-	if err != nil {
-		return answer{}, err
+}
+
+// sendTaken sends what was recorded since the last time.
+func sendTaken(c *call, recording *counters.Recording) error {
+	file, err := recording.Take()
+	for err == nil && len(file) > 0 {
+		count := min(len(file), pieceBytes)
+		err = c.event(Part{Last: count == len(file)}, file[:count])
+		file = file[count:]
 	}
-	file, into := io.Pipe()
-	defer file.Close() // ends who writes into it
-	go func() {
-		_, err := recorded.File.WriteTo(into)
-		_ = into.CloseWithError(err)
-	}()
-	sent, err := sendAll(ctx, c, file)
-	if err != nil {
-		return answer{}, err
-	}
-	return answer{value: Watched{recorded, sent.SHA256}}, nil
+	return err
 }
 
 type unwatchArgs struct {

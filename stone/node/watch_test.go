@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/parquet-go/parquet-go"
+
+	"loadstone.dev/stone/node/counters"
 )
 
 // asJSON reads what comes from a node.
@@ -24,10 +26,10 @@ func TestAWatch(t *testing.T) {
 	c := startNode(t, state)
 	group := *deploy(t, c, state, "hotel").Group
 	c.must("spawn", m{"deployment": "hotel", "name": "a", "argv": []string{"sleep", "1000"}}, nil)
-	args := m{"period_ms": 20, "replicas": m{"a": m{"group": group + "/a"}, "b": m{"group": group + "/b"}}, "networks": m{}}
+	args := m{"period_ms": 20, "replicas": m{"a": m{"group": group + "/a"}, "b": m{"group": group + "/b"}}, "cores": []int{0}}
 	watch := c.send("watch", args, nil)
 	watching := asJSON[Watching](t, c.next().Event)
-	if watching.Absent["replica:b"] == "" || watching.Absent["replica:a"] != "" || time.Since(time.Unix(0, watching.BegunNS)) > time.Minute {
+	if watching.ID != watch || watching.Absent["replica:b"] == "" || watching.Absent["replica:a"] != "" || time.Since(time.Unix(0, watching.BegunNS)) > time.Minute {
 		t.Errorf("%+v", watching)
 	}
 	time.Sleep(100 * time.Millisecond)
@@ -43,11 +45,11 @@ func TestAWatch(t *testing.T) {
 			continue
 		case *one.ID == watch:
 			conformsAnswer(t, "watch", args, one)
-			watched := asJSON[Watched](t, one.OK)
+			watched := asJSON[counters.Summary](t, one.OK)
 			rows, err := parquet.Read[struct {
 				Subject string `parquet:"subject"`
 			}](bytes.NewReader(file), int64(len(file)))
-			if err != nil || len(rows) != watched.Rows || watched.Readings < 2 || watched.Size != len(file) || watched.SHA256 != digest(file) || watched.Absent["replica:b"] == "" {
+			if err != nil || len(rows) != watched.Rows || watched.Readings < 2 || watched.Stopped != "" || watched.Absent["replica:b"] == "" {
 				t.Errorf("%d rows, %d bytes, %+v, %v", len(rows), len(file), watched, err)
 			}
 		case *one.ID == unwatch:

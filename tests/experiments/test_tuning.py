@@ -156,7 +156,8 @@ def test_a_trial_during_which_somebody_else_sets_a_knob_is_invalid(tmp_path: Pat
 
 def test_nodes_to_which_no_channel_leads_are_refused(tmp_path: Path, host: FakeMachine) -> None:
     def node(name: str, here: bool) -> Node:
-        return Node(name=name, role="worker", address="10.0.0.1", cpus=(0,), memory=2**30, here=here)
+        reach = Reach() if here else Reach(transport="exec", options={"software": "docker", "url": "ssh://lab"})
+        return Node(name=name, role="worker", address="10.0.0.1", cpus=(0,), memory=2**30, reach=reach)
 
     _, plan = read_plan(write_study(tmp_path, STUDY + "tuning: {thp: never}\n"))
     (found,) = tuning.findings(plan.treatments[0], [node("a", True), node("b", False)])
@@ -168,8 +169,7 @@ def test_nodes_to_which_no_channel_leads_are_refused(tmp_path: Path, host: FakeM
 def test_hosts_elsewhere_are_reached_each_by_its_channel(host: FakeMachine, monkeypatch: pytest.MonkeyPatch) -> None:
     def node(name: str, **reach: Any) -> Node:
         way = Reach.model_validate(reach)
-        here = way.transport != "ssh"
-        return Node(name=name, role="worker", address="10.0.0.1", cpus=(0,), memory=2**30, here=here, reach=way)
+        return Node(name=name, role="worker", address="10.0.0.1", cpus=(0,), memory=2**30, reach=way)
 
     monkeypatch.setattr(tuning, "connect", lambda name, reach: FakeMachine(name, reach.options["host"]))
     nodes = [

@@ -14,7 +14,7 @@ import pytest
 from loadstone.infrastructure.docker_api import Engine
 from loadstone.infrastructure.existing import Existing
 from loadstone.infrastructure.software.docker import context
-from loadstone.model.cluster import Cluster
+from loadstone.model.cluster import Cluster, Reach
 from loadstone.model.errors import PreflightError
 
 INFO: dict[str, Any] = {
@@ -116,7 +116,7 @@ def test_an_engine_is_a_node(
     provision = Existing(Cluster(), "test").provide("docker", 0, lambda _: None)
     client, worker = provision.nodes
     assert (worker.name, worker.role, worker.address) == ("desk", "worker", address)
-    assert (worker.here, worker.cpus, client.shared) == (here, cpus, here)
+    assert (worker.reach.local, worker.cpus, client.shared) == (here, cpus, here)
     assert provision.access is not None and provision.access.engines == {"desk": url}
 
 
@@ -131,11 +131,11 @@ def test_a_swarm_s_nodes_are_workers_where_they_take_tasks(monkeypatch: pytest.M
     engine(monkeypatch, "unix:///run/docker.sock", nodes)
     existing = Existing(Cluster(registry="registry.example.org/me"), "test")
     provision = existing.provide("swarm", 2, lambda _: None)
-    shown = [(one.name, one.role, one.address, one.here) for one in provision.nodes[1:]]
+    shown = [(one.name, one.role, one.address, one.reach) for one in provision.nodes[1:]]
     assert shown == [
-        ("boss", "manager", "10.0.1.98", False),
-        ("desk", "worker", "127.0.0.1", True),
-        ("far", "worker", "10.0.0.99", False),
+        ("boss", "manager", "10.0.1.98", Reach(transport="ssh", options={"host": "boss"})),
+        ("desk", "worker", "127.0.0.1", Reach()),
+        ("far", "worker", "10.0.0.99", Reach(transport="ssh", options={"host": "far"})),
     ]
     assert provision.access is not None
     assert provision.access.engines == {"desk": "unix:///run/docker.sock"}

@@ -83,12 +83,14 @@ def messages(**cluster: Any) -> list[str]:
 
 def test_nodes_that_take_pods_are_workers(kubeconfig: Path) -> None:
     provision = existing.provide(Cluster())
-    nodes = [(one.name, one.role, one.address, len(one.cpus), one.memory, one.here) for one in provision.nodes[1:]]
+    nodes = [(one.name, one.role, one.address, len(one.cpus), one.memory) for one in provision.nodes[1:]]
     assert nodes == [
-        ("plane", "manager", "10.0.0.1", 4, 8 * 2**20, False),
-        ("worker-a", "worker", "10.0.0.2", 4, 8 * 2**20, False),
-        ("worker-b", "worker", "10.0.0.3", 4, 8 * 2**20, False),
+        ("plane", "manager", "10.0.0.1", 4, 8 * 2**20),
+        ("worker-a", "worker", "10.0.0.2", 4, 8 * 2**20),
+        ("worker-b", "worker", "10.0.0.3", 4, 8 * 2**20),
     ]
+    way = {"software": "kubernetes", "kubeconfig": str(kubeconfig), "context": "mine"}
+    assert [one.reach.options for one in provision.nodes[2:]] == [way | {"node": f"worker-{name}"} for name in "ab"]
     assert provision.access is not None
     assert provision.access.addresses == (str(kubeconfig),) and provision.access.engines == {}
     assert provision.access.extra == {"context": "mine", "managers": "1"}

@@ -62,11 +62,13 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Answering]:
 def test_its_nodes_become_workers(server: Answering, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NOMAD_NAMESPACE", "research")
     provision = nomad.find()
-    assert [(one.name, one.role, one.address, one.here) for one in provision.nodes[1:]] == [
-        ("one", "worker", "198.51.100.1", False),
-        ("two", "worker", "198.51.100.2", False),
+    assert [(one.name, one.role, one.address) for one in provision.nodes[1:]] == [
+        ("one", "worker", "198.51.100.1"),
+        ("two", "worker", "198.51.100.2"),
     ]
     assert provision.nodes[1].cpus == (0, 1, 2, 3) and provision.nodes[1].memory == 2**33
+    way = {"software": "nomad", "address": server.address, "namespace": "research"}
+    assert [one.reach.options for one in provision.nodes[1:]] == [way | {"node": name} for name in ("one", "two")]
     assert provision.access is not None and provision.access.addresses == (server.address,)
     assert provision.access.engines == {}
     assert provision.access.extra == {

@@ -92,7 +92,7 @@ def test_a_sketch_has_the_nodes_that_there_would_be() -> None:
         ("worker-2", "worker", "198.18.0.6"),
     ]
     assert (client.name, client.address, client.emulated) == ("client", "198.18.0.1", False)
-    assert all(node.emulated and node.here for node in hosts)
+    assert all(node.emulated and node.reach.local for node in hosts)
     assert len({node.cpus for node in hosts}) == 1  # they share the worker's
     assert client.shared or not set(client.cpus) & set(hosts[0].cpus)
 

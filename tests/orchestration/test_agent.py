@@ -9,14 +9,14 @@ import pytest
 import yaml
 
 import loadstone
-from loadstone.model.cluster import Node
+from loadstone.model.cluster import Node, Reach
 from loadstone.model.deployment import Deployment, Found
 from loadstone.model.errors import DeploymentError
 from loadstone.model.records.node import InForce, Standing
 from loadstone.orchestration import agent, containers
 from loadstone.orchestration.containers import SERVICE_LABEL
 from loadstone.orchestration.kubernetes import Kubernetes
-from loadstone.orchestration.reading import Agents, Reader
+from loadstone.orchestration.reading import Reader
 from tests.orchestration.conftest import deployed, parse, two_nodes
 from tests.orchestration.fake_containers import Fake
 from tests.support.standings import standing, used
@@ -32,9 +32,13 @@ workloads:
 """
 
 
+FAR = {"software": "kubernetes", "node": "worker-1", "kubeconfig": "~/.kube/config"}
+
+
 def nodes(here: bool) -> list[Node]:
     client, worker = two_nodes()
-    return [client, worker.model_copy(update={"here": here})]
+    reach = Reach() if here else Reach(transport="exec", options=FAR)
+    return [client, worker.model_copy(update={"reach": reach})]
 
 
 def deployment(here: bool = False) -> Deployment:
@@ -45,6 +49,7 @@ class Fixed(Reader):
     """Reads the same of each."""
 
     def __init__(self, standing: Standing) -> None:
+        super().__init__([])
         self.standing = standing
 
     def read(self, found: Sequence[Found]) -> dict[str, Standing]:
@@ -54,33 +59,41 @@ class Fixed(Reader):
         return True
 
 
-def test_agents_are_wanted_where_a_worker_is_elsewhere() -> None:
+def test_a_container_waits_where_a_worker_is_reached_through_its_cluster() -> None:
     here, elsewhere = deployment(here=True), deployment(here=False)
-    assert (agent.wanted(here), agent.addresses(here)) == (False, {})
-    assert (agent.wanted(elsewhere), agent.addresses(elsewhere)) == (True, {"worker-1": "127.0.0.1:9620"})
+    assert agent.nodes(here) == []
+    assert [node.name for node in agent.nodes(elsewhere)] == ["worker-1"]
     assert "stone" not in here.images
     assert elsewhere.images["stone"] == f"loadstone/stone:{loadstone.__version__}"  # though no service runs it
 
 
-def test_ready_waits_for_agents_and_says_who_is_silent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[list[str]] = []
+def test_ready_waits_for_machines_and_names_the_unreachable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    times: list[int] = []
 
-    def silent(self: Agents, names: Sequence[str]) -> dict[str, str]:
-        asked.append(list(names))
-        return {"worker-1": "the agent of worker-1 at 127.0.0.1:9620 does not answer: timed out"} if asked[1:] else {}
+    def unreachable(self: Reader) -> dict[str, str]:
+        times.append(1)
+        return {"worker-1": "worker-1: no pod of loadstone-agent runs there"} if times[1:] else {}
 
-    monkeypatch.setattr(Agents, "silent", silent)
-    monkeypatch.setattr(containers, "_AGENTS_WITHIN_S", 0)
+    monkeypatch.setattr(Reader, "unreachable", unreachable)
+    monkeypatch.setattr(containers, "_MACHINES_WITHIN_S", 0)
     fake = Fake(deployment(), tmp_path)
     fake.ready(stores_only=True)
-    assert asked == []
+    assert times == []
     fake.ready()
-    assert asked == [["worker-1"]]
+    assert len(times) == 1
     with pytest.raises(DeploymentError) as raised:
         fake.ready()
-    assert "limits cannot be read back:\n  the agent of worker-1 at 127.0.0.1:9620 does not" in str(raised.value)
+    assert "limits cannot be read back:\n  worker-1: no pod of loadstone-agent runs there" in str(raised.value)
     assert "  no node may run it" in str(raised.value)
-    assert "let this machine reach port 9620 of every worker" in str(raised.value)
+
+
+def test_a_client_of_the_cluster_that_is_not_installed_is_missed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert Fake(deployment(here=True), tmp_path).preflight() == []
+    monkeypatch.setenv("PATH", str(tmp_path))
+    findings = Fake(deployment(here=False), tmp_path).preflight()
+    assert ("error", "kubectl is not installed") in [(one.level, one.message.partition(":")[0]) for one in findings]
 
 
 def test_what_cannot_be_read_any_more_is_an_event_and_a_mismatch(tmp_path: Path) -> None:
@@ -109,7 +122,7 @@ def test_on_kubernetes_it_is_a_daemonset_of_the_workers_elsewhere(tmp_path: Path
     assert yaml.safe_load(text)["kind"] == "DaemonSet" and pod["hostNetwork"]
     assert SERVICE_LABEL not in spec["template"]["metadata"]["labels"]  # it is no replica
     assert "values: [worker-1]" in text
-    assert container["args"] == list(agent.ARGUMENTS)
+    assert container["args"] == ["wait"] and "ports" not in container
     assert [mount["readOnly"] for mount in container["volumeMounts"]] == [True, True]
     assert {volume["name"]: volume["hostPath"]["path"] for volume in pod["volumes"]} == {
         "proc": "/proc",

@@ -1,23 +1,25 @@
-"""Limits on nodes that are said to be elsewhere, read through the agents that each orchestrator runs there."""
+"""Limits and counters of nodes that are reached by the client of their cluster alone."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from loadstone import plugins
-from loadstone.infrastructure import cgroup
-from loadstone.infrastructure.software.nomad import settings
+from loadstone.infrastructure import builds, cgroup
+from loadstone.infrastructure.software.nomad import credentials, settings
+from loadstone.model.cluster import Node, Reach
 from loadstone.model.deployment import Found
-from loadstone.model.records.node import Standing
-from loadstone.orchestration import agent
+from loadstone.model.observing import Metrics
+from loadstone.model.records import Observed
+from loadstone.monitoring.nodes import Nodes
 from loadstone.orchestration.containers import Containers
-from loadstone.orchestration.reading import Agents, MachineReader
 from tests.orchestration.conftest import deployed, parse
 from tests.support.clusters import ON_CLUSTERS, Shared, SharedClusters, cluster_of
 
@@ -37,6 +39,18 @@ services:
 workloads:
   get: {operations: {get: {path: /}}}
 """
+
+
+def as_existing(cluster: Shared, orchestrator: str, node: Node) -> Reach:
+    """The way to a worker that nothing but its cluster leads to."""
+    access = cluster.access
+    options = {
+        "compose": {"software": "docker", "url": access.engines.get(node.name, "")},
+        "swarm": {"software": "docker", "url": access.engines.get(node.name, "")},
+        "nomad": {"software": "nomad", "node": node.name, "address": access.addresses[0]},
+        "kubernetes": {"software": "kubernetes", "node": node.name, "kubeconfig": access.addresses[0]},
+    }
+    return Reach(transport="exec", options=options[orchestrator])
 
 
 @pytest.fixture(params=ON_CLUSTERS)
@@ -68,10 +82,17 @@ def orchestrator(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Containers]:
-    """Two caches on workers that are said to be elsewhere, so that only agents can tell of them."""
+    """Two caches on workers whose machines are reached through their cluster alone."""
     name, there = cluster
     monkeypatch.setattr(Containers, "_wait_for_entry", lambda *_: None)  # memcached speaks no HTTP
-    nodes = [node.model_copy(update={"here": node.role == "client"}) for node in there.provision.nodes]
+    if name == "nomad":
+        monkeypatch.setenv("PATH", str(builds.binary("nomad", print).parent), prepend=os.pathsep)
+        for variable, value in credentials.load(there.access).items():
+            monkeypatch.setenv(variable, value)
+    nodes = [
+        node.model_copy(update={"reach": as_existing(there, name, node)}) if node.role == "worker" else node
+        for node in there.provision.nodes
+    ]
     deployment = deployed(parse(CACHES), nodes, f"agents-{os.getpid()}")
     made: Containers = plugins.find("orchestrators", name)(deployment, tmp_path / "run", there.access)
     yield made
@@ -80,34 +101,34 @@ def orchestrator(
 
 def on_this_machine(orchestrator: Containers) -> Containers:
     """The same deployment, its nodes being what they are: this machine."""
-    nodes = tuple(node.model_copy(update={"here": True}) for node in orchestrator.deployment.nodes)
+    nodes = tuple(node.model_copy(update={"reach": Reach()}) for node in orchestrator.deployment.nodes)
     deployment = orchestrator.deployment.model_copy(update={"nodes": nodes})
     here = type(orchestrator)(deployment, orchestrator.folder, orchestrator.access)
     here._image_ids = orchestrator._image_ids
     return here
 
 
-def test_the_audit_through_agents(orchestrator: Containers, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_limits_and_counters_through_the_cluster_s_own_client(orchestrator: Containers, tmp_path: Path) -> None:
     orchestrator.apply()
     orchestrator.ready()
     here = on_this_machine(orchestrator)
-    with monkeypatch.context() as patch:
-        patch.setattr(MachineReader, "read", _refuse)
-        rows, usage = orchestrator.audit(), orchestrator.usage()
-        assert {row.what for row in rows} >= {"cpu", "memory", "cores", "node"}
-        assert [row for row in rows if not row.ok] == []
-        assert usage.keys() == {"cache-1", "cache-2"} and all(one.pids == 1 for one in usage.values())
-        assert orchestrator.events() == []
+    collector = Nodes(Metrics(period=0.1), orchestrator.deployment.nodes[0])
+    collector.begin(orchestrator, tmp_path)
+    rows, usage = orchestrator.audit(), orchestrator.usage()
+    assert {row.what for row in rows} >= {"cpu", "memory", "cores", "node"}
+    assert [row for row in rows if not row.ok] == []
+    assert usage.keys() == {"cache-1", "cache-2"} and all(one.pids >= 1 for one in usage.values())
+    assert orchestrator.events() == []
     assert here.audit() == rows
-    assert not orchestrator.new_peaks()  # what an agent has mounted is read-only
+    assert not orchestrator.new_peaks()  # what a container has mounted is read-only
+    assert collector.end(Observed(nodes={}, replicas={}), None).problems == ()
+    table = pq.read_table(tmp_path / "metrics.parquet", columns=["node", "subject"]).to_pylist()
+    recorded = {(row["node"], row["subject"]) for row in table if row["subject"].startswith("replica:")}
+    assert recorded == {(node, f"replica:{name}") for name, node in orchestrator.nodes().items()}
 
     switch_memory_limit_off(here._find()[0])
     assert [(row.replica, row.what) for row in orchestrator.audit() if not row.ok] == [("cache-1", "memory")]
     assert orchestrator.audit() == here.audit()
-
-    orchestrator.remove()
-    silent = Agents(lambda: agent.addresses(orchestrator.deployment)).silent(agent.addresses(orchestrator.deployment))
-    assert {why.rpartition(": ")[2] for why in silent.values()} == {"Connection refused"}
 
 
 def switch_memory_limit_off(found: Found) -> None:
@@ -119,8 +140,3 @@ def switch_memory_limit_off(found: Found) -> None:
         for name in ("memory.memsw.limit_in_bytes", "memory.limit_in_bytes", "memory.max"):
             if (folder / name).exists():
                 (folder / name).write_text("max" if name == "memory.max" else "-1")
-
-
-def _refuse(self: MachineReader, found: Sequence[Found]) -> dict[str, Standing]:
-    assert not found, "read on this machine, though its node is said to be elsewhere"
-    return {}

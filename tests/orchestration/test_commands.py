@@ -66,7 +66,7 @@ def test_mongodb_is_told_by_its_own_url() -> None:
 def test_words_of_software_are_filled_in() -> None:
     deployment = deployed(parse(SERVICES), two_nodes())
     programs = {"stone": "/s/stone", "memcached": "/m/memcached", "postgres": "/p/bin/postgres"}
-    site = Site(preferred_ports(deployment), {"worker-1": Place(programs, "/data")})
+    site = Site(preferred_ports(deployment), {"worker-1": Place(programs, "/data", "loadstone/x")})
     store = next(c for c in commands(deployment, site) if c.replica.service == "documents-geo")
     assert store.argv[:5] == ["/p/bin/postgres", "-D", "/data/documents-geo-1", "-p", "20001"]
     assert store.initialise[:3] == ["/p/bin/initdb", "-D", "/data/documents-geo-1"]

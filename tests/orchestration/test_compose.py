@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loadstone.model.application import Resources
+from loadstone.model.cluster import Reach
 from loadstone.model.deployment import Deployment
 from loadstone.model.errors import DeploymentError
-from loadstone.orchestration import agent
 from loadstone.orchestration.compose import Compose, project
 from loadstone.orchestration.containers import LABEL, SERVICE_LABEL
 from loadstone.orchestration.docker import errors
@@ -21,6 +21,9 @@ from tests.orchestration.docker_deployments import SCALINGS, accepted, foreign, 
 from tests.orchestration.pinned import compare_scaling
 
 FILE = "compose.yaml"
+
+
+FAR = Reach(transport="exec", options={"software": "docker", "url": "ssh://lab"})
 
 
 def services(deployment: Deployment) -> dict[str, Any]:
@@ -61,9 +64,8 @@ def test_only_what_the_client_reaches_is_published_and_only_where_it_does() -> N
     assert baseline["frontend"] == ["198.18.0.3:5000:5000"]
     assert baseline["memcached-rate"] == ["198.18.0.3::11211"]
     assert ports(hotel(1, scaling="horizontal"))["frontend"] == ["198.18.0.3::5000"]
-    elsewhere = foreign(nodes(1, here=False))
+    elsewhere = foreign(nodes(1, reach=FAR))
     assert ports(elsewhere)["web"] == ["0.0.0.0:8080:8080", "0.0.0.0::9000"]  # its address may not be its own
-    assert services(elsewhere)[agent.NAME]["ports"] == [f"{agent.PORT}:{agent.PORT}"]
 
 
 def test_foreign_images_with_files_volumes_and_dollar_signs(tmp_path: Path) -> None:
@@ -84,7 +86,7 @@ def test_configuration_files_are_on_this_machine_only() -> None:
     there = [one.message for one in Compose(foreign(), Path("/nowhere")).preflight() if one.what == "compose"]
     assert there == []
     (far,) = [
-        one for one in Compose(foreign(nodes(1, here=False)), Path("/nowhere")).preflight() if one.what == "compose"
+        one for one in Compose(foreign(nodes(1, reach=FAR)), Path("/nowhere")).preflight() if one.what == "compose"
     ]
     assert far.level == "error" and "configuration files" in far.message
 

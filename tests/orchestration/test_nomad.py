@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from loadstone.applications import catalogue
 from loadstone.model.application import Application, Resources
-from loadstone.model.cluster import Node
+from loadstone.model.cluster import Node, Reach
 from loadstone.model.deployment import Deployment
 from loadstone.model.study import Settings
 from loadstone.orchestration.nomad import Nomad, capacity, hcl, templates
@@ -51,6 +51,8 @@ services:
 workloads:
   get: {operations: {get: {path: /}}}
 """
+
+FAR = Reach(transport="exec", options={"software": "nomad", "node": "worker", "address": "http://lab:4646"})
 
 
 def nodes(workers: int = 2, cores: int = 2, **more: Any) -> list[Node]:
@@ -161,14 +163,15 @@ def test_images_find_each_other_by_name_and_their_files_are_as_they_were(tmp_pat
 
 
 @pytest.mark.nomad
-def test_the_agent_runs_where_the_kernel_cannot_be_asked_from_here(tmp_path: Path) -> None:
-    here, elsewhere = deployment(parse(SERVICES)), deployment(parse(SERVICES), nodes(here=False))
+def test_a_container_waits_where_nodes_are_reached_through_the_cluster(tmp_path: Path) -> None:
+    here, elsewhere = deployment(parse(SERVICES)), deployment(parse(SERVICES), nodes(reach=FAR))
     assert set(rendered(elsewhere)) - set(rendered(here)) == {"loadstone-agent.nomad.hcl"}
     text = rendered(elsewhere)["loadstone-agent.nomad.hcl"]
     assert "Job validation successful" in nomad_says(text, tmp_path, "validate")
     read = jobs({"loadstone-agent.hcl": text}, tmp_path)["loadstone-agent"]
     assert read["Type"] == "system" and task(read)["Config"]["network_mode"] == "host"
     assert task(read)["Config"]["volumes"] == ["/proc:/host/proc:ro", "/sys:/host/sys:ro"]
+    assert task(read)["Config"]["args"] == ["wait"] and "ports" not in task(read)["Config"]
     assert task(read)["Config"]["readonly_rootfs"] and task(read)["Config"]["cap_drop"] == ["all"]
     assert read["Constraints"][0]["RTarget"] == "worker-1,worker-2"
 
@@ -247,7 +250,7 @@ def test_more_than_the_nodes_have_is_refused_with_numbers() -> None:
 
 def test_agents_of_nodes_elsewhere_want_a_little_too() -> None:
     assert errors(hotel(where=nodes(2, 11))) == []
-    (found,) = errors(hotel(where=nodes(2, 11, here=False)))
+    (found,) = errors(hotel(where=nodes(2, 11, reach=FAR)))
     assert found[0].startswith("the limits of 22 replicas add up to 22 CPUs and their agents want 0.004, but worker-1,")
 
 

@@ -143,18 +143,17 @@ def scraped(deployment: Deployment) -> dict[str, list[dict[str, Any]]]:
     return {job["job_name"]: job["static_configs"] for job in yaml.safe_load(text)["scrape_configs"]}
 
 
-def test_prometheus_asks_itself_every_agent_and_the_load_generator() -> None:
-    far = watched(["prometheus"], nodes(2, here=False), orchestrator="swarm")
-    assert scraped(far) == {
+def test_prometheus_asks_itself_an_agent_and_the_load_generator() -> None:
+    containers = watched(["prometheus"], nodes(2), orchestrator="swarm")
+    assert scraped(containers) == {
         "prometheus": [{"targets": ["prometheus:9090"]}],
-        "nodes": [{"targets": [f"198.18.0.{n + 2}:9620"], "labels": {"node": f"worker-{n}"}} for n in (1, 2)],
         "load": [{"targets": ["198.18.0.1:9621"]}],
     }
-    assert stacks.load_metrics(far) == "198.18.0.1:9621" and stacks.load_metrics(watched(["jaeger"])) is None
-    here = watched(["prometheus"], nodes(2), orchestrator="swarm")
-    assert "nodes" not in scraped(here), "nobody reads this machine's counters"
-    given = stacks.watching(here, {"worker-1": "198.18.0.1:4711"})
+    assert stacks.load_metrics(containers) == "198.18.0.1:9621"
+    assert stacks.load_metrics(watched(["jaeger"])) is None
+    given = stacks.watching(containers, stacks.Agent("worker-1", "198.18.0.1:4711", "abc"))
     assert scraped(given)["nodes"] == [{"targets": ["198.18.0.1:4711"], "labels": {"node": "worker-1"}}]
+    assert "authorization:\n    credentials: abc\n" in "".join(given.of("prometheus")[0].configs.values())
     processes = watched(["prometheus"], two_nodes())
     assert scraped(processes)["nodes"] == [{"targets": ["127.0.0.1:9620"], "labels": {"node": "worker-1"}}]
 

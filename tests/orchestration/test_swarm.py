@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 from loadstone.infrastructure.base import Access
 from loadstone.model.application import Resources
 from loadstone.model.deployment import Deployment
-from loadstone.orchestration import agent
 from loadstone.orchestration.containers import LABEL, SERVICE_LABEL
 from loadstone.orchestration.docker import errors, fit
 from loadstone.orchestration.swarm import Swarm
 from loadstone.orchestration.swarm import tasks as swarm_tasks
-from tests.orchestration.docker_deployments import SCALINGS, accepted, foreign, hotel, nodes, tree, written
+from tests.orchestration.docker_deployments import SCALINGS, accepted, foreign, hotel, tree, written
 from tests.orchestration.pinned import compare_scaling
 
 FILE = "stack.yaml"
@@ -127,18 +126,6 @@ def test_official_images_are_asked_with_their_own_tools_and_as_seldom() -> None:
     assert said["geo"]["healthcheck"]["test"][:3] == ["CMD", "/stone", "ready"]
 
 
-def test_agents_run_where_the_kernel_cannot_be_asked_from_here() -> None:
-    assert agent.NAME not in services(hotel())
-    there = nodes(2, here=False)
-    one = there[2].model_copy(update={"name": "near", "here": True})
-    said = services(foreign([*there, one]))[agent.NAME]
-    assert said["deploy"]["mode"] == "global"
-    assert said["deploy"]["placement"]["constraints"] == ["node.hostname!=manager-1", "node.hostname!=near"]
-    assert said["ports"] == [{"target": agent.PORT, "published": agent.PORT, "mode": "host"}]
-    assert all(mount["read_only"] for mount in said["volumes"])
-    assert SERVICE_LABEL not in said["labels"]  # it is no replica
-
-
 def test_what_swarm_cannot_do_is_not_promised() -> None:
     assert Swarm.environments == ("container",)
     assert "high_availability" not in Swarm.levels(), "all levels of it"
@@ -195,10 +182,9 @@ def test_the_newest_task_that_is_wanted_counts_and_the_old_one_says_why() -> Non
     assert last is dead and node == "worker-1"
 
 
-def test_what_is_going_away_and_agents_are_no_replicas() -> None:
+def test_what_is_going_away_and_what_is_no_service_are_no_replicas() -> None:
     tasks = [task(1, "running", "remove"), task(1, "running", service="", Err="no room")]
     assert swarm_tasks.replicas(tasks, HOSTS, hotel()) == []
-    assert swarm_tasks.failures_of_agents(tasks, HOSTS) == ["the agent on worker-1: no room"]
 
 
 def test_published_ports_are_addresses_of_their_node() -> None:

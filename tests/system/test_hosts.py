@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from loadstone.infrastructure.namespaces import checks
@@ -58,6 +60,17 @@ def verdicts(user: User) -> list[tuple[str, list[str]]]:
     return [(record["verdict"]["verdict"], record["verdict"]["reasons"]) for record in records]
 
 
+def rate(trial: Path) -> float:
+    return float(json.loads((trial / "trial.json").read_text())["trial"]["rate"])
+
+
+def recorded(trial: Path) -> set[str]:
+    """The nodes whose own counters, and those of whose replicas, are in a trial's file."""
+    table = pq.read_table(trial / "metrics.parquet", columns=["node", "metric"])
+    metrics = {(row["node"], row["metric"]) for row in table.to_pylist()}
+    return {node for node, metric in metrics if metric == "load1" and (node, "container_memory_bytes") in metrics}
+
+
 def test_a_host_that_vanishes_costs_a_trial_and_not_the_study(user: User, three: SshHosts) -> None:
     process = user.starts("run", "study.yaml")
     user.waits_until_a_trial_is_loaded(process, finished=1)
@@ -68,10 +81,14 @@ def test_a_host_that_vanishes_costs_a_trial_and_not_the_study(user: User, three:
         three.cut("worker-3", "up")
     printed = "".join(process.communicate(timeout=600))
     assert process.returncode == 4 and "Traceback" not in printed, printed
-    (first, _), (second, reasons), (third, _) = verdicts(user)
-    assert (second, [reason.partition(": ")[0] for reason in reasons]) == ("invalid", ["worker-3"]), printed
-    assert "invalid" not in (first, third), printed
-    assert "counters of hosts elsewhere are not recorded: worker-1, worker-2, worker-3" in printed
+    (one, _), (two, reasons), (three_, _) = verdicts(user)
+    assert (two, [reason.partition(": ")[0] for reason in reasons]) == ("invalid", ["worker-3"]), printed
+    assert "invalid" not in (one, three_), printed
+    first, second, third = sorted(user.home.glob("results/*/*/trials/*"), key=rate)
+    assert recorded(first) == recorded(third) == {"worker-1", "worker-2", "worker-3"}
+    assert recorded(second) >= {"worker-1", "worker-2"}
+    (problem,) = json.loads((second / "observed.json").read_text())["problems"]
+    assert problem.startswith("worker-3 was not recorded"), problem
     assert json.loads(user.runs("status", "--json").stdout)["deployments"] == [], "what was lost was removed later"
 
 

@@ -12,7 +12,7 @@ from loadstone.infrastructure.existing.here import client
 from loadstone.infrastructure.kubernetes_api import Api, current_context, not_ready
 from loadstone.infrastructure.local import Local
 from loadstone.infrastructure.namespaces.emulated import Emulated
-from loadstone.model.cluster import Cluster, Node, Role
+from loadstone.model.cluster import Cluster, Node, Reach, Role
 from loadstone.model.errors import LoadstoneError, PreflightError
 
 _RIGHTS = (("create", "namespaces"), ("list", "nodes"))
@@ -43,13 +43,15 @@ def provide(cluster: Cluster) -> Provision:
         return _emulated(*ours)
     api = Api([kubeconfig])
     listed = [node for node in api.items("/api/v1/nodes") if not not_ready(node)]
-    nodes = [_node(one, role) for one in listed if (role := _role(one)) is not None]
+    context = current_context(kubeconfig)  # what `down` uses too, whatever is current by then
+    way = {"kubeconfig": kubeconfig, "context": context}
+    nodes = [_node(one, role, way) for one in listed if (role := _role(one)) is not None]
     planes = sum(_is_control_plane(one) for one in listed)
     access = Access(
         "kubernetes",
         addresses=(kubeconfig,),
         extra={
-            "context": current_context(kubeconfig),  # what `down` uses too, whatever is current by then
+            "context": context,
             **({"managers": str(planes)} if planes else {}),  # a provider's are not to be seen
         },
     )
@@ -87,15 +89,16 @@ def _is_control_plane(node: dict[str, Any]) -> bool:
     return any(label in node["metadata"].get("labels", {}) for label in _CONTROL_PLANE)
 
 
-def _node(node: dict[str, Any], role: Role) -> Node:
+def _node(node: dict[str, Any], role: Role, way: dict[str, str]) -> Node:
+    name = node["metadata"]["name"]
     addresses = {one["type"]: one["address"] for one in node["status"]["addresses"]}
     return Node(
-        name=node["metadata"]["name"],
+        name=name,
         role=role,
         address=addresses.get("InternalIP") or addresses.get("ExternalIP") or addresses["Hostname"],
         cpus=tuple(range(int(node["status"]["capacity"]["cpu"]))),
         memory=_bytes(node["status"]["allocatable"]["memory"]),
-        here=False,
+        reach=Reach(transport="exec", options={"software": "kubernetes", "node": name, **way}),
     )
 
 

@@ -186,6 +186,5 @@ class Hosts(Infrastructure):
             cpus=facts.cpus,
             memory=facts.memory_available // 2**20 * 2**20,
             shared={"client", "worker"} <= set(self._inventory.hosts[name].roles),
-            here=False,
             reach=self._reach(name),
         )

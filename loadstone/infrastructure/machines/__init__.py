@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import importlib
 import threading
+from collections.abc import Callable
 
 from loadstone.infrastructure.machines.base import Completed, Machine
 from loadstone.infrastructure.machines.faults import MachineLost, NodeError
 from loadstone.infrastructure.machines.parallel import in_parallel
 from loadstone.infrastructure.machines.transport import Transport
+from loadstone.infrastructure.machines.watch import Watch
 from loadstone.model.cluster import Reach
 
 __all__ = [
@@ -17,14 +19,15 @@ __all__ = [
     "MachineLost",
     "NodeError",
     "Transport",
+    "Watch",
     "close_all",
     "connect",
     "in_parallel",
     "transport",
 ]
 
-_TRANSPORTS = {"here": "Here", "emulated": "Emulated", "ssh": "Ssh"}
-"""The class, by the name of its module."""
+_TRANSPORTS = {"here": "Here", "emulated": "Emulated", "ssh": "Ssh", "exec": "of_software"}
+"""What makes it, by the name of its module."""
 _machines: dict[str, Machine] = {}
 _lock = threading.Lock()
 
@@ -32,8 +35,8 @@ _lock = threading.Lock()
 def transport(reach: Reach) -> Transport:
     """The way to a machine; loaded when it is wanted, for that to emulated hosts imports what makes them."""
     module = importlib.import_module(f"{__name__}.{reach.transport}")
-    kind: type[Transport] = getattr(module, _TRANSPORTS[reach.transport])
-    return kind(**reach.options)
+    make: Callable[..., Transport] = getattr(module, _TRANSPORTS[reach.transport])
+    return make(**reach.options)
 
 
 def connect(name: str, reach: Reach) -> Machine:

@@ -17,6 +17,7 @@ from loadstone.infrastructure.binary import stone_binary
 from loadstone.infrastructure.machines.channel import Channel, OnEvent
 from loadstone.infrastructure.machines.faults import MachineLost, NodeError
 from loadstone.infrastructure.machines.transport import Transport
+from loadstone.infrastructure.machines.watch import Watch
 from loadstone.model.base import Model
 from loadstone.model.errors import DeploymentError
 from loadstone.model.records.node import (
@@ -63,6 +64,7 @@ from loadstone.model.records.node import (
     TuneAnswer,
     TuneArgs,
     VerifyAnswer,
+    WatchArgs,
 )
 
 ReplicaPart = Literal["limits", "usage", "namespaces", "events"]
@@ -312,6 +314,10 @@ class Machine:
     def new_peaks(self, replicas: Mapping[str, Subject]) -> bool:
         """Begin a new memory peak of each replica; whether all could."""
         return all(self.ask("peaks", PeaksArgs(replicas=dict(replicas)), Peaks)[0].peaks.values())
+
+    def watch(self, args: WatchArgs) -> Watch:
+        """Record counters of the machine and of replicas until the watch is ended."""
+        return Watch(self.ask, args)
 
     # Host tuning
 

@@ -15,7 +15,7 @@ from loadstone.infrastructure.docker_api import Engine, told
 from loadstone.model.deployment import Deployment, Found, Replica
 from loadstone.model.errors import DeploymentError
 from loadstone.model.units import PERIOD_US
-from loadstone.orchestration import agent, docker
+from loadstone.orchestration import docker
 from loadstone.orchestration.compose import project
 from loadstone.orchestration.containers import LABEL, Containers
 from loadstone.orchestration.docker import Tree, errors
@@ -57,7 +57,9 @@ class Compose(Containers):
                 Finding("compose", "error", "neither `docker compose` nor docker-compose is installed",
                         "sudo apt-get install -y docker-compose (or docker-compose-plugin)")
             )  # fmt: skip
-        if any(replica.configs for replica in self.deployment.replicas) and self.deployment.elsewhere():
+        if any(replica.configs for replica in self.deployment.replicas) and not all(
+            node.reach.local for node in self.deployment.nodes
+        ):
             findings.append(
                 Finding("compose", "error", "Compose mounts configuration files from the engine's own machine,"
                         " which is not this one", "use an engine on this machine, or orchestrator: swarm")
@@ -70,7 +72,7 @@ class Compose(Containers):
     def _project(self) -> Tree:
         services = {name: self._service(replicas) for name, replicas in self.deployment.services().items()}
         return {
-            "services": services | self._agent_service(),
+            "services": services,
             "networks": {"default": {"labels": docker.labels(self.deployment)}},
         }
 
@@ -90,7 +92,7 @@ class Compose(Containers):
     def _port(self, replica: Replica, name: str, number: int | None) -> str:
         """Published where this machine reaches the node, and on no other of its addresses if it is this machine."""
         node = self.deployment.node(replica.node)
-        address = node.address if node.here else "0.0.0.0"
+        address = node.address if node.reach.local else "0.0.0.0"
         return f"{address}:{number or ''}:{replica.ports[name]}"
 
     def _limits(self, replica: Replica) -> Tree:
@@ -103,11 +105,9 @@ class Compose(Containers):
             said |= {"mem_limit": memory, "memswap_limit": memory}
         return said
 
-    def _agent_service(self) -> Tree:
-        if not agent.wanted(self.deployment):
-            return {}
-        said = docker.agent_service(self.deployment) | {"ports": [f"{agent.PORT}:{agent.PORT}"], "restart": "always"}
-        return {agent.NAME: said}
+    @classmethod
+    def _entrance(cls, deployment: Deployment) -> dict[str, str]:
+        return docker.entrance(deployment)
 
     @property
     def _project_name(self) -> str:
@@ -130,8 +130,7 @@ class Compose(Containers):
         if not self._find():
             docker.refuse_taken_ports(self.deployment, everywhere=False)
         docker.write(self.render(), self.folder)
-        more = [agent.NAME] if agent.wanted(self.deployment) else []
-        self._run("up", "--detach", "--no-build", "--no-recreate", *services, *more)
+        self._run("up", "--detach", "--no-build", "--no-recreate", *services)
 
     def _refuse_foreign(self) -> None:
         """Raise DeploymentError for a project of somebody else: ours would be mixed with it."""

@@ -13,7 +13,6 @@ from loadstone.model import yaml12
 from loadstone.model.deployment import Deployment, Replica
 from loadstone.model.errors import DeploymentError
 from loadstone.model.units import format_seconds
-from loadstone.orchestration import agent
 from loadstone.orchestration.containers import LABEL, SERVICE_LABEL
 from loadstone.orchestration.discovery import environment, readiness_url
 from loadstone.orchestration.docker.errors import taken_port
@@ -91,19 +90,9 @@ def _escaped(value: Any) -> Any:
     return value
 
 
-def agent_service(deployment: Deployment) -> Tree:
-    """What both kinds of file say of the node agent."""
-    return {
-        "image": deployment.images["stone"],
-        "command": list(agent.ARGUMENTS),
-        "volumes": [
-            {"type": "bind", "source": folder, "target": seen, "read_only": True}
-            for folder, seen in agent.MOUNTS.items()
-        ],
-        "read_only": True,
-        "cap_drop": ["ALL"],
-        "labels": labels(deployment),
-    }
+def entrance(deployment: Deployment) -> dict[str, str]:
+    """What the container of a machine's node needs (``machines/exec.py``)."""
+    return {"image": deployment.images["stone"], "deployment": deployment.name}
 
 
 def published(deployment: Deployment, replica: Replica) -> dict[str, int | None]:
@@ -130,7 +119,7 @@ def refuse_taken_ports(deployment: Deployment, everywhere: bool) -> None:
     for service, (replica, *_) in deployment.services().items():
         node = deployment.node(replica.node)
         for number in published(deployment, replica).values():
-            ours = number is not None and node.here and not node.emulated
+            ours = number is not None and node.reach.local and not node.emulated
             if ours and not is_free(number or 0, "" if everywhere else node.address):
                 taken = taken_port(number or 0)
                 raise DeploymentError(f"{service}: {taken.message}", taken.remedy)

@@ -62,12 +62,16 @@ class Kubernetes(Containers):
     def _api(self) -> Api:
         return connect(self.cluster)
 
+    @classmethod
+    def _entrance(cls, deployment: Deployment) -> dict[str, str]:
+        return {"namespace": manifests.namespace_of(deployment.name)}
+
     # Doing it
 
     def _create(self, services: list[str]) -> None:
         _refuse_foreign(self._api, self._namespace)
         self._api.apply(manifests.namespace_manifest(self.deployment))
-        if agent.wanted(self.deployment):
+        if agent.nodes(self.deployment):
             self._api.apply(node_agent.manifest(self.deployment, self._pull))
         for service in services:
             for manifest in manifests.service_manifests(self.deployment, service, self._pull):

@@ -1,4 +1,4 @@
-"""The node agent on Kubernetes: a DaemonSet for the workers whose kernel cannot be asked from here. Pure."""
+"""What waits on workers of Kubernetes for `stone node` to be started into it: a DaemonSet. Pure."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _APP = "loadstone.agent"
 
 
 def files(deployment: Deployment, pull: str) -> dict[str, str]:
-    """Its file by name; none where all workers are here."""
-    return {"agent.yaml": manifests.dump([manifest(deployment, pull)])} if agent.wanted(deployment) else {}
+    """Its file by name; none where the machines of all workers are reached otherwise."""
+    return {"agent.yaml": manifests.dump([manifest(deployment, pull)])} if agent.nodes(deployment) else {}
 
 
 def manifest(deployment: Deployment, pull: str) -> dict[str, Any]:
@@ -32,12 +32,12 @@ def manifest(deployment: Deployment, pull: str) -> dict[str, Any]:
 
 
 def _pod(deployment: Deployment, pull: str) -> dict[str, Any]:
-    names = [node.name for node in deployment.elsewhere()]
+    names = [node.name for node in agent.nodes(deployment)]
     expression = {"key": manifests.HOST_LABEL, "operator": "In", "values": names}
     terms = {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}
     return {
         "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}},
-        "hostNetwork": True,  # no plugin of the cluster's network has to open the port on its behalf
+        "hostNetwork": True,  # the daemon of the node's clock answers on the loopback interface
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
         "terminationGracePeriodSeconds": 1,
@@ -52,7 +52,6 @@ def _container(deployment: Deployment, pull: str) -> dict[str, Any]:
         "image": deployment.images["stone"],
         "imagePullPolicy": pull,
         "args": list(agent.ARGUMENTS),
-        "ports": [{"containerPort": agent.PORT, "hostPort": agent.PORT}],
         "resources": {"requests": {"cpu": 0, "memory": 0}},
         "securityContext": {
             "allowPrivilegeEscalation": False,

@@ -57,10 +57,14 @@ class Nomad(Containers):
         known = self._cluster.attributes() if self.access is not None else {}
         return {name: known[attribute] for name, attribute in _VERSIONS.items() if attribute in known}
 
+    @classmethod
+    def _entrance(cls, deployment: Deployment) -> dict[str, str]:
+        return {"job": job_name(deployment.name, agent.NAME)}
+
     # Making
 
     def _create(self, services: list[str]) -> None:
-        agents = [agent.NAME] if agent.wanted(self.deployment) else []
+        agents = [agent.NAME] if agent.nodes(self.deployment) else []
         files = self.render()
         evaluations = {name: self._cluster.register(files[f"{name}.nomad.hcl"]) for name in services + agents}
         for name, evaluation in evaluations.items():
@@ -115,7 +119,6 @@ class Nomad(Containers):
         service, state = one["TaskGroup"], one["ClientStatus"]
         names = {jobs.label(port): port for port in self.deployment.of(service)[0].ports}
         troubles = _troubles(one)
-        elsewhere = {node.name for node in self.deployment.elsewhere()}
         return Found(
             name=name,
             service=service,
@@ -124,8 +127,8 @@ class Nomad(Containers):
             healthy=state == "running" and not complaints,
             why="; ".join(troubles + complaints),
             hopeless=any(_HOPELESS in trouble for trouble in troubles),
-            # An engine that cannot be asked tells no ids; the agent on its node finds a container by the allocation.
-            container=one["ID"] if one["NodeName"] in elsewhere else container.id,
+            # An engine that cannot be asked tells no ids; a machine finds a container by its allocation, too.
+            container=container.id if self._cluster.reaches(one["NodeName"]) else one["ID"],
             image=container.image,
             addresses={names[label]: address for label, address in _ports(one) if label in names},
         )

@@ -65,7 +65,7 @@ def _too_much(deployment: Deployment, mhz: int) -> Iterator[Finding]:
     for nodes in dict.fromkeys(allowed(deployment, replica.service) for replica in deployment.replicas):
         bound = [one for one in deployment.replicas if set(allowed(deployment, one.service)) <= set(nodes)]
         wanted = sum(one.resources.cpu or 0 for one in bound)
-        agents = sum(LEAST_MHZ / mhz for name in nodes if not deployment.node(name).here)
+        agents = sum(LEAST_MHZ / mhz for name in nodes if deployment.node(name).reach.through_cluster)
         if round(wanted + agents, 6) > _cores(deployment, nodes):
             there = _there(deployment, nodes)
             also = f" and their agents want {agents:g}" if agents else ""

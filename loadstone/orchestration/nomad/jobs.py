@@ -32,7 +32,7 @@ def render(deployment: Deployment, mhz: int) -> dict[str, str]:
     job = files.get_template("nomad.hcl.j2")
     jobs = deployment.services()
     found = {f"{name}.nomad.hcl": job.render(_job(deployment, replicas, mhz)) for name, replicas in jobs.items()}
-    if agent.wanted(deployment):
+    if agent.nodes(deployment):
         system = files.get_template("nomad-agent.hcl.j2")
         found[f"{agent.NAME}.nomad.hcl"] = system.render(_agent(deployment))
     return found
@@ -112,7 +112,7 @@ def _agent(deployment: Deployment) -> dict[str, Any]:
     return {
         "job": job_name(deployment.name, agent.NAME),
         "labels": {LABEL: deployment.name},
-        "nodes": ",".join(node.name for node in deployment.elsewhere()),
+        "nodes": ",".join(node.name for node in agent.nodes(deployment)),
         "name": agent.NAME,
         "config": {
             "image": deployment.images["stone"],

@@ -17,7 +17,7 @@ from loadstone.infrastructure.machines import Machine, MachineLost, connect, in_
 from loadstone.model.deployment import Deployment, Replica
 from loadstone.model.errors import DeploymentError, LoadstoneError
 from loadstone.model.records import AuditRow
-from loadstone.model.records.node import NodeProcess, Standing, Used
+from loadstone.model.records.node import NodeProcess, Standing, Subject, Used
 from loadstone.orchestration.auditing import audit_process
 from loadstone.orchestration.base import Orchestrator
 from loadstone.orchestration.ports import Ports, free_ports
@@ -310,10 +310,10 @@ class Process(Orchestrator):
             if standing.usage is not None
         }
 
-    def recordable(self) -> dict[str, tuple[str, dict[str, str]]]:
+    def subjects(self) -> dict[str, tuple[str, Subject]]:
         self._attach()
         return {
-            name: (share.node, {"group": subject.group})
+            name: (share.node, subject)
             for share in self._shares.values()
             for name, subject in share.subjects(self._names(share)).items()
         }
@@ -361,5 +361,5 @@ class Process(Orchestrator):
 
 
 def _site(started: Started) -> Site:
-    places = {node: Place(part.programs, part.folder) for node, part in started.parts.items()}
+    places = {node: Place(part.programs, part.folder, part.group) for node, part in started.parts.items()}
     return Site({replica.name: replica.ports for replica in started.replicas}, places)

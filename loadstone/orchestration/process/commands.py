@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,6 +17,9 @@ from loadstone.model.units import format_memory
 from loadstone.orchestration import proxy, stacks
 from loadstone.orchestration.ports import Ports, preferred_ports
 
+_LOOPBACK = "127.0.0.1"
+_REPLICAS = "replicas.json"
+
 
 @dataclass(frozen=True)
 class Place:
@@ -23,6 +27,8 @@ class Place:
 
     programs: Mapping[str, str]
     data: str
+    group: str | None
+    """The control group below which replicas have theirs; None where there is none."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +99,7 @@ def symbolic_site(deployment: Deployment) -> Site:
     for name, software in deployment.software.items():
         if software.process is not None:
             programs[name] = software.process.program[-1].rpartition("/")[2]
-    return Site(preferred_ports(deployment), {node.name: Place(programs, "DATA") for node in deployment.nodes})
+    return Site(preferred_ports(deployment), {node.name: Place(programs, "DATA", "GROUP") for node in deployment.nodes})
 
 
 def commands(deployment: Deployment, site: Site) -> list[Command]:
@@ -119,8 +125,7 @@ def _command(deployment: Deployment, replica: Replica, site: Site) -> Command:
     limits = NodeLimits(cpu=replica.resources.cpu, memory=replica.resources.memory, cores=node.cpus)
     ports = site.ports[replica.name]
     if replica.stone is not None and replica.stack:
-        argv = [place.programs["stone"], replica.stone, "--listen", f"{node.address}:{ports[replica.main_port]}"]
-        return Command(replica=replica, host=node.address, argv=argv, limits=limits, ports=ports)
+        return _agent(deployment, replica, place, ports, limits)
     if replica.stone is not None:
         return Command(
             replica=replica,
@@ -160,6 +165,23 @@ def _command(deployment: Deployment, replica: Replica, site: Site) -> Command:
         files=process.files
         | ({proxy.FILE: _proxy(deployment, replica, site)} if replica.in_front else stacks.files(replica, data)),
         stop_signal=process.stop_signal,
+    )
+
+
+def _agent(
+    deployment: Deployment, replica: Replica, place: Place, ports: dict[str, int], limits: NodeLimits
+) -> Command:
+    """What shows the counters of its machine, and of the replicas there, to the Prometheus beside it."""
+    names = [one.name for one in deployment.replicas if one.node == replica.node and place.group is not None]
+    data, listen = f"{place.data}/{replica.name}", f"{_LOOPBACK}:{ports[replica.main_port]}"
+    return Command(
+        replica=replica,
+        host=_LOOPBACK,
+        argv=[place.programs["stone"], "agent", "--listen", listen, "--replicas", f"{data}/{_REPLICAS}"],
+        limits=limits,
+        ports=ports,
+        data=data,
+        files={_REPLICAS: json.dumps({name: {"group": f"{place.group}/{name}"} for name in names}, indent=1) + "\n"},
     )
 
 

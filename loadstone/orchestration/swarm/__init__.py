@@ -8,7 +8,7 @@ from loadstone.infrastructure.base import Access, Finding
 from loadstone.infrastructure.docker_api import command_line
 from loadstone.model.deployment import Deployment, Found, Replica
 from loadstone.model.errors import DeploymentError
-from loadstone.orchestration import agent, docker
+from loadstone.orchestration import docker
 from loadstone.orchestration.containers import LABEL, Containers
 from loadstone.orchestration.docker import Tree
 from loadstone.orchestration.docker.engines import Engines
@@ -44,7 +44,7 @@ class Swarm(Containers):
         return docker.with_configs(self.deployment, _FILE, docker.dump(self._stack(list(self.deployment.services()))))
 
     def _stack(self, services: list[str]) -> Tree:
-        """The stack with these services only, and the agents."""
+        """The stack with these services only."""
         chosen = {name: replicas for name, replicas in self.deployment.services().items() if name in services}
         configs = {
             f"config-{number}": {"file": file, "labels": docker.labels(self.deployment)}
@@ -53,7 +53,7 @@ class Swarm(Containers):
         }
         tree = {
             "version": "3.8",
-            "services": {name: self._service(replicas) for name, replicas in chosen.items()} | self._agent_service(),
+            "services": {name: self._service(replicas) for name, replicas in chosen.items()},
             "networks": {"default": {"driver": "overlay", "labels": docker.labels(self.deployment)}},
             "configs": configs,
         }
@@ -101,22 +101,9 @@ class Swarm(Containers):
             del said["placement"]
         return said
 
-    def _agent_service(self) -> Tree:
-        """An agent on each worker whose kernel cannot be asked from here."""
-        if not agent.wanted(self.deployment):
-            return {}
-        elsewhere = [node.name for node in self.deployment.elsewhere()]
-        here = [node.name for node in self.deployment.nodes if node.role != "client" and node.name not in elsewhere]
-        said = docker.agent_service(self.deployment) | {
-            "ports": [{"target": agent.PORT, "published": agent.PORT, "mode": "host"}],
-            "deploy": {
-                "mode": "global",
-                "endpoint_mode": "dnsrr",
-                "labels": docker.labels(self.deployment),
-                "placement": {"constraints": [f"node.hostname!={name}" for name in here]},
-            },
-        }
-        return {agent.NAME: said}
+    @classmethod
+    def _entrance(cls, deployment: Deployment) -> dict[str, str]:
+        return docker.entrance(deployment)
 
     def _constraints(self, service: str) -> list[str]:
         """Swarm wants all constraints at once: one node is named, of several the others are ruled out."""
@@ -130,7 +117,7 @@ class Swarm(Containers):
 
     @property
     def _stack_name(self) -> str:
-        longest = max(map(len, [*self.deployment.services(), agent.NAME, "config-999"]))
+        longest = max(map(len, [*self.deployment.services(), "config-999"]))
         return docker.fit(self.deployment.name, _LONGEST_NAME - 1 - longest)
 
     # What is done
@@ -225,9 +212,6 @@ class Swarm(Containers):
             if one["Status"]["State"] in tasks.LOST
         }
         return [f"{name}: {why}" for name, why in (down | silent).items() if name in workers]
-
-    def _why_no_agent(self) -> list[str]:
-        return tasks.failures_of_agents(*self._tasks())
 
     def versions(self) -> dict[str, str]:
         if self.access is None:

@@ -81,16 +81,6 @@ def last_ended(tasks: Iterable[Task], hosts: dict[str, str]) -> dict[str, tuple[
     }
 
 
-def failures_of_agents(tasks: Iterable[Task], hosts: dict[str, str]) -> list[str]:
-    """Why agents do not run, as sentences."""
-    said = [
-        f"the agent on {hosts.get(task.get('NodeID', ''), 'no node')}: {task['Status']['Err']}"
-        for task in tasks
-        if not _service(task) and task["Status"].get("Err")
-    ]
-    return list(dict.fromkeys(said))
-
-
 def _service(task: Task) -> str:
     return str(task["Spec"]["ContainerSpec"]["Labels"].get(SERVICE_LABEL, ""))
 

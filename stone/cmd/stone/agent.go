@@ -14,48 +14,44 @@ import (
 	"syscall"
 
 	"loadstone.dev/stone/node/counters"
+	"loadstone.dev/stone/node/metrics"
 )
 
-const agentHelp = `usage: stone agent [--listen HOST:PORT] [--proc DIR] [--sys DIR] [--cgroup DIR]
+const agentHelp = `usage: stone agent [--listen HOST:PORT] [--replicas FILE] [--proc DIR] [--sys DIR] [--cgroup DIR]
 
-Tells, until SIGTERM or SIGINT, what this node's kernel holds containers to and what they have used, and records the
-counters of the node and of its replicas. Loadstone runs one on every worker. Of a container it tells only who knows its
-whole id, or that of its allocation in Nomad:
+Shows what this machine and its replicas use to Prometheus, until SIGTERM or SIGINT:
 
-  GET    /containers/ID,ID    effective CPU, memory and cores, and counters, as JSON
-  POST   /peaks/ID,ID         begins a new memory peak of each, where the kernel and the mount let it
-  POST   /recordings          begins to record: {"period_ms": 1000, "replicas": {"rate-1": {"container": "ID"}}}
-  POST   /recordings/ID/end   ends a recording and gives it as Parquet
-  DELETE /recordings/ID       throws a recording away, as an hour does
-  GET    /metrics             the node now, and replicas that are being recorded, for Prometheus
-  GET    /healthz             whether it lives
+  GET /metrics   counters now, with the label subject
+  GET /healthz   whether it lives
 
-Energy counters need root. docs/reference/agent.md tells every metric.
+Beyond the loopback interface it asks for a token, which it finds in STONE_AGENT_TOKEN, and which Prometheus must send
+as "Authorization: Bearer TOKEN". Energy counters need root. docs/reference/agent.md explains every metric.
 
   --listen HOST:PORT   where; without a host, on the loopback interface  (127.0.0.1:9620)
-  --proc DIR           the host's /proc  (/proc)
-  --sys DIR            the host's /sys  (/sys)
-  --cgroup DIR         where the host's control groups are mounted; all that --proc says is mounted, where left out
+  --replicas FILE      JSON that names replicas: {"rate-1": {"container": "ID"}, "geo-1": {"group": "loadstone/..."}};
+                       read again for each scrape
+  --proc DIR           the machine's /proc  (/proc)
+  --sys DIR            the machine's /sys  (/sys)
+  --cgroup DIR         where the machine's control groups are mounted; all that --proc says is mounted, where left out
 
-Examples:
-  stone agent
-  docker run --volume /proc:/host/proc:ro --volume /sys:/host/sys:ro --publish 9620:9620 STONE_IMAGE \
-    agent --listen 0.0.0.0:9620 --proc /host/proc --sys /host/sys --cgroup /host/sys/fs/cgroup
+Example:
+  stone agent --replicas replicas.json
 
-Exit codes: 0 stopped as asked, 1 unexpected, 2 bad input, 3 the host's /proc or control groups cannot be read.
+Exit codes: 0 stopped as asked, 1 unexpected, 2 bad input, 3 the machine's /proc or control groups cannot be read.
 `
 
 // agentGCPercent keeps its memory small: it makes little that is thrown away.
 const agentGCPercent = 30
 
 func init() {
-	verbs["agent"] = verb{"tell and record what this node and its containers use", runAgent}
+	verbs["agent"] = verb{"show what this machine and its replicas use to Prometheus", runAgent}
 }
 
 func runAgent(args []string) int {
 	flags := flag.NewFlagSet("agent", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	address := flags.String("listen", "127.0.0.1:9620", "")
+	replicas := flags.String("replicas", "", "")
 	proc := flags.String("proc", "/proc", "")
 	sys := flags.String("sys", "/sys", "")
 	cgroup := flags.String("cgroup", "", "")
@@ -82,6 +78,13 @@ func runAgent(args []string) int {
 	if name == "" {
 		name = "127.0.0.1"
 	}
+	options := metrics.Options{Token: os.Getenv("STONE_AGENT_TOKEN"), Replicas: *replicas}
+	if _, err := metrics.ReadReplicas(*replicas); err != nil {
+		return agentFailed(2, fmt.Errorf("--replicas: %w", err))
+	}
+	if options.Token == "" && !isLoopback(name) {
+		return agentFailed(2, fmt.Errorf("--listen %s is not on the loopback interface: set STONE_AGENT_TOKEN to a secret of yours", *address))
+	}
 	listener, err := net.Listen("tcp", net.JoinHostPort(name, port))
 	if err != nil {
 		return agentFailed(2, err)
@@ -89,10 +92,15 @@ func runAgent(args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	fmt.Printf("listening on %s\n", listener.Addr())
-	if err := counters.Serve(ctx, listener, host); err != nil {
+	if err := metrics.Serve(ctx, listener, host, options); err != nil {
 		return agentFailed(1, err)
 	}
 	return 0
+}
+
+func isLoopback(host string) bool {
+	address := net.ParseIP(host)
+	return host == "localhost" || address != nil && address.IsLoopback()
 }
 
 func agentFailed(code int, err error) int {

@@ -26,12 +26,12 @@ func TestAgentProcess(t *testing.T) {
 	if !strings.HasPrefix(address, "127.0.0.1:") {
 		t.Errorf("without a host it listens on %s", address)
 	}
-	response, err := http.Get("http://" + address + "/containers/" + strings.Repeat("0", 64))
+	response, err := http.Get("http://" + address + "/metrics")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer response.Body.Close()
-	if body, err := io.ReadAll(response.Body); err != nil || !strings.HasSuffix(string(body), "{\"found\":false}}\n") {
+	if body, err := io.ReadAll(response.Body); err != nil || !strings.Contains(string(body), `memory_total_bytes{subject="node"}`) {
 		t.Errorf("it answered %q, %v", body, err)
 	}
 	if err := command.Process.Signal(syscall.SIGTERM); err != nil {
@@ -45,7 +45,7 @@ func TestAgentProcess(t *testing.T) {
 func TestAgentRefusesWhatItCannotDo(t *testing.T) {
 	for code, examples := range map[int][][]string{
 		0: {{"--help"}},
-		2: {{"extra"}, {"--nonsense"}, {"--listen", "no-port"}, {"--listen", "203.0.113.1:1"}},
+		2: {{"extra"}, {"--nonsense"}, {"--listen", "no-port"}, {"--listen", "203.0.113.1:1"}, {"--listen", "0.0.0.0:0"}, {"--replicas", "/no/such"}},
 		3: {{"--proc", "/no/such"}, {"--cgroup", "/no/such"}},
 	} {
 		for _, args := range examples {

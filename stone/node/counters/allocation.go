@@ -2,6 +2,7 @@ package counters
 
 import (
 	"context"
+	"fmt"
 	"regexp"
 	"strings"
 
@@ -11,6 +12,9 @@ import (
 var (
 	allocationID = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 	containerID  = regexp.MustCompile(`[0-9a-f]{64}`)
+	// wholeID is a container's id as every engine that Loadstone drives makes it. Nothing shorter, nothing else: it
+	// becomes a part of a search in the kernel's folders.
+	wholeID = regexp.MustCompile("^" + containerID.String() + "$")
 )
 
 // containers finds out which containers are meant, by what was asked for: a container's id is one; Nomad tells only
@@ -67,4 +71,11 @@ func containerOf(process procfs.Proc) string {
 		}
 	}
 	return ""
+}
+
+func checkID(id string) error {
+	if !wholeID.MatchString(id) && !allocationID.MatchString(id) {
+		return fmt.Errorf("%.80q is no container's id: give all of its 64 hexadecimal digits, or Nomad's allocation", id)
+	}
+	return nil
 }

@@ -37,7 +37,7 @@ func FuzzFilesOfTheKernel(f *testing.F) {
 			all := hierarchies{map[string]groups.Mount{"cpu": {Point: folder}, "memory": {Point: folder}}, version}
 			limits, _ := all.limits(at)
 			usage, _ := version.usage(at)
-			if _, err := json.Marshal(Container{Found: true, Limits: &limits, Usage: &usage}); err != nil {
+			if _, err := json.Marshal(Standing{Limits: &limits, Usage: &usage}); err != nil {
 				t.Errorf("%q, %q: %v", cpu, other, err)
 			}
 		}

@@ -26,15 +26,6 @@ type Host struct {
 	clock  *clock
 }
 
-// Container is what the kernel says of one container. Without Found its control group is not on this node.
-type Container struct {
-	Found bool `json:"found"`
-	// Problem says which file could not be read, if so; then there are neither limits nor usage.
-	Problem string  `json:"problem,omitempty"`
-	Limits  *Limits `json:"limits,omitempty"`
-	Usage   *Usage  `json:"usage,omitempty"`
-}
-
 // Limits are what is in force: the tightest from the container's group up to the root. Nil: no limit.
 type Limits struct {
 	CPU    *float64 `json:"cpu"`    // cores' worth of time
@@ -89,41 +80,6 @@ func (h *Host) Own() (Limits, error) {
 	return h.limits(h.groups.placeOf(lines), []procfs.Proc{self})
 }
 
-// Containers says of each container what it is held to and what it has used.
-func (h *Host) Containers(ctx context.Context, ids []string) (map[string]Container, error) {
-	meant, places, err := h.locate(ctx, ids)
-	if err != nil {
-		return nil, err
-	}
-	processes, err := h.processes(ctx, places)
-	if err != nil {
-		return nil, err
-	}
-	answer := make(map[string]Container, len(ids))
-	for _, id := range ids {
-		if place, found := places[meant[id]]; found {
-			answer[id] = h.read(place, processes[meant[id]])
-		} else {
-			answer[id] = Container{}
-		}
-	}
-	return answer, nil
-}
-
-// NewPeaks begins a new peak of each container's memory; false where the kernel or a read-only mount does not let us.
-func (h *Host) NewPeaks(ctx context.Context, ids []string) (map[string]bool, error) {
-	meant, places, err := h.locate(ctx, ids)
-	if err != nil {
-		return nil, err
-	}
-	answer := make(map[string]bool, len(ids))
-	for _, id := range ids {
-		place, found := places[meant[id]]
-		answer[id] = found && h.groups.newPeak(place)
-	}
-	return answer, nil
-}
-
 // locate finds the containers that are meant, and their groups.
 func (h *Host) locate(ctx context.Context, ids []string) (map[string]string, map[string]place, error) {
 	meant, err := h.containers(ctx, ids)
@@ -132,19 +88,6 @@ func (h *Host) locate(ctx context.Context, ids []string) (map[string]string, map
 	}
 	places, err := h.groups.locate(ctx, slices.Collect(maps.Values(meant)))
 	return meant, places, err
-}
-
-func (h *Host) read(at place, processes []procfs.Proc) Container {
-	limits, err := h.limits(at, processes)
-	if err != nil {
-		return Container{Found: true, Problem: err.Error()}
-	}
-	usage, err := h.groups.usage(at)
-	if err != nil {
-		return Container{Found: true, Problem: err.Error()}
-	}
-	usage.Processes = len(processes)
-	return Container{Found: true, Limits: &limits, Usage: &usage}
 }
 
 // limits are those in force for a group, and the cores of the first of its processes that is still there: databases have

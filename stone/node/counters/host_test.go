@@ -1,6 +1,7 @@
 package counters
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"maps"
@@ -63,20 +64,32 @@ func open(t *testing.T, proc, cgroup string) *Host {
 	return host
 }
 
-// said is the answer about some containers as it goes over the wire.
-func said(t *testing.T, host *Host, ids ...string) map[string]string {
+// subjects are containers, named by their ids.
+func subjects(ids ...string) map[string]Subject {
+	wanted := map[string]Subject{}
+	for _, id := range ids {
+		wanted[id] = Subject{Container: id}
+	}
+	return wanted
+}
+
+// limitsAndUsage of containers, as they go over the wire; the reason, where there are none.
+func limitsAndUsage(t *testing.T, host *Host, ids ...string) map[string]string {
 	t.Helper()
-	answer, err := host.Containers(context.Background(), ids)
+	found, err := host.Standings(t.Context(), subjects(ids...), Parts{Limits: true, Usage: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	texts := map[string]string{}
-	for id, one := range answer {
-		text, err := json.Marshal(one)
+	for id, standing := range found {
+		text, err := json.Marshal(struct {
+			Limits *Limits `json:"limits"`
+			Usage  *Usage  `json:"usage"`
+		}{standing.Limits, standing.Usage})
 		if err != nil {
 			t.Fatal(err)
 		}
-		texts[id] = string(text)
+		texts[id] = cmp.Or(standing.Absent, string(text))
 	}
 	return texts
 }
@@ -139,14 +152,14 @@ func host1(t *testing.T) (host *Host, proc, cgroup string) {
 
 func TestVersion1(t *testing.T) {
 	host, _, cgroup := host1(t)
-	got := said(t, host, geo, rate, gone)
+	got := limitsAndUsage(t, host, geo, rate, gone)
 	counted := `"usage":{"cpu_s":2.5,"periods":10,"throttled_periods":4,"throttled_s":0.3,"memory":4096,"memory_peak":8192,"oom_kills":2,"pids":`
-	same(t, got[geo], `{"found":true,"limits":{"cpu":0.5,"memory":67108864,"cores":[1,2,5]},`+counted+`2}}`)
-	same(t, got[rate], `{"found":true,"limits":{"cpu":0.25,"memory":null,"cores":null},`+counted+`0}}`)
-	same(t, got[gone], `{"found":false}`)
+	same(t, got[geo], `{"limits":{"cpu":0.5,"memory":67108864,"cores":[1,2,5]},`+counted+`2}}`)
+	same(t, got[rate], `{"limits":{"cpu":0.25,"memory":null,"cores":null},`+counted+`0}}`)
+	same(t, got[gone], "no control group of it is on this machine")
 
 	peak := filepath.Join(cgroup, "memory/docker", geo, "memory.max_usage_in_bytes")
-	fresh, err := host.NewPeaks(context.Background(), []string{geo, gone})
+	fresh, err := host.NewPeaksOf(t.Context(), subjects(geo, gone))
 	if err != nil || !maps.Equal(fresh, map[string]bool{geo: true, gone: false}) {
 		t.Errorf("new peaks: %v, %v", fresh, err)
 	}
@@ -164,9 +177,9 @@ func TestVersion1SaysWhatItCannotRead(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(cgroup, "cpuset/docker", rate)); err != nil {
 		t.Fatal(err)
 	}
-	got := said(t, host, geo, rate)
-	same(t, got[geo], `{"found":true,"problem":"`+limit+` holds \"much\", which is no number"}`)
-	same(t, got[rate], `{"found":true,"problem":"it has no control group for cpuset"}`)
+	got := limitsAndUsage(t, host, geo, rate)
+	same(t, got[geo], limit+` holds "much", which is no number`)
+	same(t, got[rate], "it has no control group for cpuset")
 }
 
 // host2 is version 2 as the kubelet uses it with systemd, seen from a container with a control group namespace of its
@@ -198,24 +211,24 @@ func host2(t *testing.T) (*Host, string) {
 
 func TestVersion2(t *testing.T) {
 	host, cgroup := host2(t)
-	got := said(t, host, geo, rate)
-	same(t, got[geo], `{"found":true,"limits":{"cpu":1.5,"memory":67108864,"cores":[3]},"usage":{"cpu_s":2.5,"periods":10,`+
+	got := limitsAndUsage(t, host, geo, rate)
+	same(t, got[geo], `{"limits":{"cpu":1.5,"memory":67108864,"cores":[3]},"usage":{"cpu_s":2.5,"periods":10,`+
 		`"throttled_periods":4,"throttled_s":0.3,"memory":4096,"memory_peak":8192,"oom_kills":2,"pids":1}}`)
-	same(t, got[rate], `{"found":true,"limits":{"cpu":null,"memory":null,"cores":[0,1,2,3]},"usage":{"cpu_s":1,"periods":null,`+
+	same(t, got[rate], `{"limits":{"cpu":null,"memory":null,"cores":[0,1,2,3]},"usage":{"cpu_s":1,"periods":null,`+
 		`"throttled_periods":null,"throttled_s":null,"memory":1,"memory_peak":null,"oom_kills":null,"pids":1}}`)
-	if fresh, err := host.NewPeaks(context.Background(), []string{geo}); err != nil || fresh[geo] {
+	if fresh, err := host.NewPeaksOf(t.Context(), subjects(geo)); err != nil || fresh[geo] {
 		t.Errorf("new peaks: %v, %v", fresh, err)
 	}
 	tree(t, cgroup, map[string]string{"kubepods.slice/cpu.max": "25000 50000\n", "kubepods.slice/memory.max": "1048576\n"})
-	if got := said(t, host, geo)[geo]; !strings.Contains(got, `"limits":{"cpu":0.5,"memory":1048576,`) {
+	if got := limitsAndUsage(t, host, geo)[geo]; !strings.Contains(got, `"limits":{"cpu":0.5,"memory":1048576,`) {
 		t.Errorf("a tighter limit above is what counts, got %s", got)
 	}
 	tree(t, cgroup, map[string]string{"kubepods.slice/memory.max": "9223372036853727232\n"})
-	if got := said(t, host, geo)[geo]; !strings.Contains(got, `"limits":{"cpu":0.5,"memory":67108864,`) {
+	if got := limitsAndUsage(t, host, geo)[geo]; !strings.Contains(got, `"limits":{"cpu":0.5,"memory":67108864,`) {
 		t.Errorf("the largest limit that can be written is none, got %s", got)
 	}
 	tree(t, cgroup, map[string]string{"kubepods.slice/cpu.max": "some\n"})
-	same(t, said(t, host, geo)[geo], `{"found":true,"problem":"`+cgroup+`/kubepods.slice/cpu.max holds \"some\", which is no number"}`)
+	same(t, limitsAndUsage(t, host, geo)[geo], cgroup+`/kubepods.slice/cpu.max holds "some", which is no number`)
 }
 
 // Nomad tells no containers' ids: theirs are the ones whose processes have mounted an allocation's folders.
@@ -224,15 +237,15 @@ func TestContainersOfAllocations(t *testing.T) {
 	const allocation, finished = "0a1b2c3d-1111-2222-3333-444455556666", "0a1b2c3d-1111-2222-3333-444455557777"
 	mounted := "50 40 8:1 /var/nomad/alloc/" + allocation + "/geo/local /local rw - ext4 /dev/sda1 rw\n"
 	tree(t, proc, map[string]string{"7/mountinfo": mounted, "2/mountinfo": mounted, "30/mountinfo": "nonsense"})
-	got := said(t, host, allocation, finished, rate)
-	if !strings.HasPrefix(got[allocation], `{"found":true,"limits":{"cpu":0.5,"memory":67108864,"cores":[1,2,5]},`) {
+	got := limitsAndUsage(t, host, allocation, finished, rate)
+	if !strings.HasPrefix(got[allocation], `{"limits":{"cpu":0.5,"memory":67108864,"cores":[1,2,5]},`) {
 		t.Errorf("got %s", got[allocation])
 	}
-	same(t, got[finished], `{"found":false}`)
-	if !strings.HasPrefix(got[rate], `{"found":true`) {
+	same(t, got[finished], "no control group of it is on this machine")
+	if !strings.HasPrefix(got[rate], `{"limits"`) {
 		t.Errorf("got %s", got[rate])
 	}
-	fresh, err := host.NewPeaks(context.Background(), []string{allocation, finished})
+	fresh, err := host.NewPeaksOf(t.Context(), subjects(allocation, finished))
 	if err != nil || !maps.Equal(fresh, map[string]bool{allocation: true, finished: false}) {
 		t.Errorf("new peaks: %v, %v", fresh, err)
 	}
@@ -260,7 +273,7 @@ func TestAQuestionThatIsNotWaitedFor(t *testing.T) {
 	host, _, _ := host1(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := host.Containers(ctx, []string{geo}); err != context.Canceled {
+	if _, err := host.Standings(ctx, subjects(geo), Parts{}); err != context.Canceled {
 		t.Errorf("got %v", err)
 	}
 }

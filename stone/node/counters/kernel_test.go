@@ -1,7 +1,6 @@
 package counters
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -51,18 +50,18 @@ func TestOnThisKernel(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = command.Process.Kill(); _ = command.Wait() }) // before the groups are removed
 
-	answer, err := host.Containers(context.Background(), []string{id, gone})
+	answer, err := host.Standings(t.Context(), subjects(id, gone), Parts{Limits: true, Usage: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	one := answer[id]
-	if !one.Found || one.Problem != "" || answer[gone].Found {
+	if one.Absent != "" || answer[gone].Absent == "" {
 		t.Fatalf("got %+v", answer)
 	}
 	if *one.Limits.CPU != 0.25 || *one.Limits.Memory != 33554432 || len(one.Limits.Cores) == 0 || one.Usage.Processes != 1 {
 		t.Errorf("limits %v %v %v, %d processes", *one.Limits.CPU, *one.Limits.Memory, one.Limits.Cores, one.Usage.Processes)
 	}
-	fresh, err := host.NewPeaks(context.Background(), []string{id})
+	fresh, err := host.NewPeaksOf(t.Context(), subjects(id))
 	if _, first := host.groups.files.(version1); err != nil || fresh[id] != first {
 		t.Errorf("new peaks: %v, %v", fresh, err)
 	}

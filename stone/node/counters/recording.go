@@ -2,36 +2,41 @@ package counters
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
-	"os"
-	"strconv"
-	"strings"
+	"runtime"
 	"sync"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
-// mostTableBytes bounds the memory of one recording.
+// mostTableBytes bounds the memory of what nobody has taken yet.
 const mostTableBytes = 64 << 20
 
 // Recording reads a set at absolute times, a period apart, until it is ended or full.
 type Recording struct {
 	period time.Duration
 	most   int // bytes of its table
+	cores  []int
 
 	end   context.CancelFunc
 	ended chan struct{} // closed when nothing is read any more
 
-	mu       sync.Mutex // of what follows, and of a reading that is being made
-	set      set
-	now      reading
-	table    *table
-	readings int
-	skipped  int
-	stopped  string // why it stopped by itself
-	file     *chunks
+	mu      sync.Mutex // of what follows, and of a reading that is being made
+	set     set
+	now     reading
+	table   *table
+	summary Summary
+}
+
+// Summary is how a recording went.
+type Summary struct {
+	Rows     int               `json:"rows"`
+	Readings int               `json:"readings"`
+	Skipped  int               `json:"skipped"` // readings whose time had passed
+	Absent   map[string]string `json:"absent"`  // why there is nothing, or nothing any more, by family
+	Stopped  string            `json:"stopped"` // why it stopped by itself; empty if it did not
 }
 
 // Record begins a recording of what is there; absent says of what there is nothing, and why.
@@ -41,41 +46,31 @@ func (h *Host) Record(ctx context.Context, wanted Wanted) (r *Recording, absent 
 		return nil, nil, err
 	}
 	absent = maps.Clone(all.absent)
-	return begin(wanted.period(), all, mostTableBytes), absent, nil
+	return begin(wanted.period(), all, mostTableBytes, wanted.Cores), absent, nil
 }
 
-// Recorded is a recording that has ended. Its file is Parquet.
-type Recorded struct {
-	Rows     int               `json:"rows"`
-	Readings int               `json:"readings"`
-	Skipped  int               `json:"skipped"` // readings whose time had passed
-	Absent   map[string]string `json:"absent"`  // why there is nothing, or nothing any more, by family
-	Stopped  string            `json:"stopped"` // why it stopped by itself; empty if it did not
-	Size     int               `json:"size"`
-	File     io.WriterTo       `json:"-"`
-}
-
-// End ends a recording.
-func (r *Recording) End() (Recorded, error) {
-	file, err := r.close()
-	if err != nil {
-		return Recorded{}, err
-	}
+// Take gives what was read since the last Take as a whole Parquet file; nil if nothing was.
+func (r *Recording) Take() ([]byte, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return Recorded{r.table.added, r.readings, r.skipped, r.set.absent, r.stopped, file.length, file}, nil
+	return r.table.take()
 }
 
-// Drop ends a recording of which nobody wants the file.
-func (r *Recording) Drop() {
+// End makes a last reading and stops. What is left can be taken after it.
+func (r *Recording) End() Summary {
 	r.end()
 	<-r.ended
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.summary.Absent = r.set.absent
+	return r.summary
 }
 
-// begin starts to read; the first reading is made at once, even if the recording ends before.
-func begin(period time.Duration, set set, most int) *Recording {
+// begin starts to read, by a thread that runs on these cores (all, if none are given). The first reading is made at
+// once, even if the recording ends before.
+func begin(period time.Duration, set set, most int, cores []int) *Recording {
 	ctx, cancel := context.WithCancel(context.Background())
-	r := &Recording{period: period, most: most, end: cancel, ended: make(chan struct{}), set: set, table: newTable()}
+	r := &Recording{period: period, most: most, cores: cores, end: cancel, ended: make(chan struct{}), set: set, table: newTable()}
 	go r.run(ctx)
 	return r
 }
@@ -85,6 +80,7 @@ func begin(period time.Duration, set set, most int) *Recording {
 func (r *Recording) run(ctx context.Context) {
 	defer close(r.ended)
 	defer r.set.close()
+	keepTo(r.cores)
 	begun := time.Now()
 	for tick := 0; r.read(); {
 		next := int(time.Since(begun)/r.period) + 1
@@ -105,69 +101,33 @@ func (r *Recording) read() bool {
 	defer r.mu.Unlock()
 	at := time.Now()
 	r.set.read(&r.now)
-	r.readings++
+	r.summary.Readings++
+	r.summary.Rows += len(r.now.points)
 	err := r.table.add(at.UnixNano(), r.now.points)
 	switch {
 	case err != nil:
-		r.stopped = err.Error()
+		r.summary.Stopped = err.Error()
 	case r.table.size() > r.most:
-		r.stopped = fmt.Sprintf("its %d MB of memory were full after %d readings", r.most>>20, r.readings)
+		r.summary.Stopped = fmt.Sprintf("its %d MB of memory were full after %d readings", r.most>>20, r.summary.Readings)
 	}
-	return r.stopped == ""
+	return r.summary.Stopped == ""
 }
 
 func (r *Recording) skip(ticks int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.skipped += ticks
+	r.summary.Skipped += ticks
 }
 
-// replicas appends what the last reading said of replicas.
-func (r *Recording) replicas(points []point) []point {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, point := range r.now.points {
-		if strings.HasPrefix(point.subject, "replica:") {
-			points = append(points, point)
-		}
+// keepTo holds the calling goroutine to cores, by a thread of its own that ends with it.
+func keepTo(cores []int) {
+	if len(cores) == 0 {
+		return
 	}
-	return points
-}
-
-// close ends it and gives the file, the same one each time.
-func (r *Recording) close() (*chunks, error) {
-	r.end()
-	<-r.ended
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.file != nil {
-		return r.file, nil
+	runtime.LockOSThread()
+	set := unix.CPUSet{}
+	for _, core := range cores {
+		set.Set(core)
 	}
-	metadata, err := r.metadata()
-	if err == nil {
-		r.file, err = r.table.end(metadata)
-	}
-	return r.file, err
-}
-
-func (r *Recording) metadata() (map[string]string, error) {
-	absent, err := json.Marshal(r.set.absent)
-	if err != nil {
-		return nil, err
-	}
-	host, err := os.Hostname()
-	if err != nil {
-		return nil, err
-	}
-	metadata := map[string]string{
-		"absent":    string(absent),
-		"host":      host,
-		"period_ms": strconv.FormatInt(r.period.Milliseconds(), 10),
-		"readings":  strconv.Itoa(r.readings),
-		"skipped":   strconv.Itoa(r.skipped),
-	}
-	if r.stopped != "" {
-		metadata["stopped"] = r.stopped
-	}
-	return metadata, nil
+	_ = unix.SchedSetaffinity(0, &set) // where it may not, readings are made on other cores
 }

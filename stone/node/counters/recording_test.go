@@ -2,9 +2,8 @@ package counters
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
-	"maps"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -31,14 +30,10 @@ func setOf(family string, tell func(*reading) error) (set, *fake) {
 	return made, collector
 }
 
-// contents are the rows of a file and its metadata.
-func contents(t *testing.T, file *chunks) ([]row, map[string]string) {
+// contents are the rows of a file.
+func contents(t *testing.T, file []byte) []row {
 	t.Helper()
-	var text bytes.Buffer
-	if _, err := file.WriteTo(&text); err != nil || text.Len() != file.length {
-		t.Fatalf("%d of %d bytes, %v", text.Len(), file.length, err)
-	}
-	opened, err := parquet.OpenFile(bytes.NewReader(text.Bytes()), int64(text.Len()))
+	opened, err := parquet.OpenFile(bytes.NewReader(file), int64(len(file)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,16 +43,12 @@ func contents(t *testing.T, file *chunks) ([]row, map[string]string) {
 	if count, err := reader.Read(rows); count != len(rows) {
 		t.Fatalf("read %d of %d rows: %v", count, len(rows), err)
 	}
-	metadata := map[string]string{}
-	for _, pair := range opened.Metadata().KeyValueMetadata {
-		metadata[pair.Key] = pair.Value
-	}
-	return rows, metadata
+	return rows
 }
 
-func closed(t *testing.T, r *Recording) *chunks {
+func taken(t *testing.T, r interface{ Take() ([]byte, error) }) []byte {
 	t.Helper()
-	file, err := r.close()
+	file, err := r.Take()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +57,8 @@ func closed(t *testing.T, r *Recording) *chunks {
 
 // Readings are made at absolute times; one that takes longer than a period costs those that it ran over.
 func TestTicks(t *testing.T) {
-	var file *chunks
+	var first, last []byte
+	var summary Summary
 	var began time.Time
 	var collector *fake
 	synctest.Test(t, func(t *testing.T) {
@@ -85,14 +77,17 @@ func TestTicks(t *testing.T) {
 		})
 		opened.absent["power"] = "none"
 		began, collector = time.Now(), made
-		r := begin(time.Second, opened, mostTableBytes)
-		time.Sleep(6500 * time.Millisecond)
-		file = closed(t, r)
-		if again := closed(t, r); again != file {
-			t.Error("ended again, it is another file")
+		r := begin(time.Second, opened, mostTableBytes, nil)
+		time.Sleep(4500 * time.Millisecond)
+		first = taken(t, r)
+		if again := taken(t, r); again != nil {
+			t.Error("taken again at once, there is something")
 		}
+		time.Sleep(2 * time.Second)
+		summary = r.End()
+		last = taken(t, r)
 	})
-	rows, metadata := contents(t, file)
+	rows := append(contents(t, first), contents(t, last)...)
 	var times []float64
 	var values []float64
 	for _, row := range rows {
@@ -107,9 +102,8 @@ func TestTicks(t *testing.T) {
 	if want := []float64{1, 2, 3, 4, 5, 6}; !slices.Equal(values, want) {
 		t.Errorf("values %v", values)
 	}
-	delete(metadata, "host")
-	if want := map[string]string{"absent": `{"power":"none"}`, "period_ms": "1000", "readings": "6", "skipped": "2"}; !maps.Equal(metadata, want) {
-		t.Errorf("metadata %v", metadata)
+	if summary.Rows != 12 || summary.Readings != 6 || summary.Skipped != 2 || summary.Stopped != "" || summary.Absent["power"] != "none" {
+		t.Errorf("summary %+v", summary)
 	}
 	if collector.closed != 1 {
 		t.Errorf("closed %d times", collector.closed)
@@ -118,9 +112,11 @@ func TestTicks(t *testing.T) {
 
 func TestARecordingThatEndsAtOnceHasItsFirstAndItsLastReading(t *testing.T) {
 	opened, _ := setOf("family", func(r *reading) error { r.put("node", "load1", 1); return errors.New("half of it") })
-	rows, metadata := contents(t, closed(t, begin(time.Hour, opened, mostTableBytes)))
-	if len(rows) != 2 || rows[0].Value != 1 || metadata["absent"] != `{"family":"half of it"}` {
-		t.Errorf("%v, %v", rows, metadata)
+	r := begin(time.Hour, opened, mostTableBytes, []int{0})
+	summary := r.End()
+	rows := contents(t, taken(t, r))
+	if len(rows) != 2 || rows[0].Value != 1 || summary.Absent["family"] != "half of it" {
+		t.Errorf("%v, %+v", rows, summary)
 	}
 }
 
@@ -137,19 +133,21 @@ func TestARecordingThatIsFull(t *testing.T) {
 		}
 		return nil
 	})
-	var file *chunks
+	var file []byte
+	var summary Summary
 	synctest.Test(t, func(t *testing.T) {
-		r := begin(time.Millisecond, opened, most)
+		r := begin(time.Millisecond, opened, most, nil)
 		<-r.ended
-		file = closed(t, r)
+		summary = r.End()
+		file = taken(t, r)
 	})
-	rows, metadata := contents(t, file)
+	rows := contents(t, file)
 	readings := len(rows) / perReading
-	if want := `its 3 MB of memory were full after ` + metadata["readings"] + ` readings`; metadata["stopped"] != want {
-		t.Errorf("stopped: %q, want %q", metadata["stopped"], want)
+	if want := fmt.Sprintf("its 3 MB of memory were full after %d readings", readings); summary.Stopped != want {
+		t.Errorf("stopped: %q, want %q", summary.Stopped, want)
 	}
-	if text, _ := json.Marshal(readings); string(text) != metadata["readings"] || readings < 20 || file.length > most+1<<20 {
-		t.Errorf("%d readings, %d bytes, %v", readings, file.length, metadata)
+	if readings != summary.Readings || len(rows) != summary.Rows || readings < 20 || len(file) > most+1<<20 {
+		t.Errorf("%d readings, %d bytes, %+v", readings, len(file), summary)
 	}
 	for _, row := range rows {
 		sum -= row.Value
@@ -168,46 +166,12 @@ func TestGroupsAreSortedBySeries(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	file, err := table.end(nil)
+	file, err := table.take()
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, _ := contents(t, file)
+	rows := contents(t, file)
 	if want := []row{{0, "b", "y", 1}, {1, "b", "y", 1}, {2, "b", "y", 1}, {0, "a", "x", 0}, {2, "a", "x", 2}}; !slices.Equal(rows, want) {
 		t.Errorf("got %v", rows)
 	}
-}
-
-// A recording that nobody ends is thrown away, and frees the place of the next.
-func TestForgottenRecordings(t *testing.T) {
-	host, _ := machine(t, "virtual.txt")
-	synctest.Test(t, func(t *testing.T) {
-		recorder := NewRecorder(host)
-		kept := func() int {
-			recorder.mu.Lock()
-			defer recorder.mu.Unlock()
-			return len(recorder.recordings)
-		}
-		for range mostRecordings {
-			if _, err := recorder.Begin(t.Context(), Wanted{PeriodMS: 60_000}); err != nil {
-				t.Fatal(err)
-			}
-			time.Sleep(time.Minute)
-		}
-		if _, err := recorder.Begin(t.Context(), Wanted{PeriodMS: 60_000}); err != errTooMany {
-			t.Errorf("one more: %v", err)
-		}
-		time.Sleep(recordingKept - mostRecordings*time.Minute + time.Second)
-		if kept() != mostRecordings-1 {
-			t.Errorf("%d recordings after an hour", kept())
-		}
-		if _, err := recorder.Begin(t.Context(), Wanted{PeriodMS: 60_000}); err != nil {
-			t.Errorf("in its place: %v", err)
-		}
-		recorder.Close()
-		if kept() != 0 {
-			t.Errorf("%d recordings are left", kept())
-		}
-		time.Sleep(2 * recordingKept) // the reminders of those that are gone
-	})
 }

@@ -1,8 +1,8 @@
 package counters
 
 import (
+	"bytes"
 	"fmt"
-	"io"
 	"slices"
 
 	"github.com/parquet-go/parquet-go"
@@ -11,7 +11,6 @@ import (
 
 const (
 	rowsPerGroup    = 1 << 14 // 256 kB of cells while they are gathered
-	chunkBytes      = 256 << 10
 	pageBufferBytes = 64 << 10
 )
 
@@ -29,10 +28,10 @@ type cell struct {
 	value        float64
 }
 
-// table is a recording's file in memory. Rows are gathered into groups; in each they are sorted by series, then time,
+// table gathers a recording's next file in memory. Rows are gathered into groups; in each they are sorted by series, then time,
 // which compresses far better than the order they came in.
 type table struct {
-	file   chunks
+	file   bytes.Buffer
 	writer *parquet.GenericWriter[row]
 
 	numbers map[series]uint32
@@ -40,7 +39,7 @@ type table struct {
 	times   []int64
 	cells   []cell
 	rows    []row // to write at once
-	added   int   // rows in all
+	some    bool  // whether the file has any
 }
 
 func newTable() *table {
@@ -53,7 +52,7 @@ func newTable() *table {
 // add appends a reading.
 func (t *table) add(time int64, points []point) error {
 	t.times = append(t.times, time)
-	t.added += len(points)
+	t.some = t.some || len(points) > 0
 	for _, point := range points {
 		number, known := t.numbers[point.series]
 		if !known {
@@ -87,49 +86,20 @@ func (t *table) flush() error {
 }
 
 // size is about how many bytes of memory its rows take.
-func (t *table) size() int { return t.file.length + 16*len(t.cells) }
+func (t *table) size() int { return t.file.Len() + 16*len(t.cells) }
 
-// end completes the file, which can then be read.
-func (t *table) end(metadata map[string]string) (*chunks, error) {
-	for key, value := range metadata {
-		t.writer.SetKeyValueMetadata(key, value)
+// take completes the file and begins the next; nil if it has no rows.
+func (t *table) take() ([]byte, error) {
+	if !t.some {
+		return nil, nil
 	}
-	if err := t.flush(); err != nil {
-		return nil, err
+	err := t.flush()
+	if err == nil {
+		err = t.writer.Close()
 	}
-	return &t.file, t.writer.Close()
-}
-
-// chunks is a file in memory that never moves as it grows.
-type chunks struct {
-	parts  [][]byte
-	length int
-}
-
-func (c *chunks) Write(bytes []byte) (int, error) {
-	for rest := bytes; len(rest) > 0; {
-		last := len(c.parts) - 1
-		if last < 0 || len(c.parts[last]) == chunkBytes {
-			c.parts = append(c.parts, make([]byte, 0, chunkBytes))
-			last++
-		}
-		fits := min(len(rest), chunkBytes-len(c.parts[last]))
-		c.parts[last] = append(c.parts[last], rest[:fits]...)
-		rest = rest[fits:]
-	}
-	c.length += len(bytes)
-	return len(bytes), nil
-}
-
-// WriteTo can be called again and again.
-func (c *chunks) WriteTo(out io.Writer) (int64, error) {
-	written := int64(0)
-	for _, part := range c.parts {
-		count, err := out.Write(part)
-		written += int64(count)
-		if err != nil {
-			return written, err
-		}
-	}
-	return written, nil
+	taken := bytes.Clone(t.file.Bytes())
+	t.file.Reset()
+	t.writer.Reset(&t.file)
+	t.some = false
+	return taken, err
 }

@@ -52,4 +52,4 @@ class Docker(Software):
             info = engine.api.info()
         worker = context.node(info["Name"], engine, info)
         access = Access(self.name, addresses=(engine.url,), engines={worker.name: engine.url})
-        return Provision((client(shared=worker.here), worker), access)
+        return Provision((client(shared=worker.reach.local), worker), access)

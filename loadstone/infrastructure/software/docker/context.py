@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from loadstone.infrastructure.docker_api import Engine
 from loadstone.infrastructure.existing.here import LOOPBACK
-from loadstone.model.cluster import Node
+from loadstone.model.cluster import Node, Reach
 from loadstone.model.errors import PreflightError
 
 _DEFAULT = "unix:///var/run/docker.sock"
@@ -63,7 +63,7 @@ def node(name: str, engine: Engine, info: dict[str, Any]) -> Node:
         cpus=cores if len(cores) == info["NCPU"] else tuple(range(info["NCPU"])),
         memory=info["MemTotal"],
         shared=here,
-        here=here,
+        reach=Reach() if here else Reach(transport="exec", options={"software": "docker", "url": engine.url}),
     )
 
 

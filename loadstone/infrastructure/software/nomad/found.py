@@ -14,7 +14,7 @@ from loadstone.infrastructure.software.docker import context
 from loadstone.infrastructure.software.nomad import api
 from loadstone.infrastructure.software.nomad.api import Unreachable
 from loadstone.infrastructure.software.nomad.settings import CONSUL_PORT
-from loadstone.model.cluster import Node
+from loadstone.model.cluster import Node, Reach
 from loadstone.model.errors import LoadstoneError, PreflightError
 
 _DEFAULT = "http://127.0.0.1:4646"
@@ -66,8 +66,8 @@ def find() -> Provision:
     """All nodes that are ready, take replicas and run containers as workers."""
     nodes = {name: node for name, node in _nodes().items() if _runs_containers(node)}
     workers = [_node(name, node) for name, node in nodes.items()]
-    here = [node for node in workers if node.here]
-    _require_mounts({node.name: nodes[node.name] for node in workers if not node.here})
+    here = [node for node in workers if node.reach.local]
+    _require_mounts({node.name: nodes[node.name] for node in workers if not node.reach.local})
     managers = len(api.nomad([_address()], retry_s=0).get("/v1/status/peers"))
     access = Access(
         "nomad",
@@ -111,7 +111,10 @@ def _node(name: str, found: _Found) -> Node:
     address = found.attributes["unique.network.ip-address"]
     here = _is_ours(address) and found.attributes["kernel.version"] == os.uname().release
     memory = int(found.attributes["memory.totalbytes"])
-    return Node(name=name, role="worker", address=address, cpus=found.cores, memory=memory, shared=here, here=here)
+    namespace = os.environ.get("NOMAD_NAMESPACE", "default")
+    way = {"software": "nomad", "node": name, "address": _address(), "namespace": namespace}
+    reach = Reach() if here else Reach(transport="exec", options=way)
+    return Node(name=name, role="worker", address=address, cpus=found.cores, memory=memory, shared=here, reach=reach)
 
 
 def _require_mounts(nodes: dict[str, _Found]) -> None:

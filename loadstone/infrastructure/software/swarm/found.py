@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlsplit
 
 from loadstone.infrastructure.base import Access, Provision
 from loadstone.infrastructure.docker_api import Engine, told
 from loadstone.infrastructure.existing.here import client
 from loadstone.infrastructure.software.docker import context
-from loadstone.model.cluster import Node, Role
+from loadstone.model.cluster import Node, Reach, Role
 from loadstone.model.errors import PreflightError
 
 _NANO = 10**9
@@ -30,7 +31,7 @@ def find() -> Provision:
         engines={mine.name: engine.url} if mine is not None and mine.role == "worker" else {},
         extra={"managers": str(managers)},
     )
-    shared = any(node.here and node.role == "worker" for node in nodes.values())
+    shared = any(node.reach.local and node.role == "worker" for node in nodes.values())
     return Provision((client(shared), *sorted(nodes.values(), key=lambda node: (node.role, node.name))), access)
 
 
@@ -46,6 +47,13 @@ def _require_manager(engine: Engine, swarm: dict[str, Any]) -> None:
             f"the Docker engine at {engine.url} is a worker of its swarm",
             f"talk to a manager by DOCKER_HOST or a context; there is one at {managers or 'another address'}",
         )
+
+
+def _by_login(engine: Engine, name: str) -> Reach:
+    """No engine of a swarm runs anything on another by its client: a node is logged in to, as the engine itself is."""
+    place = urlsplit(engine.url)
+    user = f"{place.username}@" if place.scheme == "ssh" and place.username else ""
+    return Reach(transport="ssh", options={"host": f"{user}{name}"})
 
 
 def _takes_part(listed: dict[str, Any]) -> bool:
@@ -66,5 +74,5 @@ def _node(listed: dict[str, Any], engine: Engine, info: dict[str, Any]) -> Node:
         address=manager.rpartition(":")[0] or listed["Status"]["Addr"],
         cpus=tuple(range(resources["NanoCPUs"] // _NANO)),
         memory=resources["MemoryBytes"],
-        here=False,
+        reach=_by_login(engine, name),
     )

@@ -64,6 +64,7 @@ from loadstone.model.records.node.replicas import (
     Used,
     WatchArgs,
     Watched,
+    WatchedPart,
     Watching,
 )
 from loadstone.model.records.node.tuning import (
@@ -155,6 +156,7 @@ __all__ = [
     "VerifyAnswer",
     "WatchArgs",
     "Watched",
+    "WatchedPart",
     "Watching",
     "schema",
 ]
@@ -187,7 +189,7 @@ VERBS: dict[str, tuple[type[Model], type[Model]]] = {
 
 def schema() -> dict[str, Any]:
     """The JSON Schema of all messages: ``$defs`` by name; ``verbs`` names arguments and answer of each."""
-    models: set[type[Model]] = {Hello, Fault, Request, Reply, Watching}
+    models: set[type[Model]] = {Hello, Fault, Request, Reply, Watching, WatchedPart}
     models.update(model for both in VERBS.values() for model in both)
     ordered = sorted(models, key=lambda model: model.__name__)
     _, definitions = models_json_schema([(model, "validation") for model in ordered], ref_template="#/$defs/{model}")

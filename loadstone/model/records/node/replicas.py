@@ -87,34 +87,44 @@ class Peaks(Model):
 
 
 class WatchArgs(Model):
-    """``watch``: record counters of the machine and of replicas until ``unwatch``, then send a Parquet file."""
+    """``watch``: record counters of the machine and of replicas until ``unwatch``."""
 
     period_ms: int
     replicas: dict[str, Subject] = {}
     networks: dict[str, Subject] = {}
     """Of emulated hosts and switches, each by a control group in it."""
+    cores: tuple[int, ...] = ()
+    """Those that the thread which reads may run on; all where empty."""
 
 
 class Watching(Model):
     """The first event of a watch."""
 
+    id: int
+    """Of the request, for ``unwatch``."""
     begun_ns: int
     absent: dict[str, str]
     """Why there is nothing, by family of counters."""
 
 
+class WatchedPart(Model):
+    """A later event of a watch: its payload belongs to a Parquet file. Each file is whole by itself."""
+
+    last: bool
+    """Whether the file is whole."""
+
+
 class Watched(Model):
-    """How a watch ended. Its file came before, in pieces."""
+    """How a watch went. Its files came before."""
 
     rows: int
     readings: int
     skipped: int
     """Readings whose time had passed."""
     absent: dict[str, str]
+    """Why there is nothing, or nothing any more, by family of counters."""
     stopped: str
     """Why it stopped by itself; empty if it did not."""
-    size: int
-    sha256: str
 
 
 class UnwatchArgs(Model):
