@@ -10,8 +10,9 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from ipaddress import IPv4Network, IPv6Network, ip_interface
 
 from loadstone.infrastructure.machines import Machine
 from loadstone.model.errors import DeploymentError
@@ -35,15 +36,18 @@ _KNOBS = (
 )
 _LIST = f"""
 for folder in {ENGINES_OWN}; do [ ! -d $folder ] || echo "folder $folder"; done
-for link in /sys/class/net/*; do echo "link ${{link##*/}}"; done
+sed -n 's/^ *\\([^ :]*\\):.*/link \\1/p' /proc/net/dev
+ip -o address show 2>/dev/null | while read -r _ link _ address _; do echo "address $link $address"; done
 cd /proc/sys/net
 for knob in {" ".join(_KNOBS)}; do [ ! -r $knob ] || echo "knob $knob $(cat $knob)"; done
 for program in iptables ip6tables; do
   if command -v $program-save >/dev/null; then $program-save | sed "s/^/$program /"; fi
 done
 """
-"""One line a thing: ``link docker0``, ``knob ipv4/ip_forward 1``, ``iptables -A FORWARD -j DOCKER-USER``."""
+"""One line a thing: ``link docker0``, ``address docker0 172.17.0.1/16``, ``knob ipv4/ip_forward 1``, ``iptables -A FORWARD
+-j DOCKER-USER``."""
 _RULES = ("iptables", "ip6tables")
+Subnet = IPv4Network | IPv6Network
 
 
 @dataclass(frozen=True)
@@ -87,9 +91,12 @@ def difference(before: str, after: str) -> Removal:
     was, now = _by_kind(before), _by_kind(after)
     values = dict(line.split(maxsplit=1) for line in was["knob"])
     changed = (line.split(maxsplit=1) for line in now["knob"] if line not in was["knob"])
-    rules = {program: _rules(was[program], now[program]) for program in _RULES}
+    links = [link for link in now["link"] if link not in was["link"] and _LINK.fullmatch(link)]
+    addresses = (line.split() for line in now["address"])
+    subnets = [ip_interface(address).network for link, address in addresses if link in links]
+    rules = {program: _rules(was[program], now[program], subnets) for program in _RULES}
     return Removal(
-        tuple(link for link in now["link"] if link not in was["link"] and _LINK.fullmatch(link)),
+        tuple(links),
         tuple((knob, values[knob]) for knob, _ in changed if knob in values),
         {program: text for program, text in rules.items() if text},
         tuple(folder for folder in now["folder"] if folder not in was["folder"]),
@@ -97,17 +104,17 @@ def difference(before: str, after: str) -> Removal:
 
 
 def _by_kind(listed: str) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {kind: [] for kind in ("folder", "link", "knob", *_RULES)}
+    found: dict[str, list[str]] = {kind: [] for kind in ("folder", "link", "address", "knob", *_RULES)}
     for line in listed.splitlines():
         kind, _, rest = line.partition(" ")
         found[kind].append(rest)
     return found
 
 
-def _rules(before: list[str], after: list[str]) -> str:
+def _rules(before: list[str], after: list[str], subnets: Sequence[Subnet]) -> str:
     """The restore script that undoes what was added to a firewall; empty if nothing was."""
     was, now = dict(_tables(before)), dict(_tables(after))
-    return "".join(_table(name, was.get(name, []), lines) for name, lines in now.items())
+    return "".join(_table(name, was.get(name, []), lines, subnets) for name, lines in now.items())
 
 
 def _tables(lines: list[str]) -> Iterator[tuple[str, list[str]]]:
@@ -121,7 +128,7 @@ def _tables(lines: list[str]) -> Iterator[tuple[str, list[str]]]:
             table.append(line)
 
 
-def _table(name: str, before: list[str], after: list[str]) -> str:
+def _table(name: str, before: list[str], after: list[str], subnets: Sequence[Subnet]) -> str:
     was, now = _chains(before), _chains(after)
     ours = [chain for chain in now if chain not in was and _CHAIN.fullmatch(chain)]
     old = Counter(line for line in before if line.startswith("-A"))
@@ -131,7 +138,7 @@ def _table(name: str, before: list[str], after: list[str]) -> str:
             continue
         if old[line]:
             old[line] -= 1
-        elif _is_ours(line, ours):
+        elif _is_ours(line, ours, subnets):
             lines.append(f"-D{line[2:]}")
     lines += [f":{chain} {was[chain]}" for chain, policy in now.items() if was.get(chain, policy) != policy]
     lines += [f"-F {chain}" for chain in ours] + [f"-X {chain}" for chain in ours]
@@ -143,12 +150,20 @@ def _chains(table: list[str]) -> dict[str, str]:
     return {line.split()[0][1:]: line.split()[1] for line in table if line.startswith(":")}
 
 
-def _is_ours(rule: str, chains: list[str]) -> bool:
-    """Whether a rule of a shared chain leads to one of ours, or is about a link that only our daemons make."""
-    words = rule.split()
-    after = dict(itertools.pairwise(words))
-    links = (words[number + 1] for number, word in enumerate(words[:-1]) if word in ("-i", "-o"))
-    return after.get("-j") in chains or after.get("-g") in chains or any(_LINK.fullmatch(link) for link in links)
+def _is_ours(rule: str, chains: Sequence[str], subnets: Sequence[Subnet]) -> bool:
+    """Whether a rule of a shared chain leads to one of ours, or is about a link or a subnet of our daemons alone."""
+    for option, value in itertools.pairwise(rule.split()):
+        if option in ("-j", "-g") and value in chains:
+            return True
+        if option in ("-i", "-o") and _LINK.fullmatch(value):
+            return True
+        if option in ("-s", "-d") and _is_within(ip_interface(value).network, subnets):
+            return True
+    return False
+
+
+def _is_within(addresses: Subnet, subnets: Sequence[Subnet]) -> bool:
+    return any(addresses.version == each.version and addresses.subnet_of(each) for each in subnets)  # type: ignore[arg-type]
 
 
 def _file(machine: Machine, deployment: str) -> str:

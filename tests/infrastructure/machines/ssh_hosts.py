@@ -23,6 +23,16 @@ MOUNTS = """
 mkdir -p /run/sshd {own} /var/lib/loadstone
 mount --bind {own} /var/lib/loadstone
 """
+TRACES = """
+ip -o link | sed 's/^[0-9]*: \\([^:@]*\\).*/link \\1/'
+for program in iptables ip6tables; do $program-save | grep -E '^(-A|:[A-Z]*-|:DOCKER|:FORWARD DROP)' | sed 's/ [[].*//'; done
+echo "forwards $(cat /proc/sys/net/ipv4/ip_forward)"
+sed 's/^[^/]*/mount /' /proc/self/mountinfo | grep -v /run/netns
+for pid in $(ip netns pids "$1"); do [ ! -r /proc/$pid/comm ] || echo "runs $(cat /proc/$pid/comm)"; done
+for folder in /etc/docker /run/docker* /run/containerd /var/lib/docker; do [ ! -e $folder ] || echo "folder $folder"; done
+"""
+"""Left out is what differs between two equal states (counters, and ids of mounts and processes), and what other clusters
+of this machine mount meanwhile."""
 
 
 @dataclass
@@ -65,6 +75,13 @@ class SshHosts:
         folders = [path for host in self.hosts for path in self.own(host.name).glob("deployments/*")]
         made = [path for group in groups for path in cgroup.find().everywhere(group) if path.exists()]
         return [str(path) for path in folders + made]
+
+    def traces(self, name: str) -> set[str]:
+        """Links, firewall rules, settings, mounts, programs that run and folders of daemons, as the host has them."""
+        host = next(host for host in self.hosts if host.name == name)
+        listed = host.run(["sh", "-ec", TRACES, "traces", f"{self.emulated.cluster}-{name}"])
+        listed.check_returncode()
+        return set(listed.stdout.splitlines())
 
     def clear(self) -> None:
         """End what a test that failed has left running on hosts."""

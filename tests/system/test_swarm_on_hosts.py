@@ -1,0 +1,129 @@
+"""A study on a swarm that Loadstone makes of hosts over SSH, and what is left there, whatever ended it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+
+import pytest
+import yaml
+
+from loadstone.infrastructure.namespaces import Namespaces
+from loadstone.model.cluster import Cluster
+from tests.infrastructure.machines.ssh_hosts import SSHD, SshHosts, ssh_hosts
+from tests.orchestration import docker_clusters
+from tests.support import applications
+from tests.support.clusters import folders
+from tests.support.users import User, wait
+
+pytestmark = [pytest.mark.system, pytest.mark.root, pytest.mark.docker, pytest.mark.timeout(1200)]
+
+ROLES = {"worker_4": "{address: ADDRESS, roles: [manager]}"}
+
+
+@pytest.fixture(scope="module")
+def four() -> Iterator[SshHosts]:
+    if SSHD is None:
+        pytest.skip("needs openssh-server")
+    findings = Namespaces(Cluster(), "preflight").preflight("swarm", 1)
+    if lacking := [finding.message for finding in findings if finding.level == "error"]:
+        pytest.skip("; ".join(lacking))
+    with ssh_hosts(4) as made:
+        yield made
+
+
+@pytest.fixture
+def person(four: SshHosts) -> Iterator[User]:
+    """A user of the hosts, on which nothing may be left afterwards."""
+    with folders() as home:
+        user, shop = User(home), applications.shop()
+        (home / "application.yaml").write_text(yaml.safe_dump(shop))
+        manager = four.hosts[-1]
+        inventory = four.inventory(**{key: line.replace("ADDRESS", manager.address) for key, line in ROLES.items()})
+        cluster = {"infrastructure": "hosts", "inventory": str(inventory), "workers": 3}
+        settings = {"application": str(home / "application.yaml"), "resources": applications.limits(shop)}
+        study = docker_clusters.study("on-hosts", "swarm", cluster=cluster, **settings)
+        (home / "study.yaml").write_text(yaml.safe_dump(study))
+        names = [host.name for host in four.hosts]
+        before = {name: four.traces(name) for name in names}
+        yield user
+        user.runs("down")
+        assert four.left(()) == []
+
+        def left() -> dict[str, set[str]]:
+            return {name: four.traces(name) ^ before[name] for name in names if four.traces(name) != before[name]}
+
+        end = time.monotonic() + 60
+        while left() and time.monotonic() < end:  # a session ends a moment after its desk
+            time.sleep(0.5)
+        assert left() == {}
+
+
+def rows(user: User) -> list[dict[str, str]]:
+    return docker_clusters.rows(user)
+
+
+def test_a_study_on_a_swarm_of_hosts(four: SshHosts, person: User) -> None:
+    done = person.runs("run", "study.yaml")
+    (row,) = rows(person)
+    assert row["verdict"] == "held", done.stdout + done.stderr
+    (trial,) = person.home.glob("results/*/*/trials/*")
+    audited = json.loads((trial / "audit.json").read_text())
+    assert {each["node"] for each in audited} == {"worker-1", "worker-2", "worker-3"}
+    assert all(each["ok"] for each in audited), audited
+    assert json.loads(person.runs("status", "--json").stdout)["deployments"] == []
+
+
+def test_nothing_is_left_of_a_desk_that_is_killed(four: SshHosts, person: User) -> None:
+    process = person.starts("run", "study.yaml")
+    person.waits_until_a_trial_is_loaded(process, finished=0)
+    groups = four.groups()
+    assert any("link docker_gwbridge" in four.traces(host.name) for host in four.hosts)
+    process.kill()
+    process.communicate(timeout=60)
+    person.runs("down")
+    assert four.left(groups) == []
+
+
+def test_a_node_that_is_killed_costs_no_cluster(four: SshHosts, person: User) -> None:
+    process = person.starts("run", "study.yaml")
+    person.waits_until_a_trial_is_loaded(process, finished=0)
+    groups = four.groups()
+    command = ["ip", "netns", "pids", f"{four.emulated.cluster}-worker-2"]
+    pids = map(int, subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
+    nodes = [pid for pid in pids if b"\0node\0" in _command(pid)]
+    assert nodes
+    for pid in nodes:
+        os.kill(pid, signal.SIGKILL)
+    printed = "".join(process.communicate(timeout=600))
+    assert process.returncode in (0, 4) and "Traceback" not in printed, printed
+    assert four.left(groups) == []
+
+
+def test_a_host_that_vanishes_makes_its_trial_invalid(four: SshHosts, person: User) -> None:
+    process = person.starts("run", "study.yaml")
+    person.waits_until_a_trial_is_loaded(process, finished=0)
+    groups = four.groups()
+    four.cut("worker-3")
+    try:
+        wait(lambda: bool(rows(person)) or process.poll() is not None, 600)
+    finally:
+        four.cut("worker-3", "up")
+    printed = "".join(process.communicate(timeout=600))
+    assert process.returncode == 4 and "Traceback" not in printed, printed
+    (row,) = rows(person)
+    assert row["verdict"] == "invalid" and "worker-3" in str(row["reasons"]), row
+    person.runs("down")
+    assert four.left(groups) == []
+
+
+def _command(pid: int) -> bytes:
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            return file.read()
+    except OSError:
+        return b""
