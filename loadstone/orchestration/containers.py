@@ -12,7 +12,6 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import ClassVar
 
 from loadstone.infrastructure import images, journal
 from loadstone.infrastructure.base import Access, Finding, Say
@@ -40,8 +39,6 @@ class Containers(Orchestrator):
     """Replicas in containers of a cluster; found again by the names and labels that ``render`` gives them."""
 
     environments = ("container",)
-    images_by_manifest: ClassVar[bool] = False
-    """Whether the cluster calls an image that it pulled by the digest of its manifest, else of its configuration."""
 
     # What each orchestrator supplies
 
@@ -89,6 +86,7 @@ class Containers(Orchestrator):
         self._reader = Reader(nodes)
         self._born: dict[str, str] = {}
         self._image_ids: dict[str, str] = {}
+        self._ids_by_digest: dict[str, str] = {}
 
     @property
     def cluster(self) -> Access:
@@ -124,8 +122,9 @@ class Containers(Orchestrator):
 
     def prepare(self, say: Say) -> None:
         self._begin()
-        delivered = images.deliver(self.cluster, list(self.deployment.images), say, self.images_by_manifest)
+        delivered = images.deliver(self.cluster, list(self.deployment.images), say)
         self._image_ids = {what: image.id for what, image in delivered.items() if image.id}
+        self._ids_by_digest = {image.digest: image.id for image in delivered.values() if image.digest}
         told = {what: asdict(image) for what, image in delivered.items()}
         (self.folder / "images.json").write_text(json.dumps(told, indent=1), encoding="utf-8")
 

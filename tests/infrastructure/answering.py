@@ -13,11 +13,11 @@ Answer = tuple[int, Any]
 
 
 class Answering:
-    """``answers`` by path without its query; another path does not exist. ``asked`` remembers who asked what."""
+    """``answers`` by path without its query; another path does not exist. ``received``: all requests, with headers."""
 
     def __init__(self, answers: dict[str, Answer]) -> None:
         self.answers = answers
-        self.asked: list[tuple[str, dict[str, str]]] = []
+        self.received: list[tuple[str, dict[str, str]]] = []
         self.address = ""
 
 
@@ -28,7 +28,7 @@ def answering(answers: dict[str, Answer]) -> Iterator[Answering]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            state.asked.append((f"{self.command} {self.path}", dict(self.headers)))
+            state.received.append((f"{self.command} {self.path}", dict(self.headers)))
             status, said = state.answers.get(self.path.split("?")[0], (404, "not found"))
             body = (said if isinstance(said, str) else json.dumps(said)).encode()
             self.rfile.read(int(self.headers.get("Content-Length") or 0))

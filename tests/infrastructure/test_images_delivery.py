@@ -242,10 +242,10 @@ def test_a_push_signs_in_as_docker_is_signed_in(place: Place, stone: Path, chall
     contents = archive.read(file)
     access = Access("kubernetes", registry=f"{place.host}/lab")
     said: list[str] = []
-    delivered = images.deliver(access, ["stone"], said.append, by_manifest=True)["stone"]
+    delivered = images.deliver(access, ["stone"], said.append)["stone"]
     tag = images.reference("stone").rpartition(":")[2]
     digest = contents.manifest.digest
-    assert delivered == images.Delivered(f"{place.host}/lab/stone:{tag}", digest, digest)
+    assert delivered == images.Delivered(f"{place.host}/lab/stone:{tag}", contents.config.digest, digest)
     assert said == [f"{delivered.reference} is {digest}"]
     assert set(place.blobs) == {contents.config.digest, contents.layers[0].digest}
     assert f"/v2/lab/stone/manifests/{tag}" in place.manifests
@@ -257,7 +257,7 @@ def test_a_push_signs_in_as_docker_is_signed_in(place: Place, stone: Path, chall
 
     # What is there is not sent again, and is what counts.
     place.blobs.clear()
-    assert images.deliver(access, ["stone"], by_manifest=True)["stone"] == delivered
+    assert images.deliver(access, ["stone"])["stone"] == delivered
     assert place.blobs == {}
 
 

@@ -16,7 +16,7 @@ def test_a_server_that_is_down_is_passed_over() -> None:
         nomad = api.nomad([NOBODY, server.address])
         assert nomad.get("/v1/nodes", prefix="a b") == [1]
         assert nomad.get("/v1/nodes") == [1]
-    assert [what for what, _ in server.asked] == ["GET /v1/nodes?prefix=a+b", "GET /v1/nodes"]
+    assert [what for what, _ in server.received] == ["GET /v1/nodes?prefix=a+b", "GET /v1/nodes"]
 
 
 @pytest.mark.parametrize("trouble", ["No cluster leader", "Not ready to serve consistent reads"])
@@ -24,13 +24,13 @@ def test_a_cluster_without_a_leader_is_asked_until_it_has_one(trouble: str, monk
     with answering({"/v1/jobs": (500, trouble)}) as server:
 
         def elected(seconds: float) -> None:
-            assert len(server.asked) < 3
-            if len(server.asked) == 2:
+            assert len(server.received) < 3
+            if len(server.received) == 2:
                 server.answers["/v1/jobs"] = (200, {"EvalID": "e"})
 
         monkeypatch.setattr("time.sleep", elected)
         assert api.nomad([server.address]).post("/v1/jobs", {"Job": {}}) == {"EvalID": "e"}
-    assert [what for what, _ in server.asked] == ["POST /v1/jobs"] * 3
+    assert [what for what, _ in server.received] == ["POST /v1/jobs"] * 3
 
 
 def test_who_is_silent_is_named_with_the_reason() -> None:
@@ -50,7 +50,7 @@ def test_what_is_no_address_is_told(address: str) -> None:
 def test_what_is_wrong_for_good_is_told_at_once(status: int, said: str) -> None:
     with answering({"/v1/jobs": (status, said)}) as server, pytest.raises(Refused) as raised:
         api.nomad([server.address]).post("/v1/jobs", {})
-    assert len(server.asked) == 1 and raised.value.status == status
+    assert len(server.received) == 1 and raised.value.status == status
     assert str(raised.value) == f"Nomad at {server.address} says {status}: {' '.join(said.split())}"
 
 
@@ -65,8 +65,8 @@ def test_a_token_is_sent_and_never_told(monkeypatch: pytest.MonkeyPatch) -> None
         monkeypatch.setenv("CONSUL_HTTP_TOKEN", "hunter2")
         told = refused(server)
     assert "set CONSUL_HTTP_TOKEN to another token" in told and "hunter2" not in told
-    assert [headers.get("X-Consul-Token") for _, headers in server.asked] == [None, "hunter2"]
-    assert all("X-Nomad-Token" not in headers for _, headers in server.asked)
+    assert [headers.get("X-Consul-Token") for _, headers in server.received] == [None, "hunter2"]
+    assert all("X-Nomad-Token" not in headers for _, headers in server.received)
 
 
 def test_no_proxy_stands_in_between(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -114,7 +114,7 @@ def test_a_cluster_of_the_user_s_has_the_tokens_of_the_environment(monkeypatch: 
     monkeypatch.setenv("NOMAD_TOKEN", "hunter2")
     with answering({"/v1/nodes": (200, [])}) as server:
         api.nomad_of(access(api.extra(["c"], "", 1000), server.address)).get("/v1/nodes")
-    assert [headers["X-Nomad-Token"] for _, headers in server.asked] == ["hunter2"]
+    assert [headers["X-Nomad-Token"] for _, headers in server.received] == ["hunter2"]
 
 
 def test_a_cluster_of_ours_has_its_own_token_whatever_the_environment(
@@ -125,7 +125,7 @@ def test_a_cluster_of_ours_has_its_own_token_whatever_the_environment(
     extra = api.extra(["c"], "", 1000, str(file))
     with answering({"/v1/nodes": (403, "Permission denied")}) as server, pytest.raises(DeploymentError) as refused:
         api.nomad_of(access(extra, server.address)).get("/v1/nodes")
-    assert [headers["X-Nomad-Token"] for _, headers in server.asked] == [SECRETS.nomad]
+    assert [headers["X-Nomad-Token"] for _, headers in server.received] == [SECRETS.nomad]
     assert SECRETS.nomad not in str(refused.value) and "NOMAD_TOKEN" not in str(refused.value)
 
 

@@ -22,7 +22,7 @@ from loadstone.infrastructure import cgroup, images
 from loadstone.infrastructure.base import Access, Provision
 from loadstone.infrastructure.existing import Existing
 from loadstone.infrastructure.kubernetes_api import Api, Refused, connect
-from loadstone.infrastructure.namespaces.kubernetes.plan import fill
+from loadstone.infrastructure.software.kubernetes.plan import fill
 from loadstone.model.cluster import Cluster
 from loadstone.model.deployment import Deployment, Found
 from loadstone.model.errors import DeploymentError
@@ -33,7 +33,7 @@ from tests.infrastructure.real_engines import registry
 from tests.orchestration import rendered
 from tests.orchestration.conftest import STORES, parse
 from tests.orchestration.pinned import GOLDEN
-from tests.support.clusters import Shared, SharedClusters, cluster_of
+from tests.support.clusters import Shared, SharedClusters
 
 pytestmark = [pytest.mark.root, pytest.mark.kubernetes, pytest.mark.timeout(1800)]
 
@@ -78,15 +78,13 @@ def place() -> Iterator[Path]:
 
 
 @pytest.fixture
-def cluster(shared_clusters: SharedClusters, place: Path) -> Provision:
-    return shared_clusters("kubernetes").provision
+def shared(shared_clusters: SharedClusters, place: Path) -> Shared:
+    return shared_clusters("kubernetes")
 
 
 @pytest.fixture
-def own_cluster() -> Iterator[Shared]:
-    """A cluster into whose nodes no other test loads images."""
-    with cluster_of("kubernetes") as made:
-        yield made
+def cluster(shared: Shared) -> Provision:
+    return shared.provision
 
 
 @pytest.fixture
@@ -230,25 +228,27 @@ def test_what_the_cluster_refuses_is_told(small: Kubernetes, api: Api) -> None:
     assert all("exceeded quota: small, requested: limits.cpu=" in one.why for one in small._find())
 
 
-def test_nodes_pull_from_the_user_s_registry(own_cluster: Shared, place: Path, tmp_path: Path) -> None:
-    """A node names an image that it has pulled by its digest in the registry, also where it was loaded before."""
-    cluster, access = own_cluster.provision, own_cluster.access
+def test_nodes_pull_from_the_user_s_registry(shared: Shared, place: Path, tmp_path: Path) -> None:
+    """A node names an image that it has pulled by its digest in the registry, also where it is loaded."""
+    cluster, access = shared.provision, shared.access
     folder = place / "pulled"
     folder.mkdir()
     with registry(folder, cluster.nodes[0].address) as host:
         for node in access.engines:  # as at the start of hosts whose cluster has this registry
-            trusted = own_cluster.place.glob(f"data/clusters/*/{node}/registries")
-            (one := next(trusted) / host).mkdir()
-            fill("registry.toml.j2", one / "hosts.toml", registry=host)
+            (folder,) = shared.place.glob(f"data/clusters/*/{node}/node/deployments/cluster/data")
+            trusted = folder / "registries" / host
+            trusted.mkdir(parents=True)
+            (trusted / "hosts.toml").write_text(fill("registry.toml.j2", registry=host))
         pulling = replace(access, registry=f"http://{host}/lab", engines={})
-        made = Kubernetes(deployment(parse(STORES), cluster), tmp_path / "run", pulling)
-        try:
-            made.apply(stores_only=True)
-            made.ready(stores_only=True)
-            assert [row for row in made.audit() if not row.ok] == []
-            assert len([row for row in made.audit() if row.what == "image"]) == 3
-        finally:
-            made.remove()
+        for way in (access, pulling, access):
+            made = Kubernetes(deployment(parse(STORES), cluster), tmp_path / "run", way)
+            try:
+                made.apply(stores_only=True)
+                made.ready(stores_only=True)
+                assert [row for row in made.audit() if not row.ok] == []
+                assert len([row for row in made.audit() if row.what == "image"]) == 3
+            finally:
+                made.remove()
 
 
 def test_a_namespace_of_somebody_else_is_left_alone(small: Kubernetes, api: Api, access: Access) -> None:
@@ -266,13 +266,11 @@ def test_a_namespace_of_somebody_else_is_left_alone(small: Kubernetes, api: Api,
     )
 
 
-def test_a_study_on_the_cluster_that_is_there(
-    own_cluster: Shared, place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    cluster, access = own_cluster.provision, own_cluster.access
+def test_a_study_on_the_cluster_that_is_there(shared: Shared, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster, access = shared.provision, shared.access
     monkeypatch.setenv("KUBECONFIG", access.addresses[0])
     for variable, folder in (("LOADSTONE_STATE", "state"), ("LOADSTONE_DATA", "data")):  # its journal knows the hosts
-        monkeypatch.setenv(variable, str(own_cluster.place / folder))
+        monkeypatch.setenv(variable, str(shared.place / folder))
     mine = Existing(Cluster(infrastructure="existing"), "unused").provide("kubernetes", 1, print)
     assert [node.model_dump(exclude={"memory"}) for node in mine.nodes] == [
         node.model_dump(exclude={"memory"}) for node in cluster.nodes

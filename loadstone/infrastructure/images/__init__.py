@@ -56,7 +56,7 @@ def image_id(what: str) -> str:
 def ids_by_manifest(whats: Iterable[str], access: Access) -> dict[str, str]:
     """The ids of packaged images by the digests of their manifests.
 
-    A node that once pulled an image from a registry calls it by the latter, also where it was loaded as well.
+    Kubernetes calls an image by the latter on a node that once pulled it, also where it was loaded as well.
     """
     contents = [archive.read(build(what)) for what in whats if _is_packaged(what, access)]
     return {one.manifest.digest: one.config.digest for one in contents}
@@ -81,17 +81,15 @@ def _finding(what: str) -> Finding:
         return Finding(what, "error", message, remedy)
 
 
-def deliver(access: Access, whats: Iterable[str], say: Say = _quiet, by_manifest: bool = False) -> dict[str, Delivered]:
+def deliver(access: Access, whats: Iterable[str], say: Say = _quiet) -> dict[str, Delivered]:
     """Put images where the cluster's nodes find them; what is there already stays.
-
-    ``by_manifest``: the cluster calls what it pulled by the digest of its manifest, not of its configuration.
 
     Packaged images are loaded into each engine that can be reached, or pushed to the registry that the user named;
     others are pulled by each engine. Raises PreflightError where an image cannot be had, or nodes have different ones.
     """
     names = {what: reference(what, access) for what in whats}
     files = {what: build(what, say) for what in names if _is_packaged(what, access)}
-    return delivery.deliver(access, names, files, by_manifest, say)
+    return delivery.deliver(access, names, files, say)
 
 
 def _is_ours(what: str) -> bool:

@@ -34,13 +34,11 @@ class Delivered:
     """What its registry calls it; empty if it came from no registry."""
 
 
-def deliver(
-    access: Access, names: dict[str, str], files: dict[str, Path], by_manifest: bool, say: Say
-) -> dict[str, Delivered]:
+def deliver(access: Access, names: dict[str, str], files: dict[str, Path], say: Say) -> dict[str, Delivered]:
     """Images by name (``what``) to where nodes find them; those without a file are pulled."""
     engines = [engine(node, address) for node, address in access.engines.items()]
     if access.registry:
-        pushed = _push(Registry(access.registry), by_manifest, names, files, say)
+        pushed = _push(Registry(access.registry), names, files, say)
         plain = Registry(access.registry).plain
         pulled = {what: _pulling(name, plain and what in files) for what, name in names.items()}
         return {what: Delivered(name) for what, name in names.items()} | pushed | _into(engines, names, pulled, say)
@@ -51,14 +49,12 @@ def deliver(
     return {what: Delivered(name) for what, name in names.items()} | _into(engines, names, jobs, say)
 
 
-def _push(
-    registry: Registry, by_manifest: bool, names: dict[str, str], files: dict[str, Path], say: Say
-) -> dict[str, Delivered]:
+def _push(registry: Registry, names: dict[str, str], files: dict[str, Path], say: Say) -> dict[str, Delivered]:
     pushed = {}
     for what, file in files.items():
         config, digest = registry.push(file, what, names[what].rpartition(":")[2])
         say(f"{names[what]} is {digest}")
-        pushed[what] = Delivered(names[what], digest if by_manifest else config, digest)
+        pushed[what] = Delivered(names[what], config, digest)
     return pushed
 
 

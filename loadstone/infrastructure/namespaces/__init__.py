@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -56,7 +57,7 @@ class Namespaces(Infrastructure):
 
     def sketch(self, software: str, managers: int) -> list[Node]:
         names = self._names(managers)
-        return self._nodes(names, Network("", "", subnet_for(len(names), [])))
+        return _sketch(names, Network("", "", subnet_for(len(names), [])))
 
     def provide(self, software: str, managers: int, say: Say) -> Provision:
         if (left := journal.load(self.entry_name)) is not None:
@@ -66,16 +67,14 @@ class Namespaces(Infrastructure):
         say(f"making {len(names)} emulated hosts")
         try:
             emulated = self._claim(names)
-            nodes = self._nodes(names, emulated.network)
+            nodes = nodes_of(emulated)
             link = self.cluster.link or Link()
             emulated.make(nodes[-1].cpus, link.rate, link.delay)
-            reached = {host.name: host.reach for host in emulated.hosts}
-            nodes = [node.model_copy(update={"reach": reached.get(node.name, node.reach)}) for node in nodes]
-            members = self._members(emulated)
+            members = members_of(emulated)
             for member in members:
                 member.machine.begin(_DEPLOYMENT, self.entry_name, self.entry_name)
             self._software = _software(software)
-            folder = Path(emulated.hosts_folder, "desk")
+            folder = desk_folder(emulated)
             folder.mkdir()
             access = self._software.start(members, trusted(self.cluster.registry), folder, say)
         except BaseException:
@@ -87,14 +86,14 @@ class Namespaces(Infrastructure):
         if self._begun and (entry := journal.load(self.entry_name)) is not None:
             self.undo(entry)
         if self._emulated is not None:
-            for member in self._members(self._emulated):
+            for member in members_of(self._emulated):
                 member.machine.close()
         self._begun, self._emulated, self._software = False, None, None
 
     def problems(self) -> list[str]:
         if self._emulated is None or self._software is None:
             return []
-        members = self._members(self._emulated)
+        members = members_of(self._emulated)
         up = {host.name: host.up() for host in self._emulated.hosts}
         troubles = {
             member.name: self._software.trouble(member) if up[member.name] else "it is down" for member in members
@@ -117,22 +116,6 @@ class Namespaces(Infrastructure):
         workers = self.cluster.workers
         return [f"manager-{n + 1}" for n in range(managers)] + [f"worker-{n + 1}" for n in range(workers)]
 
-    def _nodes(self, names: list[str], network: Network) -> list[Node]:
-        """The client first, then all hosts in the order of their addresses."""
-        client, worker = Local(Cluster()).sketch("process", 0)
-        hosts = [
-            worker.model_copy(
-                update={
-                    "name": name,
-                    "role": role(name),
-                    "address": str(network.address(number)),
-                    "emulated": True,
-                }
-            )
-            for number, name in enumerate(names)
-        ]
-        return [client.model_copy(update={"address": network.client}), *hosts]
-
     def _claim(self, names: list[str]) -> Emulated:
         with one_at_a_time():
             emulated = Emulated.planned(names, data_root() / "clusters")
@@ -150,11 +133,36 @@ class Namespaces(Infrastructure):
         self._emulated = emulated
         return emulated
 
-    def _members(self, emulated: Emulated) -> list[Member]:
-        return [
-            Member(host.name, role(host.name), host.address, connect(host.name, host.reach), _DEPLOYMENT)
-            for host in emulated.hosts
-        ]
+
+def nodes_of(emulated: Emulated) -> list[Node]:
+    """The client first, then all hosts in the order of their addresses, each with the way to it."""
+    reached = {host.name: host.reach for host in emulated.hosts}
+    nodes = _sketch(emulated.names, emulated.network)
+    return [node.model_copy(update={"reach": reached.get(node.name, node.reach)}) for node in nodes]
+
+
+def _sketch(names: Sequence[str], network: Network) -> list[Node]:
+    client, worker = Local(Cluster()).sketch("process", 0)
+    hosts = [
+        worker.model_copy(
+            update={"name": name, "role": role(name), "address": str(network.address(number)), "emulated": True}
+        )
+        for number, name in enumerate(names)
+    ]
+    return [client.model_copy(update={"address": network.client}), *hosts]
+
+
+def members_of(emulated: Emulated) -> list[Member]:
+    """The hosts as members of the cluster that runs on them."""
+    return [
+        Member(host.name, role(host.name), host.address, connect(host.name, host.reach), _DEPLOYMENT)
+        for host in emulated.hosts
+    ]
+
+
+def desk_folder(emulated: Emulated) -> Path:
+    """What the desk needs of the cluster that runs on the hosts."""
+    return Path(emulated.hosts_folder, "desk")
 
 
 def role(name: str) -> Role:

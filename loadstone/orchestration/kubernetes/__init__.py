@@ -29,7 +29,6 @@ class Kubernetes(Containers):
     name = "kubernetes"
     software = "kubernetes"
     resolves_names = True
-    images_by_manifest = True
     managed = True
 
     def __init__(self, deployment: Deployment, folder: Path, access: Access | None = None) -> None:
@@ -116,14 +115,15 @@ class Kubernetes(Containers):
         listed = self._api.items(f"{self._objects}/pods", labelSelector=SERVICE_LABEL)
         self._pods = pods.names(listed)
         found = pods.replicas(listed, self._warnings(listed), self._published(), self.deployment)
-        if {one.image for one in found} - {"", *self._image_ids.values()}:
-            found = [one.model_copy(update={"image": self._ids.get(one.image, one.image)}) for one in found]
-        return found
+        if {replica.image for replica in found} <= {"", *self._image_ids.values()}:
+            return found
+        ids = self._ids_by_digest | self._ids_by_manifest
+        return [replica.model_copy(update={"image": ids.get(replica.image, replica.image)}) for replica in found]
 
     @cached_property
-    def _ids(self) -> dict[str, str]:
-        """What nodes may call images that were loaded into them, in terms of what they were loaded as."""
-        return images.ids_by_manifest(self.deployment.images, self.cluster) if self.cluster.engines else {}
+    def _ids_by_manifest(self) -> dict[str, str]:
+        """A node that has ever pulled an image names it by its manifest, others name the same by its configuration."""
+        return images.ids_by_manifest(self.deployment.images, self.cluster)
 
     def _warnings(self, listed: list[Manifest]) -> list[Manifest]:
         """Events, which only matter where something is not as it should be."""

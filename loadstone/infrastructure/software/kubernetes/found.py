@@ -10,9 +10,10 @@ from loadstone.infrastructure import journal
 from loadstone.infrastructure.base import Access, Finding, Provision
 from loadstone.infrastructure.existing.here import client
 from loadstone.infrastructure.kubernetes_api import Api, current_context, not_ready
-from loadstone.infrastructure.local import Local
+from loadstone.infrastructure.namespaces import desk_folder, members_of, nodes_of
 from loadstone.infrastructure.namespaces.emulated import Emulated
-from loadstone.model.cluster import Cluster, Node, Reach, Role
+from loadstone.infrastructure.software.kubernetes.workers import SOCKET
+from loadstone.model.cluster import Node, Reach, Role
 from loadstone.model.errors import LoadstoneError, PreflightError
 
 _RIGHTS = (("create", "namespaces"), ("list", "nodes"))
@@ -20,7 +21,7 @@ _CONTROL_PLANE = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes
 _UNITS = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
 
-def preflight(cluster: Cluster) -> list[Finding]:
+def check() -> list[Finding]:
     """Whether the cluster answers, and what you may do in it."""
     try:
         api = Api([_kubeconfig()], direct=_ours(_kubeconfig()) is not None)
@@ -36,7 +37,7 @@ def preflight(cluster: Cluster) -> list[Finding]:
     return [Finding("kubernetes", "ok", f"{api.host}, version {version}")]
 
 
-def provide(cluster: Cluster) -> Provision:
+def find() -> Provision:
     """Nodes that are ready and take any pod are workers; those of the control plane that do not are managers."""
     kubeconfig = _kubeconfig()
     if (ours := _ours(kubeconfig)) is not None:
@@ -45,8 +46,8 @@ def provide(cluster: Cluster) -> Provision:
     listed = [node for node in api.items("/api/v1/nodes") if not not_ready(node)]
     context = current_context(kubeconfig)  # what `down` uses too, whatever is current by then
     way = {"kubeconfig": kubeconfig, "context": context}
-    nodes = [_node(one, role, way) for one in listed if (role := _role(one)) is not None]
-    planes = sum(_is_control_plane(one) for one in listed)
+    nodes = [_node(node, role, way) for node in listed if (role := _role(node)) is not None]
+    planes = sum(map(_is_control_plane, listed))
     access = Access(
         "kubernetes",
         addresses=(kubeconfig,),
@@ -55,7 +56,7 @@ def provide(cluster: Cluster) -> Provision:
             **({"managers": str(planes)} if planes else {}),  # a provider's are not to be seen
         },
     )
-    return Provision((client(shared=False), *sorted(nodes, key=lambda one: (one.role, one.name))), access)
+    return Provision((client(shared=False), *sorted(nodes, key=lambda node: (node.role, node.name))), access)
 
 
 def _kubeconfig() -> str:
@@ -69,12 +70,12 @@ def _kubeconfig() -> str:
 
 
 def _may(api: Api, verb: str, what: str) -> bool:
-    asked = {
+    review = {
         "apiVersion": "authorization.k8s.io/v1",
         "kind": "SelfSubjectAccessReview",
         "spec": {"resourceAttributes": {"verb": verb, "resource": what}},
     }
-    return bool(api.create("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", asked)["status"]["allowed"])
+    return bool(api.create("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", review)["status"]["allowed"])
 
 
 def _role(node: dict[str, Any]) -> Role | None:
@@ -91,7 +92,7 @@ def _is_control_plane(node: dict[str, Any]) -> bool:
 
 def _node(node: dict[str, Any], role: Role, way: dict[str, str]) -> Node:
     name = node["metadata"]["name"]
-    addresses = {one["type"]: one["address"] for one in node["status"]["addresses"]}
+    addresses = {entry["type"]: entry["address"] for entry in node["status"]["addresses"]}
     return Node(
         name=name,
         role=role,
@@ -119,20 +120,12 @@ def _ours(kubeconfig: str) -> tuple[journal.Entry, Emulated] | None:
 
 
 def _emulated(entry: journal.Entry, emulated: Emulated) -> Provision:
-    """Hosts of this machine: whose engines and whose kernel can be asked."""
-    here, worker = Local(Cluster()).sketch("process", 0)
-    nodes = [here.model_copy(update={"address": emulated.network.client})]
-    for host in emulated.hosts:
-        role = host.name.partition("-")[0]
-        nodes.append(
-            worker.model_copy(update={"name": host.name, "role": role, "address": host.address, "emulated": True})
-        )
+    """Hosts of this machine, whose engines and whose kernel answer."""
+    nodes = nodes_of(emulated)
     access = Access(
         "kubernetes",
-        addresses=tuple(str(file) for file in sorted(Path(emulated.hosts_folder).glob("kubernetes/admin-*"))),
-        engines={
-            node.name: f"{emulated.hosts_folder}/{node.name}/containerd.sock" for node in nodes if node.role == "worker"
-        },
+        addresses=tuple(map(str, sorted(desk_folder(emulated).glob("admin-*")))),
+        engines={member.name: member.socket(SOCKET) for member in members_of(emulated) if member.role == "worker"},
         cluster=entry.name,
         switch=emulated.switch.daemons,
         extra={"managers": str(sum(node.role == "manager" for node in nodes))},

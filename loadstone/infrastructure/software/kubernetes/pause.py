@@ -1,4 +1,4 @@
-"""The image of what holds a pod's namespaces open while its containers come and go: this machine's ``sleep``."""
+"""The image that holds a pod's namespaces open while its containers come and go: the desk's ``sleep``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def write(file: Path) -> None:
     program = Path(shutil.which("sleep") or "/bin/sleep").resolve()
     found = elf.inspect(program)
     if found is None:
-        raise PreflightError(f"{program} is no program that an image can be made of", "reinstall coreutils")
+        raise PreflightError(f"{program} is no program from which an image can be made", "reinstall coreutils")
     members = [layers.file(str(path), path) for path in [program, *elf.libraries(program)]]
     config = {"Entrypoint": [str(program), "infinity"], "WorkingDir": "/"}
     archive.write(file, REFERENCE, found.machine, config, [members])
