@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 import yaml
-from loadstone.orchestration.placing import resolve
 
 from loadstone.applications import catalogue
 from loadstone.infrastructure import cgroup
@@ -16,6 +15,7 @@ from loadstone.model.errors import DeploymentError
 from loadstone.model.stacks import Stacks
 from loadstone.model.study import Settings
 from loadstone.monitoring.prometheus_targets import PrometheusTargets
+from loadstone.orchestration.resolve import resolve
 from tests.experiments.fakes import FakeOrchestrator
 from tests.orchestration.conftest import SERVICES, parse, two_nodes
 
