@@ -44,8 +44,8 @@ for program in iptables ip6tables; do
   if command -v $program-save >/dev/null; then $program-save | sed "s/^/$program /"; fi
 done
 """
-"""One line a thing: ``link docker0``, ``address docker0 172.17.0.1/16``, ``knob ipv4/ip_forward 1``, ``iptables -A FORWARD
--j DOCKER-USER``."""
+"""One line a thing: ``link docker0``, ``address docker0 172.17.0.1/16``, ``knob ipv4/ip_forward 1``, or
+``iptables -A FORWARD -j DOCKER-USER``."""
 _RULES = ("iptables", "ip6tables")
 Subnet = IPv4Network | IPv6Network
 

@@ -25,14 +25,18 @@ mount --bind {own} /var/lib/loadstone
 """
 TRACES = """
 ip -o link | sed 's/^[0-9]*: \\([^:@]*\\).*/link \\1/'
-for program in iptables ip6tables; do $program-save | grep -E '^(-A|:[A-Z]*-|:DOCKER|:FORWARD DROP)' | sed 's/ [[].*//'; done
+for program in iptables ip6tables; do
+  $program-save | grep -E '^(-A|:[A-Z]*-|:DOCKER|:FORWARD DROP)' | sed 's/ [[].*//'
+done
 echo "forwards $(cat /proc/sys/net/ipv4/ip_forward)"
 sed 's/^[^/]*/mount /' /proc/self/mountinfo | grep -v /run/netns
 for pid in $(ip netns pids "$1"); do [ ! -r /proc/$pid/comm ] || echo "runs $(cat /proc/$pid/comm)"; done
-for folder in /etc/docker /run/docker* /run/containerd /var/lib/docker; do [ ! -e $folder ] || echo "folder $folder"; done
+for folder in /etc/docker /run/docker* /run/containerd /var/lib/docker; do
+  [ ! -e $folder ] || echo "folder $folder"
+done
 """
-"""Left out is what differs between two equal states (counters, and ids of mounts and processes), and what other clusters
-of this machine mount meanwhile."""
+"""Left out is what differs between two equal states (counters, and ids of mounts and processes), and what other
+clusters of this machine mount meanwhile."""
 
 
 @dataclass
