@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from typing import TYPE_CHECKING
 
 from loadstone.infrastructure.cores import format_cores
 from loadstone.infrastructure.machines import NodeError
@@ -11,8 +12,10 @@ from loadstone.model.deployment import Deployment, Found, Replica
 from loadstone.model.records import AuditRow
 from loadstone.model.records.node import InForce, NodeLimits, NodeProcess, Standing
 from loadstone.model.units import PERIOD_US, format_memory
-from loadstone.orchestration.process.commands import Command
-from loadstone.orchestration.process.share import Share
+
+if TYPE_CHECKING:  # the package of processes imports this module
+    from loadstone.orchestration.process.commands import Command
+    from loadstone.orchestration.process.share import Share
 
 _PAGE = 4096
 
