@@ -71,9 +71,9 @@ def enter(machine: Machine, deployment: str, name: str, address: str) -> tuple[s
 
 def find(machine: Machine, deployment: str, process: str = _ROOM) -> NodeProcess | None:
     """The first process of a room; None where there is no such room, or not any more."""
-    found = machine.deployment(deployment)
-    processes = found.processes if found is not None else ()
-    return next((one for one in processes if one.name == process and one.alive), None)
+    begun = machine.deployment(deployment)
+    processes = begun.processes if begun is not None else ()
+    return next((found for found in processes if found.name == process and found.alive), None)
 
 
 def start(first: SpawnArgs, machine: Machine, arguments: Sequence[str]) -> NodeProcess:
@@ -90,8 +90,8 @@ def start(first: SpawnArgs, machine: Machine, arguments: Sequence[str]) -> NodeP
         if complete in machine.log(first.deployment, first.name, 1):
             return room
         time.sleep(_LOOK_EVERY_S)
-    said = machine.log(first.deployment, first.name, 5).strip()
+    output = machine.log(first.deployment, first.name, 5).strip()
     raise DeploymentError(
-        f"{machine.name}: daemons cannot have mounts of their own: {said}",
+        f"{machine.name}: daemons cannot have mounts of their own: {output}",
         "use a host whose kernel and login may make mount namespaces and overlays",
     )
