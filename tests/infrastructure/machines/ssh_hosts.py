@@ -31,12 +31,14 @@ done
 echo "forwards $(cat /proc/sys/net/ipv4/ip_forward)"
 sed 's/^[^/]*/mount /' /proc/self/mountinfo | grep -v /run/netns
 for pid in $(ip netns pids "$1"); do [ ! -r /proc/$pid/comm ] || echo "runs $(cat /proc/$pid/comm)"; done
-for folder in /etc/docker /run/docker* /run/containerd /var/lib/docker; do
+ip route | sed 's/^/route /'
+for folder in /etc/docker /etc/cni /run/docker* /run/containerd /var/lib/docker /var/lib/cni /var/lib/kubelet \\
+  /var/log/pods; do
   [ ! -e $folder ] || echo "folder $folder"
 done
 """
-"""Left out is what differs between two equal states (counters, and ids of mounts and processes), and what other
-clusters of this machine mount meanwhile."""
+"""Left out is what differs between two equal states: counters, ids of mounts and processes, mounts of other clusters on
+this machine."""
 
 
 @dataclass
@@ -81,7 +83,7 @@ class SshHosts:
         return [str(path) for path in folders + made]
 
     def traces(self, name: str) -> set[str]:
-        """Links, firewall rules, settings, mounts, programs that run and folders of daemons, as the host has them."""
+        """Links, routes, firewall rules, settings, mounts, programs that run and folders of daemons on a host."""
         host = next(host for host in self.hosts if host.name == name)
         listed = host.run(["sh", "-ec", TRACES, "traces", f"{self.emulated.cluster}-{name}"])
         listed.check_returncode()

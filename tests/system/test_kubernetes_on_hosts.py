@@ -1,0 +1,93 @@
+"""A study on Kubernetes that Loadstone starts on hosts over SSH, and what is left there, even if the desk is killed."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+
+import pytest
+import yaml
+
+from loadstone.infrastructure.namespaces import Namespaces
+from loadstone.model.cluster import Cluster
+from tests.infrastructure.machines.ssh_hosts import SSHD, SshHosts, ssh_hosts
+from tests.support import applications
+from tests.support.clusters import folders
+from tests.support.users import User
+
+pytestmark = [pytest.mark.system, pytest.mark.root, pytest.mark.kubernetes, pytest.mark.timeout(1800)]
+
+STUDY = """\
+version: 1
+name: on-hosts
+application: application.yaml
+orchestrator: kubernetes
+cluster: {infrastructure: hosts, inventory: INVENTORY, workers: 2}
+resources: RESOURCES
+load: {rates: [20], slo: {p99: 10s}, timeout: 20s, lateness: 10s, connections: 8}
+trial: {warmup: 1s, duration: 5s}
+"""
+_SESSIONS_END_S = 60.0
+
+
+@pytest.fixture(scope="module")
+def hosts() -> Iterator[SshHosts]:
+    """Three, of which the last is the manager; the first does not forward packets, as machines by default."""
+    if SSHD is None:
+        pytest.skip("needs openssh-server")
+    findings = Namespaces(Cluster(workers=2), "preflight").preflight("kubernetes", 1)
+    if lacking := [finding.message for finding in findings if finding.level == "error"]:
+        pytest.skip("; ".join(lacking))
+    with ssh_hosts(3) as made:
+        made.hosts[0].run(["sh", "-c", "echo 0 >/proc/sys/net/ipv4/ip_forward"]).check_returncode()
+        yield made
+
+
+@pytest.fixture
+def desk(hosts: SshHosts) -> Iterator[User]:
+    """A user of the hosts, on which nothing may be left afterwards."""
+    before = {host.name: hosts.traces(host.name) for host in hosts.hosts}
+    with folders() as home:
+        user, shop = User(home), applications.shop()
+        (home / "application.yaml").write_text(yaml.safe_dump(shop))
+        inventory = hosts.inventory(worker_3=f"{{address: {hosts.hosts[2].address}, roles: [manager]}}")
+        limits = json.dumps(applications.limits(shop))
+        (home / "study.yaml").write_text(STUDY.replace("INVENTORY", str(inventory)).replace("RESOURCES", limits))
+        yield user
+        user.runs("down")
+    deadline = time.monotonic() + _SESSIONS_END_S
+    while (left := remaining(hosts, before)) and time.monotonic() < deadline:  # a session outlives its desk by a moment
+        time.sleep(0.5)
+    assert left == {}
+
+
+def remaining(hosts: SshHosts, before: dict[str, set[str]]) -> dict[str, set[str]]:
+    """What differs on each host from before."""
+    differences = {name: hosts.traces(name) ^ traces for name, traces in before.items()}
+    return {name: traces for name, traces in differences.items() if traces}
+
+
+def test_a_study_on_hosts(hosts: SshHosts, desk: User) -> None:
+    done = desk.runs("run", "study.yaml")
+    printed = done.stdout + done.stderr
+    (file,) = desk.home.glob("results/*/*/trials/*/trial.json")
+    verdict = json.loads(file.read_text())["verdict"]
+    assert (verdict["verdict"], verdict["reasons"]) == ("held", []), printed
+    audited = json.loads((file.parent / "audit.json").read_text())
+    assert all(row["ok"] for row in audited), audited
+    assert {row["node"] for row in audited} == {"worker-1", "worker-2"}
+    assert {row["what"] for row in audited} == {"cpu", "memory", "cores", "node", "image"}
+    assert json.loads(desk.runs("status", "--json").stdout)["deployments"] == []
+
+
+def test_nothing_is_left_of_a_desk_that_is_killed(hosts: SshHosts, desk: User) -> None:
+    process = desk.starts("run", "study.yaml")
+    desk.waits_until_a_trial_is_loaded(process, finished=0)
+    groups = hosts.groups()
+    assert groups and "link cni0" in hosts.traces("worker-1") | hosts.traces("worker-2")
+    assert any(line.startswith("route 10.244.") for line in hosts.traces("worker-3"))
+    process.kill()
+    process.communicate(timeout=60)
+    desk.runs("down")
+    assert hosts.left(groups) == []
