@@ -183,13 +183,13 @@ class Channel:
 
     def _write(self) -> None:
         assert self._process.stdin is not None
-        with self._process.stdin as stream:
-            try:
+        try:
+            with self._process.stdin as stream:
                 while (frame := self._outgoing.get()) is not None:
                     stream.write(frame)
                     stream.flush()
-            except (OSError, ValueError):
-                pass  # it has ended: the reader says so
+        except (OSError, ValueError):
+            pass  # it has ended: the reader says so
 
     def _last_words(self) -> str:
         """The end of what the transport wrote to its standard error."""

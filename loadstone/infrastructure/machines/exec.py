@@ -122,15 +122,16 @@ def missing_client(software: str) -> str:
 
 def _output(command: Sequence[str]) -> str:
     """What a cluster's client prints; raises MachineLost with its complaint."""
+    name = " ".join(word for word in command if word != "env" and not word.startswith("KUBECONFIG="))
     try:
         done = subprocess.run(
             command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_WITHIN_S, check=False
         )
     except subprocess.TimeoutExpired:
-        raise MachineLost(f"`{' '.join(command[:4])}` did not answer within {_WITHIN_S:g} s") from None
+        raise MachineLost(f"`{name}` did not answer within {_WITHIN_S:g} s") from None
     except OSError as error:
-        raise MachineLost(f"{command[0]} cannot be started: {error.strerror}") from None
+        raise MachineLost(f"`{name}` cannot be started: {error.strerror}") from None
     if done.returncode != 0:
         complaint = (done.stderr.strip() or f"exit status {done.returncode}").splitlines()[-1]
-        raise MachineLost(f"`{' '.join(command[:4])}` failed: {complaint}")
+        raise MachineLost(f"`{name}` failed: {complaint}")
     return done.stdout
