@@ -12,7 +12,7 @@ import threading
 from pathlib import Path
 
 from loadstone.infrastructure.binary import stone_binary
-from loadstone.infrastructure.children import start, stop
+from loadstone.infrastructure.subprocesses import start, stop
 from loadstone.model.cluster import Node
 from loadstone.model.deployment import Deployment
 from loadstone.model.errors import DeploymentError

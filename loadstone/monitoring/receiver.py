@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import IO, Any
 
 from loadstone.infrastructure.binary import stone_binary
-from loadstone.infrastructure.children import start, stop
+from loadstone.infrastructure.subprocesses import start, stop
 from loadstone.model.errors import DeploymentError
 
 _LISTENING = re.compile(r"listening on (\S+:\d+)\b")

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from loadstone.infrastructure.base import Finding as PreflightFinding
-from loadstone.infrastructure.children import child
+from loadstone.infrastructure.subprocesses import child
 from loadstone.model.records import (
     Counts,
     Failure,

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from loadstone.infrastructure.binary import stone_binary
-from loadstone.infrastructure.children import child, stop
+from loadstone.infrastructure.subprocesses import child, stop
 from loadstone.model.load import Load
 from loadstone.model.records import TrialSummary
 from loadstone.model.slo import Slo

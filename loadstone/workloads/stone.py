@@ -10,7 +10,7 @@ from typing import IO, Any
 
 from loadstone.infrastructure.base import Finding as PreflightFinding
 from loadstone.infrastructure.binary import stone_binary, stone_version
-from loadstone.infrastructure.children import child
+from loadstone.infrastructure.subprocesses import child
 from loadstone.model.arrival import arrival_plan
 from loadstone.model.errors import InputError, PreflightError
 from loadstone.model.load import Load
