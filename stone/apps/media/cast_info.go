@@ -5,6 +5,7 @@ import (
 
 	"loadstone.dev/stone/apps/media/data"
 	idl "loadstone.dev/stone/apps/media/idl/media"
+	"loadstone.dev/stone/platform/exceptions"
 	"loadstone.dev/stone/platform/service"
 )
 
@@ -40,7 +41,7 @@ func (c *castInfo) ReadCastInfo(ctx context.Context, _ int64, ids []int64, _ map
 	}
 	actors, err := c.actors.list(ctx, ids)
 	if err == nil && c.quirks && len(actors) < len(ids) {
-		return nil, exception(idl.ErrorCode_SE_THRIFT_HANDLER_ERROR, "cast-info-service return set incomplete")
+		return nil, exception.Exception(exceptions.Handler, "cast-info-service return set incomplete")
 	}
 	return actors, err
 }

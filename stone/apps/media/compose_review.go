@@ -10,6 +10,7 @@ import (
 
 	idl "loadstone.dev/stone/apps/media/idl/media"
 	"loadstone.dev/stone/platform/cache"
+	"loadstone.dev/stone/platform/exceptions"
 	"loadstone.dev/stone/platform/service"
 )
 
@@ -81,18 +82,18 @@ func (c *composeReview) UploadUserId(ctx context.Context, reqID, id int64, carri
 func (c *composeReview) upload(ctx context.Context, reqID int64, part, value string, carrier map[string]string) (completed bool, err error) {
 	counter := partKey(reqID, "counter")
 	if _, err := c.cache.AddFor(ctx, counter, []byte("0"), partsLive); err != nil {
-		return false, memcachedFailed(err)
+		return false, exception.MemcachedFailed(err)
 	}
 	added, err := c.cache.AddFor(ctx, partKey(reqID, part), []byte(value), partsLive)
 	if err != nil {
-		return false, memcachedFailed(err)
+		return false, exception.MemcachedFailed(err)
 	}
 	if !added && !c.quirks {
-		return false, conflict("request %d has its %s already", reqID, part)
+		return false, exception.Conflict("request %d has its %s already", reqID, part)
 	}
 	count, found, err := c.cache.Increment(ctx, counter, 1)
 	if err != nil {
-		return false, memcachedFailed(err)
+		return false, exception.MemcachedFailed(err)
 	}
 	if !found {
 		return false, partsLost(reqID)
@@ -115,7 +116,7 @@ func (c *composeReview) join(ctx context.Context, reqID int64) (*idl.Review, err
 	}
 	held, err := c.cache.GetMulti(ctx, keys)
 	if err != nil {
-		return nil, memcachedFailed(err)
+		return nil, exception.MemcachedFailed(err)
 	}
 	if len(held) < len(parts) {
 		return nil, partsLost(reqID)
@@ -132,18 +133,18 @@ func (c *composeReview) join(ctx context.Context, reqID int64) (*idl.Review, err
 		return value
 	}
 	review.ReviewID, review.UserID, review.Rating = number("review_id", 64), number("user_id", 64), int32(number("rating", 32))
-	return review, memcachedFailed(err)
+	return review, exception.MemcachedFailed(err)
 }
 
 // store puts the review and both lists' entries where they belong, all at the same time.
 func (c *composeReview) store(ctx context.Context, review *idl.Review, carrier map[string]string) error {
 	var all errgroup.Group
-	all.Go(func() error { return callFailed(c.storage.StoreReview(ctx, review.ReqID, review, carrier)) })
+	all.Go(func() error { return exception.CallFailed(c.storage.StoreReview(ctx, review.ReqID, review, carrier)) })
 	all.Go(func() error {
-		return callFailed(c.users.UploadUserReview(ctx, review.ReqID, review.UserID, review.ReviewID, review.Timestamp, carrier))
+		return exception.CallFailed(c.users.UploadUserReview(ctx, review.ReqID, review.UserID, review.ReviewID, review.Timestamp, carrier))
 	})
 	all.Go(func() error {
-		return callFailed(c.movies.UploadMovieReview(ctx, review.ReqID, review.MovieID, review.ReviewID, review.Timestamp, carrier))
+		return exception.CallFailed(c.movies.UploadMovieReview(ctx, review.ReqID, review.MovieID, review.ReviewID, review.Timestamp, carrier))
 	})
 	return all.Wait()
 }
@@ -151,5 +152,5 @@ func (c *composeReview) store(ctx context.Context, review *idl.Review, carrier m
 func partKey(reqID int64, part string) string { return fmt.Sprintf("%d:%s", reqID, part) }
 
 func partsLost(reqID int64) error {
-	return exception(idl.ErrorCode_SE_MEMCACHED_ERROR, "memcached lost parts of request %d; send it again", reqID)
+	return exception.Exception(exceptions.Memcached, "memcached lost parts of request %d; send it again", reqID)
 }

@@ -19,7 +19,7 @@ func checkText(name, text string) error { return checkWords(name, text, longestT
 // checkName checks what something is called or found by.
 func checkName(name, text string) error {
 	if text == "" {
-		return invalid("%s: is empty", name)
+		return exception.Invalid("%s: is empty", name)
 	}
 	return checkWords(name, text, longestName)
 }
@@ -28,25 +28,25 @@ func checkName(name, text string) error {
 func checkWords(name, text string, longest int) error {
 	switch {
 	case len(text) > longest:
-		return invalid("%s: %d bytes are more than %d", name, len(text), longest)
+		return exception.Invalid("%s: %d bytes are more than %d", name, len(text), longest)
 	case !utf8.ValidString(text):
-		return invalid("%s: not UTF-8", name)
+		return exception.Invalid("%s: not UTF-8", name)
 	case strings.Contains(text, "\x00"):
-		return invalid("%s: contains a NUL", name)
+		return exception.Invalid("%s: contains a NUL", name)
 	}
 	return nil
 }
 
 func checkID(name string, id int64) error {
 	if id < 0 {
-		return invalid("%s: id %d is negative", name, id)
+		return exception.Invalid("%s: id %d is negative", name, id)
 	}
 	return nil
 }
 
 func checkCount(name string, count int) error {
 	if count > mostItems {
-		return invalid("%s: %d are more than %d", name, count, mostItems)
+		return exception.Invalid("%s: %d are more than %d", name, count, mostItems)
 	}
 	return nil
 }
@@ -54,7 +54,7 @@ func checkCount(name string, count int) error {
 // checkRating: Quirk: any number was a rating.
 func checkRating(rating int32, quirks bool) error {
 	if !quirks && (rating < 0 || rating > greatestMark) {
-		return invalid("rating: %d is not from 0 to %d", rating, greatestMark)
+		return exception.Invalid("rating: %d is not from 0 to %d", rating, greatestMark)
 	}
 	return nil
 }
@@ -66,11 +66,11 @@ func checkRange(start, stop int32, quirks bool) error {
 	case quirks:
 		return nil
 	case start < 0:
-		return invalid("start: %d is negative", start)
+		return exception.Invalid("start: %d is negative", start)
 	case stop < start:
-		return invalid("stop: %d is less than start, %d", stop, start)
+		return exception.Invalid("stop: %d is less than start, %d", stop, start)
 	case stop-start > mostRange:
-		return invalid("stop: %d reviews after start are more than %d", stop-start, mostRange)
+		return exception.Invalid("stop: %d reviews after start are more than %d", stop-start, mostRange)
 	}
 	return nil
 }

@@ -63,11 +63,11 @@ func (m *movieID) UploadMovieId(ctx context.Context, reqID int64, title string, 
 	}
 	all.Go(func() (err error) {
 		film, err = m.compose.UploadMovieId(ctx, reqID, id, carrier)
-		return callFailed(err)
+		return exception.CallFailed(err)
 	})
 	all.Go(func() (err error) {
 		rated, err = m.rating.UploadRating(ctx, reqID, id, mark, carrier)
-		return callFailed(err)
+		return exception.CallFailed(err)
 	})
 	err = all.Wait()
 	return film || rated, err
@@ -82,9 +82,9 @@ func (m *movieID) find(ctx context.Context, title string) (id string, cached boo
 	var film data.MovieID
 	err = m.films.Get(ctx, &film, documents.Equal("title", title))
 	if errors.Is(err, documents.ErrNotFound) {
-		return "", false, notFound("Movie %s is not registered", title)
+		return "", false, exception.NotFound("Movie %s is not registered", title)
 	}
-	return film.MovieID, false, documentsFailed(err)
+	return film.MovieID, false, exception.DocumentsFailed(err)
 }
 
 // RegisterMovieId adds a film. Neither its title nor its id may be another's. As published, the store is asked first.
@@ -95,16 +95,16 @@ func (m *movieID) RegisterMovieId(ctx context.Context, _ int64, title, id string
 	var other data.MovieID
 	err := m.films.Get(ctx, &other, documents.Equal("title", title))
 	if err == nil {
-		return conflict("Movie %s or its id %s already existed", title, id)
+		return exception.Conflict("Movie %s or its id %s already existed", title, id)
 	}
 	if !errors.Is(err, documents.ErrNotFound) {
-		return documentsFailed(err)
+		return exception.DocumentsFailed(err)
 	}
 	err = m.films.Insert(ctx, &data.MovieID{Title: title, MovieID: id})
 	if errors.Is(err, documents.ErrDuplicate) {
-		return conflict("Movie %s or its id %s already existed", title, id)
+		return exception.Conflict("Movie %s or its id %s already existed", title, id)
 	}
-	return documentsFailed(err)
+	return exception.DocumentsFailed(err)
 }
 
 // ListMovies lists films in the order of their titles, those after a title.
@@ -113,9 +113,9 @@ func (m *movieID) ListMovies(ctx context.Context, _ int64, after string, limit i
 		return nil, err
 	}
 	if limit < 1 || limit > mostItems {
-		return nil, invalid("limit: %d is not from 1 to %d", limit, mostItems)
+		return nil, exception.Invalid("limit: %d is not from 1 to %d", limit, mostItems)
 	}
 	films := []*data.MovieID{}
 	err := m.films.Find(ctx, &films, documents.Query{OrderBy: "title", After: after, Limit: int(limit)})
-	return films, documentsFailed(err)
+	return films, exception.DocumentsFailed(err)
 }

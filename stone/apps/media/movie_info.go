@@ -31,7 +31,7 @@ func (m *movieInfo) WriteMovieInfo(ctx context.Context, _ int64, id, title strin
 ) error {
 	rating, err := strconv.ParseFloat(average, 64)
 	if err != nil || math.IsNaN(rating) || math.IsInf(rating, 0) {
-		return invalid("avg_rating: %.40q is not a number", average)
+		return exception.Invalid("avg_rating: %.40q is not a number", average)
 	}
 	film := &data.MovieInfo{
 		MovieID: id, Title: title, Casts: casts, PlotID: plotID, ThumbnailIds: thumbnails, PhotoIds: photos, VideoIds: videos,
@@ -47,7 +47,7 @@ func checkFilm(film *data.MovieInfo) error {
 	err := firstOf(checkName("movie_id", film.MovieID), checkName("title", film.Title), checkID("plot", film.PlotID),
 		checkCount("casts", len(film.Casts)))
 	if err == nil && film.NumRating < 0 {
-		err = invalid("num_rating: %d is negative", film.NumRating)
+		err = exception.Invalid("num_rating: %d is negative", film.NumRating)
 	}
 	for _, cast := range film.Casts {
 		err = firstOf(err, checkWords("character", cast.Character, longestName), checkID("cast_info", cast.CastInfoID))
@@ -70,12 +70,12 @@ func (m *movieInfo) ReadMovieInfo(ctx context.Context, _ int64, id string, _ map
 // UpdateRating takes ratings over into a film's average. As published, nobody calls it.
 func (m *movieInfo) UpdateRating(ctx context.Context, _ int64, id string, sum, ratings int32, _ map[string]string) error {
 	if ratings < 1 {
-		return invalid("num_uncommitted_rating: %d is not 1 or more", ratings)
+		return exception.Invalid("num_uncommitted_rating: %d is not 1 or more", ratings)
 	}
 	unchanged := func(film *data.MovieInfo) documents.Condition { return documents.Equal("num_rating", film.NumRating) }
 	return m.films.update(ctx, id, unchanged, func(film *data.MovieInfo) error {
 		if film.NumRating > math.MaxInt32-ratings {
-			return invalid("num_uncommitted_rating: %d more than %d are too many", ratings, film.NumRating)
+			return exception.Invalid("num_uncommitted_rating: %d more than %d are too many", ratings, film.NumRating)
 		}
 		total := film.AvgRating*float64(film.NumRating) + float64(sum)
 		film.NumRating += ratings

@@ -50,11 +50,11 @@ func (p *page) ReadPage(ctx context.Context, reqID int64, movieID string, start,
 	var first errgroup.Group
 	first.Go(func() (err error) {
 		gathered.MovieInfo, err = p.films.ReadMovieInfo(ctx, reqID, movieID, carrier)
-		return callFailed(err)
+		return exception.CallFailed(err)
 	})
 	first.Go(func() (err error) {
 		gathered.Reviews, err = p.reviews.ReadMovieReviews(ctx, reqID, movieID, start, stop, carrier)
-		return callFailed(err)
+		return exception.CallFailed(err)
 	})
 	if err := first.Wait(); err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func (p *page) ReadPage(ctx context.Context, reqID int64, movieID string, start,
 	var second errgroup.Group
 	second.Go(func() (err error) {
 		gathered.CastInfos, err = p.actors.ReadCastInfo(ctx, reqID, ids, carrier)
-		return callFailed(err)
+		return exception.CallFailed(err)
 	})
 	second.Go(func() (err error) {
 		gathered.Plot, err = p.readPlot(ctx, reqID, gathered.MovieInfo.PlotID, carrier)
@@ -78,8 +78,8 @@ func (p *page) ReadPage(ctx context.Context, reqID int64, movieID string, start,
 // readPlot: a film without a plot has an empty one. Quirk: it has no page.
 func (p *page) readPlot(ctx context.Context, reqID, id int64, carrier map[string]string) (string, error) {
 	words, err := p.plots.ReadPlot(ctx, reqID, id, carrier)
-	if isNotFound(err) && !p.quirks {
+	if exception.IsNotFound(err) && !p.quirks {
 		return "", nil
 	}
-	return words, callFailed(err)
+	return words, exception.CallFailed(err)
 }

@@ -86,7 +86,7 @@ func (f *frontend) addTitle(ctx context.Context, review *shown) error {
 	switch {
 	case err == nil:
 		review.Title = film.Title
-	case isNotFound(err):
+	case exception.IsNotFound(err):
 		review.Title = review.MovieID
 	default:
 		return err

@@ -42,7 +42,7 @@ func (r *rating) UploadRating(ctx context.Context, reqID int64, movieID string, 
 	var both errgroup.Group
 	both.Go(func() (err error) {
 		completed, err = r.compose.UploadRating(ctx, reqID, mark, carrier)
-		return callFailed(err)
+		return exception.CallFailed(err)
 	})
 	both.Go(func() error {
 		_, err := r.sums.TxPipelined(ctx, func(pipe goredis.Pipeliner) error {
@@ -50,7 +50,7 @@ func (r *rating) UploadRating(ctx context.Context, reqID int64, movieID string, 
 			pipe.Incr(ctx, movieID+":uncommit_num")
 			return nil
 		})
-		return redisFailed(err)
+		return exception.RedisFailed(err)
 	})
 	err := both.Wait()
 	return completed, err

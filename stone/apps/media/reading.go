@@ -61,7 +61,7 @@ func (f *frontend) idOf(ctx context.Context, title string) (string, error) {
 		return "", err
 	}
 	if len(films) == 0 || films[0].Title != title {
-		return "", notFound("Movie %s is not registered", title)
+		return "", exception.NotFound("Movie %s is not registered", title)
 	}
 	return films[0].MovieID, nil
 }

@@ -7,6 +7,7 @@ import (
 	"loadstone.dev/stone/apps/media/data"
 	idl "loadstone.dev/stone/apps/media/idl/media"
 	"loadstone.dev/stone/platform/documents"
+	"loadstone.dev/stone/platform/exceptions"
 	"loadstone.dev/stone/platform/service"
 	"loadstone.dev/stone/platform/timeline"
 )
@@ -64,7 +65,7 @@ func (r *reviewLists[D]) read(ctx context.Context, reqID int64, owner any, start
 		return nil, listFailed(err)
 	}
 	reviews, err := r.storage.ReadReviews(ctx, reqID, ids, carrier)
-	return reviews, callFailed(err)
+	return reviews, exception.CallFailed(err)
 }
 
 func (r *reviewLists[D]) readPublished(ctx context.Context, reqID int64, owner any, start, stop int32, carrier map[string]string) ([]*idl.Review, error) {
@@ -75,13 +76,13 @@ func (r *reviewLists[D]) readPublished(ctx context.Context, reqID int64, owner a
 	refilled := make(chan error, 1)
 	go func() { refilled <- refill() }()
 	reviews, err := r.storage.ReadReviews(ctx, reqID, ids, carrier)
-	return reviews, firstOf(callFailed(err), listFailed(<-refilled))
+	return reviews, firstOf(exception.CallFailed(err), listFailed(<-refilled))
 }
 
 // listFailed names an error of a list; nil stays nil.
 func listFailed(err error) error {
 	if errors.Is(err, timeline.ErrRedis) {
-		return exception(idl.ErrorCode_SE_REDIS_ERROR, "%v", err)
+		return exception.Exception(exceptions.Redis, "%v", err)
 	}
-	return documentsFailed(err)
+	return exception.DocumentsFailed(err)
 }

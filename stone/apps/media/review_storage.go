@@ -5,6 +5,7 @@ import (
 
 	"loadstone.dev/stone/apps/media/data"
 	idl "loadstone.dev/stone/apps/media/idl/media"
+	"loadstone.dev/stone/platform/exceptions"
 	"loadstone.dev/stone/platform/service"
 )
 
@@ -42,7 +43,7 @@ func (s *reviewStorage) ReadReviews(ctx context.Context, _ int64, ids []int64, _
 		return nil, err
 	}
 	if s.quirks && (len(reviews) < len(ids) || hasTwice(ids)) {
-		return nil, exception(idl.ErrorCode_SE_THRIFT_HANDLER_ERROR, "Return set incomplete")
+		return nil, exception.Exception(exceptions.Handler, "Return set incomplete")
 	}
 	return reviews, nil
 }

@@ -45,9 +45,9 @@ func openShelf[K int64 | string, T any](ctx context.Context, host *service.Host,
 func (s *shelf[K, T]) add(ctx context.Context, document *T) error {
 	err := s.documents.Insert(ctx, document)
 	if errors.Is(err, documents.ErrDuplicate) {
-		return conflict("%s %v already existed", s.what, s.id(document))
+		return exception.Conflict("%s %v already existed", s.what, s.id(document))
 	}
-	return documentsFailed(err)
+	return exception.DocumentsFailed(err)
 }
 
 // get is one document.
@@ -58,7 +58,7 @@ func (s *shelf[K, T]) get(ctx context.Context, id K) (*T, error) {
 	}
 	document, is := found[id]
 	if !is {
-		return nil, notFound("there is no %s %v", s.what, id)
+		return nil, exception.NotFound("there is no %s %v", s.what, id)
 	}
 	return document, nil
 }
@@ -76,7 +76,7 @@ func (s *shelf[K, T]) update(ctx context.Context, id K, unchanged func(*T) docum
 			return err
 		}
 		if replaced, err = s.documents.Replace(ctx, document, documents.Equal(s.field, id), as); err != nil {
-			return documentsFailed(err)
+			return exception.DocumentsFailed(err)
 		}
 	}
 	// Two updates may come to the cache in the other order than to the store, so each looks what is stored after it.
@@ -98,9 +98,9 @@ func (s *shelf[K, T]) stored(ctx context.Context, id K) (*T, error) {
 	document := new(T)
 	err := s.documents.Get(ctx, document, documents.Equal(s.field, id))
 	if errors.Is(err, documents.ErrNotFound) {
-		return nil, notFound("there is no %s %v", s.what, id)
+		return nil, exception.NotFound("there is no %s %v", s.what, id)
 	}
-	return document, documentsFailed(err)
+	return document, exception.DocumentsFailed(err)
 }
 
 // list is documents in the order of their ids, without those that there are not.
@@ -144,7 +144,7 @@ func (s *shelf[K, T]) find(ctx context.Context, ids []K) (map[K]*T, error) {
 	var stored []*T
 	query := documents.Query{Where: []documents.Condition{documents.In(s.field, missing)}}
 	if err := s.documents.Find(ctx, &stored, query); err != nil {
-		return nil, documentsFailed(err)
+		return nil, exception.DocumentsFailed(err)
 	}
 	for _, document := range stored {
 		found[s.id(document)] = document

@@ -26,5 +26,5 @@ func (t *text) UploadText(ctx context.Context, reqID int64, words string, carrie
 		return false, err
 	}
 	completed, err := t.compose.UploadText(ctx, reqID, words, carrier)
-	return completed, callFailed(err)
+	return completed, exception.CallFailed(err)
 }

@@ -27,5 +27,5 @@ func startUniqueID(_ context.Context, host *service.Host) error {
 // UploadUniqueId gives the request's review its id.
 func (u *uniqueID) UploadUniqueId(ctx context.Context, reqID int64, carrier map[string]string) (bool, error) {
 	completed, err := u.compose.UploadUniqueId(ctx, reqID, u.ids.Next(), carrier)
-	return completed, callFailed(err)
+	return completed, exception.CallFailed(err)
 }

@@ -11,6 +11,7 @@ import (
 	idl "loadstone.dev/stone/apps/media/idl/media"
 	"loadstone.dev/stone/platform/accounts"
 	"loadstone.dev/stone/platform/documents"
+	"loadstone.dev/stone/platform/exceptions"
 	"loadstone.dev/stone/platform/service"
 	"loadstone.dev/stone/platform/uniqueid"
 )
@@ -55,13 +56,13 @@ func (u *user) RegisterUserWithId(ctx context.Context, _ int64, first, last, use
 		return err
 	}
 	if err := errors.Join(accounts.CheckUsername(username), accounts.CheckPassword(password)); err != nil {
-		return invalid("%v", err)
+		return exception.Invalid("%v", err)
 	}
 	account := data.User{UserID: id, FirstName: first, LastName: last, Username: username}
 	// Quirk: without an index only this look tells that a name is taken, and two at the same time are both let in.
 	if _, err := u.find(ctx, username); err == nil {
-		return conflict("User %s already existed", username)
-	} else if !isNotFound(err) {
+		return exception.Conflict("User %s already existed", username)
+	} else if !exception.IsNotFound(err) {
 		return err
 	}
 	if err := u.protect(&account, password); err != nil {
@@ -69,9 +70,9 @@ func (u *user) RegisterUserWithId(ctx context.Context, _ int64, first, last, use
 	}
 	err := u.users.Insert(ctx, &account)
 	if errors.Is(err, documents.ErrDuplicate) {
-		return conflict("User %s already existed, or another has the id %d", username, id)
+		return exception.Conflict("User %s already existed, or another has the id %d", username, id)
 	}
-	return documentsFailed(err)
+	return exception.DocumentsFailed(err)
 }
 
 // protect gives an account its hash. Quirk: one that is fast to guess.
@@ -88,11 +89,11 @@ func (u *user) protect(account *data.User, password string) (err error) {
 // Login answers a token that says who logged in.
 func (u *user) Login(ctx context.Context, _ int64, username, password string, _ map[string]string) (string, error) {
 	account, err := u.credentials(ctx, username)
-	if err != nil && !isNotFound(err) {
+	if err != nil && !exception.IsNotFound(err) {
 		return "", err
 	}
 	if err != nil || !accounts.Check(account.Password, account.Salt, password) {
-		return "", exception(idl.ErrorCode_SE_UNAUTHORIZED, "the username or the password is wrong")
+		return "", exception.Exception(exceptions.Unauthorized, "the username or the password is wrong")
 	}
 	return u.tokens.sign(account.UserID), nil
 }
@@ -127,7 +128,7 @@ func (u *user) UploadUserWithUserId(ctx context.Context, reqID, id int64, carrie
 		return false, err
 	}
 	completed, err := u.compose.UploadUserId(ctx, reqID, id, carrier)
-	return completed, callFailed(err)
+	return completed, exception.CallFailed(err)
 }
 
 // UploadUserWithUsername says who writes the request's review. As published, nobody asks for a password here.
@@ -153,10 +154,12 @@ func (u *user) find(ctx context.Context, username string) (account data.User, er
 	if errors.Is(err, documents.ErrNotFound) {
 		return account, unknownUser(username)
 	}
-	return account, documentsFailed(err)
+	return account, exception.DocumentsFailed(err)
 }
 
-func unknownUser(username string) error { return notFound("User %s is not registered", username) }
+func unknownUser(username string) error {
+	return exception.NotFound("User %s is not registered", username)
+}
 
 // newSalt is 32 letters and digits, as published.
 func newSalt() string {

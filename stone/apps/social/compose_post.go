@@ -61,17 +61,17 @@ func (c *composePost) ComposePost(
 	}
 	post.Timestamp = time.Now().UnixMilli()
 	if err := c.posts.StorePost(ctx, reqID, post, carrier); err != nil {
-		return neighbourFailed(err)
+		return exception.CallFailed(err)
 	}
 	if err := c.userTimelines.WriteUserTimeline(ctx, reqID, post.PostID, userID, post.Timestamp, carrier); err != nil {
-		return neighbourFailed(err)
+		return exception.CallFailed(err)
 	}
 	mentioned := make([]int64, len(post.UserMentions))
 	for i, one := range post.UserMentions {
 		mentioned[i] = one.UserID
 	}
 	err := c.homeTimelines.WriteHomeTimeline(ctx, reqID, post.PostID, userID, post.Timestamp, mentioned, carrier)
-	return neighbourFailed(err)
+	return exception.CallFailed(err)
 }
 
 // check finds what is wrong with a post.
@@ -116,5 +116,5 @@ func (c *composePost) gather(
 		post.PostID, err = c.ids.ComposeUniqueId(ctx, post.ReqID, post.PostType, carrier)
 		return err
 	})
-	return neighbourFailed(all.Wait())
+	return exception.CallFailed(all.Wait())
 }

@@ -132,7 +132,7 @@ func TestWhatFailsEndsTheComposition(t *testing.T) {
 		"text": 4, "user": 4, "media": 4, "id": 4, "store": 5, "user-timeline": 6, "home-timeline": 7,
 	} {
 		c, h := compose(t)
-		said := conflict("%s does not like it", name)
+		said := exception.Conflict("%s does not like it", name)
 		h.fail[name] = said
 		err := c.ComposePost(t.Context(), 5, "six", 6, "words", nil, nil, idl.PostType_POST, nil)
 		if !errors.Is(err, said) || len(h.asked) != calls {

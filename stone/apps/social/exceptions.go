@@ -1,67 +1,14 @@
 package social
 
 import (
-	"errors"
-	"fmt"
-
 	idl "loadstone.dev/stone/apps/social/idl/social"
-	"loadstone.dev/stone/platform/documents"
+	"loadstone.dev/stone/platform/exceptions"
 )
 
-// exception is an error whose kind the caller is told. Any other error that a handler returns reaches it as a text.
-func exception(code idl.ErrorCode, format string, arguments ...any) *idl.ServiceException {
-	return &idl.ServiceException{ErrorCode: code, Message: fmt.Sprintf(format, arguments...)}
-}
-
-// invalid: what was sent is wrong in itself.
-func invalid(format string, arguments ...any) *idl.ServiceException {
-	return exception(idl.ErrorCode_SE_INVALID, format, arguments...)
-}
-
-// unauthorized: it is not known who asks.
-func unauthorized(format string, arguments ...any) *idl.ServiceException {
-	return exception(idl.ErrorCode_SE_UNAUTHORIZED, format, arguments...)
-}
-
-// notFound: what was asked for is not there.
-func notFound(format string, arguments ...any) *idl.ServiceException {
-	return exception(idl.ErrorCode_SE_NOT_FOUND, format, arguments...)
-}
-
-// conflict: what was sent contradicts what is stored.
-func conflict(format string, arguments ...any) *idl.ServiceException {
-	return exception(idl.ErrorCode_SE_CONFLICT, format, arguments...)
-}
-
-// storeFailed names an error of the document store; nil stays nil.
-func storeFailed(err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, documents.ErrUnstorable):
-		return invalid("%v", err)
-	default:
-		return exception(idl.ErrorCode_SE_MONGODB_ERROR, "%v", err)
-	}
-}
-
-// redisFailed names an error of Redis; nil stays nil.
-func redisFailed(err error) error {
-	if err == nil {
-		return nil
-	}
-	return exception(idl.ErrorCode_SE_REDIS_ERROR, "redis: %v", err)
-}
-
-// neighbourFailed passes on what another service said, and names an error on the way to it; nil stays nil.
-func neighbourFailed(err error) error {
-	var said *idl.ServiceException
-	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &said):
-		return said
-	default:
-		return exception(idl.ErrorCode_SE_THRIFT_CONN_ERROR, "%v", err)
-	}
+// exception makes the exceptions that callers of these services receive.
+var exception = exceptions.Kind[*idl.ServiceException]{
+	New: func(code exceptions.Code, message string) *idl.ServiceException {
+		return &idl.ServiceException{ErrorCode: idl.ErrorCode(code), Message: message}
+	},
+	CodeOf: func(exception *idl.ServiceException) exceptions.Code { return exceptions.Code(exception.ErrorCode) },
 }

@@ -16,18 +16,18 @@ func TestFailuresAreNamedAfterWhatFailed(t *testing.T) {
 		code    idl.ErrorCode
 		message string
 	}{
-		{storeFailed(io.EOF), idl.ErrorCode_SE_MONGODB_ERROR, "EOF"},
-		{storeFailed(fmt.Errorf("%w: text", documents.ErrUnstorable)), idl.ErrorCode_SE_INVALID, "documents: cannot be stored: text"},
-		{redisFailed(io.EOF), idl.ErrorCode_SE_REDIS_ERROR, "redis: EOF"},
-		{neighbourFailed(io.EOF), idl.ErrorCode_SE_THRIFT_CONN_ERROR, "EOF"},
-		{neighbourFailed(fmt.Errorf("user: %w", notFound("no %s", "one"))), idl.ErrorCode_SE_NOT_FOUND, "no one"},
+		{exception.DocumentsFailed(io.EOF), idl.ErrorCode_SE_MONGODB_ERROR, "EOF"},
+		{exception.DocumentsFailed(fmt.Errorf("%w: text", documents.ErrUnstorable)), idl.ErrorCode_SE_INVALID, "documents: cannot be stored: text"},
+		{exception.RedisFailed(io.EOF), idl.ErrorCode_SE_REDIS_ERROR, "redis: EOF"},
+		{exception.CallFailed(io.EOF), idl.ErrorCode_SE_THRIFT_CONN_ERROR, "EOF"},
+		{exception.CallFailed(fmt.Errorf("user: %w", exception.NotFound("no %s", "one"))), idl.ErrorCode_SE_NOT_FOUND, "no one"},
 	} {
 		var said *idl.ServiceException
 		if !errors.As(c.err, &said) || said.ErrorCode != c.code || said.Message != c.message {
 			t.Errorf("%v, want %s %s", c.err, c.code, c.message)
 		}
 	}
-	if storeFailed(nil) != nil || redisFailed(nil) != nil || neighbourFailed(nil) != nil {
+	if exception.DocumentsFailed(nil) != nil || exception.RedisFailed(nil) != nil || exception.CallFailed(nil) != nil {
 		t.Error("what did not fail is an error")
 	}
 }

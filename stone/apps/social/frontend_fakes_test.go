@@ -120,7 +120,7 @@ func (n *network) RegisterUser(_ context.Context, _ int64, first, last, username
 		return err
 	}
 	if slices.Contains(n.names, username) {
-		return conflict("User %s already existed", username)
+		return exception.Conflict("User %s already existed", username)
 	}
 	n.names, n.words = append(n.names, username), append(n.words, password)
 	return nil
@@ -140,7 +140,7 @@ func (n *network) Login(_ context.Context, _ int64, username, password string, _
 	}
 	id := slices.Index(n.names, username)
 	if id < 0 || n.words[id] != password {
-		return "", unauthorized("Incorrect username or password")
+		return "", exception.Unauthorized("Incorrect username or password")
 	}
 	return accounts.Tokens{Secret: fakeSecret}.Sign(accounts.Session{UserID: int64(id), Username: username}), nil
 }
@@ -151,7 +151,7 @@ func (n *network) GetUserId(_ context.Context, _ int64, username string, _ map[s
 	if id := slices.Index(n.names, username); err == nil && id >= 0 {
 		return int64(id), nil
 	}
-	return 0, errors.Join(err, notFound("User: %s is not registered", username))
+	return 0, errors.Join(err, exception.NotFound("User: %s is not registered", username))
 }
 
 func (n *network) GetUsers(_ context.Context, _ int64, ids []int64, _ map[string]string) ([]*idl.Creator, error) {

@@ -91,17 +91,17 @@ func TestWhatServicesSayBecomesAStatus(t *testing.T) {
 		status, quirky int
 		said           string
 	}{
-		{register, conflict("User ann already existed"), 500, 500, "User registration failure: User ann already existed\n"},
-		{register, invalid("odd"), 400, 500, "User registration failure: odd\n"},
-		{"POST /wrk2-api/user/follow user_name=a followee_name=b", notFound("no b"), 500, 500, "Follow Failed: no b\n"},
-		{"POST /wrk2-api/user/follow user_id=1 followee_id=2", notFound("no 2"), 404, 500, "Follow Failed: no 2\n"},
-		{"POST /wrk2-api/user/unfollow user_name=a followee_name=b", notFound("no b"), 500, 500, "Unfollow Failed: no b\n"},
-		{"POST /wrk2-api/post/compose username=a user_id=1 text=hi post_type=0", invalid("too long"), 400, 500, "compost_post failure: too long\n"},
+		{register, exception.Conflict("User ann already existed"), 500, 500, "User registration failure: User ann already existed\n"},
+		{register, exception.Invalid("odd"), 400, 500, "User registration failure: odd\n"},
+		{"POST /wrk2-api/user/follow user_name=a followee_name=b", exception.NotFound("no b"), 500, 500, "Follow Failed: no b\n"},
+		{"POST /wrk2-api/user/follow user_id=1 followee_id=2", exception.NotFound("no 2"), 404, 500, "Follow Failed: no 2\n"},
+		{"POST /wrk2-api/user/unfollow user_name=a followee_name=b", exception.NotFound("no b"), 500, 500, "Unfollow Failed: no b\n"},
+		{"POST /wrk2-api/post/compose username=a user_id=1 text=hi post_type=0", exception.Invalid("too long"), 400, 500, "compost_post failure: too long\n"},
 		{"POST /wrk2-api/post/compose username=a user_id=1 text=hi post_type=0", io.ErrUnexpectedEOF, 500, 500, "compost_post failure: unexpected EOF\n"},
-		{"GET /wrk2-api/home-timeline/read user_id=1 start=0 stop=10", invalid("x"), 400, 500, "Get home-timeline failure: x\n"},
-		{"GET /wrk2-api/user-timeline/read user_id=1 start=0 stop=10", redisFailed(io.EOF), 500, 500, "Get user-timeline failure: redis: EOF\n"},
-		{"POST /api/user/login username=a password=b", unauthorized("wrong"), 401, 500, "User login failure: wrong\n"},
-		{"POST /api/user/register first_name=A last_name=B username=ann password=p", conflict("User ann already existed"), 500, 500, "User registration failure: User ann already existed\n"},
+		{"GET /wrk2-api/home-timeline/read user_id=1 start=0 stop=10", exception.Invalid("x"), 400, 500, "Get home-timeline failure: x\n"},
+		{"GET /wrk2-api/user-timeline/read user_id=1 start=0 stop=10", exception.RedisFailed(io.EOF), 500, 500, "Get user-timeline failure: redis: EOF\n"},
+		{"POST /api/user/login username=a password=b", exception.Unauthorized("wrong"), 401, 500, "User login failure: wrong\n"},
+		{"POST /api/user/register first_name=A last_name=B username=ann password=p", exception.Conflict("User ann already existed"), 500, 500, "User registration failure: User ann already existed\n"},
 	} {
 		for _, quirks := range []bool{false, true} {
 			n, address := newFrontend(t, quirks)

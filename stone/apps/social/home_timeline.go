@@ -8,6 +8,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	idl "loadstone.dev/stone/apps/social/idl/social"
+	"loadstone.dev/stone/platform/exceptions"
 	"loadstone.dev/stone/platform/service"
 )
 
@@ -45,7 +46,7 @@ func startHomeTimeline(_ context.Context, host *service.Host) error {
 func (h *homeTimeline) WriteHomeTimeline(ctx context.Context, reqID, postID, userID, timestamp int64, mentioned []int64, carrier map[string]string) error {
 	followers, err := h.graph.GetFollowers(ctx, reqID, userID, carrier)
 	if err != nil {
-		return neighbourFailed(err)
+		return exception.CallFailed(err)
 	}
 	post := goredis.Z{Score: float64(timestamp), Member: postID}
 	_, err = h.timelines.Pipelined(ctx, func(pipeline goredis.Pipeliner) error {
@@ -54,7 +55,7 @@ func (h *homeTimeline) WriteHomeTimeline(ctx context.Context, reqID, postID, use
 		}
 		return nil
 	})
-	return redisFailed(err)
+	return exception.RedisFailed(err)
 }
 
 // ReadHomeTimeline returns the posts from start up to, not including, stop, counted from the newest.
@@ -66,14 +67,14 @@ func (h *homeTimeline) ReadHomeTimeline(ctx context.Context, reqID, userID int64
 		Key: strconv.FormatInt(userID, 10), Start: start, Stop: stop - 1, Rev: true,
 	}).Result()
 	if err != nil {
-		return nil, redisFailed(err)
+		return nil, exception.RedisFailed(err)
 	}
 	ids, err := idsOf(members)
 	if err != nil {
 		return nil, err
 	}
 	posts, err := h.posts.ReadPosts(ctx, reqID, ids, carrier)
-	return posts, neighbourFailed(err)
+	return posts, exception.CallFailed(err)
 }
 
 // checkWindow says whether no post of a timeline is asked for, or that the range is wrong.
@@ -92,7 +93,7 @@ func idsOf(members []string) ([]int64, error) {
 	for i, member := range members {
 		id, err := strconv.ParseInt(member, 10, 64)
 		if err != nil {
-			return nil, exception(idl.ErrorCode_SE_REDIS_ERROR, "redis: %q is not an id", member)
+			return nil, exception.Exception(exceptions.Redis, "redis: %q is not an id", member)
 		}
 		ids[i] = id
 	}

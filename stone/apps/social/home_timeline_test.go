@@ -77,7 +77,7 @@ func TestHomeTimelines(t *testing.T) {
 }
 
 func TestAHomeTimelineSaysWhatFailed(t *testing.T) {
-	said := conflict("no such thing")
+	said := exception.Conflict("no such thing")
 	h := &homeTimeline{timelines: openRedis(t), posts: &everyPost{fail: said}, graph: &followed{fail: said}}
 	if err := h.WriteHomeTimeline(t.Context(), 1, 11, 1, 1000, []int64{2}, nil); !errors.Is(err, said) {
 		t.Errorf("the graph: %v", err)

@@ -23,16 +23,16 @@ var mediaTypes = []string{"png", "jpg", "jpeg", "gif", "webp", "mp4"}
 // checkText checks the text of a post.
 func checkText(text string) error {
 	if len(text) > longestText {
-		return invalid("text: %d bytes are more than %d", len(text), longestText)
+		return exception.Invalid("text: %d bytes are more than %d", len(text), longestText)
 	}
 	if err := checkWords("text", text); err != nil {
 		return err
 	}
 	if count := len(findMentions(text)); count > mostMentions {
-		return invalid("text: %d mentions are more than %d", count, mostMentions)
+		return exception.Invalid("text: %d mentions are more than %d", count, mostMentions)
 	}
 	if count := len(findURLs(text)); count > mostURLs {
-		return invalid("text: %d URLs are more than %d", count, mostURLs)
+		return exception.Invalid("text: %d URLs are more than %d", count, mostURLs)
 	}
 	return nil
 }
@@ -40,7 +40,7 @@ func checkText(text string) error {
 // checkName checks what somebody is called.
 func checkName(name, text string) error {
 	if len(text) > longestName {
-		return invalid("%s: %d bytes are more than %d", name, len(text), longestName)
+		return exception.Invalid("%s: %d bytes are more than %d", name, len(text), longestName)
 	}
 	return checkWords(name, text)
 }
@@ -49,9 +49,9 @@ func checkName(name, text string) error {
 func checkWords(name, text string) error {
 	switch {
 	case !utf8.ValidString(text):
-		return invalid("%s: not UTF-8", name)
+		return exception.Invalid("%s: not UTF-8", name)
 	case strings.Contains(text, "\x00"):
-		return invalid("%s: contains a NUL", name)
+		return exception.Invalid("%s: contains a NUL", name)
 	}
 	return nil
 }
@@ -59,14 +59,14 @@ func checkWords(name, text string) error {
 // checkMedia checks what a post shows: types and ids belong together by position.
 func checkMedia(types []string, ids []int64) error {
 	if len(types) != len(ids) {
-		return invalid("media: %d types for %d ids", len(types), len(ids))
+		return exception.Invalid("media: %d types for %d ids", len(types), len(ids))
 	}
 	if len(ids) > mostMedia {
-		return invalid("media: %d are more than %d", len(ids), mostMedia)
+		return exception.Invalid("media: %d are more than %d", len(ids), mostMedia)
 	}
 	for i, kind := range types {
 		if !slices.Contains(mediaTypes, kind) {
-			return invalid("media: %.20q is no type of media; those are %s", kind, strings.Join(mediaTypes, ", "))
+			return exception.Invalid("media: %.20q is no type of media; those are %s", kind, strings.Join(mediaTypes, ", "))
 		}
 		if err := checkID("media", ids[i]); err != nil {
 			return err
@@ -78,7 +78,7 @@ func checkMedia(types []string, ids []int64) error {
 // checkID checks an id of a user, a post or a medium.
 func checkID(name string, id int64) error {
 	if id < 0 {
-		return invalid("%s: id %d is negative", name, id)
+		return exception.Invalid("%s: id %d is negative", name, id)
 	}
 	return nil
 }
@@ -86,7 +86,7 @@ func checkID(name string, id int64) error {
 // checkPostType checks that a post is of a kind that there is.
 func checkPostType(kind idl.PostType) error {
 	if kind < idl.PostType_POST || kind > idl.PostType_DM {
-		return invalid("post type %d: there are %d (post) to %d (direct message)", kind, idl.PostType_POST, idl.PostType_DM)
+		return exception.Invalid("post type %d: there are %d (post) to %d (direct message)", kind, idl.PostType_POST, idl.PostType_DM)
 	}
 	return nil
 }
@@ -95,11 +95,11 @@ func checkPostType(kind idl.PostType) error {
 func checkRange(start, stop int32) error {
 	switch {
 	case start < 0:
-		return invalid("start: %d is negative", start)
+		return exception.Invalid("start: %d is negative", start)
 	case stop < start:
-		return invalid("stop: %d is less than start, %d", stop, start)
+		return exception.Invalid("stop: %d is less than start, %d", stop, start)
 	case stop-start > mostRange:
-		return invalid("stop: %d posts after start are more than %d", stop-start, mostRange)
+		return exception.Invalid("stop: %d posts after start are more than %d", stop-start, mostRange)
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"loadstone.dev/stone/apps/social/data"
 	idl "loadstone.dev/stone/apps/social/idl/social"
 	"loadstone.dev/stone/platform/documents"
+	"loadstone.dev/stone/platform/exceptions"
 	"loadstone.dev/stone/platform/service"
 )
 
@@ -44,9 +45,9 @@ func startPostStorage(ctx context.Context, host *service.Host) error {
 func (s *postStorage) StorePost(ctx context.Context, _ int64, post *idl.Post, _ map[string]string) error {
 	err := s.posts.Insert(ctx, postDocument(post))
 	if errors.Is(err, documents.ErrDuplicate) {
-		return conflict("there is a post %d already", post.PostID)
+		return exception.Conflict("there is a post %d already", post.PostID)
 	}
-	return storeFailed(err)
+	return exception.DocumentsFailed(err)
 }
 
 func (s *postStorage) ReadPost(ctx context.Context, _, id int64, _ map[string]string) (*idl.Post, error) {
@@ -56,7 +57,7 @@ func (s *postStorage) ReadPost(ctx context.Context, _, id int64, _ map[string]st
 	}
 	post, is := found[id]
 	if !is {
-		return nil, notFound("there is no post %d", id)
+		return nil, exception.NotFound("there is no post %d", id)
 	}
 	return post, nil
 }
@@ -72,14 +73,14 @@ func (s *postStorage) ReadPosts(ctx context.Context, _ int64, ids []int64, _ map
 	}
 	wanted := distinct(ids)
 	if s.quirks && len(wanted) < len(ids) {
-		return nil, exception(idl.ErrorCode_SE_THRIFT_HANDLER_ERROR, "Post_ids are duplicated")
+		return nil, exception.Exception(exceptions.Handler, "Post_ids are duplicated")
 	}
 	found, err := s.find(ctx, wanted)
 	if err != nil {
 		return nil, err
 	}
 	if s.quirks && len(found) < len(wanted) {
-		return nil, exception(idl.ErrorCode_SE_THRIFT_HANDLER_ERROR, "Return set incomplete")
+		return nil, exception.Exception(exceptions.Handler, "Return set incomplete")
 	}
 	for _, id := range ids {
 		if post, is := found[id]; is {
@@ -109,7 +110,7 @@ func (s *postStorage) find(ctx context.Context, ids []int64) (map[int64]*idl.Pos
 	var stored []data.Post
 	query := documents.Query{Where: []documents.Condition{documents.In("post_id", missing)}}
 	if err := s.posts.Find(ctx, &stored, query); err != nil {
-		return nil, storeFailed(err)
+		return nil, exception.DocumentsFailed(err)
 	}
 	for _, post := range stored {
 		found[post.PostID] = postMessage(post)

@@ -57,7 +57,7 @@ func (g *socialGraph) InsertUser(ctx context.Context, _, userID int64, _ map[str
 	if errors.Is(err, documents.ErrDuplicate) {
 		return nil
 	}
-	return storeFailed(err)
+	return exception.DocumentsFailed(err)
 }
 
 func (g *socialGraph) GetFollowers(ctx context.Context, _, userID int64, _ map[string]string) ([]int64, error) {
@@ -103,8 +103,8 @@ func (g *socialGraph) change(ctx context.Context, userID, followeeID int64, stor
 	turn.Lock()
 	defer turn.Unlock()
 	var all errgroup.Group
-	all.Go(func() error { return storeFailed(stored(list{userID, followees}, followeeID)) })
-	all.Go(func() error { return storeFailed(stored(list{followeeID, followers}, userID)) })
+	all.Go(func() error { return exception.DocumentsFailed(stored(list{userID, followees}, followeeID)) })
+	all.Go(func() error { return exception.DocumentsFailed(stored(list{followeeID, followers}, userID)) })
 	if g.quirks {
 		all.Go(cached)
 		return all.Wait()
@@ -138,7 +138,7 @@ func (g *socialGraph) lookUp(ctx context.Context, reqID int64, name, followeeNam
 		return func() error {
 			id, err := g.users.GetUserId(ctx, reqID, name, carrier)
 			*into = id
-			return neighbourFailed(err)
+			return exception.CallFailed(err)
 		}
 	}
 	var both errgroup.Group

@@ -56,7 +56,7 @@ func (c *graphCache) read(ctx context.Context, of list) ([]int64, error) {
 		return nil
 	})
 	if err != nil && !errors.Is(err, goredis.Nil) { // no state
-		return nil, redisFailed(err)
+		return nil, exception.RedisFailed(err)
 	}
 	if state.Val() == isWhole {
 		return idsOf(held.Val())
@@ -88,7 +88,7 @@ func (c *graphCache) refill(ctx context.Context, of list) ([]int64, error) {
 	if unread != nil {
 		return nil, unread
 	}
-	return edgeIDs(edges), redisFailed(err)
+	return edgeIDs(edges), exception.RedisFailed(err)
 }
 
 // forget makes the copies of lists void.
@@ -97,7 +97,7 @@ func (c *graphCache) forget(ctx context.Context, lists ...list) error {
 	for _, one := range lists {
 		pairs = append(pairs, one.stateKey(), isChanged)
 	}
-	return redisFailed(c.redis.MSet(ctx, pairs...).Err())
+	return exception.RedisFailed(c.redis.MSet(ctx, pairs...).Err())
 }
 
 // stored reads a list from the store, the oldest edge first. Who is not in the store has empty lists.
@@ -109,7 +109,7 @@ func (c *graphCache) stored(ctx context.Context, of list) ([]data.Edge, error) {
 	var node data.Node
 	err := c.nodes.Head(ctx, &node, other, 0, of.at())
 	if err != nil && !errors.Is(err, documents.ErrNotFound) {
-		return nil, storeFailed(err)
+		return nil, exception.DocumentsFailed(err)
 	}
 	edges := node.Followers
 	if of.side == followees {
@@ -125,7 +125,7 @@ func (c *graphCache) stored(ctx context.Context, of list) ([]data.Edge, error) {
 func (c *graphCache) readPublished(ctx context.Context, of list) ([]int64, error) {
 	held, err := c.redis.ZRange(ctx, of.key(), 0, -1).Result()
 	if err != nil {
-		return nil, redisFailed(err)
+		return nil, exception.RedisFailed(err)
 	}
 	if len(held) > 0 {
 		return idsOf(held)
@@ -137,7 +137,7 @@ func (c *graphCache) readPublished(ctx context.Context, of list) ([]int64, error
 	if edges == nil { // not even the user is in the store
 		return []int64{}, nil
 	}
-	return edgeIDs(edges), redisFailed(c.redis.ZAddNX(ctx, of.key(), edgeMembers(edges)...).Err())
+	return edgeIDs(edges), exception.RedisFailed(c.redis.ZAddNX(ctx, of.key(), edgeMembers(edges)...).Err())
 }
 
 // add puts an edge into both lists in Redis, whether or not they are whole.
@@ -147,7 +147,7 @@ func (c *graphCache) add(ctx context.Context, userID, followeeID, timestamp int6
 		pipeline.ZAddNX(ctx, list{followeeID, followers}.key(), goredis.Z{Score: float64(timestamp), Member: userID})
 		return nil
 	})
-	return redisFailed(err)
+	return exception.RedisFailed(err)
 }
 
 // remove takes an edge out of both lists in Redis.
@@ -157,7 +157,7 @@ func (c *graphCache) remove(ctx context.Context, userID, followeeID int64) error
 		pipeline.ZRem(ctx, list{followeeID, followers}.key(), userID)
 		return nil
 	})
-	return redisFailed(err)
+	return exception.RedisFailed(err)
 }
 
 // oldestFirst orders edges as Redis does.

@@ -32,7 +32,7 @@ type named struct {
 func (n named) GetUserId(_ context.Context, _ int64, name string, _ map[string]string) (int64, error) {
 	id, is := n.ids[name]
 	if !is {
-		return 0, notFound("there is no %s", name)
+		return 0, exception.NotFound("there is no %s", name)
 	}
 	return id, nil
 }

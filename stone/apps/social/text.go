@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	idl "loadstone.dev/stone/apps/social/idl/social"
+	"loadstone.dev/stone/platform/exceptions"
 	"loadstone.dev/stone/platform/service"
 )
 
@@ -47,17 +48,17 @@ func (t *textService) ComposeText(ctx context.Context, reqID int64, text string,
 	var both errgroup.Group
 	both.Go(func() (err error) {
 		answer.Urls, err = t.urls.ComposeUrls(ctx, reqID, cut(text, spans), carrier)
-		return neighbourFailed(err)
+		return exception.CallFailed(err)
 	})
 	both.Go(func() (err error) {
 		answer.UserMentions, err = t.mentions.ComposeUserMentions(ctx, reqID, names, carrier)
-		return neighbourFailed(err)
+		return exception.CallFailed(err)
 	})
 	if err := both.Wait(); err != nil {
 		return nil, err
 	}
 	if len(answer.Urls) != len(spans) {
-		return nil, exception(idl.ErrorCode_SE_THRIFT_HANDLER_ERROR, "url-shorten: %d short URLs for %d", len(answer.Urls), len(spans))
+		return nil, exception.Exception(exceptions.Handler, "url-shorten: %d short URLs for %d", len(answer.Urls), len(spans))
 	}
 	answer.Text = replace(text, spans, answer.Urls, t.quirks)
 	return answer, nil

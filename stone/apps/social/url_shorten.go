@@ -46,7 +46,7 @@ func (u *urlShorten) ComposeUrls(ctx context.Context, _ int64, urls []string, _ 
 		shortened[i] = &idl.URL{ShortenedURL: short, ExpandedURL: url}
 		stored[i] = data.URL{ShortenedURL: short, ExpandedURL: url}
 	}
-	return shortened, storeFailed(u.urls.Insert(ctx, stored...))
+	return shortened, exception.DocumentsFailed(u.urls.Insert(ctx, stored...))
 }
 
 func shortURL() string {
@@ -70,7 +70,7 @@ func (u *urlShorten) GetExtendedUrls(ctx context.Context, _ int64, shortened []s
 	var found []data.URL
 	query := documents.Query{Where: []documents.Condition{documents.In("shortened_url", distinctTexts(shortened))}}
 	if err := u.urls.Find(ctx, &found, query); err != nil {
-		return nil, storeFailed(err)
+		return nil, exception.DocumentsFailed(err)
 	}
 	expanded := make(map[string]string, len(found))
 	for _, one := range found {
@@ -80,7 +80,7 @@ func (u *urlShorten) GetExtendedUrls(ctx context.Context, _ int64, shortened []s
 	for i, short := range shortened {
 		url, is := expanded[short]
 		if !is {
-			return nil, notFound("%.100q is no short URL", short)
+			return nil, exception.NotFound("%.100q is no short URL", short)
 		}
 		urls[i] = url
 	}
@@ -89,11 +89,11 @@ func (u *urlShorten) GetExtendedUrls(ctx context.Context, _ int64, shortened []s
 
 func checkURLs(urls []string) error {
 	if len(urls) > mostURLs {
-		return invalid("URLs: %d are more than %d", len(urls), mostURLs)
+		return exception.Invalid("URLs: %d are more than %d", len(urls), mostURLs)
 	}
 	for _, url := range urls {
 		if len(url) > longestText {
-			return invalid("URL: %d bytes are more than %d", len(url), longestText)
+			return exception.Invalid("URL: %d bytes are more than %d", len(url), longestText)
 		}
 		if err := checkWords("URL", url); err != nil {
 			return err

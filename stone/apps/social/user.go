@@ -65,26 +65,26 @@ func (u *users) RegisterUserWithId(
 	case err == nil:
 		return alreadyExisted(username)
 	case !errors.Is(err, documents.ErrNotFound):
-		return storeFailed(err)
+		return exception.DocumentsFailed(err)
 	}
 	account := data.User{UserID: userID, FirstName: first, LastName: last, Username: username}
 	if err := u.setPassword(&account, password); err != nil {
 		return err
 	}
 	if err := u.graph.InsertUser(ctx, reqID, userID, carrier); err != nil {
-		return neighbourFailed(err)
+		return exception.CallFailed(err)
 	}
 	err := u.accounts.Insert(ctx, account)
 	if errors.Is(err, documents.ErrDuplicate) { // the id, or the name just now
 		return alreadyExisted(username)
 	}
-	return storeFailed(err)
+	return exception.DocumentsFailed(err)
 }
 
 func checkRegistration(first, last, username, password string, userID int64) error {
 	for _, wrong := range []error{accounts.CheckUsername(username), accounts.CheckPassword(password)} {
 		if wrong != nil {
-			return invalid("%v", wrong)
+			return exception.Invalid("%v", wrong)
 		}
 	}
 	for _, name := range []string{first, last} {
@@ -96,7 +96,9 @@ func checkRegistration(first, last, username, password string, userID int64) err
 }
 
 // alreadyExisted is what load scripts that register users count.
-func alreadyExisted(username string) error { return conflict("User %s already existed", username) }
+func alreadyExisted(username string) error {
+	return exception.Conflict("User %s already existed", username)
+}
 
 // setPassword gives an account its hash.
 //
@@ -119,21 +121,21 @@ func (u *users) setPassword(account *data.User, password string) (err error) {
 func (u *users) Login(ctx context.Context, _ int64, username, password string, _ map[string]string) (string, error) {
 	const refused = "Incorrect username or password"
 	if accounts.CheckUsername(username) != nil {
-		return "", unauthorized(refused)
+		return "", exception.Unauthorized(refused)
 	}
 	known, cached := u.logins.get(ctx, username)
 	if !cached {
 		account, err := u.find(ctx, username)
 		if errors.Is(err, documents.ErrNotFound) {
-			return "", unauthorized(refused)
+			return "", exception.Unauthorized(refused)
 		}
 		if err != nil {
-			return "", storeFailed(err)
+			return "", exception.DocumentsFailed(err)
 		}
 		known = login{account.Password, account.Salt, account.UserID}
 	}
 	if !accounts.Check(known.Password, known.Salt, password) {
-		return "", unauthorized(refused)
+		return "", exception.Unauthorized(refused)
 	}
 	if !cached {
 		u.logins.set(ctx, username, known)
@@ -158,17 +160,17 @@ func (u *users) ComposeCreatorWithUsername(ctx context.Context, reqID int64, use
 // GetUserId asks the cache, then the store.
 func (u *users) GetUserId(ctx context.Context, _ int64, username string, _ map[string]string) (int64, error) {
 	if accounts.CheckUsername(username) != nil {
-		return 0, notFound("User %.100q is not registered", username)
+		return 0, exception.NotFound("User %.100q is not registered", username)
 	}
 	if id, cached := u.ids.get(ctx, []string{username})[username]; cached {
 		return id, nil
 	}
 	account, err := u.find(ctx, username)
 	if errors.Is(err, documents.ErrNotFound) {
-		return 0, notFound("User %s is not registered", username)
+		return 0, exception.NotFound("User %s is not registered", username)
 	}
 	if err != nil {
-		return 0, storeFailed(err)
+		return 0, exception.DocumentsFailed(err)
 	}
 	u.ids.set(ctx, []data.Creator{{UserID: account.UserID, Username: username}})
 	return account.UserID, nil
@@ -181,7 +183,7 @@ func (u *users) GetUsers(ctx context.Context, _ int64, userIDs []int64, _ map[st
 	}
 	var found []data.Creator
 	if err := u.accounts.Find(ctx, &found, documents.Query{Where: []documents.Condition{documents.In("user_id", userIDs)}}); err != nil {
-		return nil, storeFailed(err)
+		return nil, exception.DocumentsFailed(err)
 	}
 	names := make(map[int64]string, len(found))
 	for _, one := range found {

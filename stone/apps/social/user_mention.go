@@ -38,7 +38,7 @@ func startUserMention(ctx context.Context, host *service.Host) error {
 // Quirk: that is not left out.
 func (m *userMention) ComposeUserMentions(ctx context.Context, _ int64, usernames []string, _ map[string]string) ([]*idl.UserMention, error) {
 	if len(usernames) > mostMentions {
-		return nil, invalid("mentions: %d are more than %d", len(usernames), mostMentions)
+		return nil, exception.Invalid("mentions: %d are more than %d", len(usernames), mostMentions)
 	}
 	names := distinctTexts(usernames)
 	ids, err := m.find(ctx, slices.DeleteFunc(slices.Clone(names), func(name string) bool { return accounts.CheckUsername(name) != nil }))
@@ -74,7 +74,7 @@ func (m *userMention) find(ctx context.Context, names []string) (map[string]int6
 	var found []data.Creator
 	query := documents.Query{Where: []documents.Condition{documents.In("username", missing)}}
 	if err := m.users.Find(ctx, &found, query); err != nil {
-		return nil, storeFailed(err)
+		return nil, exception.DocumentsFailed(err)
 	}
 	for _, one := range found {
 		ids[one.Username] = one.UserID

@@ -8,6 +8,7 @@ import (
 
 	"loadstone.dev/stone/apps/social/data"
 	idl "loadstone.dev/stone/apps/social/idl/social"
+	"loadstone.dev/stone/platform/exceptions"
 	"loadstone.dev/stone/platform/service"
 	lists "loadstone.dev/stone/platform/timeline"
 )
@@ -57,7 +58,7 @@ func (t *userTimeline) ReadUserTimeline(ctx context.Context, reqID, userID int64
 		return nil, listsFailed(err)
 	}
 	posts, err := t.posts.ReadPosts(ctx, reqID, ids, carrier)
-	return posts, neighbourFailed(err)
+	return posts, exception.CallFailed(err)
 }
 
 // readPublished copies what it finds in the store to Redis while it reads the posts.
@@ -70,7 +71,7 @@ func (t *userTimeline) readPublished(ctx context.Context, reqID, userID int64, s
 	var both errgroup.Group
 	both.Go(func() (err error) {
 		posts, err = t.posts.ReadPosts(ctx, reqID, ids, carrier)
-		return neighbourFailed(err)
+		return exception.CallFailed(err)
 	})
 	both.Go(func() error { return listsFailed(refill()) })
 	return posts, both.Wait()
@@ -79,7 +80,7 @@ func (t *userTimeline) readPublished(ctx context.Context, reqID, userID int64, s
 // listsFailed names an error of lists; nil stays nil.
 func listsFailed(err error) error {
 	if errors.Is(err, lists.ErrRedis) {
-		return exception(idl.ErrorCode_SE_REDIS_ERROR, "%v", err)
+		return exception.Exception(exceptions.Redis, "%v", err)
 	}
-	return storeFailed(err)
+	return exception.DocumentsFailed(err)
 }

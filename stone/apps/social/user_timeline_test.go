@@ -189,7 +189,7 @@ func sayWhatFailed(a authors) {
 	if err := a.WriteUserTimeline(a.t.Context(), 1, 11, 1, 1000, nil); code(err) != idl.ErrorCode_SE_REDIS_ERROR {
 		a.t.Errorf("a write that Redis does not take: %v", err)
 	}
-	said := conflict("no such thing")
+	said := exception.Conflict("no such thing")
 	a.posts = &everyPost{fail: said}
 	if _, err := a.ReadUserTimeline(a.t.Context(), 1, 2, 0, 10, nil); !errors.Is(err, said) {
 		a.t.Errorf("post storage said it: %v", err)
