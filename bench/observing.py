@@ -65,8 +65,8 @@ def study(application: str, rate: int, **settings: Any) -> dict[str, Any]:
 def node(folder: Path) -> list[Row]:
     """What ``stone node`` uses while it records every replica of Hotel Reservation."""
     plan = make_plan(Document(yaml.safe_dump(study("hotel-reservation", 1)), "bench/observing"))
-    infrastructure = infrastructure_of(plan, "bench-observing")
-    provision = provide(plan, plan.treatments[0], infrastructure, Listener())
+    infrastructure = infrastructure_of(plan.study.cluster, "bench-observing")
+    provision = provide(plan.treatments[0], infrastructure, Listener())
     deployed = Deployed(plan, plan.treatments[0], provision, "bench-observing", folder)
     deployed.start(Listener())
     try:

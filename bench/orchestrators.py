@@ -79,13 +79,13 @@ def state(folder: Path) -> Iterator[None]:
 def measure(name: str, folder: Path) -> list[Row]:
     """The rows of one orchestrator: clusters, then deployments, ours and theirs by turns in the last cluster."""
     plan = plan_for(name)
-    infrastructure = infrastructure_of(plan, "bench")
+    infrastructure = infrastructure_of(plan.study.cluster, "bench")
     ups: list[float] = []
     provision = Provision(())
     for _ in range(ROUNDS):
         infrastructure.release()
         started = time.monotonic()
-        provision = provide(plan, plan.treatments[0], infrastructure, Listener())
+        provision = provide(plan.treatments[0], infrastructure, Listener())
         ups.append(time.monotonic() - started)
     ours: list[float] = []
     theirs: list[float] = []

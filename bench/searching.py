@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bench import queueing
 from loadstone.analysis.confirmation import Confirmation, confirmation
 from loadstone.analysis.posterior import Trial, posterior
-from loadstone.experiments.probe import NextTrial, Outcome, readable
+from loadstone.experiments.next_trial import NextTrial, Outcome, readable
 from loadstone.experiments.search import Failed, Found, Search, expected_trials, next_probe
 
 OVERHEAD_S, FINE_S, SHORT_S = 10.0, 30.0, 10.0

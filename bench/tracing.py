@@ -105,9 +105,9 @@ def rows(study: dict[str, Any], rate: float, folder: Path) -> Iterator[Row]:
 def deployed(plan: Plan, folder: Path) -> Iterator[Running]:
     """The plan's only treatment with its receiver of spans, removed in the end."""
     treatment = plan.treatments[0]
-    infrastructure = infrastructure_of(plan, "bench-tracing")
+    infrastructure = infrastructure_of(plan.study.cluster, "bench-tracing")
     try:
-        provision = provide(plan, treatment, infrastructure, Listener())
+        provision = provide(treatment, infrastructure, Listener())
         found = Deployed(plan, treatment, provision, "bench-tracing", folder / "deployment", observe=True)
         found.start(Listener())
         try:

@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 import yaml
 
 from loadstone.analysis.schema import schema
-from loadstone.experiments.probe import NextTrial, Outcome
+from loadstone.experiments.next_trial import NextTrial, Outcome
 from loadstone.experiments.search import Search, next_probe
 from loadstone.model.columns import of_window
 from loadstone.model.study import Study

@@ -12,8 +12,7 @@ from loadstone.cli.app import out, warn
 from loadstone.cli.options import What, chosen_plan
 from loadstone.experiments.deployment import orchestrate
 from loadstone.experiments.ledger import writing
-from loadstone.experiments.provisioning import demand, infrastructure_of
-from loadstone.infrastructure.base import Provision
+from loadstone.experiments.provisioning import infrastructure_of, sketch
 from loadstone.model.errors import grouped
 
 EPILOG = "Example: [bold]loadstone render hotel-reservation --orchestrator swarm --scaling horizontal -o files/[/]"
@@ -46,7 +45,7 @@ def command(
     for note in grouped(plan.notes):
         warn(note)
     (treatment,) = plan.treatments
-    sketched = Provision(tuple(infrastructure_of(plan, "render").sketch(*demand(plan, treatment))))
+    sketched = sketch(infrastructure_of(plan.study.cluster, "render"), treatment)
     files = orchestrate(plan, treatment, sketched, plan.study.name, Path(output or ".")).render()
     if output is None:
         for name, text in files.items():

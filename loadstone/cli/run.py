@@ -94,7 +94,7 @@ def _conduct(plan: Plan, ledger: Ledger, driver: Driver, warnings: list[str]) ->
         display.note(f"{plan.study.name}: {load_in_words(plan)}; {plural(len(plan.treatments), 'treatment')}{known}")
         display.note(f"results: {ledger.folder}")
         try:
-            Conductor(plan, ledger, infrastructure_of(plan, name), driver, display).run()
+            Conductor(plan, ledger, infrastructure_of(plan.study.cluster, name), driver, display).run()
         except Interrupted as error:
             kept = plural(len(ledger.records), "finished trial")
             raise Interrupted(f"{error}; {kept} kept", f"go on with: loadstone run --resume {ledger.folder}") from None

@@ -66,9 +66,9 @@ def command(
         err.print(warning, markup=False)
     if plan.treatments[0].settings.tuning is not None:
         warn("up leaves hosts as they are; `loadstone run` tunes them")
-    nodes = infrastructure_of(plan, name)
+    nodes = infrastructure_of(plan.study.cluster, name)
     with interruptible(), Display() as display:
-        provision = provide(plan, plan.treatments[0], nodes, display)
+        provision = provide(plan.treatments[0], nodes, display)
         deployed = None if cluster_only else _deploy(plan, name, nodes, provision, display)
     _tell(plan, name, provision, deployed, json)
 

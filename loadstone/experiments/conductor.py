@@ -35,7 +35,7 @@ class Conductor:
     ) -> None:
         self._plan = plan
         self._ledger = ledger
-        self._provider = Provider(plan, infrastructure, listener)
+        self._provider = Provider(infrastructure, listener)
         self._listener = listener
         study = plan.study
         self._runner = TrialRunner(plan.application, study.load, study.trial.reset, driver, listener, self._events)

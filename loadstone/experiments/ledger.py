@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from loadstone.analysis.schema import schema
-from loadstone.experiments.probe import Outcome
+from loadstone.experiments.next_trial import Outcome
 from loadstone.model.columns import of_window
 from loadstone.model.errors import InputError, LoadstoneError
 from loadstone.model.trial import Trial

@@ -11,8 +11,8 @@ from loadstone import plugins
 from loadstone.experiments import emulation, tuning
 from loadstone.experiments.deployment import orchestrate
 from loadstone.experiments.plan import Plan
-from loadstone.experiments.provisioning import demand, infrastructure_of
-from loadstone.infrastructure.base import Finding, Provision
+from loadstone.experiments.provisioning import demand, infrastructure_of, sketch
+from loadstone.infrastructure.base import Finding
 from loadstone.infrastructure.binary import stone_version
 from loadstone.model.cluster import Node
 from loadstone.model.errors import LoadstoneError, PreflightError, grouped
@@ -35,14 +35,14 @@ def inspect(plan: Plan, emulated_ok: bool = False) -> list[Finding]:
     findings = list(dict.fromkeys([_stone(), *driver.preflight()]))
     if findings[0].level == "error":  # machines cannot be looked at without it
         return findings
-    infrastructure = infrastructure_of(plan, "preflight")
-    for wanted in dict.fromkeys(demand(plan, treatment) for treatment in plan.treatments):
+    infrastructure = infrastructure_of(plan.study.cluster, "preflight")
+    for wanted in dict.fromkeys(demand(plan.study.cluster, treatment) for treatment in plan.treatments):
         findings += infrastructure.preflight(*wanted)
     if any(finding.level == "error" for finding in findings):
         return list(dict.fromkeys(findings))
     deployments = []
     for treatment in plan.treatments:
-        sketched = Provision(tuple(infrastructure.sketch(*demand(plan, treatment))))
+        sketched = sketch(infrastructure, treatment)
         findings += [*tuning.findings(treatment, sketched.nodes), *_clients_elsewhere(driver, sketched.nodes)]
         with tempfile.TemporaryDirectory(prefix="loadstone-") as folder:
             try:
@@ -83,11 +83,11 @@ def _stone() -> Finding:
 
 def surroundings(plan: Plan) -> tuple[dict[str, str], list[dict[str, Any]]]:
     """The versions of what the plan would deploy, and the nodes that it would get, for the provenance."""
-    infrastructure = infrastructure_of(plan, "preflight")
+    infrastructure = infrastructure_of(plan.study.cluster, "preflight")
     versions: dict[str, str] = {}
     nodes: dict[str, Node] = {}
     for treatment in plan.treatments:
-        sketched = infrastructure.sketch(*demand(plan, treatment))
-        nodes |= {node.name: node for node in sketched}
-        versions |= orchestrate(plan, treatment, Provision(tuple(sketched)), "preflight", Path()).versions()
+        sketched = sketch(infrastructure, treatment)
+        nodes |= {node.name: node for node in sketched.nodes}
+        versions |= orchestrate(plan, treatment, sketched, "preflight", Path()).versions()
     return versions, [node.model_dump(mode="json") for node in nodes.values()]

@@ -11,7 +11,7 @@ from loadstone.experiments.plan import Plan
 from loadstone.experiments.tuning import Tuner, machines_of
 from loadstone.infrastructure.base import Infrastructure, Provision
 from loadstone.infrastructure.journal import cluster_name
-from loadstone.model.cluster import Node
+from loadstone.model.cluster import Cluster, Node
 from loadstone.model.records.node import Change
 from loadstone.model.trial import Treatment
 
@@ -23,20 +23,19 @@ class Demand(NamedTuple):
     managers: int
 
 
-def demand(plan: Plan, treatment: Treatment) -> Demand:
+def demand(cluster: Cluster, treatment: Treatment) -> Demand:
     """What a treatment needs."""
     orchestrator = plugins.find("orchestrators", treatment.settings.orchestrator)
     if not orchestrator.managed:
         return Demand(orchestrator.software, 0)
-    given = plan.study.cluster.managers
-    if given is None:
-        given = 3 if treatment.settings.high_availability == "on" else 1
-    return Demand(orchestrator.software, given)
+    managers = cluster.managers
+    if managers is None:
+        managers = 3 if treatment.settings.high_availability == "on" else 1
+    return Demand(orchestrator.software, managers)
 
 
-def infrastructure_of(plan: Plan, name: str) -> Infrastructure:
-    """The infrastructure that the study asks for, with nothing made yet; ``name`` is its user's."""
-    cluster = plan.study.cluster
+def infrastructure_of(cluster: Cluster, name: str) -> Infrastructure:
+    """The infrastructure of a cluster, with nothing made yet; ``name`` is that of the run or deployment it is for."""
     kind = plugins.find("infrastructure", cluster.infrastructure)
     infrastructure: Infrastructure = kind(cluster, cluster_name(name))
     return infrastructure
@@ -44,17 +43,22 @@ def infrastructure_of(plan: Plan, name: str) -> Infrastructure:
 
 def nodes_of(plan: Plan) -> list[Node]:
     """The nodes of all treatments, as they would be."""
-    infrastructure = infrastructure_of(plan, "preflight")
-    demands = dict.fromkeys(demand(plan, treatment) for treatment in plan.treatments)
+    infrastructure = infrastructure_of(plan.study.cluster, "preflight")
+    demands = dict.fromkeys(demand(infrastructure.cluster, treatment) for treatment in plan.treatments)
     return [node for wanted in demands for node in infrastructure.sketch(*wanted)]
 
 
-def provide(plan: Plan, treatment: Treatment, infrastructure: Infrastructure, listener: Listener) -> Provision:
+def sketch(infrastructure: Infrastructure, treatment: Treatment) -> Provision:
+    """The nodes of the treatment's cluster, as they would be; makes nothing."""
+    return Provision(tuple(infrastructure.sketch(*demand(infrastructure.cluster, treatment))))
+
+
+def provide(treatment: Treatment, infrastructure: Infrastructure, listener: Listener) -> Provision:
     """The treatment's cluster, and which images its nodes get from where."""
-    provision = infrastructure.provide(*demand(plan, treatment), listener.step)
+    cluster = infrastructure.cluster
+    provision = infrastructure.provide(*demand(cluster, treatment), listener.step)
     if provision.access is None:
         return provision
-    cluster = plan.study.cluster
     access = replace(provision.access, images=cluster.images, registry=cluster.registry or "")
     return replace(provision, access=access)
 
@@ -62,8 +66,7 @@ def provide(plan: Plan, treatment: Treatment, infrastructure: Infrastructure, li
 class Provider:
     """Keeps one cluster at a time, its hosts tuned: that of the treatment which runs."""
 
-    def __init__(self, plan: Plan, infrastructure: Infrastructure, listener: Listener) -> None:
-        self._plan = plan
+    def __init__(self, infrastructure: Infrastructure, listener: Listener) -> None:
         self._infrastructure = infrastructure
         self._listener = listener
         self._tuner = Tuner(listener)
@@ -83,7 +86,7 @@ class Provider:
     def serves(self, treatment: Treatment) -> bool:
         """Whether the cluster that is there is the one that a treatment needs, whatever its hosts' tuning."""
         same_cores = self._tuner.keeps_cores(treatment.settings.tuning)
-        return same_cores and self._demand == demand(self._plan, treatment)
+        return same_cores and self._demand == demand(self._infrastructure.cluster, treatment)
 
     def provide(self, treatment: Treatment) -> Provision:
         """The treatment's cluster; one that another treatment needed is given back first. Hosts are tuned before."""
@@ -92,13 +95,13 @@ class Provider:
             self.release()
         self._tune(treatment)
         if not serves:
-            self._provision = provide(self._plan, treatment, self._infrastructure, self._listener)
-            self._demand = demand(self._plan, treatment)
+            self._provision = provide(treatment, self._infrastructure, self._listener)
+            self._demand = demand(self._infrastructure.cluster, treatment)
         return self._provision
 
     def _tune(self, treatment: Treatment) -> None:
         wanted = treatment.settings.tuning
-        nodes = self._infrastructure.sketch(*demand(self._plan, treatment)) if wanted is not None else []
+        nodes = sketch(self._infrastructure, treatment).nodes if wanted is not None else ()
         self._tuner.tune(wanted, machines_of(nodes)[0])
 
     @property

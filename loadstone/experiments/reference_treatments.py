@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from loadstone.experiments.next_trial import NextTrial, Outcome, readable
 from loadstone.experiments.plan import Plan
-from loadstone.experiments.probe import NextTrial, Outcome, readable
 from loadstone.model.trial import Treatment
 
 LOADS = (0.05, 0.2, 0.35, 0.5, 0.75)

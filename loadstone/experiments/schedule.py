@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from loadstone.experiments import pruning, reference_treatments, repeating
 from loadstone.experiments.ledger import Record
+from loadstone.experiments.next_trial import NextTrial, Outcome
 from loadstone.experiments.plan import Plan
-from loadstone.experiments.probe import NextTrial, Outcome
 from loadstone.experiments.search import Failed, Found, Search, expected_trials, next_probe
 from loadstone.model.trial import Phase, Treatment, Trial
 

@@ -20,7 +20,7 @@ from loadstone.analysis.confirmation import Confirmation, confirmation, in_words
 from loadstone.analysis.posterior import SLOPE_MEDIAN, Posterior, Trial, posterior
 from loadstone.experiments import bracketing
 from loadstone.experiments.bracketing import Failed
-from loadstone.experiments.probe import NextTrial, Outcome, invalid_in_a_row, readable
+from loadstone.experiments.next_trial import NextTrial, Outcome, invalid_in_a_row, readable
 from loadstone.model.trial import Phase
 
 __all__ = ["Failed", "Found", "Search", "expected_trials", "next_probe"]

@@ -16,8 +16,8 @@ from loadstone.cli.main import VERBS
 from loadstone.cli.progress import Display
 from loadstone.cli.words import clock, load_of
 from loadstone.experiments.ledger import Record
+from loadstone.experiments.next_trial import Outcome
 from loadstone.experiments.plan import read_plan
-from loadstone.experiments.probe import Outcome
 from loadstone.experiments.schedule import next_trial
 from loadstone.model.errors import Interrupted, PreflightError
 from loadstone.report.format import plural

@@ -17,9 +17,9 @@ from loadstone.analysis.run import open_run
 from loadstone.experiments import pruning, reference_treatments, runs, schedule, trial_runner, what_if
 from loadstone.experiments.conductor import Conductor
 from loadstone.experiments.ledger import Ledger, Record
+from loadstone.experiments.next_trial import NextTrial, Outcome
 from loadstone.experiments.plan import Plan, read_plan
 from loadstone.experiments.predicting import nodes_of
-from loadstone.experiments.probe import NextTrial, Outcome
 from loadstone.experiments.resume import reopen
 from loadstone.model.errors import InputError
 from loadstone.model.records import Reading

@@ -65,7 +65,7 @@ def conduct(plan: Plan, ledger: Ledger, driver: FakeDriver) -> None:
 
 def demands(folder: Path, text: str) -> list[tuple[Settings, Demand]]:
     _, plan = read_plan(write_study(folder, text))
-    return [(treatment.settings, demand(plan, treatment)) for treatment in plan.treatments]
+    return [(treatment.settings, demand(plan.study.cluster, treatment)) for treatment in plan.treatments]
 
 
 def test_high_availability_is_three_managers(tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from loadstone.experiments import schedule
 from loadstone.experiments.ledger import Record
+from loadstone.experiments.next_trial import Outcome
 from loadstone.experiments.plan import Plan, read_plan
-from loadstone.experiments.probe import Outcome
 from loadstone.model.trial import Trial
 from tests.experiments.fakes import SEARCH, STUDY, write_study
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loadstone.analysis.confirmation import MOST as MOST_FRESH
-from loadstone.experiments.probe import Held, NextTrial, Outcome, readable
+from loadstone.experiments.next_trial import Held, NextTrial, Outcome, readable
 from loadstone.experiments.search import (
     FINE_LEAST,
     FINE_MOST,

@@ -143,7 +143,9 @@ def test_a_cluster_that_does_not_answer(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_a_user_without_rights(kubeconfig: Path, server: Answering) -> None:
     server.answers[REVIEWS] = (201, {"status": {"allowed": False}})
-    assert messages() == [f"you may not create namespaces and list nodes in the cluster at {server.address}"]
+    assert messages() == [
+        f"you may not create namespaces and list nodes and create pods/exec in the cluster at {server.address}"
+    ]
 
 
 def test_an_unknown_user(kubeconfig: Path, server: Answering) -> None:

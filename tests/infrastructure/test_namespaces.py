@@ -44,7 +44,7 @@ def test_no_subnet_left_is_said() -> None:
 @given(st.integers(0, 9), st.integers(1, 1000))
 def test_every_host_has_names_and_addresses_of_its_own(managers: int, workers: int) -> None:
     names = [f"manager-{n + 1}" for n in range(managers)] + [f"worker-{n + 1}" for n in range(workers)]
-    emulated = Emulated("3fa9c1", str(subnet_for(len(names), [])), "/data/emulated-3fa9c1", tuple(names))
+    emulated = Emulated("3fa9c1", str(subnet_for(len(names), [])), "/data/emulated-3fa9c1", tuple(names), "loadstone/x")
     hosts, network = emulated.hosts, emulated.network
     for kind in ("name", "address", "namespace", "folder", "group"):
         assert len({getattr(host, kind) for host in hosts}) == len(names)
@@ -54,14 +54,15 @@ def test_every_host_has_names_and_addresses_of_its_own(managers: int, workers: i
 
 
 def test_names_tell_whose_they_are() -> None:
-    emulated = Emulated("3fa9c1", "198.18.4.0/24", "/data/emulated-3fa9c1", ("manager-1", "worker-1"))
+    names, group = ("manager-1", "worker-1"), "loadstone/emulated-3fa9c1-x7k2pq"
+    emulated = Emulated("3fa9c1", "198.18.4.0/24", "/data/emulated-3fa9c1", names, group)
     worker = emulated.hosts[1]
     assert emulated.network.client == "198.18.4.1"
     assert worker.address == "198.18.4.3"
     assert worker.namespace == "/run/netns/emulated-3fa9c1-worker-1"
     assert worker.folder == Path("/data/emulated-3fa9c1/worker-1")
-    assert worker.daemons == "loadstone/emulated-3fa9c1/worker-1/daemons"
-    assert worker.containers == "loadstone/emulated-3fa9c1/worker-1/containers"
+    assert worker.daemons == f"{group}/worker-1/daemons"
+    assert worker.containers == f"{group}/worker-1/containers"
 
 
 def test_shaping() -> None:

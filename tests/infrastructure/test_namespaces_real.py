@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.infrastructure import cgroup
 from loadstone.infrastructure.namespaces import checks, network
 from loadstone.infrastructure.namespaces.emulated import Emulated
 from loadstone.infrastructure.namespaces.host import Host
 from loadstone.infrastructure.namespaces.network import one_at_a_time, used_subnets
 from loadstone.model.cluster import Link
+from tests.support import groups
 from tests.traces import MACHINE, snapshot
 
 pytestmark = [pytest.mark.root, pytest.mark.clusters]
@@ -41,10 +41,9 @@ def emulated(tmp_path: Path) -> Iterator[Emulated]:
         pytest.skip("; ".join(one.message for one in lacking))
     before = snapshot()
     with one_at_a_time():
-        made = Emulated.planned(NAMES, tmp_path)
-        made.network.claim()
+        made = Emulated.planned(NAMES, tmp_path / "clusters").claim((min(os.sched_getaffinity(0)),))
     try:
-        made.make((min(os.sched_getaffinity(0)),), RATE)
+        made.make(RATE)
         there = snapshot(made.id, (tmp_path,))
         assert [kind for kind in MADE if not there[kind]] == []
         yield made
@@ -95,12 +94,11 @@ def test_what_runs_on_a_host_is_in_its_group_on_the_cluster_s_cores(emulated: Em
     host.spawn("sleeper", ["sh", "-c", 'echo "$WORD" $$; exec sleep 1000'], {"WORD": "started"})
     awaited(host, "sleeper", "started")
     pid = int(host.log("sleeper", 1).split()[1])
-    groups = cgroup.find()
-    assert pid in groups.processes(host.daemons)
-    assert groups.effective(pid).cores == (min(os.sched_getaffinity(0)),)
+    assert pid in groups.processes(groups.folders(host.daemons))
+    assert os.sched_getaffinity(pid) == {min(os.sched_getaffinity(0))}
     assert host.alive("sleeper") and host.names() == ["sleeper"]
     host.stop()
-    assert not host.alive("sleeper") and groups.processes(host.group) == set()
+    assert not host.alive("sleeper") and groups.processes(groups.folders(host.group)) == set()
     assert emulated.hosts[2].run(["true"]).returncode == 0  # the others do not notice
     host.boot()
     assert host.run(["cat", "/etc/hostname"]).stdout == "worker-1\n"

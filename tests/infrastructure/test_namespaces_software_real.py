@@ -15,9 +15,10 @@ from pathlib import Path
 import docker
 import pytest
 
-from loadstone.infrastructure import cgroup, journal
+from loadstone.infrastructure import journal
 from loadstone.infrastructure.base import Access
 from loadstone.infrastructure.binary import stone_binary
+from loadstone.infrastructure.local import this_machine
 from loadstone.infrastructure.machines import connect
 from loadstone.infrastructure.namespaces import Namespaces
 from loadstone.infrastructure.namespaces.emulated import Emulated
@@ -25,6 +26,8 @@ from loadstone.infrastructure.namespaces.host import Host
 from loadstone.infrastructure.software.docker import engines
 from loadstone.model.cluster import Cluster, Link
 from loadstone.model.errors import DeploymentError
+from loadstone.model.records.node import InForce, Subject
+from tests.support import groups
 from tests.traces import MACHINE, snapshot
 
 pytestmark = [pytest.mark.root, pytest.mark.docker]
@@ -73,7 +76,7 @@ def folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
             assert {kind: lines for kind, lines in left.items() if lines and kind not in MACHINE} == {}
         after = snapshot()
         assert {kind: after[kind] for kind in MACHINE} == {kind: before[kind] for kind in MACHINE}
-        assert list(place.glob("data/*")) == []
+        assert [path for path in place.glob("data/**/*") if not path.is_dir()] == []
 
 
 def emulated(name: str = ENTRY) -> Emulated:
@@ -138,8 +141,9 @@ def test_an_engine_on_each_worker(folder: Path) -> None:
     assert status(provision.nodes[1].address, 8080) == 200
     host = emulated().hosts[0]
     pid = one.api.inspect_container(container.id)["State"]["Pid"]
-    assert pid in cgroup.find().processes(host.containers)
-    assert cgroup.find().effective(pid) == cgroup.Limits(0.1, None, provision.nodes[1].cpus)
+    assert pid in groups.processes(groups.folders(host.containers))
+    (standing,) = this_machine().read(["limits"], {"echo": Subject(container=container.id)}).values()
+    assert standing.limits == InForce(cpu=0.1, memory=None, cores=provision.nodes[1].cpus)
 
     infrastructure.release()  # with the container in it
     assert journal.entries() == []

@@ -10,7 +10,6 @@ import pytest
 import yaml
 
 from loadstone.applications import catalogue
-from loadstone.infrastructure import cgroup
 from loadstone.model.errors import DeploymentError
 from loadstone.model.stacks import Stacks
 from loadstone.model.study import Settings
@@ -30,10 +29,6 @@ def answer(url: str, token: str) -> tuple[int, str]:
 
 
 def test_prometheus_alone_has_the_agent_s_token(tmp_path: Path) -> None:
-    try:
-        cgroup.find()
-    except cgroup.CgroupError as error:
-        pytest.skip(str(error))
     settings, nodes = Settings(orchestrator="compose"), two_nodes()
     asked = Stacks.model_validate(["prometheus"])
     deployment = resolve(parse(SERVICES), settings, nodes, {}, catalogue.software(), "test", asked)

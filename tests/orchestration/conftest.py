@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from loadstone.applications import catalogue
-from loadstone.infrastructure.local import Local
+from loadstone.infrastructure.local import Local, this_machine
 from loadstone.model.application import Application
 from loadstone.model.cluster import Cluster, Node
 from loadstone.model.deployment import Deployment
@@ -76,6 +76,13 @@ def two_nodes(cores: int = 1) -> list[Node]:
 def deployed(application: Application, nodes: list[Node], name: str = "test", **settings: str) -> Deployment:
     """An application resolved for some settings."""
     return resolve(application, Settings.model_validate(settings), nodes, {}, catalogue.software(), name)
+
+
+@pytest.fixture
+def control_groups() -> None:
+    """Skips where no limits can be set."""
+    if why := this_machine().facts().unlimited_because:
+        pytest.skip(why)
 
 
 @pytest.fixture

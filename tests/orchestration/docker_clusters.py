@@ -52,8 +52,8 @@ def plan_of(data: dict[str, Any]) -> Plan:
 
 def require(plan: Plan) -> None:
     """Skip where this machine cannot have the cluster."""
-    infrastructure = infrastructure_of(plan, "preflight")
-    findings = infrastructure.preflight(*demand(plan, plan.treatments[0]))
+    infrastructure = infrastructure_of(plan.study.cluster, "preflight")
+    findings = infrastructure.preflight(*demand(plan.study.cluster, plan.treatments[0]))
     orchestrator = plugins.find("orchestrators", plan.study.orchestrator)
     if os.geteuid() != 0 or any(one.level == "error" for one in findings):
         pytest.skip(f"{orchestrator.name}: {'; '.join(one.message for one in findings if one.level == 'error')}")
@@ -64,9 +64,9 @@ def cluster(plan: Plan, place: Path) -> Iterator[Provision]:
     """The plan's cluster; afterwards nothing of it may be left anywhere."""
     require(plan)
     before = snapshot()
-    infrastructure = infrastructure_of(plan, plan.study.name)
+    infrastructure = infrastructure_of(plan.study.cluster, plan.study.name)
     try:
-        yield provide(plan, plan.treatments[0], infrastructure, Listener())
+        yield provide(plan.treatments[0], infrastructure, Listener())
         made = emulated(plan.study.name)
     finally:
         infrastructure.release()

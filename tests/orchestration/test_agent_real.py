@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from loadstone import plugins
-from loadstone.infrastructure import builds, cgroup
+from loadstone.infrastructure import builds
 from loadstone.infrastructure.software.nomad import credentials, settings
 from loadstone.model.cluster import Node, Reach
 from loadstone.model.deployment import Found
@@ -21,6 +21,7 @@ from loadstone.model.records import Observed
 from loadstone.monitoring.nodes import Nodes
 from loadstone.orchestration.containers import Containers
 from tests.orchestration.conftest import deployed, parse
+from tests.support import groups
 from tests.support.clusters import ON_CLUSTERS, Shared, SharedClusters, cluster_of
 
 pytestmark = pytest.mark.root
@@ -133,10 +134,6 @@ def test_limits_and_counters_through_the_cluster_s_own_client(orchestrator: Cont
 
 def switch_memory_limit_off(found: Found) -> None:
     """Of its container, and of what Kubernetes puts around it."""
-    groups = cgroup.find()
-    group = groups.container(found.container)
-    assert group is not None
-    for folder in [*groups.folders(group), *groups.folders(os.path.dirname(group))]:
-        for name in ("memory.memsw.limit_in_bytes", "memory.limit_in_bytes", "memory.max"):
-            if (folder / name).exists():
-                (folder / name).write_text("max" if name == "memory.max" else "-1")
+    container = groups.of_container(found.container)
+    groups.lift(container, "memory")
+    groups.lift([place.parent for place in container], "memory")

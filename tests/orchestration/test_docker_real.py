@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import signal
 import socket
 import urllib.request
 from collections.abc import Iterator
@@ -19,7 +18,6 @@ import pytest
 import yaml
 
 from loadstone.experiments.deployment import Deployed
-from loadstone.infrastructure import cgroup
 from loadstone.infrastructure.base import Access, Provision
 from loadstone.infrastructure.docker_api import Engine
 from loadstone.model.errors import DeploymentError, PreflightError
@@ -29,7 +27,7 @@ from loadstone.orchestration.containers import LABEL, Containers
 from tests.orchestration import docker_clusters
 from tests.orchestration.conftest import deployed as resolved
 from tests.orchestration.conftest import parse
-from tests.support import applications
+from tests.support import applications, groups
 from tests.support.clusters import SharedClusters, folders
 from tests.support.users import wait
 
@@ -263,19 +261,16 @@ def fill(host: str, port: str) -> None:
 
 
 def test_a_limit_that_is_taken_away_is_caught(orchestrator: Orchestrator) -> None:
-    groups = cgroup.find()
-    group = groups.container(container_of(orchestrator, "payment-1")[1])
-    assert group is not None
-    groups.make(group, cgroup.Limits())
-    groups.make(group, cgroup.Limits(memory=128 * 2**20))
+    group = groups.of_container(container_of(orchestrator, "payment-1")[1])
+    groups.lift(group, "cpu")
     assert wrong(orchestrator.audit()) == [("payment-1", "cpu", "0.2", "unlimited")]
-    groups.make(group, cgroup.Limits(cpu=0.2, memory=128 * 2**20))
+    groups.limit(group, cpu=0.2)
     assert wrong(orchestrator.audit()) == []
 
 
 def test_a_killed_container_is_an_event_with_the_reason(orchestrator: Orchestrator, name: str) -> None:
     _, container = container_of(orchestrator, "payment-1")
-    kill(container)
+    groups.kill(groups.of_container(container))
     wait(lambda: any(event.startswith("payment-1 ") for event in orchestrator.events()))
     expected = {
         "swarm": "payment-1 was replaced: task: non-zero exit (137)",
@@ -283,16 +278,6 @@ def test_a_killed_container_is_an_event_with_the_reason(orchestrator: Orchestrat
     }[name]
     # On a slow machine it may become unhealthy once more before it stays.
     wait(lambda: [event for event in orchestrator.events() if "payment-1" in event] == [expected])
-
-
-def kill(container: str) -> None:
-    """End the processes of a container as the kernel would."""
-    groups = cgroup.find()
-    group = groups.container(container)
-    assert group is not None
-    for pid in groups.processes(group):
-        with contextlib.suppress(ProcessLookupError):  # a health check that has just ended
-            os.kill(pid, signal.SIGKILL)
 
 
 def test_nothing_is_left_of_it(shop: Deployed, provision: Provision) -> None:

@@ -18,7 +18,7 @@ import pytest
 import yaml
 
 from loadstone.applications import catalogue
-from loadstone.infrastructure import cgroup, images
+from loadstone.infrastructure import images
 from loadstone.infrastructure.base import Access, Provision
 from loadstone.infrastructure.existing import Existing
 from loadstone.infrastructure.kubernetes_api import Api, Refused, connect
@@ -33,6 +33,7 @@ from tests.infrastructure.real_engines import registry
 from tests.orchestration import rendered
 from tests.orchestration.conftest import STORES, parse
 from tests.orchestration.pinned import GOLDEN
+from tests.support import groups
 from tests.support.clusters import Shared, SharedClusters
 
 pytestmark = [pytest.mark.root, pytest.mark.kubernetes, pytest.mark.timeout(1800)]
@@ -189,9 +190,7 @@ def test_a_deployment_s_life(small: Kubernetes) -> None:
 def test_a_replica_that_ends_is_an_event(small: Kubernetes) -> None:
     small.apply()
     small.ready()
-    group = cgroup.find().container(found(small)["web-1"].container)
-    assert group is not None
-    cgroup.find().kill(group)
+    groups.kill(groups.of_container(found(small)["web-1"].container))
     until(lambda: "exit code 137" in str(small.events()))
     until(lambda: found(small)["web-1"].healthy)  # restarted
     (event,) = small.events()
@@ -312,20 +311,15 @@ def _accepts(address: str) -> bool:
 
 def _seen_by(one: Found, file: str) -> str:
     """A file as a replica sees it."""
-    groups = cgroup.find()
-    pid = min(groups.processes(groups.container(one.container) or ""))
+    pid = min(groups.processes(groups.of_container(one.container)))
     return Path(f"/proc/{pid}/root{file}").read_text()
 
 
 def _lift_limit(one: Found) -> None:
     """Switch the CPU quota off, of the container and of the pod around it."""
-    groups = cgroup.find()
-    group = groups.container(one.container)
-    assert group is not None
-    for place in (str(Path(group).parent), group):
-        pid = min(groups.processes(place))
-        now = groups.effective(pid)
-        groups.make(place, cgroup.Limits(None, now.memory, now.cores))
+    container = groups.of_container(one.container)
+    groups.lift([place.parent for place in container], "cpu")
+    groups.lift(container, "cpu")
 
 
 def _with_image(deployment: Deployment, image: str) -> Deployment:

@@ -15,7 +15,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from loadstone.infrastructure import cgroup, images
+from loadstone.infrastructure import images
 from loadstone.infrastructure.base import Access, Provision
 from loadstone.infrastructure.existing import Existing
 from loadstone.infrastructure.software.nomad import api, credentials
@@ -27,6 +27,7 @@ from loadstone.model.errors import DeploymentError, PreflightError
 from loadstone.orchestration.nomad import Nomad
 from tests.orchestration import rendered
 from tests.orchestration.conftest import deployed, parse
+from tests.support import groups
 from tests.support.clusters import SharedClusters
 
 pytestmark = [pytest.mark.root, pytest.mark.nomad, pytest.mark.timeout(1800)]
@@ -170,10 +171,7 @@ def inside(url: str, one: Found, path: str) -> str:
 def test_a_replica_that_ends_is_an_event(small: Nomad) -> None:
     small.apply()
     small.ready()
-    groups = cgroup.find()
-    group = groups.container(found(small)["web-1"].container)
-    assert group is not None
-    groups.kill(group)
+    groups.kill(groups.of_container(found(small)["web-1"].container))
     until(lambda: "web-1 was replaced: Exit Code: 137" in str(small.events()))
     until(lambda: found(small)["web-1"].healthy)  # Nomad started it again
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from loadstone.infrastructure import cgroup, journal
+from loadstone.infrastructure import journal
 from loadstone.infrastructure.binary import stone_binary
 from loadstone.infrastructure.local import Local
 from loadstone.infrastructure.machines.here import Here
@@ -24,9 +24,10 @@ from loadstone.model.errors import DeploymentError, InputError
 from loadstone.model.records.node import NodeProcess
 from loadstone.orchestration.process import Process
 from tests.orchestration.conftest import SERVICES, STORES, deployed, parse
+from tests.support import groups
 
 pytestmark = pytest.mark.servers
-needs_limits = pytest.mark.skipif(cgroup.find().problem() is not None, reason=str(cgroup.find().problem()))
+needs_limits = pytest.mark.usefixtures("control_groups")
 
 
 def spawned(process: Process, replica: str) -> NodeProcess:
@@ -96,11 +97,9 @@ def test_limits_are_applied_before_the_program_runs(stores: Process) -> None:
 @needs_limits
 def test_a_limit_that_is_not_in_force_is_found(stores: Process) -> None:
     start(stores)
-    groups = cgroup.find()
     group = stores._shares["worker-1"].part.group
-    groups.make(f"{group}/cache-1", cgroup.Limits(cpu=0.25, memory=64 * 2**20))  # another quota
-    for file in groups.joining(""):  # out of its group
-        file.write_text(str(pid_of(stores, "queue-1")))
+    groups.limit(groups.folders(f"{group}/cache-1"), cpu=0.25)
+    groups.join_root(pid_of(stores, "queue-1"))
     wrong = {(row.replica, row.what): (row.wanted, row.effective) for row in stores.audit() if not row.ok}
     assert wrong["cache-1", "cpu"] == ("0.5", "0.25")
     assert wrong["queue-1", "limits"] == ("in force", "it is in no control group of its own")
@@ -312,12 +311,13 @@ def test_preflight_names_what_is_missing(own_folders: Path, tmp_path: Path, monk
     assert set(errors) == {"memcached", "mongodb"}
     assert "install memcached" in errors["memcached"].remedy
     assert "set documents: postgres" in errors["mongodb"].remedy
-    with pytest.raises(DeploymentError, match="memcached is not installed on worker-1"):
+    with pytest.raises(DeploymentError, match="memcached is not installed on this machine"):
         process.apply()
 
 
 def test_preflight_without_a_stone_binary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    process = Process(services("x"), tmp_path)
     monkeypatch.setenv("LOADSTONE_STONE", str(tmp_path / "no-stone"))
-    monkeypatch.setenv("LOADSTONE_DATA", str(tmp_path))
-    (finding,) = Process(services("x"), tmp_path).preflight()
+    monkeypatch.setenv("LOADSTONE_DATA", str(tmp_path))  # a machine of its own, without a channel yet
+    (finding,) = process.preflight()
     assert (finding.level, finding.what) == ("error", "worker-1") and "the stone binary is missing" in finding.message

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from loadstone.infrastructure import cgroup
-from loadstone.infrastructure.cgroup import Cgroups, Limits
+from loadstone.infrastructure.local import this_machine
 from loadstone.model.cluster import Node, Reach
 from loadstone.model.deployment import Found
 from loadstone.model.records import AuditRow
-from loadstone.model.records.node import InForce, Standing
+from loadstone.model.records.node import InForce, NodeLimits, SpawnArgs, Standing
 from loadstone.orchestration.auditing import audit_container
 from loadstone.orchestration.reading import Reader
 from tests.orchestration.conftest import SERVICES, deployed, parse, two_nodes
+from tests.support import groups
 from tests.support.standings import standing, used
+from tests.support.users import wait
 
 MIB = 2**20
 GEO = "0123456789abcdef" * 4
@@ -76,26 +76,24 @@ def test_each_is_read_on_its_machine(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def container() -> Iterator[tuple[Cgroups, str, str]]:
-    """Control groups, a container's id and its group with limits and two processes, as an engine makes it."""
-    groups = cgroup.find()
-    if problem := groups.problem():
-        pytest.skip(problem)
-    identity, top = os.urandom(32).hex(), f"loadstone-test-reading-{os.getpid()}"
-    group = f"{top}/docker-{identity}.scope"
-    groups.make(group, Limits(cpu=0.25, memory=32 * MIB, cores=(min(os.sched_getaffinity(0)),)))
-    joining = "".join(f"echo $$ >{file}; " for file in groups.joining(group))
-    shell = ["/bin/sh", "-ec", f"{joining} sleep 1000 & echo; exec sleep 1000"]
-    with subprocess.Popen(shell, stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None and process.stdout.readline() == b"\n"
-        yield groups, identity, group
-        groups.kill(top)
-    groups.remove(top)
+def container(own_folders: Path, control_groups: None) -> Iterator[tuple[str, list[Path]]]:
+    """The id of a container and the folders of its group, with limits and two processes, as an engine makes it."""
+    machine, identity, deployment = this_machine(), os.urandom(32).hex(), f"test-reading-{os.getpid()}"
+    group = machine.begin(deployment, "1", "test").group
+    try:
+        core, argv = min(os.sched_getaffinity(0)), ("sh", "-c", "sleep 1000 & exec sleep 1000")
+        limits = NodeLimits(cpu=0.25, memory=32 * MIB, cores=(core,))
+        machine.spawn(SpawnArgs(deployment=deployment, name=f"docker-{identity}.scope", argv=argv, limits=limits))
+        folders = groups.folders(f"{group}/docker-{identity}.scope")
+        wait(lambda: len(groups.processes(folders)) == 2)
+        yield identity, folders
+    finally:
+        machine.end(deployment)
 
 
 @pytest.mark.root
-def test_what_is_in_force_for_a_real_container(container: tuple[Cgroups, str, str]) -> None:
-    groups, identity, group = container
+def test_what_is_in_force_for_a_real_container(container: tuple[str, list[Path]]) -> None:
+    identity, folders = container
     found, reader = replica(container=identity), Reader([worker()])
     (one,) = reader.read([found]).values()
     assert one.limits is not None and one.limits.cores is not None and len(one.limits.cores) == 1
@@ -105,10 +103,11 @@ def test_what_is_in_force_for_a_real_container(container: tuple[Cgroups, str, st
         ("cpu", "0.25", True), ("memory", "32MiB", True), ("cores", str(cores[0]), True), ("node", "worker-1", True),
     ]  # fmt: skip
 
-    groups.make(group, Limits(cpu=0.25))  # the limit of its memory is switched off
+    groups.lift(folders, "memory")
     (one,) = reader.read([found]).values()
-    assert [row.what for row in audited(found, one, worker(cores=cores)) if not row.ok] == ["memory", "cores"]
+    assert [row.what for row in audited(found, one, worker(cores=cores)) if not row.ok] == ["memory"]
 
-    groups.kill(group)
+    groups.kill(folders)
+    wait(lambda: not groups.processes(folders))
     (one,) = reader.read([found]).values()
     assert one.limits is not None and one.limits.cores is None

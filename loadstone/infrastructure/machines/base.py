@@ -263,9 +263,9 @@ class Machine:
 
     # Deployments: processes that outlive the channel
 
-    def begin(self, deployment: str, digest: str, owner: str, limits: NodeLimits = NodeLimits()) -> Begun:
+    def begin(self, deployment: str, digest: str, owner: str, limits: NodeLimits | None = None) -> Begun:
         """A folder for data and a control group; again for the same deployment and digest, the same."""
-        args = BeginArgs(deployment=deployment, digest=digest, owner=owner, limits=limits)
+        args = BeginArgs(deployment=deployment, digest=digest, owner=owner, limits=limits or NodeLimits())
         return self.ask("begin", args, Begun)[0]
 
     def spawn(self, args: SpawnArgs) -> Spawned:

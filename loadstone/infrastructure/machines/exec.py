@@ -26,6 +26,7 @@ _OPTIONS = (
     *("--proc", "/host/proc", "--sys", "/host/sys", "--cgroup", "/host/sys/fs/cgroup"),
     *("--state", "/tmp/loadstone"),  # never written: nothing is deployed through it
 )
+_LABEL = "loadstone.node"
 _PROGRAM = "/stone"
 _WITHIN_S = 30.0
 
@@ -47,19 +48,17 @@ class Exec(Transport, ABC):
 
 @dataclass(frozen=True)
 class ByDocker(Exec):
-    """``url`` is the engine's; ``image`` has stone; ``deployment`` is the container's label, by which it is removed."""
+    """``url`` is the engine's; ``image`` has stone. The container bears no label of a deployment: it outlives them."""
 
     client = "docker"
     url: str
     image: str = ""
-    deployment: str = ""
 
     def command(self, argv: Sequence[str]) -> list[str]:
         volumes = (f"--volume={folder}:{seen}:ro" for folder, seen in MOUNTS.items())
-        label = f"--label=loadstone.deployment={self.deployment}"
         # Of the node's own network it only needs the clock's daemon, which answers on the loopback interface.
         limits = ("--read-only", "--cap-drop=ALL", "--network=host")
-        run = ["docker", "--host", self.url, "run", "--rm", "--interactive", label, *volumes, *limits]
+        run = ["docker", "--host", self.url, "run", "--rm", "--interactive", f"--label={_LABEL}", *volumes, *limits]
         return [*run, f"--entrypoint={argv[0]}", self.image, *argv[1:]]
 
 

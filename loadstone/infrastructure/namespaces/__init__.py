@@ -9,7 +9,6 @@ from pathlib import Path
 from loadstone import plugins
 from loadstone.infrastructure import journal
 from loadstone.infrastructure.base import Finding, Infrastructure, Provision, Say
-from loadstone.infrastructure.cgroup import CgroupError
 from loadstone.infrastructure.images.registry import trusted
 from loadstone.infrastructure.local import Local, this_machine
 from loadstone.infrastructure.machines import connect
@@ -69,7 +68,7 @@ class Namespaces(Infrastructure):
             emulated = self._claim(names)
             nodes = nodes_of(emulated)
             link = self.cluster.link or Link()
-            emulated.make(nodes[-1].cpus, link.rate, link.delay)
+            emulated.make(link.rate, link.delay)
             members = members_of(emulated)
             for member in members:
                 member.machine.begin(_DEPLOYMENT, self.entry_name, self.entry_name)
@@ -105,7 +104,7 @@ class Namespaces(Infrastructure):
         emulated = Emulated.of(entry.facts)
         try:
             emulated.remove()
-        except (CgroupError, OSError) as error:
+        except (DeploymentError, OSError) as error:
             raise DeploymentError(
                 f"{entry.name}: an emulated host cannot be removed: {error}", "`loadstone down` tries again"
             ) from None
@@ -117,21 +116,26 @@ class Namespaces(Infrastructure):
         return [f"manager-{n + 1}" for n in range(managers)] + [f"worker-{n + 1}" for n in range(workers)]
 
     def _claim(self, names: list[str]) -> Emulated:
+        _, worker = Local(Cluster()).sketch("process", 0)
         with one_at_a_time():
-            emulated = Emulated.planned(names, data_root() / "clusters")
+            planned = Emulated.planned(names, data_root() / "clusters")
             self._begun = True
-            journal.save(
-                journal.Entry(
-                    name=self.entry_name,
-                    layer="infrastructure",
-                    implementation=self.name,
-                    folder=emulated.hosts_folder,
-                    facts=emulated.as_data(),
-                )
-            )
-            emulated.claim()
+            self._save(planned)
+            emulated = planned.claim(worker.cpus)
+        self._save(emulated)
         self._emulated = emulated
         return emulated
+
+    def _save(self, emulated: Emulated) -> None:
+        journal.save(
+            journal.Entry(
+                name=self.entry_name,
+                layer="infrastructure",
+                implementation=self.name,
+                folder=emulated.hosts_folder,
+                facts=emulated.as_data(),
+            )
+        )
 
 
 def nodes_of(emulated: Emulated) -> list[Node]:

@@ -7,15 +7,17 @@ import secrets
 import shutil
 import subprocess
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from ipaddress import IPv4Network
 from pathlib import Path
 from typing import Any
 
-from loadstone.infrastructure import cgroup
+from loadstone.infrastructure.local import this_machine
 from loadstone.infrastructure.namespaces import nameserver
 from loadstone.infrastructure.namespaces.host import Host
 from loadstone.infrastructure.namespaces.network import SWITCH, Network, one_at_a_time, subnet_for, used_subnets
+from loadstone.model.errors import DeploymentError
+from loadstone.model.records.node import NodeLimits
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,8 @@ class Emulated:
     """Everything of all hosts on disk."""
     names: tuple[str, ...]
     """Of the hosts, in the order of their addresses."""
+    group: str = ""
+    """The control group of all hosts together, once it is claimed."""
 
     @classmethod
     def planned(cls, names: list[str], root: Path) -> Emulated:
@@ -48,13 +52,8 @@ class Emulated:
 
     @property
     def cluster(self) -> str:
-        """What namespaces and control groups are called."""
+        """What namespaces are called, and the deployment in the journal of this machine's node."""
         return f"emulated-{self.id}"
-
-    @property
-    def group(self) -> str:
-        """The control group of all hosts together."""
-        return f"loadstone/{self.cluster}"
 
     @property
     def network(self) -> Network:
@@ -77,27 +76,32 @@ class Emulated:
 
     def _host(self, name: str, address: str, namespace: str) -> Host:
         folder = Path(self.hosts_folder, name)
-        return Host(name, address, namespace, folder, f"{self.group}/{name}", nameserver=self.network.switch)
+        group = f"{self.group}/{name}"
+        return Host(name, address, namespace, folder, self.cluster, group, nameserver=self.network.switch)
 
-    def claim(self) -> None:
-        """Take folder and subnet, so that nobody else does; held by ``one_at_a_time`` since they were chosen."""
+    def claim(self, cores: tuple[int, ...] = ()) -> Emulated:
+        """Take folder and subnet, so that nobody else does, and a control group on ``cores``, which is known then.
+
+        Held by ``one_at_a_time`` since they were chosen.
+        """
         Path(self.hosts_folder).mkdir(parents=True)
         self.network.claim()
+        begun = this_machine().begin(self.cluster, self.id, "emulated hosts", NodeLimits(cores=cores))
+        if begun.group is None:
+            raise DeploymentError(f"emulated hosts need control groups: {begun.unlimited_because}")
+        return replace(self, group=begun.group)
 
-    def make(self, cores: tuple[int, ...] | None, rate: float | None = None, delay: float | None = None) -> None:
-        """Connect and boot the hosts, which share ``cores``; all is claimed already."""
+    def make(self, rate: float | None = None, delay: float | None = None) -> None:
+        """Connect and boot the hosts; all is claimed already."""
         self.network.connect(list(self.names), rate, delay)
-        cgroup.find().make(self.group, cgroup.Limits(cores=cores))
         for host in (self.switch, *self.hosts):
             host.boot()
         self.switch.spawn("nameserver", [sys.executable, "-I", "-S", nameserver.__file__, self.switch.address])
 
     def remove(self) -> None:
         """End and delete everything, whichever of it is there; whatever the state it was left in."""
-        groups = cgroup.find()
-        groups.kill(self.group)
+        this_machine().end(self.cluster)
         self.network.remove()
-        groups.remove(self.group)
         for mounted in self._mounts():  # none of ours is; a user may have mounted something to look at it
             subprocess.run(["umount", "--lazy", mounted], capture_output=True, check=False)
         with contextlib.suppress(FileNotFoundError):

@@ -1,7 +1,7 @@
 """One emulated host: namespaces of its own (network, mount, UTS) and a control group that holds all its processes.
 
-Its first process, ``init``, keeps the mount and UTS namespaces, which ``software.room`` sets up: whatever is mounted in
-them ends with the last process of the host, so killing the control group unmounts everything.
+Its first process, which this machine's node spawns, keeps the mount and UTS namespaces that ``software.room`` sets up:
+whatever is mounted in them ends with the last process of the host, so killing the control group unmounts everything.
 """
 
 from __future__ import annotations
@@ -14,13 +14,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from loadstone.infrastructure import cgroup
+from loadstone.infrastructure.binary import stone_binary
+from loadstone.infrastructure.local import this_machine
 from loadstone.infrastructure.namespaces.commands import WITH_US, environment
 from loadstone.infrastructure.software import room
 from loadstone.model.cluster import Reach
 from loadstone.model.errors import DeploymentError
+from loadstone.model.records.node import SpawnArgs
 
-_INIT = "init"
+_DAEMONS, _CONTAINERS = "daemons", "containers"
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,8 @@ class Host:
     """Its network namespace: a path such as ``/run/netns/<cluster>-worker-2``."""
     folder: Path
     """Everything of it on disk."""
+    cluster: str
+    """The deployment in the journal of this machine's node to which its first process, ``name``, belongs."""
     group: str
     """Its control group: daemons are in ``<group>/daemons``, containers belong below ``<group>/containers``."""
     nameserver: str = "127.0.0.1"
@@ -43,44 +47,47 @@ class Host:
     @property
     def reach(self) -> Reach:
         """The way to it as a machine."""
-        names = ("name", "address", "namespace", "group", "nameserver")
+        names = ("name", "address", "namespace", "cluster", "group", "nameserver")
         return Reach(transport="emulated", options={"folder": str(self.folder), **{k: getattr(self, k) for k in names}})
 
     @property
     def daemons(self) -> str:
         """The control group of its daemons."""
-        return f"{self.group}/daemons"
+        return f"{self.group}/{_DAEMONS}"
 
     @property
     def containers(self) -> str:
         """The control group below which its engine makes those of containers."""
-        return f"{self.group}/containers"
+        return f"{self.group}/{_CONTAINERS}"
 
     def boot(self) -> None:
         """Start its first process; the network namespace must be there. Also starts a stopped host again."""
-        groups = cgroup.find()
-        for group in (self.daemons, self.containers):
-            for place in groups.everywhere(group):
-                cgroup.make_folders(place)
-            groups.make(group, cgroup.Limits())
         for folder in (self._pids, self._logs):
             folder.mkdir(parents=True, exist_ok=True)
-        setup = ["sh", "-ec", room.SETUP, _INIT, self.name, self.address, self.nameserver]
-        command = ["nsenter", f"--net={self.namespace}", *room.UNSHARE, *setup]
-        said = self._start(_INIT, command, {}, "2>&1").split("\n")
-        if room.UP not in said:
-            self.stop()
-            raise DeploymentError(f"emulated host {self.name} cannot be made: {' '.join(said).strip()}")
+        enter = ("nsenter", f"--net={self.namespace}")
+        first = SpawnArgs(deployment=self.cluster, name=self.name, argv=enter, groups=(_DAEMONS, _CONTAINERS))
+        room.start(first, this_machine(), (self.name, self.address, self.nameserver))
 
-    def spawn(self, name: str, argv: list[str], environment: dict[str, str] = {}, mounts: str = "") -> None:  # noqa: B006
-        """Start a daemon in the host; it outlives us. What it says goes to ``<folder>/logs/<name>.log``.
+    def spawn(self, name: str, argv: list[str], more: dict[str, str] = {}, mounts: str = "") -> None:  # noqa: B006
+        """Start a daemon in the host; it outlives us. Its outputs go to ``<folder>/logs/<name>.log``.
 
+        ``more``: its environment beside the usual.
         ``mounts``: shell lines run as root in the host's mount namespace before it, for bind mounts and the like;
         all daemons of a host share that namespace. Whether the daemon could start is seen by ``alive`` and ``log``.
         """
         inner = ["sh", "-ec", f'{mounts}\nexec "$@"', name, *argv]
-        output = f">>{shlex.quote(str(self._logs / name))}.log 2>&1"
-        self._start(name, [*self._enter(), *inner], environment, output)
+        log, pid = (shlex.quote(str(file)) for file in (self._logs / f"{name}.log", self._pids / name))
+        script = f'ulimit -S -n $(ulimit -H -n)\ncd /\nsetsid "$@" </dev/null >>{log} 2>&1 &\necho $! >{pid}'
+        done = subprocess.run(
+            [*WITH_US, *self._join(), "sh", "-ec", script, name, *self._enter(), *inner],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+            env=environment(more),
+        )
+        if done.returncode != 0:
+            raise DeploymentError(f"{name} cannot be started on emulated host {self.name}: {done.stdout.strip()}")
 
     def run(self, argv: list[str], **options: Any) -> subprocess.CompletedProcess[str]:
         """Run a command in the host to its end, which is ours at the latest; ``options`` as of ``subprocess.run``.
@@ -95,7 +102,7 @@ class Host:
     def command(self, argv: Sequence[str]) -> list[str]:
         """The command line that runs ``argv`` in the host, among its daemons."""
         # Without WITH_US: that is the death of the thread that starts it, and a channel outlives the one that opens it.
-        return ["sh", "-ec", f'{self._join()}exec "$@"', "run", *self._enter(), *argv]
+        return [*self._join(), *self._enter(), *argv]
 
     def log(self, name: str, lines: int) -> str:
         """The last lines that a daemon wrote; empty if it never started."""
@@ -106,20 +113,22 @@ class Host:
 
     def up(self) -> bool:
         """Whether the host was booted and not stopped since."""
-        return self.alive(_INIT)
+        return room.find(this_machine(), self.cluster, self.name) is not None
 
     def alive(self, name: str) -> bool:
         """Whether a daemon that was spawned runs; False for one that never was."""
-        pid = self._pid(name)
-        return pid is not None and pid in cgroup.find().processes(self.group)
+        with contextlib.suppress(FileNotFoundError, ValueError):
+            pid = int((self._pids / name).read_text())
+            return f"/{self.daemons}\n" in Path(f"/proc/{pid}/cgroup").read_text()
+        return False
 
     def names(self) -> list[str]:
         """The daemons that were spawned on this host, dead or alive."""
-        return sorted(file.name for file in self._pids.glob("*") if file.name != _INIT)
+        return sorted(file.name for file in self._pids.glob("*"))
 
     def stop(self) -> None:
         """End every process of the host at once, as a power cut would. May be called twice."""
-        cgroup.find().kill(self.group)
+        this_machine().stop(self.cluster, [self.name], "KILL", 0.0)
 
     @property
     def _pids(self) -> Path:
@@ -129,33 +138,12 @@ class Host:
     def _logs(self) -> Path:
         return self.folder / "logs"
 
-    def _pid(self, name: str) -> int | None:
-        with contextlib.suppress(FileNotFoundError, ValueError):
-            return int((self._pids / name).read_text())
-        return None
-
-    def _join(self) -> str:
-        """Shell lines that move the shell into the control group of the daemons, before it becomes anything else."""
-        return "".join(f"echo $$ >{shlex.quote(str(file))}\n" for file in cgroup.find().joining(self.daemons))
+    def _join(self) -> list[str]:
+        """The command line that joins the control group of the daemons."""
+        return [str(stone_binary()), "node", "join", self.daemons]
 
     def _enter(self) -> list[str]:
         """The command line that enters the host."""
-        if not self.up():
+        if (first := room.find(this_machine(), self.cluster, self.name)) is None:
             raise DeploymentError(f"emulated host {self.name} is not running")
-        return ["nsenter", "--target", str(self._pid(_INIT)), "--net", "--mount", "--uts", "--"]
-
-    def _start(self, name: str, argv: list[str], more: dict[str, str], output: str) -> str:
-        """Start a process that is nobody's child, its id in a file; returns what it says until it closes its output."""
-        pid = shlex.quote(str(self._pids / name))
-        script = f'{self._join()}ulimit -S -n $(ulimit -H -n)\ncd /\nsetsid "$@" </dev/null {output} &\necho $! >{pid}'
-        done = subprocess.run(
-            [*WITH_US, "sh", "-ec", script, name, *argv],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-            env=environment(more),
-        )
-        if done.returncode != 0:
-            raise DeploymentError(f"{name} cannot be started on emulated host {self.name}: {done.stdout.strip()}")
-        return done.stdout
+        return ["nsenter", "--target", str(first.pid), "--net", "--mount", "--uts", "--"]

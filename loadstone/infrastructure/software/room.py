@@ -8,16 +8,16 @@ of the machine-wide knobs that daemons write. Emulated hosts are set up by the s
 
 from __future__ import annotations
 
+import secrets
 import time
+from collections.abc import Sequence
 
 from loadstone.infrastructure.machines import Machine
 from loadstone.infrastructure.software import footprint
 from loadstone.model.errors import DeploymentError
 from loadstone.model.records.node import NodeProcess, SpawnArgs
 
-UP = "up"
-"""What the script prints when the room is complete."""
-UNSHARE = ("unshare", "--mount", "--uts", "--propagation", "slave")
+_UNSHARE = ("unshare", "--mount", "--uts", "--propagation", "slave")
 _ROOM = "room"
 _READY_WITHIN_S = 60.0
 _LOOK_EVERY_S = 0.05
@@ -29,7 +29,7 @@ _KNOBS = (
     "vm/overcommit_memory",
     "vm/panic_on_oom",
 )
-SETUP = f"""
+_SETUP = f"""
 names=$(cat /run/systemd/resolve/resolv.conf 2>/dev/null || cat /etc/resolv.conf 2>/dev/null || true)
 [ -z "$3" ] || names="nameserver $3"
 mount --make-rshared /
@@ -51,10 +51,10 @@ for knob in {" ".join(_KNOBS)}; do
   cat /proc/sys/$knob >/run/.host/knobs/${{knob##*/}}
   mount --bind /run/.host/knobs/${{knob##*/}} /proc/sys/$knob
 done
-echo {UP}
+echo "$4"
 exec sleep infinity >/dev/null 2>&1
 """
-"""Arguments: the name, its address, and the name server to use, empty for the machine's own."""
+"""Arguments: the name, its address, the name server to use, empty for the machine's own, and what it prints at last."""
 
 
 def enter(machine: Machine, deployment: str, name: str, address: str) -> tuple[str, ...]:
@@ -62,28 +62,36 @@ def enter(machine: Machine, deployment: str, name: str, address: str) -> tuple[s
 
     What the machine's network has before is recorded first, for ``footprint.sweep``.
     """
-    room = _find(machine, deployment)
+    room = find(machine, deployment)
     if room is None:
         footprint.record(machine, deployment)
-        command = (*UNSHARE, "sh", "-ec", SETUP, _ROOM, name, address, "")
-        machine.spawn(SpawnArgs(deployment=deployment, name=_ROOM, argv=command))
-        room = _await(machine, deployment)
+        room = start(SpawnArgs(deployment=deployment, name=_ROOM, argv=()), machine, (name, address, ""))
     return ("nsenter", "--target", str(room.pid), "--mount", "--uts", "--")
 
 
-def _find(machine: Machine, deployment: str) -> NodeProcess | None:
-    found = machine.deployment(deployment)
-    processes = found.processes if found is not None else ()
-    return next((process for process in processes if process.name == _ROOM and process.alive), None)
+def find(machine: Machine, deployment: str, process: str = _ROOM) -> NodeProcess | None:
+    """The first process of a room; None where there is no such room, or not any more."""
+    begun = machine.deployment(deployment)
+    processes = begun.processes if begun is not None else ()
+    return next((found for found in processes if found.name == process and found.alive), None)
 
 
-def _await(machine: Machine, deployment: str) -> NodeProcess:
+def start(first: SpawnArgs, machine: Machine, arguments: Sequence[str]) -> NodeProcess:
+    """Spawn the first process of a room and wait until it is complete.
+
+    ``first``: its deployment and name, and the command that it is run by, if any. ``arguments``: the member's name, its
+    address and its name server.
+    """
+    complete = f"complete {secrets.token_hex(4)}"  # the log has what an earlier room of that name printed
+    command = (*first.argv, *_UNSHARE, "sh", "-ec", _SETUP, _ROOM, *arguments, complete)
+    machine.spawn(first.model_copy(update={"argv": command}))
     deadline = time.monotonic() + _READY_WITHIN_S
-    while (room := _find(machine, deployment)) is not None and time.monotonic() < deadline:
-        if UP in machine.log(deployment, _ROOM, 1).split():
+    while (room := find(machine, first.deployment, first.name)) is not None and time.monotonic() < deadline:
+        if complete in machine.log(first.deployment, first.name, 1):
             return room
         time.sleep(_LOOK_EVERY_S)
+    output = machine.log(first.deployment, first.name, 5).strip()
     raise DeploymentError(
-        f"{machine.name}: daemons cannot have mounts of their own: {machine.log(deployment, _ROOM, 5).strip()}",
+        f"{machine.name}: daemons cannot have mounts of their own: {output}",
         "use a host whose kernel and login may make mount namespaces and overlays",
     )

@@ -91,8 +91,8 @@ def _escaped(value: Any) -> Any:
 
 
 def entrance(deployment: Deployment) -> dict[str, str]:
-    """What the container of a machine's node needs (``machines/exec.py``)."""
-    return {"image": deployment.images["stone"], "deployment": deployment.name}
+    """What the container needs in which a machine is read (``machines/exec.py``)."""
+    return {"image": deployment.images["stone"]}
 
 
 def published(deployment: Deployment, replica: Replica) -> dict[str, int | None]:

@@ -13,10 +13,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from loadstone.infrastructure import cgroup
 from loadstone.infrastructure.namespaces.emulated import Emulated
 from loadstone.infrastructure.namespaces.host import Host
 from loadstone.infrastructure.namespaces.network import one_at_a_time
+from tests.support import groups as control_groups
 
 SSHD = shutil.which("sshd", path="/usr/sbin:/usr/bin:/sbin")
 MOUNTS = """
@@ -79,7 +79,7 @@ class SshHosts:
     def left(self, groups: Iterable[str]) -> list[str]:
         """What is left on any host: folders of deployments, and those of control groups that were there before."""
         folders = [path for host in self.hosts for path in self.own(host.name).glob("deployments/*")]
-        made = [path for group in groups for path in cgroup.find().everywhere(group) if path.exists()]
+        made = [path for group in groups for path in control_groups.folders(group)]
         return [str(path) for path in folders + made]
 
     def traces(self, name: str) -> set[str]:
@@ -92,8 +92,7 @@ class SshHosts:
     def clear(self) -> None:
         """End what a test that failed has left running on hosts."""
         for group in self.groups():
-            cgroup.find().kill(group)
-            cgroup.find().remove(group)
+            control_groups.remove(group)
 
 
 @contextlib.contextmanager
@@ -103,10 +102,10 @@ def ssh_hosts(count: int = 3) -> Iterator[SshHosts]:
     folder.chmod(0o755)
     with one_at_a_time():
         emulated = Emulated.planned([f"worker-{n + 1}" for n in range(count)], folder / "clusters")
-        emulated.claim()
+        emulated = emulated.claim()
     made = SshHosts(emulated, folder, folder / "ssh_config")
     try:
-        emulated.make(None)
+        emulated.make()
         for key in ("login", "host"):
             command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "test", "-f", str(folder / key)]
             subprocess.run(command, check=True)

@@ -16,7 +16,7 @@ from loadstone.infrastructure.software.kubernetes.workers import SOCKET
 from loadstone.model.cluster import Node, Reach, Role
 from loadstone.model.errors import LoadstoneError, PreflightError
 
-_RIGHTS = (("create", "namespaces"), ("list", "nodes"))
+_RIGHTS = (("create", "namespaces"), ("list", "nodes"), ("create", "pods/exec"))
 _CONTROL_PLANE = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master")
 _UNITS = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
@@ -70,10 +70,11 @@ def _kubeconfig() -> str:
 
 
 def _may(api: Api, verb: str, what: str) -> bool:
+    resource, _, part = what.partition("/")
     review = {
         "apiVersion": "authorization.k8s.io/v1",
         "kind": "SelfSubjectAccessReview",
-        "spec": {"resourceAttributes": {"verb": verb, "resource": what}},
+        "spec": {"resourceAttributes": {"verb": verb, "resource": resource, "subresource": part}},
     }
     return bool(api.create("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", review)["status"]["allowed"])
 

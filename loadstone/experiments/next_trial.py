@@ -1,4 +1,4 @@
-"""What a plan asks for and what comes back: probes and outcomes, the only words between a plan and its conductor."""
+"""The next trial of a plan, and the outcome of a finished one: all that a plan and its conductor exchange."""
 
 from __future__ import annotations
 
