@@ -52,7 +52,7 @@ class Conductor:
                 self._listener.trial_finished(record)
                 if record.outcome.verdict == "invalid" and self._plan.study.trial.on_invalid == "stop":
                     reasons = "; ".join(record.row["reasons"])
-                    raise TrialsInvalid(f"stopped as trial.on_invalid asks: trial {trial.id} is invalid: {reasons}")
+                    raise TrialsInvalid(f"stopped by trial.on_invalid: trial {trial.id} is invalid: {reasons}")
         finally:
             self._give_back()
 

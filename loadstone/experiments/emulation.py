@@ -10,7 +10,9 @@ from loadstone.model.deployment import Deployment
 
 def node_counts(deployments: Sequence[Deployment], accepted: bool) -> list[Finding]:
     """An error where treatments differ in how many emulated nodes they run on; a warning where the user accepts it."""
-    counts = sorted({len(_nodes(one)) for one in deployments if any(node.emulated for node in one.nodes)})
+    counts = sorted(
+        {len(_nodes(deployment)) for deployment in deployments if any(node.emulated for node in deployment.nodes)}
+    )
     if len(counts) < 2:
         return []
     listed = f"{', '.join(map(str, counts[:-1]))} and {counts[-1]}"

@@ -1,4 +1,4 @@
-"""What a study asks for that its orchestrators and its load driver cannot do, found before anything is started."""
+"""What of a study its orchestrators, its infrastructure and its load driver cannot do, found before anything starts."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def _by_infrastructure(study: Study) -> Iterator[Finding]:
     yield from ((("cluster", *path), text) for path, text in infrastructure.objections(cluster))
     if cluster.workers > 1:
         for _, orchestrator in chosen:
-            if orchestrator.one_worker:
+            if orchestrator.single_worker:
                 message = f"orchestrator {orchestrator.name!r} runs on one worker, not {cluster.workers}"
                 yield ("cluster", "workers"), f"{message}; set it to 1, or use another orchestrator"
     if cluster.managers and chosen and not any(orchestrator.managed for _, orchestrator in chosen):
@@ -127,11 +127,11 @@ def _by_driver(study: Study, application: Application) -> Iterator[Finding]:
         return
     driver: type[Driver] = plugins.find("drivers", name)
     for key, possible in driver.expresses.items():
-        words = {level: _WORDS.get(level, level) for level in possible}
+        names = {level: _NAMES.get(level, level) for level in possible}
         for place, level in _driven(study, application, key):
             if level not in possible:
-                what = f"arrival {level!r}" if key == "arrival" else f"{_WORDS.get(level, level)}"
-                yield place, _cannot(what, f"driver {name!r}", words.values())
+                what = f"arrival {level!r}" if key == "arrival" else f"{_NAMES.get(level, level)}"
+                yield place, _cannot(what, f"driver {name!r}", names.values())
     if driver.honours is not None:
         for key in _given(load):
             if key not in _COMMON | driver.honours | set(driver.expresses):
@@ -140,7 +140,7 @@ def _by_driver(study: Study, application: Application) -> Iterator[Finding]:
     yield from driver.objections(load, study.trial)
 
 
-_WORDS = {
+_NAMES = {
     "mix": "more than one request (several operations, steps, random fields or expectations)",
     "request": "a single request",
     "script": "a Lua script",
@@ -149,11 +149,11 @@ _WORDS = {
 
 def _by_proxy(study: Study) -> Iterator[Finding]:
     """NGINX is set up for HTTP/1.1 in the clear."""
-    asked = next((where for where, level in levels(study, "proxy") if level is not None), None)
-    if asked is not None and study.load.protocol != "http/1.1":
-        yield asked, f"{study.load.protocol} does not pass through nginx; write protocol: http/1.1, or leave it out"
-    if asked is not None and study.load.tls is not None:
-        yield asked, "nginx answers without TLS here; remove load.tls, or leave it out"
+    proxied = next((where for where, level in levels(study, "proxy") if level is not None), None)
+    if proxied is not None and study.load.protocol != "http/1.1":
+        yield proxied, f"{study.load.protocol} does not pass through nginx; write protocol: http/1.1, or leave it out"
+    if proxied is not None and study.load.tls is not None:
+        yield proxied, "nginx answers without TLS here; remove load.tls, or leave it out"
 
 
 def _driven(study: Study, application: Application, key: str) -> Iterator[tuple[tuple[str | int, ...], str]]:
@@ -174,13 +174,13 @@ def _kind(name: str | None, application: Application) -> str:
     if name is not None and name.endswith(SCRIPT):
         return "script"
     workload = application.workloads.get(name or application.default_workload)
-    return "request" if workload is not None and is_one_request(workload) else "mix"
+    return "request" if workload is not None and is_single_request(workload) else "mix"
 
 
-def is_one_request(workload: Workload) -> bool:
+def is_single_request(workload: Workload) -> bool:
     """Whether every request of a workload is the same, and any status below 400 a good answer."""
-    one, *more = workload.operations.values()
-    return not more and one.steps is None and not one.fields and one.expect is None
+    first, *more = workload.operations.values()
+    return not more and first.steps is None and not first.fields and first.expect is None
 
 
 def _given(load: Load) -> Iterator[str]:
@@ -191,5 +191,5 @@ def _given(load: Load) -> Iterator[str]:
         yield "think"
 
 
-def _cannot(what: str, who: str, possible: Iterable[str]) -> str:
-    return f"{what} cannot be expressed by {who}; it can: {', '.join(sorted(possible))}"
+def _cannot(what: str, adapter: str, possible: Iterable[str]) -> str:
+    return f"{what} cannot be expressed by {adapter}; it can: {', '.join(sorted(possible))}"

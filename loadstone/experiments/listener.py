@@ -1,4 +1,4 @@
-"""What a conductor tells of its progress, to whoever watches."""
+"""What a conductor reports of its progress."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Listener:
     def step(self, text: str) -> None:
         """The trial entered a step of its life: deploying, resetting, loading ..."""
 
-    def progress(self, said: dict[str, Any]) -> None:
+    def progress(self, report: dict[str, Any]) -> None:
         """What the driver says, about once a second."""
 
     def trial_finished(self, record: Record) -> None:

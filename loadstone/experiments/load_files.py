@@ -1,4 +1,4 @@
-"""The files that a study names: found beside the study file, read, and told apart by their content."""
+"""The files that a study names: found beside the study file, read, and distinguished by their content."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ class Plan:
         return self.scripts[name] if name in self.scripts else self.application.workloads[name]
 
     def dataset(self, treatment: Treatment) -> Keys:
-        """The dataset of a treatment as ``stone seed`` is told of it; nothing where the application has none."""
+        """The dataset of a treatment, as in the plan of ``stone seed``; nothing where the application has none."""
         name = treatment.settings.dataset
         if name is None:
             return {}
@@ -161,7 +161,7 @@ def _wrong_tasks(study: Study, application: Application) -> Iterator[Finding]:
 
 def _findings(study: Study, application: Application) -> Iterator[Finding]:
     proxied = [where for where, level in expressible.levels(study, "proxy") if level is not None]
-    services = [*application.services, *([proxy.SERVICE] if proxied else []), *study.stacks.asked()]
+    services = [*application.services, *([proxy.SERVICE] if proxied else []), *study.stacks.given()]
     yield from ((("stacks", *path), text) for path, text in study.stacks.clashes(application.services))
     for where in proxied:
         if proxy.SERVICE in application.services:
@@ -178,7 +178,7 @@ def _findings(study: Study, application: Application) -> Iterator[Finding]:
     for where, delays in expressible.levels(study, "delays"):
         for name in delays if delays is not None else ():
             if name not in application.services or application.services[name].runs.stone is None:
-                ours = [one for one, service in application.services.items() if service.runs.stone is not None]
+                ours = [name for name, service in application.services.items() if service.runs.stone is not None]
                 message = f"{application.name} has no service {name!r} that can be delayed"
                 yield (*where, name), message + did_you_mean(name, ours)
     yield from _wrong_tasks(study, application)

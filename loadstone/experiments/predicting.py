@@ -34,21 +34,23 @@ def foretell(plan: Plan, ledger: Ledger) -> list[str]:
     measured = summary.treatments(run)
     scale = capacity.scale(capacity.registered(ledger.folder)[0], measured)
     models: dict[str, Model | None] = {}
-    said = []
+    sentences = []
     for treatment in due:
         base = base_of(plan, treatment)
         if base.id not in models:
-            models[base.id] = _model(run, next(one for one in measured if one.id == base.id))
+            models[base.id] = _model(run, next(treatment for treatment in measured if treatment.id == base.id))
         if (model := models[base.id]) is not None:
-            said += _register(plan, treatment, model, scale, ledger.folder)
-    return said
+            sentences += _register(plan, treatment, model, scale, ledger.folder)
+    return sentences
 
 
 def _due(plan: Plan, treatment: Treatment, ledger: Ledger) -> bool:
     base = base_of(plan, treatment)
     if plan.study.load.capacity is None or base is treatment or _file(ledger.folder, treatment).exists():
         return False
-    measured = any(one.treatment_id == treatment.id and one.outcome.verdict != "invalid" for one in ledger.records)
+    measured = any(
+        record.treatment_id == treatment.id and record.outcome.verdict != "invalid" for record in ledger.records
+    )
     return not measured and schedule.found(plan, (base, 1), ledger.records)
 
 

@@ -21,7 +21,7 @@ from loadstone.workloads.base import Driver
 
 
 def driver_of(plan: Plan) -> Driver:
-    """The driver that the study asks for."""
+    """The load driver of the study."""
     driver: Driver = plugins.find("drivers", plan.study.load.driver)()
     return driver
 

@@ -111,7 +111,7 @@ class Provider:
         return self._demand is not None and access is not None and access.cluster == self._infrastructure.entry_name
 
     def problems(self) -> list[str]:
-        """Nodes that stopped working, and knobs that somebody else has set since, as sentences."""
+        """Nodes that stopped working, and knobs that have another value since, as sentences."""
         return [*self._infrastructure.problems(), *self._tuner.problems()] if self._demand is not None else []
 
     def release(self) -> None:

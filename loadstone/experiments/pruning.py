@@ -42,7 +42,7 @@ def left_out(
     from loadstone.analysis.capacity import beaten
 
     begun = {record.treatment_id for record in records}
-    known = {one.id: low(one) for one in plan.treatments if one.id in begun}
+    known = {treatment.id: low(treatment) for treatment in plan.treatments if treatment.id in begun}
     return {
         loser: better
         for loser, better in beaten(foretold, {name: value for name, value in known.items() if value}).items()
@@ -53,7 +53,7 @@ def left_out(
 def in_turn(campaigns: Iterable[Campaign], records: Sequence[Record], foretold: Sequence[Registered]) -> list[Campaign]:
     """What was begun first, then the highest prediction; what cannot be predicted goes before what can."""
     begun = {(record.treatment_id, record.repetition) for record in records}
-    predicted: Mapping[str, float] = {one.treatment_id: one.predicted for one in foretold}
+    predicted: Mapping[str, float] = {prediction.treatment_id: prediction.predicted for prediction in foretold}
 
     def place(campaign: Campaign) -> tuple[int, bool, float]:
         treatment, repetition = campaign

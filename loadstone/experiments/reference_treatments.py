@@ -1,4 +1,4 @@
-"""Which treatments the others are predicted from, and the trials that tell what a request costs them.
+"""Which treatments the others are predicted from, and the trials that show what a request costs them.
 
 A treatment is predicted from the first of the plan that differs from it in scaling and placement alone: what else
 differs changes what a request costs, and that must be measured. Where a study asks for it (``load.capacity.predict``)
@@ -24,7 +24,7 @@ _PREDICTED = ("scaling", "placement")
 
 def base_of(plan: Plan, treatment: Treatment) -> Treatment:
     """The treatment that ``treatment`` is predicted from; itself where it is the first of its kind."""
-    return next(one for one in plan.treatments if _costs(one) == _costs(treatment))
+    return next(candidate for candidate in plan.treatments if _costs(candidate) == _costs(treatment))
 
 
 def bases(plan: Plan) -> list[Treatment]:
@@ -40,7 +40,7 @@ def next_load(breaking_point: float, duration_s: float, history: Sequence[Outcom
     """The next trial of a base whose search has found its breaking point; None when all were done."""
     for share in LOADS:
         load = readable(share * breaking_point)
-        there = [one for one in history if one.phase == "model" and one.load == load]
-        if len(there) < _ATTEMPTS and all(one.verdict == "invalid" for one in there):
+        there = [outcome for outcome in history if outcome.phase == "model" and outcome.load == load]
+        if len(there) < _ATTEMPTS and all(outcome.verdict == "invalid" for outcome in there):
             return NextTrial(load, "model", duration_s)
     return None

@@ -20,7 +20,7 @@ def ends(repetitions: int | Repeating, blocks: int, trials: Sequence[Trial], rec
 
 
 def unreached(repetitions: int | Repeating, records: Sequence[Record]) -> list[str]:
-    """What is not known as exactly as the rule asks for after all repetitions, as sentences."""
+    """What is not known as exactly as the rule requires after all repetitions, as sentences."""
     if not isinstance(repetitions, Repeating):
         return []
     return [
@@ -31,7 +31,7 @@ def unreached(repetitions: int | Repeating, records: Sequence[Record]) -> list[s
 
 
 def _imprecise(rule: Repeating, records: Sequence[Record]) -> Iterator[tuple[str, str, str, int, float, float]]:
-    """Treatment, load, percentile, valid runs, precision and what was asked for, of all that misses it.
+    """Treatment, load, percentile, valid runs, precision and the precision that is required, of all that misses it.
 
     A treatment without any valid run is left out: more of them would not help.
     """

@@ -53,7 +53,7 @@ def make_row(
 
 
 def _rate(trial: Trial, summary: TrialSummary | None) -> float:
-    """What was asked for; of a trace at its own pace what it came to."""
+    """The load of the trial; of a trace at its own pace what it came to."""
     given = trial.rate if trial.clients is not None or summary is None else trial.rate or summary.offered_rate
     return given or 0.0
 

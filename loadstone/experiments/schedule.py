@@ -38,7 +38,7 @@ def next_trial(plan: Plan, records: Sequence[Record], foretold: Sequence[Registe
         # By what they are, not by their ids: those change with every setting that a release adds.
         done = {_place(record.treatment_id, record.row) for record in records}
         planned = fixed_trials(plan, records)
-        return next((one for one in planned if _place(one.treatment.id, one.model_dump()) not in done), None)
+        return next((trial for trial in planned if _place(trial.treatment.id, trial.model_dump()) not in done), None)
     for campaign in _in_turn(plan, records, foretold):
         step = _step(plan, campaign, records)
         if not isinstance(step, Found | Failed):
@@ -124,7 +124,7 @@ def trial_seconds(plan: Plan) -> float:
 
 
 def search_settings(plan: Plan) -> Search:
-    """The capacity search that the study asks for."""
+    """The capacity search of the study."""
     capacity = plan.study.load.capacity
     assert capacity is not None
     return Search(
@@ -156,7 +156,7 @@ def fixed_trials(plan: Plan, records: Sequence[Record] = ()) -> Iterator[Trial]:
     in a block, with its number 2 the second time. A rule may end it earlier: after how many blocks, ``records`` say.
     """
     study = plan.study
-    # A trace at its own pace is one load, whose rate nobody asked for.
+    # A trace at its own pace is one load, whose rate is not given.
     closed = study.load.closed
     loads: Sequence[float] = closed.clients if closed is not None else study.load.rates or [0.0]
     if study.trial.order == "sequential":
@@ -186,11 +186,11 @@ def _in_turn(plan: Plan, records: Sequence[Record], foretold: Sequence[Registere
     """Searches in the order in which they may go on: the current one first until its round is over."""
     assert plan.study.load.capacity is not None
     order = campaigns(plan)
-    if first := [one for one in _modelled(plan) if isinstance(_step(plan, one, records), NextTrial)]:
+    if first := [campaign for campaign in _modelled(plan) if isinstance(_step(plan, campaign, records), NextTrial)]:
         order = first
     elif plan.study.load.capacity.guided:
         without = left_out(plan, records, foretold)
-        return pruning.in_turn([one for one in order if one[0].id not in without], records, foretold)
+        return pruning.in_turn([campaign for campaign in order if campaign[0].id not in without], records, foretold)
     if not records:
         return order
     last = records[-1]

@@ -177,7 +177,7 @@ def _conclude(search: Search, seen: _Seen, judged: Confirmation | None) -> Found
 
 
 def _imprecise(search: Search, result: bp.BreakingPoint, fine: int) -> list[str]:
-    """What was asked for and not reached: the spread between trials says why."""
+    """The precision that was not reached: the spread between trials says why."""
     wanted, reached = search.precision, result.breaking_point.precision
     spread = f"equal trials differ by about {result.slope.value:.0%}"
     if reached > wanted:

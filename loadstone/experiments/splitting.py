@@ -19,7 +19,7 @@ MOST = 500
 
 
 def written_out(document: Document, study: Study, application: Application) -> Study:
-    """The study with a level for each split; as it is where it asks for none. Raises InputError for wrong ones."""
+    """The study with a level for each split; as it is where it has none. Raises InputError for wrong ones."""
     splits = study.factors.get(FACTOR)
     if not isinstance(splits, Splits):
         return study
@@ -53,7 +53,7 @@ def _findings(study: Study, splits: Splits, application: Application) -> Iterato
 
 
 def _workers(study: Study, splits: Splits) -> tuple[str, ...]:
-    """Where the number of nodes is said."""
+    """The place of the number of nodes."""
     if splits.workers is not None:
         return ("factors", FACTOR, "workers")
     return ("cluster", "workers") if "workers" in study.cluster.model_fields_set else ("factors", FACTOR, "nodes")
@@ -83,14 +83,14 @@ def _levels(study: Study, splits: Splits, application: Application) -> list[dict
             found += tier_splits(tiers, groups, nodes)
         else:
             found += service_splits(_services(splits, application), groups, nodes)
-    return [one.model_dump(mode="json", exclude_defaults=True) for one in found]
+    return [placement.model_dump(mode="json", exclude_defaults=True) for placement in found]
 
 
 def _unknown(study: Study, names: list[str]) -> Iterator[Finding]:
     for index, dropped in enumerate(study.except_):
         if FACTOR in dropped and dropped[FACTOR] not in names:
-            said = f"there is no split {dropped[FACTOR]!r}" + did_you_mean(str(dropped[FACTOR]), names)
-            yield ("except", index, FACTOR), said
+            text = f"there is no split {dropped[FACTOR]!r}" + did_you_mean(str(dropped[FACTOR]), names)
+            yield ("except", index, FACTOR), text
 
 
 def _letters(application: Application) -> set[str]:

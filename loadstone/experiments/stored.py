@@ -41,7 +41,7 @@ def read(folder: Path) -> Plan:
     stored = data_of(folder)
     try:
         study, application = _study(stored["study"]), _application(stored["application"])
-        treatments = tuple(_treatment(one, stored, study, application) for one in stored["treatments"])
+        treatments = tuple(_treatment(treatment, stored, study, application) for treatment in stored["treatments"])
         return Plan(study, application, stored["application_digest"], treatments, files=stored["files"])
     except (ValidationError, KeyError, TypeError, AttributeError) as error:
         raise InputError(f"{folder}/plan.json{_by(stored)} cannot be read by this release: {error}") from None
@@ -58,7 +58,7 @@ def adopt(folder: Path, plan: Plan) -> Plan:
             "give it the study file and --set options it was started with, or start a new run"
         )
     ids = {treatment.label: treatment.id for treatment in then.treatments}
-    known = tuple(one.model_copy(update={"known_as": ids[one.label]}) for one in plan.treatments)
+    known = tuple(treatment.model_copy(update={"known_as": ids[treatment.label]}) for treatment in plan.treatments)
     return replace(plan, treatments=known)
 
 
@@ -73,7 +73,7 @@ def _study(data: Mapping[str, Any]) -> Study:
 def _application(data: Mapping[str, Any]) -> Application:
     """A session's path is written down empty, and none is given."""
     workloads = {
-        name: {**workload, "operations": {key: _given(one) for key, one in workload["operations"].items()}}
+        name: {**workload, "operations": {key: _given(operation) for key, operation in workload["operations"].items()}}
         for name, workload in data.get("workloads", {}).items()
     }
     return Application.model_validate({**data, "workloads": workloads})
@@ -99,7 +99,7 @@ def _treatment(data: Mapping[str, Any], stored: Mapping[str, Any], study: Study,
 def _meaning(plan: Plan) -> dict[str, Any]:
     """What decides what is run, without digests and ids: they change with every key that a release adds."""
     meant: dict[str, Any] = json.loads(json.dumps(plan.as_data()))
-    treatments = {one["label"]: {**one, "id": None} for one in meant["treatments"]}
+    treatments = {treatment["label"]: {**treatment, "id": None} for treatment in meant["treatments"]}
     return {**{key: meant[key] for key in ("study", "application", "files")}, "treatments": treatments}
 
 

@@ -122,7 +122,7 @@ class TrialRunner:
             warmup_s=trial.warmup_s,
             duration_s=trial.duration_s,
             seed=trial.seed,
-            # A fixed load is asked for to see what happens there, and one for the capacity model likewise; only a
+            # A fixed load is there to see what happens at it, and one for the capacity model likewise; only a
             # search may cut a lost trial short.
             may_stop=trial.phase not in ("fixed", "closed", "model"),
             cpus=clients[0].cpus if clients else (),

@@ -171,7 +171,7 @@ def findings(treatment: Treatment, nodes: Sequence[Node]) -> list[Finding]:
 
 
 def conditions(plan: Plan, nodes: Sequence[Node]) -> list[Finding]:
-    """What the machines of nodes can be asked for, and what of them disturbs that the plan does not set anyway."""
+    """What can be set on the machines of nodes, and what of them disturbs that the plan does not set anyway."""
 
     def look(machine: Tunable) -> list[Finding]:
         found = machine.knobs(KnobValues())

@@ -19,7 +19,7 @@ from loadstone.model.slo import Slo
 
 ALL = "all"
 _OBJECTIVE = "load.capacity.slo"
-"""What an assignment begins with that changes no layout, but what is asked of it."""
+"""What an assignment begins with that changes no layout, but what it must do."""
 
 
 def supposed(
@@ -39,8 +39,8 @@ def supposed(
         if not assignment.startswith(_OBJECTIVE):
             document.override(assignment)
     changed = _with_replicas(make_plan(document), replicas)
-    said = [*assignments, *(f"replicas.{name}={count}" for name, count in replicas.items())]
-    return " ".join(said) or "as measured", layout_of(changed, changed.treatments[0], _nodes(changed, nodes))
+    changes = [*assignments, *(f"replicas.{name}={count}" for name, count in replicas.items())]
+    return " ".join(changes) or "as measured", layout_of(changed, changed.treatments[0], _nodes(changed, nodes))
 
 
 def other_objective(plan: Mapping[str, Any], assignments: Sequence[str]) -> Objective | None:
@@ -74,7 +74,7 @@ def replica_counts(texts: Sequence[str]) -> dict[str, int]:
 def _as_study(plan: Mapping[str, Any], treatment_id: str) -> Document:
     """A study of that treatment alone, as the run's study resolved it."""
     study = {name: value for name, value in plan["study"].items() if value is not None}
-    known = next(one for one in plan["treatments"] if one["id"] == treatment_id)
+    known = next(treatment for treatment in plan["treatments"] if treatment["id"] == treatment_id)
     settings = {name: value for name, value in known["settings"].items() if value is not None}
     for name in ("factors", "except", "comparison"):
         study.pop(name, None)
@@ -90,8 +90,8 @@ def _with_replicas(plan: Plan, replicas: Mapping[str, int]) -> Plan:
         if name != ALL and name not in services:
             known = did_you_mean(name, list(services))
             raise InputError(f"--replicas {name}: {plan.application.name} has no such service{known}")
-        for one in services if name == ALL else [name]:
-            services[one] = services[one].model_copy(update={"replicas": count})
+        for service in services if name == ALL else [name]:
+            services[service] = services[service].model_copy(update={"replicas": count})
     return replace(plan, application=plan.application.model_copy(update={"services": services}))
 
 
@@ -104,6 +104,6 @@ def _nodes(plan: Plan, nodes: Sequence[Node]) -> list[Node]:
     names = {node.name for node in workers}
     spare = (f"worker-{number}" for number in range(1, wanted + len(workers) + 1))
     while len(workers) < wanted:
-        name = next(one for one in spare if one not in names)
+        name = next(candidate for candidate in spare if candidate not in names)
         workers.append(workers[0].model_copy(update={"name": name}))
     return [*(node for node in nodes if node.role != "worker"), *workers[:wanted]]

@@ -22,7 +22,7 @@ class Link(Model):
 
 
 class Cluster(Model):
-    """The cluster that a study asks for."""
+    """The cluster of a study."""
 
     infrastructure: str = "local"
     """Where nodes come from: ``local`` is this machine, ``namespaces`` emulates hosts on it, ``existing`` is a cluster

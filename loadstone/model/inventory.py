@@ -12,7 +12,7 @@ HostRole = Annotated[str, Matches("manager|worker|client", "manager, worker or c
 
 
 class InventoryHost(Model):
-    """One host. Whoever may log in to it may measure on it."""
+    """A host: a login is all that is needed to measure on it."""
 
     login: str | None = None
     """What ssh is given: ``root@192.0.2.7``, or a name of its configuration; the host's own name where left out."""
@@ -21,7 +21,7 @@ class InventoryHost(Model):
     roles: Annotated[list[HostRole], Field(min_length=1)] = ["worker"]
     """A ``client`` generates load; where no host does, the machine that starts the study."""
     owner: str = ""
-    """Whom to ask about it; shown with its errors."""
+    """Its contact, shown with its errors."""
 
 
 class SshOptions(Model):

@@ -42,7 +42,7 @@ class Stacks(Model):
             return {str(name): {} for name in value}
         return value
 
-    def asked(self) -> dict[str, Stack]:
+    def given(self) -> dict[str, Stack]:
         """Those that are wanted, by name; Grafana after Prometheus, which it asks."""
         return {name: one for name in type(self).model_fields if (one := getattr(self, name)) is not None}
 
@@ -52,6 +52,6 @@ class Stacks(Model):
 
     def clashes(self, services: Iterable[str]) -> Iterator[Finding]:
         """What stands in their way beside an application that has these services."""
-        for name in self.asked():
+        for name in self.given():
             if name in services:
                 yield (name,), f"the application has a service {name!r} of its own; leave the stack out"

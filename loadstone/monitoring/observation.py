@@ -17,7 +17,7 @@ FILE = "observed.json"
 
 
 def observation_of(settings: Settings, deployment: Deployment) -> Observation:
-    """What a treatment asks for."""
+    """The collectors that a treatment's settings name."""
     here = desk.of(deployment.nodes)
     if here is None:
         return Observation()
@@ -65,8 +65,10 @@ class Observation:
                 for node in orchestrator.deployment.nodes
             },
             replicas={
-                one.name: ObservedReplica(service=one.service, tier=one.tier, node=where.get(one.name, one.node))
-                for one in orchestrator.deployment.replicas
+                replica.name: ObservedReplica(
+                    service=replica.service, tier=replica.tier, node=where.get(replica.name, replica.node)
+                )
+                for replica in orchestrator.deployment.replicas
             },
         )
         for collector in self._collectors:

@@ -26,15 +26,15 @@ class Orchestrator(ABC):
     """What must run on the nodes: ``process`` (nothing), ``docker``, ``swarm``, ``nomad``, ``kubernetes``."""
     managed: ClassVar[bool] = False
     """Whether it runs services of its own on manager nodes."""
-    one_worker: ClassVar[bool] = False
+    single_worker: ClassVar[bool] = False
     """Whether all replicas run on one node."""
     environments: ClassVar[tuple[str, ...]]
     """What can lie under a replica; the first where a study leaves it out."""
     resolves_names: ClassVar[bool] = False
     """Whether a replica reaches a service by its name."""
     expresses: ClassVar[Mapping[str, frozenset[str]]] = {}
-    """The levels that this orchestrator can really apply, by factor, where those are not all. A study that asks for
-    more is refused."""
+    """The levels that this orchestrator can really apply, by factor, where those are not all. A study with
+    others is refused."""
 
     @classmethod
     def levels(cls) -> dict[str, frozenset[str]]:
@@ -112,5 +112,5 @@ class Orchestrator(ABC):
 
     @classmethod
     def undo(cls, entry: Entry) -> list[str]:
-        """Remove what a journal entry of this orchestrator lists, whoever started it; returns what was removed."""
+        """Remove what a journal entry of this orchestrator lists, also of another process; returns what was removed."""
         return []

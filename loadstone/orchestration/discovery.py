@@ -1,4 +1,4 @@
-"""How a service in a container is told of those that it needs: the environment of ``stone serve``. Pure."""
+"""The addresses of the services that a service in a container needs: the environment of ``stone serve``. Pure."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def listening(replica: Replica) -> dict[str, str]:
 
 
 def settings(deployment: Deployment) -> dict[str, str]:
-    """What all services of a deployment are told."""
+    """The variables of all services of a deployment."""
     profile = deployment.profile if deployment.profile == "dsb-quirks" else ""
     return {"STONE_PROFILE": profile, "STONE_LOG_LEVEL": "info"}
 
@@ -53,7 +53,7 @@ def holds_documents(deployment: Deployment, service: str) -> bool:
 
 
 def readiness_url(replica: Replica) -> str | None:
-    """What a health check inside the container asks: ``http://127.0.0.1:9083/readyz`` or ``tcp://127.0.0.1:11211``.
+    """The URL of a health check inside the container: ``http://127.0.0.1:9083/readyz`` or ``tcp://127.0.0.1:11211``.
 
     None for an image without ports, which is ready as soon as it runs.
     """

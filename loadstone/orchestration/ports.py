@@ -53,7 +53,7 @@ def free_ports(deployment: Deployment, machines: Mapping[str, Machine]) -> Ports
 
 
 def is_free(port: int, address: str = "127.0.0.1") -> bool:
-    """Whether nobody on this machine listens on a port of an address; of none in particular: on any."""
+    """Whether no process of this machine listens on a port of an address; of none in particular: on any."""
     with socket.socket() as probe:
         # As servers do: a port whose old connections are only being wound up is free.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -43,7 +43,7 @@ def resolve(
     kind: type[Orchestrator] = plugins.find("orchestrators", settings.orchestrator)
     behind = application.entry if settings.proxy is not None else None
     application = proxy.in_front(application, settings.proxy, catalogue)
-    watching = list(beside.asked())
+    watching = list(beside.given())
     for unknown in set(resources) - {*application.services, SERVICE, *watching}:
         known = list(application.services)
         raise InputError(f"resources: {application.name} has no service {unknown!r}" + did_you_mean(unknown, known))
@@ -75,7 +75,7 @@ def resolve(
                     image=image.whole(service.runs.image) if service.runs.image else None,
                     entrypoint=tuple(service.entrypoint),
                     command=tuple(service.command),
-                    environment=service.environment | _told(service_name, service, settings),
+                    environment=service.environment | _variables(service_name, service, settings),
                     configs=service.configs,
                     volumes=(DATA,) if service.data else tuple(service.volumes),
                     ports=ports,
@@ -104,7 +104,7 @@ def resolve(
         proxy=settings.proxy,
         behind=behind,
         allowed=allowed | {replica.service: (replica.node,) for replica in replicas if replica.stack},
-        images={one: f"loadstone/{one}:{loadstone.__version__}" for one in ours if one} | foreign,
+        images={what: f"loadstone/{what}:{loadstone.__version__}" for what in ours if what} | foreign,
         warnings=tuple(_warnings(replicas, workers, catalogue)),
     )
     return stacks.watching(deployment)
@@ -140,7 +140,7 @@ def _software(service: Service, settings: Settings, catalogue: SoftwareCatalogue
     return software
 
 
-def _told(name: str, service: Service, settings: Settings) -> dict[str, str]:
+def _variables(name: str, service: Service, settings: Settings) -> dict[str, str]:
     """A service's task parameters for ``stone``: the application's, overridden by the study's."""
     given = (settings.tasks or {}).get(name)
     tasks = given.over(service.tasks) if given is not None else service.tasks
@@ -229,6 +229,8 @@ def _warnings(replicas: list[Replica], workers: list[Node], catalogue: SoftwareC
             f"{', '.join(sorted(split))}: several replicas of a document store that do not know each other;"
             " data is split between them"
         )
-    if apart := sorted({one.service for one in replicas if one.index > 1 and one.volumes and one.image}):
+    if apart := sorted(
+        {replica.service for replica in replicas if replica.index > 1 and replica.volumes and replica.image}
+    ):
         warnings.append(f"{', '.join(apart)}: each of several replicas has volumes of its own")
     return warnings

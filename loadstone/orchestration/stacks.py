@@ -42,7 +42,7 @@ _SCRAPE_EVERY = "2s"
 
 @dataclass(frozen=True)
 class Agent:
-    """A ``stone agent`` that Prometheus asks at ``address`` about the machine of ``node``."""
+    """A ``stone agent`` that Prometheus scrapes at ``address`` for the machine of ``node``."""
 
     node: str
     address: str
@@ -55,12 +55,12 @@ class Agent:
         return {**job, "authorization": {"credentials": self.token}} if self.token else job
 
 
-def nodes(asked: Stacks, placement: Placement | None, workers: Sequence[Node]) -> dict[str, str]:
+def nodes(wanted: Stacks, placement: Placement | None, workers: Sequence[Node]) -> dict[str, str]:
     """The worker of each stack; raises InputError where there is no such worker."""
     known = [node.name for node in workers]
     placed = placement or Placement()
     found = {}
-    for name, stack in asked.asked().items():
+    for name, stack in wanted.given().items():
         there = placed.services.get(name) or placed.tiers.get(TIER) or known[-1:]
         found[name] = stack.node or there[0]
         if found[name] not in known:
@@ -68,9 +68,9 @@ def nodes(asked: Stacks, placement: Placement | None, workers: Sequence[Node]) -
     return found
 
 
-def others(asked: Stacks, workers: Sequence[Node]) -> list[Node]:
+def others(wanted: Stacks, workers: Sequence[Node]) -> list[Node]:
     """The workers that no stack wants for itself; all of them where nothing would be left."""
-    taken = {stack.node for stack in asked.asked().values()}
+    taken = {stack.node for stack in wanted.given().values()}
     return [node for node in workers if node.name not in taken] or list(workers)
 
 
@@ -120,8 +120,8 @@ def replicas(
 
 
 def address(deployment: Deployment, name: str, port: str = _MAIN) -> str | None:
-    """``host:port`` of a stack for the client and for whoever looks at it; None where it is not deployed."""
-    there = [one for one in deployment.of(name) if one.stack]
+    """``host:port`` of a stack for the client and for a browser; None where it is not deployed."""
+    there = [replica for replica in deployment.of(name) if replica.stack]
     return f"{deployment.node(there[0].node).address}:{there[0].ports[port]}" if there else None
 
 
@@ -133,7 +133,7 @@ def _reached(deployment: Deployment, name: str, port: str = _MAIN) -> str | None
 
 def interfaces(deployment: Deployment) -> dict[str, str]:
     """What a person opens in a browser, by stack."""
-    shown = [one.service for one in deployment.replicas if one.stack and one.service != AGENT]
+    shown = [replica.service for replica in deployment.replicas if replica.stack and replica.service != AGENT]
     return {name: f"http://{address(deployment, name)}" for name in shown}
 
 
@@ -151,7 +151,7 @@ def sending_spans(deployment: Deployment, traces: Traces | None) -> Deployment:
 
 
 def load_metrics(deployment: Deployment) -> str | None:
-    """Where the load generator should show its metrics to Prometheus; None where nobody looks."""
+    """Where the load generator should show its metrics to Prometheus; None without one."""
     client = next((node for node in deployment.nodes if node.role == "client"), None)
     watched = client is not None and client.reach.local and deployment.of("prometheus")
     return f"{client.address}:{LOAD_PORT}" if client is not None and watched else None
@@ -160,17 +160,17 @@ def load_metrics(deployment: Deployment) -> str | None:
 def watching(deployment: Deployment, agent: Agent | None = None) -> Deployment:
     """The deployment with the configurations of its stacks; ``agent``: one that is no part of it."""
 
-    def configured(one: Replica) -> Replica:
-        if not one.stack or one.service not in _CONFIGS:
-            return one
-        return one.model_copy(update={"configs": _CONFIGS[one.service](deployment, agent)})
+    def configured(replica: Replica) -> Replica:
+        if not replica.stack or replica.service not in _CONFIGS:
+            return replica
+        return replica.model_copy(update={"configs": _CONFIGS[replica.service](deployment, agent)})
 
     return deployment.model_copy(update={"replicas": tuple(map(configured, deployment.replicas))})
 
 
 def _prometheus(deployment: Deployment, agent: Agent | None) -> dict[str, str]:
-    for one in deployment.of(AGENT):
-        agent = Agent(one.node, f"{_LOOPBACK}:{one.ports[_MAIN]}")
+    for replica in deployment.of(AGENT):
+        agent = Agent(replica.node, f"{_LOOPBACK}:{replica.ports[_MAIN]}")
     load = load_metrics(deployment)
     jobs = {
         "prometheus": {"static_configs": [{"targets": [_reached(deployment, "prometheus")]}]},
@@ -204,12 +204,12 @@ def _grafana(deployment: Deployment, agent: Agent | None) -> dict[str, str]:
     return {
         "/etc/grafana/provisioning/datasources/loadstone.yaml": _provisioned("datasources", source),
         "/etc/grafana/provisioning/dashboards/loadstone.yaml": _provisioned("providers", provider),
-        **{f"/etc/grafana/dashboards/{one.name}": one.read_text(encoding="utf-8") for one in dashboards()},
+        **{f"/etc/grafana/dashboards/{file.name}": file.read_text(encoding="utf-8") for file in dashboards()},
     }
 
 
-def _provisioned(kind: str, one: Mapping[str, object]) -> str:
-    return str(yaml.safe_dump({"apiVersion": 1, kind: [dict(one)]}, sort_keys=False))
+def _provisioned(kind: str, entry: Mapping[str, object]) -> str:
+    return str(yaml.safe_dump({"apiVersion": 1, kind: [dict(entry)]}, sort_keys=False))
 
 
 _CONFIGS = {"prometheus": _prometheus, "grafana": _grafana}

@@ -23,7 +23,7 @@ load: {rates: [100], slo: {p99: 200ms}}
 
 def test_an_application_with_jaeger_makes_spans_of_all_requests() -> None:
     plan = chosen_plan(Path("hotel-reservation"), stacks=["prometheus", "jaeger"])
-    assert list(plan.study.stacks.asked()) == ["prometheus", "jaeger"]
+    assert list(plan.study.stacks.given()) == ["prometheus", "jaeger"]
     traces = plan.treatments[0].settings.traces
     assert traces is not None and traces.sample == 1
     assert chosen_plan(Path("hotel-reservation"), stacks=["prometheus"]).treatments[0].settings.traces is None

@@ -93,7 +93,7 @@ def test_configuration_files_are_on_this_machine_only() -> None:
 
 def test_one_engine_has_neither_managers_nor_several_workers() -> None:
     assert Compose.expresses["high_availability"] == {"off"}
-    assert Compose.one_worker and not Compose.managed
+    assert Compose.single_worker and not Compose.managed
 
 
 # Answers

@@ -44,7 +44,7 @@ class Compose(Containers):
 
     name = "compose"
     software = "docker"
-    one_worker = True
+    single_worker = True
     resolves_names = True
     expresses: ClassVar[Mapping[str, frozenset[str]]] = {"high_availability": frozenset({"off"})}
 

@@ -95,7 +95,7 @@ class Process(Orchestrator):
         return [name for name in dict.fromkeys(wanted) if name is not None]
 
     def _waivers(self, reasons: Iterable[str]) -> list[str]:
-        """What is said of limits that cannot be applied."""
+        """Warnings about limits that cannot be applied."""
         limited = any(r.resources.cpu is not None or r.resources.memory is not None for r in self.deployment.replicas)
         return [f"CPU and memory limits are not applied: {why}" for why in dict.fromkeys(reasons) if why and limited]
 
@@ -208,7 +208,7 @@ class Process(Orchestrator):
                 command, reason = waiting
                 if time.monotonic() > started + (within := command.replica.readiness.within):
                     message = f"{command.replica.name} was not ready within {within:g} s: {reason}"
-                    raise DeploymentError(message + self._last_words(command.replica.name))
+                    raise DeploymentError(message + self._log_end(command.replica.name))
                 time.sleep(_LOOK_S)
             self._refuse_deaths(share, chosen)  # another program may have answered on its port
 
@@ -219,9 +219,9 @@ class Process(Orchestrator):
         for command in chosen:
             name = command.replica.name
             if name in processes and (died := death(processes[name])) is not None:
-                raise DeploymentError(f"{died} before it was ready" + self._last_words(name))
+                raise DeploymentError(f"{died} before it was ready" + self._log_end(name))
 
-    def _last_words(self, name: str) -> str:
+    def _log_end(self, name: str) -> str:
         lines = self._log(name, _LAST_LINES).splitlines()
         if not lines:
             return "\n  its log is empty"
@@ -282,14 +282,20 @@ class Process(Orchestrator):
             try:
                 processes, standings = share.processes(), share.standings(["limits"], self._names(share))
                 return [
-                    row for one in chosen for row in audit_process(one, self.deployment, share, processes, standings)
+                    row
+                    for command in chosen
+                    for row in audit_process(command, self.deployment, share, processes, standings)
                 ]
             except MachineLost as error:
                 return [
                     AuditRow(
-                        replica=one.replica.name, node=share.node, what="machine", wanted="there", effective=str(error)
+                        replica=command.replica.name,
+                        node=share.node,
+                        what="machine",
+                        wanted="there",
+                        effective=str(error),
                     )
-                    for one in chosen
+                    for command in chosen
                 ]
 
         return [row for rows in in_parallel(of, self._shares.values()) for row in rows]

@@ -59,7 +59,7 @@ class Command:
 
     @property
     def ready_url(self) -> str:
-        """What ``stone ready`` asks."""
+        """The URL that ``stone ready`` requests."""
         path = self.replica.readiness.http
         return f"http://{self.host}:{self.ready_port}{path}" if path else f"tcp://{self.host}:{self.ready_port}"
 
@@ -116,7 +116,9 @@ def rendered(deployment: Deployment, site: Site) -> dict[str, str]:
         "processes": {command.replica.name: command.as_data() for command in started},
     }
     text: str = yaml.safe_dump(data, sort_keys=False, width=120, default_flow_style=None)
-    files = {f"configs/{one.replica.name}/{name}": text for one in started for name, text in one.files.items()}
+    files = {
+        f"configs/{command.replica.name}/{name}": text for command in started for name, text in command.files.items()
+    }
     return {"processes.yaml": text, **files}
 
 
@@ -140,7 +142,7 @@ def _command(deployment: Deployment, replica: Replica, site: Site) -> Command:
     process = as_process(replica.software, deployment.software[replica.software])
     program = place.programs[replica.software]
     data = _data(replica, site)
-    words: dict[str, Any] = {
+    values: dict[str, Any] = {
         "port": str(ports[replica.main_port]),
         "ports": ports,
         "host": node.address,
@@ -150,7 +152,7 @@ def _command(deployment: Deployment, replica: Replica, site: Site) -> Command:
     }
 
     def fill(arguments: list[str]) -> list[str]:
-        return [argument.format(**words) for argument in arguments]
+        return [argument.format(**values) for argument in arguments]
 
     return Command(
         replica=replica,
@@ -172,7 +174,7 @@ def _agent(
     deployment: Deployment, replica: Replica, place: Place, ports: dict[str, int], limits: NodeLimits
 ) -> Command:
     """What shows the counters of its machine, and of the replicas there, to the Prometheus beside it."""
-    names = [one.name for one in deployment.replicas if one.node == replica.node and place.group is not None]
+    names = [other.name for other in deployment.replicas if other.node == replica.node and place.group is not None]
     data, listen = f"{place.data}/{replica.name}", f"{_LOOPBACK}:{ports[replica.main_port]}"
     return Command(
         replica=replica,
@@ -189,7 +191,7 @@ def _proxy(deployment: Deployment, replica: Replica, site: Site) -> str:
     """The configuration of what is in front, with every replica behind it."""
     assert deployment.proxy is not None and deployment.behind is not None
     entry = deployment.behind
-    behind = [address(deployment, one, site.ports, entry.port) for one in deployment.of(entry.service)]
+    behind = [address(deployment, target, site.ports, entry.port) for target in deployment.of(entry.service)]
     return proxy.configuration(deployment.proxy, address(deployment, replica, site.ports), proxy.servers(behind))
 
 
@@ -216,7 +218,7 @@ def _environment(deployment: Deployment, replica: Replica, site: Site) -> dict[s
             environment["STONE_DOCUMENTS"] = store_url(deployment, store, site.ports)
         else:
             variable = "STONE_NEED_" + need.upper().replace("-", "_")
-            environment[variable] = ",".join(address(deployment, one, site.ports) for one in needed)
+            environment[variable] = ",".join(address(deployment, target, site.ports) for target in needed)
     environment["STONE_PROFILE"] = deployment.profile if deployment.profile == "dsb-quirks" else ""
     environment["STONE_LOG_LEVEL"] = "info"
     if "STONE_TRACES" in replica.environment:
@@ -236,7 +238,7 @@ def address(deployment: Deployment, replica: Replica, ports: Ports, port: str | 
 
 
 def store_url(deployment: Deployment, replica: Replica, ports: Ports) -> str:
-    """The URL by which a service is told of a store."""
+    """The URL of a store, for a service."""
     assert replica.software is not None
     return deployment.software[replica.software].url.format(
         host=deployment.node(replica.node).address, port=ports[replica.name][replica.main_port]

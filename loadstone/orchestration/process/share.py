@@ -22,7 +22,7 @@ from loadstone.orchestration.process.store_setup import prepare_data
 
 _GRACE_S = 5.0
 _KEPT_LINES = 10_000
-_ASKED_WITHIN_S = 15.0
+_READY_WITHIN_S = 15.0
 
 
 class StartedReplica(Model):
@@ -101,13 +101,13 @@ class Share:
         if not commands:
             return None
         machine, urls = self.machine, {command.ready_url: command for command in commands}
-        asked = machine.run([machine.stone, "ready", *urls], within_s=_ASKED_WITHIN_S)
-        if asked.code != 0:
-            named = next((url for url in urls if asked.stderr.startswith(f"{url} ")), next(iter(urls)))
-            return urls[named], asked.complaint
+        done = machine.run([machine.stone, "ready", *urls], within_s=_READY_WITHIN_S)
+        if done.code != 0:
+            named = next((url for url in urls if done.stderr.startswith(f"{url} ")), next(iter(urls)))
+            return urls[named], done.complaint
         for command in commands:
-            if command.ready and (asked := machine.run(command.ready, within_s=_ASKED_WITHIN_S)).code != 0:
-                return command, asked.complaint
+            if command.ready and (done := machine.run(command.ready, within_s=_READY_WITHIN_S)).code != 0:
+                return command, done.complaint
         return None
 
     def standings(self, what: Sequence[ReplicaPart], names: Sequence[str]) -> dict[str, Standing]:
@@ -132,11 +132,11 @@ class Share:
         """End replicas by their own signals, in this order; returns how many of them ran."""
         found = self.machine.deployment(self._name)
         spawned = {process.name: process for process in found.processes} if found is not None else {}
-        mine = [one for one in replicas if one.node == self.node and one.name in spawned]
-        for name in dict.fromkeys(one.stop_signal for one in mine):
-            names = [one.name for one in mine if one.stop_signal == name]
+        mine = [replica for replica in replicas if replica.node == self.node and replica.name in spawned]
+        for name in dict.fromkeys(replica.stop_signal for replica in mine):
+            names = [replica.name for replica in mine if replica.stop_signal == name]
             self.machine.stop(self._name, names, name, _GRACE_S)
-        return sum(spawned[one.name].alive for one in mine)
+        return sum(spawned[replica.name].alive for replica in mine)
 
     def end(self, names: Sequence[str], logs: Path) -> int:
         """Remove what is left, and the machine's own record of it; the ends of the logs stay in a folder here."""
@@ -180,7 +180,7 @@ def end(entry: journal.Entry) -> tuple[int, dict[str, str]]:
     shares, ran, lost = started.shares(), 0, {}
 
     def tried(act: Callable[[Share], int]) -> int:
-        def one(share: Share) -> int:
+        def end_part(share: Share) -> int:
             if share.node in lost:
                 return 0
             try:
@@ -189,10 +189,10 @@ def end(entry: journal.Entry) -> tuple[int, dict[str, str]]:
                 lost[share.node] = str(error)
                 return 0
 
-        return sum(in_parallel(one, shares))
+        return sum(in_parallel(end_part, shares))
 
     for stores in (False, True):  # services first: they still use the stores while they end
         wave = [replica for replica in reversed(started.replicas) if replica.store is stores]
         ran += tried(lambda share, wave=wave: share.stop(wave))  # type: ignore[misc]
-    tried(lambda share: share.end([one.name for one in started.replicas], Path(entry.folder, "logs")))
+    tried(lambda share: share.end([replica.name for replica in started.replicas], Path(entry.folder, "logs")))
     return ran, lost

@@ -52,7 +52,9 @@ def find(machine: Machine, process: AsProcess) -> str | None:
     lines = _shell(machine, _FIND, *process.program).splitlines()
     found = [(-int(number), path) for number, path in (line.split(None, 1) for line in lines)]
     if found:
-        return max(found, key=lambda one: (one[0], [int(digits) for digits in re.findall(r"\d+", one[1])]))[1]
+        return max(
+            found, key=lambda candidate: (candidate[0], [int(digits) for digits in re.findall(r"\d+", candidate[1])])
+        )[1]
     if process.build is None or not (built := recipe(process.build).cached).exists():
         return None
     if machine.run(["test", "-x", str(built)]).code == 0:
