@@ -13,7 +13,7 @@ type books struct {
 	inFlight     list
 	oldestInTime *exchange         // the oldest request in flight that is not overdue
 	overdue      schedule.Arrivals // counts what was due an SLO's latency ago
-	checked      int64             // when limits were looked at last
+	checked      int64             // when limits were last checked
 	boundary     int64             // end of the current interval
 	usage        usage
 

@@ -26,7 +26,7 @@ type calls struct {
 	lines   []*line
 	work    []chan outgoing // by slot
 	mutex   sync.Mutex
-	results []callEnd // since the thread looked last
+	results []callEnd // since the thread last collected them
 	spare   []callEnd
 	ctx     context.Context
 	cancel  context.CancelFunc

@@ -105,7 +105,7 @@ func (c *collector) collect(parts []*result.Interval, start, end int64) error {
 	return c.write(sum, max(start, c.schedule.From), end)
 }
 
-// snapshot is what Prometheus is told.
+// snapshot is what Prometheus scrapes.
 func (c *collector) snapshot() export.Snapshot {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()

@@ -13,7 +13,7 @@ import (
 type dials struct {
 	attempts, failures int64
 	here               int64  // failures for want of something on this machine: files, ports, memory
-	why                string // the first of those
+	shortage           string // the first of those
 	made               int    // of the connections that were asked for before the start
 }
 
@@ -28,8 +28,8 @@ func (d *dials) failed(err error) {
 	d.failures++
 	for _, want := range []error{unix.EMFILE, unix.ENFILE, unix.EADDRNOTAVAIL, unix.ENOBUFS, unix.ENOMEM} {
 		if errors.Is(err, want) {
-			if d.here++; d.why == "" {
-				d.why = want.Error()
+			if d.here++; d.shortage == "" {
+				d.shortage = want.Error()
 			}
 		}
 	}
@@ -46,7 +46,7 @@ func (r *run) connections() result.Connections {
 		c.Failed += d.failures
 		c.Local += d.here
 		if c.Why == "" {
-			c.Why = d.why
+			c.Why = d.shortage
 		}
 	}
 	if r.dialer != nil {

@@ -17,7 +17,7 @@ type counter struct {
 	_ [56]byte
 }
 
-// deadline is when something must be looked at even if nothing happens.
+// deadline is when something must be checked even if nothing happens.
 func (w *worker) deadline() int64 {
 	next := min(w.boundary, w.drained)
 	if first := w.inFlight.first; first != nil {

@@ -111,7 +111,7 @@ func (r *run) closeScripts() {
 	}
 }
 
-// scriptDone runs the script's done(). Its failure is told and no more: the results are there.
+// scriptDone runs the script's done(). Its failure is only reported: the results are there.
 func (r *run) scriptDone(f *result.Findings, s *result.Summary) {
 	if len(r.scripts) == 0 {
 		return

@@ -95,7 +95,7 @@ func (w *worker) leaveSession(s *session, end int64) {
 	}
 }
 
-// count walks the schedule up to the end. An arrival that its thread never took from its ring is unsent, with all of
+// count walks the schedule up to the end. An arrival that its thread never received from its ring is unsent, with all of
 // its steps.
 func (r *run) count() offers {
 	o := offers{}

@@ -43,7 +43,7 @@ type worker struct {
 	freed       int64 // when a connection became free the last time
 	answersLost int64 // answers that a script could not see in time
 	polled      polling
-	last        int64 // when it looked for requests to send the last time
+	last        int64 // when it last searched for requests to send
 	end         int64
 }
 

@@ -47,7 +47,7 @@ func compileChoice(f *Field, key string, fields *fieldSet) (drawer, error) {
 	return c, nil
 }
 
-// checkNot says why the choice cannot be told to differ from another field, or nothing.
+// checkNot returns an error if the choice cannot be made to differ from another field.
 func (c choice) checkNot(other drawer) string {
 	from, isChoice := other.(choice)
 	if !isChoice {

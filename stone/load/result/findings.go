@@ -170,14 +170,14 @@ func (s *Slice) Add(o Slice) {
 	s.LatencyNs += o.LatencyNs
 }
 
-// The parts of the window that are told apart.
+// The parts of the window that are distinguished.
 const (
 	Batches     = 10
 	Steps       = 100
 	FailureBins = 1000
 )
 
-// How the kinds of errors begin that are told apart by class.
+// How the kinds of errors begin that are distinguished by class.
 const (
 	ConnectPrefix = "connect: "
 	SkippedPrefix = "an earlier step failed: "

@@ -11,7 +11,7 @@ import (
 )
 
 // WholeTag is the tag of all latencies from the intended time: none, as HdrHistogram's own tools read lines without a tag
-// unless they are told otherwise.
+// unless configured otherwise.
 const WholeTag = ""
 
 // IntervalLog writes latency.hlog, an HdrHistogram V2 interval log: values in ns, times in s since the epoch. All

@@ -30,7 +30,7 @@ func (r ramp) inverse(even float64) float64 {
 	if r.from == 0 {
 		return math.Sqrt(2 * r.length * even / r.to)
 	}
-	then := math.Sqrt(max(0, r.from*r.from+2*even*(r.to-r.from)/r.length)) // the rate at the time looked for
+	then := math.Sqrt(max(0, r.from*r.from+2*even*(r.to-r.from)/r.length)) // the rate at the time that is wanted
 	return 2 * even / (r.from + then)
 }
 

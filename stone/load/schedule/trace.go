@@ -31,7 +31,7 @@ func (t *trace) add(ns int64) error {
 	return nil
 }
 
-// readTrace reads the times of a CSV or Parquet file, told apart by how the file begins, as ns since the first. An
+// readTrace reads the times of a CSV or Parquet file, distinguished by how the file begins, as ns since the first. An
 // empty column is the first one. Every mistake is a *mistake.Error that names the file and, in a CSV, the line.
 func readTrace(path, column string) ([]int64, error) {
 	file, err := os.Open(path)

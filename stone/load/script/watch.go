@@ -20,7 +20,7 @@ type watch struct {
 	countdown int // instructions until the next look at the clock
 	started   time.Time
 	nextHeap  time.Time
-	heap      uint64 // the heap's size early in the call, 0 before it was looked at
+	heap      uint64 // the heap's size early in the call, 0 before it was read
 	failure   error
 }
 

@@ -115,7 +115,7 @@ var longAgo = time.Unix(1, 0)
 
 func (l *line) interrupt() { _ = l.conn.SetDeadline(longAgo) }
 
-// close does not wait until the other side has been told, as TLS would.
+// close does not wait until the other side knows, as TLS would.
 func (l *line) close() {
 	l.interrupt()
 	_ = bottom(l.conn).Close()

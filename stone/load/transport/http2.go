@@ -123,7 +123,7 @@ func (c *http2) exchange(conn *http.ClientConn, request *http.Request, body []by
 	return answer, err
 }
 
-// notTaken says, in net/http's words, that a connection was closed or told to go away before a request: nothing of it
+// notTaken says, in net/http's words, that a connection was closed or sent away before a request: nothing of it
 // has been sent, or the server has promised that it did nothing about it (GOAWAY; RFC 9113, section 6.8).
 func notTaken(err error) bool {
 	text := err.Error()

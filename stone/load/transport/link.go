@@ -42,7 +42,7 @@ func (l *link) last() error {
 	}
 	select {
 	case <-l.begun.lost:
-		return l.begun.why
+		return l.begun.cause
 	default:
 		return nil
 	}

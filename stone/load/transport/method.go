@@ -60,7 +60,7 @@ func (m *method) decode(wire []byte) ([]byte, error) {
 	return m.write.Marshal(message)
 }
 
-// wire hands messages over as they travel: requests are made of JSON before, and answers are looked into only if
+// wire hands messages over as they travel: requests are made of JSON before, and answers are decoded only if
 // somebody wants to see them.
 type wire struct{}
 

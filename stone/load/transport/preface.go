@@ -15,14 +15,14 @@ import (
 // made TLS outgrow its stack every time, for a sixth of the CPU.
 type preface struct {
 	net.Conn
-	first []byte        // what the server has said, up to a frame's head
+	first []byte        // what the server has sent, up to a frame's head
 	left  int           // bytes of the first frame that the client has not taken yet
 	begun bool          // it has handled them
 	ready chan struct{} // closed then
 
-	once sync.Once
-	lost chan struct{} // closed when the connection ends before
-	why  error
+	once  sync.Once
+	lost  chan struct{} // closed when the connection ends before
+	cause error
 }
 
 func newPreface(conn net.Conn) *preface {
@@ -80,14 +80,14 @@ func (p *preface) watch(b []byte) error {
 
 func (p *preface) fail(err error) {
 	p.once.Do(func() {
-		p.why = err
+		p.cause = err
 		close(p.lost)
 	})
 }
 
-// Close does not wait until the other side has been told, as TLS would.
+// Close does not wait until the other side knows, as TLS would.
 func (p *preface) Close() error {
-	p.fail(notHTTP2) // if nothing else was said before
+	p.fail(notHTTP2) // if nothing else was sent before
 	return bottom(p.Conn).Close()
 }
 
@@ -97,7 +97,7 @@ func (p *preface) settle(ctx context.Context) error {
 	case <-p.ready:
 		return nil
 	case <-p.lost:
-		return p.why
+		return p.cause
 	case <-ctx.Done():
 		return because(ctx.Err())
 	}

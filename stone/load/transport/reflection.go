@@ -31,9 +31,9 @@ func reflect(conn grpc.ClientConnInterface) func(context.Context) (*catalogue, e
 	return func(ctx context.Context) (*catalogue, error) {
 		var failed error
 		for _, version := range versions {
-			told, err := reflectBy(ctx, conn, version)
+			described, err := reflectBy(ctx, conn, version)
 			if status.Code(err) != codes.Unimplemented {
-				return told, err
+				return described, err
 			}
 			failed = err
 		}
@@ -54,18 +54,18 @@ func reflectBy(ctx context.Context, conn grpc.ClientConnInterface, version strin
 	if err != nil {
 		return nil, err
 	}
-	told := &catalogue{}
+	described := &catalogue{}
 	for _, service := range answer.GetListServicesResponse().GetService() {
-		told.services = append(told.services, service.GetName())
+		described.services = append(described.services, service.GetName())
 		symbol := &reflection.ServerReflectionRequest_FileContainingSymbol{FileContainingSymbol: service.GetName()}
 		if err := asked.fetch(&reflection.ServerReflectionRequest{MessageRequest: symbol}); err != nil {
 			return nil, &failure{noReflection, fmt.Errorf("service %s: %w", service.GetName(), err)}
 		}
 	}
 	for _, file := range asked.files {
-		told.files.File = append(told.files.File, file)
+		described.files.File = append(described.files.File, file)
 	}
-	return told, nil
+	return described, nil
 }
 
 // inquiry is one conversation with a reflection service, and the files it has given.

@@ -83,11 +83,11 @@ func (s *schema) learn(ctx context.Context, ask func(context.Context) (*catalogu
 	if s.methods.Load() != nil {
 		return nil
 	}
-	told, err := ask(ctx)
+	described, err := ask(ctx)
 	if err != nil {
 		return err
 	}
-	methods, err := methodsOf(&told.files, told.services)
+	methods, err := methodsOf(&described.files, described.services)
 	if err != nil {
 		return &failure{noReflection, err}
 	}

@@ -45,7 +45,7 @@ func (h *Host) containers(ctx context.Context, asked []string) (map[string]strin
 			continue
 		}
 		mounts, err := process.MountInfo()
-		if err != nil { // it ended while we looked
+		if err != nil { // it has ended meanwhile
 			continue
 		}
 		for _, id := range allocations {

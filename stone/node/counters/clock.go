@@ -30,7 +30,7 @@ type clock struct {
 	known   bool
 	offset  float64 // seconds that this clock is ahead of NTP's time
 	bound   float64 // seconds that it is off at most
-	problem error   // why the last answer told nothing
+	problem error   // of the last answer, if it was of no use
 }
 
 func (c *clock) read(r *reading) error {
@@ -79,12 +79,12 @@ func track(address string, within time.Duration) (chrony.Tracking, error) {
 	if err != nil {
 		return chrony.Tracking{}, fmt.Errorf("chronyd at %s tells nothing: %w", address, err)
 	}
-	told, is := answer.(*chrony.ReplyTracking)
+	reply, is := answer.(*chrony.ReplyTracking)
 	switch {
 	case !is:
 		return chrony.Tracking{}, fmt.Errorf("chronyd at %s answers a %T instead of its state", address, answer)
-	case told.LeapStatus == notInStep:
+	case reply.LeapStatus == notInStep:
 		return chrony.Tracking{}, errors.New("chronyd at " + address + " follows no source yet")
 	}
-	return told.Tracking, nil
+	return reply.Tracking, nil
 }

@@ -76,17 +76,17 @@ func (p *processors) tell(text []byte, r *reading) error {
 }
 
 func putTimes(r *reading, subject string, columns []byte) error {
-	told := 0
+	column := 0
 	for field := range bytes.FieldsSeq(columns) {
-		if told == len(processorTimes) {
+		if column == len(processorTimes) {
 			return nil
 		}
 		ticks, err := strconv.ParseUint(string(field), 10, 64)
 		if err != nil {
 			return fmt.Errorf("/proc/stat holds %q for %s, which is no time", field, subject)
 		}
-		r.put(subject, processorTimes[told], float64(ticks)/ticksPerSecond)
-		told++
+		r.put(subject, processorTimes[column], float64(ticks)/ticksPerSecond)
+		column++
 	}
 	return nil
 }

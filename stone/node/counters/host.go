@@ -126,7 +126,7 @@ func (h *Host) processes(ctx context.Context, places map[string]place) (map[stri
 			return nil, ctx.Err()
 		}
 		groups, err := process.Cgroups()
-		if err != nil { // it ended while we looked
+		if err != nil { // it has ended meanwhile
 			continue
 		}
 		for id := range places {

@@ -27,7 +27,7 @@ type Live struct {
 // Live has opened nothing yet.
 func (h *Host) Live() *Live { return &Live{host: h} }
 
-// Read makes a reading. Replicas that were not there at the last are looked for again.
+// Read makes a reading. Replicas that were not there at the last are searched for again.
 func (l *Live) Read(ctx context.Context, replicas map[string]Subject) ([]Value, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -43,7 +43,7 @@ func (h *Host) openNetworks(wanted map[string]Subject) set {
 		family := "network:" + name
 		pid := firstMember(h.groups.at(subject.Group))
 		var file *kernelFile
-		if own, told := h.inOwnNetwork(pid); own || !told {
+		if own, known := h.inOwnNetwork(pid); own || !known {
 			file = h.network(pid)
 		}
 		if file == nil {

@@ -27,7 +27,7 @@ type point struct {
 	value float64
 }
 
-// reading is what collectors told at one time. Its memory is used again for the next.
+// reading is what collectors read at one time. Its memory is used again for the next.
 type reading struct {
 	points []point
 	text   []byte // of the file that was read last

@@ -84,10 +84,10 @@ func containersOf(wanted map[string]Subject) []string {
 
 func openReplica(subject string, sources []source, at place, network *kernelFile) *replica {
 	r := &replica{subject: subject, network: network}
-	told := map[string]bool{} // of metrics that have several sources, the first there is counts
+	counted := map[string]bool{} // of metrics that have several sources, the first there is counts
 	for _, source := range sources {
 		path := filepath.Join(at[source.controller], source.file)
-		if at[source.controller] == "" || told[source.metric()] {
+		if at[source.controller] == "" || counted[source.metric()] {
 			continue
 		}
 		file, err := openFile(path)
@@ -98,7 +98,7 @@ func openReplica(subject string, sources []source, at place, network *kernelFile
 			closeAll(file)
 			file = nil
 		}
-		told[source.metric()] = true
+		counted[source.metric()] = true
 		r.sources = append(r.sources, openSource{source, path, file})
 	}
 	return r
@@ -140,9 +140,9 @@ func (r *replica) close() {
 	r.sources, r.network = nil, nil
 }
 
-// ownNetwork opens the counters of a process's network namespace; nil where that is the node's own, or is not told.
+// ownNetwork opens the counters of a process's network namespace; nil where that is the node's own, or unknown.
 func (h *Host) ownNetwork(pid int) *kernelFile {
-	if own, told := h.inOwnNetwork(pid); !own || !told {
+	if own, known := h.inOwnNetwork(pid); !own || !known {
 		return nil
 	}
 	return h.network(pid)
@@ -158,7 +158,7 @@ func (h *Host) network(pid int) *kernelFile {
 }
 
 // inOwnNetwork says whether a process is in another network namespace than the node, where the kernel lets us know.
-func (h *Host) inOwnNetwork(pid int) (own, told bool) {
+func (h *Host) inOwnNetwork(pid int) (own, known bool) {
 	its, err := os.Readlink(filepath.Join(h.roots.Proc, strconv.Itoa(pid), "ns/net"))
 	nodes, wrong := os.Readlink(filepath.Join(h.roots.Proc, "1/ns/net"))
 	return its != nodes, err == nil && wrong == nil

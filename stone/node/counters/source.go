@@ -37,7 +37,7 @@ func (s source) metric() string {
 
 func (s *openSource) read(out *reading, subject string) error {
 	file := s.file
-	if s.members != "" { // version 1 tells who reads an open list again only what it told him before
+	if s.members != "" { // version 1 answers a second reading of an open list as it did the first
 		var err error
 		if file, err = openFile(s.path); err != nil {
 			return err

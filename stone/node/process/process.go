@@ -1,5 +1,5 @@
 // Package process knows processes again and kills them. A process id alone may mean a later process; so everything here
-// is done through descriptors of processes (pidfd_open(2), Linux 5.3 and later) whose identity was looked at.
+// is done through descriptors of processes (pidfd_open(2), Linux 5.3 and later) whose identity was checked.
 package process
 
 import (

@@ -66,14 +66,14 @@ func (t *Tuner) claim(ctx context.Context, tuning Tuning, command string) (*entr
 }
 
 // failed undoes what is half done.
-func (t *Tuner) failed(why error) error {
+func (t *Tuner) failed(cause error) error {
 	undone := t.undo(context.Background())
 	if undone == nil {
-		return why
+		return cause
 	}
-	both := &Error{Kind: Failed, Message: why.Error() + "\n" + undone.Error()}
+	both := &Error{Kind: Failed, Message: cause.Error() + "\n" + undone.Error()}
 	var first, second *Error
-	if errors.As(why, &first) && errors.As(undone, &second) {
+	if errors.As(cause, &first) && errors.As(undone, &second) {
 		both = &Error{first.Kind, first.Message + "\n" + second.Message, second.Remedy}
 	}
 	return both
