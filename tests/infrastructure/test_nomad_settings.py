@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import socket
+import subprocess
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -11,8 +13,9 @@ import pytest
 
 from loadstone.infrastructure.base import Access
 from loadstone.infrastructure.machines import Machine
+from loadstone.infrastructure.software import nomad as software
 from loadstone.infrastructure.software.base import Member
-from loadstone.infrastructure.software.nomad import api, credentials
+from loadstone.infrastructure.software.nomad import Nomad, api, credentials
 from loadstone.infrastructure.software.nomad.credentials import Secrets
 from loadstone.infrastructure.software.nomad.settings import Configuration
 from loadstone.model.cluster import Role
@@ -133,3 +136,19 @@ def test_a_file_that_is_gone_is_named() -> None:
     extra: dict[str, Any] = {"consul": "", "credentials": "/no/such/file"}
     with pytest.raises(DeploymentError, match=r"/no/such/file: No such file or directory\n  `loadstone down`"):
         credentials.load(access(extra))
+
+
+def conflicts(machine: Any) -> list[str]:
+    return [finding.message for finding in Nomad().conflicts([cast(Machine, machine)]) if finding.what == "nomad"]
+
+
+def test_a_host_whose_ports_are_used_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(argv: list[str]) -> SimpleNamespace:
+        return SimpleNamespace(code=subprocess.run(argv, check=False).returncode)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        monkeypatch.setattr(software, "PORTS", (port,))
+        (message,) = conflicts(SimpleNamespace(name="worker-1", run=run))
+        assert message == f"worker-1: something listens at one of the ports {port}, which Nomad or Consul would need"
+    assert conflicts(SimpleNamespace(name="worker-1", run=run)) == []

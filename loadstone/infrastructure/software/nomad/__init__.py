@@ -28,8 +28,6 @@ from loadstone.model.errors import DeploymentError
 
 _READY_WITHIN_S = 180.0
 _BRIDGES_ARE_FILTERED = "/proc/sys/net/bridge/bridge-nf-call-iptables"
-_LISTENS = f": [0-9A-F]+:({'|'.join(f'{port:04X}' for port in PORTS)}) [0-9A-F:]+ 0A "
-"""A line of the kernel's list of TCP sockets; 0A is the state of those that listen."""
 _POLICY = "loadstone-agents"
 _PRIVATE = 0o600
 
@@ -88,8 +86,7 @@ class Nomad(Software):
         return []
 
     def conflicts(self, machines: Sequence[Machine]) -> list[Finding]:
-        listening = f"grep -qE '{_LISTENS}' /proc/net/tcp /proc/net/tcp6"
-        used = in_parallel(lambda machine: machine.run(["sh", "-c", listening]).code == 0, machines)
+        used = in_parallel(lambda machine: machine.run(_find_listeners(PORTS)).code == 0, machines)
         return engines.conflicts(machines) + [
             Finding(
                 "nomad",
@@ -110,6 +107,12 @@ class Nomad(Software):
 
     def find(self, cluster: Cluster) -> Provision:
         return found.find()
+
+
+def _find_listeners(ports: Sequence[int]) -> list[str]:
+    """A command that fails where nothing listens at these ports: in the kernel's list that is state 0A."""
+    any_port = "|".join(f"{port:04X}" for port in ports)
+    return ["grep", "-qE", f": [0-9A-F]+:({any_port}) [0-9A-F:]+ 0A ", "/proc/net/tcp", "/proc/net/tcp6"]
 
 
 def _programs(member: Member, say: Say) -> tuple[str, str]:
