@@ -13,10 +13,10 @@ import pytest
 
 from loadstone.infrastructure.namespaces import checks, network
 from loadstone.infrastructure.namespaces.emulated import Emulated
-from loadstone.infrastructure.namespaces.host import Host
 from loadstone.infrastructure.namespaces.network import one_at_a_time, used_subnets
 from loadstone.model.cluster import Link
 from tests.support import groups
+from tests.support.daemons import Daemon
 from tests.traces import MACHINE, snapshot
 
 pytestmark = [pytest.mark.root, pytest.mark.clusters]
@@ -68,12 +68,6 @@ def test_a_link_that_the_kernel_removes_meanwhile_is_gone(emulated: Emulated, mo
     emulated.remove()
 
 
-def awaited(host: Host, name: str, text: str) -> None:
-    """Until a daemon has said something."""
-    while text not in host.log(name, 5):
-        assert host.alive(name) or text in host.log(name, 5), host.log(name, 5)
-
-
 def test_a_host_is_its_own(emulated: Emulated) -> None:
     manager, worker, _ = emulated.hosts
     assert worker.run(["cat", "/proc/sys/kernel/hostname"]).stdout == "worker-1\n"
@@ -91,14 +85,14 @@ def test_a_host_is_its_own(emulated: Emulated) -> None:
 
 def test_what_runs_on_a_host_is_in_its_group_on_the_cluster_s_cores(emulated: Emulated) -> None:
     host = emulated.hosts[1]
-    host.spawn("sleeper", ["sh", "-c", 'echo "$WORD" $$; exec sleep 1000'], {"WORD": "started"})
-    awaited(host, "sleeper", "started")
-    pid = int(host.log("sleeper", 1).split()[1])
-    assert pid in groups.processes(groups.folders(host.daemons))
+    sleeper = Daemon(host, "sleeper", ["sh", "-c", 'echo "$WORD" $$; exec sleep 1000'], {"WORD": "started"})
+    sleeper.awaits("started")
+    pid = int(sleeper.log().split()[1])
+    assert pid in groups.processes(groups.folders(host.containers))
     assert os.sched_getaffinity(pid) == {min(os.sched_getaffinity(0))}
-    assert host.alive("sleeper") and host.names() == ["sleeper"]
+    assert sleeper.alive()
     host.stop()
-    assert not host.alive("sleeper") and groups.processes(groups.folders(host.group)) == set()
+    assert groups.processes(groups.folders(host.group)) == set()
     assert emulated.hosts[2].run(["true"]).returncode == 0  # the others do not notice
     host.boot()
     assert host.run(["cat", "/etc/hostname"]).stdout == "worker-1\n"
@@ -106,26 +100,21 @@ def test_what_runs_on_a_host_is_in_its_group_on_the_cluster_s_cores(emulated: Em
 
 def test_all_mounts_of_a_host_are_its_daemons_alone(emulated: Emulated) -> None:
     one, two = emulated.hosts[1:]
-    one.spawn(
-        "first", ["sh", "-c", "cat /mnt/word; exec sleep 1000"], mounts="mount -t tmpfs t /mnt; echo there >/mnt/word"
-    )
-    awaited(one, "first", "there")
+    mounts = "mount -t tmpfs t /mnt; echo there >/mnt/word"
+    Daemon(one, "first", ["sh", "-c", "cat /mnt/word; exec sleep 1000"], mounts=mounts).awaits("there")
     assert one.run(["cat", "/mnt/word"]).stdout == "there\n"
     assert two.run(["ls", "/mnt/word"]).returncode != 0
     assert not Path("/mnt/word").exists()
 
 
 def test_a_daemon_that_cannot_start_says_why(emulated: Emulated) -> None:
-    host = emulated.hosts[0]
-    host.spawn("wrong", ["/no/such/program"])
-    awaited(host, "wrong", "/no/such/program: not found")
+    Daemon(emulated.hosts[0], "wrong", ["/no/such/program"]).awaits("/no/such/program: not found")
 
 
 def test_hosts_and_this_machine_reach_each_other(emulated: Emulated) -> None:
     one, two = emulated.hosts[1:]
     for host in (one, two):
-        host.spawn("answer", ["python3", "-c", ANSWER, host.address, host.name])
-        awaited(host, "answer", "listening")
+        Daemon(host, "answer", ["python3", "-c", ANSWER, host.address, host.name]).awaits("listening")
     assert one.run(["python3", "-c", ASK, two.address]).stdout == "worker-2\n"
     with socket.create_connection((one.address, 7000), 60) as connection:
         assert connection.recv(99) == b"worker-1"

@@ -19,6 +19,7 @@ from loadstone.infrastructure.namespaces.host import Host
 from loadstone.model.cluster import Cluster
 from tests.orchestration import docker_clusters
 from tests.support.clusters import folders
+from tests.support.daemons import Daemon
 from tests.support.users import LOADSTONE
 
 pytestmark = [pytest.mark.root, pytest.mark.docker, pytest.mark.timeout(1200)]
@@ -90,9 +91,7 @@ def test_a_study_on_the_engine_of_this_machine(host: Host, home: Path, engine: E
 def test_a_port_of_this_machine_that_is_taken(host: Host, home: Path, engine: Engine) -> None:
     write_study(home, "compose")
     taken = "import socket; s = socket.create_server(('127.0.0.1', 5000)); print('taken', flush=True); s.accept()"
-    host.spawn("taken", ["python3", "-c", taken])
-    while "taken" not in host.log("taken", 1):
-        assert host.alive("taken"), host.log("taken", 5)
+    Daemon(host, "taken", ["python3", "-c", taken]).awaits("taken")
     try:
         said = loadstone(host, home, "up", "study.yaml", docker=engine.url, expect=3)
     finally:
@@ -133,10 +132,10 @@ def start_registry(host: Host, home: Path) -> str:
         "http": {"addr": "127.0.0.1:5055"},
     }
     (home / "registry.yml").write_text(yaml.safe_dump(configuration))
-    host.spawn("registry", ["docker-registry", "serve", str(home / "registry.yml")])
+    registry = Daemon(host, "registry", ["docker-registry", "serve", str(home / "registry.yml")])
     asked = "import socket; socket.create_connection(('127.0.0.1', 5055))"
     while host.run(["python3", "-c", asked]).returncode != 0:
-        assert host.alive("registry"), host.log("registry", 5)
+        assert registry.alive(), registry.log()
     return "127.0.0.1:5055/loadstone"
 
 

@@ -95,7 +95,7 @@ def test_a_node_that_is_killed_costs_no_cluster(four: SshHosts, person: User) ->
     groups = four.groups()
     command = ["ip", "netns", "pids", f"{four.emulated.cluster}-worker-2"]
     pids = map(int, subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
-    nodes = [pid for pid in pids if b"\0node\0" in _command(pid)]
+    nodes = [pid for pid in pids if _command(pid).startswith(b"/var/lib/loadstone/bin/stone-")]
     assert nodes
     for pid in nodes:
         os.kill(pid, signal.SIGKILL)

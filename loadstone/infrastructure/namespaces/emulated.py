@@ -13,11 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from loadstone.infrastructure.local import this_machine
+from loadstone.infrastructure.machines import connect
 from loadstone.infrastructure.namespaces import nameserver
 from loadstone.infrastructure.namespaces.host import Host
 from loadstone.infrastructure.namespaces.network import SWITCH, Network, one_at_a_time, subnet_for, used_subnets
 from loadstone.model.errors import DeploymentError
-from loadstone.model.records.node import NodeLimits
+from loadstone.model.records.node import NodeLimits, SpawnArgs
+
+_NAMESERVER = "nameserver"
 
 
 @dataclass(frozen=True)
@@ -96,7 +99,14 @@ class Emulated:
         self.network.connect(list(self.names), rate, delay)
         for host in (self.switch, *self.hosts):
             host.boot()
-        self.switch.spawn("nameserver", [sys.executable, "-I", "-S", nameserver.__file__, self.switch.address])
+        self._answer_for_names()
+
+    def _answer_for_names(self) -> None:
+        machine = connect(SWITCH, self.switch.reach)
+        machine.begin(_NAMESERVER, self.cluster, self.cluster)
+        command = (sys.executable, "-I", "-S", nameserver.__file__, self.switch.address)
+        machine.spawn(SpawnArgs(deployment=_NAMESERVER, name=_NAMESERVER, argv=command))
+        machine.close()
 
     def remove(self) -> None:
         """End and delete everything, whichever of it is there; whatever the state it was left in."""

@@ -6,8 +6,6 @@ whatever is mounted in them ends with the last process of the host, so killing t
 
 from __future__ import annotations
 
-import contextlib
-import shlex
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -62,32 +60,10 @@ class Host:
 
     def boot(self) -> None:
         """Start its first process; the network namespace must be there. Also starts a stopped host again."""
-        for folder in (self._pids, self._logs):
-            folder.mkdir(parents=True, exist_ok=True)
+        self.folder.mkdir(parents=True, exist_ok=True)
         enter = ("nsenter", f"--net={self.namespace}")
         first = SpawnArgs(deployment=self.cluster, name=self.name, argv=enter, groups=(_DAEMONS, _CONTAINERS))
         room.start(first, this_machine(), (self.name, self.address, self.nameserver))
-
-    def spawn(self, name: str, argv: list[str], more: dict[str, str] = {}, mounts: str = "") -> None:  # noqa: B006
-        """Start a daemon in the host; it outlives us. Its outputs go to ``<folder>/logs/<name>.log``.
-
-        ``more``: its environment beside the usual.
-        ``mounts``: shell lines run as root in the host's mount namespace before it, for bind mounts and the like;
-        all daemons of a host share that namespace. Whether the daemon could start is seen by ``alive`` and ``log``.
-        """
-        inner = ["sh", "-ec", f'{mounts}\nexec "$@"', name, *argv]
-        log, pid = (shlex.quote(str(file)) for file in (self._logs / f"{name}.log", self._pids / name))
-        script = f'ulimit -S -n $(ulimit -H -n)\ncd /\nsetsid "$@" </dev/null >>{log} 2>&1 &\necho $! >{pid}'
-        done = subprocess.run(
-            [*WITH_US, *self._join(), "sh", "-ec", script, name, *self._enter(), *inner],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-            env=environment(more),
-        )
-        if done.returncode != 0:
-            raise DeploymentError(f"{name} cannot be started on emulated host {self.name}: {done.stdout.strip()}")
 
     def run(self, argv: list[str], **options: Any) -> subprocess.CompletedProcess[str]:
         """Run a command in the host to its end, which is ours at the latest; ``options`` as of ``subprocess.run``.
@@ -104,39 +80,13 @@ class Host:
         # Without WITH_US: that is the death of the thread that starts it, and a channel outlives the one that opens it.
         return [*self._join(), *self._enter(), *argv]
 
-    def log(self, name: str, lines: int) -> str:
-        """The last lines that a daemon wrote; empty if it never started."""
-        with contextlib.suppress(FileNotFoundError):
-            text = (self._logs / f"{name}.log").read_text(encoding="utf-8", errors="replace")
-            return "\n".join(text.splitlines()[-lines:])
-        return ""
-
     def up(self) -> bool:
         """Whether the host was booted and not stopped since."""
         return room.find(this_machine(), self.cluster, self.name) is not None
 
-    def alive(self, name: str) -> bool:
-        """Whether a daemon that was spawned runs; False for one that never was."""
-        with contextlib.suppress(FileNotFoundError, ValueError):
-            pid = int((self._pids / name).read_text())
-            return f"/{self.daemons}\n" in Path(f"/proc/{pid}/cgroup").read_text()
-        return False
-
-    def names(self) -> list[str]:
-        """The daemons that were spawned on this host, dead or alive."""
-        return sorted(file.name for file in self._pids.glob("*"))
-
     def stop(self) -> None:
         """End every process of the host at once, as a power cut would. May be called twice."""
         this_machine().stop(self.cluster, [self.name], "KILL", 0.0)
-
-    @property
-    def _pids(self) -> Path:
-        return self.folder / "pids"
-
-    @property
-    def _logs(self) -> Path:
-        return self.folder / "logs"
 
     def _join(self) -> list[str]:
         """The command line that joins the control group of the daemons."""

@@ -17,6 +17,7 @@ from loadstone.infrastructure.namespaces.emulated import Emulated
 from loadstone.infrastructure.namespaces.host import Host
 from loadstone.infrastructure.namespaces.network import one_at_a_time
 from tests.support import groups as control_groups
+from tests.support.daemons import Daemon
 
 SSHD = shutil.which("sshd", path="/usr/sbin:/usr/bin:/sbin")
 MOUNTS = """
@@ -124,8 +125,8 @@ def ssh_hosts(count: int = 3) -> Iterator[SshHosts]:
         made.config.write_text("".join(entries) + general)
         for host in emulated.hosts:
             mounts = MOUNTS.format(own=folder / f"{host.name}-own")
-            host.spawn("sshd", [str(SSHD), "-D", "-e", "-f", str(folder / "sshd_config")], mounts=mounts)
-            _listens(host)
+            sshd = Daemon(host, "sshd", [str(SSHD), "-D", "-e", "-f", str(folder / "sshd_config")], mounts=mounts)
+            _listens(host, sshd)
         yield made
     finally:
         made.clear()
@@ -133,12 +134,12 @@ def ssh_hosts(count: int = 3) -> Iterator[SshHosts]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _listens(host: Host) -> None:
+def _listens(host: Host, sshd: Daemon) -> None:
     deadline = time.monotonic() + 120
     while True:
         try:
             socket.create_connection((host.address, 22), 1).close()
             return
         except OSError:
-            assert time.monotonic() < deadline and host.alive("sshd"), host.log("sshd", 20)
+            assert time.monotonic() < deadline and sshd.alive(), sshd.log()
             time.sleep(0.05)
