@@ -56,7 +56,11 @@ class Nodes(Collector):
 
     def begin(self, orchestrator: Orchestrator, folder: Path) -> None:
         self._folder, self._problems = folder, []
-        subjects = orchestrator.subjects()
+        try:
+            subjects = orchestrator.subjects()
+        except LoadstoneError as error:
+            self._problems.append(f"counters of replicas are not recorded: {_sentence(error)}")
+            subjects = {}
         switch = orchestrator.access.switch if orchestrator.access is not None else ""
 
         def watch(recorded: _Recorded) -> Watch | None:
@@ -70,7 +74,7 @@ class Nodes(Collector):
             try:
                 return recorded.machine.watch(args)
             except LoadstoneError as error:
-                self._problems.append(f"{recorded.node} was not recorded: {str(error).partition(chr(10))[0]}")
+                self._problems.append(f"{recorded.node} was not recorded: {_sentence(error)}")
                 return None
 
         machines = self._machines(orchestrator.deployment)
@@ -78,16 +82,15 @@ class Nodes(Collector):
         self._watches = {recorded: watch for recorded, watch in started if watch is not None}
 
     def _machines(self, deployment: Deployment) -> list[_Recorded]:
-        """Of all nodes but the client. To managers of clusters that were there before, no channel leads."""
-        nodes = [one for one in deployment.nodes if one.role == "worker" or one.reach.transport != "exec"]
-        local = [one.name for one in nodes if one.reach.local]
-        named = [one.name for one in nodes if one.reach.local and one.role != "client"]
-        found = [
-            _Recorded(connect(one.name, one.reach), one.name, (one.name,), ())
-            for one in nodes
-            if not one.reach.local and one.role != "client"
-        ]
-        return [*(_Recorded(_this_machine(), name, tuple(local), self._desk.cpus) for name in named[:1]), *found]
+        """Of all nodes but clients. To managers of clusters that were there before, no channel leads."""
+        local = [node.name for node in deployment.nodes if node.reach.local]
+        named = [node.name for node in deployment.nodes if node.reach.local and node.role != "client"]
+        found = [_Recorded(_this_machine(), named[0], tuple(local), self._desk.cpus)] if named else []
+        for node in deployment.nodes:
+            reached = node.role == "worker" or (node.role == "manager" and not node.reach.through_cluster)
+            if reached and not node.reach.local:
+                found.append(_Recorded(connect(node.name, node.reach), node.name, (node.name,), ()))
+        return found
 
     def end(self, observed: Observed, sent: int | None) -> Observed:
         in_parallel(lambda watch: watch.end(), self._watches.values())
@@ -108,6 +111,10 @@ class Nodes(Collector):
     def stop(self) -> None:
         in_parallel(lambda watch: watch.end(), self._watches.values())  # of a trial that was interrupted
         self._watches = {}
+
+
+def _sentence(error: LoadstoneError) -> str:
+    return str(error).partition("\n")[0]
 
 
 def _this_machine() -> Machine:

@@ -98,7 +98,7 @@ class PrometheusTargets(Collector):
         return Path(self._folder.name, "replicas.json")
 
     def _write(self, replicas: dict[str, dict[str, str]]) -> None:
-        """Whole or not at all: the agent reads the file whenever Prometheus asks."""
+        """Whole or not at all: the agent reads the file for each scrape."""
         temporary = self._file.with_suffix(".tmp")
         temporary.write_text(json.dumps(replicas), encoding="utf-8")
         temporary.replace(self._file)

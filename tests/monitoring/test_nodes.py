@@ -88,7 +88,10 @@ def on_hosts(deployment: Deployment) -> Deployment:
 
 class Orchestrator(FakeOrchestrator):
     def subjects(self) -> dict[str, tuple[str, Subject]]:
-        return {one.name: (one.node, Subject(group=f"loadstone/x/{one.name}")) for one in self.deployment.replicas}
+        return {
+            replica.name: (replica.node, Subject(group=f"loadstone/x/{replica.name}"))
+            for replica in self.deployment.replicas
+        }
 
 
 def collector(deployment: Deployment, period: float = 1.0) -> Nodes:
@@ -119,7 +122,7 @@ def test_each_host_is_recorded_by_its_own_machine(fleet: Fleet, deployment: Depl
     observed = made.end(NOTHING, 8)
     assert observed.problems == () and observed.nodes["worker-1"].shared_by == ()
     assert fleet["this machine"].args == []
-    assert fleet["worker-1"].args[0].replicas.keys() == {one.name for one in deployment.replicas}
+    assert fleet["worker-1"].args[0].replicas.keys() == {replica.name for replica in deployment.replicas}
     assert fleet["worker-1"].args[0].cores == (), "of a host all cores are its replicas' own"
 
 
@@ -129,8 +132,8 @@ def test_the_switch_of_emulated_hosts_is_recorded_with_this_machine(
     made, group = collector(deployment), "loadstone/emulated-1/switch/daemons"
     for access in (Access("swarm", switch=group), Access("swarm")):
         made.begin(Orchestrator(deployment, tmp_path, access), tmp_path)
-    asked = [args.networks for args in fleet["this machine"].args]
-    assert asked == [{"switch": Subject(group=group)}, {}]
+    networks = [args.networks for args in fleet["this machine"].args]
+    assert networks == [{"switch": Subject(group=group)}, {}]
 
 
 def test_an_interrupted_recording_is_ended(fleet: Fleet, deployment: Deployment, tmp_path: Path) -> None:
@@ -164,8 +167,8 @@ def test_of_a_machine_that_fails_there_is_what_arrived_and_a_sentence(
     observation.begin(orchestrator, tmp_path)
     observed = observation.end(orchestrator, Window(from_ns=1, to_ns=2), 8)
     observation.stop()
-    (said,) = observed.problems
-    assert said.endswith(problem)
+    (sentence,) = observed.problems
+    assert sentence.endswith(problem)
     assert observed.nodes["worker-1"].recorded == bool(rows) and not observed.nodes["client"].recorded
     assert observed.replicas["geo-1"] == ObservedReplica(service="geo", tier="logic", node="worker-1")
     file = tmp_path / "metrics.parquet"

@@ -9,7 +9,7 @@ from tests.experiments.fakes import FakeOrchestrator
 from tests.orchestration.conftest import SERVICES, deployed, parse, two_nodes
 
 
-def test_nothing_is_started_where_nothing_is_asked_for(tmp_path: Path) -> None:
+def test_nothing_is_started_where_nothing_is_wanted(tmp_path: Path) -> None:
     deployment = deployed(parse(SERVICES), two_nodes())
     observation = observation_of(Settings(metrics=None, traces=Traces(sample=0)), deployment)
     observation.start()

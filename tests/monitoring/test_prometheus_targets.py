@@ -1,4 +1,4 @@
-"""The agent that a Prometheus in containers asks: real, on this machine."""
+"""The real agent of this machine that a Prometheus in containers scrapes."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def answer(url: str, token: str) -> tuple[int, str]:
 
 def test_prometheus_alone_has_the_agent_s_token(tmp_path: Path) -> None:
     settings, nodes = Settings(orchestrator="compose"), two_nodes()
-    asked = Stacks.model_validate(["prometheus"])
-    deployment = resolve(parse(SERVICES), settings, nodes, {}, catalogue.software(), "test", asked)
+    wanted = Stacks.model_validate(["prometheus"])
+    deployment = resolve(parse(SERVICES), settings, nodes, {}, catalogue.software(), "test", wanted)
     collector = PrometheusTargets.wanted(settings, deployment, nodes[0])
     assert collector is not None
     collector.start()

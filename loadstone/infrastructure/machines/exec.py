@@ -98,8 +98,8 @@ class ByNomad(Exec):
     def command(self, argv: Sequence[str]) -> list[str]:
         where = [f"-address={self.address}", f"-namespace={self.namespace}"]
         listed = json.loads(_output(["nomad", "job", "allocs", *where, "-json", self.job]))
-        running = [one for one in listed if one["ClientStatus"] == "running"]
-        found = [str(one["ID"]) for one in running if one["NodeName"] == self.node]
+        running = [allocation for allocation in listed if allocation["ClientStatus"] == "running"]
+        found = [str(allocation["ID"]) for allocation in running if allocation["NodeName"] == self.node]
         if not found:
             raise MachineLost(f"{self.node}: no allocation of {self.job} runs there")
         return ["nomad", "alloc", "exec", *where, "-i=true", "-t=false", "-task", CONTAINER, found[0], *argv]

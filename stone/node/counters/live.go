@@ -13,7 +13,7 @@ type Value struct {
 	Value           float64
 }
 
-// Live reads a machine and some of its replicas whenever it is asked. It keeps open what it reads. Safe for concurrent
+// Live makes single readings of a machine and some of its replicas. It keeps open what it reads. Safe for concurrent
 // use.
 type Live struct {
 	host *Host

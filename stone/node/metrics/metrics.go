@@ -78,7 +78,7 @@ func Handler(live *counters.Live, options Options) http.Handler {
 	return mux
 }
 
-// collector reads whenever Prometheus asks. What a number belongs to is its label `subject`, as in recordings.
+// collector makes a reading for each scrape. What a number belongs to is its label `subject`, as in recordings.
 type collector struct {
 	live     *counters.Live
 	replicas string
