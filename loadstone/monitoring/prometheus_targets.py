@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -15,7 +16,7 @@ from loadstone.infrastructure.binary import stone_binary
 from loadstone.infrastructure.subprocesses import start, stop
 from loadstone.model.cluster import Node
 from loadstone.model.deployment import Deployment
-from loadstone.model.errors import DeploymentError
+from loadstone.model.errors import DeploymentError, LoadstoneError
 from loadstone.model.records import Observed
 from loadstone.model.study import Settings
 from loadstone.monitoring.base import Collector
@@ -75,8 +76,9 @@ class PrometheusTargets(Collector):
 
     def begin(self, orchestrator: Orchestrator, folder: Path) -> None:
         local = {node.name for node in orchestrator.deployment.nodes if node.reach.local}
-        subjects = orchestrator.subjects().items()
-        self._write({name: subject.model_dump() for name, (node, subject) in subjects if node in local})
+        with contextlib.suppress(LoadstoneError):  # replicas of before are shown then
+            subjects = orchestrator.subjects().items()
+            self._write({name: subject.model_dump() for name, (node, subject) in subjects if node in local})
 
     def end(self, observed: Observed, sent: int | None) -> Observed:
         return observed

@@ -55,9 +55,9 @@ def kubernetes(node: str) -> Machine:
 def test_a_node_is_started_in_a_pod(clients: None) -> None:
     machine = kubernetes("worker-1")
     assert machine.clock().realtime_ns > 0
-    os.kill(machine.hello.pid, signal.SIGKILL)
+    node = machine.hello.pid
     with pytest.raises(MachineLost, match=r"worker-1: its node has ended \(killed by signal 9\)"):
-        machine.run(["sleep", "60"])
+        machine.run(["sh", "-c", "echo begun; sleep 60"], follow=lambda *_: os.kill(node, signal.SIGKILL))
     assert machine.clock().realtime_ns > 0, "the next verb starts another one"
     machine.close()
 
