@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.common import Row, free_port, median_row
-from bench.generator import Bench
+from bench.generator import GeneratorBench
 from loadstone.analysis.arrivals import dispersion, exponential_distance
 
 RATE, ROUNDS, POISSON_S, CONSTANT_S = 2_000, 5, 60, 10
@@ -32,7 +32,7 @@ NOTES = [
 ]
 
 
-def rows(bench: Bench) -> list[Row]:
+def rows(bench: GeneratorBench) -> list[Row]:
     """How near to a Poisson process and to equal gaps the arrivals are, with the targets."""
     found: dict[str, list[float]] = defaultdict(list)
     for seed in range(1, ROUNDS + 1):
@@ -60,7 +60,7 @@ def rows(bench: Bench) -> list[Row]:
     return [limited[0], *dispersed, limited[1]]
 
 
-def arrivals(bench: Bench, seconds: float, **keys: Any) -> NDArray[np.float64]:
+def arrivals(bench: GeneratorBench, seconds: float, **keys: Any) -> NDArray[np.float64]:
     """When the requests of a run reached the server, in s from the first."""
     port, stamps = free_port(), bench.scratch / "stamps"
     command = [str(bench.stone), "echo", "--listen", f"127.0.0.1:{port}", "--stamps", str(stamps)]

@@ -70,7 +70,7 @@ def _verdict(row: Row) -> str:
 
 
 def free_port() -> int:
-    """A loopback port that nobody listens on now."""
+    """A free loopback port."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

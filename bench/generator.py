@@ -29,7 +29,7 @@ http {{ access_log off; keepalive_requests 1000000000;
 
 
 @dataclass(frozen=True)
-class Bench:
+class GeneratorBench:
     """Where things are: the binary, a folder for scratch, and one core each for generator and server."""
 
     stone: Path
@@ -105,7 +105,7 @@ def identity(counts: dict[str, int]) -> bool:
 
 
 @contextmanager
-def nginx(bench: Bench) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
+def nginx(bench: GeneratorBench) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
     """NGINX answering two bytes: its port and its process."""
     port, folder = free_port(), str(bench.scratch)
     (bench.scratch / "nginx.conf").write_text(NGINX.format(dir=folder, port=port))

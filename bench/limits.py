@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from bench.common import ROOT, Row, median_row
-from bench.generator import Bench
+from bench.generator import GeneratorBench
 from loadstone.applications import catalogue
 from loadstone.model.workload import operation_plan
 
@@ -23,12 +23,12 @@ NOTES = [
 ]
 
 
-def rows(bench: Bench, port: int) -> list[Row]:
+def rows(bench: GeneratorBench, port: int) -> list[Row]:
     """One row for each limit, with its target."""
     return [script(bench, port), *million(bench, port), many(bench, port)]
 
 
-def script(bench: Bench, port: int) -> Row:
+def script(bench: GeneratorBench, port: int) -> Row:
     """The sending threads' CPU with a Lua mix, beside the same mix as data."""
     workload = catalogue.load("hotel-reservation").application.workloads["mixed"]
     data = [operation_plan(name, operation) for name, operation in workload.operations.items()]
@@ -44,7 +44,7 @@ def script(bench: Bench, port: int) -> Row:
     return replace(row, peer="as data", peer_value=theirs, ratio=ratio, target="at most 1.1 x data", holds=ratio <= 1.1)
 
 
-def million(bench: Bench, port: int) -> list[Row]:
+def million(bench: GeneratorBench, port: int) -> list[Row]:
     """The memory of a run of a million requests, beside that of a hundredth of it."""
     peaks = []
     for requests in (MILLION // 100, MILLION):
@@ -59,7 +59,7 @@ def million(bench: Bench, port: int) -> list[Row]:
     ]  # fmt: skip
 
 
-def many(bench: Bench, port: int) -> Row:
+def many(bench: GeneratorBench, port: int) -> Row:
     """Requests completed over ten thousand connections."""
     summary, _ = bench.run(
         port, MANY, MANY_SECONDS, connections=MANY, timeout_s=30, arrival={"process": "constant", "rate": MANY}

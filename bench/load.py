@@ -24,7 +24,7 @@ from typing import Any
 
 from bench import arrivals, limits, truths
 from bench.common import Row, build_stone, median_row, report
-from bench.generator import CONNECTIONS, SECONDS, Bench, nginx
+from bench.generator import CONNECTIONS, SECONDS, GeneratorBench, nginx
 from bench.peers import EPOLL, URING, Peer, peers, timer_late_ms
 
 ROUNDS = 7
@@ -33,7 +33,7 @@ FAR_ABOVE = 250_000
 
 @dataclass(frozen=True)
 class Setting:
-    """One way to drive: a name, the rate, what else the plan says, and what is asked of ours there."""
+    """One way to drive: a name, the rate, further keys of the plan, and the target of ours there."""
 
     name: str
     rate: int | None
@@ -67,7 +67,7 @@ class Rounds:
     throughput: list[float] = field(default_factory=list)
 
 
-def cost(bench: Bench, port: int, others: dict[str, Peer]) -> list[Row]:
+def cost(bench: GeneratorBench, port: int, others: dict[str, Peer]) -> list[Row]:
     """CPU per request of everyone and our lateness, at fixed rates and saturated, alternately."""
     rounds = Rounds()
     for number in range(ROUNDS):
@@ -80,7 +80,7 @@ def cost(bench: Bench, port: int, others: dict[str, Peer]) -> list[Row]:
     return [*rows, median_row("throughput, saturated", "req/s", rounds.throughput)]
 
 
-def measure(bench: Bench, port: int, at: Setting, others: dict[str, Peer], rounds: Rounds) -> None:
+def measure(bench: GeneratorBench, port: int, at: Setting, others: dict[str, Peer], rounds: Rounds) -> None:
     summary, used = bench.load(port, at.rate or 0, SECONDS, **at.keys)
     rounds.cpu["stone", at.name].append(used * 1e6 / summary["counts"]["sent"])
     rounds.late[at.name, "P50"].append(summary["latency_ms"]["lateness"]["p50"])
@@ -117,7 +117,7 @@ def io_uring(rounds: Rounds) -> Row:
 
 
 def against(ours: Row, peer: str, rounds: list[float], most: float | None) -> Row:
-    """A row beside the median of a peer's rounds, and beside the largest ratio that is asked for."""
+    """A row beside the median of a peer's rounds, and the largest ratio that is required."""
     theirs = statistics.median(rounds)
     row = replace(ours, peer=peer, peer_value=theirs, ratio=ours.value / theirs)
     if most is None:
@@ -140,7 +140,7 @@ def main() -> None:
         *arrivals.NOTES,
     ]
     with tempfile.TemporaryDirectory() as folder:
-        bench = Bench(build_stone(), Path(folder), cpus[0], cpus[1])
+        bench = GeneratorBench(build_stone(), Path(folder), cpus[0], cpus[1])
         with nginx(bench) as (port, server):
             rows = cost(bench, port, peers(notes))
             rows.append(truths.stall(bench, port, server))

@@ -45,8 +45,8 @@ def swarm(orchestrator: Orchestrator, folder: Path, services: Services) -> None:
     _run(["docker", "stack", "deploy", "--resolve-image", "never", "-c", "some.yaml", name], folder, environment)
 
     def running() -> bool:
-        told = _run(["docker", "stack", "services", name, "--format", "{{.Replicas}}"], folder, environment)
-        counts = [line.split()[0].split("/") for line in told.splitlines()]
+        listing = _run(["docker", "stack", "services", name, "--format", "{{.Replicas}}"], folder, environment)
+        counts = [line.split()[0].split("/") for line in listing.splitlines()]
         return all(have == want for have, want in counts)
 
     _until(running)
@@ -79,7 +79,7 @@ def kubernetes(orchestrator: Orchestrator, folder: Path, services: Services) -> 
     def ready() -> bool:
         namespace = ["-n", orchestrator.deployment.name]
         pods = json.loads(_run([*base, *namespace, "get", "pods", "-o", "json"], folder))["items"]
-        conditions = [{one["type"]: one["status"] for one in pod["status"].get("conditions", [])} for pod in pods]
+        conditions = [{entry["type"]: entry["status"] for entry in pod["status"].get("conditions", [])} for pod in pods]
         whole = len(pods) == _replicas(orchestrator, services)
         return whole and all(condition.get("Ready") == "True" for condition in conditions)
 

@@ -1,8 +1,8 @@
-"""What nobody could beat: searches and confirmations that see each trial's own limit, and not only what it did.
+"""A bound for all methods: searches and confirmations that see each trial's limit, not only its outcome.
 
-The logarithms of these limits are normal. Nobody knows more about a breaking point than one who has measured n of them
-exactly, without a prior: Student's interval for the breaking point, and the interval of a normal quantile (Owen, "A
-survey of properties and applications of the noncentral t-distribution", Technometrics 10, 1968) for the capacity.
+The logarithms of these limits are normal. No method knows more about a breaking point than one that has measured n of
+them exactly, without a prior: Student's interval for the breaking point, and the interval of a normal quantile (Owen,
+"A survey of properties and applications of the noncentral t-distribution", Technometrics 10, 1968) for the capacity.
 """
 
 from __future__ import annotations

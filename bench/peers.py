@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bench.common import ROOT
-from bench.generator import CONNECTIONS, SECONDS, Bench
+from bench.generator import CONNECTIONS, SECONDS, GeneratorBench
 
 PEERS = ROOT / ".build" / "peers"
 BARE = PEERS / "bare"
@@ -19,23 +19,23 @@ IO_URING_DISABLED = Path("/proc/sys/kernel/io_uring_disabled")
 EPOLL, URING = "epoll loop", "io_uring loop"
 OHA = Path.home() / ".cache" / "loadstone" / "peers" / "bin" / "oha"
 
-Peer = Callable[[Bench, int, int | None], float]
+Peer = Callable[[GeneratorBench, int, int | None], float]
 
 
-def wrk(bench: Bench, port: int, rate: int | None) -> float:
+def wrk(bench: GeneratorBench, port: int, rate: int | None) -> float:
     command = ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{SECONDS}s", f"http://127.0.0.1:{port}/"]
     output, cpu = bench.measure(command)
     return cpu * 1e6 / int(found(r"(\d+) requests in", output))
 
 
-def hey(bench: Bench, port: int, rate: int | None) -> float:
+def hey(bench: GeneratorBench, port: int, rate: int | None) -> float:
     pace = [] if rate is None else ["-q", str(rate / CONNECTIONS)]
     command = [str(PEERS / "hey"), "-c", str(CONNECTIONS), "-z", f"{SECONDS}s", *pace, f"http://127.0.0.1:{port}/"]
     output, cpu = bench.measure(command)
     return cpu * 1e6 / int(found(r"\[200\]\s+(\d+) responses", output))
 
 
-def oha(bench: Bench, port: int, rate: int | None) -> float:
+def oha(bench: GeneratorBench, port: int, rate: int | None) -> float:
     pace = [] if rate is None else ["-q", str(rate), "--latency-correction"]
     options = ["-c", str(CONNECTIONS), "-z", f"{SECONDS}s", "--no-tui", "--output-format", "json", *pace]
     output, cpu = bench.measure([str(OHA), *options, f"http://127.0.0.1:{port}/"])
@@ -45,7 +45,7 @@ def oha(bench: Bench, port: int, rate: int | None) -> float:
 def bare(loop: str) -> Peer:
     """A loop of ``stone/load/bare`` that sends, receives and records nothing."""
 
-    def run(bench: Bench, port: int, rate: int | None) -> float:
+    def run(bench: GeneratorBench, port: int, rate: int | None) -> float:
         options = ["-loop", loop, "-address", f"127.0.0.1:{port}", "-connections", str(CONNECTIONS)]
         output, cpu = bench.measure([str(BARE), *options, "-rate", str(rate or 0), "-for", f"{SECONDS}s"])
         return cpu * 1e6 / int(json.loads(output)["requests"])
@@ -53,7 +53,7 @@ def bare(loop: str) -> Peer:
     return run
 
 
-def timer_late_ms(bench: Bench, rate: int) -> float:
+def timer_late_ms(bench: GeneratorBench, rate: int) -> float:
     """P99 in ms of how late a thread wakes that does nothing else, at Poisson times of this rate."""
     output, _ = bench.measure([str(BARE), "-loop", "timer", "-rate", str(rate), "-for", f"{SECONDS}s"])
     return float(json.loads(output)["lateness_p99_ms"])

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.stats import binomtest, kstwobign
 
 from bench.common import Row
-from bench.simulated_runs import Kind, requests
+from bench.simulated_runs import SimulatedKind, requests
 from loadstone.analysis.statistics.merging import AD, KS, Sample, all_pairs, distances, pool, sample
 
 AD_AT_5_PERCENT = 1.961
@@ -29,7 +29,7 @@ def pooled_rows(runs: int, studies: int) -> list[Row]:
     rows = []
     for what, sd, shift in CONDITIONS:
         rng = np.random.default_rng([7, runs, int(sd * 1e4), int(shift * 1e4)])
-        kind = Kind(runs, sd, shift=shift)
+        kind = SimulatedKind(runs, sd, shift=shift)
         hits = np.sum([alarms(*requests(kind, rng)) for _ in range(studies)], axis=0)
         for method, count in zip(METHODS, hits, strict=True):
             if shift and method != METHODS[-1]:
@@ -41,7 +41,7 @@ def pooled_rows(runs: int, studies: int) -> list[Row]:
 
 
 def alarms(a: np.ndarray, b: np.ndarray) -> list[bool]:
-    """What each method says of one study; ``a`` and ``b`` hold a row of latencies a run."""
+    """The verdicts of each method on one study; ``a`` and ``b`` hold a row of latencies a run."""
     of_a, of_b = [sample(run) for run in a], [sample(run) for run in b]
     ks, ad = distances([pool(of_a), pool(of_b)], [(0, 1)])[0, [KS, AD]]
     scale = np.sqrt(a.size * b.size / (a.size + b.size))
@@ -60,6 +60,6 @@ def best_fit(runs: list[Sample]) -> tuple[int, np.ndarray]:
     pairs = all_pairs(len(runs))
     found = distances(runs, pairs)[:, AD]
     sums = np.zeros(len(runs))
-    for (one, other), value in zip(pairs, found, strict=True):
-        sums[[one, other]] += value
+    for (first, other), value in zip(pairs, found, strict=True):
+        sums[[first, other]] += value
     return int(np.argmin(sums)), found

@@ -50,11 +50,11 @@ TREATMENTS: dict[str, tuple[str, ...]] = {
     "horizontal-three-quarters": ("scaling=horizontal", "resources.frontend.cpu=0.075"),
 }
 """What differs from the base, the front end of which has a tenth of a core and an objective of P99 <= 200 ms. The first
-are one of each kind, so that a part says something of all."""
+are one of each kind, so that a part represents all."""
 
 
 @dataclass(frozen=True)
-class Outcome:
+class PredictionOutcome:
     """A registered prediction with what was measured; requests/s."""
 
     name: str
@@ -84,17 +84,19 @@ def main(arguments: Sequence[str]) -> None:
     for application in given.application or APPLICATIONS:
         found, drift = _application(application, given.folder / application, given.treatments, outcomes)
         outcomes += found
-        rows += [*(_row(application, one) for one in found), drift]
-        notes += [_note(application, one) for one in found]
+        rows += [*(_row(application, outcome) for outcome in found), drift]
+        notes += [_note(application, outcome) for outcome in found]
     report("prediction", [*rows, *_totals(outcomes)], notes)
 
 
-def _application(name: str, folder: Path, count: int, before: Sequence[Outcome]) -> tuple[list[Outcome], Row]:
+def _application(
+    name: str, folder: Path, count: int, before: Sequence[PredictionOutcome]
+) -> tuple[list[PredictionOutcome], Row]:
     """Search the base, register, measure. ``before``: of other applications, whose misses scale the model's error."""
     base = _searched(name, folder, "base", (), 100.0)
     register = folder / "predictions.json"
     if not register.exists():
-        predictions = _predict(base, capacity.scale_of(_as_tuple(one) for one in before))
+        predictions = _predict(base, capacity.scale_of(_as_tuple(outcome) for outcome in before))
         data = {
             "time": datetime.now(UTC).isoformat(timespec="seconds"),
             "model": capacity.VERSION,
@@ -105,11 +107,15 @@ def _application(name: str, folder: Path, count: int, before: Sequence[Outcome])
             ],
         }
         register.write_text(json.dumps(data, indent=1) + "\n")
-    registered = [Outcome(**load) for load in json.loads(register.read_text())["predictions"]]
+    registered = [PredictionOutcome(**load) for load in json.loads(register.read_text())["predictions"]]
     found = []
-    for one in registered[:count]:
-        run = _searched(name, folder, one.name, TREATMENTS[one.name], 0.7 * one.predicted)
-        found.append(Outcome(one.name, one.predicted, one.low, one.high, one.bottleneck, _measured(run)))
+    for outcome in registered[:count]:
+        run = _searched(name, folder, outcome.name, TREATMENTS[outcome.name], 0.7 * outcome.predicted)
+        found.append(
+            PredictionOutcome(
+                outcome.name, outcome.predicted, outcome.low, outcome.high, outcome.bottleneck, _measured(run)
+            )
+        )
     return found, _drift(name, _measured(base), _measured(_searched(name, folder, "base-again", (), 100.0)))
 
 
@@ -163,7 +169,7 @@ def _study(application: str, title: str, changes: Sequence[str], start: float, m
     return document.data
 
 
-def _predict(base: Path, scale: float) -> list[Outcome]:
+def _predict(base: Path, scale: float) -> list[PredictionOutcome]:
     run = open_run(base)
     (treatment,) = summary.treatments(run)
     try:
@@ -175,8 +181,8 @@ def _predict(base: Path, scale: float) -> list[Outcome]:
     for name, changes in TREATMENTS.items():
         _, layout = what_if.supposed(run.plan, treatment.id, nodes, changes, {})
         objective = what_if.other_objective(run.plan, changes)
-        one = capacity.predict(model, layout, PRECISION, objective, scale)
-        found.append(Outcome(name, one.value, one.low, one.high, str(one.bottleneck)))
+        outcome = capacity.predict(model, layout, PRECISION, objective, scale)
+        found.append(PredictionOutcome(name, outcome.value, outcome.low, outcome.high, str(outcome.bottleneck)))
     return found
 
 
@@ -188,8 +194,8 @@ def _measured(run: Path) -> Estimate | None:
     return treatment.searched.result.breaking_point
 
 
-def _as_tuple(one: Outcome) -> tuple[float, float, float, float | None]:
-    return one.predicted, one.low, one.high, one.measured.value if one.measured else None
+def _as_tuple(outcome: PredictionOutcome) -> tuple[float, float, float, float | None]:
+    return outcome.predicted, outcome.low, outcome.high, outcome.measured.value if outcome.measured else None
 
 
 def _drift(application: str, first: Estimate | None, again: Estimate | None) -> Row:
@@ -201,21 +207,32 @@ def _drift(application: str, first: Estimate | None, again: Estimate | None) -> 
     return Row(title, "req/s", again.value, again.low, again.high, "at first", first.value, ratio)
 
 
-def _row(application: str, one: Outcome) -> Row:
-    measured = one.measured.value if one.measured else None
-    ratio = one.predicted / measured if measured else None
-    title = f"{application}: {one.name}, predicted"
-    return Row(title, "req/s", one.predicted, one.low, one.high, "measured", measured, ratio, "inside", one.inside)
+def _row(application: str, outcome: PredictionOutcome) -> Row:
+    measured = outcome.measured.value if outcome.measured else None
+    ratio = outcome.predicted / measured if measured else None
+    title = f"{application}: {outcome.name}, predicted"
+    return Row(
+        title,
+        "req/s",
+        outcome.predicted,
+        outcome.low,
+        outcome.high,
+        "measured",
+        measured,
+        ratio,
+        "inside",
+        outcome.inside,
+    )
 
 
-def _note(application: str, one: Outcome) -> str:
-    if one.measured is None:
-        return f"{application}: {one.name}: the search found no breaking point, which counts as missed"
-    interval = f"{one.measured.value:,.0f} req/s [{one.measured.low:,.0f}, {one.measured.high:,.0f}]"
-    return f"{application}: {one.name}: measured {interval}; predicted to be bounded by {one.bottleneck}"
+def _note(application: str, outcome: PredictionOutcome) -> str:
+    if outcome.measured is None:
+        return f"{application}: {outcome.name}: the search found no breaking point, which counts as missed"
+    interval = f"{outcome.measured.value:,.0f} req/s [{outcome.measured.low:,.0f}, {outcome.measured.high:,.0f}]"
+    return f"{application}: {outcome.name}: measured {interval}; predicted to be bounded by {outcome.bottleneck}"
 
 
-def _totals(outcomes: Sequence[Outcome]) -> list[Row]:
+def _totals(outcomes: Sequence[PredictionOutcome]) -> list[Row]:
     many = len(outcomes)
     inside, within = sum(outcome.inside for outcome in outcomes), sum(outcome.within for outcome in outcomes)
     least = [round(share * many + 0.4999) for share in (INSIDE, WITHIN)]

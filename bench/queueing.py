@@ -31,7 +31,7 @@ _RESEMBLES = 0.8
 
 
 @dataclass(frozen=True)
-class Server:
+class QueueServer:
     """``service_s`` is the mean CPU time of a request; a worker has ``quota_s`` of it in each period of 100 ms.
 
     It serves at most 800 requests/s; ``breaks`` is about where it breaks, as a share of that.
@@ -50,9 +50,9 @@ class Server:
 
 
 SERVERS = {
-    "queue": Server(8, 0.010, 0.200),
-    "gentle": Server(1, 0.00125, 0.012, breaks=0.52),
-    "quota": Server(1, 0.000125, 0.200, quota_s=0.01, breaks=0.97),
+    "queue": QueueServer(8, 0.010, 0.200),
+    "gentle": QueueServer(1, 0.00125, 0.012, breaks=0.52),
+    "quota": QueueServer(1, 0.000125, 0.200, quota_s=0.01, breaks=0.97),
 }
 """Eight workers that break steeply; one whose latency grows gently, as M/M/1 does; one of a tenth of a core."""
 
@@ -82,7 +82,7 @@ def speeds(spread: float, shape: Shape, before: Floats, rng: np.random.Generator
     return np.exp(normal)
 
 
-def run(server: Server, loads: Floats, seconds: float, speed: Floats, rng: np.random.Generator) -> Trials:
+def run(server: QueueServer, loads: Floats, seconds: float, speed: Floats, rng: np.random.Generator) -> Trials:
     """One trial per load and speed."""
     held, over = np.empty(len(loads), dtype=np.bool_), np.empty(len(loads))
     capacity = np.array([server.workers, server.service_s, server.limit_s, server.quota_s])
@@ -131,7 +131,7 @@ def _run(
 
 
 def truth(
-    server: Server, spread: float, shape: Shape, seconds: float, trials: int, rng: np.random.Generator
+    server: QueueServer, spread: float, shape: Shape, seconds: float, trials: int, rng: np.random.Generator
 ) -> tuple[float, float]:
     """The loads at which 50 % and 95 % of independent trials of ``seconds`` hold, lapses left out, from ``trials``.
 

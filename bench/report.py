@@ -20,7 +20,9 @@ from tests import observed
 from tests.synthetic import Synthetic
 
 LEVELS = [
-    f"{one}/{other}" for one in ("nomad", "swarm") for other in ("baseline", "vertical", "horizontal", "unlimited")
+    f"{orchestrator}/{other}"
+    for orchestrator in ("nomad", "swarm")
+    for other in ("baseline", "vertical", "horizontal", "unlimited")
 ]
 CAPACITIES = {level: 600.0 + 150 * place for place, level in enumerate(LEVELS)}
 RATES = [100.0 + 190 * step for step in range(9)]

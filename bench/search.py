@@ -87,7 +87,7 @@ def grid(spread: float, rng: np.random.Generator) -> Tally:
         seen = held.reshape(GRID_LOADS, GRID_REPETITIONS)
         again = rng.integers(0, GRID_REPETITIONS, (400, GRID_LOADS, GRID_REPETITIONS))
         resampled = np.take_along_axis(np.broadcast_to(seen, again.shape), again, axis=2)
-        low, high = np.quantile([majority(loads, one) for one in resampled], [0.025, 0.975])
+        low, high = np.quantile([majority(loads, search) for search in resampled], [0.025, 0.975])
         trials = GRID_LOADS * GRID_REPETITIONS
         minutes = (float(over.sum()) + trials * OVERHEAD_S) / 60
         tally.add(majority(loads, seen), low, high, minutes, trials * (FINE_S + OVERHEAD_S) / 60)
@@ -106,20 +106,20 @@ def bisection(spread: float, rng: np.random.Generator) -> Tally:
     low, high = np.array(searching.starts(OTHERS, rng)), np.full(OTHERS, np.inf)
     spent, unaborted = np.zeros(OTHERS), np.zeros(OTHERS)
 
-    def trial(who: NDArray[np.bool_], loads: Floats, seconds: float) -> None:
-        held, over = _trials(loads[who], seconds, spread, rng)
-        spent[who] += (over + OVERHEAD_S) / 60
-        unaborted[who] += (seconds + OVERHEAD_S) / 60
-        low[who] = np.where(held, loads[who], low[who])
-        high[who] = np.where(held, high[who], loads[who])
+    def trial(subset: NDArray[np.bool_], loads: Floats, seconds: float) -> None:
+        held, over = _trials(loads[subset], seconds, spread, rng)
+        spent[subset] += (over + OVERHEAD_S) / 60
+        unaborted[subset] += (seconds + OVERHEAD_S) / 60
+        low[subset] = np.where(held, loads[subset], low[subset])
+        high[subset] = np.where(held, high[subset], loads[subset])
 
     while (doubling := np.isinf(high)).any():
         trial(doubling, 2 * low, SHORT_S)
     while (wide := high / low > BISECT_TO).any():
         trial(wide, np.sqrt(low * high), FINE_S)
     tally = Tally()
-    for one in zip(np.sqrt(low * high), low, high, spent, unaborted, strict=True):
-        tally.add(*one)
+    for search in zip(np.sqrt(low * high), low, high, spent, unaborted, strict=True):
+        tally.add(*search)
     return tally
 
 
@@ -175,7 +175,9 @@ def shaped(shape: queueing.Shape) -> list[Row]:
     return covering(World(QUEUE, 0.1, shape), at, rng, aims=False)[1]
 
 
-def covering(world: World, at: str, rng: np.random.Generator, aims: bool) -> tuple[list[searching.One], list[Row]]:
+def covering(
+    world: World, at: str, rng: np.random.Generator, aims: bool
+) -> tuple[list[searching.SimulatedSearch], list[Row]]:
     """Searches of a world, with how many of their intervals hold the truth, and their minutes."""
     half, most = queueing.truth(world.server, world.spread, world.shape, FINE_S, 6000, rng)
     searches = searching.begin(OTHERS, rng)
@@ -188,7 +190,7 @@ def covering(world: World, at: str, rng: np.random.Generator, aims: bool) -> tup
     ]
 
 
-def fine_trials(searches: Sequence[searching.One], spread: float, at: str) -> Row:
+def fine_trials(searches: Sequence[searching.SimulatedSearch], spread: float, at: str) -> Row:
     """Full trials before the confirmation, beside those of an oracle."""
     counts = [sum(outcome.phase == "fine" for outcome in search.history) for search in searches]
     least = oracles.trials(spread, Search.precision, CAPACITY_WIDER * Search.precision)
@@ -196,7 +198,7 @@ def fine_trials(searches: Sequence[searching.One], spread: float, at: str) -> Ro
     return replace(row, peer="oracle", peer_value=least, ratio=row.value / least)
 
 
-def tallies(searches: Sequence[searching.One]) -> tuple[Tally, Tally]:
+def tallies(searches: Sequence[searching.SimulatedSearch]) -> tuple[Tally, Tally]:
     """Breaking points and capacities of those searches that found one."""
     points, capacities = Tally(), Tally()
     for search in searches:
@@ -207,15 +209,17 @@ def tallies(searches: Sequence[searching.One]) -> tuple[Tally, Tally]:
     return points, capacities
 
 
-def cannot_tell(one: searching.One) -> bool:
-    return isinstance(one.result, Found) and any("cannot tell to" in text for text in one.result.result.warnings)
+def cannot_tell(search: searching.SimulatedSearch) -> bool:
+    return isinstance(search.result, Found) and any("cannot tell to" in text for text in search.result.result.warnings)
 
 
-def confirming(searches: Sequence[searching.One], world: World, at: str, rng: np.random.Generator) -> list[Row]:
+def confirming(
+    searches: Sequence[searching.SimulatedSearch], world: World, at: str, rng: np.random.Generator
+) -> list[Row]:
     """The two error rates of the confirmation. A search that never got precise does not confirm."""
     judged = [search for search in searches if searching.reached_confirmation(search)]
     alarms = sum(map(searching.contradicted, judged))
-    fresh = [sum(outcome.phase == "confirm" for outcome in one.history) for one in judged]
+    fresh = [sum(outcome.phase == "confirm" for outcome in each.history) for each in judged]
     rows = [
         Row(f"searches that confirm, {at}", f"of {len(searches)}", len(judged)),
         spread_of(f"fresh trials, {at}", "trials", fresh),
@@ -271,8 +275,8 @@ def main() -> None:
     with ProcessPoolExecutor(2) as pool:
         jobs = [
             *(pool.submit(measure, spread) for spread in SPREADS),
-            *(pool.submit(elsewhere, *one) for one in OTHER_SERVERS),
-            *(pool.submit(shaped, one) for one in SHAPES),
+            *(pool.submit(elsewhere, *search) for search in OTHER_SERVERS),
+            *(pool.submit(shaped, search) for search in SHAPES),
         ]
         rows = [row for job in jobs for row in job.result()]
     report("search", rows, NOTES)

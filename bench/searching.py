@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from bench import queueing
 from loadstone.analysis.confirmation import Confirmation, confirmation
-from loadstone.analysis.posterior import Trial, posterior
+from loadstone.analysis.posterior import TrialOutcome, posterior
 from loadstone.experiments.next_trial import NextTrial, Outcome, readable
 from loadstone.experiments.search import Failed, Found, Search, expected_trials, next_probe
 
 OVERHEAD_S, FINE_S, SHORT_S = 10.0, 30.0, 10.0
 BIAS, NOISE, FIXED = 0.1, 0.02, 0.02
-"""Of a hint: a search's own bias (+-20 % in 95 % of them), a trial's noise, and CPU that no request asks for."""
+"""Of a hint: a search's own bias (+-20 % in 95 % of them), a trial's noise, and CPU that no request uses."""
 ABSENT, WILD = 0.1, 0.05
 """Shares of searches without hints, and with hints that are off by a factor of 3, up or down, from trial to trial."""
 
@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass
-class One:
+class SimulatedSearch:
     """A search under way. ``spent`` and ``unaborted`` in seconds, with and without stopping lost trials early."""
 
     settings: Search
@@ -45,71 +45,73 @@ def starts(count: int, rng: np.random.Generator) -> list[float]:
     return [readable(float(load)) for load in np.exp(rng.uniform(np.log(50), np.log(200), count))]
 
 
-def begin(count: int, rng: np.random.Generator, hints: bool = True) -> list[One]:
+def begin(count: int, rng: np.random.Generator, hints: bool = True) -> list[SimulatedSearch]:
     """``count`` searches that have not begun."""
     kinds, biases = rng.random(count), np.exp(rng.normal(0, BIAS, count))
     biases = np.where(kinds < ABSENT, 0.0, np.where(kinds > 1 - WILD, np.inf, biases)) if hints else np.zeros(count)
     settings = [Search(start=start, fine_s=FINE_S, bracket_s=SHORT_S) for start in starts(count, rng)]
-    return [One(setting, float(bias)) for setting, bias in zip(settings, biases, strict=True)]
+    return [SimulatedSearch(setting, float(bias)) for setting, bias in zip(settings, biases, strict=True)]
 
 
 @dataclass(frozen=True)
 class World:
     """What is searched: a server, and how its speed differs between equal trials."""
 
-    server: queueing.Server
+    server: queueing.QueueServer
     spread: float
     shape: queueing.Shape = "normal"
 
 
-def finish(searches: list[One], world: World, rng: np.random.Generator) -> None:
+def finish(searches: list[SimulatedSearch], world: World, rng: np.random.Generator) -> None:
     """Run all searches to their end."""
     while going := [search for search in searches if search.result is None]:
-        due: dict[float, list[tuple[One, NextTrial]]] = defaultdict(list)
-        for one in going:
-            step = next_probe(one.settings, one.history)
+        due: dict[float, list[tuple[SimulatedSearch, NextTrial]]] = defaultdict(list)
+        for each in going:
+            step = next_probe(each.settings, each.history)
             if not isinstance(step, NextTrial):
-                one.result = step
+                each.result = step
                 continue
-            if step.phase == "fine" and one.expected is None:
-                one.expected = (len(one.history), expected_trials(one.settings, one.history))
-            due[step.duration_s].append((one, step))
+            if step.phase == "fine" and each.expected is None:
+                each.expected = (len(each.history), expected_trials(each.settings, each.history))
+            due[step.duration_s].append((each, step))
         _run(due, world, rng)
 
 
-def confirm_changed(searches: list[One], factor: float, world: World, rng: np.random.Generator) -> list[bool]:
+def confirm_changed(
+    searches: list[SimulatedSearch], factor: float, world: World, rng: np.random.Generator
+) -> list[bool]:
     """Whether each search's confirmation contradicts when the server is ``factor`` times as fast from there on."""
-    again = [One(search.settings, search.bias, _before_confirmation(search.history)) for search in searches]
+    again = [SimulatedSearch(search.settings, search.bias, _before_confirmation(search.history)) for search in searches]
     going = again
     while going:
-        due: dict[float, list[tuple[One, NextTrial]]] = defaultdict(list)
-        for one in going:
-            step = next_probe(one.settings, one.history)
+        due: dict[float, list[tuple[SimulatedSearch, NextTrial]]] = defaultdict(list)
+        for each in going:
+            step = next_probe(each.settings, each.history)
             if isinstance(step, NextTrial) and step.phase == "confirm":
-                due[step.duration_s].append((one, step))
-        going = [one for some in due.values() for one, _ in some]
+                due[step.duration_s].append((each, step))
+        going = [each for some in due.values() for each, _ in some]
         _run(due, world, rng, factor)
-    return [contradicted(one) for one in again]
+    return [contradicted(each) for each in again]
 
 
-def contradicted(one: One) -> bool:
+def contradicted(search: SimulatedSearch) -> bool:
     """Whether the confirmation of a search contradicts its estimate."""
-    judged = judged_of(one)
+    judged = judged_of(search)
     return judged is not None and judged.verdict == "contradicted"
 
 
-def judged_of(one: One) -> Confirmation | None:
-    """What the confirming trials of a search say; None where there are none."""
-    before = _before_confirmation(one.history)
-    fresh = _trials(one.history, "confirm")
+def judged_of(search: SimulatedSearch) -> Confirmation | None:
+    """The verdict of the confirming trials of a search; None where there are none."""
+    before = _before_confirmation(search.history)
+    fresh = _trials(search.history, "confirm")
     if not fresh:
         return None
     return confirmation(posterior(_trials(before, "fine"), _trials(before, "bracket")), fresh)
 
 
-def reached_confirmation(one: One) -> bool:
+def reached_confirmation(search: SimulatedSearch) -> bool:
     """Whether a search confirmed at all."""
-    return any(outcome.phase == "confirm" for outcome in one.history)
+    return any(outcome.phase == "confirm" for outcome in search.history)
 
 
 def _before_confirmation(history: list[Outcome]) -> list[Outcome]:
@@ -117,28 +119,31 @@ def _before_confirmation(history: list[Outcome]) -> list[Outcome]:
     return history[:first]
 
 
-def _trials(history: list[Outcome], phase: str) -> list[Trial]:
-    return [Trial(one.load, one.verdict == "held") for one in history if one.phase == phase]
+def _trials(history: list[Outcome], phase: str) -> list[TrialOutcome]:
+    return [TrialOutcome(outcome.load, outcome.verdict == "held") for outcome in history if outcome.phase == phase]
 
 
 def _run(
-    due: dict[float, list[tuple[One, NextTrial]]], world: World, rng: np.random.Generator, factor: float = 1.0
+    due: dict[float, list[tuple[SimulatedSearch, NextTrial]]],
+    world: World,
+    rng: np.random.Generator,
+    factor: float = 1.0,
 ) -> None:
     for seconds, probes in due.items():
-        before = np.array([one.speed for one, _ in probes])
+        before = np.array([search.speed for search, _ in probes])
         speed = queueing.speeds(world.spread, world.shape, before, rng)
         done = queueing.run(world.server, np.array([p.load for _, p in probes]), seconds, factor * speed, rng)
-        for (one, probe), ok, took, fast in zip(probes, *done, speed, strict=True):
-            one.speed = float(fast)
-            # A trial that was stopped has no throughput, so it says nothing of what CPU its load takes.
-            hint = _hint(one.bias, probe.load, factor * one.speed * world.server.nominal, rng) if ok else None
-            one.history.append(Outcome(probe.load, probe.phase, "held" if ok else "not held", hint))
-            one.spent += took + OVERHEAD_S
-            one.unaborted += seconds + OVERHEAD_S
+        for (search, probe), ok, took, fast in zip(probes, *done, speed, strict=True):
+            search.speed = float(fast)
+            # A trial that was stopped has no throughput, so it does not measure the CPU of its load.
+            hint = _hint(search.bias, probe.load, factor * search.speed * world.server.nominal, rng) if ok else None
+            search.history.append(Outcome(probe.load, probe.phase, "held" if ok else "not held", hint))
+            search.spent += took + OVERHEAD_S
+            search.unaborted += seconds + OVERHEAD_S
 
 
 def _hint(bias: float, load: float, capacity: float, rng: np.random.Generator) -> float | None:
-    """What the CPU that a trial took says of the load at which there is no more."""
+    """The load of saturation, extrapolated from a trial's CPU."""
     if not bias:
         return None
     used = load / capacity + FIXED

@@ -25,7 +25,7 @@ TREND = 0.10
 
 
 @dataclass(frozen=True)
-class Kind:
+class SimulatedKind:
     """One kind of study."""
 
     pairs: int
@@ -43,7 +43,7 @@ class Kind:
     """Otherwise all runs of A come before those of B."""
 
 
-def draw(kind: Kind, studies: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+def draw(kind: SimulatedKind, studies: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """Logarithms of A and B, indexed by study, pair, operation, and P50 or P99."""
     levels = _levels(kind, studies, rng)
     upper = rng.beta(0.99 * REQUESTS, 0.01 * REQUESTS + 1, levels.shape)
@@ -52,7 +52,7 @@ def draw(kind: Kind, studies: int, rng: np.random.Generator) -> tuple[Floats, Fl
     return seen[:, :, 0], seen[:, :, 1] + np.log1p(kind.shift)
 
 
-def requests(kind: Kind, rng: np.random.Generator) -> tuple[Floats, Floats]:
+def requests(kind: SimulatedKind, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """All latencies of one study with a single operation: of A and B, a row a run."""
     levels = _levels(kind, 1, rng)[0, :, :, 0]
     noise = rng.normal(0, REQUEST_SPREAD, (kind.pairs, 2, REQUESTS))
@@ -60,7 +60,7 @@ def requests(kind: Kind, rng: np.random.Generator) -> tuple[Floats, Floats]:
     return seen[:, 0], seen[:, 1] * (1 + kind.shift)
 
 
-def _levels(kind: Kind, studies: int, rng: np.random.Generator) -> Floats:
+def _levels(kind: SimulatedKind, studies: int, rng: np.random.Generator) -> Floats:
     """Of the runs' logarithms: by study, pair, A or B, and operation."""
     own = np.sqrt((1 - kind.shared) * kind.sd**2 - _SAMPLING**2)
     shape = (studies, kind.pairs, 2)
@@ -72,7 +72,7 @@ def _levels(kind: Kind, studies: int, rng: np.random.Generator) -> Floats:
     return levels
 
 
-def _drift(kind: Kind, studies: int, rng: np.random.Generator) -> Floats:
+def _drift(kind: SimulatedKind, studies: int, rng: np.random.Generator) -> Floats:
     """Of each run's level, at the time when it ran: by study, pair, A or B."""
     slots = 2 * kind.pairs
     path = np.linspace(0, TREND, slots) + np.cumsum(rng.normal(0, kind.sd, (studies, slots)), axis=1)

@@ -167,10 +167,10 @@ def operation(workload: str, rate: int, folder: Path) -> list[Row]:
 
 def _cost(trial: Path) -> dict[str, float] | None:
     """Microseconds of CPU per completed request by service; None for an invalid trial."""
-    told = json.loads((trial / "trial.json").read_text())
-    if told["verdict"]["verdict"] == "invalid":
+    result = json.loads((trial / "trial.json").read_text())
+    if result["verdict"]["verdict"] == "invalid":
         return None
-    completed = told["row"]["completed"]
+    completed = result["row"]["completed"]
     cost: dict[str, float] = defaultdict(float)
     for row in json.loads((trial / "usage.json").read_text()):
         cost[row["service"]] += 1e6 * row["cpu_s"] / completed

@@ -1,7 +1,7 @@
 """``stone spans``: what it takes on one core, what that costs, how long a trial's end takes (python -m bench.spans).
 
 The receiver runs on one core (``--cpus``) and ``stone/spans/flood``, which makes spans up, on another. Flood sends
-nothing twice: what it was told is taken must be in the file. CPU is the process's user and system time, memory its
+nothing twice: what it acknowledged must be in the file. CPU is the process's user and system time, memory its
 highest resident set (``VmHWM``).
 """
 
@@ -27,7 +27,7 @@ MANY = 5_000_000
 
 
 @dataclass(frozen=True)
-class Receiver:
+class ReceiverProcess:
     """A running ``stone spans``."""
 
     process: subprocess.Popen[str]
@@ -51,7 +51,7 @@ class Receiver:
 
 
 @dataclass(frozen=True)
-class Trial:
+class SpansTrial:
     """What one flood became: its own tally, the receiver's counts, and what that took."""
 
     sent: dict[str, float]
@@ -63,7 +63,7 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Bench:
+class SpansBench:
     stone: Path
     flood: Path
     scratch: Path
@@ -71,19 +71,19 @@ class Bench:
     sender_cpu: int
 
     @contextmanager
-    def receiver(self, *wrapped: str) -> Iterator[Receiver]:
+    def receiver(self, *wrapped: str) -> Iterator[ReceiverProcess]:
         ports = ("--control", "--grpc", "127.0.0.1:0", "--http", "127.0.0.1:0")
         command = [*wrapped, str(self.stone), "spans", *ports, "--cpus", str(self.receiver_cpu)]
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
         assert process.stdout is not None
         try:
             lines = [process.stdout.readline().split() for _ in range(2)]
-            yield Receiver(process, lines[0][2])
+            yield ReceiverProcess(process, lines[0][2])
         finally:
             process.terminate()
             process.wait(60)
 
-    def trial(self, *flags: str, sender_cpu: int | None = None, wrapped: tuple[str, ...] = ()) -> Trial:
+    def trial(self, *flags: str, sender_cpu: int | None = None, wrapped: tuple[str, ...] = ()) -> SpansTrial:
         """One flood into a receiver of its own."""
         file = self.scratch / "spans.parquet"
         with self.receiver(*wrapped) as to:
@@ -97,10 +97,10 @@ class Bench:
             finish = monotonic() - began
             memory = to.memory()
         rows = pq.read_metadata(file).num_rows
-        return Trial(sent, counts, rows, cpu * 1e6 / max(1, rows), finish, memory)
+        return SpansTrial(sent, counts, rows, cpu * 1e6 / max(1, rows), finish, memory)
 
 
-def sustained(bench: Bench) -> list[Row]:
+def sustained(bench: SpansBench) -> list[Row]:
     """A steady rate."""
     trials = [bench.trial("--rate", str(RATE), "--spans", str(RATE * SECONDS)) for _ in range(ROUNDS)]
     at = f"{RATE}/s offered for {SECONDS} s"
@@ -117,7 +117,7 @@ def sustained(bench: Bench) -> list[Row]:
     ]
 
 
-def many(bench: Bench) -> list[Row]:
+def many(bench: SpansBench) -> list[Row]:
     """As fast as they are taken; then the sorting and merging of a long trial."""
     trial = bench.trial("--spans", str(MANY))
     what = f"{MANY / 1e6:g} million spans"
@@ -129,7 +129,7 @@ def many(bench: Bench) -> list[Row]:
     ]
 
 
-def overload(bench: Bench) -> list[Row]:
+def overload(bench: SpansBench) -> list[Row]:
     """The receiver has what the sender leaves of a core, at the lowest priority, and 512 requests come at a time."""
     flags = ("--rate", "400000", "--spans", "2000000", "--connections", "32", "--at-once", "16")
     trial = bench.trial(*flags, sender_cpu=bench.receiver_cpu, wrapped=("nice", "-n", "19"))
@@ -140,9 +140,9 @@ def overload(bench: Bench) -> list[Row]:
         Row("overload: offered", "spans", sent["offered"]),
         Row("overload: in the file", "spans", trial.rows),
         Row("overload: refused, as the receiver counts", "spans", counts["refused"]),
-        Row("overload: given up, as senders told", "spans", counts["dropped"]),
+        Row("overload: given up, by the senders' counts", "spans", counts["dropped"]),
         Row("overload: taken and not in the file", "spans", wrong, target="none", holds=wrong <= 0),
-        Row("overload: nobody says where they are", "spans", untold, target="none", holds=untold <= 0),
+        Row("overload: not accounted for", "spans", untold, target="none", holds=untold <= 0),
         Row("overload: peak memory", "MB", trial.memory_mb, target="under 200 MB", holds=trial.memory_mb < 200),
     ]
 
@@ -155,7 +155,7 @@ def main() -> None:
     stone = build_stone()
     subprocess.run(["go", "build", "-o", str(flood), "./spans/flood"], cwd=ROOT / "stone", check=True)
     with tempfile.TemporaryDirectory() as folder:
-        bench = Bench(stone, flood, Path(folder), cpus[0], cpus[1])
+        bench = SpansBench(stone, flood, Path(folder), cpus[0], cpus[1])
         rows = [*sustained(bench), *many(bench), *overload(bench)]
     notes = [
         f"batches of 512 spans of about 200 bytes, 8 connections; {ROUNDS} rounds of the steady rate, one of the rest",

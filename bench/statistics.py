@@ -18,9 +18,9 @@ from scipy.stats import binomtest
 from bench.all_pairs import all_pairs_rows
 from bench.common import Row, report
 from bench.pooled import pooled_rows
-from bench.simulated_runs import Kind, draw
+from bench.simulated_runs import SimulatedKind, draw
 from loadstone.analysis.statistics import Endpoint, compare, needed_pairs, power, precision
-from loadstone.analysis.statistics.differences import Difference, paired, unpaired
+from loadstone.analysis.statistics.differences import TestedDifference, paired, unpaired
 from loadstone.model.comparison import Repeating
 
 ROUNDS = int(os.environ.get("BENCH_ROUNDS", "3000"))
@@ -54,11 +54,13 @@ def reaches(row: Row, least: float) -> Row:
 
 def false_alarms(sd: float, drift: bool) -> list[Row]:
     """Of the default comparison, ten pairs in random order, where nothing differs."""
-    a, b = draw(Kind(10, sd, drift=drift, operations=4), ROUNDS, np.random.default_rng([1, int(sd * 1e4), drift]))
+    a, b = draw(
+        SimulatedKind(10, sd, drift=drift, operations=4), ROUNDS, np.random.default_rng([1, int(sd * 1e4), drift])
+    )
     singles: dict[str, list[bool]] = {"P50": [], "P99": []}
     family, covered = [], []
     for before, after in zip(np.exp(a), np.exp(b), strict=True):
-        effects = [one.effect for one in compare(endpoints(before, after), MARGIN, LEVEL)]
+        effects = [test_result.effect for test_result in compare(endpoints(before, after), MARGIN, LEVEL)]
         for statistic, effect in zip(singles, effects, strict=False):
             singles[statistic].append(effect.p <= LEVEL)
         family.append(any(effect.p_adjusted <= LEVEL for effect in effects if effect.p_adjusted is not None))
@@ -82,7 +84,7 @@ def equality() -> list[Row]:
     """What differs by exactly the margin must seldom be called equal; what is the same, often."""
     rows = []
     for shift, what in ((MARGIN, "false 'equal': 2 % slower, margin 2 %"), (0.0, "true 'equal': the same, margin 2 %")):
-        a, b = draw(Kind(10, 0.005, shift=shift), ROUNDS, np.random.default_rng([2, int(shift * 1e4)]))
+        a, b = draw(SimulatedKind(10, 0.005, shift=shift), ROUNDS, np.random.default_rng([2, int(shift * 1e4)]))
         verdicts = [
             compare(endpoints(before, after)[:1], MARGIN, LEVEL)[0].effect.verdict
             for before, after in zip(np.exp(a), np.exp(b), strict=True)
@@ -93,44 +95,52 @@ def equality() -> list[Row]:
 
 def in_turn() -> list[Row]:
     """All of A, then all of B, while the machine drifts: what interleaving is for."""
-    kind = Kind(10, 0.005, drift=True, in_blocks=False)
-    hits = tested(kind, ROUNDS // 4, unpaired, lambda one: one.p, seed=3)
+    kind = SimulatedKind(10, 0.005, drift=True, in_blocks=False)
+    hits = tested(kind, ROUNDS // 4, unpaired, lambda test_result: test_result.p, seed=3)
     return [share("false alarms of permutation over runs, sd 0.5 %, drift, all A before all B", hits)]
 
 
-POWER: tuple[tuple[str, Kind, Callable[..., Difference], str, float | None, int], ...] = (
-    ("paired t, 5 pairs", Kind(5, 0.02, 0.8, shift=SHIFT), paired, "p_t", 74, 1),
-    ("paired t, 10 pairs", Kind(10, 0.02, 0.8, shift=SHIFT), paired, "p_t", 99, 1),
-    ("sign-flip, 6 pairs", Kind(6, 0.02, 0.8, shift=SHIFT), paired, "p", None, 1),
-    ("sign-flip, 10 pairs (the default)", Kind(10, 0.02, 0.8, shift=SHIFT), paired, "p", None, 1),
-    ("permutation over runs, 5 + 5", Kind(5, 0.02, shift=SHIFT), unpaired, "p", None, 4),
-    ("permutation over runs, 10 + 10", Kind(10, 0.02, shift=SHIFT), unpaired, "p", None, 4),
-    ("Welch over runs, 5 + 5", Kind(5, 0.02, shift=SHIFT), unpaired, "p_t", None, 4),
-    ("Welch over runs, 10 + 10", Kind(10, 0.02, shift=SHIFT), unpaired, "p_t", None, 4),
+POWER: tuple[tuple[str, SimulatedKind, Callable[..., TestedDifference], str, float | None, int], ...] = (
+    ("paired t, 5 pairs", SimulatedKind(5, 0.02, 0.8, shift=SHIFT), paired, "p_t", 74, 1),
+    ("paired t, 10 pairs", SimulatedKind(10, 0.02, 0.8, shift=SHIFT), paired, "p_t", 99, 1),
+    ("sign-flip, 6 pairs", SimulatedKind(6, 0.02, 0.8, shift=SHIFT), paired, "p", None, 1),
+    ("sign-flip, 10 pairs (the default)", SimulatedKind(10, 0.02, 0.8, shift=SHIFT), paired, "p", None, 1),
+    ("permutation over runs, 5 + 5", SimulatedKind(5, 0.02, shift=SHIFT), unpaired, "p", None, 4),
+    ("permutation over runs, 10 + 10", SimulatedKind(10, 0.02, shift=SHIFT), unpaired, "p", None, 4),
+    ("Welch over runs, 5 + 5", SimulatedKind(5, 0.02, shift=SHIFT), unpaired, "p_t", None, 4),
+    ("Welch over runs, 10 + 10", SimulatedKind(10, 0.02, shift=SHIFT), unpaired, "p_t", None, 4),
 )
 
 
 def power_of(index: int) -> list[Row]:
     """Of one method: how often a P50 that is 2 % slower is found, at a sd of 2 % between runs."""
     name, kind, test, decides, target, part = POWER[index]
-    hits = tested(kind, ROUNDS // part, test, lambda one: getattr(one, decides), seed=40 + index)
+    hits = tested(kind, ROUNDS // part, test, lambda test_result: getattr(test_result, decides), seed=40 + index)
     blocks = ", 80 % of the variance shared in a block" if kind.shared else ""
     row = share(f"power, 2 % shift, sd 2 %{blocks}: {name}", hits)
     return [row if target is None else reaches(row, target)]
 
 
 def tested(
-    kind: Kind, studies: int, test: Callable[..., Difference], p: Callable[[Difference], float], seed: int
+    kind: SimulatedKind,
+    studies: int,
+    test: Callable[..., TestedDifference],
+    p: Callable[[TestedDifference], float],
+    seed: int,
 ) -> list[bool]:
     a, b = draw(kind, studies, np.random.default_rng(seed))
-    return [p(test(one, other)) <= LEVEL for one, other in zip(a[:, :, 0, 0], b[:, :, 0, 0], strict=True)]
+    return [
+        p(test(test_result, other)) <= LEVEL for test_result, other in zip(a[:, :, 0, 0], b[:, :, 0, 0], strict=True)
+    ]
 
 
 def planner() -> list[Row]:
-    """Power at the number of pairs that the planner names for a spread that it is told."""
+    """Power at the number of pairs that the planner names for a given spread."""
     sd = 0.02 * np.sqrt(2 * 0.2)
     pairs = needed_pairs(sd, SHIFT) or 0
-    hits = tested(Kind(pairs, 0.02, 0.8, shift=SHIFT), ROUNDS, paired, lambda one: one.p, seed=5)
+    hits = tested(
+        SimulatedKind(pairs, 0.02, 0.8, shift=SHIFT), ROUNDS, paired, lambda test_result: test_result.p, seed=5
+    )
     row = share(f"power at the {pairs} pairs that were planned for 80 %, sign-flip", hits)
     foreseen = 100 * power(pairs, sd, SHIFT)
     return [reaches(replace(row, peer="planned", peer_value=foreseen, ratio=row.value / foreseen), 80)]
@@ -160,7 +170,7 @@ def main() -> None:
     jobs += [(planner, ()), (stopping, ()), *((pooled_rows, (runs, max(1, ROUNDS // 10))) for runs in (5, 10))]
     with ProcessPoolExecutor(2) as pool:
         waiting = [pool.submit(work, *given) for work, given in jobs]
-        rows = [row for one in waiting for row in one.result()]
+        rows = [row for test_result in waiting for row in test_result.result()]
     report("statistics", [*rows, *all_pairs_rows()], NOTES)
 
 

@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bench.common import ROOT, Row, median_row, report
-from loadstone.analysis.traces import Spans, analyse, jaeger, linking, read
+from loadstone.analysis.traces import SpanColumns, analyse, jaeger, linking, read
 from loadstone.analysis.traces.critical import walk
 from loadstone.analysis.traces.grouping import by
 from loadstone.analysis.traces.reading import SCHEMA
@@ -139,7 +139,7 @@ def timed(work: Any) -> float:
     return time.perf_counter() - began
 
 
-def in_plain_python(spans: Spans, traces: int) -> list[int]:
+def in_plain_python(spans: SpanColumns, traces: int) -> list[int]:
     """Exclusive time on the critical path by span, -1 off it, of the first traces; nothing is odd about them, and no
     calls overlap by next to nothing."""
     first, parent = spans.first[: traces + 1].tolist(), spans.parent.tolist()

@@ -1,6 +1,6 @@
 """What tracing costs: windows with and without traced requests, by turns, within one deployment.
 
-The services run with tracing on for every request that does not say otherwise; a request that is not to be traced
+The services run with tracing on for every request by default; a request that is not to be traced
 carries a ``traceparent`` whose sampled flag is 0 (W3C Trace Context), as one that a caller decided not to trace. So
 nothing is deployed anew between the two halves of a pair, and what differs between them is the spans alone. The
 quantity is the CPU of all services and stores by completed request, from their control groups; its ratio's interval is
@@ -68,7 +68,7 @@ def narrow_enough(cost: Cost, limit: float) -> bool:
 
 
 def mixed(workload: Workload, share: float) -> Workload:
-    """The workload with each operation twice: as often as ``share`` says traced, else not."""
+    """The workload with each operation twice: traced with probability ``share``, else not."""
     operations = {}
     for name, operation in workload.operations.items():
         if share > 0:
@@ -80,7 +80,7 @@ def mixed(workload: Workload, share: float) -> Workload:
 
 
 def rows(study: dict[str, Any], rate: float, folder: Path) -> Iterator[Row]:
-    """The rows of one application, whose study asks for traces of all requests."""
+    """The rows of one application, whose study traces all requests."""
     title = f"{study['application']} at {rate:g}/s: "
     plan = make_plan(Document(yaml.safe_dump({**study, "traces": {"sample": 1}}), "bench/tracing"))
     with deployed(plan, folder) as running:
@@ -158,6 +158,6 @@ class Running:
         orchestrator = self._deployed.orchestrator
         self._deployed.observation.begin(orchestrator, folder)
         try:
-            return Stone().run(offer, lambda said: None)
+            return Stone().run(offer, lambda event: None)
         finally:
             self._deployed.observation.end(orchestrator, None, None)

@@ -1,4 +1,4 @@
-"""What the load generator says of a server of known behaviour, beside the truth."""
+"""The load generator's results for a server of known behaviour, with the true values."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from datetime import datetime
 import numpy as np
 
 from bench.common import Row, free_port, median_row
-from bench.generator import Bench, identity
+from bench.generator import GeneratorBench, identity
 from loadstone.analysis.percentiles import of_sorted
 
 STALL_S, STALL_RATE, STALL_WINDOW_S = 0.5, 1_000, 10
 CAPACITY, OVERLOAD_S = 500, 5
 
 
-def stall(bench: Bench, port: int, nginx: subprocess.Popen[bytes]) -> Row:
+def stall(bench: GeneratorBench, port: int, nginx: subprocess.Popen[bytes]) -> Row:
     """A server that stops for 500 ms in a window of 10 s: the worst 1 % are those meant for its first 100 ms."""
     errors = []
     for _ in range(3):
@@ -41,7 +41,7 @@ def stall(bench: Bench, port: int, nginx: subprocess.Popen[bytes]) -> Row:
     return replace(row, peer="truth", peer_value=true, ratio=ratio, target="within 2 % of 400 ms", holds=holds)
 
 
-def overload(bench: Bench) -> list[Row]:
+def overload(bench: GeneratorBench) -> list[Row]:
     """Twice the capacity of a paced server; truth is the server's own record of every answer against the schedule."""
     port, log = free_port(), bench.scratch / "answers"
     with bench.server([sys.executable, "-m", "bench.paced", str(port), str(CAPACITY), str(log)], port):

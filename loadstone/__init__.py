@@ -9,7 +9,7 @@ __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
-    """``loadstone.load``, imported when it is first asked for: the command line must not wait for tables."""
+    """``loadstone.load``, imported when it is first requested for: the command line must not wait for tables."""
     if name == "load":
         from loadstone.api import load
 

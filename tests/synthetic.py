@@ -269,6 +269,8 @@ class Synthetic:
     def _verdict(self, summary: dict[str, Any], order: int) -> tuple[str, list[str]]:
         if order in self.invalid:
             return "invalid", ["audit: rate-1 on local has cpu 0.50, wanted 1.00"]
+        if (aborted := summary["aborted"]) is not None:
+            return "not held", [f"broke at {aborted['at_s']:.1f} s: {aborted['reason']}"]
         share = summary["violations"] / max(summary["counts"]["offered"], 1)
         if share > 0.01:
             return "not held", [f"{share:.1%} of scheduled requests were not completed within {self.limit_ms:g} ms"]

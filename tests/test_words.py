@@ -33,9 +33,10 @@ INSTEAD = {
     "whoever": "any client: name it",
     "whom": "the client: name it",
 }
-NAMES = INSTEAD | {"one": "the thing that it is", "who": "the thing that it is", "words": "text, message, sentence"}
-_PROSE, _NAME = (re.compile(rf"(?<![a-z])(?:{'|'.join(words)})(?![a-z])", re.I) for words in (INSTEAD, NAMES))
-_ANY = re.compile("|".join(NAMES), re.I)
+WHOLE = {"one": "the thing that it is", "who": "the thing that it is", "words": "text, message, sentence"}
+"""Off the list as a whole name only."""
+_OFF = re.compile(rf"(?<![a-z])(?:{'|'.join(INSTEAD)})(?![a-z])", re.I)
+_ANY = re.compile("|".join([*INSTEAD, *WHOLE]), re.I)
 _GO_COMMENT = re.compile(r'"(?:\\.|[^"\\\n])*"|`[^`]*`|//(.*)|/\*(.*?)\*/', re.DOTALL)
 _COMMENT = re.compile(rf"#.*(?:{'|'.join(INSTEAD)})", re.I)
 _NAME_FIELDS = ("id", "arg", "attr", "name", "asname")
@@ -46,22 +47,23 @@ def violations(name: str, source: str) -> Iterator[tuple[int, str]]:
     """Line and word of every word off the list in a Python or Go file."""
     if name.endswith(".go"):
         for match in _GO_COMMENT.finditer(source):
-            for word in _PROSE.findall(match.group(1) or match.group(2) or ""):
+            for word in _OFF.findall(match.group(1) or match.group(2) or ""):
                 yield source.count("\n", 0, match.start()) + 1, word.lower()
         return
     if _COMMENT.search(source):
         for token in tokenize.generate_tokens(io.StringIO(source).readline):
             if token.type == tokenize.COMMENT:
-                yield from ((token.start[0], word.lower()) for word in _PROSE.findall(token.string))
+                yield from ((token.start[0], word.lower()) for word in _OFF.findall(token.string))
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Constant):
             if isinstance(node.value, str) and " " in node.value.strip():
-                yield from ((node.lineno, word.lower()) for word in _PROSE.findall(node.value))
+                yield from ((node.lineno, word.lower()) for word in _OFF.findall(node.value))
             continue
         for field in _NAME_FIELDS:
             if isinstance(text := getattr(node, field, None), str) and _ANY.search(text):
-                line = getattr(node, "lineno", 1)
-                yield from ((line, word.lower()) for word in _NAME.findall(_SNAKE.sub("_", text)))
+                whole = [text] if text.strip("_").lower() in WHOLE else []
+                off = whole or _OFF.findall(_SNAKE.sub("_", text))
+                yield from ((getattr(node, "lineno", 1), word.strip("_").lower()) for word in off)
 
 
 def checked() -> list[str]:
@@ -80,7 +82,9 @@ def _found(name: str) -> list[tuple[int, str]]:
 
 def test_no_file_outside_the_list_has_words_off_the_list() -> None:
     found = {name: _found(name) for name in checked() if name not in LISTED}
-    lines = [f"{name}:{line}: {word!r}; write {NAMES[word]}" for name in found for line, word in found[name]]
+    lines = [
+        f"{name}:{line}: {word!r}; write {(INSTEAD | WHOLE)[word]}" for name in found for line, word in found[name]
+    ]
     assert not lines, "\n".join(lines)
 
 

@@ -1,4 +1,4 @@
-"""Whether requests arrived as a Poisson process says, from the times at which they did."""
+"""Tests whether arrival times are those of a Poisson process."""
 
 from __future__ import annotations
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from loadstone.analysis.run import Run
-from loadstone.analysis.summary import Treatment, load_of
+from loadstone.analysis.run import RunFolder
+from loadstone.analysis.summary import TreatmentSummary, load_of
 from loadstone.analysis.usage import cpu_by_service, highest_held
 
 AT_LIMIT = 0.8
@@ -32,11 +32,11 @@ class Fullest:
         return self.share >= AT_LIMIT
 
 
-def fullest(run: Run, treatment: Treatment) -> Fullest | None:
+def fullest(run: RunFolder, treatment: TreatmentSummary) -> Fullest | None:
     """At the highest load that held; None where nothing held or no service has a limit."""
     trial = highest_held(treatment)
     limited = [row for row in cpu_by_service(run, treatment).to_pylist() if row["limit_cores"]]
     if trial is None or not limited:
         return None
-    row = max(limited, key=lambda one: one["cores"] / one["limit_cores"])
+    row = max(limited, key=lambda usage: usage["cores"] / usage["limit_cores"])
     return Fullest(row["service"], row["cores"], row["limit_cores"], load_of(trial))

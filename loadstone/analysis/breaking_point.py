@@ -1,4 +1,4 @@
-"""What trials say of a breaking point: the load at which half of them hold, and of the capacity, at which 95 % do.
+"""Estimates the breaking point, the load at which half of the trials hold, and the capacity, at which 95 % do.
 
 The posterior that these are read from is in ``posterior.py``.
 """
@@ -37,7 +37,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class BreakingPoint:
-    """What the trials say: loads in requests/s, the slope relative to the load."""
+    """An estimate from trials: loads in requests/s, the slope relative to the load."""
 
     breaking_point: Estimate
     """The load at which half of independent trials hold."""
@@ -100,10 +100,10 @@ def _doubts(trials: Trials, point: Estimate, slope: Estimate) -> Iterable[str]:
     broke = sorted(load for load, ok in outcomes if not ok)
     if not broke:
         most = max(held, default=0)
-        yield f"no full trial failed to hold, so none says how far above {most:g}/s the breaking point may lie"
+        yield f"every full trial held, so the breaking point has no upper bound above {most:g}/s"
     if not held:
         least = min(broke, default=0)
-        yield f"no full trial held, so none says how far below {least:g}/s the breaking point may lie"
+        yield f"no full trial held, so the breaking point has no lower bound below {least:g}/s"
     if slope.value > NOISY:
         far = 1 - np.exp(-ndtri(CAPACITY_HOLDS) * slope.value)
         differ = f"equal trials differ by {slope.value:.0%} from run to run"

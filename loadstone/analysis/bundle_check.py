@@ -22,14 +22,14 @@ def digest(file: Path) -> str:
 
 
 def warnings(folder: Path) -> list[str]:
-    """What is missing or was changed since the run was exported; nothing of a folder that is no bundle."""
+    """Files that are missing or were changed since the run was exported; empty for a folder that is no bundle."""
     try:
         metadata = json.loads((folder / METADATA).read_text(encoding="utf-8"))
-        files = {unquote(one["@id"]): one for one in metadata["@graph"] if one.get("@type") == "File"}
+        files = {unquote(entity["@id"]): entity for entity in metadata["@graph"] if entity.get("@type") == "File"}
     except FileNotFoundError:
         return []
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
-        return [f"{METADATA} cannot be read, so nobody knows whether files changed since they were exported: {error}"]
+        return [f"{METADATA} cannot be read, so changes since the export cannot be found: {error}"]
     wrong = list(_wrong(folder, files))
     if not wrong:
         return []
@@ -38,11 +38,11 @@ def warnings(folder: Path) -> list[str]:
 
 
 def _wrong(folder: Path, files: dict[str, dict[str, Any]]) -> Iterator[str]:
-    for name, said in files.items():
+    for name, entity in files.items():
         if name.startswith(DERIVED) or name.endswith("/traces.json"):
             continue
         file = folder / name
         if not file.is_file():
             yield f"{name} is missing"
-        elif str(file.stat().st_size) != said.get("contentSize") or digest(file) != said.get("sha256"):
+        elif str(file.stat().st_size) != entity.get("contentSize") or digest(file) != entity.get("sha256"):
             yield f"{name} was changed"

@@ -26,19 +26,19 @@ FALSE_ALARM = 0.05
 MISS = 0.1
 """The largest share of those that are off by ``OFF`` which are confirmed."""
 MOST = 24
-"""Fresh trials; where equal trials differ by 20 %, even these cannot tell 15 %, and the verdict is ``undecided``."""
+"""The most fresh trials; where equal trials differ by 20 %, these cannot detect 15 %: the verdict is ``undecided``."""
 
 Verdict = Literal["confirmed", "contradicted", "undecided"]
 
 
 @dataclass(frozen=True)
 class Confirmation:
-    """What fresh trials say of an estimate."""
+    """The verdict of fresh trials on an estimate."""
 
     verdict: Verdict | None
     """None while another trial is needed."""
     load: float
-    """Where the next fresh trial tells most, in requests/s."""
+    """The most informative load of the next fresh trial, in requests/s."""
     too_high: float
     """How many times as likely the outcomes are if the system sustains 15 % less than estimated."""
     too_low: float
@@ -50,7 +50,7 @@ def confirmation(belief: Posterior, fresh: Trials) -> Confirmation:
 
     The next trial tests the claim that is still the likelier one: whether the estimate is too high at the capacity,
     whether it is too low at the load that 5 % of trials hold, neither farther from the breaking point than midway to
-    the claim, where the outcome tells most.
+    the claim, where the outcome is most informative.
     """
     right, less, more = (belief.log_evidence(fresh, factor) for factor in (1.0, 1 / (1 + OFF), 1 + OFF))
     too_high, too_low = float(np.exp(less - right)), float(np.exp(more - right))

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 FEWEST = 5
 """The fewest trials whose course can be separated from the scatter of single readings."""
-WORTH_SAYING = 0.05
+NOTABLE = 0.05
 """A drift that is smaller changes no number that anybody would act on."""
 
 

@@ -1,4 +1,4 @@
-"""What the audits and checks of a run's trials found: whether the deployment was the one that was asked for."""
+"""What the audits and checks of a run's trials found: whether the deployment was the requested one."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from loadstone.analysis.run import Run
-from loadstone.analysis.summary import Row, Treatment
+from loadstone.analysis.run import RunFolder
+from loadstone.analysis.summary import Row, TreatmentSummary
 from loadstone.model.records import AuditRow, Check
 
 
@@ -27,7 +27,7 @@ class Evidence:
     failed: int
 
 
-def gather(run: Run, treatments: list[Treatment]) -> Evidence:
+def gather(run: RunFolder, treatments: list[TreatmentSummary]) -> Evidence:
     """Read the audits and checks of all trials."""
     audit: list[Row] = []
     checks: list[Row] = []

@@ -6,7 +6,7 @@ from statistics import median
 
 import pyarrow as pa
 
-from loadstone.analysis.run import Run
+from loadstone.analysis.run import RunFolder
 from loadstone.analysis.summary import Row
 
 MEASURES = (
@@ -15,7 +15,7 @@ MEASURES = (
 )
 
 
-def by_host(run: Run) -> pa.Table:
+def by_host(run: RunFolder) -> pa.Table:
     """One row a trial and host; empty where every load came from one process. Null is what a release did not report."""
     rows: list[Row] = []
     for trial in run.trials.to_pylist():

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from loadstone.analysis.breaking_point import Estimate
-from loadstone.analysis.summary import Treatment
+from loadstone.analysis.summary import TreatmentSummary
 
 _ACROSS = "orchestrator"
 """The factor whose levels are the columns, where it is varied; else the last one."""
@@ -35,7 +35,7 @@ class Grid:
         return pa.table(data, schema=pa.schema([pa.field("treatment", pa.string()), *points]))
 
 
-def grid(found: list[Treatment]) -> Grid | None:
+def grid(found: list[TreatmentSummary]) -> Grid | None:
     """The grid of a run that searches under at least two factors; None for any other."""
     searched = [treatment for treatment in found if treatment.searched is not None]
     factors = list(dict.fromkeys(name for treatment in searched for name in treatment.levels))

@@ -9,8 +9,8 @@ from statistics import median
 
 import pyarrow as pa
 
-from loadstone.analysis.run import VERDICTS, Run
-from loadstone.analysis.summary import VALID, Row, Treatment, load_of
+from loadstone.analysis.run import VERDICTS, RunFolder
+from loadstone.analysis.summary import VALID, Row, TreatmentSummary, load_of
 from loadstone.model.records import Latency, TrialSummary
 from loadstone.model.slo import Slo
 
@@ -90,7 +90,7 @@ def _at_rate(treatment: str, rate: float, clients: int | None, rows: list[Row]) 
     }
 
 
-def near_shares(treatment: Treatment, shares: Iterable[float] = SHARES) -> list[tuple[float, Row]]:
+def near_shares(treatment: TreatmentSummary, shares: Iterable[float] = SHARES) -> list[tuple[float, Row]]:
     """For each share of the reference load the nearest trial that ran to its end, with the share it really is at.
 
     A trial is given once; full trials are preferred to the bracket's where both are about as near.
@@ -110,7 +110,7 @@ def near_shares(treatment: Treatment, shares: Iterable[float] = SHARES) -> list[
     return sorted(chosen.values(), key=lambda pair: pair[0])
 
 
-def beside_breaking_point(treatment: Treatment) -> list[Row]:
+def beside_breaking_point(treatment: TreatmentSummary) -> list[Row]:
     """The valid trial of the highest load that held (or had no SLO), and that of the lowest above it that did not.
 
     Of trials that ran to their end: one that was stopped early has no latency.
@@ -123,7 +123,7 @@ def beside_breaking_point(treatment: Treatment) -> list[Row]:
     return [row for row in (held, broke) if row is not None]
 
 
-def spectrum(run: Run, treatment: Treatment) -> pa.Table:
+def spectrum(run: RunFolder, treatment: TreatmentSummary) -> pa.Table:
     """Latency in ms by percentile of the trials of ``near_shares``, from their summaries."""
     rows = []
     for portion, row in near_shares(treatment):
@@ -134,7 +134,7 @@ def spectrum(run: Run, treatment: Treatment) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=_SPECTRUM)
 
 
-def operations(run: Run, treatment: Treatment) -> pa.Table:
+def operations(run: RunFolder, treatment: TreatmentSummary) -> pa.Table:
     """Counts and latency by operation of the trials of ``beside_breaking_point``, from their summaries."""
     rows = []
     for row in beside_breaking_point(treatment):

@@ -26,14 +26,14 @@ from scipy.special import logsumexp, ndtr
 Floats = NDArray[np.float64]
 
 
-class Trial(NamedTuple):
+class TrialOutcome(NamedTuple):
     """A valid trial: offered load in requests/s, and whether it held."""
 
     load: float
     held: bool
 
 
-Trials = Sequence[Trial] | Sequence[tuple[float, bool]]
+Trials = Sequence[TrialOutcome] | Sequence[tuple[float, bool]]
 """The order does not matter."""
 
 LAPSE = 0.03

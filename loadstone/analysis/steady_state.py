@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 
 MSER_BATCH = 5
 SHORTEST = 20
-"""Observations, below which nothing can be said: MSER-5 would see fewer than four batches."""
+"""The fewest observations: with less, MSER-5 has fewer than four batches."""
 SLOPE_BATCHES = 10
 SIGNIFICANCE = 0.01
 MATERIAL = 0.05
@@ -41,7 +41,7 @@ class SteadyState:
     """The verdict on one series."""
 
     stationary: bool | None
-    """None: the series is too short to tell."""
+    """None: the series is too short."""
     reason: str
     cut: int
     """Observations that belong to the warm-up."""
@@ -60,7 +60,7 @@ def steady_state(series: Sequence[float]) -> SteadyState:
     if not np.isfinite(values).all():
         raise ValueError("the series holds a value that is not a finite number")
     if len(values) < SHORTEST:
-        return SteadyState(None, f"{len(values)} observations are too few to tell; {SHORTEST} are needed", 0)
+        return SteadyState(None, f"{len(values)} observations are too few; {SHORTEST} are needed", 0)
     cut = mser5(values)
     if cut >= len(values) // MSER_BATCH // 2 * MSER_BATCH:
         cut = 0
@@ -126,10 +126,10 @@ def _long_run_deviation(values: Floats) -> float:
     From first differences, which a jump hardly touches: with AR(1) correlation r their variance is 2 (1 - r) v. The
     correlation comes from differences at lags 1 and 2; a mean of n then varies by v (1 + r) / (1 - r) / n.
     """
-    one = float(np.mean(np.diff(values) ** 2)) / 2
+    variance = float(np.mean(np.diff(values) ** 2)) / 2
     two = float(np.mean((values[2:] - values[:-2]) ** 2)) / 2
-    if one == 0:
+    if variance == 0:
         return float(values.std())
     # (1 - r^2) / (1 - r) = 1 + r
-    r = min(max(two / one - 1, 0.0), 0.9)
-    return float(np.sqrt(one / (1 - r) * (1 + r) / (1 - r)))
+    r = min(max(two / variance - 1, 0.0), 0.9)
+    return float(np.sqrt(variance / (1 - r) * (1 + r) / (1 - r)))

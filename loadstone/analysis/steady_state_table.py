@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from loadstone.analysis.run import Run, hlog
+from loadstone.analysis.run import RunFolder, hlog
 from loadstone.analysis.steady_state import SteadyState, steady_state
 from loadstone.analysis.summary import VALID, Row, load_of
 from loadstone.model.records import Series
@@ -51,10 +51,10 @@ def _points(series: Series) -> Iterator[tuple[float, float]]:
             yield step * series.step_s, mean
 
 
-def steady(run: Run) -> pa.Table:
+def steady(run: RunFolder) -> pa.Table:
     """One row a trial that measured something: its verdict anew, and why; ``stationary`` is null where untold.
 
-    ``judged`` is false where a trial was stopped early or has kept no series: nothing can be said of its whole window.
+    ``judged`` is false where a trial was stopped early or has kept no series: its whole window cannot be judged.
     """
     return pa.Table.from_pylist([_row(run, row) for row in run.trials.to_pylist() if _measured(row)], schema=_STEADY)
 
@@ -63,7 +63,7 @@ def _measured(row: Row) -> bool:
     return row["verdict"] in VALID
 
 
-def _row(run: Run, row: Row) -> Row:
+def _row(run: RunFolder, row: Row) -> Row:
     judged = None
     if row["aborted_at_s"] is None:
         judged = judge(_series(run, row))
@@ -80,12 +80,12 @@ def _row(run: Run, row: Row) -> Row:
     }
 
 
-def _series(run: Run, row: Row) -> Series | None:
+def _series(run: RunFolder, row: Row) -> Series | None:
     summary = run.summary(row["trial_id"])
     return summary.series if summary is not None else None
 
 
-def over_time(run: Run, trials: Iterable[Row]) -> tuple[pa.Table, list[str]]:
+def over_time(run: RunFolder, trials: Iterable[Row]) -> tuple[pa.Table, list[str]]:
     """Latency over time of these trials, and which logs are damaged.
 
     ``what`` is ``mean`` (by due time, what the verdict is on) or ``p50`` and ``p99`` (by the time of the answer);

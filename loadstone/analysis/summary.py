@@ -12,14 +12,14 @@ import pyarrow.compute as pc
 
 from loadstone.analysis import breaking_point as bp
 from loadstone.analysis.confirmation import OFF, Verdict, confirmation, together
-from loadstone.analysis.posterior import Trial, posterior
-from loadstone.analysis.run import Run
+from loadstone.analysis.posterior import TrialOutcome, posterior
+from loadstone.analysis.run import RunFolder
 from loadstone.analysis.schema import factors_of
 from loadstone.model.columns import FACTOR_PREFIX
 from loadstone.model.units import share
 
 VALID = ("held", "not held", "measured")
-"""The verdicts of trials that say something about the system."""
+"""The verdicts of valid trials."""
 Known = Literal["estimated", "bracketed", "above", "below", "nothing"]
 Row = dict[str, Any]
 
@@ -43,7 +43,7 @@ class Searched:
     high: float | None
     result: bp.BreakingPoint | None
     confirmation: Verdict | None
-    """What fresh trials said of the estimate; None while they are not complete."""
+    """The verdict of fresh trials on the estimate; None until they are complete."""
     evidence: tuple[str, ...]
     """Trials that the estimate counts at full weight."""
     bracket: tuple[str, ...]
@@ -53,12 +53,12 @@ class Searched:
 
     @property
     def confirmed(self) -> bool | None:
-        """Whether the fresh trials agreed; None while they are not complete, or where they could not tell."""
+        """Whether the fresh trials agreed; None until they are complete, or where they are undecided."""
         return {"confirmed": True, "contradicted": False}.get(self.confirmation or "")
 
 
 @dataclass(frozen=True)
-class Treatment:
+class TreatmentSummary:
     """One treatment with all its trials."""
 
     id: str
@@ -73,7 +73,7 @@ class Treatment:
     """Each search alone, where there are several."""
     warnings: tuple[str, ...]
     precision: float | None = None
-    """That its search was asked for, relative."""
+    """The requested precision of its search, relative."""
 
     def count(self, verdict: str) -> int:
         """Trials with that verdict."""
@@ -105,14 +105,14 @@ class Treatment:
         return rows if verdict is None else [row for row in rows if row["verdict"] == verdict]
 
 
-def treatments(run: Run) -> list[Treatment]:
+def treatments(run: RunFolder) -> list[TreatmentSummary]:
     """All treatments that were planned or run, in the plan's order."""
     planned = {str(t.get("id")): t for t in run.plan.get("treatments") or [] if isinstance(t, dict)}
     ids = dict.fromkeys([*planned, *run.trials["treatment_id"].to_pylist()])
     return [_treatment(run, treatment_id, planned.get(treatment_id, {})) for treatment_id in ids]
 
 
-def _treatment(run: Run, treatment_id: str, plan: dict[str, Any]) -> Treatment:
+def _treatment(run: RunFolder, treatment_id: str, plan: dict[str, Any]) -> TreatmentSummary:
     trials = run.trials.filter(pc.equal(run.trials["treatment_id"], treatment_id))
     rows: list[Row] = trials.to_pylist()
     label, levels = str(plan.get("label") or treatment_id), {}
@@ -125,7 +125,7 @@ def _treatment(run: Run, treatment_id: str, plan: dict[str, Any]) -> Treatment:
         searched, searches = _search(rows), _each_search(rows)
     doubts = [*_search_doubts(searched, _precision(run)), *_disagreement(searches)]
     warnings = doubts if rows else ["no trial yet"]
-    return Treatment(
+    return TreatmentSummary(
         id=treatment_id,
         label=label,
         levels=levels,
@@ -138,7 +138,7 @@ def _treatment(run: Run, treatment_id: str, plan: dict[str, Any]) -> Treatment:
     )
 
 
-def _planned(run: Run, treatment_id: str) -> int | None:
+def _planned(run: RunFolder, treatment_id: str) -> int | None:
     """Of a rule that ends the repetitions, the fewest; the baseline of a comparison runs twice as often."""
     load = run.study.get("load") or {}
     loads = load.get("rates") or (load.get("closed") or {}).get("clients")
@@ -150,7 +150,7 @@ def _planned(run: Run, treatment_id: str) -> int | None:
     return len(loads) * repetitions * (2 if run.plan.get("baseline") == treatment_id else 1)
 
 
-def _precision(run: Run) -> float | None:
+def _precision(run: RunFolder) -> float | None:
     written = ((run.study.get("load") or {}).get("capacity") or {}).get("precision")
     try:
         return share(written) if written is not None else None
@@ -158,15 +158,15 @@ def _precision(run: Run) -> float | None:
         return None
 
 
-def search_trials(rows: list[Row]) -> tuple[list[Trial], list[Trial]]:
+def search_trials(rows: list[Row]) -> tuple[list[TrialOutcome], list[TrialOutcome]]:
     """The valid trials of a search: full ones, and the short ones of the bracket."""
     valid = [row for row in rows if row["verdict"] != "invalid"]
     full = [_evidence(row) for row in valid if row["phase"] in ("fine", "confirm")]
     return full, [_evidence(row) for row in valid if row["phase"] == "bracket"]
 
 
-def _evidence(row: Row) -> Trial:
-    return Trial(row["rate"], row["verdict"] == "held")
+def _evidence(row: Row) -> TrialOutcome:
+    return TrialOutcome(row["rate"], row["verdict"] == "held")
 
 
 def _each_search(rows: list[Row]) -> tuple[Searched, ...]:
@@ -202,7 +202,7 @@ def _search(rows: list[Row]) -> Searched:
 
 
 def _confirmation(valid: list[Row]) -> Verdict | None:
-    """Each search's fresh trials are judged by what its trials before them say."""
+    """Each search's fresh trials are judged by the posterior of its earlier trials."""
     return together([_of_search(valid, n) for n in sorted({row["repetition"] for row in valid})])
 
 
@@ -215,13 +215,13 @@ def _of_search(valid: list[Row], repetition: int) -> Verdict | None:
 
 def _disagreement(searches: tuple[Searched, ...]) -> Iterator[str]:
     found = [search.result.breaking_point for search in searches if search.result is not None]
-    if found and max(one.low for one in found) > min(one.high for one in found):
+    if found and max(estimate.low for estimate in found) > min(estimate.high for estimate in found):
         yield f"the {len(found)} searches disagree: their 95 % intervals have no load in common"
 
 
 _UNCONFIRMED = {
     "contradicted": f"contradicted: fresh trials came out as if the system sustained {OFF:.0%} less, or more",
-    "undecided": f"not confirmed: fresh trials cannot tell whether the estimate is {OFF:.0%} off, as equal ones differ",
+    "undecided": f"not confirmed: fresh trials cannot detect an error of {OFF:.0%}, as equal ones differ",
 }
 
 
@@ -243,7 +243,7 @@ def trial_warnings(trials: pa.Table) -> dict[str, int]:
     return dict(Counter(text for texts in trials["warnings"].to_pylist() for text in texts))
 
 
-def breaking_points(found: list[Treatment]) -> pa.Table:
+def breaking_points(found: list[TreatmentSummary]) -> pa.Table:
     """One row per treatment with a search: capacity, breaking point and slope with 95 % intervals, and the evidence.
 
     Where a treatment was searched several times, a row for each search follows.
@@ -257,9 +257,9 @@ def breaking_points(found: list[Treatment]) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=_BREAKING_POINTS)
 
 
-def _search_row(treatment: Treatment, searched: Searched) -> Row:
+def _search_row(treatment: TreatmentSummary, searched: Searched) -> Row:
     row: Row = {"treatment": treatment.label, "search": searched.repetition, "known": searched.known}
-    if searched.result is None:  # where trials overlap, the bounds say less than the estimate, and confuse
+    if searched.result is None:  # with an estimate, overlapping trials would make the bounds confusing
         row |= {"low": searched.low, "high": searched.high}
     if result := searched.result:
         for name in ("capacity", "breaking_point", "slope"):

@@ -15,8 +15,8 @@ from typing import Any
 import pyarrow as pa
 
 from loadstone.analysis.latency import beside_breaking_point
-from loadstone.analysis.run import Run
-from loadstone.analysis.summary import VALID, Row, Treatment, load_of
+from loadstone.analysis.run import RunFolder
+from loadstone.analysis.summary import VALID, Row, TreatmentSummary, load_of
 from loadstone.model.errors import InputError
 
 FILE = "traces.json"
@@ -48,7 +48,7 @@ class Traced:
     warnings: list[str] = field(default_factory=list)
 
 
-def gather(run: Run, treatments: list[Treatment]) -> Traced:
+def gather(run: RunFolder, treatments: list[TreatmentSummary]) -> Traced:
     """The tables of the trials to show that have spans; empty where none has."""
     if not any((run.folder / "trials").glob("*/spans.parquet")):
         return Traced()
@@ -79,10 +79,10 @@ def gather(run: Run, treatments: list[Treatment]) -> Traced:
     return Traced(tables, health, growing, warnings)
 
 
-def chosen(run: Run, treatment: Treatment, most: int) -> list[Row]:
+def chosen(run: RunFolder, treatment: TreatmentSummary, most: int) -> list[Row]:
     """The trials to look into, by load: those beside the breaking point, and others spread over the loads.
 
-    None that was stopped early: traces of its first requests say nothing of its load.
+    None that was stopped early: traces of its first requests do not represent its load.
     """
     ran = [row for row in treatment.rows() if row["verdict"] in VALID and row["aborted_at_s"] is None]
     rows = [row for row in ran if _spans(run, row["trial_id"]).exists()]
@@ -96,7 +96,7 @@ def chosen(run: Run, treatment: Treatment, most: int) -> list[Row]:
     return sorted([*first, *(other[load] for load in loads)], key=load_of)
 
 
-def operations(run: Run, trial_id: str) -> list[Row]:
+def operations(run: RunFolder, trial_id: str) -> list[Row]:
     """Spans by service, operation and peer of one trial; nothing where it has none that can be read."""
     try:
         found: list[Row] = (
@@ -107,7 +107,7 @@ def operations(run: Run, trial_id: str) -> list[Row]:
     return found
 
 
-def _spans(run: Run, trial_id: str) -> Path:
+def _spans(run: RunFolder, trial_id: str) -> Path:
     return run.folder / "trials" / trial_id / "spans.parquet"
 
 
@@ -118,7 +118,7 @@ def _named(table: pa.Table, trial: Row) -> pa.Table:
     return pa.table([*columns, *table.columns], schema=pa.schema([*_TRIAL_SCHEMA, *table.schema]))
 
 
-def _of_trial(run: Run, trial_id: str) -> tuple[dict[str, pa.Table], dict[str, int]]:
+def _of_trial(run: RunFolder, trial_id: str) -> tuple[dict[str, pa.Table], dict[str, int]]:
     """Tables and oddities of one trial: those that are kept, else analysed now and kept where that is possible."""
     from loadstone.analysis import traces
 

@@ -10,18 +10,18 @@ from collections.abc import Iterable
 
 import pyarrow as pa
 
-from loadstone.analysis.run import Run
-from loadstone.analysis.summary import Row, Treatment, load_of
+from loadstone.analysis.run import RunFolder
+from loadstone.analysis.summary import Row, TreatmentSummary, load_of
 from loadstone.model.records import Reading
 
 
-def highest_held(treatment: Treatment) -> Row | None:
+def highest_held(treatment: TreatmentSummary) -> Row | None:
     """The trial of the highest load that held (or had no SLO), of full duration where there is one; else None."""
     good = [*treatment.rows("held"), *treatment.rows("measured")]
     return max(good, key=lambda row: (row["phase"] != "bracket", load_of(row)), default=None)
 
 
-def cpu_by_service(run: Run, treatment: Treatment) -> pa.Table:
+def cpu_by_service(run: RunFolder, treatment: TreatmentSummary) -> pa.Table:
     """One row per service, busiest first, at the highest held load.
 
     ``cores`` is CPU time over the window, summed over replicas; ``limit_cores`` is null where a replica has no limit;
@@ -45,7 +45,7 @@ def by_service(trial: Row, readings: Iterable[Reading] | None) -> list[Row]:
 
 
 LEAST_USED = 0.02
-"""Share of its CPU below which what a service uses says little of what a request costs."""
+"""Below this share of its CPU, a service's use is mostly not due to requests."""
 
 
 def cpu_capacity(readings: Iterable[Reading], throughput: float | None) -> float | None:

@@ -13,9 +13,9 @@ from loadstone.api.table import Table
 from loadstone.api.trial import Trial
 
 _INTRODUCTION = """\
-`import loadstone` is all that is needed; nothing else is loaded before `loadstone.load` is asked for. How it is used:
+`import loadstone` is all that is needed; nothing else is loaded before `loadstone.load` is used. How it is used:
 [analyse in Python](../how-to/analyse-in-python.md). The functions of `loadstone.analysis`, which make these tables,
-take and give Arrow tables and plain values; their docstrings say what.
+take and give Arrow tables and plain values; as their docstrings define.
 
 """
 

@@ -11,11 +11,11 @@ from typing import Any
 import pyarrow as pa
 
 from loadstone.analysis import latency, steady_state_table, summary, usage
-from loadstone.analysis.metrics import Metrics
+from loadstone.analysis.metrics import MetricTables
 from loadstone.analysis.metrics import gather as measured
-from loadstone.analysis.run import Run as Results
+from loadstone.analysis.run import RunFolder as Results
 from loadstone.analysis.run import open_run
-from loadstone.analysis.summary import Treatment
+from loadstone.analysis.summary import TreatmentSummary
 from loadstone.analysis.trace_cache import Traced
 from loadstone.analysis.trace_cache import gather as traced
 from loadstone.api.table import Table, joined
@@ -56,7 +56,7 @@ class Comparison:
 
 
 class Run:
-    """The results of one run of a study. Tables are made when they are first asked for."""
+    """The results of one run of a study. Tables are made on first use."""
 
     def __init__(self, run: Results) -> None:
         self._run = run
@@ -92,7 +92,7 @@ class Run:
         return self._run.warnings
 
     @cached_property
-    def treatments(self) -> list[Treatment]:
+    def treatments(self) -> list[TreatmentSummary]:
         """What each treatment came to; ``.searched.result`` is the estimate of its breaking point."""
         return summary.treatments(self._run)
 
@@ -220,7 +220,7 @@ class Run:
                 yield found.add_column(0, "trial_id", pa.array([trial.id] * found.num_rows, pa.string()))
 
     @cached_property
-    def _metrics(self) -> Metrics:
+    def _metrics(self) -> MetricTables:
         return measured(self._run)
 
     def _measured(self, name: str) -> Table:

@@ -10,12 +10,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from loadstone.analysis import steady_state_table
-from loadstone.analysis.run import Run as Results
+from loadstone.analysis.run import RunFolder as Results
 from loadstone.api.table import Table
 from loadstone.model.errors import InputError
 
 if TYPE_CHECKING:
-    from loadstone.analysis.traces import Traces
+    from loadstone.analysis.traces import TraceAnalysis
 
 
 class Trial:
@@ -59,7 +59,7 @@ class Trial:
         return Table(self._parquet("spans.parquet"))
 
     @cached_property
-    def traces(self) -> Traces:
+    def traces(self) -> TraceAnalysis:
         """Its traces within the measured window with their critical paths: ``traces.services``, ``.paths`` ...
 
         Raises InputError where it has no spans.

@@ -21,7 +21,7 @@ _FILE = "application.yaml"
 
 @dataclass(frozen=True)
 class Loaded:
-    """An application with the document that it came from; ``digest`` changes with what it says, not how."""
+    """An application with its source document; ``digest`` depends on the content, not on the formatting."""
 
     application: Application
     document: Document
@@ -62,8 +62,8 @@ def load(name_or_path: str) -> Loaded:
     document.check(_unknown_software(application))
     document.check(workload_files.findings(application))
     canonical = json.dumps(application.model_dump(mode="json", by_alias=True), sort_keys=True)
-    said = workload_files.anywhere(canonical, application)
-    return Loaded(application, document, hashlib.sha256(said.encode()).hexdigest()[:12])
+    canonical_text = workload_files.anywhere(canonical, application)
+    return Loaded(application, document, hashlib.sha256(canonical_text.encode()).hexdigest()[:12])
 
 
 def software() -> SoftwareCatalogue:
@@ -77,7 +77,7 @@ def _find(name_or_path: str) -> Path:
         return built_in
     path = Path(name_or_path)
     if path.is_dir():
-        return next((path / one for one in (_FILE, *compose_import.FILES) if (path / one).is_file()), path / _FILE)
+        return next((path / file for file in (_FILE, *compose_import.FILES) if (path / file).is_file()), path / _FILE)
     if path.exists() or "/" in name_or_path or path.suffix in (".yaml", ".yml"):
         return path
     raise InputError(f"no application {name_or_path!r}" + did_you_mean(name_or_path, names()))
@@ -89,7 +89,7 @@ def _read(file: Path) -> Document:
 
 
 def _unknown_software(application: Application) -> list[tuple[tuple[str | int, ...], str]]:
-    known = [name for name, one in software().software.items() if not (one.in_front or one.stack)]
+    known = [name for name, store in software().software.items() if not (store.in_front or store.stack)]
     return [
         (
             ("services", name, "runs", "software"),

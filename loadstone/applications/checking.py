@@ -36,7 +36,7 @@ def check(application: Application, before: Counts, after: Counts, summary: Tria
 
     A write that was answered is there; one that was sent and not answered may be. All requests of the run count,
     those of the warm-up and of sessions' steps too. An operation that was not part of the load must have added nothing.
-    Nothing is checked where a driver does not tell what its script sent.
+    Nothing is checked where a driver does not report what its script sent.
     """
     operations = summary.operations
     if summary.driver is not None and not operations:
@@ -58,7 +58,7 @@ def _called(name: str) -> set[str]:
 
 
 def unfinished(workload: Workload | Path, summary: TrialSummary) -> int | None:
-    """How many writes were sent and not completed: they may be in the stores in part. None where that is not told."""
+    """Writes that were sent and did not complete: the stores may hold some of them. None if not reported."""
     methods = {} if isinstance(workload, Path) else _methods(workload)
     left = 0
     for part in summary.operations:
@@ -103,8 +103,8 @@ def _check(rule: Growth, before: Counts, after: Counts, done: list[Totals]) -> G
     full = rule.full_at is not None and after[key] > rule.full_at
     at_least = 0 if full else completed
     ok = at_least <= grew and (sent is None or grew <= sent)
-    told = f"{sent:,} sent" if sent is not None else "how many were sent is not told"
-    message = f"{name} grew by {grew:,}; {_operations(rule)}: {completed:,} completed, {told}"
+    sent_text = f"{sent:,} sent" if sent is not None else "the number sent is not reported"
+    message = f"{name} grew by {grew:,}; {_operations(rule)}: {completed:,} completed, {sent_text}"
     if full:
         message += f" (with more than {rule.full_at:,} documents it may be full, so only the upper bound counts)"
     if grew < at_least:

@@ -36,10 +36,10 @@ def numbers(stone: Path, application: Application, dataset: Keys) -> Keys:
     with tempfile.TemporaryDirectory(prefix="loadstone-") as folder:
         plan = _write(Path(folder, "describe.json"), {"stores": {}, "caches": {}, "profile": "", "dataset": dataset})
         try:
-            said = stone_seed(stone, application.seeding, plan, ("--describe",), _silent)
+            defaults = stone_seed(stone, application.seeding, plan, ("--describe",), _silent)
         except SeedingFailed as error:
             raise InputError(f"dataset {dataset['file']}: {error}") from None
-    return {**said, **dataset}
+    return {**defaults, **dataset}
 
 
 class Seeder:
@@ -66,7 +66,7 @@ class Seeder:
         self._unfinished: int | None = 0
 
     def seed(self, say: Say = _silent) -> None:
-        """Fill the stores and verify them; what is already there stays. ``say`` hears how far it is."""
+        """Fill the stores and verify them; existing content stays. ``say`` receives the progress."""
         self._run(say=say, running=False)
 
     def reset(self, say: Say = _silent) -> None:
@@ -75,7 +75,8 @@ class Seeder:
         self._unfinished = 0
 
     def loaded(self, unfinished: int | None) -> None:
-        """A load has ended that left so many writes sent and not answered well; None where that is not known."""
+        """Account for a load that left ``unfinished`` writes sent and not completed; None where the number is
+        unknown."""
         known = self._unfinished is not None and unfinished is not None
         self._unfinished = (self._unfinished or 0) + (unfinished or 0) if known else None
 
@@ -91,8 +92,8 @@ class Seeder:
     def check(self) -> list[dict[str, Any]]:
         """What the stores hold compared with each other: rows of ``what``, ``want``, ``have``, ``ok``, ``examples``.
 
-        Writes that were not answered may be there in part; where nobody knows how many, nothing is compared. Nor is it
-        where replicas of a store do not know each other: each then holds parts, which is what such a study is about.
+        Nothing is compared where the number of unfinished writes is unknown, as the stores may hold some of them, or
+        where replicas of a store are independent, as each then holds a part of the documents.
         """
         split = any(store.index > 1 and store.software != "memcached" for store in self._stores())
         if split or self._unfinished is None:
@@ -105,8 +106,8 @@ class Seeder:
         return numbers(self._stone, self._application, self._dataset)
 
     def _service(self, store: str) -> str:
-        """The store's name as a service: of a document store, ``stone seed`` may say whose it is."""
-        return store if any(one.service == store for one in self._stores()) else _PREFIX + store
+        """The store's service; ``stone seed`` names a document store after the service that owns it."""
+        return store if store in {replica.service for replica in self._stores()} else _PREFIX + store
 
     def _stores(self) -> Iterator[Replica]:
         return (replica for replica in self._deployment.replicas if replica.store)
@@ -114,7 +115,7 @@ class Seeder:
     def _run(
         self, *flags: str, say: Say = _silent, running: bool = True, unfinished: int = 0
     ) -> list[Mapping[str, Any]]:
-        """Run ``stone seed`` once for each set of stores; raises DeploymentError with its words."""
+        """Run ``stone seed`` once for each set of stores; raises DeploymentError with its message."""
         if self._application.seeding is None:
             return []
         more = {"unfinished": unfinished} if unfinished else {}
@@ -124,9 +125,9 @@ class Seeder:
     def _run_set(
         self, index: int, running: bool, flags: tuple[str, ...], say: Say, more: dict[str, Any]
     ) -> Mapping[str, Any]:
-        """Of one replica of each store: replicas do not know each other, so each holds the whole seed.
+        """Seed one replica of each store: replicas are independent, so each holds the whole seed.
 
-        An orchestrator may have put a store elsewhere since its addresses were read; then it is tried there.
+        An orchestrator may have moved a store since its addresses were read; a failed attempt reads them again.
         """
         plan = self._plan(index, running)
         for attempt in range(1, _ATTEMPTS + 1):
@@ -143,7 +144,7 @@ class Seeder:
         raise AssertionError("the last attempt returns or raises")
 
     def _plan(self, index: int, running: bool) -> dict[str, Any]:
-        """What one set of stores is told; ``running``: whether the services run, so that they can be asked."""
+        """The plan for one set of stores; ``running``: whether the services run, so that they can be queried."""
         plan: dict[str, Any] = {"stores": {}, "caches": {}, "profile": self._profile()}
         for replica in self._stores():
             addresses = self._orchestrator.addresses(replica.service, replica.main_port)

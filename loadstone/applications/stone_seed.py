@@ -1,4 +1,4 @@
-"""Runs ``stone seed``: its progress as sentences, its result as data, its errors in its own words."""
+"""Runs ``stone seed``: progress as sentences, the result as data, errors as exceptions."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from typing import Any
 from loadstone.infrastructure.machines import Machine
 
 NOT_AS_WANTED = 4
-"""The exit code where stores do not hold what they should; of a check, its rows say so too."""
+"""The exit code where the stores' content is not as expected; the rows of a check have the details."""
 
 
 class SeedingFailed(Exception):
-    """In the words of ``stone seed``."""
+    """``stone seed`` failed; the text is its message."""
 
 
 _ELSEWHERE = """
@@ -29,7 +29,7 @@ app=$1
 shift
 "$0" seed "$app" --plan "$plan" "$@"
 """
-"""The plan is the input: it has the passwords of stores, and is not left on a host."""
+"""The plan is standard input: it contains passwords of stores and must not stay on a host."""
 
 
 def stone_seed(
@@ -40,7 +40,7 @@ def stone_seed(
     say: Callable[[str], None],
     machine: Machine | None = None,
 ) -> Any:
-    """One run to its end, however long it takes, on ``machine``, else here; returns what it printed.
+    """Run it to its end, without a time limit, on ``machine`` or here; returns its output, parsed.
 
     Leaves no process behind.
     """
@@ -55,32 +55,32 @@ def stone_seed(
         ) as process,
     ):
         try:
-            words = _relay(process.stderr or (), say)
+            messages = _relay(process.stderr or (), say)
             code = process.wait()
         except BaseException:
             process.kill()
             raise
         printed.seek(0)
-        said = printed.read()
+        output = printed.read()
     if code == 0 or (code == NOT_AS_WANTED and "--check" in flags):
-        return json.loads(said)
-    raise SeedingFailed(words.strip() or f"stone seed ended with exit code {code}")
+        return json.loads(output)
+    raise SeedingFailed(messages.strip() or f"stone seed ended with exit code {code}")
 
 
 def _relay(lines: Iterable[str], say: Callable[[str], None]) -> str:
-    """Tell progress in steps of ten per cent, ``seeding: users 40 %``; return all other lines, which are words.
+    """Report progress in steps of ten per cent, ``seeding: users 40 %``; return all other lines, which are messages.
 
-    Nothing is told of the first tenth: what is over at once, as a reset in each trial, needs no progress.
+    The first tenth is not reported: short jobs, such as a reset in each trial, need no progress.
     """
-    words, told = [], ""
+    messages, last = [], ""
     for line in lines:
         if line.startswith("{"):
             with contextlib.suppress(ValueError, KeyError, TypeError, ZeroDivisionError):
                 progress = json.loads(line)
                 tenths = 10 * progress["done"] // progress["of"]
                 sentence = f"seeding: {progress['what']} {10 * tenths} %"
-                if tenths and sentence != told:
-                    say(told := sentence)
+                if tenths and sentence != last:
+                    say(last := sentence)
                 continue
-        words.append(line)
-    return "".join(words)
+        messages.append(line)
+    return "".join(messages)

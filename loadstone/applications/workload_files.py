@@ -37,9 +37,9 @@ def anywhere(text: str, application: Application) -> str:
 
 def _fields(application: Application) -> Iterator[tuple[tuple[str | int, ...], FileField]]:
     for name, workload in application.workloads.items():
-        for operation, one in workload.operations.items():
-            for key, field in one.fields_of(FileField):
-                yield ("workloads", name, "operations", operation, *key, "path"), field
+        for label, operation in workload.operations.items():
+            for key, field in operation.fields_of(FileField):
+                yield ("workloads", name, "operations", label, *key, "path"), field
 
 
 def _problem(field: FileField) -> str | None:

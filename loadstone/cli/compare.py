@@ -16,7 +16,7 @@ from loadstone.experiments import runs
 from loadstone.model.comparison import given_share
 from loadstone.model.errors import InputError
 
-if TYPE_CHECKING:  # statistics take half a second to load: the help does not wait for them
+if TYPE_CHECKING:  # a slow import that the help does not need
     from loadstone.analysis.comparison import Compared
 
 EPILOG = (
@@ -30,22 +30,20 @@ _WIDE = 200
 
 def command(
     run: Run = None,
-    other: Annotated[
-        str | None, typer.Argument(metavar="[RUN2]", help="A second run, of another time, to compare the first with.")
-    ] = None,
+    other: Annotated[str | None, typer.Argument(metavar="[RUN2]", help="A later run, compared with the first.")] = None,
     baseline: Annotated[
         str | None,
-        typer.Option(metavar="LABEL", help="Compare with this treatment: its label, or a part that no other has."),
+        typer.Option(metavar="LABEL", help="The baseline: a treatment's label, or a unique part of it."),
     ] = None,
     margin: Annotated[
-        str | None, typer.Option(metavar="SHARE", help="What counts as practically equal; the study's, else 2%.")
+        str | None,
+        typer.Option(metavar="SHARE", help="The margin of practical equality; by default the study's, else 2%."),
     ] = None,
     detect: Annotated[
-        str | None, typer.Option(metavar="SHARE", help="How many pairs a difference of this size takes here.")
+        str | None,
+        typer.Option(metavar="SHARE", help="Print the number of pairs that detect a difference of this size."),
     ] = None,
-    unpaired: Annotated[
-        bool, typer.Option("--unpaired", help="As if runs of a block did not belong together.")
-    ] = False,
+    unpaired: Annotated[bool, typer.Option("--unpaired", help="Ignore blocks: compare as independent runs.")] = False,
     results: Results = Path("results"),
     json: Json = False,
 ) -> None:
@@ -53,9 +51,7 @@ def command(
     equal = given_share("--margin", margin)
     sought = given_share("--detect", detect)
     if other is not None and baseline is not None:
-        raise InputError(
-            "--baseline is for treatments of one run; of two runs the first is what the second is compared with"
-        )
+        raise InputError("--baseline is for treatments of one run; of two runs the first is the baseline")
     from loadstone.analysis import comparison
     from loadstone.analysis.run import open_run
 
@@ -69,41 +65,44 @@ def command(
         found = comparison.between(first, open_run(second), equal)
     plans = _plans(found, sought) if sought is not None else []
     if not any(table.num_rows for table in found.tables.values()):
-        raise InputError(
-            f"{first.folder}: there is nothing to compare: it has no two treatments with trials that count"
-        )
+        raise InputError(f"{first.folder}: nothing to compare: fewer than two treatments have valid trials")
     if json:
         tables = {name: table.to_pylist() for name, table in found.tables.items()}
-        told = {"baseline": found.baseline, "method": found.method, "margin": found.margin, "warnings": found.warnings}
-        print_json(_plain({**told, **tables, **({"detect": plans} if sought is not None else {})}))
+        header = {
+            "baseline": found.baseline,
+            "method": found.method,
+            "margin": found.margin,
+            "warnings": found.warnings,
+        }
+        print_json(_plain({**header, **tables, **({"detect": plans} if sought is not None else {})}))
         return
     for text in found.warnings:
         warn(text)
     if sought is not None:
-        _tell_plans(plans, sought)
+        _print_plans(plans, sought)
     else:
-        _tell(found)
+        _print_comparison(found)
 
 
 def _plain(value: Any) -> Any:
-    """What JSON has no number for is null."""
+    """Values for JSON: null for infinity and NaN."""
     if isinstance(value, dict):
-        return {key: _plain(one) for key, one in value.items()}
+        return {key: _plain(part) for key, part in value.items()}
     if isinstance(value, list):
-        return [_plain(one) for one in value]
+        return [_plain(part) for part in value]
     return value if not isinstance(value, float) or abs(value) < float("inf") else None
 
 
-def _tell(found: Compared) -> None:
-    from loadstone.report import comparison_words as words
+def _print_comparison(found: Compared) -> None:
+    from loadstone.report import comparison_sentences as sentences
     from loadstone.report import format
 
-    for text in words.sentences(found):
+    for text in sentences.sentences(found):
         out.print(_bold(text))
     noise = found.tables["noise"].to_pylist()
     if found.tables["comparison"].num_rows:
         out.print(
-            f"\n= equal within {format.percent(found.margin)}; ~ cannot tell, and about how many more would",
+            f"\n= equal within {format.percent(found.margin)}; ~ cannot tell (+N: about N more pairs or runs would)",
             style="dim",
         )
     for (treatment, load), rows in _grouped(found.tables["comparison"].to_pylist()).items():
@@ -111,7 +110,7 @@ def _tell(found: Compared) -> None:
         out.print()
         pairs = "pairs" if rows[0]["method"] == "paired" else "runs of each, unpaired"
         out.print(
-            f"{treatment} against {rows[0]['baseline']} at {words.load(rows[0])}, {rows[0]['runs']} {pairs}",
+            f"{treatment} against {rows[0]['baseline']} at {sentences.load(rows[0])}, {rows[0]['runs']} {pairs}",
             markup=False,
         )
         _print(_table(rows, floor))
@@ -128,26 +127,28 @@ def _grouped(rows: Iterable[Row]) -> dict[tuple[str, float], list[Row]]:
 
 
 def _table(rows: list[Row], noise: list[Row]) -> Table:
-    """The baseline against itself first, then every endpoint: ``~`` where nothing can be told."""
-    from loadstone.report import comparison_words as words
+    """The baseline against itself first, then every endpoint; ``~`` where the verdict is open."""
+    from loadstone.report import comparison_sentences as sentences
     from loadstone.report import format
 
     table = _grid("", "old", "new", "change", "95 % interval", "p", "")
     first = [row for row in noise if row["scope"] == "requests"]
     for row in [*first, *rows]:
-        mark = {"cannot tell": "~", "equal": "="}.get(row["verdict"], words.change(row["ratio"]))
+        mark = {"cannot tell": "~", "equal": "="}.get(row["verdict"], sentences.change(row["ratio"]))
         name = f"{'A/A' if row in first else row['name']} {row['statistic'].upper()}"
         style = {"slower": "red", "faster": "green"}.get(row["verdict"], "")
-        told_p = "" if row["p_adjusted"] is None else words.p(row["p_adjusted"]).removeprefix("p ").removeprefix("= ")
+        p_value = (
+            "" if row["p_adjusted"] is None else sentences.p(row["p_adjusted"]).removeprefix("p ").removeprefix("= ")
+        )
         old, new = format.milliseconds(row["a_ms"]), format.milliseconds(row["b_ms"])
-        cells: list[str | Text] = [old, new, Text(mark, style), Text(words.interval(row)), told_p]
+        cells: list[str | Text] = [old, new, Text(mark, style), Text(sentences.interval(row)), p_value]
         cells.append(Text(_verdict(row), style))
         table.add_row(Text(name, "dim" if row in first else ""), *cells)
     return table
 
 
 def _verdict(row: Row) -> str:
-    """Short: how many more ``~`` would take."""
+    """The verdict; for ``~`` the number of further pairs or runs that would decide."""
     from loadstone.report import format
 
     if row["verdict"] != "cannot tell":
@@ -162,15 +163,15 @@ def _calibration(rows: list[Row]) -> Table:
     table = _grid("delay put in", "median of", "longer by (ms)", "95 % interval", "detected", "KS", "AD")
     for row in rows:
         delay = f"{row['service']} {format.milliseconds(row['delay_ms'])}" if row["delay_ms"] else "none (A/A)"
-        told = Text("yes", "green") if row["detected"] else Text("no")
+        detected = Text("yes", "green") if row["detected"] else Text("no")
         moved, ends = f"{row['shift_ms']:+.3f}", f"[{row['low_ms']:+.3f}, {row['high_ms']:+.3f}]"
         distances = [format.number(row[name]) for name in ("ks", "ad")]
-        table.add_row(Text(delay), Text(row["name"]), moved, Text(ends), told, *distances)
+        table.add_row(Text(delay), Text(row["name"]), moved, Text(ends), detected, *distances)
     return table
 
 
 def _plans(found: Compared, effect: float) -> list[Row]:
-    """Pairs by endpoint of all requests and load, from the noise of A/A."""
+    """Rows of the number of pairs by endpoint and load, from the noise of A/A."""
     from loadstone.analysis.statistics import needed_pairs
 
     rows = [row for row in found.tables["noise"].to_pylist() if row["scope"] == "requests"]
@@ -184,27 +185,25 @@ def _plans(found: Compared, effect: float) -> list[Row]:
     ]
 
 
-def _tell_plans(plans: list[Row], effect: float) -> None:
-    from loadstone.report import comparison_words as words
+def _print_plans(plans: list[Row], effect: float) -> None:
+    from loadstone.report import comparison_sentences as sentences
     from loadstone.report import format
 
     if not plans:
-        raise InputError(
-            "there is no A/A to plan from: write comparison: {} into the study, or run the baseline 4 times"
-        )
+        raise InputError("no A/A comparison to plan from: add comparison: {} to the study, or run the baseline 4 times")
     table = _grid("", "spread within pairs", f"pairs for {format.percent(effect)}", "from", "to")
     several = len({row["baseline"] for row in plans}) > 1
     for row in plans:
         of = f" of {row['baseline']}" if several else ""
         pairs = [row[name] or "> 10,000" for name in ("pairs", "pairs_low", "pairs_high")]
-        name = f"{row['statistic'].upper()}{of} at {words.load(row)}"
+        name = f"{row['statistic'].upper()}{of} at {sentences.load(row)}"
         table.add_row(name, format.percent(row["sd"]), *map(str, pairs))
     _print(table)
-    out.print("With 80 % power at 5 % over both; from and to: as far as the spread is known.", markup=False)
+    out.print("With 80 % power at 5 % over both endpoints; from, to: the 95 % interval of the spread.", markup=False)
 
 
 def _print(table: Table) -> None:
-    """A pipe has no width: nothing is cut off there."""
+    """Print without cutting columns where the output is not a terminal."""
     (out if out.is_terminal else Console(highlight=False, width=_WIDE)).print(table)
 
 

@@ -14,14 +14,14 @@ from loadstone.model.study import Settings
 
 _CLUSTER = ("infrastructure", "managers", "workers")
 _ALL_TRACES = {"sample": 1}
-"""What somebody wants who asks for Jaeger and says nothing of traces."""
+"""The default with Jaeger where a study does not set traces."""
 
 
 def plan_for(what: Path, **settings: Any) -> Plan:
     """The plan of a study file, or of an application (built-in name, its file, a compose file) with the given settings.
 
-    An orchestrator that is chosen for an application gets emulated hosts, unless it needs none or others are given.
-    With Jaeger, services make spans of all requests, unless a study says of how many.
+    With an orchestrator other than ``process`` the default infrastructure is emulated hosts. With Jaeger, services
+    trace all requests, unless a study sets the share.
     """
     traced = "jaeger" in settings.get("stacks", ())
     if what.suffix in (".yaml", ".yml"):

@@ -1,4 +1,4 @@
-"""loadstone doctor: can this machine run it, and what would disturb it?"""
+"""loadstone doctor: check that this machine can run a study, and what would disturb it"""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MARKS = {"ok": "[green]ok[/]     ", "warning": "[yellow]warning[/]", "error": "
 
 def command(
     what: Annotated[
-        str, typer.Argument(metavar="[STUDY|APPLICATION]", help="What you want to run.")
+        str, typer.Argument(metavar="[STUDY|APPLICATION]", help="The study or application to run.")
     ] = "hotel-reservation",
     driver: Annotated[
         bool,
@@ -33,7 +33,7 @@ def command(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Look at what a study needs from this machine; changes nothing. Exit 3 if something is missing."""
+    """Check what a study needs of this machine; changes nothing. Exit 3 if something is missing."""
     if driver:
         with interruptible():
             selftest.run(json)

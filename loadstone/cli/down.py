@@ -1,4 +1,4 @@
-"""loadstone down: remove what was started, whatever became of who started it."""
+"""loadstone down: remove deployments, also those left by a killed process."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def command(
     json: Json = False,
 ) -> None:
     """Pack a run's study, dataset, figures and report into one archive (an RO-Crate)."""
-    from loadstone.report import bundle  # plotting takes a second to import: no --help has to wait for it
+    from loadstone.report import bundle  # a slow import that --help does not need
 
     folder = runs.locate(results, run)
     target = output or Path(f"{folder.parent.name}-{folder.name}.zip")

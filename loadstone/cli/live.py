@@ -14,14 +14,13 @@ from rich.table import Table
 from rich.text import Text
 
 from loadstone.cli.app import err
-from loadstone.cli.words import clock
 from loadstone.report import format
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
 _COURSE = 40
-"""Seconds whose P99 the sparkline shows."""
+"""Length of the sparkline of P99, in seconds."""
 _LINES = 20
-"""Lines that a run prints at most where there is no terminal."""
+"""The most lines that a run prints where there is no terminal."""
 _PHASES = {"warmup": "warming up", "measure": "measuring", "drain": "awaiting the last answers"}
 
 
@@ -50,23 +49,23 @@ class LiveView:
         if self._live:
             self._live.stop()
 
-    def progress(self, said: dict[str, Any]) -> None:
-        """Show what the driver says; about once a second."""
-        self._course.append(said.get("p99_ms"))
+    def progress(self, event: dict[str, Any]) -> None:
+        """Show a progress event of the driver; called about once a second."""
+        self._course.append(event.get("p99_ms"))
         if self._live:
-            self._live.update(self._view(said), refresh=True)
-        elif said["t"] - self._printed >= max(1.0, said["of"] / _LINES) * 0.9 and said["phase"] != "drain":
-            self._console.print(self._line(said), markup=False)
-            self._printed = said["t"]
-        self._before = said
+            self._live.update(self._view(event), refresh=True)
+        elif event["t"] - self._printed >= max(1.0, event["of"] / _LINES) * 0.9 and event["phase"] != "drain":
+            self._console.print(self._line(event), markup=False)
+            self._printed = event["t"]
+        self._before = event
 
-    def _view(self, said: dict[str, Any]) -> Group:
+    def _view(self, event: dict[str, Any]) -> Group:
         bar = Table.grid(padding=(0, 1))
         bar.add_row(
-            Text(f"{clock(said['t'])} / {clock(said['of'])}"),
-            ProgressBar(total=said["of"], completed=min(said["t"], said["of"]), width=30),
-            Text(_PHASES.get(said["phase"], said["phase"]), "bold"),
-            Text(f"{clock(max(said['of'] - said['t'], 0))} left" if said["phase"] != "drain" else "", "dim"),
+            Text(f"{format.clock(event['t'])} / {format.clock(event['of'])}"),
+            ProgressBar(total=event["of"], completed=min(event["t"], event["of"]), width=30),
+            Text(_PHASES.get(event["phase"], event["phase"]), "bold"),
+            Text(f"{format.clock(max(event['of'] - event['t'], 0))} left" if event["phase"] != "drain" else "", "dim"),
         )
         table = Table.grid(padding=(0, 2))
         table.add_column()
@@ -74,37 +73,43 @@ class LiveView:
         table.add_column(justify="right", min_width=9)
         loop = " (closed loop)" if self._closed else ""
         for name, key in (("offered", "offered"), ("completed", "completed")):
-            if key in said and not (self._closed and key == "offered"):
-                table.add_row(name, f"{said[key]:,}", Text(f"{self._per_second(said, key):,.0f}/s", "dim"))
-        if "errors" in said:
-            table.add_row("errors", Text(f"{said['errors']:,}", "red" if said["errors"] else ""), "")
-        if "in_flight" in said:
-            table.add_row("in flight", f"{said['in_flight']:,}", "")
+            if key in event and not (self._closed and key == "offered"):
+                table.add_row(name, f"{event[key]:,}", Text(f"{self._per_second(event, key):,.0f}/s", "dim"))
+        if "errors" in event:
+            table.add_row("errors", Text(f"{event['errors']:,}", "red" if event["errors"] else ""), "")
+        if "in_flight" in event:
+            table.add_row("in flight", f"{event['in_flight']:,}", "")
         parts: list[RenderableType] = [Text(self._title, "bold"), bar, table]
-        if "p99_ms" in said:
+        if "p99_ms" in event:
             latency = Text.assemble(
-                f"P50 {format.milliseconds(said['p50_ms'])}   P99 {format.milliseconds(said['p99_ms'])}{loop}  ",
+                f"P50 {format.milliseconds(event['p50_ms'])}   P99 {format.milliseconds(event['p99_ms'])}{loop}  ",
                 (sparkline(self._course), "cyan"),
             )
             parts.append(latency)
-        if "cpu_share" in said:
-            late = f"late sends P99 {format.milliseconds(said.get('lateness_p99_ms'))}   "
-            generator = Text(f"{late}generator {format.percent(said['cpu_share'])} of a CPU", "dim")
+        if "cpu_share" in event:
+            late = f"late sends P99 {format.milliseconds(event.get('lateness_p99_ms'))}   "
+            generator = Text(f"{late}generator {format.percent(event['cpu_share'])} of a CPU", "dim")
             parts.append(generator)
         return Group(*parts)
 
-    def _line(self, said: dict[str, Any]) -> str:
-        parts = [f"{clock(said['t']):>6} of {clock(said['of'])}", _PHASES.get(said["phase"], said["phase"])]
-        if "completed" in said:
-            parts += [f"{self._per_second(said, 'completed'):,.0f}/s completed", f"{said['in_flight']:,} in flight"]
+    def _line(self, event: dict[str, Any]) -> str:
+        parts = [
+            f"{format.clock(event['t']):>6} of {format.clock(event['of'])}",
+            _PHASES.get(event["phase"], event["phase"]),
+        ]
+        if "completed" in event:
+            parts += [f"{self._per_second(event, 'completed'):,.0f}/s completed", f"{event['in_flight']:,} in flight"]
             loop = " (closed loop)" if self._closed else ""
-            parts += [f"P50 {format.milliseconds(said['p50_ms'])}", f"P99 {format.milliseconds(said['p99_ms'])}{loop}"]
-            parts += [f"late sends P99 {format.milliseconds(said['lateness_p99_ms'])}", f"errors {said['errors']:,}"]
+            parts += [
+                f"P50 {format.milliseconds(event['p50_ms'])}",
+                f"P99 {format.milliseconds(event['p99_ms'])}{loop}",
+            ]
+            parts += [f"late sends P99 {format.milliseconds(event['lateness_p99_ms'])}", f"errors {event['errors']:,}"]
         return "  ".join(parts)
 
-    def _per_second(self, said: dict[str, Any], key: str) -> float:
-        seconds = said["t"] - self._before.get("t", 0.0)
-        return (said[key] - self._before.get(key, 0)) / seconds if seconds > 0 else 0.0
+    def _per_second(self, event: dict[str, Any], key: str) -> float:
+        seconds = event["t"] - self._before.get("t", 0.0)
+        return (event[key] - self._before.get(key, 0)) / seconds if seconds > 0 else 0.0
 
 
 def sparkline(values: deque[float | None]) -> str:

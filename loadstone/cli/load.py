@@ -16,9 +16,8 @@ from loadstone.cli import load_options as options
 from loadstone.cli import load_request as asking
 from loadstone.cli.app import Json, err, out, print_json
 from loadstone.cli.live import LiveView
-from loadstone.cli.load_request import Asked
+from loadstone.cli.load_request import LoadSettings
 from loadstone.cli.outcome import observed, render
-from loadstone.cli.words import load_of
 from loadstone.experiments.interruption import interruptible
 from loadstone.experiments.ledger import writing
 from loadstone.experiments.verdict import Verdict, judge
@@ -26,7 +25,8 @@ from loadstone.model.errors import InputError, Interrupted, LoadstoneError, NotH
 from loadstone.model.load import SCRIPT
 from loadstone.model.records import TrialSummary
 from loadstone.model.units import format_seconds
-from loadstone.workloads.base import DriverError, Offer, Unreachable
+from loadstone.report import format
+from loadstone.workloads.base import DriverError, Offer, TargetUnreachable
 from loadstone.workloads.members import Member
 from loadstone.workloads.stone import PRINTED, Stone
 
@@ -76,24 +76,24 @@ def command(
     wrk2_layout: options.Wrk2Layout = "current",
     json: Json = False,
 ) -> None:
-    """Offer load to an address and measure its latency, from when each request was due.
+    """Offer load to an address and measure latency from the intended send time of each request.
 
-    Exit codes: 2 wrong input, 3 nothing answers there, 4 the generator was what was measured, or no request completed,
-    5 --slo was not held.
+    Exit codes: 2 wrong input, 3 the target does not answer, 4 the generator was the bottleneck, or no request
+    completed, 5 --slo was not held.
     """
-    words = list(rest or [])
-    given = to if to is not None else what if asking.is_url(what) else words.pop(0) if words else None
-    if words and not what.endswith(SCRIPT):
-        raise InputError(f"{words[0]!r}: only a script has arguments")
+    arguments = list(rest or [])
+    given = to if to is not None else what if asking.is_url(what) else arguments.pop(0) if arguments else None
+    if arguments and not what.endswith(SCRIPT):
+        raise InputError(f"{arguments[0]!r}: only a script has arguments")
     if closed is not None and arrival != "poisson":
-        raise InputError("--arrival does not go with --closed: a client sends when it was answered, not by a schedule")
+        raise InputError("--arrival does not go with --closed: a client sends after each answer, not on a schedule")
     if json and wrk2:
         raise InputError("--json and --wrk2 exclude each other; the result is printed in one form")
     if requests and folder is None:
         raise InputError("--requests needs --out, the folder for its file")
     workload = asking.workload(what, {"method": method, "headers": _headers(header), "body": _body(body)}, dataset)
     url = asking.target(given, what)
-    asked = asking.settings(
+    requested = asking.settings(
         {
             "rates": [rate] if rate is not None else None,
             "closed": {"clients": [closed], **({"think": think} if think else {})} if closed is not None else None,
@@ -113,20 +113,20 @@ def command(
             "descriptors": descriptors,
             "record_requests": requests,
             "wrk2_layout": wrk2_layout,
-            "script": {"arguments": words} if words else None,
+            "script": {"arguments": arguments} if arguments else None,
         },
         {"duration": duration, "warmup": warmup},
     )
-    _how_much(asked, rate, closed, think)
+    _check_load(requested, rate, closed, think)
     with _kept(folder) as place:
         offer = Offer(
             targets=(asking.address(url),),
             workload=workload,
-            load=asked.load,
+            load=requested.load,
             rate=rate or 0.0,
             clients=closed,
-            warmup_s=asked.trial.warmup,
-            duration_s=asked.trial.duration,
+            warmup_s=requested.trial.warmup,
+            duration_s=requested.trial.duration,
             seed=seed,
             may_stop=False,
             cpus=(),
@@ -135,9 +135,9 @@ def command(
             metrics=metrics,
             members=_members(member or []),
         )
-        title = f"{what}{'' if what == given else f' at {given}'}: {_in_words(offer)}"
+        title = f"{what}{'' if what == given else f' at {given}'}: {_description(offer)}"
         summary = _run(offer, title)
-        verdict = judge(summary, asked.load.objective, lateness_s=asked.load.lateness)
+        verdict = judge(summary, requested.load.objective, lateness_s=requested.load.lateness)
         if json:
             print_json({**observed(summary).model_dump(mode="json", by_alias=True), "verdict": asdict(verdict)})
         elif wrk2:
@@ -146,22 +146,22 @@ def command(
             if (place / PRINTED).exists():
                 typer.echo((place / PRINTED).read_text(), nl=False)
             out.print(render(observed(summary), verdict, title))
-    _conclude(asked, summary, verdict, folder)
+    _conclude(requested, summary, verdict, folder)
 
 
 def _members(commands: list[str]) -> tuple[Member, ...]:
     try:
-        return tuple(Member(f"member-{n}", tuple(shlex.split(one))) for n, one in enumerate(commands, 1))
+        return tuple(Member(f"member-{n}", tuple(shlex.split(command))) for n, command in enumerate(commands, 1))
     except ValueError as error:
         raise InputError(f"--member: not a command line: {error}") from None
 
 
-def _how_much(asked: Asked, rate: float | None, closed: int | None, think: str | None) -> None:
+def _check_load(requested: LoadSettings, rate: float | None, closed: int | None, think: str | None) -> None:
     if think is not None and closed is None:
-        raise InputError("--think is for --closed: only a client that waits for an answer thinks about it")
-    ways = [rate is not None, closed is not None, asked.load.own_pace].count(True)
+        raise InputError("--think is for --closed: only clients of a closed loop pause between requests")
+    ways = [rate is not None, closed is not None, requested.load.own_pace].count(True)
     if ways == 0:
-        raise InputError("how much? give --rate R (requests per second) or --closed N (clients)")
+        raise InputError("no load: give --rate R (requests per second) or --closed N (clients)")
     if ways > 1:
         raise InputError("--rate, --closed and a trace with its own speed exclude each other; keep one")
 
@@ -204,8 +204,8 @@ def _kept(folder: Path | None) -> Iterator[Path]:
     yield folder.resolve()
 
 
-def _in_words(offer: Offer) -> str:
-    how = load_of(offer.rate, offer.clients)
+def _description(offer: Offer) -> str:
+    how = format.load_of(offer.rate, offer.clients)
     if offer.clients is None:
         arrival = offer.load.arrival
         how += f" ({arrival if isinstance(arrival, str) else arrival.process})" if offer.rate else " at its own pace"
@@ -217,23 +217,23 @@ def _in_words(offer: Offer) -> str:
 
 def _run(offer: Offer, title: str) -> TrialSummary:
     driver = Stone()
-    driver.version()  # says where the binary is missing
+    driver.version()  # raises where the binary is missing
     try:
         with interruptible(), LiveView(title, closed=offer.clients is not None) as view:
             return driver.run(offer, view.progress)
     except Interrupted:
         raise Interrupted("interrupted; nothing was measured to the end") from None
-    except Unreachable as error:
+    except TargetUnreachable as error:
         raise PreflightError(asking.in_options(str(error))) from None
     except DriverError as error:
         raise LoadstoneError(str(error)) from None
 
 
-def _conclude(asked: Asked, summary: TrialSummary, verdict: Verdict, folder: Path | None) -> None:
+def _conclude(requested: LoadSettings, summary: TrialSummary, verdict: Verdict, folder: Path | None) -> None:
     if folder is not None:
         err.print(f"files: {folder}", markup=False, style="dim")
     if verdict.verdict == "invalid":
         raise TrialsInvalid("the measurement is invalid: " + "; ".join(verdict.reasons))
     if verdict.verdict == "not held":
         nothing = "" if summary.counts.completed else ": no request completed"
-        raise NotHeld(f"the SLO {asked.load.objective} was not held{nothing}")
+        raise NotHeld(f"the SLO {requested.load.objective} was not held{nothing}")

@@ -24,50 +24,53 @@ What = Annotated[
 ]
 Rest = Annotated[
     list[str] | None,
-    typer.Argument(metavar="TARGET -- ARGS", help="Where a script or workload goes, and a script's arguments."),
+    typer.Argument(metavar="TARGET -- ARGS", help="The target of a script or workload, and a script's arguments."),
 ]
-Rate = Annotated[float | None, _option("R", "Requests per second, whatever the answers do.")]
-Closed = Annotated[int | None, _option("N", "Instead: N clients that each wait for an answer, and ask again.")]
-Think = Annotated[str | None, _option("TIME", "How long a client waits before it asks again.")]
+Rate = Annotated[float | None, _option("R", "Requests per second, independent of the answers.")]
+Closed = Annotated[int | None, _option("N", "Instead of --rate: N clients, each sending after its last answer.")]
+Think = Annotated[str | None, _option("TIME", "A client's pause between an answer and its next request.")]
 Arrival = Annotated[str, _option("NAME", "poisson, constant, zipf, or {process: on-off, on: 1s, off: 1s} ...")]
-Duration = Annotated[str, _option("TIME", "How long is measured.")]
-Warmup = Annotated[str, _option("TIME", "Load before that: it grows, and is not counted.")]
-Slo = Annotated[list[str] | None, _option("P=TIME", "A gate, such as p99=200ms: exit 5 where it is not held.")]
+Duration = Annotated[str, _option("TIME", "The measured window.")]
+Warmup = Annotated[str, _option("TIME", "Growing load before the window; not counted.")]
+Slo = Annotated[list[str] | None, _option("P=TIME", "A gate, such as p99=200ms: exit 5 if it is not held.")]
 Seed = Annotated[int, _option(None, "The same seed sends the same requests at the same times.")]
 Wait = Annotated[str, _option("HOW", "auto, precise, tick or spin: how the next send is awaited.")]
 Target = Annotated[str | None, _option("URL", "TARGET as an option.", None, "--target")]
 Dataset = Annotated[
-    str | None, _option("NAME", "What the application's stores hold: a dataset's name, or the path of its file.")
+    str | None, _option("NAME", "The dataset in the application's stores: its name, or the path of its file.")
 ]
 Members = Annotated[
     list[str] | None,
-    _option("COMMAND", "Start a load worker that drives a share: `ssh HOST stone load --member`.", None, "--member"),
+    _option("COMMAND", "Start a load worker that generates a share: `ssh HOST stone load --member`.", None, "--member"),
 ]
 
-Connections = Annotated[int | None, _option("N", "64 where left out.", _CONNECTIONS)]
-Threads = Annotated[int | None, _option("N", "Of the generator; 1 where left out.", _CONNECTIONS)]
-Timeout = Annotated[str, _option("TIME", "What has no whole answer by then has timed out.", _CONNECTIONS)]
+Connections = Annotated[int | None, _option("N", "Number of connections; 64 by default.", _CONNECTIONS)]
+Threads = Annotated[int | None, _option("N", "Threads of the generator; 1 by default.", _CONNECTIONS)]
+Timeout = Annotated[str, _option("TIME", "Requests without a complete answer by then time out.", _CONNECTIONS)]
 NoAbandon = Annotated[
     bool,
     _option(
-        None, "Send even what had no free connection within --timeout, as wrk2 does.", _CONNECTIONS, "--no-abandon"
+        None,
+        "Send requests late that found no free connection within --timeout, as wrk2 does.",
+        _CONNECTIONS,
+        "--no-abandon",
     ),
 ]
 Protocol = Annotated[str, _option("NAME", "http/1.1, http/2 or grpc.", _CONNECTIONS)]
 Policy = Annotated[str, _option("NAME", "fixed, growing, or new: one for each request.", _CONNECTIONS)]
-Pipelining = Annotated[int, _option("N", "Requests under way on one connection.", _CONNECTIONS)]
+Pipelining = Annotated[int, _option("N", "Requests in flight on a connection.", _CONNECTIONS)]
 Ca = Annotated[str | None, _option("FILE", "https: certificates to trust.", _CONNECTIONS)]
 Insecure = Annotated[bool, _option(None, "https: accept any certificate.", _CONNECTIONS, "--insecure")]
 Descriptors = Annotated[str | None, _option("FILE", "grpc: a descriptor set, instead of reflection.", _CONNECTIONS)]
 
-Method = Annotated[str | None, _option("NAME", "GET where left out, POST with a body.", _REQUEST)]
+Method = Annotated[str | None, _option("NAME", "GET by default, POST with a body.", _REQUEST)]
 Header = Annotated[list[str] | None, _option("'NAME: VALUE'", "Repeatable.", _REQUEST)]
-Body = Annotated[str | None, _option("TEXT|@FILE", "What is sent.", _REQUEST)]
+Body = Annotated[str | None, _option("TEXT|@FILE", "The request body.", _REQUEST)]
 
-Out = Annotated[Path | None, _option("DIR", "Keep all files there.", _RESULT, "--out")]
+Out = Annotated[Path | None, _option("DIR", "Keep all files in this folder.", _RESULT, "--out")]
 Requests = Annotated[bool, _option(None, "A record of each request, in DIR/requests.parquet.", _RESULT, "--requests")]
 Metrics = Annotated[str | None, _option("HOST:PORT", "Prometheus metrics while it runs.", _RESULT)]
 Wrk2 = Annotated[bool, _option(None, "Print the result as wrk2 does.", _RESULT, "--wrk2")]
 Wrk2Layout = Annotated[
-    str, _option("LAYOUT", "Of wrk2's text: current, or before-2023, as DeathStarBench's fork printed it.", _RESULT)
+    str, _option("LAYOUT", "Layout of wrk2's text: current, or before-2023, as in DeathStarBench's fork.", _RESULT)
 ]

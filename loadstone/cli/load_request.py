@@ -1,4 +1,4 @@
-"""What ``loadstone load`` is asked for: arguments and options as an offer, every mistake named as the option it is."""
+"""The arguments and options of ``loadstone load``, checked by the study's models; errors name the options."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from loadstone.model.workload import Workload
 _PORTS = {"http": 80, "https": 443}
 _OPTIONS = {"rates": "rate", "record_requests": "requests", "tls": "insecure", "headers": "header"}
 _INNER = ("think", "ca", "insecure", "method", "headers", "body", "path")
-"""Keys below others that are options of their own."""
+"""Nested keys that have an option of their own."""
 _IN_A_STUDY = {
     "load.timeout": "--timeout",
     "trial.duration": "--duration",
     "tls.ca": "--ca",
     "; paths are relative to the study file": "",
 }
-"""What messages name that were written for a study file."""
+"""Replacements in messages that are written for a study file."""
 
 
-class Asked(Model):
+class LoadSettings(Model):
     """The options that a study has as keys, checked by its models."""
 
     load: Load
@@ -44,20 +44,20 @@ class Asked(Model):
         yield from ((("load", *path), text) for path, text in self.load.misfits(self.trial.duration))
 
 
-def settings(load: dict[str, Any], trial: dict[str, Any]) -> Asked:
-    """The options, checked; what is None was not given. Raises InputError naming the options."""
+def settings(load: dict[str, Any], trial: dict[str, Any]) -> LoadSettings:
+    """The options, checked; None stands for an option that is not given. Raises InputError with the options' names."""
     given = [{key: value for key, value in part.items() if value is not None} for part in (load, trial)]
     document = Document.of({"load": given[0], "trial": given[1]}, "")
     try:
-        asked = document.parse(Asked)
-        found, _ = load_files.resolve(document, asked.load, Path())
+        parsed = document.parse(LoadSettings)
+        found, _ = load_files.resolve(document, parsed.load, Path())
     except InputError as error:
         raise _as_options(error) from None
-    return asked.model_copy(update={"load": found})
+    return parsed.model_copy(update={"load": found})
 
 
 def value(option: str, text: str | None) -> Any:
-    """A value that may be more than a word, written as in a study file."""
+    """The value of an option, in the syntax of a study file."""
     if text is None:
         return None
     try:
@@ -75,9 +75,9 @@ def objective(texts: list[str] | None) -> dict[str, str] | None:
 
 
 def target(text: str | None, what: str) -> SplitResult:
-    """Where requests go; raises InputError where it is no address."""
+    """The target URL. Raises InputError where it is not an address."""
     if text is None:
-        raise InputError(f"where does {what} go to? give its target, for example http://127.0.0.1:8080")
+        raise InputError(f"{what} has no target: give it, for example http://127.0.0.1:8080")
     try:
         url = urlsplit(text)
         port = url.port
@@ -142,12 +142,12 @@ def _of_application(what: str, dataset: str | None) -> Workload:
     chosen = chosen or application.default_workload
     if chosen not in application.workloads:
         raise InputError(f"{name} has no workload {chosen!r}" + did_you_mean(chosen, list(application.workloads)))
-    one, keys = application.workloads[chosen], _dataset(application, dataset)
-    return resolved(one, seeding.numbers(stone_binary(), application, keys)) if is_seeded(one) else one
+    mix, keys = application.workloads[chosen], _dataset(application, dataset)
+    return resolved(mix, seeding.numbers(stone_binary(), application, keys)) if is_seeded(mix) else mix
 
 
 def _dataset(application: Application, name: str | None) -> Keys:
-    """The dataset that the stores hold, as ``--dataset`` says; the application's default one."""
+    """The keys of the dataset ``name``, or of the application's default dataset."""
     if name is not None and is_path(name) and application.datasets:
         if not Path(name).is_file():
             raise InputError(f"--dataset {name}: there is no such file")
@@ -175,7 +175,7 @@ def _option(where: str) -> str:
 
 
 def in_options(message: str) -> str:
-    """A message that was written for a study file or a plan, with the options of the command line."""
-    for said, meant in _IN_A_STUDY.items():
-        message = message.replace(said, meant)
+    """A message for a study file or a plan, with the names of the command line's options."""
+    for key, option in _IN_A_STUDY.items():
+        message = message.replace(key, option)
     return message

@@ -1,4 +1,4 @@
-"""Registers the verbs and turns errors into words and exit codes."""
+"""Registers the verbs and turns errors into messages and exit codes."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ VERBS = (
 
 
 def register(arguments: list[str]) -> None:
-    """Only the verb that is asked for, so that none waits for what the others import; all of them for the help."""
-    asked = next((argument for argument in arguments if not argument.startswith("-")), "")
+    """Register the verb of ``arguments`` only, so that it does not wait for other verbs' imports; all for the help."""
+    named = next((argument for argument in arguments if not argument.startswith("-")), "")
     app.registered_commands.clear()
-    for verb in [asked] if asked in VERBS else VERBS:
+    for verb in [named] if named in VERBS else VERBS:
         module = importlib.import_module(f"loadstone.cli.{verb}")
         app.command(verb, epilog=module.EPILOG)(module.command)
 
 
 @app.callback()
 def _verbs() -> None:
-    """Without this, typer would take a single verb for the whole application."""
+    """Without a callback, typer would make a single verb the whole application."""
 
 
 def run_command(arguments: list[str]) -> int:

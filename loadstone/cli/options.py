@@ -20,7 +20,7 @@ Orchestrator = Annotated[str | None, typer.Option(help=f"One of {', '.join(plugi
 Scaling = Annotated[str | None, typer.Option(help="baseline, vertical, horizontal or unlimited.")]
 Profile = Annotated[str | None, typer.Option(help="default, dsb-quirks or paper.")]
 Documents = Annotated[str | None, typer.Option(help="postgres or mongodb.")]
-Dataset = Annotated[str | None, typer.Option(help="What the stores are filled with: a dataset's name, or a file.")]
+Dataset = Annotated[str | None, typer.Option(help="The dataset of the stores: a name, or a file.")]
 Infrastructure = Annotated[
     str | None,
     typer.Option(help=f"Where nodes come from: one of {', '.join(plugins.names('infrastructure'))}."),
@@ -34,7 +34,7 @@ Stacks = Annotated[
 
 
 def chosen_plan(what: Path, stacks: list[str] | None = None, **settings: str | int | None) -> Plan:
-    """The one treatment that a user means."""
+    """The plan of exactly one treatment. Raises InputError where the study has several."""
     given: dict[str, Any] = {key: value for key, value in settings.items() if value is not None}
     if stacks:
         given["stacks"] = stacks

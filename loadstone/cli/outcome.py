@@ -1,4 +1,4 @@
-"""The result of one load on the terminal: what is doubtful first, then counts, latencies, and what failed."""
+"""The result of one load on the terminal: warnings first, then counts, latencies and failures."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SHOWN_ERRORS = 8
 
 
 def observed(summary: TrialSummary) -> TrialSummary:
-    """The summary with null for latencies that nobody observed: of no good answer only lower bounds are known."""
+    """The summary with null latencies where no request succeeded, as only lower bounds are known then."""
     known: dict[str, Any] = {"operations": tuple(map(_observed_part, summary.operations))}
     if not summary.answered:
         known |= {"spectrum": (), "less_own": None, "latency_ms": summary.latency_ms.unanswered()}
@@ -31,7 +31,7 @@ def _observed_part(part: Operation) -> Operation:
 
 
 def render(summary: TrialSummary, verdict: Verdict, title: str) -> RenderableType:
-    """All that a person wants to know of an ``observed`` summary, what is doubtful first."""
+    """An ``observed`` summary for a terminal, warnings first."""
     parts: list[RenderableType] = []
     if verdict.verdict == "invalid":
         parts += [Text(f"! {text}", "bold red") for text in verdict.reasons]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from rich.table import Table
 
 from loadstone.cli.app import Json, Overrides, StudyFile, out, print_json, warn
-from loadstone.cli.words import clock, load_in_words
+from loadstone.cli.plan_summary import load_summary
 from loadstone.experiments import schedule
 from loadstone.experiments.plan import read_plan
 from loadstone.model.errors import grouped
-from loadstone.report.format import plural
+from loadstone.report.format import clock, plural
 
 EPILOG = "Example: [bold]loadstone plan studies/first-light.yaml --json[/]"
 
@@ -28,4 +28,4 @@ def command(study: StudyFile, overrides: Overrides = None, json: Json = False) -
     for number, treatment in enumerate(plan.treatments, 1):
         table.add_row(str(number), *treatment.levels.values(), treatment.id)
     out.print(table)
-    out.print(f"{load_in_words(plan)}: about {plural(round(trials), 'trial')} in {clock(seconds)}", markup=False)
+    out.print(f"{load_summary(plan)}: about {plural(round(trials), 'trial')} in {clock(seconds)}", markup=False)

@@ -1,4 +1,5 @@
-"""loadstone predict: what would bear how much, from what was measured; nothing is deployed."""
+"""loadstone predict: the breaking point of other limits, placements and sizes, from measured trials; deploys
+nothing."""
 
 from __future__ import annotations
 
@@ -12,12 +13,12 @@ from loadstone.cli.app import Json, Results, Run, out, print_json, warn
 from loadstone.experiments import runs
 from loadstone.model.errors import InputError
 
-if TYPE_CHECKING:  # the model and the simulator take a second to load: the help does not wait for them
-    from loadstone.analysis.capacity import Layout, Model, Prediction, Registered
+if TYPE_CHECKING:  # a slow import that the help does not need
+    from loadstone.analysis.capacity import CapacityModel, Layout, Prediction, Registered
     from loadstone.analysis.capacity.calls import Calls
     from loadstone.analysis.capacity.sizing import Validation
-    from loadstone.analysis.run import Run as Results_
-    from loadstone.analysis.summary import Treatment
+    from loadstone.analysis.run import RunFolder
+    from loadstone.analysis.summary import TreatmentSummary
 
 EPILOG = (
     "Examples: [bold]loadstone predict[/], [bold]loadstone predict predict-scaling --set scaling=horizontal[/], "
@@ -32,7 +33,7 @@ def command(
     run: Run = None,
     overrides: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY.KEY=VALUE", help="What is to be different; repeatable."),
+        typer.Option("--set", metavar="KEY.KEY=VALUE", help="A setting to change; repeatable."),
     ] = None,
     replicas: Annotated[
         list[str] | None,
@@ -52,7 +53,7 @@ def command(
     results: Results = Path("results"),
     json: Json = False,
 ) -> None:
-    """Predict the breaking point of what was not deployed, and its latencies, from the trials of a run."""
+    """Predict breaking point and latencies of a deployment that was not measured, from the trials of a run."""
     from loadstone.analysis import capacity, summary
     from loadstone.analysis.run import open_run
     from loadstone.cli import predicted
@@ -63,12 +64,12 @@ def command(
     try:
         model = capacity.fit(measured, found)
     except capacity.CannotTell as missing:
-        raise InputError(f"cannot tell: {missing}") from None
+        raise InputError(f"no prediction: {missing}") from None
     nodes = predicting.nodes_of(measured.folder)
     counts = what_if.replica_counts(replicas or [])
     wanted = [overrides or []] if overrides or counts else [["scaling=vertical"], ["scaling=horizontal"]]
-    layouts = [what_if.supposed(measured.plan, found.id, nodes, one, counts) for one in wanted]
-    objectives = [what_if.other_objective(measured.plan, one) for one in wanted]
+    layouts = [what_if.supposed(measured.plan, found.id, nodes, settings, counts) for settings in wanted]
+    objectives = [what_if.other_objective(measured.plan, settings) for settings in wanted]
     scale = capacity.scale(*_registered(measured))
     try:
         predictions = [
@@ -76,30 +77,35 @@ def command(
             for (label, layout), objective in zip(layouts, objectives, strict=True)
         ]
     except ValueError as problem:
-        raise InputError(f"cannot tell: {problem}") from None
-    said: dict[str, Any] = {
+        raise InputError(f"no prediction: {problem}") from None
+    result: dict[str, Any] = {
         "run": str(measured.folder),
         "model": predicted.of_model(model),
-        "predictions": [{"what": label, **predicted.of_prediction(one)} for label, _, one in predictions],
+        "predictions": [{"what": label, **predicted.of_prediction(prediction)} for label, _, prediction in predictions],
         "registered": _scores(measured),
     }
     if rates or simulate:
-        # Of several suggestions the first would be an arbitrary choice: what was measured is not.
-        label, layout, one = predictions[0] if overrides or counts else _as_measured(model)
-        said["at"] = {"what": label, "rates": [predicted.at_rate(model, layout, one, rate) for rate in rates or []]}
+        # Without overrides there are several suggestions and none is preferred: the measured deployment is shown.
+        label, layout, prediction = predictions[0] if overrides or counts else _as_measured(model)
+        result["at"] = {
+            "what": label,
+            "rates": [predicted.at_rate(model, layout, prediction, rate) for rate in rates or []],
+        }
         if simulate:
-            asked = rates or [share * one.value for share in _SHARES]
-            said["simulated"] = _simulated(measured, model, found, layout, asked, parallel) | {"what": label}
+            simulated_rates = rates or [share * prediction.value for share in _SHARES]
+            result["simulated"] = _simulated(measured, model, found, layout, simulated_rates, parallel) | {
+                "what": label
+            }
     if json:
-        print_json(said)
+        print_json(result)
         return
-    for text in dict.fromkeys(text for _, _, one in predictions for text in one.warnings):
+    for text in dict.fromkeys(text for *_, prediction in predictions for text in prediction.warnings):
         warn(text)
-    out.print(predicted.render(said))
+    out.print(predicted.render(result))
 
 
-def _chosen(treatments: list[Treatment], label: str | None) -> Treatment:
-    """The one that is named; else the first with trials."""
+def _chosen(treatments: list[TreatmentSummary], label: str | None) -> TreatmentSummary:
+    """The treatment of that label; else the first with trials."""
     if label is None:
         measured = [treatment for treatment in treatments if treatment.trials.num_rows]
         if not measured:
@@ -109,18 +115,18 @@ def _chosen(treatments: list[Treatment], label: str | None) -> Treatment:
         return exact[0]
     found = [treatment for treatment in treatments if label in treatment.label]
     if len(found) != 1:
-        known = ", ".join(one.label for one in found or treatments)
+        known = ", ".join(treatment.label for treatment in found or treatments)
         raise InputError(f"--from {label!r} names {len(found) or 'no'} treatments; give one of: {known}")
     return found[0]
 
 
-def _as_measured(model: Model) -> tuple[str, Layout, Prediction]:
+def _as_measured(model: CapacityModel) -> tuple[str, Layout, Prediction]:
     from loadstone.analysis import capacity
 
     return "as measured", model.layout, capacity.predict(model, model.layout)
 
 
-def _scores(measured: Results_) -> list[dict[str, Any]]:
+def _scores(measured: RunFolder) -> list[dict[str, Any]]:
     from loadstone.analysis import capacity
 
     found, treatments = _registered(measured)
@@ -128,7 +134,7 @@ def _scores(measured: Results_) -> list[dict[str, Any]]:
     return rows
 
 
-def _registered(measured: Results_) -> tuple[list[Registered], list[Treatment]]:
+def _registered(measured: RunFolder) -> tuple[list[Registered], list[TreatmentSummary]]:
     from loadstone.analysis import capacity, summary
 
     found, wrong = capacity.registered(measured.folder)
@@ -138,7 +144,12 @@ def _registered(measured: Results_) -> tuple[list[Registered], list[Treatment]]:
 
 
 def _simulated(
-    measured: Results_, model: Model, found: Treatment, layout: Layout, rates: list[float], parallel: bool
+    measured: RunFolder,
+    model: CapacityModel,
+    found: TreatmentSummary,
+    layout: Layout,
+    rates: list[float],
+    parallel: bool,
 ) -> dict[str, Any]:
     from loadstone.analysis.capacity import sizing
     from loadstone.analysis.capacity.simulation import simulate
@@ -152,7 +163,7 @@ def _simulated(
     return {"calls": calls.source, "validation": asdict(check) | {"holds": check.holds}, "rates": cases}
 
 
-def _calls(measured: Results_, found: Treatment, deployed: set[str], parallel: bool) -> Calls:
+def _calls(measured: RunFolder, found: TreatmentSummary, deployed: set[str], parallel: bool) -> Calls:
     """From the traces of the treatment where they name the model's services, else from the application."""
     from loadstone.analysis import trace_cache
     from loadstone.analysis.capacity import calls
@@ -165,7 +176,7 @@ def _calls(measured: Results_, found: Treatment, deployed: set[str], parallel: b
     for trial in reversed(dict.fromkeys(row["trial_id"] for row in rows)):
         mine = [row for row in rows if row["trial_id"] == trial]
         roots = sum(row["count"] for row in mine if row["service"] == entry and not row["peer"])
-        told = calls.of_traces(mine, entry, roots, parallel) if trial in trials and roots else None
-        if told is not None and set(told.service) <= deployed and len(told.service) > 1:
-            return told
+        measured_calls = calls.of_traces(mine, entry, roots, parallel) if trial in trials and roots else None
+        if measured_calls is not None and set(measured_calls.service) <= deployed and len(measured_calls.service) > 1:
+            return measured_calls
     return calls.of_application(application, deployed, parallel)

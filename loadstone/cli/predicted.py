@@ -1,4 +1,4 @@
-"""What ``loadstone predict`` says: as data, and as text."""
+"""The result of ``loadstone predict``: as data, and as text."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from loadstone.analysis.capacity import Layout, Model, Prediction
+from loadstone.analysis.capacity import CapacityModel, Layout, Prediction
 from loadstone.analysis.capacity.layout import stations
 from loadstone.analysis.capacity.sizing import TOLERANCE
-from loadstone.report import format, words
+from loadstone.report import format, sentences
 
 _MOST = 8
 
 
-def of_model(model: Model) -> dict[str, Any]:
+def of_model(model: CapacityModel) -> dict[str, Any]:
     """The model as data: demands in CPU-seconds per request, with their 95 % interval at the breaking point."""
     rows = []
     for name, demand in model.demands.items():
@@ -52,31 +52,31 @@ def of_model(model: Model) -> dict[str, Any]:
     }
 
 
-def of_prediction(one: Prediction) -> dict[str, Any]:
+def of_prediction(prediction: Prediction) -> dict[str, Any]:
     """A prediction as data."""
     return {
-        "breaking_point": one.value,
-        "low": one.low,
-        "high": one.high,
-        "bottleneck": str(one.bottleneck),
-        "utilisation": one.utilisation,
-        "extrapolation": one.extrapolation,
-        "alone": one.loads,
-        "warnings": list(one.warnings),
+        "breaking_point": prediction.value,
+        "low": prediction.low,
+        "high": prediction.high,
+        "bottleneck": str(prediction.bottleneck),
+        "utilisation": prediction.utilisation,
+        "extrapolation": prediction.extrapolation,
+        "alone": prediction.loads,
+        "warnings": list(prediction.warnings),
     }
 
 
-def at_rate(model: Model, layout: Layout, one: Prediction, rate: float) -> dict[str, Any]:
+def at_rate(model: CapacityModel, layout: Layout, prediction: Prediction, rate: float) -> dict[str, Any]:
     """Whether a rate is below what is predicted, and the fullest services and nodes there."""
     fullest = sorted(stations(layout), key=lambda each: -float(model.used(each, rate)) / each.capacity)[:3]
-    holds = "holds" if rate < one.low else "breaks" if rate > one.high else "cannot tell"
+    holds = "holds" if rate < prediction.low else "breaks" if rate > prediction.high else "cannot tell"
     shares = {str(each): float(model.used(each, rate)) / each.capacity for each in fullest}
     return {"rate": rate, "verdict": holds, "utilisation": shares}
 
 
-def render(said: Mapping[str, Any]) -> RenderableType:
-    """All of it for a terminal."""
-    model = said["model"]
+def render(result: Mapping[str, Any]) -> RenderableType:
+    """The result for a terminal."""
+    model = result["model"]
     point = model["breaking_point"]
     measured = f"{format.rate(point['value'])} {format.interval(point['low'], point['high'])}"
     parts: list[RenderableType] = [
@@ -87,20 +87,20 @@ def render(said: Mapping[str, Any]) -> RenderableType:
             "" if model["observed"] is None else f", which used {model['observed']:.0%} of its CPU",
         ),
         *(
-            [Text(words.contradiction(model["utilisation"], model["observed"]), "yellow")]
+            [Text(sentences.contradiction(model["utilisation"], model["observed"]), "yellow")]
             if model["contradicted"]
             else []
         ),
         _demands(model["demands"]),
-        _predictions(said["predictions"]),
+        _predictions(result["predictions"]),
     ]
-    if said["registered"]:
-        parts.append(_registered(said["registered"]))
-    for row in said.get("at", {}).get("rates", []):
+    if result["registered"]:
+        parts.append(_registered(result["registered"]))
+    for row in result.get("at", {}).get("rates", []):
         shares = ", ".join(f"{name} {share:.0%}" for name, share in row["utilisation"].items())
-        parts.append(Text(f"at {format.rate(row['rate'])}, {said['at']['what']}: {row['verdict']}; {shares}"))
-    if "simulated" in said:
-        parts += _simulated(said["simulated"])
+        parts.append(Text(f"at {format.rate(row['rate'])}, {result['at']['what']}: {row['verdict']}; {shares}"))
+    if "simulated" in result:
+        parts += _simulated(result["simulated"])
     return Group(*parts)
 
 
@@ -144,17 +144,17 @@ def _registered(rows: list[dict[str, Any]]) -> Table:
     return table
 
 
-def _simulated(said: Mapping[str, Any]) -> list[RenderableType]:
-    table = _table(f"Simulated: {said['what']}", "req/s", "P50 ms", "P90 ms", "P99 ms", "P99.9 ms", "fullest")
-    for row in said["rates"]:
+def _simulated(simulation: Mapping[str, Any]) -> list[RenderableType]:
+    table = _table(f"Simulated: {simulation['what']}", "req/s", "P50 ms", "P90 ms", "P99 ms", "P99.9 ms", "fullest")
+    for row in simulation["rates"]:
         latencies = [format.number(row["latency_ms"][name]) for name in ("p50", "p90", "p99", "p999")]
         if not row["stable"]:
             latencies = ["does not keep up", "", "", ""]
-        elif not said["validation"]["holds"]:
+        elif not simulation["validation"]["holds"]:
             latencies = ["keeps up", "", "", ""]
         fullest = f"{row['busiest']} {row['busiest_share']:.0%}"
         table.add_row(format.number(row["rate"]), *latencies, fullest)
-    check = said["validation"]
+    check = simulation["validation"]
     error = "the simulator could not be checked: no trial held"
     if check["error_p99"] is not None:
         middle = "" if check["error_p50"] is None else f"P50 by {check['error_p50']:.0%}, "
@@ -163,4 +163,4 @@ def _simulated(said: Mapping[str, Any]) -> list[RenderableType]:
         )
     if not check["holds"]:
         error += f"; latencies are given only where P99 is within {TOLERANCE:.0%}"
-    return [table, Text(f"calls: {said['calls']}"), Text(error)]
+    return [table, Text(f"calls: {simulation['calls']}"), Text(error)]

@@ -10,7 +10,6 @@ from rich.console import Console
 from rich.status import Status
 
 from loadstone.cli.app import err
-from loadstone.cli.words import clock, load_of
 from loadstone.experiments.ledger import Record
 from loadstone.experiments.listener import Listener
 from loadstone.model.trial import Trial
@@ -20,7 +19,7 @@ _STYLES = {"held": "green", "not held": "red", "measured": "green", "invalid": "
 
 
 class Display(Listener):
-    """Use as a context manager; shows one line a finished trial and what goes on in between."""
+    """Use as a context manager; prints a line for each finished trial and shows the current step."""
 
     def __init__(self, trial_seconds: float = 15.0, console: Console = err) -> None:
         self._console = console
@@ -59,14 +58,14 @@ class Display(Listener):
         elif self._trial is None or text not in ("loading", "collecting", "resetting state"):
             self.note(text)
 
-    def progress(self, said: dict[str, Any]) -> None:
+    def progress(self, event: dict[str, Any]) -> None:
         if self._status:
             self._show(
-                f" [dim]{said['t']:.0f}/{said['of']:.0f} s[/]"
-                + (f"  sent {said['sent']:,}" if "sent" in said else "")
-                + (f"  P99 {_milliseconds(said['p99_ms'])}" if "p99_ms" in said else "")
-                + (f"  late sends {_milliseconds(said['lateness_p99_ms'])}" if said.get("lateness_p99_ms") else "")
-                + (f"  errors {said['errors']:,}" if "errors" in said else "")
+                f" [dim]{event['t']:.0f}/{event['of']:.0f} s[/]"
+                + (f"  sent {event['sent']:,}" if "sent" in event else "")
+                + (f"  P99 {_milliseconds(event['p99_ms'])}" if "p99_ms" in event else "")
+                + (f"  late sends {_milliseconds(event['lateness_p99_ms'])}" if event.get("lateness_p99_ms") else "")
+                + (f"  errors {event['errors']:,}" if "errors" in event else "")
             )
 
     def trial_finished(self, record: Record) -> None:
@@ -74,7 +73,7 @@ class Display(Listener):
         row = record.row
         style = _STYLES[record.outcome.verdict]
         treatment = f"{row['treatment']}  " if self._trial and self._trial.treatment.factors else ""
-        what = f"{treatment}{record.outcome.phase:<7} {load_of(row['rate'], row.get('clients')):>14}"
+        what = f"{treatment}{record.outcome.phase:<7} {format.load_of(row['rate'], row.get('clients')):>14}"
         verdict = f"[{style}]{record.outcome.verdict:<8}[/]"
         self._console.print(
             f"{self._clock()} trial {row['order']:>3}  {what}  {verdict}  {_numbers(row)}{self._time_left()}"
@@ -86,16 +85,16 @@ class Display(Listener):
     def _show(self, detail: str = "") -> None:
         if self._status is None:
             return
-        load = f"{self._trial.phase} {load_of(self._trial.rate, self._trial.clients)}: " if self._trial else ""
-        left = f"  [dim]about {clock(self._seconds_left())} left[/]" if self._trial else ""
+        load = f"{self._trial.phase} {format.load_of(self._trial.rate, self._trial.clients)}: " if self._trial else ""
+        left = f"  [dim]about {format.clock(self._seconds_left())} left[/]" if self._trial else ""
         self._status.update(f"{load}{self._step}{detail}{left}")
 
     def _clock(self) -> str:
-        return f"[dim]{clock(time.monotonic() - self._began):>7}[/]"
+        return f"[dim]{format.clock(time.monotonic() - self._began):>7}[/]"
 
     def _time_left(self) -> str:
         self._left -= 1
-        return f"  [dim]about {clock(self._seconds_left())} left[/]" if self._left >= 0.5 else ""
+        return f"  [dim]about {format.clock(self._seconds_left())} left[/]" if self._left >= 0.5 else ""
 
     def _seconds_left(self) -> float:
         each = sum(self._durations) / len(self._durations) if self._durations else self._guess

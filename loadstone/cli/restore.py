@@ -1,4 +1,4 @@
-"""loadstone restore: set back what a run that was killed had set on hosts."""
+"""loadstone restore: restore the kernel settings that a killed run left on hosts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def command(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Set hosts' knobs back to what they were before a study tuned them. A run that ends does so by itself."""
+    """Restore the kernel settings of hosts to their values before a study tuned them. A run does so when it ends."""
     machines = [tuning.this_machine()] if study is None else tuning.machines_of(nodes_of(read_plan(study)[1]))[0]
     restored = tuning.recover(machines)
     if json:
@@ -32,7 +32,7 @@ def command(
         print_json({"restored": values})
         return
     if not restored:
-        out.print(f"nothing is to be restored: no study has tuned {'this host' if study is None else 'these hosts'}")
+        out.print(f"nothing to restore: no study has tuned {'this host' if study is None else 'these hosts'}")
     for name, found in restored.items():
         for value in found.values:
             out.print(f"{name}:{value.file}: {value.before} (was {value.found})", markup=False)
@@ -40,6 +40,6 @@ def command(
 
 
 def recover(plan: Plan) -> None:
-    """What a run does first: set back what a killed one left. Raises PreflightError where that one still runs."""
+    """Restore what a killed run left, before a run starts. Raises PreflightError where that run is still active."""
     for name, found in tuning.recover(tuning.machines_of(nodes_of(plan))[0]).items():
         warn(tuning.sentence(name, found))

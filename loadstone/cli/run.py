@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from loadstone.cli.app import Json, Overrides, Results, err, out, print_json
+from loadstone.cli.plan_summary import load_summary
 from loadstone.cli.progress import Display
 from loadstone.cli.restore import recover
-from loadstone.cli.words import load_in_words
 from loadstone.experiments import preflight, runs, schedule
 from loadstone.experiments.conductor import Conductor
 from loadstone.experiments.interruption import interruptible
@@ -48,7 +48,7 @@ def command(
         recover(plan)
         if runs.complete(plan, ledger):
             err.print(f"{folder}: nothing is left to run", markup=False)
-            _tell(plan, ledger, json)
+            _print_outcome(plan, ledger, json)
             return
         warnings = preflight.require(plan, emulated_ok)
     else:
@@ -64,7 +64,7 @@ def command(
         ledger = runs.ledger_of(folder, plan)
     with ledger.locked():
         _conduct(plan, ledger, preflight.driver_of(plan), warnings)
-    _tell(plan, ledger, json)
+    _print_outcome(plan, ledger, json)
 
 
 def _old_run(results: Path, given: str | None, overrides: list[str]) -> tuple[Path, Plan, Ledger]:
@@ -91,7 +91,7 @@ def _conduct(plan: Plan, ledger: Ledger, driver: Driver, warnings: list[str]) ->
         journal.remove_all(left)
     known = f", {plural(len(ledger.records), 'trial')} already finished" if ledger.records else ""
     with interruptible(), Display(schedule.trial_seconds(plan)) as display:
-        display.note(f"{plan.study.name}: {load_in_words(plan)}; {plural(len(plan.treatments), 'treatment')}{known}")
+        display.note(f"{plan.study.name}: {load_summary(plan)}; {plural(len(plan.treatments), 'treatment')}{known}")
         display.note(f"results: {ledger.folder}")
         try:
             Conductor(plan, ledger, infrastructure_of(plan.study.cluster, name), driver, display).run()
@@ -104,8 +104,8 @@ def _conduct(plan: Plan, ledger: Ledger, driver: Driver, warnings: list[str]) ->
             raise error
 
 
-def _tell(plan: Plan, ledger: Ledger, json: bool) -> None:
-    from loadstone.report import page, terminal  # plotting takes a second to import: no --help has to wait for it
+def _print_outcome(plan: Plan, ledger: Ledger, json: bool) -> None:
+    from loadstone.report import page, terminal  # a slow import that --help does not need
 
     failures = runs.conclude(plan, ledger)
     with writing(ledger.folder):

@@ -1,4 +1,4 @@
-"""loadstone doctor --driver: how far can this machine be believed as a load generator?"""
+"""loadstone doctor --driver: up to which rate is this machine a reliable load generator?"""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MOST_DISTANCE, MOST_CLUMPING, ARRIVALS_RATE = 0.035, 0.1, 2_000.0
 
 
 def run(json: bool) -> None:
-    """Measure for a minute, then say up to which rate results can be believed. Raises PreflightError if none can."""
+    """Measure for a minute and print the highest reliable rate. Raises PreflightError if there is none."""
     client, worker = plugins.find("infrastructure", "local")(Cluster()).sketch("process", 0)
     disturbances = _disturbances(client.shared)
     with tempfile.TemporaryDirectory(prefix="loadstone-") as folder:
@@ -96,7 +96,7 @@ def in_words(rows: list[dict[str, Any]], highest: float, arrivals: dict[str, Any
     found = []
     more = "" if any(row["faults"] for row in rows) else " and more (nothing higher was tried)"
     found.append(
-        f"Results can be believed up to about {_rounded(highest):,.0f} req/s{more} with one load thread: "
+        f"Results are reliable up to about {_rounded(highest):,.0f} req/s{more} with one load thread: "
         f"there its own P99 lateness is within {LATENESS_LEAST_MS:g} ms, it sends {1 - NEGLIGIBLE:.1%} of its "
         "schedule, and it is not saturated."
     )
@@ -117,13 +117,13 @@ def in_words(rows: list[dict[str, Any]], highest: float, arrivals: dict[str, Any
 
 
 def _rounded(rate: float) -> float:
-    """To two significant digits, down: more than that a minute cannot tell."""
+    """Rounded down to two significant digits, the precision of a minute."""
     unit = 10.0 ** (math.floor(math.log10(rate)) - 1)
     return math.floor(rate / unit) * unit
 
 
 def _disturbances(shared: bool) -> list[Finding]:
-    """What makes this machine a worse instrument than it could be."""
+    """Properties of this machine that reduce the precision of measurements."""
     facts = host_facts()
     found = [f for f in plugins.find("infrastructure", "local")(Cluster()).preflight("process", 0) if f.level != "ok"]
     if shared:

@@ -1,4 +1,4 @@
-"""loadstone status: what is running, what has been run."""
+"""loadstone status: deployments that are up, and the state of runs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ EPILOG = "Examples: [bold]loadstone status[/], [bold]loadstone status first-ligh
 
 def command(run: Run = None, results: Results = Path("results"), json: Json = False) -> None:
     """Show deployments that are up, and how far a run is."""
-    from loadstone.report import terminal  # takes a second to import: no --help has to wait for it
+    from loadstone.report import terminal  # a slow import that --help does not need
 
     up = [entry.name for entry in journal.entries()]
     folder = runs.locate(results, run) if run or any(results.glob("*/*/plan.json")) else None

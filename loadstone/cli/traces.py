@@ -1,4 +1,4 @@
-"""loadstone traces: where the time of a trial's requests went."""
+"""loadstone traces: the services and calls that a trial's requests waited for."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from rich.text import Text
 from loadstone.analysis.run import open_run
 from loadstone.analysis.summary import Row, load_of
 from loadstone.cli.app import Json, Results, Run, out, print_json, warn
-from loadstone.cli.words import load_of as load_in_words
 from loadstone.experiments import runs
 from loadstone.experiments.ledger import writing
 from loadstone.model.errors import InputError
@@ -23,8 +22,8 @@ from loadstone.model.records import SpanCounts
 from loadstone.report import format
 from loadstone.report.format import plural
 
-if TYPE_CHECKING:  # it brings a compiler along, which takes a second to load: other verbs do not wait for it
-    from loadstone.analysis.traces import Traces
+if TYPE_CHECKING:  # imports a compiler, which is slow
+    from loadstone.analysis.traces import TraceAnalysis
 
 EPILOG = (
     "Examples: [bold]loadstone traces[/], [bold]loadstone traces first-light --jaeger slowest.json[/], "
@@ -54,7 +53,7 @@ _ODD = {
 
 @dataclass(frozen=True)
 class _Chosen:
-    """The spans to look at. ``trial`` is the trial's row, None for a file that belongs to none."""
+    """A file of spans. ``trial`` is the trial's row, None for a file outside a run."""
 
     file: Path
     trial: Row | None = None
@@ -66,9 +65,7 @@ def command(
     run: Run = None,
     trial: Annotated[
         str | None,
-        typer.Option(
-            metavar="ID", help="Which trial: its id, or how that begins; left out: the highest load that held."
-        ),
+        typer.Option(metavar="ID", help="A trial's id, or its beginning; by default the highest load that held."),
     ] = None,
     jaeger: Annotated[
         Path | None, typer.Option(metavar="FILE", help=f"Write the {SLOWEST} slowest traces as JSON for Jaeger's UI.")
@@ -112,14 +109,14 @@ def _choose(folder: Path, run: str | None, trial: str | None) -> _Chosen:
     }
     rows = [row for row in opened.trials.to_pylist() if spans[row["trial_id"]].exists()]
     if not rows:
-        raise InputError(f"{opened.folder} has no spans: its study did not ask for any; add `traces: {{sample: 100%}}`")
-    row = _asked(rows, trial, opened.folder) if trial is not None else _best(rows)
+        raise InputError(f"{opened.folder} has no spans: its study does not record any; add `traces: {{sample: 100%}}`")
+    row = _trial_row(rows, trial, opened.folder) if trial is not None else _best(rows)
     observed = opened.observed(row["trial_id"])
     counts = observed.traces if observed is not None else None
     return _Chosen(spans[row["trial_id"]], row, opened.window_ns(row["trial_id"]), counts)
 
 
-def _asked(rows: list[Row], trial: str, folder: Path) -> Row:
+def _trial_row(rows: list[Row], trial: str, folder: Path) -> Row:
     fitting = [row for row in rows if row["trial_id"].startswith(trial)]
     if len(fitting) != 1:
         ids = ", ".join(row["trial_id"] for row in (fitting or rows)[:5])
@@ -142,17 +139,17 @@ def _write(file: Path, pieces: Iterable[str]) -> None:
         raise InputError(f"cannot write {file}: {error.strerror}; choose another place") from None
 
 
-def _data(chosen: _Chosen, found: Traces) -> dict[str, Any]:
+def _data(chosen: _Chosen, found: TraceAnalysis) -> dict[str, Any]:
     tables = {name: getattr(found, name).to_pylist() for name in _TABLES}
     trial = chosen.trial["trial_id"] if chosen.trial is not None else None
     return {"file": str(chosen.file), "trial": trial, "health": asdict(found.health), **tables}
 
 
-def _show(chosen: _Chosen, found: Traces) -> None:
+def _show(chosen: _Chosen, found: TraceAnalysis) -> None:
     health = found.health
     what = f"{plural(health.traces, 'trace')}, {plural(health.spans, 'span')}"
     if (row := chosen.trial) is not None:
-        load = load_in_words(row["rate"], row["clients"])
+        load = format.load_of(row["rate"], row["clients"])
         what = f"{row['treatment']}, {load}, {row['verdict']}: {what} (trial {row['trial_id']})"
     out.print(what, style="bold", markup=False)
     for doubt in _doubts(chosen, found):
@@ -163,13 +160,13 @@ def _show(chosen: _Chosen, found: Traces) -> None:
     out.print(_paths(found))
 
 
-def _doubts(chosen: _Chosen, found: Traces) -> list[str]:
+def _doubts(chosen: _Chosen, found: TraceAnalysis) -> list[str]:
     counted = chosen.spans or SpanCounts()
     lost = {meaning: getattr(counted, name) for name, meaning in _LOST.items()}
     doubts = [f"{meaning}: {count:,}" for meaning, count in lost.items() if count]
-    for name, words in _ODD.items():
+    for name, meaning in _ODD.items():
         if count := getattr(found.health, name):
-            doubts.append(f"{words}: {count:,}")
+            doubts.append(f"{meaning}: {count:,}")
     for row in found.clocks.to_pylist():
         if row["offset_ms"]:
             doubts.append(f"the clock of {row['host']} was {row['offset_ms']:+.3g} ms off, and is corrected")
@@ -178,7 +175,7 @@ def _doubts(chosen: _Chosen, found: Traces) -> list[str]:
     return doubts
 
 
-def _services(found: Traces) -> Table:
+def _services(found: TraceAnalysis) -> Table:
     names = ("service", "of latency", "a request", "of it calling", "waited for", "spans")
     table = _table("Services, by time on the critical path", names)
     for row in found.services.to_pylist():
@@ -188,7 +185,7 @@ def _services(found: Traces) -> Table:
     return table
 
 
-def _paths(found: Traces) -> Table:
+def _paths(found: TraceAnalysis) -> Table:
     rows = found.paths.to_pylist()
     more = f"; {len(rows) - _SHOWN_PATHS} more" if len(rows) > _SHOWN_PATHS else ""
     table = _table(f"Slowest call paths{more}", ("path", "of latency", "a span", "spans"))

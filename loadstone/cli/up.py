@@ -42,7 +42,7 @@ def command(
     cluster_only: Annotated[bool, typer.Option("--cluster-only", help="Make the cluster, deploy nothing.")] = False,
     json: Json = False,
 ) -> None:
-    """Make the cluster, deploy, seed and wait until ready; prints where requests go. `loadstone down` removes it."""
+    """Make the cluster, deploy, seed and wait until ready; prints its address. `loadstone down` removes it."""
     plan = chosen_plan(
         what,
         orchestrator=orchestrator,
@@ -70,7 +70,7 @@ def command(
     with interruptible(), Display() as display:
         provision = provide(plan.treatments[0], nodes, display)
         deployed = None if cluster_only else _deploy(plan, name, nodes, provision, display)
-    _tell(plan, name, provision, deployed, json)
+    _print_outcome(plan, name, provision, deployed, json)
 
 
 def _deploy(plan: Plan, name: str, nodes: Infrastructure, provision: Provision, display: Display) -> Deployed:
@@ -84,7 +84,7 @@ def _deploy(plan: Plan, name: str, nodes: Infrastructure, provision: Provision, 
         raise
 
 
-def _tell(plan: Plan, name: str, provision: Provision, deployed: Deployed | None, json: bool) -> None:
+def _print_outcome(plan: Plan, name: str, provision: Provision, deployed: Deployed | None, json: bool) -> None:
     url = f"http://{deployed.targets()[0]}" if deployed is not None else None
     replicas = len(deployed.deployment.replicas) if deployed is not None else 0
     for row in deployed.orchestrator.audit() if deployed is not None else []:

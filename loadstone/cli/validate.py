@@ -1,4 +1,4 @@
-"""loadstone validate: is this study right, or this application, and what is carried of a compose file?"""
+"""loadstone validate: check a study, an application or a compose file"""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 from loadstone.applications import catalogue
 from loadstone.applications.catalogue import Loaded
 from loadstone.cli.app import Json, Overrides, out, print_json, warn
-from loadstone.cli.words import load_in_words
+from loadstone.cli.plan_summary import load_summary
 from loadstone.experiments.plan import make_plan
 from loadstone.model import yaml12
 from loadstone.model.document import Document
@@ -32,13 +32,13 @@ def command(
 ) -> None:
     """Check a file and all it refers to; exit 2 and name file and line of what is wrong.
 
-    A compose file is printed as the application file that it becomes, and what is not carried as warnings.
+    A compose file is printed as the resulting application file; what is not carried is printed as warnings.
     """
     document = Document.read(what)
     if "services" in document.data and not {"application", "load"} & set(document.data):
         if overrides:
             raise InputError("--set is for studies; this is an application")
-        _tell_application(what, catalogue.load(str(what)), json)
+        _print_application(what, catalogue.load(str(what)), json)
         return
     for assignment in overrides or []:
         document.override(assignment)
@@ -49,12 +49,12 @@ def command(
         return
     out.print(
         f"{what} is valid: {plan.application.name}, {plural(len(plan.application.services), 'service')}, "
-        f"{plural(len(plan.treatments), 'treatment')}; {load_in_words(plan)}",
+        f"{plural(len(plan.treatments), 'treatment')}; {load_summary(plan)}",
         markup=False,
     )
 
 
-def _tell_application(file: Path, loaded: Loaded, json: bool) -> None:
+def _print_application(file: Path, loaded: Loaded, json: bool) -> None:
     application = loaded.application
     data = application.model_dump(mode="json", by_alias=True, exclude_defaults=True)
     if json:
@@ -65,8 +65,8 @@ def _tell_application(file: Path, loaded: Loaded, json: bool) -> None:
         out.print(yaml12.dump(data), markup=False, end="")
     else:
         services, workloads = len(application.services), len(application.workloads)
-        said = f"{application.name}, {plural(services, 'service')}, {plural(workloads, 'workload')}"
-        out.print(f"{file} is valid: {said}", markup=False)
+        contents = f"{application.name}, {plural(services, 'service')}, {plural(workloads, 'workload')}"
+        out.print(f"{file} is valid: {contents}", markup=False)
 
 
 def _warn(notes: tuple[Problem, ...]) -> None:

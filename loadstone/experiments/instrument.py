@@ -150,8 +150,8 @@ def difference(summary: TrialSummary) -> str:
 def doubts(summary: TrialSummary, slo: Slo | None) -> Iterator[str]:
     """What does not make a trial invalid, but should stand beside its result."""
     generator, connections = summary.generator, summary.connections or Connections()
-    if connections.made < connections.asked:
-        yield f"{connections.made} of {connections.asked} connections could be made before the load began"
+    if connections.made < connections.requested:
+        yield f"{connections.made} of {connections.requested} connections could be made before the load began"
     if connections.unreachable:
         yield f"not loaded, as no connection was accepted there: {', '.join(connections.unreachable)}"
     caused = summary.caused.violations

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import loadstone
 from loadstone.analysis import capacity, summary
-from loadstone.analysis.capacity import CannotTell, Layout, Model
+from loadstone.analysis.capacity import CannotTell, CapacityModel, Layout
 from loadstone.analysis.capacity.registered import FOLDER, register
-from loadstone.analysis.run import Run, open_run
+from loadstone.analysis.run import RunFolder, open_run
 from loadstone.experiments import schedule
 from loadstone.experiments.deployment import resolve_treatment
 from loadstone.experiments.ledger import Ledger, write_json, writing
@@ -33,7 +33,7 @@ def foretell(plan: Plan, ledger: Ledger) -> list[str]:
     run = open_run(ledger.folder)
     measured = summary.treatments(run)
     scale = capacity.scale(capacity.registered(ledger.folder)[0], measured)
-    models: dict[str, Model | None] = {}
+    models: dict[str, CapacityModel | None] = {}
     sentences = []
     for treatment in due:
         base = base_of(plan, treatment)
@@ -58,7 +58,7 @@ def _file(folder: Path, treatment: Treatment) -> Path:
     return folder / FOLDER / f"{treatment.id}.json"
 
 
-def _model(run: Run, base: summary.Treatment) -> Model | None:
+def _model(run: RunFolder, base: summary.TreatmentSummary) -> CapacityModel | None:
     """None where the trials do not say enough: a study goes on without a prediction."""
     try:
         return capacity.fit(run, base)
@@ -66,7 +66,7 @@ def _model(run: Run, base: summary.Treatment) -> Model | None:
         return None
 
 
-def _register(plan: Plan, treatment: Treatment, model: Model, scale: float, folder: Path) -> list[str]:
+def _register(plan: Plan, treatment: Treatment, model: CapacityModel, scale: float, folder: Path) -> list[str]:
     assert plan.study.load.capacity is not None
     try:
         layout = layout_of(plan, treatment, nodes_of(folder))

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 
 from loadstone.analysis import breaking_point as bp
 from loadstone.analysis.confirmation import Confirmation, confirmation, in_words
-from loadstone.analysis.posterior import SLOPE_MEDIAN, Posterior, Trial, posterior
+from loadstone.analysis.posterior import SLOPE_MEDIAN, Posterior, TrialOutcome, posterior
 from loadstone.experiments import bracketing
 from loadstone.experiments.bracketing import Failed
 from loadstone.experiments.next_trial import NextTrial, Outcome, invalid_in_a_row, readable
@@ -74,16 +74,16 @@ class Found:
 class _Seen:
     """The valid outcomes of a history."""
 
-    short: list[Trial] = field(default_factory=list)
-    fine: list[Trial] = field(default_factory=list)
-    confirm: list[Trial] = field(default_factory=list)
+    short: list[TrialOutcome] = field(default_factory=list)
+    fine: list[TrialOutcome] = field(default_factory=list)
+    confirm: list[TrialOutcome] = field(default_factory=list)
     before_confirm: int = 0
     """Fine trials that came before the confirmation."""
     hint: float | None = None
     """Of the last short trial that has one."""
 
     @property
-    def full(self) -> list[Trial]:
+    def full(self) -> list[TrialOutcome]:
         return self.fine + self.confirm
 
     def confirmation(self) -> Confirmation:
@@ -117,7 +117,7 @@ def _sort(history: Sequence[Outcome]) -> _Seen:
             raise ValueError(f"a search has no trial of phase {outcome.phase!r}")
         if outcome.verdict == "invalid":
             continue
-        rooms[outcome.phase].append(Trial(outcome.load, outcome.verdict == "held"))
+        rooms[outcome.phase].append(TrialOutcome(outcome.load, outcome.verdict == "held"))
         if not seen.confirm:
             seen = replace(seen, before_confirm=len(seen.fine))
         if outcome.phase == "bracket" and outcome.hint is not None:

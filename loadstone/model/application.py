@@ -75,7 +75,7 @@ class Readiness(Model):
     """
 
     port: str | None = None
-    """The name of the port that is asked; the service's first one where left out."""
+    """The name of the probed port; the service's first port by default."""
     http: Annotated[str | None, Matches(r"/\S*", "a path that begins with '/', for example /readyz")] = None
     """A path that answers 200 when ready."""
     within: Duration = 60.0
@@ -131,7 +131,7 @@ class Entry(Model):
 
 
 class Growth(Model):
-    """A check after a trial: a collection must have grown by what completed writes of its operations say."""
+    """A check after a trial: a collection must have grown by the number of completed writes of its operations."""
 
     store: str
     """A document store, or a Redis."""

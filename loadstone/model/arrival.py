@@ -1,7 +1,7 @@
 """Arrival processes: how intended send times follow each other, and how the rate goes over the measured window.
 
 In a study ``load.arrival`` is a name (``poisson``), or a process and its keys (``{process: on-off, on: 1s, off: 1s}``).
-docs/explanation/arrivals.md says what each of them is.
+docs/explanation/arrivals.md describes each.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Process(Model):
         return {"process": self.process, "rate": rate, **_in_seconds(keys)}
 
     def __str__(self) -> str:
-        """In words: ``zipf with n, shape``. What is named by the process alone has no keys of its own."""
+        """As text: ``zipf with n, shape``; the name alone for a process without keys of its own."""
         given = [key for key in type(self).model_fields if key in self.model_fields_set - {"process"}]
         return f"{self.process} with {', '.join(given)}" if given else self.process
 
@@ -110,7 +110,7 @@ class Constant(Shaped):
 
 
 class Poisson(Shaped):
-    """Independent exponential gaps: what many users who know nothing of each other send."""
+    """Independent exponential gaps: the requests of many independent users."""
 
     process: Literal["poisson"]
     """Which process this is."""

@@ -21,7 +21,7 @@ def did_you_mean(word: str, known: list[str]) -> str:
 
 
 class Matches:
-    """Text that wholly matches ``pattern``; ``use`` says in words what that allows."""
+    """Text that wholly matches ``pattern``; ``use`` describes what that allows."""
 
     def __init__(self, pattern: str, use: str) -> None:
         self.pattern = pattern

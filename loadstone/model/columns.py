@@ -25,7 +25,7 @@ class Column:
 
 
 def _measured(name: str, type: Type, unit: str, meaning: str) -> Column:
-    """A column that is null where a trial was invalid before it measured anything, or its driver does not tell."""
+    """A column that is null where a trial was invalid before it measured anything, or its driver does not report it."""
     return Column(name, type, unit, meaning, optional=True)
 
 
@@ -50,9 +50,9 @@ _RESULT = (
     Column("repetition", "integer", "", "numbers equal trials at a fixed load, or the searches of a treatment"),
     Column("number", "integer", "", "position within its search; at a fixed load 1, or 2 where a baseline ran again"),
     Column("order", "integer", "", "position in the order in which the study ran its trials"),
-    Column("rate", "number", "requests/s", "offered load that was asked for, or that a trace had; 0 in a closed loop"),
+    Column("rate", "number", "requests/s", "requested load, or that of a replayed trace; 0 in a closed loop"),
     Column("clients", "integer", "", "clients of a closed loop; null where requests were scheduled", optional=True),
-    _measured("loop", "text", "", "open, or closed: who waits for an answer sends later, so latencies look better"),
+    _measured("loop", "text", "", "open, or closed: clients that wait for answers send later, which hides latency"),
     _windowed("window_s", "number", "s", "measured window; all counts are of requests scheduled in it"),
     _windowed("offered", "integer", "requests", "scheduled in the window"),
     _windowed("sent", "integer", "requests", "really sent"),

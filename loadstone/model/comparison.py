@@ -13,7 +13,7 @@ from loadstone.model.units import Share, format_share, share
 
 FEWEST_PAIRS = 7
 """With fewer no difference can be shown: of 6 pairs that all differ the same way the exact p is 3.1 %, and P50 and P99
-are asked about together, so 6.2 % after correction."""
+are tested together, so 6.2 % after correction."""
 _MOST = 1000
 
 
@@ -73,7 +73,8 @@ _Count = Annotated[int, Field(ge=1, le=_MOST)]
 
 
 class Repeating(Model):
-    """Repetitions until enough is known; looked at between whole blocks. What is not reached is said, not hidden."""
+    """Repetitions until enough is known; looked at between whole blocks. A precision that is not reached is
+    reported."""
 
     least: _Count = 10
     """So many in any case."""
@@ -86,7 +87,7 @@ class Repeating(Model):
 
     def findings(self) -> Iterator[Finding]:
         if self.least < 2:
-            yield ("least",), f"{self.least} says nothing of the spread; repeat at least twice"
+            yield ("least",), f"{self.least} gives no spread; repeat at least twice"
         if self.most <= self.least:
             yield (
                 ("most",),

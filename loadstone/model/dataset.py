@@ -24,7 +24,7 @@ def _one_value(value: Any) -> Any:
 
 Value = Annotated[int | float | str, BeforeValidator(_one_value)]
 Keys = Mapping[str, int | float | str]
-"""A dataset as ``stone seed`` is told of it."""
+"""A dataset as ``stone seed`` gets it."""
 DatasetName = Annotated[str, Matches(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", "letters, digits, '_' and '-', at most 64")]
 """It has no '.' and no '/', so that it is no path."""
 
@@ -56,8 +56,8 @@ def findings(workload: Workload, datasets: Mapping[str, Dataset]) -> Iterator[Fi
             at = ("operations", name, *path, "of")
             if not datasets:
                 yield at, "the application has no datasets; give it some, or use kind: integer"
-            for dataset, one in datasets.items():
-                if problem := _problem(field, one.keys):
+            for dataset, keys_ in datasets.items():
+                if problem := _problem(field, keys_.keys):
                     yield at, f"dataset {dataset!r} {problem}"
 
 

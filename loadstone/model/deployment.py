@@ -53,7 +53,7 @@ class Replica(Model):
 
     @property
     def main_port(self) -> str:
-        """The name of the port where those who need this service reach it. An image may have no ports at all."""
+        """The name of the port that dependent services use. An image may have no ports."""
         return next(port for port in self.ports if port != "admin")
 
 
@@ -113,6 +113,6 @@ class Found(Model):
     container: str = ""
     """The container's full id, once there is one."""
     image: str = ""
-    """The id (``sha256:...``) of the image that it really runs; empty where that is not told."""
+    """The id (``sha256:...``) of the image that it actually runs; empty if not reported."""
     addresses: dict[str, str] = {}
     """``host:port`` by port name, as the client reaches it; published ports only."""

@@ -120,7 +120,7 @@ class Document:
     def parse(self, model: type[ModelType]) -> ModelType:
         """This document as ``model``; raises InputError with every problem, each with its line."""
         try:
-            # Strict: `threads: true` is not 1. The context tells units that this is a file and no model's own dump.
+            # Strict: `threads: true` is not 1. The context tells units that this is a file, not a model's dump.
             parsed = model.model_validate(self.data, strict=True, context={"file": self.file})
         except ValidationError as error:
             raise InputError(self._problems(error, schema(model))) from None

@@ -37,7 +37,7 @@ def no_utf8(file: Path | str, error: UnicodeDecodeError) -> Problem:
 
 
 def grouped(problems: Iterable[Problem]) -> list[str]:
-    """One sentence for all places of a file that the same is said of: ``web.yaml:3: ...; also in lines 7, 12``."""
+    """One sentence for all places of a file with the same problem: ``web.yaml:3: ...; also in lines 7, 12``."""
     places: dict[tuple[Path | str, str], list[Problem]] = {}
     for problem in problems:
         places.setdefault((problem.file, problem.message), []).append(problem)

@@ -29,7 +29,7 @@ Source = Annotated[str, Matches(rf"(json:{_PATH}|(header|cookie):{_TOKEN})", "js
 
 
 class JsonExpectation(Model):
-    """A value in a JSON body that must be there, and be what ``equals`` says."""
+    """A value in a JSON body that must exist and be equal to ``equals``."""
 
     path: Annotated[str, Matches(_PATH, "keys and positions with a dot between each, for example items.0.id")]
     """The keys, and the positions in lists counted from 0, that lead to it: ``items.0.id``."""
@@ -42,7 +42,7 @@ class JsonExpectation(Model):
 
 
 class Expectation(Model):
-    """What an answer must be. One that is not counts as an error that says so, not as completed."""
+    """What an answer must be; any other counts as an error of its own kind, not as completed."""
 
     status: Annotated[list[Status], Field(min_length=1)] | None = None
     """The status codes that are good; all below 400 where left out."""

@@ -61,7 +61,7 @@ class SeededField(Model):
 
     kind: Literal["seeded"]
     of: str
-    """The dataset's key that says how many there are: ``users``."""
+    """The dataset's key with their number: ``users``."""
     first: Annotated[int, Field(ge=0, le=10**12)] = 0
     not_: Annotated[str | None, Field(alias="not")] = None
     """Another field with whole numbers, from which this one always differs."""

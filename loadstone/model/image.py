@@ -26,5 +26,5 @@ def whole(reference: str) -> str:
 
 
 def repeatable(reference: str) -> bool:
-    """Whether the reference means the same image tomorrow, as far as its writer says."""
+    """Whether the reference is pinned to one image, by its form."""
     return "@" in reference or not whole(reference).endswith(":latest")

@@ -41,7 +41,7 @@ class Capacity(Model):
     """What a trial is judged by."""
     precision: Annotated[Share, AfterValidator(_possible_precision)] = 0.05
     """The search ends when the 95 % interval is within +- this share of the breaking point; where the machine's own
-    speed drifts by more, no search can hold that, and the result says so."""
+    speed drifts by more, no search can reach it, and the result has a warning."""
     start: Rate = 100.0
     """The first rate, in requests per second; better too low than too high."""
     highest: Rate = 100_000.0
@@ -118,7 +118,7 @@ class Load(Model):
     tls: Tls | None = None
     """Send over TLS; ``tls: {}`` checks certificates as usual."""
     descriptors: str | None = None
-    """gRPC: a file descriptor set, relative to the study file; the server is asked (reflection) where left out."""
+    """gRPC: a file descriptor set, relative to the study file; server reflection where left out."""
     connections: Connections = 64
     """Connections that the load generator keeps open, of all load workers together. One can have some 60,000 to each
     address of the target, from each of its own."""
@@ -252,7 +252,7 @@ class Load(Model):
 
     @property
     def own_pace(self) -> bool:
-        """Whether the rate is that of a trace, and not asked for."""
+        """Whether the rate is that of a replayed trace."""
         return isinstance(self.arrival, Replay) and self.arrival.speed is not None
 
     @property

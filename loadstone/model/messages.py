@@ -1,4 +1,4 @@
-"""What is wrong with a value, in a sentence that names the value and says what to write instead."""
+"""Describes an invalid value in a sentence with the value and a valid example."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def message(detail: Any, schema: Schema) -> str:
         case "value_error":
             return str(context["error"])
         case "model_type" | "dict_type" | "model_attributes_type":
-            said = "has nothing below it" if value is None else f"expected keys and values, not {shown}"
-            return said + _example(schema, path)
+            text = "has nothing below it" if value is None else f"expected keys and values, not {shown}"
+            return text + _example(schema, path)
         case "list_type" | "tuple_type":
             remedy = "begin each entry with '- '" if isinstance(value, dict) or value is None else f"write [{shown}]"
             return f"expected a list, not {shown}; {remedy}"
@@ -107,13 +107,13 @@ def known_keys(schema: Schema, path: KeyPath) -> list[str]:
 
 
 def _at(schema: Schema, path: KeyPath) -> list[Schema]:
-    """What a JSON Schema says of the value at ``path``: several where it is a union."""
+    """The JSON Schemas of the value at ``path``: several where it is a union."""
     nodes = list(_alternatives(schema, schema))
     for part in path:
         below = [child for node in nodes for child in _children(node, part)]
         # Pydantic puts the chosen member of a union into the path; the file has no such level.
         chosen = [
-            node for node in nodes if any(one.get("const") == part for one in node.get("properties", {}).values())
+            node for node in nodes if any(branch.get("const") == part for branch in node.get("properties", {}).values())
         ]
         nodes = [found for child in below for found in _alternatives(schema, child)] or chosen or nodes
     return nodes

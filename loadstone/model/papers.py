@@ -1,6 +1,6 @@
 """Published studies that a run may lay its numbers beside: their values, and which setting and measure each is of.
 
-``studies/papers/published/<name>.yaml`` says so for the tables (CSV) beside it; nothing about a paper is code.
+``studies/papers/published/<name>.yaml`` describes the tables (CSV) beside it; nothing about a paper is code.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def unit_of(measure: str) -> str:
     return _OF_OTHERS.get(measure, "ms")
 
 
-class Column(Model):
+class PublishedColumn(Model):
     """A column of the published table, with what its texts are called here; a text not named stays as it is."""
 
     column: str
@@ -63,20 +63,20 @@ class Column(Model):
     """What every text is called that ``values`` does not name."""
 
     def of(self, row: Mapping[str, str]) -> str:
-        """What the row has there, in our words."""
+        """The row's value there, as a level of ours."""
         there = row[self.column]
         renamed = self.values.get(there, there if self.otherwise is None else self.otherwise)
         return f"{renamed:g}" if isinstance(renamed, float) else str(renamed)
 
 
-class Limits(Model):
+class PublishedLimits(Model):
     """The columns between which a published value lies; an end that a row leaves empty is open."""
 
     low: str | None = None
     high: str | None = None
 
 
-class Table(Model):
+class PublishedTable(Model):
     """One quantity of one published table, and what it is a measure of in a run."""
 
     file: str
@@ -87,16 +87,16 @@ class Table(Model):
     quantity: str
     unit: str
     measure: Measure | None = None
-    """What it is called here; left out where a run has no such number, and ``why`` says so."""
+    """Its name here; left out where a run has no such number, with the reason in ``why``."""
     why: str = ""
-    at: Literal["highest"] | float | Column | None = None
+    at: Literal["highest"] | float | PublishedColumn | None = None
     """The offered load that it was measured at, in requests per second."""
-    span: Column | None = None
+    span: PublishedColumn | None = None
     """The span that a latency is of, as ``service operation``; the requests' where left out."""
-    value: Column | Limits
+    value: PublishedColumn | PublishedLimits
     of: Annotated[float, Field(gt=0)] = 1.0
     """What a value is a part of, where the published table has counts and the measure is a share."""
-    levels: dict[str, str | float | Column] = {}
+    levels: dict[str, str | float | PublishedColumn] = {}
     """The settings that it was measured under: names of a study's settings, ``application``, ``workers`` (nodes that
     run replicas) and ``generators`` (hosts that generate the load)."""
 
@@ -114,7 +114,7 @@ class Paper(Model):
     by: str
     method: Literal["best-fit-run"] | None = None
     """How it compared its treatments, where Loadstone has that as a reproduction."""
-    tables: list[Table]
+    tables: list[PublishedTable]
 
     def findings(self) -> Iterator[Finding]:
         for index, table in enumerate(self.tables):
@@ -167,7 +167,7 @@ def values(name: str) -> list[Published]:
     return [value for table in paper(name).tables for value in _values(table)]
 
 
-def _values(table: Table) -> Iterator[Published]:
+def _values(table: PublishedTable) -> Iterator[Published]:
     with (folder() / table.file).open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             if any(row[column] != text for column, text in table.only.items()):
@@ -179,7 +179,7 @@ def _values(table: Table) -> Iterator[Published]:
                 unit=table.unit.format(**row),
                 measure=table.measure,
                 why=table.why,
-                at=float(table.at.of(row)) if isinstance(table.at, Column) else table.at,
+                at=float(table.at.of(row)) if isinstance(table.at, PublishedColumn) else table.at,
                 span=table.span.of(row) if table.span is not None else None,
                 levels={name: _level(level, row) for name, level in table.levels.items()},
                 value=value,
@@ -188,19 +188,19 @@ def _values(table: Table) -> Iterator[Published]:
             )
 
 
-def _numbers(table: Table, row: Mapping[str, str]) -> tuple[float | None, float | None, float | None]:
+def _numbers(table: PublishedTable, row: Mapping[str, str]) -> tuple[float | None, float | None, float | None]:
     # A share of one that is published in percent is shown so, and a count as the percent that it is of all.
     scale = (100.0 if table.unit == "%" and table.of != 1 else 1.0) / table.of
 
     def number(column: str | None) -> float | None:
         return scale * float(row[column]) if column is not None and row[column] else None
 
-    if isinstance(table.value, Column):
+    if isinstance(table.value, PublishedColumn):
         return number(table.value.column), None, None
     return None, number(table.value.low), number(table.value.high)
 
 
-def _level(level: str | float | Column, row: Mapping[str, str]) -> str:
-    if isinstance(level, Column):
+def _level(level: str | float | PublishedColumn, row: Mapping[str, str]) -> str:
+    if isinstance(level, PublishedColumn):
         return level.of(row)
     return f"{level:g}" if isinstance(level, float) else level

@@ -85,9 +85,9 @@ class Splits(Model):
             yield (), f"give either tiers: {ALL_SPLITS} or services: {ALL_SPLITS}"
         for key in ("services", "nodes", "workers"):
             listed = getattr(self, key) or []
-            for index, one in enumerate(listed):
-                if one in listed[:index]:
-                    yield (key, index), f"{one!r} is given twice"
+            for index, item in enumerate(listed):
+                if item in listed[:index]:
+                    yield (key, index), f"{item!r} is given twice"
 
     def names(self, count: int) -> list[str]:
         """The names of the nodes to use in a cluster of ``count`` workers."""

@@ -1,4 +1,4 @@
-"""NGINX in front of an application, as a study asks for it."""
+"""NGINX in front of an application."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Under which licence, and by whom, results are published."""
+"""The licence and the authors of published results."""
 
 from __future__ import annotations
 

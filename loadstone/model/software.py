@@ -29,7 +29,7 @@ class AsProcess(Model):
     files: dict[str, str] = {}
     """Text by file of its data folder, written before it starts."""
     user: str | None = None
-    """Who runs it when Loadstone is root, for software that refuses to run as root."""
+    """The user that runs it when Loadstone is root, for software that refuses root."""
     stop_signal: Literal["TERM", "INT", "QUIT"] = "TERM"
 
 
@@ -72,12 +72,12 @@ class Software(Model):
     version: str
     port: int
     url: str
-    """How a service is told of it; ``{host}`` and ``{port}`` are replaced."""
+    """The environment of services that use it; ``{host}`` and ``{port}`` are replaced."""
     documents: bool = False
     in_front: bool = False
-    """Whether it is no store, but passes requests on to the front end, where a study's ``proxy`` asks for it."""
+    """Whether it is no store, but passes requests on to the front end, where a study has ``proxy``."""
     stack: bool = False
-    """Whether it is no store, but watches from beside, where a user asks for it by ``stacks``."""
+    """Whether it is no store, but watches from beside, where a user requests it by ``stacks``."""
     process: AsProcess | None = None
     container: AsContainer
 

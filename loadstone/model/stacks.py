@@ -1,4 +1,4 @@
-"""Stacks that watch an application from beside it, as a user asks for them; no result needs one."""
+"""Optional monitoring stacks of a deployment; no result needs one."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Stacks(Model):
     """Which of them run beside the application: ``[prometheus, jaeger]``, or ``{jaeger: {node: worker-3}}``."""
 
     prometheus: Stack | None = None
-    """Counters of nodes, of their containers and of the load, kept and asked by queries."""
+    """Counters of nodes, of their containers and of the load, stored and queried."""
     grafana: Stack | None = None
     """Dashboards over what Prometheus keeps: load, services, nodes."""
     jaeger: Stack | None = None
-    """Spans of requests, to be looked at; ``traces`` says of how many."""
+    """Spans of requests, for inspection; ``traces`` sets their share."""
 
     @model_validator(mode="before")
     @classmethod
@@ -43,8 +43,8 @@ class Stacks(Model):
         return value
 
     def given(self) -> dict[str, Stack]:
-        """Those that are wanted, by name; Grafana after Prometheus, which it asks."""
-        return {name: one for name in type(self).model_fields if (one := getattr(self, name)) is not None}
+        """The requested stacks by name; Grafana after Prometheus, its source."""
+        return {name: stack for name in type(self).model_fields if (stack := getattr(self, name)) is not None}
 
     def findings(self) -> Iterator[Finding]:
         if self.grafana is not None and self.prometheus is None:

@@ -27,7 +27,7 @@ from loadstone.model.tuning import Tuning
 from loadstone.model.units import Duration, Pause, format_seconds
 
 MOST_COMBINATIONS = 1_000
-"""Of levels: a typing error, or a study that nobody would live to see the end of."""
+"""The most levels: more are a typing error, or take too long to measure."""
 
 Scaling = Literal["baseline", "vertical", "horizontal", "unlimited"]
 Profile = Literal["default", "dsb-quirks", "paper"]
@@ -130,11 +130,12 @@ class Study(Settings):
     name: Annotated[Name, Field(examples=["first-study"])]
     """Names the results folder."""
     description: str = ""
-    """What the study asks, for its report."""
+    """The study's question, for its report."""
     authors: list[Author] = []
-    """Who did the study: the authors of its results when they are published."""
+    """The authors of its results when they are published."""
     licence: Annotated[Licence | None, Field(examples=["CC-BY-4.0"])] = None
-    """Of the results when they are published: an SPDX identifier or an address. Nobody may use them without one."""
+    """Of the results when they are published: an SPDX identifier or an address. Without a licence, others may
+    not use them."""
     reproduces: Annotated[str | None, AfterValidator(papers.known), Field(examples=["vanderputten2024"])] = None
     """A published study: its report lays the published numbers beside this study's own, and compares treatments as it
     did where that is built. Known are the files of ``studies/papers/published``."""
@@ -216,8 +217,8 @@ class Study(Settings):
                 if name not in self.factors:
                     yield where, f"{name!r} is not a factor of this study" + did_you_mean(name, list(self.factors))
                 elif isinstance(self.factors[name], Splits):
-                    continue  # whose names only the application tells
-                elif not any(_is(one, level) for one in self.levels(name)):
+                    continue  # only the application has their names
+                elif not any(_is(other, level) for other in self.levels(name)):
                     known = ", ".join(map(_called, self.levels(name)))
                     yield where, f"{show(level)} is not a level of {name!r} in this study; it has: {known}"
 
@@ -245,7 +246,7 @@ class Study(Settings):
             where = ("comparison", "baseline", name)
             if name not in self.factors:
                 yield where, f"{name!r} is not a factor of this study" + did_you_mean(name, list(self.factors))
-            elif not any(_is(one, level) for one in self.levels(name)):
+            elif not any(_is(other, level) for other in self.levels(name)):
                 known = ", ".join(_called(level) for level in self.levels(name))
                 yield where, f"{show(level)} is not a level of {name!r} in this study; it has: {known}"
             elif self._baseline() is None:
@@ -269,7 +270,7 @@ class Study(Settings):
     def _baseline(self) -> int | None:
         named = self.comparison.baseline if self.comparison is not None else {}
         chosen = enumerate(self._combinations())
-        return next((i for i, one in chosen if all(k in one and _is(one[k], v) for k, v in named.items())), None)
+        return next((i for i, other in chosen if all(k in other and _is(other[k], v) for k, v in named.items())), None)
 
     def _combinations(self) -> Iterator[dict[str, Any]]:
         for levels in itertools.product(*map(self.levels, self.factors)):

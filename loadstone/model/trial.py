@@ -1,4 +1,4 @@
-"""Treatments and trials: what a plan is made of, with ids that say what they are."""
+"""Treatments and trials, the elements of a plan, with ids that are hashes of their content."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class Bounds(Model):
     @model_validator(mode="after")
     def _in_order(self) -> Self:
         if self.min is None and self.max is None:
-            raise ValueError("says nothing; write one frequency, or {min: 1.2GHz, max: 2.2GHz}")
+            raise ValueError("is empty; write one frequency, or {min: 1.2GHz, max: 2.2GHz}")
         if self.min is not None and self.max is not None and self.min > self.max:
             raise ValueError(f"min {format_frequency(self.min)} is above max {format_frequency(self.max)}")
         return self

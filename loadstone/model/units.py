@@ -133,7 +133,7 @@ def format_frequency(value: int) -> str:
 
 
 def _plain(value: float) -> str:
-    """Without an exponent and without zeros that say nothing."""
+    """Without an exponent and without trailing zeros."""
     return f"{value:.9f}".rstrip("0").rstrip(".")
 
 

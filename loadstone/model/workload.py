@@ -122,7 +122,7 @@ class Operation(Request):
     path: RequestPath = ""
     """Not where it has ``steps``."""
     steps: Annotated[list[Step], Field(min_length=1)] | None = None
-    """A session, begun as often as the operation's share says, whatever its steps take."""
+    """A session, started at the operation's share of the rate, however long its steps take."""
 
     @model_validator(mode="before")
     @classmethod
@@ -150,7 +150,7 @@ class Operation(Request):
         for index, step in enumerate(steps):
             at = ("steps", index)
             if step.name in names:
-                yield (*at, "name"), f"{step.name!r} is given twice; results are told apart by it"
+                yield (*at, "name"), f"{step.name!r} is given twice; results are named after it"
             if index == 0 and step.think is not None:
                 yield (*at, "think"), "the first step has no answer before it; remove it"
             yield from (((*at, *path), message) for path, message in step.wrong(self.fields, extracted))

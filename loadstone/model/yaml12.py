@@ -1,7 +1,7 @@
 """YAML as its current version, 1.2, reads plain values; PyYAML alone reads those of 1.1.
 
 Only ``true`` and ``false`` are booleans (``on``, ``no`` are words), ``0100`` is a hundred rather than octal, and
-``1:30`` or ``2015-04-09`` stay text: what a measurement is asked to do must not depend on such surprises.
+``1:30`` or ``2015-04-09`` stay text: a measurement must not depend on such surprises.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Loader(yaml.SafeLoader):
 
 
 TAGS = {f"tag:yaml.org,2002:{kind}" for kind in ("map", "seq", "str", "null", "bool", "int", "float")}
-"""The types of the core schema; any other tag asks for something that a file of ours does not have."""
+"""The types of the core schema; any other tag is an error."""
 
 _IMPLICIT = {
     "null": r"~|null|Null|NULL|",

@@ -1,4 +1,4 @@
-"""A run as one file to give away: everything that it used and produced, with a README that says what is what."""
+"""A run as one archive: everything that it used and produced, with a README that explains the files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from loadstone.model.columns import markdown
 from loadstone.model.errors import InputError
 from loadstone.model.publishing import checked
 from loadstone.report import content as contents
-from loadstone.report import crate, facts, page, words
+from loadstone.report import crate, facts, page, sentences
 from loadstone.report.content import Content
 
 _README = """\
@@ -52,7 +52,7 @@ not as it was exported.
 def export(run_folder: Path, target: Path, licence: str | None = None, authors: Sequence[str] = ()) -> Path:
     """Pack the run and a fresh report into ``target`` (``.zip`` or ``.tar.gz``) and return it.
 
-    A README that says what is what is written into the run first; the archive alone has the metadata of an RO-Crate.
+    A README that explains the files is written into the run first; the archive alone has the metadata of an RO-Crate.
     ``licence`` and ``authors`` are the study's own where not given. The same run gives the same bytes: names are
     sorted, dates and owners are left out. Hidden files and links stay behind. Raises InputError for another kind of
     archive, a folder that is not there, or where there is no run.
@@ -90,7 +90,7 @@ def _suffix(target: Path) -> str:
 def _readme(content: Content, licence: str | None, authors: Sequence[str]) -> str:
     return _README.format(
         name=content.run.name,
-        answer=words.answer(content),
+        answer=sentences.answer(content),
         again=facts.repeat(content)["again"],
         citation=crate.citation(content, licence, authors),
         columns=markdown(),
@@ -123,7 +123,7 @@ def _tar(members: Mapping[str, Path], file: IO[bytes]) -> None:
         tarfile.open(fileobj=compressed, mode="w", format=tarfile.PAX_FORMAT) as archive,
     ):
         for name, path in members.items():
-            entry = tarfile.TarInfo(name)  # dated 1970-01-01, owned by nobody in particular
+            entry = tarfile.TarInfo(name)  # dated 1970-01-01, owned by root
             entry.size = path.stat().st_size
             with path.open("rb") as source:
                 archive.addfile(entry, source)

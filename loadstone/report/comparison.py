@@ -8,7 +8,7 @@ from typing import Any
 
 from loadstone.analysis import comparison as analysis
 from loadstone.analysis.comparison import Compared, comparable, doubts
-from loadstone.report import comparison_words as words
+from loadstone.report import comparison_sentences as sentences
 from loadstone.report import format
 from loadstone.report.content import Content
 from loadstone.report.figures import comparison as figures
@@ -24,8 +24,8 @@ _KINDS = (
         figures.forest,
         "Change against the baseline",
         "Ratio of the geometric means over runs with its 95 % interval{which}. Grey: the baseline against itself (A/A) "
-        "at the same endpoint, the noise that all else is seen through. Dashed: what counts as equal. A filled "
-        "marker is a difference after correction for their number, a hollow one is none that can be told.",
+        "at the same endpoint, the noise floor. Dashed: the margin of equality. A filled "
+        "marker is a difference after correction for multiple tests, a hollow one is no detected difference.",
         "comparison",
         wide=True,
     ),
@@ -47,10 +47,10 @@ _KINDS = (
     Kind(
         "calibration",
         figures.calibration,
-        "What this set-up can see",
-        "Delays of known size were put in. Above: how much longer the median is, with its 95 % interval; on the line "
+        "Detected delays",
+        "Delays of known size were injected. Above: the increase of the median, with its 95 % interval; on the line "
         "every request meets the delay once. Filled: detected. Below, as in the fifth study: the KS distance of all "
-        "latencies from the baseline's; the line is that of the baseline from itself.",
+        "latencies from the baseline's; the line is the baseline's distance from itself.",
         "calibration",
     ),
 )
@@ -92,7 +92,9 @@ def gather(content: Content) -> Section | None:
         "margin": format.percent(found.margin),
         "groups": list(_groups(found)),
         "noise": [_line(row) for row in found.tables["noise"].to_pylist()],
-        "capacities": [row | {"told": words.change(row["ratio"])} for row in found.tables["capacities"].to_pylist()],
+        "capacities": [
+            row | {"change": sentences.change(row["ratio"])} for row in found.tables["capacities"].to_pylist()
+        ],
         "shapes": found.tables["shapes"].to_pylist(),
         "calibration": found.tables["calibration"].to_pylist(),
     }
@@ -103,16 +105,18 @@ def gather(content: Content) -> Section | None:
         kinds=[kind for kind in _KINDS if tables[kind.table].num_rows],
         shown=shown,
         answers=_answers(content, found),
-        cautions=[_sentence(text) for text in found.warnings if text not in known],  # said of the treatments
+        cautions=[_sentence(text) for text in found.warnings if text not in known],
         facts={"which": which},
     )
 
 
 def _answers(content: Content, found: Compared) -> list[str]:
-    """For the top of the page, where a comparison was asked for; of breaking points always the first few."""
-    asked = "baseline" in content.run.plan
+    """For the top of the page: all where the study requests a comparison, else the first breaking points."""
+    requested = "baseline" in content.run.plan
     return (
-        words.sentences(found) if asked else [words.capacity(row) for row in found.tables["capacities"].to_pylist()[:3]]
+        sentences.sentences(found)
+        if requested
+        else [sentences.capacity(row) for row in found.tables["capacities"].to_pylist()[:3]]
     )
 
 
@@ -131,7 +135,7 @@ def _groups(found: Compared) -> Iterable[dict[str, Any]]:
         groups.setdefault((row["treatment"], row["load"]), []).append(row)
     for (treatment, _), rows in groups.items():
         runs = format.plural(rows[0]["runs"], "pair" if found.method == "paired" else "run")
-        title = f"{treatment} at {words.load(rows[0])}: {runs}"
+        title = f"{treatment} at {sentences.load(rows[0])}: {runs}"
         yield {"title": title, "rows": [_line(row) for row in rows]}
 
 
@@ -141,13 +145,13 @@ def _line(row: dict[str, Any]) -> dict[str, Any]:
         statistic=row["statistic"].upper(),
         old=row["a_ms"],
         new=row["b_ms"],
-        change=words.change(row["ratio"]),
+        change=sentences.change(row["ratio"]),
         sort=row["ratio"],
-        interval=words.interval(row),
-        p=words.p(row["p_adjusted"]),
-        verdict=words.verdict(row),
+        interval=sentences.interval(row),
+        p=sentences.p(row["p_adjusted"]),
+        verdict=sentences.verdict(row),
         kind=row["verdict"],
     )
     detects = row.get("detects")
     seen = format.percent(detects) if detects is not None and detects < float("inf") else format.NOTHING
-    return asdict(line) | {"load": words.load(row), "detects": seen}
+    return asdict(line) | {"load": sentences.load(row), "detects": seen}

@@ -1,4 +1,4 @@
-"""All that a report says, gathered once: figures, tables, page and terminal are views of it."""
+"""The content of a report, gathered once: figures, tables, page and terminal are views of it."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from loadstone.analysis import drift, evidence, latency, summary, usage
 from loadstone.analysis.evidence import Evidence
 from loadstone.analysis.grid import Grid, grid
 from loadstone.analysis.posterior import posterior
-from loadstone.analysis.run import Run, open_run
-from loadstone.analysis.summary import Treatment
+from loadstone.analysis.run import RunFolder, open_run
+from loadstone.analysis.summary import TreatmentSummary
 from loadstone.model.slo import Slo
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 class Content:
     """A run with its analysis. ``tables`` are by name: each is a CSV file, and the data of the figures."""
 
-    run: Run
-    treatments: list[Treatment]
+    run: RunFolder
+    treatments: list[TreatmentSummary]
     slo: Slo | None
     tables: dict[str, pa.Table]
     evidence: Evidence
@@ -44,7 +44,7 @@ class Content:
 
     @property
     def closed(self) -> bool:
-        """Whether the load came from a closed loop: every latency shown says so then."""
+        """Whether the load came from a closed loop, which is noted at every latency."""
         return self.run.closed
 
     @property
@@ -92,7 +92,7 @@ def gather(path: Path) -> Content:
     return Content(run, treatments, run.objective, tables, found, points)
 
 
-def _each(function: Any, run: Run, treatments: list[Treatment]) -> pa.Table:
+def _each(function: Any, run: RunFolder, treatments: list[TreatmentSummary]) -> pa.Table:
     tables = [function(run, treatment) for treatment in treatments]
     return pa.concat_tables(tables) if tables else pa.table({})
 
@@ -103,7 +103,7 @@ _HOLD = pa.schema(
 _HOLD_POINTS = 80
 
 
-def _hold(treatments: list[Treatment]) -> pa.Table:
+def _hold(treatments: list[TreatmentSummary]) -> pa.Table:
     """P(hold) with its 95 % band around each capacity and breaking point, as far as the full trials near them go."""
     rows = []
     for treatment in treatments:

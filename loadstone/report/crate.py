@@ -1,6 +1,6 @@
 """RO-Crate 1.1 metadata of a run: what a bundle holds, with digests, from where it comes and how it may be used.
 
-https://www.researchobject.org/ro-crate/specification/1.1/ asks for one flat list of entities, which name each other.
+https://www.researchobject.org/ro-crate/specification/1.1/ requires a flat list of entities that refer to each other.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from loadstone.analysis.bundle_check import METADATA, digest
 from loadstone.model import publishing
-from loadstone.report import facts, words
+from loadstone.report import facts, sentences
 from loadstone.report.content import Content
 
 Entity = dict[str, Any]
@@ -33,7 +33,7 @@ _MEANINGS = {
     "study.yaml": "the study as it was given",
     "plan.json": "the study, application and treatments as they were resolved",
     "provenance.json": "versions, host, nodes, the command",
-    "trials.parquet": "the dataset: one row per trial; README.md says what its columns mean",
+    "trials.parquet": "the dataset: one row per trial; README.md describes its columns",
     "report/index.html": "the report; it needs no network",
     "README.md": "what is what",
 }
@@ -73,16 +73,16 @@ def citation(content: Content, licence: str | None, authors: Sequence[str]) -> s
     )
 
 
-_NO_LICENCE = "none was stated, so nobody but its authors may use it; ask them, or export it again with `--licence`."
+_NO_LICENCE = "none was stated, so only its authors may use it; ask them, or export it again with `--licence`."
 
 
 def _root(content: Content, files: Mapping[str, Path], licence: str | None, authors: Sequence[str]) -> Entity:
-    said = [str(content.run.study.get("description") or ""), words.answer(content).replace("**", "")]
+    parts = [str(content.run.study.get("description") or ""), sentences.answer(content).replace("**", "")]
     root: Entity = {
         "@id": "./",
         "@type": "Dataset",
         "name": f"{content.run.name}: a run of Loadstone",
-        "description": " ".join(text for text in said if text),
+        "description": " ".join(text for text in parts if text),
         "datePublished": _published(content),
         "license": {"@id": _licence(licence)["@id"]},
     }
@@ -99,7 +99,7 @@ def _published(content: Content) -> str:
 
 def _licence(licence: str | None) -> Entity:
     if licence is None:
-        text = "Nobody but the authors may use this dataset without asking them."
+        text = "Only the authors may use this dataset without permission."
         return {"@id": "#no-licence", "@type": "CreativeWork", "name": "No licence was stated", "description": text}
     return {"@id": publishing.address(licence), "@type": "CreativeWork", "name": licence}
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from loadstone.analysis.run import VERDICTS
-from loadstone.analysis.summary import Row, Treatment, load_of
+from loadstone.analysis.summary import Row, TreatmentSummary, load_of
 from loadstone.model.records import TrialSummary
 from loadstone.report import format
 from loadstone.report.content import Content
@@ -17,15 +17,15 @@ _LATENCY = "latency (ms)"
 
 
 @dataclass(frozen=True)
-class Shown:
-    """A plot with its words."""
+class PlotView:
+    """A plot with its title and caption."""
 
     title: str
     caption: str
     plot: Plot
 
 
-def spectrum(trials: Sequence[tuple[Row, TrialSummary | None]], content: Content) -> Shown | None:
+def spectrum(trials: Sequence[tuple[Row, TrialSummary | None]], content: Content) -> PlotView | None:
     """Latency over all percentiles: of one trial with its service time, of several each by its load."""
     lines = []
     for place, (row, summary) in enumerate(trials):
@@ -45,10 +45,10 @@ def spectrum(trials: Sequence[tuple[Row, TrialSummary | None]], content: Content
     marks = [Mark(f"SLO: P{p:g} ≤ {format.milliseconds(limit)}", y=limit) for p, limit in limits]
     title = "Latency over all percentiles"
     caption = "Each further nine has the same room; a line ends at the last percentile that its requests can show."
-    return Shown(title, caption, Plot(title, x, y, lines, marks))
+    return PlotView(title, caption, Plot(title, x, y, lines, marks))
 
 
-def over_time(row: Row, summary: TrialSummary | None, content: Content) -> Shown | None:
+def over_time(row: Row, summary: TrialSummary | None, content: Content) -> PlotView | None:
     """The mean latency by intended send time, with the warm-up that was found within the window."""
     series = summary.series if summary is not None else None
     if series is None:
@@ -65,7 +65,7 @@ def over_time(row: Row, summary: TrialSummary | None, content: Content) -> Shown
     settled = {True: " It had settled.", False: " It had not settled.", None: ""}[row["steady"]]
     caption = f"Means over {format.duration(step)}, by the time at which requests were due.{settled}"
     title = "Latency over time"
-    return Shown(title, caption, Plot(title, x, y, [Line("", run) for run in runs], marks))
+    return PlotView(title, caption, Plot(title, x, y, [Line("", run) for run in runs], marks))
 
 
 def _unbroken(points: Sequence[tuple[float, float | None]]) -> list[list[tuple[float, float]]]:
@@ -79,7 +79,7 @@ def _unbroken(points: Sequence[tuple[float, float | None]]) -> list[list[tuple[f
     return [run for run in runs if run]
 
 
-def _backlog(summary: TrialSummary | None) -> Shown | None:
+def _backlog(summary: TrialSummary | None) -> PlotView | None:
     """Requests that waited, by part of the window: where a trial kept no latency over time."""
     batches = summary.batches if summary is not None else ()
     if len(batches) < 2:
@@ -88,10 +88,10 @@ def _backlog(summary: TrialSummary | None) -> Shown | None:
     points = [(batch.start_s + width, float(batch.backlog)) for batch in batches]
     x, y = linear("time in the window (s)", [0.0, points[-1][0]]), linear("backlog (requests)", [p[1] for p in points])
     title, caption = "Backlog over time", "Scheduled and not yet settled, at the end of each tenth of the window."
-    return Shown(title, caption, Plot(title, x, y, [Line("", points)]))
+    return PlotView(title, caption, Plot(title, x, y, [Line("", points)]))
 
 
-def load(treatment: Treatment, content: Content) -> Shown | None:
+def load(treatment: TreatmentSummary, content: Content) -> PlotView | None:
     """Every trial's latency against its load, with the SLO and the capacity."""
     column, name, limit = content.percentile
     rows = [row for row in treatment.rows() if row[column]]
@@ -115,7 +115,7 @@ def load(treatment: Treatment, content: Content) -> Shown | None:
     title = f"{name} against {'clients' if content.closed else 'offered load'}"
     caption = "Every trial is one marker."
     caption += " An arrow at the axis broke and was stopped: it has no latency." if broke else ""
-    return Shown(title, caption, Plot(title, x, y, lines, marks))
+    return PlotView(title, caption, Plot(title, x, y, lines, marks))
 
 
 def _loads(content: Content, loads: Sequence[float]) -> Axis:

@@ -11,9 +11,9 @@ from markupsafe import Markup, escape
 
 from loadstone.analysis import latency, usage
 from loadstone.analysis.run import logs
-from loadstone.analysis.summary import Row, Treatment
-from loadstone.report import detail_plots, facts, rendering, words
-from loadstone.report.observability import Inside
+from loadstone.analysis.summary import Row, TreatmentSummary
+from loadstone.report import detail_plots, facts, rendering, sentences
+from loadstone.report.observability import Observability
 
 Rows = list[Row]
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,80}")
@@ -23,10 +23,10 @@ _TABLES = ("metrics_nodes", "metrics_services", "metrics_energy", "traces_servic
 
 
 class Pages:
-    """Which pages there are, how they are linked, and what they say."""
+    """The pages of trials and treatments, their links and contents."""
 
-    def __init__(self, inside: Inside, report: Path) -> None:
-        self.content = inside.content
+    def __init__(self, observed: Observability, report: Path) -> None:
+        self.content = observed.content
         self.report = report
         self.trials = {row["trial_id"]: row for row in self.content.rows("trials") if _NAME.fullmatch(row["trial_id"])}
         self.treatments = {
@@ -46,11 +46,11 @@ class Pages:
         """Write all of them, with the style and the script that they share."""
         for name in ("page.css", "page.js"):
             (self.report / name).write_text(rendering.render(name, written, {}), encoding="utf-8")
-        inside = self._by_trial()
+        observed = self._by_trial()
         order = list(self.trials)
         for place, (trial_id, row) in enumerate(self.trials.items()):
             beside = {"before": order[place - 1] if place else None, "after": (order[place + 1 :] or [None])[0]}
-            shown = self._trial(row, inside.get(trial_id, {})) | beside
+            shown = self._trial(row, observed.get(trial_id, {})) | beside
             text = rendering.render("trial.html.j2", written, shown)
             (self.report / "trials" / f"{trial_id}.html").write_text(text, encoding="utf-8")
         for name, treatment in self.treatments.items():
@@ -65,7 +65,7 @@ class Pages:
                 found.setdefault(row["trial_id"], {}).setdefault(name, []).append(row)
         return found
 
-    def _trial(self, row: Row, inside: dict[str, Rows]) -> dict[str, Any]:
+    def _trial(self, row: Row, observed: dict[str, Rows]) -> dict[str, Any]:
         run, content = self.content.run, self.content
         trial_id = row["trial_id"]
         summary, audit = run.summary(trial_id), run.audit(trial_id) or ()
@@ -84,10 +84,10 @@ class Pages:
                 if plot is not None
             ],
             "services": usage.by_service(row, run.readings(trial_id))[:MOST_SERVICES],
-            "nodes": inside.get("metrics_nodes", []),
-            "energy": inside.get("metrics_energy", []),
-            "critical": inside.get("traces_services", [])[:MOST_SERVICES],
-            "slowest": _slowest(inside.get("traces_operations", [])),
+            "nodes": observed.get("metrics_nodes", []),
+            "energy": observed.get("metrics_energy", []),
+            "critical": observed.get("traces_services", [])[:MOST_SERVICES],
+            "slowest": _slowest(observed.get("traces_operations", [])),
             "audit": audit,
             "deployed": facts.replicas([row.model_dump() for row in audit if not row.ok]),
             "checks": run.checks(trial_id),
@@ -95,7 +95,7 @@ class Pages:
             "files": _files(folder),
         }
 
-    def _treatment(self, treatment: Treatment) -> dict[str, Any]:
+    def _treatment(self, treatment: TreatmentSummary) -> dict[str, Any]:
         run, content = self.content.run, self.content
         near = [(row, run.summary(row["trial_id"])) for _, row in latency.near_shares(treatment)]
         plots = (detail_plots.load(treatment, content), detail_plots.spectrum(near, content))
@@ -105,8 +105,8 @@ class Pages:
         return {
             **self._shared(),
             "treatment": treatment,
-            "finding": words.finding(content, treatment),
-            "bounded": words.bounded(content, treatment),
+            "finding": sentences.finding(content, treatment),
+            "bounded": sentences.bounded(content, treatment),
             "breaking": content.rows("breaking_points", **mine),
             "rows": treatment.rows(),
             "plots": [plot for plot in plots if plot is not None],

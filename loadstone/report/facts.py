@@ -1,4 +1,4 @@
-"""What the page says about a study, its deployments and where its results come from."""
+"""Facts about a study, its deployments and its provenance, for the page."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import shlex
 from collections.abc import Iterator
 from typing import Any
 
-from loadstone.report import format, words
+from loadstone.report import format, sentences
 from loadstone.report.content import Content
 
 
 def deployments(content: Content) -> list[dict[str, Any]]:
-    """By treatment: the replicas of its last audit, each with what the kernel said was in force."""
+    """By treatment: the replicas of its last audit, each with the limits that the kernel had in force."""
     found = []
     for treatment in content.treatments:
         rows = content.rows("audit", treatment=treatment.label)
@@ -32,13 +32,13 @@ def replicas(audit: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def study(content: Content) -> Iterator[tuple[str, str]]:
-    """What the page says of the study in one line under its name."""
+    """The line about the study under its name."""
     given, trials = content.run.study, content.run.trials
     load, trial = given.get("load") or {}, given.get("trial") or {}
     yield "Application", content.application
     if workload := given.get("workload"):
         yield "Workload", str(workload)
-    yield "SLO", words.slo(content) if content.slo or not content.closed else "none"
+    yield "SLO", sentences.slo(content) if content.slo or not content.closed else "none"
     if content.closed:
         yield "Arrivals", "closed loop: each client waits for its answer"
     elif arrival := load.get("arrival"):

@@ -27,7 +27,7 @@ _Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True)
-class Shown:
+class DrawnFigure:
     """A figure in the page."""
 
     kind: Kind
@@ -56,17 +56,17 @@ class Job:
             files = {name: style.save(figure, name) for name in FORMATS}
         for name, data in files.items():
             (self.folder / f"{kind.name}.{name}").write_bytes(data)
-        return inline(files["svg"], kind.name, ". ".join(kind.words(self.content, **self.about)))
+        return inline(files["svg"], kind.name, ". ".join(kind.texts(self.content, **self.about)))
 
-    def shown(self, svg: str) -> Shown:
-        """With its words. The figure comes from our own drawing code, which escapes what users named."""
-        return Shown(self.kind, *self.kind.words(self.content, **self.about), Markup(svg))
+    def shown(self, svg: str) -> DrawnFigure:
+        """The figure with title and caption. The SVG comes from our own drawing code, which escapes users' texts."""
+        return DrawnFigure(self.kind, *self.kind.texts(self.content, **self.about), Markup(svg))
 
 
-def draw(jobs: Sequence[Job], meanwhile: Callable[[], _Result]) -> tuple[list[Shown | None], list[str], _Result]:
-    """Draw all, in the order of the jobs, and do what is to be done meanwhile; on all cores where that is worth it.
+def draw(jobs: Sequence[Job], meanwhile: Callable[[], _Result]) -> tuple[list[DrawnFigure | None], list[str], _Result]:
+    """Draw all jobs and call ``meanwhile``; uses all cores where there are many trials.
 
-    Returns the figures, what kept any from being drawn, and what was done meanwhile.
+    Returns the figures in the order of the jobs, the errors of those that failed, and the result of ``meanwhile``.
     """
     global _jobs
     _jobs = jobs
@@ -83,25 +83,25 @@ def draw(jobs: Sequence[Job], meanwhile: Callable[[], _Result]) -> tuple[list[Sh
 
 
 def _parallel(jobs: Sequence[Job]) -> bool:
-    """A copy of a process whose threads hold locks may wait for them for ever: only where there are no others."""
+    """Whether to fork. Forking a process with other threads could deadlock on their locks."""
     many = bool(jobs) and jobs[0].content.run.trials.num_rows >= MANY_TRIALS
     return many and sys.platform == "linux" and threading.active_count() == 1
 
 
 def _end_with_parent() -> None:
-    """A copy that waits for work would not notice that its parent was killed."""
+    """End this process with its parent: a waiting subprocess would not notice that the parent was killed."""
     pr_set_pdeathsig = 1  # prctl(2)
     ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
 
 
 _jobs: Sequence[Job] = ()
-"""What copies of this process draw: they have it in their memory, and are told the place of each."""
+"""The jobs of forked processes, which inherit it; each draws by index."""
 
 
 def _draw(place: int) -> tuple[str | None, str]:
-    """The figure, or what kept it from being drawn."""
+    """The figure, or the error."""
     job = _jobs[place]
     try:
         return job.draw(), ""
-    except Exception as error:  # whatever results may hold that nobody thought of: the other figures are drawn
+    except Exception as error:  # the other figures are drawn, whatever the results contain
         return None, f"figure {job.kind.name}: not drawn, {type(error).__name__}: {error}"

@@ -1,4 +1,4 @@
-"""Numbers as people read them: three significant digits, thousands separated, units beside them, a dash for nothing."""
+"""Numbers for people: three significant digits, thousands separated, with their unit; a dash for null."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def count(value: int | None) -> str:
 
 
 def cores(value: float | None) -> str:
-    """Processor time: ``1.53``; what is hardly anything is 0."""
+    """CPU cores: ``1.53``; 0 below 0.005."""
     return NOTHING if value is None else f"{value:,.2f}" if value >= 0.005 else "0"
 
 
@@ -42,17 +42,24 @@ def rate(value: float | None) -> str:
 
 
 def clients(value: float | None) -> str:
-    """Of a closed loop."""
+    """Clients of a closed loop: ``20 clients``."""
     return NOTHING if value is None else plural(round(value), "client")
 
 
+def load_of(offered: float, of_clients: int | None) -> str:
+    """A trial's load: a rate, ``a trace`` (at its own rate), or the clients of a closed loop."""
+    if of_clients is not None:
+        return clients(of_clients)
+    return rate(offered) if offered else "a trace"
+
+
 def load(row: Mapping[str, Any]) -> str:
-    """What a trial was loaded with: a rate, or the clients of a closed loop."""
-    return rate(row["rate"]) if row["clients"] is None else clients(row["clients"])
+    """The load of a trial's row."""
+    return load_of(row["rate"], row["clients"])
 
 
 def broke(row: Mapping[str, Any]) -> str:
-    """``broke at 0.3 s`` of a trial that was stopped early, else nothing; ``stopped at`` of an invalid one."""
+    """``broke at 0.3 s`` for a trial that was stopped early, ``stopped at`` if it is invalid; empty for others."""
     at = row.get("aborted_at_s")
     if at is None:
         return ""
@@ -61,11 +68,10 @@ def broke(row: Mapping[str, Any]) -> str:
 
 
 def why(row: Mapping[str, Any]) -> list[str]:
-    """Why a trial did not hold or is invalid, and when it broke where no reason says so."""
-    when = broke(row)
-    # Releases up to 0.1 said "stopped after".
-    reasons = [reason.replace("stopped after ", "broke at ", 1) for reason in row["reasons"]]
-    return [when, *reasons] if when and not any(reason.startswith("broke at ") for reason in reasons) else reasons
+    """The reasons of a verdict; of an invalid trial also when it was stopped, which a trial that broke has as
+    reason."""
+    reasons = [reason.replace("stopped after ", "broke at ", 1) for reason in row["reasons"]]  # up to release 0.1
+    return [broke(row), *reasons] if row["verdict"] == "invalid" and row.get("aborted_at_s") is not None else reasons
 
 
 def interval(low: float | None, high: float | None) -> str:
@@ -81,7 +87,7 @@ def milliseconds(value: float | None) -> str:
 
 
 def percent(share: float | None) -> str:
-    """A share of one. What is not quite all is never shown as 100 %."""
+    """A share between 0 and 1 in per cent; below 1 it is never rounded to 100 %."""
     if share is None or math.isnan(share):
         return NOTHING
     shown = number(100 * share)
@@ -101,6 +107,13 @@ def duration(seconds: float | None) -> str:
     return f"{hours:,} h {minutes} min" if minutes else f"{hours:,} h"
 
 
+def clock(seconds: float) -> str:
+    """``0:42``, ``12:05``, ``1:02:09``."""
+    minutes, rest = divmod(round(max(seconds, 0)), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
 def size(value: float | None) -> str:
     """Bytes in binary units: ``31.1 GiB``."""
     if value is None:
@@ -118,5 +131,5 @@ def plural(quantity: int, noun: str) -> str:
 
 
 def digest(text: str) -> str:
-    """``sha256:`` and 64 digits as their first twelve, which tell images apart; any other text as it is."""
+    """The first twelve digits of ``sha256:...``, enough to distinguish images; any other text as it is."""
     return text.removeprefix("sha256:")[:12] if text.startswith("sha256:") else text

@@ -14,7 +14,7 @@ _REFERENCES = ("clip-path", "style", "fill", "href")
 
 
 def inline(svg: bytes, name: str, label: str) -> str:
-    """An ``<svg>`` element to stand in HTML; ``name`` is unique in the page, ``label`` says what is seen."""
+    """An ``<svg>`` element for HTML; ``name`` is unique in the page, ``label`` describes the figure."""
     root = ElementTree.fromstring(svg)
     looks: dict[str, str] = {}
     named: set[str] = set()

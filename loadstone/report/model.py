@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from loadstone.analysis import capacity
-from loadstone.analysis.capacity import CannotTell, Model
-from loadstone.report import format, words
+from loadstone.analysis.capacity import CannotTell, CapacityModel
+from loadstone.report import format, sentences
 from loadstone.report.content import Content
 from loadstone.report.figures import model as figures
 from loadstone.report.figures.kinds import Kind
@@ -57,12 +57,12 @@ _CURVES = pa.schema(
 
 
 def gather(content: Content) -> Section | None:
-    """None where no breaking point was searched for, or nothing can be said of the CPU."""
+    """None where no breaking point was searched for, or the CPU was not recorded."""
     if not content.run.searches:
         return None
     registered, wrong = capacity.registered(content.run.folder)
     scores = capacity.scores(registered, content.treatments)
-    models, doubts = _models(content, {one.base_id for one in registered})
+    models, doubts = _models(content, {prediction.base_id for prediction in registered})
     if not models and not registered:
         return None
     rows: list[dict[str, Any]] = scores.to_pylist()
@@ -78,8 +78,10 @@ def gather(content: Content) -> Section | None:
         shown={
             "scores": rows,
             "demands": [row for model in models for row in _demands(model)[:_MOST_SERVICES]],
-            "models": [_in_words(model) for model in models],
-            "doubts": list(dict.fromkeys([*doubts, *(text for one in registered for text in one.warnings)])),
+            "models": [_model_sentence(model) for model in models],
+            "doubts": list(
+                dict.fromkeys([*doubts, *(text for prediction in registered for text in prediction.warnings)])
+            ),
             "several": len(models) > 1,
         },
         answers=_answers(rows),
@@ -87,9 +89,9 @@ def gather(content: Content) -> Section | None:
     )
 
 
-def _models(content: Content, wanted: set[str]) -> tuple[list[Model], list[str]]:
+def _models(content: Content, wanted: set[str]) -> tuple[list[CapacityModel], list[str]]:
     """Of the treatments that predictions were made from; where there are none, of the first that gives one."""
-    found: list[Model] = []
+    found: list[CapacityModel] = []
     doubts: list[str] = []
     for treatment in content.treatments:
         if len(found) >= _MOST_MODELS or (wanted and treatment.id not in wanted) or (found and not wanted):
@@ -102,22 +104,22 @@ def _models(content: Content, wanted: set[str]) -> tuple[list[Model], list[str]]
     return found, doubts
 
 
-def _in_words(model: Model) -> str:
+def _model_sentence(model: CapacityModel) -> str:
     point = model.breaking_point
     measured = f"{format.rate(point.value)} {format.interval(point.low, point.high)}"
     broke = f"**{model.label}** broke at {measured}; the fullest was **{model.bottleneck}**."
     if model.contradicted:
-        return f"{broke} {words.contradiction(model.utilisation, model.observed)}"
-    seen = f" Below that it was seen to use {format.percent(model.observed)} of its CPU." if model.observed else ""
+        return f"{broke} {sentences.contradiction(model.utilisation, model.observed)}"
+    seen = f" Below that load it used {format.percent(model.observed)} of its CPU." if model.observed else ""
     if model.pressed is not None:
-        return f"{broke}{seen} How its quota breaks the objective is simulated, and so for other layouts."
+        return f"{broke}{seen} The effect of its CPU quota on the objective is simulated, also for other layouts."
     return (
-        f"{broke}{seen} At what a request costs while there is room, that load asks for"
-        f" {format.percent(model.utilisation)}, which other layouts are taken to bear too."
+        f"{broke}{seen} At the CPU cost of a request below saturation, that load takes"
+        f" {format.percent(model.utilisation)}; other layouts are assumed to sustain the same."
     )
 
 
-def _demands(model: Model) -> list[dict[str, Any]]:
+def _demands(model: CapacityModel) -> list[dict[str, Any]]:
     rows = []
     for service, demand in model.demands.items():
         count = model.layout.count(service)
@@ -143,32 +145,32 @@ def _demands(model: Model) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: -row["cpu_ms"])
 
 
-def _curves(model: Model) -> list[dict[str, Any]]:
-    """Trials, which have an id, and the curve with its band through them, of the services that use most."""
+def _curves(model: CapacityModel) -> list[dict[str, Any]]:
+    """Trials (rows with an id) and the fitted curve with its band, of the services with the highest demand."""
     rows: list[dict[str, Any]] = []
     for service in [row["service"] for row in _demands(model)[:_MOST_SERVICES]]:
         demand, count = model.demands[service], model.layout.count(service)
-        one = {"treatment": model.label, "service": service}
+        key = {"treatment": model.label, "service": service}
         for point in demand.points:
-            rows.append(one | {"load": point.rate * count, "cpu_ms": 1e3 * point.demand, "trial_id": point.trial})
+            rows.append(key | {"load": point.rate * count, "cpu_ms": 1e3 * point.demand, "trial_id": point.trial})
         lowest = min(point.rate for point in demand.points)
         for rate in np.linspace(lowest, model.breaking_point.value / count, _CURVE):
             low, high = demand.interval(float(rate), model.draws[:, :3])
             curve = {"load": float(rate) * count, "cpu_ms": 1e3 * demand.seconds(float(rate))}
-            rows.append(one | curve | {"low": 1e3 * low, "high": 1e3 * high})
+            rows.append(key | curve | {"low": 1e3 * low, "high": 1e3 * high})
     return rows
 
 
 def _answers(rows: list[dict[str, Any]]) -> list[str]:
-    said = []
+    answers = []
     for row in rows:
         if row["measured"] is None or row["before"] is False:
             continue
         predicted = f"{format.number(row['predicted'])} {format.interval(row['predicted_low'], row['predicted_high'])}"
         measured = f"{format.number(row['measured'])} {format.interval(row['measured_low'], row['measured_high'])}"
-        said.append(
+        answers.append(
             f"{row['treatment']}: predicted **{predicted} req/s**, bounded by {row['bottleneck']}, then measured"
             f" **{measured}**: {format.percent(abs(row['error']))} too {'high' if row['error'] > 0 else 'low'},"
             f" a {row['outcome']}."
         )
-    return said
+    return answers

@@ -1,4 +1,4 @@
-"""What was observed inside: the page's part of traces, nodes, services, C-states, power, and the observing itself."""
+"""The page's part on traces, nodes, services, C-states, power, and the coverage of the observation."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 from loadstone.analysis import metrics, usage
 from loadstone.analysis import trace_cache as traced
 from loadstone.analysis.latency import beside_breaking_point
-from loadstone.analysis.metrics import Metrics
+from loadstone.analysis.metrics import MetricTables
 from loadstone.analysis.metrics.power import ACTIVE
 from loadstone.analysis.trace_cache import Traced
 from loadstone.report import format, observability_tables
 from loadstone.report.content import Content
-from loadstone.report.observability_tables import Shown
+from loadstone.report.observability_tables import PageTable
 
 Rows = list[dict[str, Any]]
 _MOST_DOUBTS = 8
@@ -23,11 +23,11 @@ _MOST_OPERATIONS = 25
 
 
 @dataclass(frozen=True)
-class Inside:
+class Observability:
     """All of it. ``content`` is the report's with the tables of metrics and traces."""
 
     content: Content
-    metrics: Metrics
+    metrics: MetricTables
     traced: Traced
 
     def __bool__(self) -> bool:
@@ -62,7 +62,7 @@ class Inside:
     def _several(self) -> bool:
         return len(self.content.treatments) > 1
 
-    def time(self) -> Shown:
+    def time(self) -> PageTable:
         """By treatment and service: its share of the critical path beside the breaking point, the highest first."""
         found: Rows = []
         for treatment in self.content.treatments:
@@ -70,12 +70,12 @@ class Inside:
             by_service: dict[str, dict[str, Any]] = {}
             for row in self._rows("traces_services"):
                 if row["trial_id"] in beside:
-                    one = {"treatment": treatment.label, "service": row["service"]}
-                    by_service.setdefault(row["service"], one).update(_side(row, beside[row["trial_id"]]))
+                    key = {"treatment": treatment.label, "service": row["service"]}
+                    by_service.setdefault(row["service"], key).update(_side(row, beside[row["trial_id"]]))
             found += sorted(by_service.values(), key=_most_critical)
         return observability_tables.time(found, self._several)
 
-    def operations(self) -> Shown:
+    def operations(self) -> PageTable:
         """Operations of the highest trial that held, the most time in all first; at most 25 of a treatment."""
         beside = (row for treatment in self.content.treatments for row in beside_breaking_point(treatment))
         held = {row["trial_id"]: 0 for row in beside if row["verdict"] != "not held"}
@@ -86,19 +86,19 @@ class Inside:
                 kept.append(row)
         return observability_tables.operations(kept, self._several)
 
-    def nodes(self) -> Shown:
+    def nodes(self) -> PageTable:
         """Nodes at the highest load that held."""
         return observability_tables.nodes(self._highest("metrics_nodes"), self._several)
 
-    def services(self) -> Shown:
+    def services(self) -> PageTable:
         """Services at the highest load that held."""
         return observability_tables.services(self._highest("metrics_services"), self._several)
 
-    def cstates(self) -> Shown:
+    def cstates(self) -> PageTable:
         """C-states at the highest load that held."""
         return observability_tables.cstates(self._highest("metrics_cstates"), ACTIVE, self._several)
 
-    def energy(self) -> Shown:
+    def energy(self) -> PageTable:
         """Power at the highest load that held."""
         load = "Clients" if self.content.closed else "Offered<br>req/s"
         return observability_tables.energy(self._highest("metrics_energy"), load, self._several)
@@ -109,7 +109,7 @@ class Inside:
         held = {row["trial_id"] for row in found if row is not None}
         return [row for row in self._rows(table) if row["trial_id"] in held]
 
-    def accounts(self) -> Shown:
+    def accounts(self) -> PageTable:
         """By treatment the sums of what was observed over its trials."""
         found = []
         for treatment in self.content.treatments:
@@ -178,12 +178,12 @@ _ODD = {
 }
 
 
-def gather(content: Content) -> Inside:
+def gather(content: Content) -> Observability:
     """Read what was observed of the run's trials; the first time that takes seconds a trial with spans."""
     measured, looked_into = metrics.gather(content.run), traced.gather(content.run, content.treatments)
     tables = {name: table for name, table in (measured.tables | looked_into.tables).items() if table.num_rows}
     missing = {name: table for name, table in measured.tables.items() if name not in tables}
-    return Inside(replace(content, tables=content.tables | tables | missing), measured, looked_into)
+    return Observability(replace(content, tables=content.tables | tables | missing), measured, looked_into)
 
 
 def _side(row: dict[str, Any], broke: bool) -> dict[str, Any]:

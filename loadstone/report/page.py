@@ -13,14 +13,14 @@ import pyarrow as pa
 from loadstone.analysis import latency, summary
 from loadstone.analysis.run import VERDICTS
 from loadstone.report import content as contents
-from loadstone.report import facts, figure_jobs, rendering, sections, tables, words
-from loadstone.report import observability as insides
+from loadstone.report import facts, figure_jobs, rendering, sections, sentences, tables
+from loadstone.report import observability as observability_section
 from loadstone.report.content import Content
 from loadstone.report.details import Pages
-from loadstone.report.figure_jobs import Job, Shown
+from loadstone.report.figure_jobs import DrawnFigure, Job
 from loadstone.report.figures.kinds import KINDS
 from loadstone.report.figures.observability_kinds import PARTS
-from loadstone.report.observability import Inside
+from loadstone.report.observability import Observability
 from loadstone.report.section import Section
 
 Jobs = dict[str, list[Job]]
@@ -33,7 +33,7 @@ class _Found:
     """All that a report is made from."""
 
     content: Content
-    inside: Inside
+    observability: Observability
     sections: list[Section]
     problems: list[str]
     """What could not be made, and why."""
@@ -41,13 +41,13 @@ class _Found:
     @property
     def tables(self) -> dict[str, pa.Table]:
         added = {name: table for section in self.sections for name, table in section.tables.items()}
-        return {name: table for name, table in {**self.inside.content.tables, **added}.items() if table.num_rows}
+        return {name: table for name, table in {**self.observability.content.tables, **added}.items() if table.num_rows}
 
     def jobs(self, folder: Path) -> Jobs:
-        """The figures that need what was observed inside, or are a section's."""
-        about = self.inside.facts()
+        """The figures of observability, and of sections."""
+        about = self.observability.facts()
         jobs = {
-            f"inside {name}": [Job(kind, self.inside.content, folder, about) for kind in kinds]
+            f"observability {name}": [Job(kind, self.observability.content, folder, about) for kind in kinds]
             for name, kinds in PARTS.items()
         }
         for section in self.sections:
@@ -59,7 +59,7 @@ class _Found:
 def build(run_folder: Path) -> Path:
     """Write ``report/`` into a run folder and return its ``index.html``. What an earlier report left is replaced.
 
-    Raises InputError where there is no run; anything that the run lacks is said in the page.
+    Raises InputError where there is no run; the page names what the run lacks.
     """
     content = contents.gather(run_folder)
     target = content.run.folder / "report"
@@ -68,11 +68,11 @@ def build(run_folder: Path) -> Path:
         (target / name).mkdir(parents=True)
 
     def gather() -> _Found:
-        inside = insides.gather(content)
-        return _Found(content, inside, *sections.gather(inside.content))
+        observed = observability_section.gather(content)
+        return _Found(content, observed, *sections.gather(observed.content))
 
     first, troubles, found = _draw({"": [Job(kind, content, target / "figures") for kind in KINDS]}, gather)
-    pages = Pages(found.inside, target)
+    pages = Pages(found.observability, target)
 
     def write() -> dict[str, list[str]]:
         written = tables.write(found.tables, target / "tables")
@@ -86,7 +86,7 @@ def build(run_folder: Path) -> Path:
     return page
 
 
-def _draw(jobs: Jobs, meanwhile: Callable[[], _Result]) -> tuple[dict[str, list[Shown]], list[str], _Result]:
+def _draw(jobs: Jobs, meanwhile: Callable[[], _Result]) -> tuple[dict[str, list[DrawnFigure]], list[str], _Result]:
     """By part of the page what was drawn, what could not be, and what was done meanwhile."""
     drawn, problems, other = figure_jobs.draw([job for some in jobs.values() for job in some], meanwhile)
     each = iter(drawn)
@@ -95,7 +95,11 @@ def _draw(jobs: Jobs, meanwhile: Callable[[], _Result]) -> tuple[dict[str, list[
 
 
 def _render(
-    found: _Found, figures: Mapping[str, list[Shown]], pages: Pages, written: Mapping[str, list[str]], folder: Path
+    found: _Found,
+    figures: Mapping[str, list[DrawnFigure]],
+    pages: Pages,
+    written: Mapping[str, list[str]],
+    folder: Path,
 ) -> str:
     content, added = found.content, found.sections
     values = {
@@ -104,17 +108,21 @@ def _render(
         "treatments": content.treatments,
         "several": len(content.treatments) > 1,
         "pages": pages,
-        "answer": words.answer(content),
-        "bounded": words.bounds_of_one(content),
-        "each": words.each_treatment(content),
-        "warnings": [*words.warnings(content), *found.problems, *(text for one in added for text in one.cautions)],
-        "sections": [(one, figures[f"section {one.name}"]) for one in added],
-        "slo": words.slo(content),
+        "answer": sentences.answer(content),
+        "bounded": sentences.bounds_of_one(content),
+        "each": sentences.each_treatment(content),
+        "warnings": [
+            *sentences.warnings(content),
+            *found.problems,
+            *(text for section in added for text in section.cautions),
+        ],
+        "sections": [(section, figures[f"section {section.name}"]) for section in added],
+        "slo": sentences.slo(content),
         "closed": content.closed,
         "figures": figures[""],
-        "inside": found.inside,
-        "figures_inside": {name: figures[f"inside {name}"] for name in PARTS},
-        # What was observed inside has rows for each node and service of each trial: beside the page, not in it.
+        "observability": found.observability,
+        "figures_observability": {name: figures[f"observability {name}"] for name in PARTS},
+        # These tables have rows for each node and service of each trial: files beside the page, not in it.
         "csv": {
             name: rendering.download(folder / "tables" / f"{name}.csv")
             for name in content.tables

@@ -119,11 +119,11 @@ def _shown(
 ) -> dict[str, object]:
     best = {(side.others, side.load): side for side in sides if isinstance(side, Fastest)}
     at = []
-    for (others, load), one in best.items():
+    for (others, load), fastest in best.items():
         rows = sorted((r for r in loads if r["others"] == others and r["load"] == load), key=lambda row: row["p99_ms"])
         for row in rows:
-            side = "best" if row["placement"] == one.best["placement"] else ""
-            side = "worst" if row["placement"] == one.worst["placement"] else side
+            side = "best" if row["placement"] == fastest.best["placement"] else ""
+            side = "worst" if row["placement"] == fastest.worst["placement"] else side
             at.append({**row, "side": side})
     return {
         "at": at,
@@ -138,34 +138,34 @@ def _shown(
 _OPTIONAL = ("c0_share", "transitions_per_s", "package_watts", "dram_watts", "between_bytes_per_request")
 
 
-def _sentence(one: Fastest | Extremes, closed: bool) -> str:
-    where = f"With {one.others}, " if one.others else ""
-    if isinstance(one, Extremes):
-        return where + _by_capacity(one)
-    at = f"{format.clients(one.load) if closed else format.rate(one.load)}"
+def _sentence(side: Fastest | Extremes, closed: bool) -> str:
+    where = f"With {side.others}, " if side.others else ""
+    if isinstance(side, Extremes):
+        return where + _by_capacity(side)
+    at = f"{format.clients(side.load) if closed else format.rate(side.load)}"
     begun = f"{where}at {at}" if where else f"At {at}"
-    best, worst = _p99(one.best), _p99(one.worst)
-    said = (
-        f"{begun} **{one.best['placement']}** answered fastest of {one.placements} placements, P99 {best}, and "
-        f"**{one.worst['placement']}** slowest, {worst}"
+    best, worst = _p99(side.best), _p99(side.worst)
+    finding = (
+        f"{begun} **{side.best['placement']}** answered fastest of {side.placements} placements, P99 {best}, and "
+        f"**{side.worst['placement']}** slowest, {worst}"
     )
-    if one.ratio is None or one.low is None:
-        return f"{said}; a single trial of each does not tell whether they differ."
-    ratio = f"{format.number(one.ratio)}x {format.interval(one.low, one.high)}"
-    if one.told_apart:
-        return f"{said}: {ratio} as long."
-    return f"{said}; these trials cannot tell them apart ({ratio} as long)."
+    if side.ratio is None or side.low is None:
+        return f"{finding}; a single trial of each cannot show whether they differ."
+    ratio = f"{format.number(side.ratio)}x {format.interval(side.low, side.high)}"
+    if side.differ:
+        return f"{finding}: {ratio} as long."
+    return f"{finding}; these trials show no difference ({ratio} as long)."
 
 
-def _by_capacity(one: Extremes) -> str:
+def _by_capacity(side: Extremes) -> str:
     best, worst = (
         f"{format.rate(row['capacity'])} {format.interval(row['capacity_low'], row['capacity_high'])}"
-        for row in (one.best, one.worst)
+        for row in (side.best, side.worst)
     )
-    end = "." if one.told_apart else "; their intervals overlap, so this cannot tell them apart."
+    end = "." if side.differ else "; their intervals overlap, so no difference is shown."
     return (
-        f"**{one.best['placement']}** has the highest capacity of {one.placements} placements, {best}, and "
-        f"**{one.worst['placement']}** the lowest, {worst}{end}"
+        f"**{side.best['placement']}** has the highest capacity of {side.placements} placements, {best}, and "
+        f"**{side.worst['placement']}** the lowest, {worst}{end}"
     )
 
 

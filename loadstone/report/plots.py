@@ -19,7 +19,7 @@ Ticks = Sequence[tuple[float, str]]
 
 @dataclass(frozen=True)
 class Axis:
-    """What an axis says, from where to where it goes, and its ticks with their texts."""
+    """An axis: label, limits, and ticks with their labels."""
 
     title: str
     low: float
@@ -47,7 +47,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Mark:
-    """A level of x or of y that matters, with its words."""
+    """A marked level of x or of y, with its label."""
 
     text: str
     x: float | None = None
@@ -56,7 +56,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class Plot:
-    """All of it; ``label`` says what is seen to those who do not see it."""
+    """A whole plot; ``label`` describes it for screen readers."""
 
     label: str
     x: Axis
@@ -149,7 +149,7 @@ def _number(value: float) -> str:
 
 
 def linear(title: str, values: Iterable[float], zero: bool = True) -> Axis:
-    """An axis over the values, from zero where that is asked for, with round ticks."""
+    """An axis over the values, from zero if ``zero``, with round ticks."""
     known = list(values) or [0.0]
     low, high = (min(0.0, *known) if zero else min(known)), max(known)
     high = high if high > low else low + 1

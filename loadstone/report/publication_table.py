@@ -1,4 +1,4 @@
-"""A table as a paper shows it: words and units in its head, rounded numbers, a value with its interval in one cell."""
+"""A table for publication: heads with units, rounded numbers, a value with its interval in one cell."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _LONG = 40
 
 
 @dataclass(frozen=True)
-class Shown:
-    """Heads and cells, all as text; ``numbers`` says which columns are set to the right."""
+class TextTable:
+    """Heads and cells, all as text; ``numbers``: which columns are aligned right."""
 
     heads: list[str]
     rows: list[list[str]]
@@ -61,32 +61,32 @@ _ENDINGS = {
     "_us": _Unit("us"),
     "_s": _Unit("s"),
 }
-_WORDS = {"p999": "P99.9", "aborted": "broke", "cpu": "CPU", "dram": "DRAM", "id": "ID", "aa": "A/A"}
+_ABBREVIATIONS = {"p999": "P99.9", "aborted": "broke", "cpu": "CPU", "dram": "DRAM", "id": "ID", "aa": "A/A"}
 
 
-def shown(name: str, table: pa.Table) -> Shown:
-    """The table ``name`` without columns that say nothing.
+def shown(name: str, table: pa.Table) -> TextTable:
+    """The table ``name`` without empty columns.
 
     A column ``x`` between ``x_low`` and ``x_high`` is shown with these as its interval. The unit of a column is the
     ``unit`` in the metadata of its field, else that of its name (``_ms``, ``_share``, ``_bytes``, ...).
     """
-    chosen = [one for one in _CHOSEN.get(name, table.column_names) if one in table.column_names]
+    chosen = [column for column in _CHOSEN.get(name, table.column_names) if column in table.column_names]
     heads, columns, numbers = [], [], []
-    for one in chosen:
-        if _is_end(one, chosen) or table[one].null_count == table.num_rows:
+    for column in chosen:
+        if _is_end(column, chosen) or table[column].null_count == table.num_rows:
             continue
-        unit, words = _unit(table.schema.field(one))
-        text = _text(table.schema.field(one).type, unit)
-        ends = [f"{one}_low", f"{one}_high"]
-        cells = [text(value) for value in table[one].to_pylist()]
+        unit, head = _unit(table.schema.field(column))
+        text = _text(table.schema.field(column).type, unit)
+        ends = [f"{column}_low", f"{column}_high"]
+        cells = [text(value) for value in table[column].to_pylist()]
         if all(end in table.column_names for end in ends):
             around = zip(*(table[end].to_pylist() for end in ends), strict=True)
             cells = [_with(cell, low, high, text) for cell, (low, high) in zip(cells, around, strict=True)]
-            words += " [interval]"
-        heads.append(f"{words} ({unit.text})" if unit.text else words)
+            head += " [interval]"
+        heads.append(f"{head} ({unit.text})" if unit.text else head)
         columns.append(cells)
-        numbers.append(pa.types.is_floating(table[one].type) or pa.types.is_integer(table[one].type))
-    return Shown(heads, [list(row) for row in zip(*columns, strict=True)], numbers)
+        numbers.append(pa.types.is_floating(table[column].type) or pa.types.is_integer(table[column].type))
+    return TextTable(heads, [list(row) for row in zip(*columns, strict=True)], numbers)
 
 
 def _is_end(name: str, names: Sequence[str]) -> bool:
@@ -100,19 +100,19 @@ def _with(cell: str, low: Any, high: Any, text: Callable[[Any], str]) -> str:
 
 
 def _unit(field: pa.Field) -> tuple[_Unit, str]:
-    """The unit of a column, and its name in words without it."""
+    """The unit of a column, and its name as text without it."""
     name = field.name.removeprefix(known.FACTOR_PREFIX)
     given = (field.metadata or {}).get(b"unit", b"").decode() or None
-    ending = next((one for one in _ENDINGS if name.endswith(one) and name not in _UNITS), "")
+    ending = next((end for end in _ENDINGS if name.endswith(end) and name not in _UNITS), "")
     unit = _UNITS.get(name) or (_ENDINGS[ending] if ending else _Unit(""))
     if given is not None and not (given == "share" and ending):
         unit = _Unit("%", 100.0) if given == "share" else _Unit(given)
-    words = " ".join(_word(word) for word in name.removesuffix(ending).split("_"))
-    return unit, words[:1].upper() + words[1:]
+    head = " ".join(_word(word) for word in name.removesuffix(ending).split("_"))
+    return unit, head[:1].upper() + head[1:]
 
 
 def _word(word: str) -> str:
-    return _WORDS.get(word) or (word.upper() if word[:1] == "p" and word[1:].isdigit() else word)
+    return _ABBREVIATIONS.get(word) or (word.upper() if word[:1] == "p" and word[1:].isdigit() else word)
 
 
 def _text(type: pa.DataType, unit: _Unit) -> Callable[[Any], str]:
@@ -144,7 +144,7 @@ _LATEX = str.maketrans(
 )
 
 
-def latex(table: Shown) -> str:
+def latex(table: TextTable) -> str:
     """For a paper with the package booktabs; a long one goes over pages, with longtable."""
     columns = "".join("r" if number else "l" for number in table.numbers)
     head = " & ".join(head.translate(_LATEX) for head in table.heads) + r" \\"
@@ -164,7 +164,7 @@ def _cell(text: str) -> str:
     return f"{{{escaped}}}" if escaped.startswith("[") else escaped
 
 
-def markdown(table: Shown) -> str:
+def markdown(table: TextTable) -> str:
     """As GitHub and others show it."""
     lines = [
         [head.replace("|", r"\|") for head in table.heads],

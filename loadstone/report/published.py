@@ -44,7 +44,7 @@ def gather(content: Content) -> Section | None:
     if not name:
         return None
     if name not in papers.names():
-        text = f"this version of Loadstone has no published values of {name!r}, which the study says it reproduces"
+        text = f"this version of Loadstone has no published values of {name!r}, which the study reproduces"
         return Section("published", "Published values", shown={"paper": None, "name": name}, cautions=[text])
     paper = papers.paper(name)
     fits = content.best_fits.tables["reproduction"] if paper.method == "best-fit-run" else None
@@ -73,7 +73,7 @@ def gather(content: Content) -> Section | None:
 
 
 def _value(row: Row) -> tuple[str | None, ...]:
-    """What tells a published value from the paper's others."""
+    """The levels that identify a published value in its paper."""
     return tuple(row[name] for name in ("source", "quantity", "setting", "at", "span"))
 
 
@@ -110,7 +110,7 @@ def _times(row: Row) -> str:
 
 
 def between(low: float | None, high: float | None) -> str:
-    """A range in words, with open ends."""
+    """A range as text; an open end has no number."""
     if low is None:
         return f"below {format.number(high)}"
     return f"above {format.number(low)}" if high is None else f"{format.number(low)} to {format.number(high)}"

@@ -1,4 +1,4 @@
-"""Templates with the words and numbers of a report, and the links to the files beside its pages."""
+"""Renders templates with a report's texts and numbers, and links to the files beside its pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A part of the page that stands on its own: what it found in words, its tables, its figures, its template."""
+"""A self-contained part of the page: findings, tables, figures and template."""
 
 from __future__ import annotations
 
@@ -38,4 +38,4 @@ class Section:
 
 
 Gather = Callable[[Content], Section | None]
-"""Makes the section of a run; None where it has nothing to say about it."""
+"""Makes the section of a run; None where it has no content."""

@@ -18,14 +18,16 @@ SECTIONS: tuple[Gather, ...] = (
 
 
 def gather(content: Content) -> tuple[list[Section], list[str]]:
-    """The sections that have something to say, and what kept others from it: one does not take the rest along."""
+    """The sections with content, and the errors of those that failed; a failure does not affect the others."""
     found: list[Section] = []
     problems: list[str] = []
-    for one in SECTIONS:
+    for gather_section in SECTIONS:
         try:
-            section = one(content)
-        except Exception as error:  # whatever results may hold that nobody thought of
-            problems.append(f"{one.__module__.rpartition('.')[2]}: left out, {type(error).__name__}: {error}")
+            section = gather_section(content)
+        except Exception as error:  # the rest of the page is written, whatever the results contain
+            problems.append(
+                f"{gather_section.__module__.rpartition('.')[2]}: left out, {type(error).__name__}: {error}"
+            )
             continue
         if section is not None:
             found.append(section)

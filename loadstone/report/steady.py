@@ -58,7 +58,7 @@ def gather(content: Content) -> Section | None:
 
 
 def why(row: dict[str, Any]) -> str:
-    """What was found in a trial that had not settled, in words."""
+    """Sentences on a trial that had not settled."""
     if row["changes_s"]:
         places = " and ".join(f"{format.number(at)} s" for at in row["changes_s"])
         return f"its level changes at {places}"

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from loadstone.analysis.comparison import comparable, within
-from loadstone.report import comparison_words, format, words
+from loadstone.report import comparison_sentences, format, sentences
 from loadstone.report import content as contents
 from loadstone.report.content import Content
 
@@ -28,12 +28,12 @@ _MARK = {
 def render(run_folder: Path) -> RenderableType:
     """What ``loadstone status`` and ``loadstone report`` print. Raises InputError where there is no run."""
     content = contents.gather(run_folder)
-    parts: list[RenderableType] = [_bold(words.answer(content))]
-    parts += [_bold(text) for text in words.bounds_of_one(content)]
+    parts: list[RenderableType] = [_bold(sentences.answer(content))]
+    parts += [_bold(text) for text in sentences.bounds_of_one(content)]
     parts += [_bold(text) for text in _compared(content)]
     left_out = [treatment for treatment in content.treatments if treatment.id in content.left_out]
-    parts += [_bold(f"{treatment.label} {words.finding(content, treatment)}") for treatment in left_out]
-    parts += [Text.assemble("! ", text, style="yellow") for text in words.warnings(content)]
+    parts += [_bold(f"{treatment.label} {sentences.finding(content, treatment)}") for treatment in left_out]
+    parts += [Text.assemble("! ", text, style="yellow") for text in sentences.warnings(content)]
     if content.rows("breaking_points") and len(content.run.trials):
         parts.append(_breaking_points(content))
     if content.rows("rates"):
@@ -44,10 +44,10 @@ def render(run_folder: Path) -> RenderableType:
 
 
 def _compared(content: Content) -> list[str]:
-    """What a comparison found, where the study asks for one."""
+    """The findings of the comparison, where the study requests one."""
     if "baseline" not in content.run.plan or not comparable(content.run):
         return []
-    return comparison_words.sentences(within(content.run, spans=False, distributions=False))
+    return comparison_sentences.sentences(within(content.run, spans=False, distributions=False))
 
 
 def _bold(text: str) -> Text:
@@ -80,8 +80,8 @@ def _breaking_points(content: Content) -> Table:
             table.add_row(Text(name), bounds.get(row["known"], format.NOTHING), "", "", "", trials)
             continue
         of, at = (
-            (format.number(row[one]), Text(format.interval(row[f"{one}_low"], row[f"{one}_high"])))
-            for one in ("capacity", "breaking_point")
+            (format.number(row[point]), Text(format.interval(row[f"{point}_low"], row[f"{point}_high"])))
+            for point in ("capacity", "breaking_point")
         )
         table.add_row(Text(name), Text(of[0], "bold"), of[1], *at, trials)
     return table

@@ -63,7 +63,7 @@ class DriverError(Exception):
     """The generator failed, so the trial is invalid."""
 
 
-class Unreachable(DriverError):
+class TargetUnreachable(DriverError):
     """Nothing answers at the target."""
 
 

@@ -33,7 +33,7 @@ from loadstone.model.records import (
 )
 from loadstone.model.workload import Operation as WorkloadOperation
 from loadstone.model.workload import Workload
-from loadstone.workloads.base import Driver, DriverError, Offer, Progress, Unreachable
+from loadstone.workloads.base import Driver, DriverError, Offer, Progress, TargetUnreachable
 
 STATISTICS = ("mean", "p50", "p75", "p90", "p95", "p99", "p999", "max")
 Statistics = dict[str, float | None]
@@ -157,7 +157,7 @@ class External(Driver):
             output, complaint = out.read(), err.read().strip()
         if code != 0:
             message = complaint[-500:] or output.strip()[-500:] or "no output"
-            kind = Unreachable if "refused" in message or "unable to connect" in message else DriverError
+            kind = TargetUnreachable if "refused" in message or "unable to connect" in message else DriverError
             raise kind(f"{self.name} exited with {code}: {message}")
         return output, _children_cpu_s() - before, time.monotonic() - began
 

@@ -16,7 +16,7 @@ from loadstone.model.errors import InputError, PreflightError
 from loadstone.model.load import Load
 from loadstone.model.records import TrialSummary
 from loadstone.model.workload import operation_plan
-from loadstone.workloads.base import Driver, DriverError, Offer, Progress, Unreachable
+from loadstone.workloads.base import Driver, DriverError, Offer, Progress, TargetUnreachable
 
 PRECISE = 100e-6
 """The lateness, in seconds, that precise waiting stays below."""
@@ -152,7 +152,7 @@ def _error(code: int, messages: str) -> Exception:
         case 2:
             return InputError(messages)
         case 3:
-            return Unreachable(messages)
+            return TargetUnreachable(messages)
     return DriverError(f"stone load exited with {code}: {messages}")
 
 

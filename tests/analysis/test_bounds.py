@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from loadstone.analysis import bounds
-from loadstone.report import words
+from loadstone.report import sentences
 from loadstone.report.content import gather
 from tests.synthetic import Synthetic
 
@@ -27,19 +27,19 @@ def limited(folder: Path, cores: float | None) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("cores", "said"),
+    ("cores", "message"),
     [
-        (0.1, "of the 0.1 core that the study allows it: this is the capacity of these limits on this machine, not of"),
+        (0.1, "of the 0.1 core of its limit: the capacity is that of the study's limits on this machine, not of"),
         (2.0, "no service was at its CPU limit (the fullest, frontend used 0.0"),
         (None, None),
     ],
 )
-def test_the_page_says_what_was_measured(tmp_path: Path, cores: float | None, said: str | None) -> None:
+def test_the_page_says_what_was_measured(tmp_path: Path, cores: float | None, message: str | None) -> None:
     content = gather(limited(tmp_path, cores))
     (treatment,) = content.treatments
-    text = words.bounded(content, treatment)
-    assert words.bounds_of_one(content) == ([text] if said else [])
-    assert (said in text) if said else text == ""
+    text = sentences.bounded(content, treatment)
+    assert sentences.bounds_of_one(content) == ([text] if message else [])
+    assert (message in text) if message else text == ""
     full = bounds.fullest(content.run, treatment)
     assert (full is None) == (cores is None)
     if full is not None and cores is not None:
@@ -48,6 +48,6 @@ def test_the_page_says_what_was_measured(tmp_path: Path, cores: float | None, sa
 
 def test_several_treatments_each_say_it_beside_their_finding(tmp_path: Path) -> None:
     content = gather(Synthetic(capacities={"baseline": 700.0, "vertical": 1250.0}, duration_s=1.0).write(tmp_path))
-    assert words.bounds_of_one(content) == []
-    for _, text in words.each_treatment(content):
-        assert " this is the capacity of these limits on this machine" in text or " no service was at its CPU" in text
+    assert sentences.bounds_of_one(content) == []
+    for _, text in sentences.each_treatment(content):
+        assert " the capacity is that of the study's limits on this" in text or " no service was at its CPU" in text

@@ -77,9 +77,9 @@ def test_what_cannot_be_told_is_undecided() -> None:
 
 def test_a_contradiction_is_put_in_words() -> None:
     trials = [(930.0, False)] * 3
-    words = fresh.in_words(fresh.confirmation(known(1000, 0.05), trials), trials)
-    assert words.startswith("contradicted by 3 fresh trials (0 of 3 held at 930/s): these are ")
-    assert "if the system sustains 15% less" in words
+    expected = fresh.in_words(fresh.confirmation(known(1000, 0.05), trials), trials)
+    assert expected.startswith("contradicted by 3 fresh trials (0 of 3 held at 930/s): these are ")
+    assert "if the system sustains 15% less" in expected
 
 
 def test_several_searches_are_as_good_as_the_worst() -> None:

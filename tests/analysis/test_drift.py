@@ -11,7 +11,7 @@ from loadstone.analysis import drift
 from loadstone.analysis.run import open_run
 from loadstone.analysis.schema import schema
 from loadstone.infrastructure.binary import reference_ms
-from loadstone.report import words
+from loadstone.report import sentences
 from loadstone.report.content import gather
 from tests.synthetic import Synthetic
 
@@ -52,16 +52,16 @@ def test_a_run_whose_machine_drifted_says_so_with_its_size(tmp_path: Path) -> No
     content = gather(Synthetic(drift=0.3, duration_s=1.0).write(tmp_path))
     found = drift.drift(content.run.trials)
     assert found is not None and 0.1 < found.size < 0.3
-    (caution,) = [text for text in words.warnings(content) if "drifted" in text]
+    (caution,) = [text for text in sentences.warnings(content) if "drifted" in text]
     assert "the machine's speed drifted by " in caution and " during the run: " in caution
-    assert caution.endswith("the precision of 5 % that was asked for is more than such a machine can hold")
-    assert "trials, while the machine's speed drifted by " in words.answer(content)
+    assert caution.endswith("the requested precision of 5 % cannot be reached on such a machine")
+    assert "trials, while the machine's speed drifted by " in sentences.answer(content)
 
 
 def test_a_steady_machine_and_an_earlier_release_are_not_spoken_of(tmp_path: Path) -> None:
     folder = Synthetic(duration_s=1.0).write(tmp_path)
     content = gather(folder)
-    assert "drifted" not in " ".join([*words.warnings(content), words.answer(content)])
+    assert "drifted" not in " ".join([*sentences.warnings(content), sentences.answer(content)])
     assert content.tables["reference"].num_rows == len(content.run.trials)
     table = open_run(folder).trials
     none = pa.nulls(len(table), pa.float64())

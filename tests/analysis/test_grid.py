@@ -8,13 +8,13 @@ from pathlib import Path
 from loadstone.analysis import summary
 from loadstone.analysis.grid import grid
 from loadstone.analysis.run import open_run
-from loadstone.analysis.summary import Treatment
+from loadstone.analysis.summary import TreatmentSummary
 
 
-def with_levels(searched: Path, *levels: dict[str, str]) -> list[Treatment]:
+def with_levels(searched: Path, *levels: dict[str, str]) -> list[TreatmentSummary]:
     """The two searched treatments under other levels, as many as are given; the first breaks earlier."""
     first, second = summary.treatments(open_run(searched))
-    return [replace(one, levels=given) for one, given in zip([first, second] * 3, levels, strict=False)]
+    return [replace(item, levels=given) for item, given in zip([first, second] * 3, levels, strict=False)]
 
 
 def test_one_factor_needs_no_grid(searched: Path) -> None:
@@ -32,7 +32,9 @@ def test_the_orchestrator_is_across_wherever_it_stands(searched: Path) -> None:
     made = grid(found)
     assert made is not None
     assert (made.factor, made.columns, made.rows) == ("orchestrator", ["swarm", "nomad"], BOTH)
-    first, second = (one.searched.result.breaking_point for one in found[:2] if one.searched and one.searched.result)
+    first, second = (
+        item.searched.result.breaking_point for item in found[:2] if item.searched and item.searched.result
+    )
     assert made.cells == [[first, first], [second, None]]  # no nomad, vertical in this study
     assert made.table().to_pylist() == [
         {
@@ -58,8 +60,8 @@ def test_without_an_orchestrator_the_last_factor_is_across(searched: Path) -> No
 
 
 def test_a_search_without_an_estimate_leaves_its_cell_empty(searched: Path) -> None:
-    (one,) = with_levels(searched, {"orchestrator": "swarm", "scaling": "baseline"})
-    assert one.searched is not None
-    made = grid([replace(one, searched=replace(one.searched, result=None))])
+    (item,) = with_levels(searched, {"orchestrator": "swarm", "scaling": "baseline"})
+    assert item.searched is not None
+    made = grid([replace(item, searched=replace(item.searched, result=None))])
     assert made is not None
     assert made.cells == [[None]]

@@ -45,11 +45,11 @@ def test_logs_of_release_0_1_have_a_tag_on_all_requests_too(tmp_path: Path) -> N
     lines = file.read_text().splitlines()
     file.write_text("\n".join(f"Tag=intended,{line}" if line[0].isdigit() else line for line in lines))
     old = hlog.distributions(file)
-    assert {name: one.counts.tolist() for name, one in old.items()} == {
-        name: one.counts.tolist() for name, one in new.items()
+    assert {name: item.counts.tolist() for name, item in old.items()} == {
+        name: item.counts.tolist() for name, item in new.items()
     }
     assert hlog.intervals(file) == over_time
-    assert [one.count for one in over_time[0]] == [10, 10]
+    assert [item.count for item in over_time[0]] == [10, 10]
 
 
 @pytest.mark.parametrize("text", ["Tag=intended,1,1,1,!!!\n", "Tag=intended\n", "Tag=intended,1,1,1,HISTFAAAACZ42p\n"])

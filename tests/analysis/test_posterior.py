@@ -11,22 +11,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loadstone.analysis import breaking_point as bp
-from loadstone.analysis.posterior import Trial, posterior
+from loadstone.analysis.posterior import TrialOutcome, posterior
 
 LOADS = st.floats(1.0, 1e5).map(lambda x: float(f"{x:.3g}"))
-TRIALS = st.lists(st.builds(Trial, LOADS, st.booleans()), min_size=1, max_size=20)
+TRIALS = st.lists(st.builds(TrialOutcome, LOADS, st.booleans()), min_size=1, max_size=20)
 
 
-def simulated(true: float, slope: float, count: int, seed: int) -> list[Trial]:
+def simulated(true: float, slope: float, count: int, seed: int) -> list[TrialOutcome]:
     """Trials beside the truth that hold as the model says, without lapses."""
     rng = np.random.default_rng(seed)
     loads = [true * math.exp((1 if index % 2 else -1) * slope) for index in range(count)]
-    return [Trial(load, math.log(true / load) + slope * rng.normal() >= 0) for load in loads]
+    return [TrialOutcome(load, math.log(true / load) + slope * rng.normal() >= 0) for load in loads]
 
 
 @given(TRIALS)
 @settings(max_examples=60, deadline=None)
-def test_nothing_breaks_it(trials: list[Trial]) -> None:
+def test_nothing_breaks_it(trials: list[TrialOutcome]) -> None:
     result = bp.estimate(trials)
     for e in (result.breaking_point, result.capacity, result.slope):
         assert 0 < e.low <= e.value <= e.high < math.inf
@@ -36,7 +36,7 @@ def test_nothing_breaks_it(trials: list[Trial]) -> None:
 
 @given(TRIALS, st.randoms())
 @settings(max_examples=30, deadline=None)
-def test_the_order_of_trials_does_not_matter(trials: list[Trial], dice: random.Random) -> None:
+def test_the_order_of_trials_does_not_matter(trials: list[TrialOutcome], dice: random.Random) -> None:
     shuffled = list(trials)
     dice.shuffle(shuffled)
     assert (posterior(shuffled).weight == posterior(trials).weight).all()
@@ -56,7 +56,7 @@ def test_the_unit_of_load_does_not_matter(seed: int, factor: float) -> None:
 @settings(max_examples=20, deadline=None)
 def test_what_it_predicts_of_a_trial_sums_to_one(seed: int, load: float, factor: float) -> None:
     belief = posterior(simulated(1000, 0.05, 8, seed))
-    outcomes = [Trial(load, True), Trial(load, False)]
+    outcomes = [TrialOutcome(load, True), TrialOutcome(load, False)]
     assert sum(math.exp(belief.log_evidence([trial], factor)) for trial in outcomes) == pytest.approx(1)
 
 

@@ -123,7 +123,7 @@ def test_settings_that_are_there_but_not_together(tmp_path: Path) -> None:
     capacities = {"swarm/baseline": 900.0, "nomad/vertical": 900.0, "swarm/vertical": 900.0, "nomad/baseline": 900.0}
     folder = Synthetic(factor="orchestrator/scaling", capacities=capacities, rates=[300], duration_s=1).write(tmp_path)
     plan = json.loads((folder / "plan.json").read_text())
-    plan["treatments"] = [one for one in plan["treatments"] if one["label"] != "orchestrator=swarm scaling=vertical"]
+    plan["treatments"] = [item for item in plan["treatments"] if item["label"] != "orchestrator=swarm scaling=vertical"]
     (folder / "plan.json").write_text(json.dumps(plan))
     run = open_run(folder)
     treatments = [

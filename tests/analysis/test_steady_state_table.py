@@ -73,11 +73,13 @@ def test_latency_over_time_is_of_the_summary_and_of_the_log(tmp_path: Path):
     table, problems = steady_state_table.over_time(run, [row])
     assert problems == []
     found = table.to_pylist()
-    seconds = [(one["what"], one["from_s"], one["to_s"], one["requests"]) for one in found if one["what"] != "mean"]
+    seconds = [
+        (item["what"], item["from_s"], item["to_s"], item["requests"]) for item in found if item["what"] != "mean"
+    ]
     assert seconds == [("p50", 0, 1, 3), ("p99", 0, 1, 3), ("p50", 1, 2, 3), ("p99", 1, 2, 3)]
-    assert [round(one["ms"]) for one in found if one["what"] != "mean"] == [2, 90, 4, 4]
+    assert [round(item["ms"]) for item in found if item["what"] != "mean"] == [2, 90, 4, 4]
     means = json.loads(file.with_name("summary.json").read_text())["series"]["mean_ms"]
-    assert [one["ms"] for one in found if one["what"] == "mean"] == [mean for mean in means if mean is not None]
+    assert [item["ms"] for item in found if item["what"] == "mean"] == [mean for mean in means if mean is not None]
     file.write_text(file.read_text()[:-40])
     table, problems = steady_state_table.over_time(run, [row])
     assert len(problems) == 1 and problems[0].startswith(f"not shown over time: {row['trial_id']}/latency.hlog cannot")
@@ -99,6 +101,6 @@ def test_requests_without_an_answer_are_no_interval_and_short_ones_are_left_out(
     )
     found, problem = hlog.intervals(file)
     assert problem == ""
-    assert [(one.start_s, one.end_s, one.count) for one in found] == [(0, 1, 1), (2, 3, 2)]
+    assert [(item.start_s, item.end_s, item.count) for item in found] == [(0, 1, 1), (2, 3, 2)]
     assert [interval.count for interval in hlog.intervals(file, "intended:hotels")[0]] == [1]
     assert hlog.intervals(tmp_path / "none.hlog") == ([], "")

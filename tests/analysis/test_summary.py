@@ -8,11 +8,11 @@ import pytest
 
 from loadstone.analysis import summary
 from loadstone.analysis.run import open_run
-from loadstone.analysis.summary import Treatment
+from loadstone.analysis.summary import TreatmentSummary
 from tests.synthetic import Synthetic
 
 
-def treatments(folder: Path) -> list[Treatment]:
+def treatments(folder: Path) -> list[TreatmentSummary]:
     return summary.treatments(open_run(folder))
 
 
@@ -75,11 +75,11 @@ def test_a_held_trial_above_a_broken_one_is_no_limit():
     assert _treatment([(100, "invalid")]).reference is None
 
 
-def _treatment(rows: list[tuple[float, str]]) -> Treatment:
+def _treatment(rows: list[tuple[float, str]]) -> TreatmentSummary:
     import pyarrow as pa
 
     table = pa.Table.from_pylist([{"rate": float(rate), "clients": None, "verdict": verdict} for rate, verdict in rows])
-    return Treatment("id", "label", {}, table, None, None, (), ())
+    return TreatmentSummary("id", "label", {}, table, None, None, (), ())
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,6 @@ def test_the_guide_runs_as_it_stands(
     names: dict[str, object] = {}
     for example in examples:
         exec(compile(example, "analyse-in-python.md", "exec"), names)
-    said = capsys.readouterr().out
-    assert "43 trials" in said and "hotel-reservation 295 154 330 354" in said
-    assert re.search(r"scaling=vertical p50: 0\.\d\dx \[.*\] faster", said)
+    text = capsys.readouterr().out
+    assert "43 trials" in text and "hotel-reservation 295 154 330 354" in text
+    assert re.search(r"scaling=vertical p50: 0\.\d\dx \[.*\] faster", text)

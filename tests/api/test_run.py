@@ -128,9 +128,9 @@ def test_a_trial_in_which_hardly_anything_was_answered_is_no_obstacle(tmp_path: 
     folder = Synthetic(capacities=capacities, factor="workload", rates=[200], repetitions=7, duration_s=1.0)
     run = folder.write(tmp_path)
     trial = loadstone.load(run).trial(loadstone.load(run).trials.rows()[0]["trial_id"])
-    told = json.loads((trial.path / "trial.json").read_text())
-    told["row"]["completed"] = 1
-    (trial.path / "trial.json").write_text(json.dumps(told))
+    result = json.loads((trial.path / "trial.json").read_text())
+    result["row"]["completed"] = 1
+    (trial.path / "trial.json").write_text(json.dumps(result))
     (run / "trials.parquet").unlink()
     found = loadstone.load(run).compare("workload=a")
     assert "all requests" not in {row["name"] for row in found.effects.rows()}

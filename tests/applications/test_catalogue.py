@@ -151,8 +151,8 @@ def test_hotel_reservation_is_the_published_one() -> None:
     login = mixed["login"]
     assert login.path.format(user=42) == "/user?username=Cornell_42&password=" + "42" * 10
     for operation in mixed.values():
-        words = {name for _, name, _, _ in string.Formatter().parse(operation.path) if name}
-        assert words == set(operation.fields)
+        expected = {name for _, name, _, _ in string.Formatter().parse(operation.path) if name}
+        assert expected == set(operation.fields)
 
 
 def test_the_shop_is_the_published_one() -> None:

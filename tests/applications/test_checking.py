@@ -14,7 +14,7 @@ from loadstone.model.records import GrowthCheck, TrialSummary
 KEY = ("documents-reservation", "reservation")
 
 
-def told(operations: list[dict[str, Any]], driver: str | None = None) -> TrialSummary:
+def check_of(operations: list[dict[str, Any]], driver: str | None = None) -> TrialSummary:
     """A summary of which only this matters."""
     counts = {"completed": 0}
     parts = [{**operation, "counts": counts} for operation in operations]
@@ -24,7 +24,7 @@ def told(operations: list[dict[str, Any]], driver: str | None = None) -> TrialSu
 
 def after(grew: int, completed: int, sent: int, before: int = 1) -> GrowthCheck:
     application = catalogue.load("hotel-reservation").application
-    summary = told([{"name": "reservations", "all": {"sent": sent, "completed": completed}}])
+    summary = check_of([{"name": "reservations", "all": {"sent": sent, "completed": completed}}])
     (row,) = check(application, {KEY: before}, {KEY: before + grew}, summary)
     return row
 
@@ -40,7 +40,7 @@ def test_steps_of_sessions_count_too() -> None:
     application = catalogue.load("hotel-reservation").application
     names = {"reservations": 10, "visit.reservations": 5, "visit.login": 7, "other": 3, "reservationsx": 2}
     operations = [{"name": name, "all": {"sent": count, "completed": count - 1}} for name, count in names.items()]
-    (row,) = check(application, {KEY: 1}, {KEY: 14}, told(operations))
+    (row,) = check(application, {KEY: 1}, {KEY: 14}, check_of(operations))
     assert (row.grew, row.completed, row.sent, row.ok) == (13, 13, 15, True)
 
 
@@ -48,19 +48,19 @@ def test_the_writes_of_a_script_are_told_by_method_and_path() -> None:
     application = catalogue.load("hotel-reservation").application
     names = {"POST /reservation": 10, "GET /hotels": 90}
     operations = [{"name": name, "all": {"sent": count, "completed": count}} for name, count in names.items()]
-    (row,) = check(application, {KEY: 1}, {KEY: 11}, told(operations))
+    (row,) = check(application, {KEY: 1}, {KEY: 11}, check_of(operations))
     assert (row.completed, row.ok) == (10, True)
-    (row,) = check(application, {KEY: 1}, {KEY: 10}, told(operations))
+    (row,) = check(application, {KEY: 1}, {KEY: 10}, check_of(operations))
     assert not row.ok
 
 
 def test_of_what_a_driver_does_not_tell_nothing_is_guessed() -> None:
     application = catalogue.load("hotel-reservation").application
-    assert check(application, {KEY: 1}, {KEY: 99}, told([], "wrk")) == []
+    assert check(application, {KEY: 1}, {KEY: 99}, check_of([], "wrk")) == []
     operations = [{"name": "reservations", "all": {"sent": None, "completed": 10}}]
-    (more,) = check(application, {KEY: 1}, {KEY: 99}, told(operations, "wrk"))
-    assert more.ok and more.message.endswith("10 completed, how many were sent is not told")
-    (less,) = check(application, {KEY: 1}, {KEY: 9}, told(operations, "wrk"))
+    (more,) = check(application, {KEY: 1}, {KEY: 99}, check_of(operations, "wrk"))
+    assert more.ok and more.message.endswith("10 completed, the number sent is not reported")
+    (less,) = check(application, {KEY: 1}, {KEY: 9}, check_of(operations, "wrk"))
     assert not less.ok
 
 
@@ -79,8 +79,8 @@ def test_writes_that_nobody_sent_are_found() -> None:
 
 def test_what_was_not_part_of_the_load_must_not_have_grown() -> None:
     application = catalogue.load("hotel-reservation").application
-    (same,) = check(application, {KEY: 1}, {KEY: 1}, told([]))
-    (more,) = check(application, {KEY: 1}, {KEY: 2}, told([]))
+    (same,) = check(application, {KEY: 1}, {KEY: 1}, check_of([]))
+    (more,) = check(application, {KEY: 1}, {KEY: 2}, check_of([]))
     assert same.ok and not more.ok
 
 
@@ -92,7 +92,7 @@ def test_where_no_room_may_be_left_only_the_upper_bound_counts() -> None:
 
 def test_a_collection_that_cannot_be_counted_fails() -> None:
     application = catalogue.load("hotel-reservation").application
-    (row,) = check(application, {}, {}, told([]))
+    (row,) = check(application, {}, {}, check_of([]))
     assert not row.ok and "there is no such collection" in row.message
 
 
@@ -122,7 +122,7 @@ def test_growth_by_several_operations_counts_each_request_once() -> None:
     operations = [{"name": name, "all": {"sent": count, "completed": count}} for name, count in names.items()]
     counts = {"all": 11011, "some": 11001, "steps": 1000}
     after = {("store", name): count for name, count in counts.items()}
-    rows = check(application, dict.fromkeys(after, 0), after, told(operations))
+    rows = check(application, dict.fromkeys(after, 0), after, check_of(operations))
     assert [(row.completed, row.ok) for row in rows] == [(count, True) for count in counts.values()]
     assert rows[0].message == "store/all grew by 11,011; compose and upload: 11,011 completed, 11,011 sent"
 
@@ -134,12 +134,12 @@ def test_writes_that_were_not_answered_are_counted() -> None:
     operations: list[dict[str, Any]] = [
         {"name": name, "all": {"sent": count, "completed": 5}} for name, count in sent.items()
     ]
-    assert unfinished(mixed, told(operations)) == 2
+    assert unfinished(mixed, check_of(operations)) == 2
     scripted = [{"name": name, "all": {"sent": 9, "completed": 5}} for name in ("GET /", "POST /a", "PUT /a")]
-    assert unfinished(Path("mixed.lua"), told(scripted)) == 8
+    assert unfinished(Path("mixed.lua"), check_of(scripted)) == 8
     operations[1]["all"]["sent"] = None
-    assert unfinished(mixed, told(operations)) is None
-    assert unfinished(Path("mixed.lua"), told([])) is None
+    assert unfinished(mixed, check_of(operations)) is None
+    assert unfinished(Path("mixed.lua"), check_of([])) is None
 
 
 def test_what_stores_hold_together_is_told_with_examples_where_it_is_wrong() -> None:

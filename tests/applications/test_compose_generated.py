@@ -69,7 +69,7 @@ def applications(draw: st.DrawFn) -> dict[str, Any]:
 
 def compose_file(wanted: dict[str, Any], folder: Path, long: bool) -> str:
     """A compose file that says this, in its long or short forms, with the files that it mounts."""
-    said = {}
+    message = {}
     for at, (name, service) in enumerate(wanted.items()):
         ports = [number if long else str(number) for number in service["ports"].values()]
         mounts: list[Any] = list(service["volumes"])
@@ -81,7 +81,7 @@ def compose_file(wanted: dict[str, Any], folder: Path, long: bool) -> str:
             mounts.append(bound if long else f"{source}:{path}:ro")
         resources = service["resources"]
         limits = {"cpus": resources.get("cpu"), "memory": resources.get("memory")}
-        said[name] = {
+        message[name] = {
             "image": service["runs"]["image"],
             "entrypoint": escaped(service["entrypoint"]),
             "command": escaped(service["command"]),
@@ -93,11 +93,11 @@ def compose_file(wanted: dict[str, Any], folder: Path, long: bool) -> str:
             "deploy": {"replicas": service["replicas"], "resources": {"limits": limits}},
             **({"ports": ports[:1], "expose": ports[1:]} if at == 0 else {"expose": ports}),
         }
-    return yaml12.dump({"services": said})
+    return yaml12.dump({"services": message})
 
 
-def escaped(words: list[str]) -> list[str]:
-    return [word.replace("$", "$$") for word in words]
+def escaped(expected: list[str]) -> list[str]:
+    return [word.replace("$", "$$") for word in expected]
 
 
 def variables(given: dict[str, str], long: bool) -> Any:
@@ -174,7 +174,14 @@ def test_what_is_rendered_as_a_compose_file_is_imported_again_as_it_was(
         assert service == unsaid
 
 
-PARTS = (schema.ComposeFile, schema.ComposeService, schema.Deploy, schema.Limits, schema.Mount, schema.HealthCheck)
+PARTS = (
+    schema.ComposeFile,
+    schema.ComposeService,
+    schema.Deploy,
+    schema.ComposeLimits,
+    schema.ComposeMount,
+    schema.HealthCheck,
+)
 KEYS = st.sampled_from(
     [
         *dict.fromkeys(key for part in (*PARTS, schema.Extension) for key in part.model_fields),

@@ -129,8 +129,8 @@ def test_a_folder_with_a_compose_file(name: str, folder: Path) -> None:
     (folder / name).write_text('services: {web: {image: "x/web:1", ports: [80]}}\n')
     assert catalogue.load(str(folder)).application.services["web"].runs.image == "x/web:1"
     (folder / "compose.override.yml").write_text("services: {}\n")
-    said = f"{folder / name}:1: compose.override.yml is not read; `docker compose config` writes one file of both"
-    assert said in map(str, catalogue.load(str(folder)).notes)
+    text = f"{folder / name}:1: compose.override.yml is not read; `docker compose config` writes one file of both"
+    assert text in map(str, catalogue.load(str(folder)).notes)
 
 
 def test_the_digest_is_of_what_is_said_and_of_the_files_that_are_mounted(folder: Path) -> None:
@@ -153,8 +153,8 @@ def test_a_variable_of_the_shell_comes_before_that_of_the_file(folder: Path, mon
 def test_the_same_said_of_several_places_is_told_once(folder: Path) -> None:
     web, api = '{image: "x/web:1", ports: [80], tty: true}', '{image: "x/api:1", expose: [81], tty: true}'
     text = f"services:\n  web: {web}\n  api: {api}\n"
-    said = "compose.yaml:2: services.web.tty: not carried: it changes nothing in the container; also in line 3"
-    assert said in grouped(imported(text).notes)
+    message = "compose.yaml:2: services.web.tty: not carried: it changes nothing in the container; also in line 3"
+    assert message in grouped(imported(text).notes)
 
 
 def test_files_of_a_service_that_together_are_too_large(folder: Path) -> None:
@@ -163,13 +163,13 @@ def test_files_of_a_service_that_together_are_too_large(folder: Path) -> None:
     mounts = [f"./{number}.txt:/{number}.txt:ro" for number in range(3)]
     loaded = imported(f'services:\n  web: {{image: "x/web:1", ports: [80], volumes: {mounts}}}\n')
     assert list(loaded.application.services["web"].configs) == ["/0.txt", "/1.txt"]
-    said = "not carried: with it the service's configuration files have 1,200,000 bytes; at most 1,000,000"
-    assert said in [note.message for note in loaded.notes]
+    text = "not carried: with it the service's configuration files have 1,200,000 bytes; at most 1,000,000"
+    assert text in [note.message for note in loaded.notes]
 
 
 def test_a_folder_of_too_many_files(folder: Path) -> None:
     for number in range(101):
         (folder / "empty" / f"{number}.txt").write_text("x")
     loaded = imported('services:\n  web: {image: "x/web:1", ports: [80], volumes: ["./empty:/e:ro"]}\n')
-    said = "not carried: empty has 101 files; at most 100 become configuration files"
-    assert said in [note.message for note in loaded.notes]
+    text = "not carried: empty has 101 files; at most 100 become configuration files"
+    assert text in [note.message for note in loaded.notes]

@@ -81,8 +81,8 @@ def container(deployed: Deployed, service: str) -> Any:
     labels = [f"{LABEL}={deployed.deployment.name}", f"{SERVICE_LABEL}={service}"]
     for url in access.engines.values():
         api = Engine(url).api
-        for one in api.containers(filters={"label": labels}):
-            return api, api.inspect_container(one["Id"])
+        for item in api.containers(filters={"label": labels}):
+            return api, api.inspect_container(item["Id"])
     raise AssertionError(f"no container of {service}")
 
 
@@ -103,21 +103,21 @@ def test_its_limits_are_in_force(imported: Deployed) -> None:
 
 @pytest.mark.parametrize("imported", DOCKER, indirect=True)
 def test_its_words_variables_and_volumes_are_those_of_the_compose_file(imported: Deployed) -> None:
-    _, told = container(imported, "web")
-    assert told["Config"]["Cmd"] == ["echo", "--listen", "0.0.0.0:8080"]
-    assert "PRICE=it costs $5" in told["Config"]["Env"]
-    assert "/data" in [one["Destination"] for one in told["Mounts"]]
+    _, result = container(imported, "web")
+    assert result["Config"]["Cmd"] == ["echo", "--listen", "0.0.0.0:8080"]
+    assert "PRICE=it costs $5" in result["Config"]["Env"]
+    assert "/data" in [item["Destination"] for item in result["Mounts"]]
 
 
 @pytest.mark.parametrize("imported", DOCKER, indirect=True)
 def test_services_find_their_files_and_each_other_by_name(imported: Deployed) -> None:
     assert imported.deployment.of("web")[0].needs == ("cache", "api")  # the second by its address in a mounted file
-    api, told = container(imported, "web")
+    api, result = container(imported, "web")
     command = ["/stone", "load", "--plan", "/etc/web/load.json", "--out", "/data/found"]
-    asked = api.exec_create(told["Id"], command, user="root")["Id"]
-    said = api.exec_start(asked)
-    assert api.exec_inspect(asked)["ExitCode"] == 0, said
-    found, _ = api.get_archive(told["Id"], "/data/found/summary.json")
+    requested = api.exec_create(result["Id"], command, user="root")["Id"]
+    text = api.exec_start(requested)
+    assert api.exec_inspect(requested)["ExitCode"] == 0, text
+    found, _ = api.get_archive(result["Id"], "/data/found/summary.json")
     with tarfile.open(fileobj=io.BytesIO(b"".join(found))) as archive:
         summary = json.load(archive.extractfile("summary.json") or io.BytesIO())
-    assert [(one["name"], one["all"]["completed"]) for one in summary["operations"]] == [("get", 5)]
+    assert [(item["name"], item["all"]["completed"]) for item in summary["operations"]] == [("get", 5)]

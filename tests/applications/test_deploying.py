@@ -21,7 +21,7 @@ from loadstone.model.cluster import Cluster
 from loadstone.model.errors import DeploymentError, PreflightError
 from loadstone.monitoring.replicas import Window
 from loadstone.orchestration.process import Process
-from tests.applications.test_checking import told
+from tests.applications.test_checking import check_of
 from tests.orchestration.conftest import deployed
 
 pytestmark = [pytest.mark.system, pytest.mark.servers]
@@ -86,7 +86,7 @@ def test_deploy_seed_ask_audit_check_remove(deploy: Deploy) -> None:
     assert len(rows) == 22 * 4
     assert [row for row in rows if not row.ok] == []
     after = seeder.counts()
-    summary = told([{"name": "reservations", "all": {"sent": 1, "completed": 1}}])
+    summary = check_of([{"name": "reservations", "all": {"sent": 1, "completed": 1}}])
     assert [row.ok for row in check(catalogue.load("hotel-reservation").application, before, after, summary)] == [True]
     used = {row.replica: row.cpu_s for row in window.rows()}
     assert len(used) == 22
@@ -128,10 +128,10 @@ def test_a_service_that_does_not_become_ready_says_why(deploy: Deploy, monkeypat
     monkeypatch.setattr(Seeder, "seed", lambda self: None)  # the stores stay empty
     with pytest.raises(DeploymentError) as caught:
         deploy()
-    first, *words = str(caught.value).splitlines()
+    first, *expected = str(caught.value).splitlines()
     assert "was not ready within 1 s: http://127.0.0.1:" in first
     assert "/readyz answers 503: " in first
-    assert words[0] == "  its last log lines:"
+    assert expected[0] == "  its last log lines:"
 
 
 def test_seeding_that_fails_says_why(deploy: Deploy) -> None:

@@ -41,7 +41,7 @@ class Placed:
         self.deployment: Any = None
 
     def addresses(self, service: str, port: str) -> list[str]:
-        return [f"10.0.0.{one.index}:{one.ports[port]}" for one in self.deployment.of(service)]
+        return [f"10.0.0.{item.index}:{item.ports[port]}" for item in self.deployment.of(service)]
 
 
 def seeder(folder: Path, script: str, text: str = APPLICATION, **dataset: Any) -> Seeder:
@@ -104,7 +104,7 @@ def test_counts_are_by_the_service_that_is_the_store(tmp_path: Path) -> None:
 
 
 def test_progress_is_told_in_steps_of_ten_per_cent_and_the_other_lines_are_the_error(tmp_path: Path) -> None:
-    said: list[str] = []
+    text: list[str] = []
     script = "\n".join(
         [
             *(f'echo \'{{"done": {done}, "of": 962, "what": "users"}}\' >&2' for done in (0, 50, 384, 385, 480, 962)),
@@ -112,8 +112,8 @@ def test_progress_is_told_in_steps_of_ten_per_cent_and_the_other_lines_are_the_e
         ]
     )
     with pytest.raises(DeploymentError) as caught:
-        seeder(tmp_path, script).seed(said.append)
-    assert said == ["seeding: users 30 %", "seeding: users 40 %", "seeding: users 100 %"]
+        seeder(tmp_path, script).seed(text.append)
+    assert text == ["seeding: users 30 %", "seeding: users 40 %", "seeding: users 100 %"]
     assert str(caught.value) == "seeding tiny failed: {not progress\nstone seed: the store is full"
 
 
@@ -128,8 +128,8 @@ SINGLE = APPLICATION.replace("{software: redis}, replicas: 2", "{software: redis
 
 def test_a_check_that_finds_something_is_no_failure(tmp_path: Path) -> None:
     row = {"what": "posts in timelines", "want": 3, "have": 2, "ok": False, "examples": ["p1"]}
-    said = json.dumps({"rows": [row], "ok": False})
-    assert seeder(tmp_path, f"echo '{said}'; [ $5 = --check ] && exit 4", SINGLE).check() == [row, row]
+    text = json.dumps({"rows": [row], "ok": False})
+    assert seeder(tmp_path, f"echo '{text}'; [ $5 = --check ] && exit 4", SINGLE).check() == [row, row]
 
 
 def test_stores_that_hold_parts_are_not_compared(tmp_path: Path) -> None:
@@ -137,19 +137,19 @@ def test_stores_that_hold_parts_are_not_compared(tmp_path: Path) -> None:
 
 
 def test_a_check_knows_how_many_writes_were_left_since_the_stores_were_filled(tmp_path: Path) -> None:
-    def told() -> Any:
+    def result() -> Any:
         return json.loads((tmp_path / "seed-1.json").read_text()).get("unfinished")
 
     row = {"what": "users", "want": 3, "have": 3, "ok": True, "examples": None}
-    one = seeder(tmp_path, f"echo '{json.dumps({'rows': [row]})}'", SINGLE)
-    one.loaded(3)
-    one.loaded(4)
-    assert one.check() and told() == 7
-    one.loaded(None)
-    one.loaded(1)
-    assert one.check() == [], "nobody knows how many there are"
-    one.reset()
-    assert one.check() and told() is None
+    item = seeder(tmp_path, f"echo '{json.dumps({'rows': [row]})}'", SINGLE)
+    item.loaded(3)
+    item.loaded(4)
+    assert item.check() and result() == 7
+    item.loaded(None)
+    item.loaded(1)
+    assert item.check() == [], "nobody knows how many there are"
+    item.reset()
+    assert item.check() and result() is None
 
 
 def test_a_seed_without_checks_has_no_rows(tmp_path: Path) -> None:

@@ -28,52 +28,54 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-class Said:
+class RunCommand:
     def __init__(self, capsys: pytest.CaptureFixture[str], results: Path) -> None:
         self._capsys, self._results = capsys, results
 
     def __call__(self, *arguments: object) -> tuple[int, str, str]:
         code = run_command(["compare", *map(str, arguments), "--results", str(self._results)])
-        said = self._capsys.readouterr()
-        return code, said.out, said.err
+        text = self._capsys.readouterr()
+        return code, text.out, text.err
 
 
 @pytest.fixture
-def say(capsys: pytest.CaptureFixture[str], results: Path) -> Said:
-    return Said(capsys, results)
+def say(capsys: pytest.CaptureFixture[str], results: Path) -> RunCommand:
+    return RunCommand(capsys, results)
 
 
-def test_treatments_are_compared_with_the_baseline_and_that_with_itself(say: Said) -> None:
+def test_treatments_are_compared_with_the_baseline_and_that_with_itself(say: RunCommand) -> None:
     code, text, complaint = say("slower")
     assert (code, complaint) == (0, "")
     sentence, noise, *_ = text.splitlines()
     assert sentence.startswith("scaling=vertical against scaling=baseline at 150 req/s: P50 ")
     assert re.search(r"P50 \d+\.\d % longer \[\+\S+, \+\S+\] \(10 pairs, p = 0\.00", sentence)
-    assert re.match(r"A/A at 150 req/s: P50 [+-]\d\.\d % \[\S+, \S+\]; P99 .*; as many pairs find differences", noise)
+    assert re.match(
+        r"A/A at 150 req/s: P50 [+-]\d\.\d % \[\S+, \S+\]; P99 .*; with as many pairs, differences of", noise
+    )
     rows = [line.split("  ")[0] for line in text[text.index("95 % interval") :].splitlines()[1:]]
     assert rows[:4] == ["A/A P50", "A/A P99", "all requests P50", "all requests P99"]
     assert "hotels P99" in rows
     assert re.search(r"^all requests P50 .* \+\d+\.\d %  \[\+\S+, \+\S+\] .* slower *$", text, re.MULTILINE)
 
 
-def test_machines_get_the_same_numbers(say: Said) -> None:
+def test_machines_get_the_same_numbers(say: RunCommand) -> None:
     code, text, _ = say("slower", "--json", "--margin", "30%")
-    told = json.loads(text)
-    assert (code, told["baseline"], told["method"], told["margin"]) == (0, "scaling=baseline", "paired", 0.3)
-    [p50] = [row for row in told["comparison"] if (row["scope"], row["statistic"]) == ("requests", "p50")]
+    result = json.loads(text)
+    assert (code, result["baseline"], result["method"], result["margin"]) == (0, "scaling=baseline", "paired", 0.3)
+    [p50] = [row for row in result["comparison"] if (row["scope"], row["statistic"]) == ("requests", "p50")]
     assert p50["verdict"] == "equal", "half a millisecond is less than 30 %"
     assert p50["p_adjusted"] < 0.05
     assert p50["runs"] == 10
-    assert told["noise"][0]["from_second_runs"] is True
+    assert result["noise"][0]["from_second_runs"] is True
 
 
-def test_unpaired_is_said(say: Said) -> None:
+def test_unpaired_is_said(say: RunCommand) -> None:
     code, text, _ = say("slower", "--unpaired")
     assert code == 0
     assert "10 runs of each, unpaired" in text
 
 
-def test_how_many_pairs_a_difference_takes(say: Said) -> None:
+def test_how_many_pairs_a_difference_takes(say: RunCommand) -> None:
     code, text, _ = say("slower", "--detect", "2%")
     assert code == 0
     p50, p99 = (
@@ -81,26 +83,26 @@ def test_how_many_pairs_a_difference_takes(say: Said) -> None:
     )
     assert p50 and p99
     assert int(p50[1]) < int(p99[1])
-    told = json.loads(say("slower", "--detect", "2%", "--json")[1])["detect"]
-    assert [row["pairs"] for row in told] == [int(p50[1]), int(p99[1])]
-    assert all(row["pairs_low"] <= row["pairs"] <= row["pairs_high"] for row in told)
+    result = json.loads(say("slower", "--detect", "2%", "--json")[1])["detect"]
+    assert [row["pairs"] for row in result] == [int(p50[1]), int(p99[1])]
+    assert all(row["pairs_low"] <= row["pairs"] <= row["pairs_high"] for row in result)
 
 
-def test_breaking_points_stand_side_by_side(say: Said) -> None:
+def test_breaking_points_stand_side_by_side(say: RunCommand) -> None:
     code, text, _ = say("searched")
     assert code == 0
-    told = re.search(
+    result = re.search(
         r"hold at (\S+) req/s \[.*\] with scaling=vertical, at (\S+) req/s \[.*\] with scaling=baseline"
         r" \(their breaking points\): (\S+)x \[(\S+), (\S+)\]",
         text,
     )
-    assert told
-    more, less, ratio, low, high = (float(number.replace(",", "")) for number in told.groups())
+    assert result
+    more, less, ratio, low, high = (float(number.replace(",", "")) for number in result.groups())
     assert low < ratio < high
     assert more / less == pytest.approx(ratio, rel=0.02)
 
 
-def test_what_is_doubtful_about_breaking_points_is_said(say: Said, tmp_path: Path) -> None:
+def test_what_is_doubtful_about_breaking_points_is_said(say: RunCommand, tmp_path: Path) -> None:
     two = {"baseline": 700.0, "vertical": 1250.0}
     folder = Synthetic(name="cut", capacities=two, stop_after=60).write(tmp_path)
     code, _, complaint = say(folder)
@@ -108,7 +110,7 @@ def test_what_is_doubtful_about_breaking_points_is_said(say: Said, tmp_path: Pat
     assert "warning: scaling=vertical: not confirmed: the fresh trials" in complaint
 
 
-def test_two_runs_of_different_times(say: Said, results: Path) -> None:
+def test_two_runs_of_different_times(say: RunCommand, results: Path) -> None:
     first = results / "slower" / "20260102-030405"
     second = results / "slower-later" / "20260202-030405"
     shutil.copytree(first, second)
@@ -117,7 +119,7 @@ def test_two_runs_of_different_times(say: Said, results: Path) -> None:
     (second / "provenance.json").write_text(json.dumps(facts))
     code, text, complaint = say(first, second)
     assert code == 0
-    assert "not in turns" in complaint
+    assert "not interleaved" in complaint
     assert "the machines differ: processor" in complaint
     assert "scaling=vertical (20260202-030405) against scaling=vertical (20260102-030405)" in text
     for label in ("baseline", "vertical"):
@@ -136,9 +138,9 @@ def test_one_more_pair_is_no_pairs() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
-        (["alone"], "there is nothing to compare"),
+        (["alone"], "nothing to compare"),
         (["nothing"], "no run 'nothing'"),
         (
             ["slower", "--baseline", "nomad"],
@@ -149,10 +151,10 @@ def test_one_more_pair_is_no_pairs() -> None:
         (["slower", "searched", "--baseline", "vertical"], "--baseline is for treatments of one run"),
         (["slower", "slower"], "slower and slower are the same run; give two, or one to compare its treatments"),
         (["slower", "alone"], "the two runs have no treatment in common"),
-        (["searched", "--detect", "2%"], "there is no A/A to plan from"),
+        (["searched", "--detect", "2%"], "no A/A comparison to plan from"),
     ],
 )
-def test_what_cannot_be_is_refused(say: Said, arguments: list[str], said: str) -> None:
+def test_what_cannot_be_is_refused(say: RunCommand, arguments: list[str], message: str) -> None:
     code, text, complaint = say(*arguments)
     assert (code, text) == (2, "")
-    assert said in complaint
+    assert message in complaint

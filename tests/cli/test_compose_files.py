@@ -10,7 +10,7 @@ import pytest
 from loadstone.applications import catalogue
 from loadstone.experiments import preflight
 from loadstone.experiments.plan import read_plan
-from tests.cli.conftest import Said
+from tests.cli.conftest import RunCommand
 
 COMPOSE = """\
 services:
@@ -43,11 +43,11 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def say(place: Path, capsys: pytest.CaptureFixture[str]) -> Said:
-    return Said(capsys)
+def say(place: Path, capsys: pytest.CaptureFixture[str]) -> RunCommand:
+    return RunCommand(capsys)
 
 
-def test_validate_prints_the_application_that_a_compose_file_becomes(say: Said, place: Path) -> None:
+def test_validate_prints_the_application_that_a_compose_file_becomes(say: RunCommand, place: Path) -> None:
     code, text, warnings = say("validate", "docker-compose.yml")
     assert code == 0
     assert f"warning: {TTY}" in warnings.splitlines()
@@ -57,21 +57,23 @@ def test_validate_prints_the_application_that_a_compose_file_becomes(say: Said, 
         catalogue.load("application.yaml").application.model_dump()
         == catalogue.load("docker-compose.yml").application.model_dump()
     )
-    said = f"{catalogue.load('application.yaml').application.name}, 2 services, 1 workload"
-    assert say("validate", "application.yaml")[:2] == (0, f"application.yaml is valid: {said}\n")
+    message = f"{catalogue.load('application.yaml').application.name}, 2 services, 1 workload"
+    assert say("validate", "application.yaml")[:2] == (0, f"application.yaml is valid: {message}\n")
 
 
-def test_validate_as_json(say: Said, place: Path) -> None:
+def test_validate_as_json(say: RunCommand, place: Path) -> None:
     code, text, warnings = say("validate", "docker-compose.yml", "--json")
     assert (code, warnings) == (0, "")
-    told = json.loads(text)
-    assert told["valid"] is True
-    assert list(told["application"]["services"]) == ["web", "cache"]
-    assert told["application"]["services"]["web"]["environment"]["B"] == "on"
-    assert "docker-compose.yml:7: services.cache.tty: not carried: it changes nothing in the container" in told["notes"]
+    result = json.loads(text)
+    assert result["valid"] is True
+    assert list(result["application"]["services"]) == ["web", "cache"]
+    assert result["application"]["services"]["web"]["environment"]["B"] == "on"
+    assert (
+        "docker-compose.yml:7: services.cache.tty: not carried: it changes nothing in the container" in result["notes"]
+    )
 
 
-def test_what_is_wrong_with_a_compose_file_is_bad_input(say: Said, place: Path) -> None:
+def test_what_is_wrong_with_a_compose_file_is_bad_input(say: RunCommand, place: Path) -> None:
     (place / "docker-compose.yml").write_text(COMPOSE.replace("image: nginx:1.25", "build: ."))
     for arguments in (["validate", "docker-compose.yml"], ["validate", "study.yaml"], ["render", "docker-compose.yml"]):
         code, text, complaint = say(*arguments)
@@ -80,7 +82,7 @@ def test_what_is_wrong_with_a_compose_file_is_bad_input(say: Said, place: Path) 
     assert say("validate", "docker-compose.yml", "--set", "a=b")[0] == 2
 
 
-def test_a_study_of_a_compose_file_tells_what_is_not_carried(say: Said, place: Path) -> None:
+def test_a_study_of_a_compose_file_tells_what_is_not_carried(say: RunCommand, place: Path) -> None:
     for verb in ("validate", "plan"):
         code, _, warnings = say(verb, "study.yaml")
         assert code == 0, warnings
@@ -101,7 +103,7 @@ def test_what_is_not_carried_stands_among_the_warnings_of_a_run(place: Path, mon
 @pytest.mark.parametrize("orchestrator", ["compose", "swarm", "nomad", "kubernetes"])
 def test_a_compose_file_is_rendered_for_every_orchestrator_of_containers(
     orchestrator: str,
-    say: Said,
+    say: RunCommand,
     place: Path,
 ) -> None:
     code, text, warnings = say("render", "docker-compose.yml", "--orchestrator", orchestrator)
@@ -110,7 +112,7 @@ def test_a_compose_file_is_rendered_for_every_orchestrator_of_containers(
     assert f"warning: {place}/{TTY}" in warnings.splitlines()
 
 
-def test_processes_cannot_run_it(say: Said, place: Path) -> None:
+def test_processes_cannot_run_it(say: RunCommand, place: Path) -> None:
     code, _, complaint = say("render", "docker-compose.yml")
     assert code == 2
     assert "orchestrator 'process' runs no container images" in complaint

@@ -22,7 +22,7 @@ from loadstone.cli.main import run_command
 from loadstone.model.errors import InputError, Interrupted
 from loadstone.model.records import TrialSummary
 from loadstone.model.workload import Workload
-from loadstone.workloads.base import DriverError, Offer, Progress, Unreachable
+from loadstone.workloads.base import DriverError, Offer, Progress, TargetUnreachable
 from loadstone.workloads.members import Member
 from tests.experiments.fakes import SEEDED
 from tests.experiments.test_verdict import changed, summary
@@ -38,19 +38,19 @@ def say(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp
 
     def run(*arguments: str) -> tuple[int, str, str]:
         code = run_command(["load", *arguments])
-        said = capsys.readouterr()
-        assert "Traceback" not in said.err + said.out
-        return code, said.out, said.err
+        text = capsys.readouterr()
+        assert "Traceback" not in text.err + text.out
+        return code, text.out, text.err
 
     return run
 
 
 REFUSED = [
-    ([URL], "how much? give --rate R (requests per second) or --closed N (clients)"),
+    ([URL], "no load: give --rate R (requests per second) or --closed N (clients)"),
     ([URL, "--rate", "5", "--closed", "5"], "--rate, --closed and a trace with its own speed exclude each other"),
     (["frob", "--rate", "5"], "'frob' is no URL (http://...), no script (....lua) and no application; known: hotel"),
     (["localhost:80", "--rate", "5"], "'localhost:80' has no scheme; write http://localhost:80"),
-    (["hotel-reservation", "--rate", "5"], "where does hotel-reservation go to? give its target, for example http://"),
+    (["hotel-reservation", "--rate", "5"], "hotel-reservation has no target: give it, for example http://"),
     (["hotel-reservation/mixd", URL, "--rate", "5"], "has no workload 'mixd'; did you mean 'mixed'?"),
     (["gone.lua", URL, "--rate", "5"], "gone.lua: there is no such script"),
     ([URL, "--rate", "5", "--", "extra"], "'extra': only a script has arguments"),
@@ -96,11 +96,11 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "words"), REFUSED, ids=lambda value: " ".join(value) if value else "")
-def test_what_is_wrong_is_said_as_the_option_it_is(say: Say, arguments: list[str], words: str) -> None:
-    code, told, complaint = say(*arguments)
-    assert (code, told) == (2, "")
-    assert words in complaint
+@pytest.mark.parametrize(("arguments", "expected"), REFUSED, ids=lambda value: " ".join(value) if value else "")
+def test_what_is_wrong_is_said_as_the_option_it_is(say: Say, arguments: list[str], expected: str) -> None:
+    code, result, complaint = say(*arguments)
+    assert (code, result) == (2, "")
+    assert expected in complaint
 
 
 class FakeStone:
@@ -207,9 +207,9 @@ def test_an_applications_workload_is_for_a_dataset(tmp_path: Path, monkeypatch: 
 
 def test_what_is_printed(say: Say, stone: type[FakeStone]) -> None:
     stone.answer = changed(**TOLD)
-    code, told, progress = say(URL, "--rate", "1000", "--slo", "p99=200ms", "--warmup", "1s")
+    code, result, progress = say(URL, "--rate", "1000", "--slo", "p99=200ms", "--warmup", "1s")
     assert code == 0
-    lines = [" ".join(line.split()) for line in told.splitlines()]
+    lines = [" ".join(line.split()) for line in result.splitlines()]
     assert lines[0] == f"{URL}: 1,000 req/s (poisson), 1s of warm-up, then 10s"
     assert "offered 10,000 1,000" in lines
     assert "completed 9,990 999 99.9 %" in lines
@@ -227,36 +227,36 @@ def test_load_workers_are_printed_with_their_clocks(say: Say, stone: type[FakeSt
         {"number": 1, "clock_offset_us": 12.0, "clock_error_us": 9.0},
     ]
     stone.answer = changed(**TOLD, generator__workers=clocks)
-    code, told, _ = say(URL, "--rate", "1000", "--member", "ssh 'my host' stone", "--member", "stone")
-    assert code == 0 and "2 load workers, clocks within 0.0480 ms" in told
+    code, result, _ = say(URL, "--rate", "1000", "--member", "ssh 'my host' stone", "--member", "stone")
+    assert code == 0 and "2 load workers, clocks within 0.0480 ms" in result
     assert stone.offers[0].load.workers == 2
     assert stone.offers[0].members == (Member("member-1", ("ssh", "my host", "stone")), Member("member-2", ("stone",)))
 
 
 def test_a_closed_loop_says_so_wherever_latencies_stand(say: Say, stone: type[FakeStone]) -> None:
     stone.answer = changed(**TOLD, loop="closed", planned=0)
-    code, told, progress = say(URL, "--closed", "20")
+    code, result, progress = say(URL, "--closed", "20")
     assert code == 0
-    assert "20 clients in a closed loop" in told and "ms, closed loop" in told
-    assert "offered" not in told
+    assert "20 clients in a closed loop" in result and "ms, closed loop" in result
+    assert "offered" not in result
     assert "P99 9 ms (closed loop)" in progress
 
 
 @pytest.mark.parametrize(
-    ("changes", "code", "words"),
+    ("changes", "code", "expected"),
     [
         ({}, 0, ""),
         ({"violations": 500}, 5, "error: the SLO P99 <= 200ms, 99 % completed was not held"),
         ({"generator__cpu_share": 0.97}, 4, "error: the measurement is invalid: the load generator was saturated"),
     ],
 )
-def test_how_it_ends(say: Say, stone: type[FakeStone], changes: dict[str, Any], code: int, words: str) -> None:
+def test_how_it_ends(say: Say, stone: type[FakeStone], changes: dict[str, Any], code: int, expected: str) -> None:
     stone.answer = changed(**TOLD, **changes)
-    ended, told, complaint = say(URL, "--rate", "1000", "--slo", "p99=200ms")
-    assert ended == code and words in complaint
-    assert "offered" in told, "the result is shown whatever it says"
+    ended, result, complaint = say(URL, "--rate", "1000", "--slo", "p99=200ms")
+    assert ended == code and expected in complaint
+    assert "offered" in result, "the result is shown whatever it says"
     if code == 4:
-        assert told.startswith("! the load generator was saturated")
+        assert result.startswith("! the load generator was saturated")
 
 
 class Broken(Answer):
@@ -269,50 +269,50 @@ class Broken(Answer):
 
 
 @pytest.mark.parametrize(
-    ("slo", "code", "words"),
+    ("slo", "code", "expected"),
     [
         (["--slo", "p99=4s"], 5, "the SLO P99 <= 4s, 99 % completed was not held: no request completed"),
         ([], 4, "the measurement is invalid: no request completed (40 errors): there is nothing to measure"),
     ],
 )
-def test_nothing_completes(say: Say, slo: list[str], code: int, words: str) -> None:
+def test_nothing_completes(say: Say, slo: list[str], code: int, expected: str) -> None:
     options = ["--rate", "40", "--arrival", "constant", "--duration", "1s", "--warmup", "0", *slo]
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Broken) as broken:
         threading.Thread(target=broken.serve_forever, daemon=True).start()
         url = f"http://127.0.0.1:{broken.server_address[1]}/"
-        ended, told, complaint = say(url, *options)
+        ended, result, complaint = say(url, *options)
         in_json = json.loads(say(url, *options, "--json")[1])
         broken.shutdown()
-    assert ended == code and words in complaint
-    latency = next(line for line in told.splitlines() if line.startswith("latency"))
+    assert ended == code and expected in complaint
+    latency = next(line for line in result.splitlines() if line.startswith("latency"))
     assert set(latency.split()[1:]) == {"–"}
     assert in_json["latency_ms"]["intended"] is None and in_json["latency_ms"]["service"] is None
     assert in_json["operations"][0]["latency_ms"]["intended"] is None and in_json["spectrum"] == []
 
 
 @pytest.mark.parametrize(
-    ("failure", "code", "words"),
+    ("failure", "code", "expected"),
     [
-        (Unreachable("target not reachable: 127.0.0.1:8080"), 3, "error: target not reachable: 127.0.0.1:8080"),
-        (Unreachable("give its certificate as tls.ca"), 3, "error: give its certificate as --ca"),
+        (TargetUnreachable("target not reachable: 127.0.0.1:8080"), 3, "error: target not reachable: 127.0.0.1:8080"),
+        (TargetUnreachable("give its certificate as tls.ca"), 3, "error: give its certificate as --ca"),
         (DriverError("stone load exited with 1: oh"), 1, "error: stone load exited with 1: oh"),
         (InputError("x.lua:3: unexpected symbol"), 2, "error: x.lua:3: unexpected symbol"),
         (Interrupted("by a test"), 130, "interrupted; nothing was measured to the end"),
     ],
 )
-def test_how_it_fails(say: Say, stone: type[FakeStone], failure: BaseException, code: int, words: str) -> None:
+def test_how_it_fails(say: Say, stone: type[FakeStone], failure: BaseException, code: int, expected: str) -> None:
     stone.answer = failure
-    ended, told, complaint = say(URL, "--rate", "1000")
-    assert (ended, told) == (code, "")
-    assert complaint.splitlines()[-1].startswith(words)
+    ended, result, complaint = say(URL, "--rate", "1000")
+    assert (ended, result) == (code, "")
+    assert complaint.splitlines()[-1].startswith(expected)
 
 
 def test_machine_readable_forms_stand_alone_on_standard_output(say: Say, stone: type[FakeStone]) -> None:
     stone.answer = changed(**TOLD, violations=500)
-    code, told, _ = say(URL, "--rate", "1000", "--slo", "p99=200ms", "--json")
+    code, result, _ = say(URL, "--rate", "1000", "--slo", "p99=200ms", "--json")
     assert code == 5
-    assert json.loads(told)["verdict"]["verdict"] == "not held"
-    assert json.loads(told)["counts"]["offered"] == 10_000
+    assert json.loads(result)["verdict"]["verdict"] == "not held"
+    assert json.loads(result)["counts"]["offered"] == 10_000
     assert say(URL, "--rate", "1000", "--wrk2")[1] == "Running 10s test\n"
 
 
@@ -328,7 +328,7 @@ def test_results_are_kept_where_asked_and_not_overwritten(say: Say, stone: type[
 
 
 def test_a_real_load(say: Say, server: str) -> None:
-    code, told, complaint = say(
+    code, reported, complaint = say(
         f"http://{server}/",
         "--rate",
         "40",
@@ -342,7 +342,7 @@ def test_a_real_load(say: Say, server: str) -> None:
         "--json",
     )
     assert code in (0, 4), complaint  # a machine that is busy makes it invalid
-    result = json.loads(told)
+    result = json.loads(reported)
     assert result["counts"]["offered"] == result["counts"]["completed"] > 0
     assert pq.read_table("kept/requests.parquet").num_rows == result["counts"]["offered"]
 
@@ -350,8 +350,8 @@ def test_a_real_load(say: Say, server: str) -> None:
 def test_what_a_script_prints_is_shown(say: Say, server: str, tmp_path: Path) -> None:
     done = "function done(s) io.write('I saw ' .. (s.requests > 0 and 'some' or 'none') .. '\\n') end"
     (tmp_path / "x.lua").write_text(f"wrk.headers['X-A'] = 'b'\n{done}\n")
-    code, told, _ = say("x.lua", f"http://{server}", "--rate", "40", "--duration", "1s", "--warmup", "0")
-    assert code in (0, 4) and "I saw some\n" in told and "x.lua at http://" in told
+    code, result, _ = say("x.lua", f"http://{server}", "--rate", "40", "--duration", "1s", "--warmup", "0")
+    assert code in (0, 4) and "I saw some\n" in result and "x.lua at http://" in result
 
 
 def test_an_unreachable_target(say: Say) -> None:
@@ -367,8 +367,8 @@ def test_the_live_view_of_a_terminal_is_gone_when_it_ends() -> None:
         view.progress(LINE | {"t": 2.0, "offered": 2100, "completed": 2080, "p99_ms": None})
         view.progress(LINE | {"t": 11.0, "phase": "drain", "errors": 1200})
     text = shown.getvalue()
-    for words in ("http://h/: 1,000 req/s", "0:02 / 0:11", "warming up", "measuring", "0:09 left", "1,090/s"):
-        assert words in text
+    for expected in ("http://h/: 1,000 req/s", "0:02 / 0:11", "warming up", "measuring", "0:09 left", "1,090/s"):
+        assert expected in text
     assert "awaiting the last answers" in text and "late sends P99 0.200 ms" in text and "10 % of a CPU" in text
     assert "\x1b[2K" in text[-80:], "the lines are cleared"
 

@@ -27,49 +27,49 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def asked(run: Path, capsys: pytest.CaptureFixture[str], *options: str) -> dict:
+def prediction(run: Path, capsys: pytest.CaptureFixture[str], *options: str) -> dict:
     assert run_command(["predict", str(run), "--json", *options]) == 0
-    said: dict = json.loads(capsys.readouterr().out)
-    return said
+    text: dict = json.loads(capsys.readouterr().out)
+    return text
 
 
 @pytest.mark.slow
 def test_twice_the_cpu_and_twice_the_replicas_where_nothing_is_asked(run: Path, capsys):
-    said = asked(run, capsys)
-    vertical, horizontal = said["predictions"]
+    text = prediction(run, capsys)
+    vertical, horizontal = text["predictions"]
     assert (vertical["what"], horizontal["what"]) == ("scaling=vertical", "scaling=horizontal")
-    point = said["model"]["breaking_point"]["value"]
+    point = text["model"]["breaking_point"]["value"]
     assert point == pytest.approx(1250, rel=0.1)
-    for one in (vertical, horizontal):
-        assert one["low"] <= one["breaking_point"] <= one["high"]
-        assert 1.5 * point < one["breaking_point"] < 2.5 * point
-    assert said["registered"] == []
+    for item in (vertical, horizontal):
+        assert item["low"] <= item["breaking_point"] <= item["high"]
+        assert 1.5 * point < item["breaking_point"] < 2.5 * point
+    assert text["registered"] == []
 
 
 @pytest.mark.slow
 def test_what_is_set_is_what_is_predicted(run: Path, capsys):
-    least = asked(run, capsys, "--set", "resources.frontend.cpu=0.5")["predictions"][0]
+    least = prediction(run, capsys, "--set", "resources.frontend.cpu=0.5")["predictions"][0]
     assert least["bottleneck"] == "frontend (0.5 cores)"
-    many = asked(run, capsys, "--set", "cluster.workers=4", "--replicas", "all=4")["predictions"][0]
+    many = prediction(run, capsys, "--set", "cluster.workers=4", "--replicas", "all=4")["predictions"][0]
     assert many["what"] == "cluster.workers=4 replicas.all=4"
     assert many["breaking_point"] > 3 * least["breaking_point"]
 
 
 def test_a_rate_holds_or_breaks(run: Path, capsys):
-    rates = asked(run, capsys, "--set", "scaling=horizontal", "--rate", "100", "--rate", "90000")["at"]["rates"]
+    rates = prediction(run, capsys, "--set", "scaling=horizontal", "--rate", "100", "--rate", "90000")["at"]["rates"]
     assert [row["verdict"] for row in rates] == ["holds", "breaks"]
     assert all(len(row["utilisation"]) == 3 for row in rates)
 
 
 @pytest.mark.slow
 def test_latencies_are_simulated_with_how_far_they_are_to_be_believed(run: Path, capsys):
-    said = asked(run, capsys, "--set", "scaling=horizontal", "--simulate", "--rate", "200")["simulated"]
-    (row,) = said["rates"]
-    latency, holds = row["latency_ms"], said["validation"]["holds"]
-    assert row["stable"] and holds == (said["validation"]["error_p99"] <= 0.25)
+    text = prediction(run, capsys, "--set", "scaling=horizontal", "--simulate", "--rate", "200")["simulated"]
+    (row,) = text["rates"]
+    latency, holds = row["latency_ms"], text["validation"]["holds"]
+    assert row["stable"] and holds == (text["validation"]["error_p99"] <= 0.25)
     assert latency["p50"] < latency["p99"] if holds else set(latency.values()) == {None}
-    assert said["calls"].startswith("assumed: each service calls all that it needs once")
-    assert said["validation"]["cases"] and said["validation"]["error_p99"] is not None
+    assert text["calls"].startswith("assumed: each service calls all that it needs once")
+    assert text["validation"]["cases"] and text["validation"]["error_p99"] is not None
 
 
 def test_a_person_reads_the_same_numbers(run: Path, capsys):
@@ -98,4 +98,4 @@ def test_a_run_that_says_nothing_says_so(tmp_path: Path, capsys):
     for file in (bare / "trials").glob("*/usage.json"):
         file.unlink()
     assert run_command(["predict", str(bare)]) == 2
-    assert "cannot tell" in capsys.readouterr().err
+    assert "no prediction" in capsys.readouterr().err

@@ -16,7 +16,7 @@ from tests.infrastructure.tuning.fake import AT_FIRST, FakeMachine
 STUDY = str(Path(__file__).parents[2] / "studies" / "first-light.yaml")
 
 
-class Said:
+class RunCommand:
     """Exit code and words of a command."""
 
     def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
@@ -24,8 +24,8 @@ class Said:
 
     def __call__(self, *arguments: str) -> tuple[int, str, str]:
         code = run_command(list(arguments))
-        said = self._capsys.readouterr()
-        return code, said.out, said.err
+        text = self._capsys.readouterr()
+        return code, text.out, text.err
 
 
 @pytest.fixture
@@ -36,10 +36,10 @@ def host(monkeypatch: pytest.MonkeyPatch) -> FakeMachine:
 
 
 @pytest.fixture
-def say(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Said:
+def say(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> RunCommand:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("LOADSTONE_STATE", str(tmp_path / "deployments"))
-    return Said(capsys)
+    return RunCommand(capsys)
 
 
 def leave(machine: FakeMachine) -> None:
@@ -52,7 +52,7 @@ DONE = "process 4000000 (loadstone run a.yaml on desk) left this machine tuned: 
 
 
 @pytest.mark.parametrize("study", [(), (STUDY,)])
-def test_restore_says_what_it_set_back(say: Said, host: FakeMachine, study: tuple[str, ...]) -> None:
+def test_restore_says_what_it_set_back(say: RunCommand, host: FakeMachine, study: tuple[str, ...]) -> None:
     leave(host)
     code, text, _ = say("restore", *study)
     assert code == 0
@@ -61,10 +61,10 @@ def test_restore_says_what_it_set_back(say: Said, host: FakeMachine, study: tupl
     assert DONE in text
     assert host.now == AT_FIRST
     code, text, _ = say("restore", *study)
-    assert code == 0 and text.startswith("nothing is to be restored: no study has tuned th")
+    assert code == 0 and text.startswith("nothing to restore: no study has tuned th")
 
 
-def test_restore_as_json(say: Said, host: FakeMachine) -> None:
+def test_restore_as_json(say: RunCommand, host: FakeMachine) -> None:
     assert json.loads(say("restore", "--json")[1]) == {"restored": {}}
     leave(host)
     assert json.loads(say("restore", "--json")[1])["restored"] == {
@@ -75,7 +75,7 @@ def test_restore_as_json(say: Said, host: FakeMachine) -> None:
 
 @pytest.mark.parametrize("verb", [("run", STUDY), ("up", "hotel-reservation")])
 def test_the_next_run_sets_back_what_a_killed_one_left(
-    say: Said, host: FakeMachine, monkeypatch: pytest.MonkeyPatch, verb: tuple[str, ...]
+    say: RunCommand, host: FakeMachine, monkeypatch: pytest.MonkeyPatch, verb: tuple[str, ...]
 ) -> None:
     def stop(*given: object, **named: object) -> None:
         raise PreflightError("not today")
@@ -90,7 +90,7 @@ def test_the_next_run_sets_back_what_a_killed_one_left(
 
 
 @pytest.mark.parametrize("verb", [("run", STUDY), ("up", "hotel-reservation"), ("restore",)])
-def test_a_host_that_a_living_run_tunes_is_refused(say: Said, host: FakeMachine, verb: tuple[str, ...]) -> None:
+def test_a_host_that_a_living_run_tunes_is_refused(say: RunCommand, host: FakeMachine, verb: tuple[str, ...]) -> None:
     leave(host)
     host.stuck = "this host is tuned by process 12 (loadstone run a.yaml), which still runs"
     code, _, complaint = say(*verb)
@@ -100,7 +100,7 @@ def test_a_host_that_a_living_run_tunes_is_refused(say: Said, host: FakeMachine,
 
 
 def test_doctor_warns_of_what_disturbs_and_says_what_can_be_set(
-    say: Said, host: FakeMachine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    say: RunCommand, host: FakeMachine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("loadstone.cli.doctor.inspect", lambda plan: [])
     code, text, _ = say("doctor", STUDY)

@@ -17,7 +17,7 @@ def arrivals(distance: float = 0.01, **dispersion: float) -> dict[str, Any]:
 
 def test_the_limit_that_was_found() -> None:
     first, budget, poisson = in_words([row(500), row(1000, "late")], 500.0, arrivals())
-    assert first.startswith("Results can be believed up to about 500 req/s with one load thread: ")
+    assert first.startswith("Results are reliable up to about 500 req/s with one load thread: ")
     assert "latency objective of 10 ms" in budget
     assert "2,000 req/s, by the server's clock: as they should be (KS distance 0.010" in poisson
 

@@ -36,22 +36,22 @@ def place_of(run: Path, rate: float) -> Path:
     return next(place for place in (run / "trials").iterdir() if trial_of(place)["rate"] == rate)
 
 
-class Said:
+class RunCommand:
     def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
         self._capsys = capsys
 
     def __call__(self, *arguments: object) -> tuple[int, str, str]:
         code = run_command(["traces", *map(str, arguments)])
-        said = self._capsys.readouterr()
-        return code, said.out, said.err
+        text = self._capsys.readouterr()
+        return code, text.out, text.err
 
 
 @pytest.fixture
-def say(capsys: pytest.CaptureFixture[str]) -> Said:
-    return Said(capsys)
+def say(capsys: pytest.CaptureFixture[str]) -> RunCommand:
+    return RunCommand(capsys)
 
 
-def test_the_highest_load_that_held_is_shown(say: Said, run: Path) -> None:
+def test_the_highest_load_that_held_is_shown(say: RunCommand, run: Path) -> None:
     code, text, complaint = say(run)
     assert (code, complaint) == (0, "")
     assert re.search(r"500 req/s, held: 50 traces, 950 spans \(trial [0-9a-f]+\)", text)
@@ -61,7 +61,7 @@ def test_the_highest_load_that_held_is_shown(say: Said, run: Path) -> None:
     assert re.search(r"^ frontend GET /hotels > search Nearby +\S+ % +\S+ ms +50 $", paths, re.MULTILINE)
 
 
-def test_a_trial_can_be_named_by_how_its_id_begins(say: Said, run: Path) -> None:
+def test_a_trial_can_be_named_by_how_its_id_begins(say: RunCommand, run: Path) -> None:
     place = place_of(run, 3000)
     code, text, _ = say(run, "--trial", place.name[:10])
     assert code == 0 and "3,000 req/s, not held: 300 traces" in text and place.name in text
@@ -71,14 +71,14 @@ def test_a_trial_can_be_named_by_how_its_id_begins(say: Said, run: Path) -> None
     assert code == 2 and "4 trials with spans begin with ''" in complaint
 
 
-def test_where_nothing_held_the_last_trial_is_shown(say: Said, tmp_path: Path) -> None:
+def test_where_nothing_held_the_last_trial_is_shown(say: RunCommand, tmp_path: Path) -> None:
     folder = Synthetic(rates=[5000, 6000]).write(tmp_path)
     for place in (folder / "trials").iterdir():
         write(place / "spans.parquet", Application().rows(3))
     assert "6,000 req/s, not held: 3 traces" in say(folder)[1]
 
 
-def test_all_tables_as_json(say: Said, run: Path) -> None:
+def test_all_tables_as_json(say: RunCommand, run: Path) -> None:
     data = json.loads(say(run, "--json")[1])
     assert data["trial"] == place_of(run, 500).name
     assert (data["health"]["traces"], data["health"]["orphans"]) == (50, 0)
@@ -87,7 +87,7 @@ def test_all_tables_as_json(say: Said, run: Path) -> None:
     assert {len(data[name]) > 0 for name in ("operations", "paths", "clocks", "heat")} == {True}
 
 
-def test_only_the_measured_window_counts(say: Said, run: Path) -> None:
+def test_only_the_measured_window_counts(say: RunCommand, run: Path) -> None:
     place = place_of(run, 200)
     window = {"from_ns": START_NS + 50 * MS, "to_ns": START_NS + 150 * MS}
     counts = dict.fromkeys(("received", "written", "refused", "unreadable", "unread", "traces", "roots", "produced"), 0)
@@ -107,7 +107,7 @@ def test_only_the_measured_window_counts(say: Said, run: Path) -> None:
     ]
 
 
-def test_what_is_odd_is_said(say: Said, tmp_path: Path) -> None:
+def test_what_is_odd_is_said(say: RunCommand, tmp_path: Path) -> None:
     rows = [span(1, 0, 0, 10), span(2, 9, 2, 4), span(3, 1, 3, None), span(3, 1, 4, 5)]
     code, text, complaint = say(write(tmp_path / "spans.parquet", rows))
     assert code == 0 and text.startswith("1 trace, 3 spans\n")
@@ -118,12 +118,12 @@ def test_what_is_odd_is_said(say: Said, tmp_path: Path) -> None:
     ]
 
 
-def test_clocks_that_were_off_are_said(say: Said, tmp_path: Path) -> None:
+def test_clocks_that_were_off_are_said(say: RunCommand, tmp_path: Path) -> None:
     file = write(tmp_path / "spans.parquet", Application(clock_ms={"geo": 50.0}).rows(20))
     assert re.fullmatch(r"warning: the clock of host-geo was \+(49|50)\S* ms off, and is corrected\n", say(file)[2])
 
 
-def test_files_for_other_tools_are_written(say: Said, run: Path, tmp_path: Path) -> None:
+def test_files_for_other_tools_are_written(say: RunCommand, run: Path, tmp_path: Path) -> None:
     jaeger, folded = tmp_path / "slowest.json", tmp_path / "path.folded"
     code, text, _ = say(run, "--jaeger", jaeger, "--folded", folded)
     assert code == 0 and f"written: {jaeger}\nwritten: {folded}\n" in text
@@ -133,7 +133,7 @@ def test_files_for_other_tools_are_written(say: Said, run: Path, tmp_path: Path)
     assert code == 2 and "cannot write" in complaint and "No such file or directory" in complaint
 
 
-def test_what_has_no_spans_says_what_to_do(say: Said, tmp_path: Path) -> None:
+def test_what_has_no_spans_says_what_to_do(say: RunCommand, tmp_path: Path) -> None:
     folder = Synthetic(rates=[100]).write(tmp_path)
     code, _, complaint = say(folder)
     assert code == 2 and "has no spans" in complaint and "traces: {sample: 100%}" in complaint

@@ -14,21 +14,20 @@ from rich.console import Console
 from loadstone.cli import main
 from loadstone.cli.main import VERBS
 from loadstone.cli.progress import Display
-from loadstone.cli.words import clock, load_of
 from loadstone.experiments.ledger import Record
 from loadstone.experiments.next_trial import Outcome
 from loadstone.experiments.plan import read_plan
 from loadstone.experiments.schedule import next_trial
 from loadstone.model.errors import Interrupted, PreflightError
-from loadstone.report.format import plural
-from tests.cli.conftest import Said
+from loadstone.report.format import clock, load_of, plural
+from tests.cli.conftest import RunCommand
 from tests.experiments.fakes import SEARCH, write_study
 from tests.experiments.fakes import STUDY as STUDY_OF_ONE_REQUEST
 
 STUDY = str(Path(__file__).parents[2] / "studies" / "first-light.yaml")
 
 
-def test_help_lists_every_verb_and_each_has_an_example(say: Said) -> None:
+def test_help_lists_every_verb_and_each_has_an_example(say: RunCommand) -> None:
     code, overview, _ = say("--help")
     assert code == 0
     for name in VERBS:
@@ -37,45 +36,45 @@ def test_help_lists_every_verb_and_each_has_an_example(say: Said) -> None:
         assert code == 0 and f"loadstone {name}" in text and "Example" in text
 
 
-def test_a_wrong_verb_or_option_is_bad_input(say: Said) -> None:
+def test_a_wrong_verb_or_option_is_bad_input(say: RunCommand) -> None:
     assert say("frobnicate")[0] == 2
     code, _, complaint = say("validate", STUDY, "--sett", "a=b")
     assert code == 2 and "--sett" in complaint
 
 
-def test_validate_says_what_the_study_is(say: Said) -> None:
+def test_validate_says_what_the_study_is(say: RunCommand) -> None:
     code, text, _ = say("validate", STUDY)
     assert code == 0
     assert "is valid: hotel-reservation, 22 services, 1 treatment; searches the capacity under " in text
     assert json.loads(say("validate", STUDY, "--json")[1]) == {"valid": True, "study": "first-light", "treatments": 1}
 
 
-def test_an_override_that_is_wrong_names_itself(say: Said) -> None:
+def test_an_override_that_is_wrong_names_itself(say: RunCommand) -> None:
     code, _, complaint = say("validate", STUDY, "--set", "trial.duration=-3s")
     assert code == 2
     assert "trial.duration" in complaint and "-3s" in complaint and "Traceback" not in complaint
 
 
-def test_plan_counts_trials_and_time(say: Said) -> None:
+def test_plan_counts_trials_and_time(say: RunCommand) -> None:
     code, text, _ = say("plan", STUDY, "--set", "load.capacity.precision=10%")
     assert code == 0 and re.search(r"about \d+ trials in \d+:\d\d", text)
     data = json.loads(say("plan", STUDY, "--json")[1])
     assert data["expected_trials"] > 5 and data["treatments"][0]["settings"]["orchestrator"] == "process"
 
 
-def test_render_writes_the_same_files_each_time(say: Said, tmp_path: Path) -> None:
+def test_render_writes_the_same_files_each_time(say: RunCommand, tmp_path: Path) -> None:
     for folder in ("one", "two"):
         code, _, complaint = say("render", "hotel-reservation", "--scaling", "horizontal", "-o", folder)
         assert code == 0, complaint
-    one, two = (
+    item, two = (
         {str(file.relative_to(tmp_path / name)): file.read_text() for file in (tmp_path / name).rglob("*.*")}
         for name in ("one", "two")
     )
-    assert one == two and "configs/documents-geo-1/pg_hba.conf" in one
-    assert "frontend-2" in one["processes.yaml"] and "documents-geo-2" not in one["processes.yaml"]
+    assert item == two and "configs/documents-geo-1/pg_hba.conf" in item
+    assert "frontend-2" in item["processes.yaml"] and "documents-geo-2" not in item["processes.yaml"]
 
 
-def test_without_runs_status_and_report_say_what_to_do(say: Said) -> None:
+def test_without_runs_status_and_report_say_what_to_do(say: RunCommand) -> None:
     code, text, _ = say("status")
     assert code == 0 and "deployments: none" in text and "loadstone run STUDY" in text
     code, _, complaint = say("report", "nothing")
@@ -84,7 +83,7 @@ def test_without_runs_status_and_report_say_what_to_do(say: Said) -> None:
     assert say("down", "nothing")[0] == 2
 
 
-def test_run_without_a_study_and_resume_without_a_run(say: Said) -> None:
+def test_run_without_a_study_and_resume_without_a_run(say: RunCommand) -> None:
     code, _, complaint = say("run")
     assert code == 2 and "which study?" in complaint
     assert say("run", "--resume")[0] == 2
@@ -93,7 +92,7 @@ def test_run_without_a_study_and_resume_without_a_run(say: Said) -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "code", "words"),
+    ("error", "code", "expected"),
     [
         (PreflightError("memcached is missing", "install it"), 3, "memcached is missing"),
         (Interrupted("stopped", "go on with --resume"), 130, "--resume"),
@@ -102,7 +101,7 @@ def test_run_without_a_study_and_resume_without_a_run(say: Said) -> None:
     ],
 )
 def test_every_error_has_its_code_and_no_traceback(
-    say: Said, monkeypatch: pytest.MonkeyPatch, error: Exception, code: int, words: str
+    say: RunCommand, monkeypatch: pytest.MonkeyPatch, error: Exception, code: int, expected: str
 ) -> None:
     def fail(*given: Any, **named: Any) -> None:
         raise error
@@ -110,7 +109,7 @@ def test_every_error_has_its_code_and_no_traceback(
     monkeypatch.setattr(main.typer.main, "get_command", lambda app: type("Broken", (), {"main": fail})())
     got, text, complaint = say("status")
     assert got == code
-    assert words in complaint and "Traceback" not in complaint + text
+    assert expected in complaint and "Traceback" not in complaint + text
     if code == 1:
         details = re.search(r"details are in (\S+)", complaint)
         assert details is not None and "ZeroDivisionError" in Path(details.group(1)).read_text()
@@ -145,14 +144,14 @@ def test_progress_without_a_terminal_is_plain_lines(tmp_path: Path) -> None:
 
 
 def test_a_driver_that_is_not_installed_is_found_before_anything_starts(
-    say: Said, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    say: RunCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = STUDY_OF_ONE_REQUEST.replace("rates:", "driver: k6, arrival: constant, rates:")
     study = str(write_study(tmp_path, text))
     assert say("validate", study)[0] == 0
     monkeypatch.setattr("loadstone.workloads.external.shutil.which", lambda name: None)
-    code, told, _ = say("doctor", study)
-    assert code == 3 and "k6: is not installed, or not on the PATH" in told and "go install go.k6.io/k6" in told
+    code, result, _ = say("doctor", study)
+    assert code == 3 and "k6: is not installed, or not on the PATH" in result and "go install go.k6.io/k6" in result
     code, _, complaint = say("run", study)
     assert code == 3 and "k6: is not installed" in complaint
     assert not (tmp_path / "results").exists()

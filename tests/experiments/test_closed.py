@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from loadstone.cli.words import load_in_words
 from rich.console import Console
 
 from loadstone import plugins
-from loadstone.cli.words import load_in_words
 from loadstone.experiments import runs, schedule
 from loadstone.experiments.conductor import Conductor
 from loadstone.experiments.plan import read_plan
-from loadstone.report import page, terminal, words
+from loadstone.report import page, sentences, terminal
 from loadstone.report.content import gather
 from tests.experiments.fakes import (
     CLOSED,
@@ -101,10 +101,10 @@ def test_every_latency_of_it_is_marked(conduct: Conduct) -> None:
 def test_the_answer_in_words(conduct: Conduct) -> None:
     content = gather(conduct(CLOSED.replace("factors: {scaling: [baseline, unlimited]}\n", "")))
     found = "tiny completed **100 req/s** with 1 client and **2,000 req/s** with 20 clients, in a closed loop."
-    assert words.answer(content) == found
+    assert sentences.answer(content) == found
     content = gather(conduct(JUDGED))
-    assert words.answer(content) == "2 treatments of tiny were tried in a closed loop against P99 ≤ 50 ms."
-    one = words.finding(content, content.treatments[0])
+    assert sentences.answer(content) == "2 treatments of tiny were tried in a closed loop against P99 ≤ 50 ms."
+    one = sentences.finding(content, content.treatments[0])
     held = "held P99 ≤ 50 ms in all of 6 trials in a closed loop, up to **20 clients**"
     assert one == f"{held}, the highest number tried."
 
@@ -114,7 +114,7 @@ def test_a_run_that_is_going_on_says_how_many_trials_are_left(conduct: Conduct) 
     for trial in list((folder / "trials").iterdir())[:5]:
         (trial / "trial.json").unlink()
     (folder / "trials.parquet").unlink()
-    assert words.missing(gather(folder)) == "Not finished: 7 of 12 planned trials."
+    assert sentences.missing(gather(folder)) == "Not finished: 7 of 12 planned trials."
 
 
 def test_the_table_of_figures_is_by_clients(conduct: Conduct) -> None:

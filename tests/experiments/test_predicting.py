@@ -24,7 +24,7 @@ from loadstone.experiments.resume import reopen
 from loadstone.model.errors import InputError
 from loadstone.model.records import Reading
 from loadstone.report import content as contents
-from loadstone.report import page, words
+from loadstone.report import page, sentences
 from loadstone.workloads.base import Offer, Progress
 from tests.experiments.fakes import SEARCH, FakeDriver, FakeInfrastructure, FakeOrchestrator, Recorder, write_study
 
@@ -142,7 +142,7 @@ def test_a_prediction_is_scored_against_what_was_measured(tmp_path: Path) -> Non
     conduct(plan, ledger)
     run = open_run(ledger.folder)
     (found,), wrong = capacity.registered(run.folder)
-    assert wrong == [] and found.bottleneck_in_words == "node worker (1 core)"
+    assert wrong == [] and found.bottleneck_name == "node worker (1 core)"
     assert found.predicted == pytest.approx(0.95 / COST_S, rel=0.06)
     (row,) = capacity.scores([found], summary.treatments(run)).to_pylist()
     assert row["measured"] == pytest.approx(500, rel=0.06) and row["before"] is True
@@ -204,9 +204,9 @@ def test_a_guided_study_measures_the_best_and_leaves_out_what_it_beats(tmp_path:
     content = contents.gather(ledger.folder)
     left = content.left_out[baseline.id]
     assert set(content.left_out) == {baseline.id} and left.predicted.high < left.at_least
-    said = dict(words.each_treatment(content))["scaling=baseline"]
+    said = dict(sentences.each_treatment(content))["scaling=baseline"]
     assert said.startswith("was not measured: 2") and "are predicted, bounded by web (0.5 cores)" in said
-    assert not any("no trial yet" in text for text in words.warnings(content))
+    assert not any("no trial yet" in text for text in sentences.warnings(content))
     shown = page.build(ledger.folder).read_text()
     assert "left out: others were sure to be better" in shown and "no valid trial" not in shown
 

@@ -187,7 +187,7 @@ def test_the_length_of_a_shape() -> None:
 
 def test_it_reads_as_its_name_and_what_was_given() -> None:
     written = ("zipf", "{process: zipf}", "{process: zipf, shape: [{for: 1s, rate: 1}], n: 3}")
-    assert [str(read(one)) for one in written] == ["zipf", "zipf", "zipf with shape, n"]
+    assert [str(read(item)) for item in written] == ["zipf", "zipf", "zipf with shape, n"]
 
 
 factors = st.floats(0.01, 100)
@@ -227,10 +227,10 @@ def test_a_process_survives_writing_and_reading(arrival: Any) -> None:
     assert _nearly(arrival_plan(again.arrival, 7), arrival_plan(example.arrival, 7))
 
 
-def _nearly(one: Any, other: Any) -> bool:
+def _nearly(item: Any, other: Any) -> bool:
     """Equal, apart from the nanosecond to which durations are written."""
-    if isinstance(one, dict):
-        return set(one) == set(other) and all(_nearly(one[key], other[key]) for key in one)
-    if isinstance(one, list):
-        return len(one) == len(other) and all(map(_nearly, one, other))
-    return bool(one == other if isinstance(one, str) else abs(one - other) < 1e-9 + 1e-12 * abs(other))
+    if isinstance(item, dict):
+        return set(item) == set(other) and all(_nearly(item[key], other[key]) for key in item)
+    if isinstance(item, list):
+        return len(item) == len(other) and all(map(_nearly, item, other))
+    return bool(item == other if isinstance(item, str) else abs(item - other) < 1e-9 + 1e-12 * abs(other))

@@ -36,8 +36,8 @@ def test_a_dataset_is_its_keys_without_what_is_said_of_it() -> None:
 
 
 def test_a_dataset_read_back_has_the_same_keys() -> None:
-    one = Dataset.model_validate({"users": 3, "description": "few"})
-    assert Dataset.model_validate(json.loads(json.dumps(one.model_dump(mode="json")))) == one
+    item = Dataset.model_validate({"users": 3, "description": "few"})
+    assert Dataset.model_validate(json.loads(json.dumps(item.model_dump(mode="json")))) == item
 
 
 @given(users=st.integers(1, 10**12), first=st.integers(0, 10**12))

@@ -30,11 +30,11 @@ def stirling(n: int, k: int) -> int:
 def test_partitions_are_as_many_as_the_formula_says_and_each_is_one(items: int, groups: int) -> None:
     found = list(partitions(range(items), groups))
     assert len(found) == stirling(items, groups) == split_count(items, groups)
-    assert len({frozenset(map(frozenset, one)) for one in found}) == len(found), "none twice"
-    for one in found:
-        assert len(one) == groups
-        assert all(one), "no node is empty"
-        assert sorted(item for group in one for item in group) == list(range(items))
+    assert len({frozenset(map(frozenset, each)) for each in found}) == len(found), "none twice"
+    for each in found:
+        assert len(each) == groups
+        assert all(each), "no node is empty"
+        assert sorted(item for group in each for item in group) == list(range(items))
 
 
 @pytest.mark.parametrize(("nodes", "count"), [(1, 1), (2, 7), (3, 6), (4, 1), (5, 0)])

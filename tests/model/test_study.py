@@ -71,8 +71,8 @@ def test_except_drops_what_matches_all_it_names() -> None:
 def factors_and_exceptions(draw: st.DrawFn) -> tuple[dict[str, list[str]], list[dict[str, str]]]:
     names = draw(st.lists(st.sampled_from(list(LEVELS)), unique=True, min_size=1))
     factors = {name: draw(st.lists(st.sampled_from(LEVELS[name]), unique=True, min_size=1)) for name in names}
-    one = st.fixed_dictionaries({}, optional={name: st.sampled_from(levels) for name, levels in factors.items()})
-    return factors, draw(st.lists(one.filter(bool), max_size=4))
+    item = st.fixed_dictionaries({}, optional={name: st.sampled_from(levels) for name, levels in factors.items()})
+    return factors, draw(st.lists(item.filter(bool), max_size=4))
 
 
 @given(factors_and_exceptions())

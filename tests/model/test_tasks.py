@@ -26,9 +26,9 @@ def test_a_study_gives_what_differs() -> None:
 
 
 def test_levels_have_labels_and_come_back_from_a_plan() -> None:
-    one = settings(payment={"linpack": 0, "sleep": "50us"}, order={"large_file": "2.4MB", "sync": True})
-    assert str(one.tasks) == "payment:linpack=0,sleep=0.05ms order:large_file=2.4MB,sync=true"
-    written = one.model_dump(mode="json")
+    item = settings(payment={"linpack": 0, "sleep": "50us"}, order={"large_file": "2.4MB", "sync": True})
+    assert str(item.tasks) == "payment:linpack=0,sleep=0.05ms order:large_file=2.4MB,sync=true"
+    written = item.model_dump(mode="json")
     assert Settings.model_validate(written).model_dump(mode="json") == written
     assert Settings.model_validate({"tasks": "off"}).tasks is None
 

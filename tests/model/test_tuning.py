@@ -54,9 +54,9 @@ def test_a_tuning_is_part_of_what_a_treatment_is() -> None:
     assert "tuning" not in levels[0].model_dump(mode="json", exclude_none=True)["settings"]  # ids of before stay
 
 
-@pytest.mark.parametrize(("words", "meant"), [(True, "on"), (False, "off"), ("on", "on"), ("off", "off")])
-def test_switches_in_the_words_of_other_yaml(words: Any, meant: str) -> None:
-    assert Tuning.model_validate({"turbo": words}).turbo == meant
+@pytest.mark.parametrize(("expected", "meant"), [(True, "on"), (False, "off"), ("on", "on"), ("off", "off")])
+def test_switches_in_the_words_of_other_yaml(expected: Any, meant: str) -> None:
+    assert Tuning.model_validate({"turbo": expected}).turbo == meant
 
 
 def test_a_plan_reads_back_what_it_wrote() -> None:

@@ -23,7 +23,7 @@ def test_durations(written: str, seconds: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "said"),
+    ("written", "text"),
     [
         ("200", "has no unit; use us, ms, s, m, h"),
         (200, "has no unit"),
@@ -39,21 +39,21 @@ def test_durations(written: str, seconds: float) -> None:
         ("9" * 400 + "s", "out of range"),
     ],
 )
-def test_what_is_no_duration(written: object, said: str) -> None:
-    with pytest.raises(ValueError, match=said):
+def test_what_is_no_duration(written: object, text: str) -> None:
+    with pytest.raises(ValueError, match=text):
         units.seconds(written)
 
 
 def test_shares() -> None:
     assert units.share("99%") == pytest.approx(0.99)
     assert units.share("0.5 %") == pytest.approx(0.005)
-    for written, said in [
+    for written, text in [
         ("100.1%", "out of range; use 0% to 100%"),
         ("0.99", "no unit"),
         (1, "no unit"),
         ("most", "percentage"),
     ]:
-        with pytest.raises(ValueError, match=said):
+        with pytest.raises(ValueError, match=text):
             units.share(written)
 
 
@@ -61,13 +61,13 @@ def test_memory() -> None:
     assert units.memory("512MiB") == 512 * 2**20
     assert units.memory("1GB") == 10**9
     assert units.memory("1.5GiB") == 3 * 2**29
-    for written, said in [
+    for written, text in [
         ("512", "no unit"),
         ("1KiB", "out of range; use 1MiB to"),
         ("2000000GiB", "out of range"),
         ("1mb", "'mb'"),
     ]:
-        with pytest.raises(ValueError, match=said):
+        with pytest.raises(ValueError, match=text):
             units.memory(written)
 
 
@@ -140,7 +140,7 @@ def test_rates_of_links(written: str, bits: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "said"),
+    ("written", "text"),
     [
         (100, "has no unit; use kbit, Mbit, Gbit"),
         ("1MB", "unknown unit 'MB'"),
@@ -149,8 +149,8 @@ def test_rates_of_links(written: str, bits: int) -> None:
         ("fast", "is not a rate"),
     ],
 )
-def test_wrong_rates_of_links(written: object, said: str) -> None:
-    with pytest.raises(ValueError, match=said):
+def test_wrong_rates_of_links(written: object, text: str) -> None:
+    with pytest.raises(ValueError, match=text):
         units.bit_rate(written)
 
 

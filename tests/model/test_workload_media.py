@@ -21,7 +21,7 @@ COMPOSE = dataset.resolved(APPLICATION.workloads["compose-review"], PUBLISHED).o
 
 def test_the_services_are_the_published_ones_and_page() -> None:
     kinds = Counter(
-        (one.tier, one.runs.software or ("documents" if one.runs.documents else "stone")) for one in SERVICES
+        (item.tier, item.runs.software or ("documents" if item.runs.documents else "stone")) for item in SERVICES
     )
     assert kinds == {
         ("frontend", "stone"): 1,

@@ -47,21 +47,21 @@ def browse(page: Path, folder: Path, width: int) -> tuple[dict, str]:
     done = subprocess.run(
         [*command, "--dump-dom", copy.as_uri()], capture_output=True, text=True, timeout=300, check=True
     )
-    said = re.search(r'<pre id="said">(.*?)</pre>', done.stdout, re.DOTALL)
-    assert said, done.stderr[-2000:]
-    return json.loads(said[1]), done.stderr
+    message = re.search(r'<pre id="said">(.*?)</pre>', done.stdout, re.DOTALL)
+    assert message, done.stderr[-2000:]
+    return json.loads(message[1]), done.stderr
 
 
 @pytest.mark.parametrize("width", [1280, 500])
 def test_in_a_browser(searched: Path, tmp_path: Path, width: int):
-    said, log = browse(searched / "report" / "index.html", tmp_path, width)
+    text, log = browse(searched / "report" / "index.html", tmp_path, width)
     assert "CONSOLE" not in log
-    assert said["resources"] == []
-    assert said["wide"] <= said["window"]
-    numbers = sorted(float(value or "inf") for value in said["before"])  # what broke has none
-    assert [float(value or "inf") for value in said["up"]] == numbers
-    assert [float(value or "inf") for value in said["down"]] == numbers[::-1]
-    assert said["sort"] == "descending"
-    assert said["open"] == [True, True, said["title"]]
-    assert abs(said["zoomed"] - 1 / 1.5) < 1e-3 and said["again"] == 1
-    assert said["closed"] == [False, True]
+    assert text["resources"] == []
+    assert text["wide"] <= text["window"]
+    numbers = sorted(float(value or "inf") for value in text["before"])  # what broke has none
+    assert [float(value or "inf") for value in text["up"]] == numbers
+    assert [float(value or "inf") for value in text["down"]] == numbers[::-1]
+    assert text["sort"] == "descending"
+    assert text["open"] == [True, True, text["title"]]
+    assert abs(text["zoomed"] - 1 / 1.5) < 1e-3 and text["again"] == 1
+    assert text["closed"] == [False, True]

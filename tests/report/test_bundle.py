@@ -120,8 +120,8 @@ def test_what_was_changed_after_the_export_is_said(run: Path, tmp_path: Path):
     (first / "checks.json").unlink()
     (root / "README.md").write_text("mine")
     (root / "report" / "index.html").write_text("made anew")
-    (said,) = [text for text in open_run(root).warnings if text.startswith("not as it was exported")]
-    assert said == (
+    (message,) = [text for text in open_run(root).warnings if text.startswith("not as it was exported")]
+    assert message == (
         f"not as it was exported: trials/{first.name}/checks.json is missing, "
         f"trials/{second.name}/usage.json was changed"
     )
@@ -132,7 +132,7 @@ def test_what_was_changed_after_the_export_is_said(run: Path, tmp_path: Path):
 def graph(root: Path) -> dict[str, dict[str, Any]]:
     """The entities of a crate by their names, which are all different."""
     listed = json.loads((root / "ro-crate-metadata.json").read_text())["@graph"]
-    entities = {one["@id"]: one for one in listed}
+    entities = {item["@id"]: item for item in listed}
     assert len(entities) == len(listed)
     return entities
 
@@ -164,13 +164,13 @@ def test_the_metadata_are_a_research_object_crate(run: Path, tmp_path: Path):
         assert entity["@type"] and set(entity) > {"@id", "@type"}
         for key, value in entity.items():
             assert key in ("@id", "@type") or set(mentioned(value)) <= known
-    inside = {unquote(one["@id"]) for one in dataset["hasPart"]}
+    inside = {unquote(item["@id"]) for item in dataset["hasPart"]}
     assert inside == set(files(root)) - {"ro-crate-metadata.json"}
     for name in inside:
-        content, said = (root / name).read_bytes(), entities[quote(name)]
-        assert said["@type"] == "File" and said["contentSize"] == str(len(content))
-        assert said["sha256"] == hashlib.sha256(content).hexdigest()
-    assert [entities[one["@id"]]["name"] for one in dataset["author"]] == ["Ada Lovelace", "Alan Turing"]
+        content, text = (root / name).read_bytes(), entities[quote(name)]
+        assert text["@type"] == "File" and text["contentSize"] == str(len(content))
+        assert text["sha256"] == hashlib.sha256(content).hexdigest()
+    assert [entities[item["@id"]]["name"] for item in dataset["author"]] == ["Ada Lovelace", "Alan Turing"]
     assert dataset["license"] == {"@id": "https://spdx.org/licenses/CC-BY-4.0"}
     action = entities["#run"]
     assert action["name"] == "loadstone run studies/synthetic.yaml" and action["object"] == [{"@id": "study.yaml"}]

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from loadstone.report import comparison, content, page
-from loadstone.report import comparison_words as words
-from loadstone.report import words as report_words
+from loadstone.report import comparison_sentences as sentences
+from loadstone.report import sentences as report_words
 from loadstone.report.section import Section
 from tests.synthetic import Synthetic
 
@@ -83,7 +83,7 @@ def test_one_treatment_has_nothing_to_be_compared_with(rated: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("row", "said"),
+    ("row", "text"),
     [
         ({"verdict": "slower", "needed": None}, "slower"),
         ({"verdict": "equal", "needed": None}, "equal within 2 %"),
@@ -95,13 +95,13 @@ def test_one_treatment_has_nothing_to_be_compared_with(rated: Path) -> None:
         ({"verdict": "cannot tell", "needed": None}, "cannot tell"),
     ],
 )
-def test_verdicts_in_words(row: dict[str, object], said: str) -> None:
-    assert words.verdict({"margin": 0.02, **row}) == said
+def test_verdicts_in_words(row: dict[str, object], text: str) -> None:
+    assert sentences.verdict({"margin": 0.02, **row}) == text
 
 
-@pytest.mark.parametrize(("ratio", "said"), [(1.0512, "+5.1 %"), (0.9, "-10.0 %"), (3.5, "3.50x"), (None, "–")])
-def test_changes_in_words(ratio: float | None, said: str) -> None:
-    assert words.change(ratio) == said
+@pytest.mark.parametrize(("ratio", "text"), [(1.0512, "+5.1 %"), (0.9, "-10.0 %"), (3.5, "3.50x"), (None, "–")])
+def test_changes_in_words(ratio: float | None, text: str) -> None:
+    assert sentences.change(ratio) == text
 
 
 def test_what_is_doubtful_about_a_search_is_said_once(tmp_path: Path) -> None:

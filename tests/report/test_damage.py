@@ -47,7 +47,7 @@ def run(whole: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(whole, tmp_path / "synthetic" / "20260102-030405"))
 
 
-def said(folder: Path) -> str:
+def page_text(folder: Path) -> str:
     """The words of the page."""
     page.build(folder)
     return " ".join(" ".join(Page((folder / "report" / "index.html").read_text(encoding="utf-8")).words).split())
@@ -60,17 +60,17 @@ def test_every_damaged_file_is_named_and_the_rest_is_shown(damage: str, run: Pat
     files = {name: folder / name for folder, name in zip(trials, OF_TRIALS, strict=True)}
     for file in (*files.values(), *(run / name for name in OF_RUN)):
         file.write_bytes(DAMAGES[damage](file.read_bytes()))
-    words = said(run)
+    expected = page_text(run)
     for name, file in files.items():
         trial = file.parent.name
         if name == "trial.json":
-            assert f"left out, their trial.json is damaged: 1 trial: {trial}" in words
+            assert f"left out, their trial.json is damaged: 1 trial: {trial}" in expected
         elif name.endswith(".json"):
-            assert f"{trial} {name}" in words, name
+            assert f"{trial} {name}" in expected, name
         else:
-            assert name in words
+            assert name in expected
     for name in OF_RUN:
-        assert name in words, name
+        assert name in expected, name
     pages = {path.stem for path in (run / "report" / "trials").iterdir()}
     assert pages == {folder.name for folder in trials} - {files["trial.json"].parent.name}
 
@@ -91,14 +91,14 @@ def change(file: Path, edit: Callable[[Any], Any]) -> None:
 
 
 def test_what_a_newer_version_wrote_is_said(run: Path):
-    one = sorted((run / "trials").iterdir())[0]
-    change(one / "summary.json", lambda content: content | {"schema": 2})
+    item = sorted((run / "trials").iterdir())[0]
+    change(item / "summary.json", lambda content: content | {"schema": 2})
     change(run / "plan.json", lambda content: content | {"study": content["study"] | {"version": 9}})
     change(run / "provenance.json", lambda content: content | {"loadstone": "99.0.0"})
-    change(one / "trial.json", lambda content: content | {"row": content["row"] | {"column_of_tomorrow": [1]}})
+    change(item / "trial.json", lambda content: content | {"row": content["row"] | {"column_of_tomorrow": [1]}})
     read = open_run(run)
     warnings = " ".join(read.warnings)
-    assert f"{one.name} summary.json (schema 2 is not of this version" in warnings
+    assert f"{item.name} summary.json (schema 2 is not of this version" in warnings
     assert "plan.json: the study is of version 9" in warnings
     assert "made by Loadstone 99.0.0, newer than this" in warnings
     assert read.trials.num_rows == 8
@@ -107,14 +107,14 @@ def test_what_a_newer_version_wrote_is_said(run: Path):
 def test_a_part_of_the_wrong_kind_is_left_out_and_the_rest_is_used(run: Path):
     change(run / "plan.json", lambda content: content | {"application": 3, "overrides": {"a": 1}})
     read = open_run(run)
-    assert "plan.json: application is not what stands there in a run; it is left out" in read.warnings
-    assert "plan.json: overrides is not what stands there in a run; it is left out" in read.warnings
+    assert "plan.json: application is malformed and left out" in read.warnings
+    assert "plan.json: overrides is malformed and left out" in read.warnings
     assert read.objective is not None and len(read.plan["treatments"]) == 2
 
 
 def test_an_identity_that_cannot_name_a_file_gets_no_page(run: Path):
-    one = sorted((run / "trials").iterdir())[0]
-    change(one / "trial.json", lambda content: content | {"row": content["row"] | {"trial_id": "../../x"}})
+    item = sorted((run / "trials").iterdir())[0]
+    change(item / "trial.json", lambda content: content | {"row": content["row"] | {"trial_id": "../../x"}})
     (run / "trials.parquet").unlink()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(page.figure_jobs.Job, "draw", lambda self: None)
@@ -148,7 +148,7 @@ WRONG = st.sampled_from([None, True, -1, 10**30, 1e308, float("nan"), "", "<b>",
 def documents(whole: Path) -> list[tuple[Path, Any, list[tuple[Any, ...]]]]:
     """The JSON files of the run and of its highest trial, with their content and all places in it."""
     trial = max(
-        (whole / "trials").iterdir(), key=lambda one: json.loads((one / "trial.json").read_text())["row"]["rate"]
+        (whole / "trials").iterdir(), key=lambda item: json.loads((item / "trial.json").read_text())["row"]["rate"]
     )
     files = [whole / name for name in OF_RUN] + [trial / name for name in OF_TRIALS if name.endswith(".json")]
     return [(file, content := json.loads(file.read_text()), list(places(content))) for file in files]

@@ -88,14 +88,14 @@ def test_verdicts_differ_by_shape_and_treatments_by_line():
 def test_many_treatments_get_a_panel_for_each_level_of_the_first_factor(searched: Path):
     from dataclasses import replace
 
-    (one, _) = gather(searched).treatments
+    (item, _) = gather(searched).treatments
     levels = [{"orchestrator": o, "scaling": s} for o in ("swarm", "nomad") for s in ("a", "b", "c", "d")]
-    many = [replace(one, label=" ".join(level.values()), levels=level) for level in levels]
+    many = [replace(item, label=" ".join(level.values()), levels=level) for level in levels]
     panels = names.panelled(many)
     assert [title for title, _ in panels] == ["orchestrator: swarm", "orchestrator: nomad"]
     for _, series in panels:
-        assert [one.name for one in series] == ["a", "b", "c", "d"]
-        assert len({one.colour for one in series}) == 4
+        assert [item.name for item in series] == ["a", "b", "c", "d"]
+        assert len({item.colour for item in series}) == 4
 
 
 def test_an_inline_figure_follows_the_theme_and_has_ids_of_its_own(searched: Path):

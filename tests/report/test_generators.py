@@ -39,7 +39,7 @@ def test_each_host_has_a_row_also_of_an_earlier_release(tmp_path: Path) -> None:
     assert "Generating hosts" in page and "client-1" in page
     with (folder / "report" / "tables" / "generators.csv").open() as file:
         assert [row["host"] for row in csv.DictReader(file)] == ["client-1", "10.0.0.2:7400"] * 2
-    trials = [one.read_text() for one in (folder / "report" / "trials").glob("*.html")]
+    trials = [item.read_text() for item in (folder / "report" / "trials").glob("*.html")]
     assert sorted("(5 abandoned" in text for text in trials) == [False, True]
 
 

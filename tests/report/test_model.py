@@ -98,8 +98,8 @@ def test_nothing_is_foretold_of_a_search_without_counters(tmp_path: Path):
 def test_a_model_that_contradicts_what_was_observed_says_so_and_shows_no_share(tmp_path: Path):
     """Nothing is known of the objective, so twice the limit is asked for; no more than the limit was seen."""
     fitted = replace(model_of(tmp_path, {"front": (0.001, 0.1)}, 200.0), pressed=None, utilisation=2.0)
-    text = model._in_words(fitted)
-    assert "The model does not describe it at that load" in text and "was seen to be used" in text
+    text = model._model_sentence(fitted)
+    assert "The model does not describe it at that load" in text and "but it used" in text
     (row,) = model._demands(fitted)
     assert (row["cores"], row["share"]) == (None, None)
-    assert not re.search(r"bounded by|which other layouts are taken to bear", text)
+    assert not re.search(r"bounded by|other layouts are assumed", text)

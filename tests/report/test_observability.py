@@ -1,4 +1,4 @@
-"""The page's part about what was observed inside: tables, figures, sentences; and nothing of it where nothing was."""
+"""The page's part on observability: tables, figures, sentences; left out where nothing was observed."""
 
 from __future__ import annotations
 
@@ -55,20 +55,27 @@ def read(folder: Path) -> tuple[str, Page]:
     return text, Page(text)
 
 
-def words(folder: Path) -> str:
+def page_text(folder: Path) -> str:
     return " ".join(" ".join(read(folder)[1].words).split())
 
 
-def gathered(folder: Path) -> observability.Inside:
+def gathered(folder: Path) -> observability.Observability:
     return observability.gather(content.gather(folder))
 
 
 def test_the_page_has_all_parts_and_needs_nothing_from_outside(rich: Path):
     text, parsed = read(rich)
     assert len(parsed.ids) == len(set(parsed.ids))
-    assert [id_ for id_ in parsed.ids if id_.startswith("inside")] == [
-        *("inside", "inside-time", "inside-nodes", "inside-services", "inside-cstates", "inside-power"),
-        "inside-observing",
+    assert [id_ for id_ in parsed.ids if id_.startswith("observability")] == [
+        *(
+            "observability",
+            "observability-time",
+            "observability-nodes",
+            "observability-services",
+            "observability-cstates",
+            "observability-power",
+        ),
+        "observability-observing",
     ]
     for link in parsed.links:
         assert link.startswith(("#", "data:", "figures/", "tables/", "trials/", "treatments/")), link
@@ -85,7 +92,7 @@ def test_every_figure_is_there_as_svg_and_pdf_and_in_the_page(rich: Path):
         assert root.tag.endswith("svg")
         assert (rich / "report" / "figures" / f"{name}.pdf").read_bytes().startswith(b"%PDF")
         assert f"figure-{name}" in parsed.ids
-    for caption in re.findall(r"{\w+}", words(rich)):
+    for caption in re.findall(r"{\w+}", page_text(rich)):
         pytest.fail(f"a caption leaves {caption} open")
 
 
@@ -94,11 +101,11 @@ def test_what_one_machine_lacks_is_said_of_it(rich: Path):
 
 
 def test_captions_say_window_and_nodes(rich: Path):
-    said = words(rich)
-    assert "mean over the 2 nodes with replicas" in said
-    assert "summed over the packages of the 2 nodes with replicas" in said
-    assert "over the window (2 s)" in said
-    assert "3 nodes; at most the six busiest" in said
+    text = page_text(rich)
+    assert "mean over the 2 nodes with replicas" in text
+    assert "summed over the packages of the 2 nodes with replicas" in text
+    assert "over the window (2 s)" in text
+    assert "3 nodes; at most the six busiest" in text
 
 
 def test_a_figure_drawn_twice_has_the_same_bytes(rich: Path):
@@ -118,8 +125,8 @@ def test_tables_repeat_the_files_beside_the_page(rich: Path):
     shown = seen.services()
     assert len(shown) == 2 * len(observed.SERVICES)
     for row in shown.rows:
-        (one,) = [w for w in written if (w["trial_id"], w["service"]) == (row["trial_id"], row["service"])]
-        assert float(one["cores"]) == row["cores"]
+        (item,) = [w for w in written if (w["trial_id"], w["service"]) == (row["trial_id"], row["service"])]
+        assert float(item["cores"]) == row["cores"]
     assert {row["load"] for row in seen.energy().rows} == {
         max(t["rate"] for t in treatment.rows("held")) for treatment in seen.content.treatments
     }
@@ -134,17 +141,17 @@ def test_data_of_every_trial_is_beside_the_page_not_in_it(rich: Path):
 
 def test_requests_traces_and_spans_are_compared(rich: Path):
     sums = [json.loads(file.read_text())["traces"] for file in rich.glob("trials/*/observed.json")]
-    traces, requests = (format.count(sum(one[name] for one in sums)) for name in ("traces", "requests"))
-    dropped = format.count(sum(one["dropped"] for one in sums))
-    assert f"{traces} traces of {requests} requests came in" in words(rich)
-    assert f"{dropped} were dropped on the way, none was refused" in words(rich)
+    traces, requests = (format.count(sum(item[name] for item in sums)) for name in ("traces", "requests"))
+    dropped = format.count(sum(item["dropped"] for item in sums))
+    assert f"{traces} traces of {requests} requests came in" in page_text(rich)
+    assert f"{dropped} were dropped on the way, none was refused" in page_text(rich)
     assert all(row["recorded_of"] == "3 of 3" for row in gathered(rich).accounts().rows)
 
 
 def test_the_service_that_grows_is_named(rich: Path):
     seen = gathered(rich)
     assert [service for service, _ in seen.traced.growing.values()] == ["search", "search"]
-    assert "the share of search in the critical path grows from" in words(rich)
+    assert "the share of search in the critical path grows from" in page_text(rich)
     shares = {}
     for row in seen.time().rows:
         shares[row["treatment"]] = shares.get(row["treatment"], 0) + row["held_critical_share"]
@@ -152,10 +159,10 @@ def test_the_service_that_grows_is_named(rich: Path):
 
 
 def test_what_machines_lack_is_one_line_and_empty_columns_are_not_shown(poor: Path):
-    said = words(poor)
-    assert "Not on these machines: C-states, energy counters C-states: no /sys/devices/system/cpu/cpu0/cpuidle" in said
-    assert "worker-1, worker-2 and client share one machine" in said
-    assert not {"inside-time", "inside-cstates", "inside-power"} & set(read(poor)[1].ids)
+    text = page_text(poor)
+    assert "Not on these machines: C-states, energy counters C-states: no /sys/devices/system/cpu/cpu0/cpuidle" in text
+    assert "worker-1, worker-2 and client share one machine" in text
+    assert not {"observability-time", "observability-cstates", "observability-power"} & set(read(poor)[1].ids)
     seen = gathered(poor)
     assert not {"throttled_share", "throttled_periods_share"} & {column.name for column in seen.services().columns}
     figures = {path.stem for path in (poor / "report" / "figures").glob("*.svg")}
@@ -166,7 +173,7 @@ def test_what_machines_lack_is_one_line_and_empty_columns_are_not_shown(poor: Pa
 
 def test_a_page_without_metrics_has_nothing_of_it(rated: Path):
     text, parsed = read(rated)
-    assert "inside" not in parsed.ids and "#inside" not in parsed.links
+    assert "observability" not in parsed.ids and "#observability" not in parsed.links
     assert "tables/metrics" not in " ".join(parsed.links)
     assert not gathered(rated)
     assert "figure-nodes" not in text
@@ -175,10 +182,10 @@ def test_a_page_without_metrics_has_nothing_of_it(rated: Path):
 def test_doubts_are_listed(poor: Path, tmp_path: Path):
     folder = Path(shutil.copytree(poor, tmp_path / "run"))
     first = next(folder.glob("trials/*/observed.json"))
-    said = json.loads(first.read_text())
-    said["problems"] = ["the agent of worker-1 does not answer"]
-    said["nodes"]["worker-1"]["absent"]["replica:geo-1"] = "no control group"
-    first.write_text(json.dumps(said))
+    text = json.loads(first.read_text())
+    text["problems"] = ["the agent of worker-1 does not answer"]
+    text["nodes"]["worker-1"]["absent"]["replica:geo-1"] = "no control group"
+    first.write_text(json.dumps(text))
     assert gathered(folder).doubts() == [
         "the agent of worker-1 does not answer (1 of 2 trials)",
         "geo-1: no control group (1 of 2 trials)",
@@ -251,7 +258,7 @@ def test_traces_are_analysed_once_and_again_where_spans_are_newer(
     read_files: list[Path] = []
     real = traces.read
 
-    def counted(file: Path, *window: int) -> traces.Spans:
+    def counted(file: Path, *window: int) -> traces.SpanColumns:
         read_files.append(file)
         return real(file, *window)
 

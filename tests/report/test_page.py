@@ -41,9 +41,9 @@ def test_the_page_is_well_formed_and_needs_nothing_from_outside(run: str, reques
 
 def test_the_answer_comes_first_with_its_numbers(searched: Path):
     _, parsed = read(searched)
-    words = " ".join(" ".join(parsed.words).split())
+    expected = " ".join(" ".join(parsed.words).split())
     first, second = (t.searched.result.capacity for t in gather(searched).treatments)  # type: ignore[union-attr]
-    assert f"is from {format.rate(first.value)} (scaling=baseline) to {format.rate(second.value)}" in words
+    assert f"is from {format.rate(first.value)} (scaling=baseline) to {format.rate(second.value)}" in expected
     trials = sum(t.count("held") + t.count("not held") for t in gather(searched).treatments[1:])
     interval = format.interval(second.low, second.high)
     point = gather(searched).treatments[1].searched.result.breaking_point  # type: ignore[union-attr]
@@ -51,8 +51,8 @@ def test_the_answer_comes_first_with_its_numbers(searched: Path):
     assert (
         f"has a capacity of {format.rate(second.value)} {interval} : 95 % of trials hold P99 ≤ 200 ms there. "
         f"At {half}, its breaking point, only half of them do (95 % intervals; from {trials} trials)"
-    ) in words.replace(f"{interval}:", f"{interval} :")
-    assert words.index("(95 % interval") < words.index("Read this first") < words.index("Provenance")
+    ) in expected.replace(f"{interval}:", f"{interval} :")
+    assert expected.index("(95 % interval") < expected.index("Read this first") < expected.index("Provenance")
 
 
 def test_the_table_of_breaking_points_repeats_the_csv(searched: Path):
@@ -120,9 +120,9 @@ def test_what_broke_and_was_stopped_has_no_number_anywhere(searched: Path):
         assert {written[row["trial_id"]][name] for name in ("p99_ms", "throughput", "completed", "in_flight")} == {""}
         (line,) = [line for line in latex.splitlines() if line.startswith(f"{row['order']} & ")]
         assert line.count("& -- ") >= 6 and f"& {format.number(row['aborted_at_s'])} " in line
-        words = re.sub("<[^>]+>", " ", (report / "trials" / f"{row['trial_id']}.html").read_text())
-        assert format.broke(row) in words and "has no latency and no throughput" in words
-        assert not {"P99", "Throughput", "Completed", "In flight", "Latency over"} & set(words.split())
+        expected = re.sub("<[^>]+>", " ", (report / "trials" / f"{row['trial_id']}.html").read_text())
+        assert format.broke(row) in expected and "has no latency and no throughput" in expected
+        assert not {"P99", "Throughput", "Completed", "In flight", "Latency over"} & set(expected.split())
     for treatment in gather(searched).treatments:
         page_of = (report / "treatments" / f"{treatment.id}.html").read_text()
         loads = sum(row["treatment"] == treatment.label for row in stopped)
@@ -158,9 +158,9 @@ def test_downloads_are_the_csv_files(searched: Path):
 
 def test_provenance_and_the_command_to_repeat(searched: Path):
     _, parsed = read(searched)
-    words = " ".join(parsed.words)
-    assert "loadstone run study.yaml" in words
-    assert "loadstone run studies/synthetic.yaml" in words
+    expected = " ".join(parsed.words)
+    assert "loadstone run study.yaml" in expected
+    assert "loadstone run studies/synthetic.yaml" in expected
     table = {row[0]: row[1] for row in parsed.tables["provenance"]}
     assert table["host: cpu"] == "Synthetic Xeon 8-core <2.4 GHz>"
     assert table["host: memory"] == "31.1 GiB"
@@ -192,11 +192,11 @@ STATES = {
 @pytest.mark.usefixtures("plain")
 @pytest.mark.parametrize("state", STATES)
 def test_every_state_of_a_run_gives_a_page_that_says_so(state: str, tmp_path: Path):
-    synthetic, said = STATES[state]
+    synthetic, text = STATES[state]
     folder = synthetic.write(tmp_path)
     assert page.build(folder) == folder / "report" / "index.html"
     _, parsed = read(folder)
-    assert said in " ".join(" ".join(parsed.words).split())
+    assert text in " ".join(" ".join(parsed.words).split())
 
 
 @pytest.mark.usefixtures("plain")
@@ -211,11 +211,11 @@ def test_a_damaged_run_gives_a_page_that_says_what_is_missing(rated: Path, tmp_p
     (folder / "provenance.json").unlink()
     page.build(folder)
     _, parsed = read(folder)
-    words = " ".join(parsed.words)
-    assert f"{trials[0].name} summary.json" in words
-    assert f"{trials[1].name} usage.json" in words
-    assert f"{trials[3].name} (cannot be read" in words
-    assert "provenance.json is missing" in words
+    expected = " ".join(parsed.words)
+    assert f"{trials[0].name} summary.json" in expected
+    assert f"{trials[1].name} usage.json" in expected
+    assert f"{trials[3].name} (cannot be read" in expected
+    assert "provenance.json is missing" in expected
 
 
 @pytest.mark.usefixtures("plain")

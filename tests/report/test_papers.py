@@ -75,7 +75,7 @@ def html(section: Section) -> str:
     return f'<section id="{section.name}">{inside}</section>'
 
 
-def words(section: Section) -> str:
+def page_text(section: Section) -> str:
     return " ".join(re.sub(r"<[^>]+>", " ", html(section)).split())
 
 
@@ -94,7 +94,7 @@ def test_the_table_of_best_fit_runs_has_the_published_columns(fitted: Section) -
 
 
 def test_what_the_method_is_worth_stands_before_its_numbers(fitted: Section) -> None:
-    text = words(fitted)
+    text = page_text(fitted)
     assert "This is a reproduction, not a test." in text
     assert text.index("in 72 of 100 cases with 5 runs, in 52 with 10") < text.index("P50 us")
 
@@ -106,7 +106,7 @@ def test_published_percentiles_stand_beside_those_of_the_spans(laid: Section) ->
     assert {row["setting"] for row in here} == {"bare", "container"}
     medians = [row for row in here if row["measure"] == "p50" and row["setting"] == "bare"]
     assert [row["ratio"] for row in medians] == [pytest.approx(1, abs=0.06)] * len(SPANS)
-    text = words(laid)
+    text = page_text(laid)
     assert "not in this run: environment vm-container" in text
     assert f"Not in this run: {len(rows) - len(here)} published values" in text
     (answer,) = laid.answers
@@ -173,9 +173,9 @@ def test_a_paper_that_this_version_does_not_know_is_a_caution(breaking: Path) ->
     reproduces(breaking, "someone2031")
     found = published.gather(content.gather(breaking))
     assert found is not None
-    assert "whose values this version of Loadstone does not have" in words(found)
+    assert "whose values this version of Loadstone does not have" in page_text(found)
     assert found.cautions == [
-        "this version of Loadstone has no published values of 'someone2031', which the study says it reproduces"
+        "this version of Loadstone has no published values of 'someone2031', which the study reproduces"
     ]
     assert reproduction.gather(content.gather(breaking)) is None
 

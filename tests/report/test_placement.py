@@ -35,27 +35,27 @@ def rich(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def test_the_best_and_the_worst_are_named_in_a_sentence(rich: Path) -> None:
-    (said,) = gathered(rich).answers
+    (text,) = gathered(rich).answers
     number = r"[\d.,]+(?: m?s)? \[[\d.,]+, [\d.,]+\]"
     assert re.fullmatch(
         rf"At 700 req/s \*\*FLC-D\*\* answered fastest of 3 placements, P99 {number}, and "
-        rf"\*\*FLD-C\*\* slowest, {number}(: | ?; these trials cannot tell them apart \().*",
-        said,
-    ), said
+        rf"\*\*FLD-C\*\* slowest, {number}(: | ?; these trials show no difference \().*",
+        text,
+    ), text
 
 
 def test_the_page_has_the_table_and_every_figure(rich: Path) -> None:
     text = (rich / "report" / "index.html").read_text(encoding="utf-8")
     parsed = Page(text)
-    words = " ".join(" ".join(parsed.words).split())
-    assert "answered fastest of 3 placements" in words
+    expected = " ".join(" ".join(parsed.words).split())
+    assert "answered fastest of 3 placements" in expected
     for name in ("latency", "executed", "cstates", "transitions", "power", "between"):
         assert f"figure-placement-{name}" in parsed.ids
         root = ElementTree.parse(rich / "report" / "figures" / f"placement-{name}.svg").getroot()
         shown = " ".join(root.itertext())
         assert all(split in shown for split in ("FLC-D", "FL-CD", "FLD-C")), name
     assert "figure-placement-capacity" not in parsed.ids, "nothing was searched"
-    assert not re.findall(r"{\w+}", words), "a caption leaves something open"
+    assert not re.findall(r"{\w+}", expected), "a caption leaves something open"
     with (rich / "report" / "tables" / "placement_loads.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert [(row["placement"], float(row["load"])) for row in rows] == [
@@ -66,7 +66,7 @@ def test_the_page_has_the_table_and_every_figure(rich: Path) -> None:
 def test_what_machines_lack_is_neither_drawn_nor_a_column(tmp_path: Path) -> None:
     folder = placed(tmp_path, "poor", rates=[450], repetitions=1)
     section = gathered(folder)
-    assert section.answers[0].endswith("; a single trial of each does not tell whether they differ.")
+    assert section.answers[0].endswith("; a single trial of each cannot show whether they differ.")
     assert section.shown["has"] == {"between_bytes_per_request"}
     known = observability.gather(content.gather(folder)).content
     everything = content.Content(**{**known.__dict__, "tables": known.tables | dict(section.tables)})
@@ -78,9 +78,9 @@ def test_what_machines_lack_is_neither_drawn_nor_a_column(tmp_path: Path) -> Non
 def test_capacities_have_a_dot_and_a_sentence_each(tmp_path: Path) -> None:
     folder = placed(tmp_path, rates=None, repetitions=1, capacities={"FLC-D": 1300.0, "FLD-C": 600.0})
     section = gathered(folder)
-    (said,) = section.answers
-    assert said.startswith("**FLC-D** has the highest capacity of 2 placements, ")
-    assert "**FLD-C** the lowest" in said
+    (text,) = section.answers
+    assert text.startswith("**FLC-D** has the highest capacity of 2 placements, ")
+    assert "**FLD-C** the lowest" in text
     known = content.gather(folder)
     everything = content.Content(**{**known.__dict__, "tables": known.tables | dict(section.tables)})
     with style.styled():

@@ -15,7 +15,7 @@ from loadstone.model.load import Load
 from loadstone.model.records import Generator, TrialSummary
 from loadstone.model.slo import Slo
 from loadstone.model.workload import Workload
-from loadstone.workloads.base import DriverError, Offer, Unreachable
+from loadstone.workloads.base import DriverError, Offer, TargetUnreachable
 from loadstone.workloads.external import External, ToolResult, summarize
 from loadstone.workloads.hey import Hey
 from loadstone.workloads.k6 import K6, k6_script
@@ -252,6 +252,6 @@ def test_a_real_run(tool: External, server: str, tmp_path: Path, monkeypatch: py
     assert TrialSummary.model_validate_json((tmp_path / "trial/summary.json").read_bytes()) == summary
     try:
         counts = tool.run(replace(requested, targets=("127.0.0.1:9",), warmup_s=0.0), lambda line: None).counts
-    except Unreachable:
+    except TargetUnreachable:
         return
     assert counts.completed == 0 < (counts.errors or 0)

@@ -146,7 +146,7 @@ def possible(data: dict[str, Any]) -> Operation | None:
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(st.lists(OPERATION, min_size=1, max_size=8))
 def test_every_operation_that_validates_is_accepted(given_operations: list[dict[str, Any]]) -> None:
-    operations = [one for one in map(possible, given_operations) if one is not None]
+    operations = [item for item in map(possible, given_operations) if item is not None]
     if operations:
         assert accepted(operations) == ""
 

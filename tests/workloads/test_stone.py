@@ -19,7 +19,7 @@ from loadstone.model.errors import Interrupted
 from loadstone.model.load import Capacity, Closed, Load, Script, Tls
 from loadstone.model.slo import Slo
 from loadstone.model.trial import Trial
-from loadstone.workloads.base import Offer, Unreachable
+from loadstone.workloads.base import Offer, TargetUnreachable
 from loadstone.workloads.members import Member, members
 from loadstone.workloads.stone import Stone, load_plan
 from tests.experiments.fakes import STUDY, write_study
@@ -31,7 +31,7 @@ def plan(tmp_path: Path) -> Plan:
     return read_plan(write_study(tmp_path, text))[1]
 
 
-def drive(plan: Plan, trial: Trial, targets: list[str], folder: Path, progress: Any = lambda said: None) -> Any:
+def drive(plan: Plan, trial: Trial, targets: list[str], folder: Path, progress: Any = lambda text: None) -> Any:
     folder.mkdir(exist_ok=True)
     return Stone().run(offer(plan, trial, targets, folder), progress)
 
@@ -58,25 +58,25 @@ def offer(plan: Plan, trial: Trial, targets: list[str], folder: Path, **changes:
 
 def test_a_trial_is_driven_and_every_request_accounted_for(plan: Plan, server: str, tmp_path: Path) -> None:
     trial = next(schedule.fixed_trials(plan))
-    said: list[dict[str, Any]] = []
-    summary = drive(plan, trial, [server, server], tmp_path / "out", said.append)
+    text: list[dict[str, Any]] = []
+    summary = drive(plan, trial, [server, server], tmp_path / "out", text.append)
     counts, (operation, *_) = summary.counts, summary.operations
     assert counts.offered == summary.planned and counts.sent
     assert counts.offered == counts.completed + counts.lost
     assert operation.all is not None and (operation.all.sent or 0) >= counts.sent
     assert summary.series is not None and len(summary.series.mean_ms) == 100
-    assert said and said[-1]["of"] > 0
+    assert text and text[-1]["of"] > 0
     assert json.loads((tmp_path / "out" / "load.json").read_text())["replicas"] == [server]
 
 
 def test_an_unreachable_target_is_a_driver_error_with_the_address(plan: Plan, tmp_path: Path) -> None:
     trial = next(schedule.fixed_trials(plan))
-    with pytest.raises(Unreachable, match=r"127\.0\.0\.1:9.*is the application running"):
+    with pytest.raises(TargetUnreachable, match=r"127\.0\.0\.1:9.*is the application running"):
         drive(plan, trial, ["127.0.0.1:9"], tmp_path / "out")
 
 
 def test_an_interruption_ends_the_generator(plan: Plan, server: str, tmp_path: Path) -> None:
-    def interrupt(said: dict[str, Any]) -> None:
+    def interrupt(text: dict[str, Any]) -> None:
         raise Interrupted("by a test")
 
     trial = next(schedule.fixed_trials(plan)).model_copy(update={"duration_s": 30.0})
@@ -96,7 +96,7 @@ def test_every_built_in_workload_is_one_that_the_generator_accepts(plan: Plan, s
             folder = tmp_path / name / workload_name
             folder.mkdir(parents=True)
             drawn = dataset.resolved(workload, keys)
-            summary = Stone().run(offer(plan, trial, [server], folder, workload=drawn), lambda said: None)
+            summary = Stone().run(offer(plan, trial, [server], folder, workload=drawn), lambda text: None)
             assert {op.name for op in summary.operations} == set(workload.request_names())
 
 
@@ -123,15 +123,15 @@ def test_load_workers_here_share_the_cores_and_the_load(plan: Plan, server: str,
     here = Node(name="client", role="client", address="127.0.0.1", cpus=(0, 1, 2), memory=1)
     assert members(Load(rates=[1.0], slo=Slo.model_validate({"p99": "1s"})), [here]) == ()
     two = plan.study.load.model_copy(update={"workers": 2})
-    commands = [one.command for one in members(two, [here])]
+    commands = [item.command for item in members(two, [here])]
     assert [command[1:3] for command in commands] == [("-c", "0,2"), ("-c", "1")]
     edges: list[str] = []
     (tmp_path / "out").mkdir()
-    asked = offer(
+    requested = offer(
         plan, trial, [server], tmp_path / "out", load=two, members=members(two, [here.model_copy(update={"cpus": ()})]),
         window_begins=lambda: edges.append("begin"), window_ends=lambda: edges.append("end"),
     )  # fmt: skip
-    summary = Stone().run(asked, lambda line: None)
+    summary = Stone().run(requested, lambda line: None)
     hosts = summary.generator.workers
     assert [host.name for host in hosts] == ["client/1", "client/2"]
     assert sum(host.sent for host in hosts) == (summary.counts.sent or 0) > 0
@@ -143,8 +143,8 @@ def test_clients_and_scripts_in_a_plan(plan: Plan, tmp_path: Path) -> None:
     trial = next(schedule.fixed_trials(plan))
     load = Load(closed=Closed(clients=[5], think=0.1), script=Script(arguments=["a"], environment={"K": "v"}))
     script = tmp_path / "x.lua"
-    asked = offer(plan, trial, ["a:1"], Path(), load=load, clients=5, rate=0.0, workload=script, script_path="/api")
-    made = load_plan(asked)
+    requested = offer(plan, trial, ["a:1"], Path(), load=load, clients=5, rate=0.0, workload=script, script_path="/api")
+    made = load_plan(requested)
     assert made["closed"] == {"clients": 5, "think_s": 0.1} and made["connections"] == 5
     assert made["script"] == {"path": str(script), "args": ["a"], "env": {"K": "v"}, "url_path": "/api"}
     assert set(made).isdisjoint({"arrival", "operations", "slo", "abort"})
@@ -179,6 +179,6 @@ def test_what_waited_too_long_is_abandoned_unless_the_study_says_otherwise(plan:
 
 def test_only_a_search_cuts_a_lost_trial_short(plan: Plan) -> None:
     trial = next(schedule.fixed_trials(plan))
-    asked = offer(plan, trial, ["a:1"], Path())
-    assert load_plan(asked)["abort"] is False
-    assert load_plan(replace(asked, may_stop=True))["abort"] is True
+    requested = offer(plan, trial, ["a:1"], Path())
+    assert load_plan(requested)["abort"] is False
+    assert load_plan(replace(requested, may_stop=True))["abort"] is True

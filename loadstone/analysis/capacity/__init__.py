@@ -1,11 +1,11 @@
-"""The capacity model: CPU-seconds per request by service, and the load that another layout would bear.
+"""The capacity model: CPU-seconds per request by service, and the load that another layout would sustain.
 
-``fit`` makes a model of one treatment that was measured, ``predict`` asks it about a layout that was not. See
+``fit`` makes a model of a measured treatment, ``predict`` applies it to a layout that was not measured. See
 docs/explanation/capacity-model.md.
 """
 
-from loadstone.analysis.capacity.demands import Demand
-from loadstone.analysis.capacity.fitting import CannotTell, Model, fit
+from loadstone.analysis.capacity.demands import CpuDemand
+from loadstone.analysis.capacity.fitting import CannotTell, CapacityModel, fit
 from loadstone.analysis.capacity.layout import Layout, Placed
 from loadstone.analysis.capacity.objective import Objective, of_study
 from loadstone.analysis.capacity.predicting import Prediction, predict
@@ -24,10 +24,10 @@ from loadstone.analysis.capacity.registered import (
 __all__ = [
     "VERSION",
     "CannotTell",
-    "Demand",
+    "CapacityModel",
+    "CpuDemand",
     "Layout",
     "LeftOut",
-    "Model",
     "Objective",
     "Placed",
     "Prediction",

@@ -1,4 +1,4 @@
-"""Who calls whom for one request: from traces where there are some, else from what the application says it needs."""
+"""The calls between services for one request: from traces, else from the needs of the application."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Calls:
     parallel: bool
     """Whether a service calls all that it needs at once, or one after the other."""
     source: str
-    """Where the tree comes from, in words."""
+    """The source of the tree, as text."""
 
     def visits(self) -> dict[str, float]:
         """Mean visits of each service by one request."""

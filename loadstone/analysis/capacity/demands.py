@@ -2,9 +2,9 @@
 
 The utilisation law: a service that uses C cores at a throughput of X requests/s spends D = C / X CPU-seconds on each.
 D falls where a fixed cost (timers, a store's own housekeeping) is shared by more requests or work is done in batches,
-and grows with contention, so C(x) = a + b x + c x^2 for the rate x of one replica. Few noisy trials do not tell a
+and grows with contention, so C(x) = a + b x + c x^2 for the rate x of one replica. Few noisy trials do not determine a
 curvature, and an extrapolated one ruins a prediction: Bayesian regression draws a and c towards 0 as far as the trials
-do not say otherwise. Beyond the highest load fitted the curve goes on in a straight line: along its tangent where it
+allow. Beyond the highest load fitted the curve goes on in a straight line: along its tangent where it
 bends upwards, along the chord from no load where it bends downwards, as cheaper and cheaper requests were not measured.
 """
 
@@ -44,7 +44,7 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Demand:
+class CpuDemand:
     """The CPU of one replica against its share of the requests."""
 
     service: str
@@ -85,7 +85,7 @@ class Demand:
         return np.asarray(self.mean + z @ self.spread.T, dtype=np.float64)
 
 
-def fit(service: str, tier: str | None, points: Sequence[Point]) -> Demand:
+def fit(service: str, tier: str | None, points: Sequence[Point]) -> CpuDemand:
     """The demand of a service from at least one trial in which it used any CPU."""
     rate = np.array([point.rate for point in points])
     cost = np.array([point.demand for point in points])
@@ -94,7 +94,7 @@ def fit(service: str, tier: str | None, points: Sequence[Point]) -> Demand:
     top, unit = float(rate.max()), float(np.average(cost, weights=weight))
     if unit <= 0:
         zero = np.zeros((3, 3))
-        return Demand(service, tier, tuple(points), top, 1e-12, _PRIOR_MEAN, zero, 0.0)
+        return CpuDemand(service, tier, tuple(points), top, 1e-12, _PRIOR_MEAN, zero, 0.0)
     at, relative = rate / top, cost / unit
     basis = np.stack([1 / at, np.ones_like(at), at], axis=1)
     precision = np.diag(1 / _PRIOR_SD**2)
@@ -104,6 +104,8 @@ def fit(service: str, tier: str | None, points: Sequence[Point]) -> Demand:
         covariance = np.linalg.inv(weighted @ basis + precision)
         mean = covariance @ (weighted @ relative + precision @ _PRIOR_MEAN)
         squares = float(weight @ (relative - basis @ mean) ** 2)
-        told = float(np.trace(covariance @ weighted @ basis))  # parameters that the trials, not the prior, decide
-        noise = math.sqrt((_NOISE_WEIGHT * _NOISE**2 + squares) / (_NOISE_WEIGHT + len(points) - told))
-    return Demand(service, tier, tuple(points), top, unit, mean, np.linalg.cholesky(covariance), noise)
+        determined = float(
+            np.trace(covariance @ weighted @ basis)
+        )  # parameters that the trials, not the prior, determine
+        noise = math.sqrt((_NOISE_WEIGHT * _NOISE**2 + squares) / (_NOISE_WEIGHT + len(points) - determined))
+    return CpuDemand(service, tier, tuple(points), top, unit, mean, np.linalg.cholesky(covariance), noise)

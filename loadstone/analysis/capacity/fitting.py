@@ -12,40 +12,41 @@ import numpy as np
 
 from loadstone.analysis.breaking_point import Estimate
 from loadstone.analysis.capacity import demands
-from loadstone.analysis.capacity.demands import Demand, Floats, Point
+from loadstone.analysis.capacity.demands import CpuDemand, Floats, Point
 from loadstone.analysis.capacity.layout import Layout, Station, stations
 from loadstone.analysis.capacity.objective import of_study
 from loadstone.analysis.capacity.pressed import PRESSED, Pressed, Surroundings, calibrate
-from loadstone.analysis.run import Run
-from loadstone.analysis.summary import Treatment
+from loadstone.analysis.run import RunFolder
+from loadstone.analysis.summary import TreatmentSummary
 
 LEAST_LOADS, WANTED_LOADS = 2, 4
 FULL = 0.78
-"""Trials at no more than this share of the breaking point tell what the bottleneck spends on a request: 75 %, and what
-chance adds to the rate that was asked for."""
+"""Trials up to this share of the breaking point measure the bottleneck's cost of a request: 75 %, and the random
+variation of the offered rate."""
 FAR_FROM_OBSERVED = 1.25
-"""A model whose use of the bottleneck is so many times what was observed, or so small a part, does not describe it."""
+"""A model is contradicted if its use of the bottleneck's CPU differs from the observed one by this factor."""
 MISFIT = 0.1
-"""Where the simulation of the quota misses the breaking point that it was calibrated on by more, it says so."""
+"""A relative error of the calibrated simulation at the measured breaking point above this is a warning."""
 _LEAST_FULL = 0.5
-"""A bottleneck that has use for less of its CPU at the breaking point is not what broke the SLO."""
+"""Below this share of its CPU at the breaking point, a bottleneck did not break the SLO."""
 _UNKNOWN_CORES = 1e3
 _HIGHEST = 5
-"""Trials with the most requests say what other services spend on each when the breaking point is near."""
+"""The number of trials with the highest throughput that measure other services' costs near the breaking point."""
 _DRAWS = 2000
 
 
 class CannotTell(Exception):
-    """There is nothing to fit a model from; the text says what is missing."""
+    """No model can be fitted; the text names what is missing."""
 
 
 @dataclass(frozen=True)
-class Model:
-    """What one treatment's trials say. ``draws`` are standard normal (n, 4): three for demands, one for the load."""
+class CapacityModel:
+    """The capacity model of one treatment. ``draws`` are standard normal (n, 4): three for demands, one for the
+    load."""
 
     treatment_id: str
     label: str
-    demands: Mapping[str, Demand]
+    demands: Mapping[str, CpuDemand]
     breaking_point: Estimate
     layout: Layout
     bottleneck: Station
@@ -62,7 +63,7 @@ class Model:
 
     @property
     def contradicted(self) -> bool:
-        """Whether what the model says of the bottleneck's CPU is far from what was observed."""
+        """Whether the modelled CPU of the bottleneck is far from the observed one."""
         if self.observed is None:
             return False
         low, high = sorted((self.utilisation, self.observed))
@@ -81,15 +82,15 @@ class Model:
         return np.asarray(self.breaking_point.value * np.exp(spread * self.draws[:, 3]), dtype=np.float64)
 
     def used(self, station: Station, load: Floats | float, drawn: bool = False) -> Floats:
-        """Cores that ``load`` asks of a station at the cost of unpressed requests; one load a draw if ``drawn``.
+        """Cores that ``load`` uses at a station at the cost of unpressed requests; one load a draw if ``drawn``.
 
         On a node no replica can use more than its own limit.
         """
         return used(self.demands, station, load, self.draws[:, :3] if drawn else None)
 
 
-def used(found: Mapping[str, Demand], station: Station, load: Floats | float, draws: Floats | None = None) -> Floats:
-    """Cores that ``load`` asks of a station; see ``Model.used``."""
+def used(found: Mapping[str, CpuDemand], station: Station, load: Floats | float, draws: Floats | None = None) -> Floats:
+    """Cores that ``load`` uses at a station; see ``CapacityModel.used``."""
     total = np.zeros(np.shape(load))
     for part in station.parts:
         if (demand := found.get(part.service)) is None:
@@ -102,7 +103,7 @@ def used(found: Mapping[str, Demand], station: Station, load: Floats | float, dr
     return total
 
 
-def fit(run: Run, treatment: Treatment) -> Model:
+def fit(run: RunFolder, treatment: TreatmentSummary) -> CapacityModel:
     """The model of a treatment that was measured; raises CannotTell with what is missing."""
     reference = breaking_point(treatment)
     measured = [(row, usage) for row, usage in _trials(run, treatment) if usage]
@@ -110,7 +111,7 @@ def fit(run: Run, treatment: Treatment) -> Model:
         raise CannotTell(f"{treatment.label}: no trial that held has CPU counters (usage.json)")
     layout = Layout.seen(measured[-1][1], run.provenance.get("nodes") or [])
     points, tiers = _points(measured)
-    found: dict[str, Demand] = {}
+    found: dict[str, CpuDemand] = {}
     for service, pairs in points.items():
         limit = next(replica.limit for replica in layout.replicas if replica.service == service)
         ceiling = reference.value / layout.count(service)
@@ -124,7 +125,7 @@ def fit(run: Run, treatment: Treatment) -> Model:
     use = at[bottleneck]
     if pressed is not None:
         use = pressed.at(reference.value).cpu / bottleneck.capacity
-    model = Model(
+    model = CapacityModel(
         treatment_id=treatment.id,
         label=treatment.label,
         demands=found,
@@ -153,7 +154,7 @@ def _spread(point: Estimate) -> float:
 
 
 def _pressed(
-    run: Run,
+    run: RunFolder,
     measured: Sequence[tuple[dict[str, Any], list[dict[str, Any]]]],
     point: Estimate,
     station: Station,
@@ -167,7 +168,8 @@ def _pressed(
     (part,) = station.parts
     node = next(replica.node for replica in layout.replicas if replica.service == station.name)
     others = [
-        sum(one["cpu_s"] / one["window_s"] for one in usage if _beside(one, node, part.service)) / row["throughput"]
+        sum(reading["cpu_s"] / reading["window_s"] for reading in usage if _beside(reading, node, part.service))
+        / row["throughput"]
         for row, usage in measured[-_HIGHEST:]
     ]
     surroundings = Surroundings(
@@ -181,23 +183,27 @@ def _pressed(
     )
 
 
-def _beside(one: Mapping[str, Any], node: str, service: str) -> bool:
+def _beside(reading: Mapping[str, Any], node: str, service: str) -> bool:
     """Whether a replica of another service ran on the node."""
-    return bool(one["window_s"]) and (one.get("node") or "") == node and one["service"] != service
+    return bool(reading["window_s"]) and (reading.get("node") or "") == node and reading["service"] != service
 
 
 def _observed(station: Station, usage: Sequence[dict[str, Any]]) -> float | None:
     """The share of its cores that what runs there used; of equal replicas the mean."""
     cores = 0.0
     for part in station.parts:
-        mine = [one["cpu_s"] / one["window_s"] for one in usage if one["service"] == part.service and one["window_s"]]
+        mine = [
+            reading["cpu_s"] / reading["window_s"]
+            for reading in usage
+            if reading["service"] == part.service and reading["window_s"]
+        ]
         if not mine:
             return None
         cores += part.here * sum(mine) / len(mine)
     return cores / station.capacity
 
 
-def breaking_point(treatment: Treatment) -> Estimate:
+def breaking_point(treatment: TreatmentSummary) -> Estimate:
     """The search's estimate; at fixed rates the middle between what held and what did not. Raises CannotTell."""
     if treatment.searched is not None and treatment.searched.result is not None:
         return treatment.searched.result.breaking_point
@@ -208,10 +214,10 @@ def breaking_point(treatment: Treatment) -> Estimate:
     return Estimate(math.sqrt(low * high), low, high)
 
 
-def _trials(run: Run, treatment: Treatment) -> list[tuple[dict[str, Any], list[dict[str, Any]]]]:
+def _trials(run: RunFolder, treatment: TreatmentSummary) -> list[tuple[dict[str, Any], list[dict[str, Any]]]]:
     rows = [row for row in treatment.rows() if row["verdict"] in ("held", "measured") and row["throughput"]]
     whole = sorted((row for row in rows if row["aborted_at_s"] is None), key=lambda row: float(row["throughput"]))
-    return [(row, [one.model_dump() for one in run.readings(row["trial_id"]) or ()]) for row in whole]
+    return [(row, [reading.model_dump() for reading in run.readings(row["trial_id"]) or ()]) for row in whole]
 
 
 def _points(
@@ -246,11 +252,11 @@ def _unpressed(points: list[Point], limit: float | None, ceiling: float) -> list
     return sorted({*free, *lowest}, key=lambda point: point.rate)
 
 
-def _doubts(station: Station, utilisation: float, found: Mapping[str, Demand], layout: Layout) -> list[str]:
-    said = []
+def _doubts(station: Station, utilisation: float, found: Mapping[str, CpuDemand], layout: Layout) -> list[str]:
+    doubts = []
     if utilisation < _LEAST_FULL:
-        said.append(
-            f"at the breaking point {station}, the busiest, had use for {utilisation:.0%} of its CPU: something else"
+        doubts.append(
+            f"at the breaking point {station}, the busiest, used {utilisation:.0%} of its CPU: something else"
             " than CPU breaks the SLO, and that is not in the model"
         )
     demand = found.get(station.name) if station.kind == "service" else None
@@ -258,12 +264,14 @@ def _doubts(station: Station, utilisation: float, found: Mapping[str, Demand], l
         loads = {round(point.rate, 1) for point in demand.points}
         pressed = [p for p in demand.points if station.capacity and p.cores > PRESSED * station.capacity]
         if len(loads) < WANTED_LOADS:
-            said.append(
+            doubts.append(
                 f"{station.name} is fitted from {len(loads)} load{'s' if len(loads) > 1 else ''} of at most 75 %;"
                 f" {WANTED_LOADS} are wanted (load.capacity.predict: true measures them)"
             )
         if pressed:
-            said.append(f"{station.name} was pressed at the lowest loads too: its cost per request is a lower bound")
+            doubts.append(
+                f"{station.name} was near its quota at the lowest loads too: its cost per request is a lower bound"
+            )
     if not layout.cores:
-        said.append("the nodes' cores are not known: only limits of services bound the prediction")
-    return said
+        doubts.append("the nodes' cores are not known: only limits of services bound the prediction")
+    return doubts

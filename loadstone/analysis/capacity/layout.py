@@ -31,7 +31,7 @@ class Layout:
         """Of a resolved deployment, without what only watches."""
         placed = (r for r in deployment.replicas if not r.stack)
         return cls(
-            tuple(Placed(one.service, one.node, one.resources.cpu) for one in placed),
+            tuple(Placed(replica.service, replica.node, replica.resources.cpu) for replica in placed),
             {node.name: float(len(node.cpus)) for node in deployment.nodes if node.role == "worker"},
         )
 
@@ -48,7 +48,7 @@ class Layout:
 
 
 @dataclass(frozen=True)
-class Part:
+class StationPart:
     """What of a service runs at a station: ``here`` of its ``replicas``, each limited to ``limit`` cores."""
 
     service: str
@@ -65,7 +65,7 @@ class Station:
     name: str
     capacity: float
     """Cores: of one replica, or of the node."""
-    parts: tuple[Part, ...]
+    parts: tuple[StationPart, ...]
 
     def __str__(self) -> str:
         if self.kind == "node":
@@ -79,18 +79,18 @@ def stations(layout: Layout) -> list[Station]:
     count = Counter(replica.service for replica in layout.replicas)
     limits: dict[str, float | None] = {}
     on: dict[str, Counter[str]] = {name: Counter() for name in layout.cores}
-    for one in layout.replicas:
-        limits[one.service] = one.limit
-        if one.node in on:
-            on[one.node][one.service] += 1
+    for placed in layout.replicas:
+        limits[placed.service] = placed.limit
+        if placed.node in on:
+            on[placed.node][placed.service] += 1
     found = [
-        Station("service", service, limit, (Part(service, 1, count[service], limit),))
+        Station("service", service, limit, (StationPart(service, 1, count[service], limit),))
         for service, limit in limits.items()
         if limit is not None
     ]
     alike: dict[tuple[object, ...], Station] = {}
     for name, here in on.items():
-        parts = tuple(Part(service, here[service], count[service], limits[service]) for service in sorted(here))
+        parts = tuple(StationPart(service, here[service], count[service], limits[service]) for service in sorted(here))
         if parts:
             alike.setdefault((layout.cores[name], parts), Station("node", name, layout.cores[name], parts))
     return [*found, *alike.values()]

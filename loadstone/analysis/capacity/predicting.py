@@ -1,12 +1,12 @@
-"""What another layout would bear: the load at which the first service or node is as full as it can be.
+"""Predicts the breaking point of another layout: the load at which its first service or node is saturated.
 
 How the measured bottleneck breaks under its CPU quota is simulated (``pressed``): a prediction is the measured
-breaking point times the ratio of two simulated ones, and so another objective can be asked about too. Where the
-bottleneck has no quota to simulate, how full it can be is what it was at the measured breaking point. Two readings of
+breaking point times the ratio of two simulated ones, which also covers another objective. Where the
+bottleneck has no quota to simulate, it is saturated at its utilisation at the measured breaking point. Two readings of
 that are possible for another layout, and a prediction lies midway: the same share, or the same queueing: in heavy
-traffic P99 <= T asks for (1 - u) / u proportional to 1 / x, x the requests/s of one replica (Kingman, "The single
-server queue in heavy traffic", 1961). What was no bottleneck has shown no limit of its own: it is taken to bear 90 %
-[80, 100] of its CPU.
+traffic P99 <= T requires (1 - u) / u proportional to 1 / x, x the requests/s of one replica (Kingman, "The single
+server queue in heavy traffic", 1961). A station that was no bottleneck has no measured limit: it is assumed to sustain
+90 % [80, 100] of its CPU.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from loadstone.analysis.capacity.demands import Floats
-from loadstone.analysis.capacity.fitting import Model
+from loadstone.analysis.capacity.fitting import CapacityModel
 from loadstone.analysis.capacity.layout import Layout, Station, stations
 from loadstone.analysis.capacity.objective import Objective
 from loadstone.analysis.capacity.pressed import Pressed
@@ -52,7 +52,7 @@ class Prediction:
 
 
 def predict(
-    model: Model,
+    model: CapacityModel,
     layout: Layout,
     precision: float = 0.0,
     objective: Objective | None = None,
@@ -96,7 +96,7 @@ def predict(
         bottleneck=first,
         utilisation=min(float(model.used(first, value)) / first.capacity, 1.0),
         extrapolation=extrapolation,
-        loads={str(station): single[station] for station in sorted(single, key=lambda one: single[one])[:8]},
+        loads={str(station): single[station] for station in sorted(single, key=lambda name: single[name])[:8]},
         warnings=tuple(_doubts(model, layout, first, extrapolation)),
     )
 
@@ -105,11 +105,13 @@ def _standard(seed: int, count: int) -> Floats:
     return np.asarray(np.random.default_rng(seed).standard_normal(count), dtype=np.float64)
 
 
-def _is_bottleneck(model: Model, station: Station) -> bool:
+def _is_bottleneck(model: CapacityModel, station: Station) -> bool:
     return (station.kind, station.name) == (model.bottleneck.kind, model.bottleneck.name)
 
 
-def _simulated(model: Model, pressed: Pressed, station: Station, objective: Objective | None) -> tuple[Floats, float]:
+def _simulated(
+    model: CapacityModel, pressed: Pressed, station: Station, objective: Objective | None
+) -> tuple[Floats, float]:
     """The breaking points relative to the measured one, equally likely, and the error of the model, as a logarithm."""
     wanted = objective or pressed.objective
     before, (part,) = model.bottleneck.parts[0], station.parts
@@ -124,7 +126,7 @@ def _simulated(model: Model, pressed: Pressed, station: Station, objective: Obje
 class _Bound:
     """How full a station can be, by draw; ``own``: how full the measured bottleneck was at ``measured`` requests/s."""
 
-    model: Model
+    model: CapacityModel
     station: Station
     own: Floats
     measured: Floats
@@ -164,11 +166,11 @@ class _Bound:
             for station in stations(self.model.layout)
             if station.kind == kind and (kind == "node" or station.name == name)
         ]
-        used = [np.asarray(self.model.used(one, self.measured, drawn)) / one.capacity for one in same]
+        used = [np.asarray(self.model.used(same_kind, self.measured, drawn)) / same_kind.capacity for same_kind in same]
         return np.minimum(np.max(used, axis=0), 1.0) if used else np.zeros(len(self.measured))
 
     def _solve(self, full: Floats, drawn: bool) -> Floats:
-        """By bisection: the CPU asked for never falls with the load."""
+        """By bisection: CPU use never falls with the load."""
         wanted = full * self.station.capacity
         base = self.model.breaking_point.value
         low, high = np.full(len(full), np.log(base / _REACH)), np.full(len(full), np.log(base * _REACH))
@@ -179,26 +181,26 @@ class _Bound:
         return np.asarray(np.exp((low + high) / 2), dtype=np.float64)
 
 
-def _times(model: Model, station: Station, load: float) -> float:
+def _times(model: CapacityModel, station: Station, load: float) -> float:
     """The load of a replica there, as a multiple of the measured one; of a node, that of its busiest service."""
-    part = max(station.parts, key=lambda one: one.here * _cores(model, one.service, load / one.replicas))
+    part = max(station.parts, key=lambda share: share.here * _cores(model, share.service, load / share.replicas))
     before = model.layout.count(part.service) or part.replicas
     return (load / part.replicas) / (model.breaking_point.value / before)
 
 
-def _cores(model: Model, service: str, rate: float) -> float:
+def _cores(model: CapacityModel, service: str, rate: float) -> float:
     return float(model.demands[service].cores(rate)) if service in model.demands else 0.0
 
 
-def _doubts(model: Model, layout: Layout, first: Station, extrapolation: float) -> list[str]:
-    said = list(model.warnings)
+def _doubts(model: CapacityModel, layout: Layout, first: Station, extrapolation: float) -> list[str]:
+    doubts = list(model.warnings)
     if extrapolation > FARTHEST * _ROUNDING:
         where = "on" if first.kind == "node" else "of"
-        said.append(
+        doubts.append(
             f"extrapolation: each replica {where} {first.name} would serve {extrapolation:.1f} times what was measured;"
-            f" beyond {FARTHEST:g} times believe the order of magnitude only"
+            f" beyond {FARTHEST:g} times only the order of magnitude is reliable"
         )
     unknown = sorted({replica.service for replica in layout.replicas} - set(model.demands))
     if unknown:
-        said.append(f"not measured, so taken to cost nothing: {', '.join(unknown)}")
-    return said
+        doubts.append(f"not measured, and assumed to use no CPU: {', '.join(unknown)}")
+    return doubts

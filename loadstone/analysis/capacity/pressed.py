@@ -1,4 +1,4 @@
-"""What decides at a bottleneck under a CPU quota: calibrated on one measured treatment, asked about others.
+"""Simulates a bottleneck under a CPU quota: calibrated on one measured treatment, applied to others.
 
 A request costs less when the replica is at work already (``throttling``), and how much less cannot be read from
 counters once the quota is used up: use is flat then, whatever a request costs. It is read from where the objective
@@ -18,7 +18,7 @@ import numpy as np
 
 from loadstone.analysis.capacity.demands import Floats, Point
 from loadstone.analysis.capacity.objective import Objective
-from loadstone.analysis.capacity.replica import Server, Simulated, breaking_point, simulate
+from loadstone.analysis.capacity.replica import Server, SimulatedReplica, breaking_point, simulate
 
 _GRID = np.geomspace(0.1, 1.5, 8)
 """Cost when awake as a share of that when woken; above 1 a request costs more under load than at rest."""
@@ -30,8 +30,8 @@ _BREAK_SPREAD, _COST_SPREAD = 0.03, 0.06
 _QUANTILES = (0.1, 0.3, 0.5, 0.7, 0.9)
 """Of the posterior: the shares that stand for a fifth of it each."""
 PRESSED, _FULL, _MOST_POINTS = 0.75, 0.95, 4
-"""Trials that use less of the quota than the first are at rest; less than the second, they still say what a request
-costs, and so many of them are simulated."""
+"""Shares of the quota: below the first, requests cost as at rest; below the second, trials still measure the cost. The
+third is the number of trials that are simulated."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Pressed:
     def _like(self, server: Server, limit: float, replicas: int) -> Server:
         return _server(server.awake_s, server.woken_s, self.surroundings, limit, replicas)
 
-    def at(self, rate: float) -> Simulated:
+    def at(self, rate: float) -> SimulatedReplica:
         """The measured treatment at ``rate`` requests/s, as the middle server has it, relative to its break."""
         middle = len(self.servers) // 2
         return simulate(self.servers[middle], rate / self.measured * self.breaks[middle], self.objective, seed=2)
@@ -84,7 +84,7 @@ def calibrate(
     objective: Objective,
 ) -> Pressed | None:
     """``quota``: cores of one replica, and how many there are. ``measured``: the breaking point, and the standard
-    deviation of its logarithm. None where no trial tells the cost at rest. Takes about a second, the first time."""
+    deviation of its logarithm. None where no trial measures the cost at rest. Takes about a second, the first time."""
     limit, replicas = quota
     free = [point for point in points if point.cores <= PRESSED * limit]
     if not free:

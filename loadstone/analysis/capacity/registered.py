@@ -13,10 +13,10 @@ from typing import Any
 import pyarrow as pa
 from pydantic import TypeAdapter, ValidationError
 
-from loadstone.analysis.capacity.fitting import Model
+from loadstone.analysis.capacity.fitting import CapacityModel
 from loadstone.analysis.capacity.predicting import Prediction
-from loadstone.analysis.run import Run
-from loadstone.analysis.summary import Treatment
+from loadstone.analysis.run import RunFolder
+from loadstone.analysis.summary import TreatmentSummary
 
 FOLDER = "predictions"
 VERSION = 2
@@ -43,7 +43,7 @@ class Registered:
     high: float
     bottleneck: str
     """A service's or node's name."""
-    bottleneck_in_words: str
+    bottleneck_name: str
     utilisation: float
     extrapolation: float
     warnings: tuple[str, ...]
@@ -53,7 +53,7 @@ _SHAPE = TypeAdapter(Registered)
 
 
 def register(
-    model: Model, prediction: Prediction, treatment_id: str, label: str, time: str, loadstone: str
+    model: CapacityModel, prediction: Prediction, treatment_id: str, label: str, time: str, loadstone: str
 ) -> dict[str, Any]:
     """The content of the file."""
     return asdict(
@@ -71,7 +71,7 @@ def register(
             low=prediction.low,
             high=prediction.high,
             bottleneck=prediction.bottleneck.name,
-            bottleneck_in_words=str(prediction.bottleneck),
+            bottleneck_name=str(prediction.bottleneck),
             utilisation=prediction.utilisation,
             extrapolation=prediction.extrapolation,
             warnings=prediction.warnings,
@@ -87,7 +87,7 @@ def registered(run_folder: Path) -> tuple[list[Registered], list[str]]:
             found.append(_SHAPE.validate_python(json.loads(file.read_text(encoding="utf-8"))))
         except (OSError, ValueError, ValidationError) as error:
             wrong.append(f"{FOLDER}/{file.name} cannot be read: {str(error).splitlines()[0]}")
-    return sorted(found, key=lambda one: (one.time, one.treatment_id)), wrong
+    return sorted(found, key=lambda prediction: (prediction.time, prediction.treatment_id)), wrong
 
 
 def beaten(predictions: Sequence[Registered], lows: Mapping[str, float]) -> dict[str, str]:
@@ -119,7 +119,7 @@ class LeftOut:
     """What it bears, in requests/s: the lower end of the 95 % interval."""
 
 
-def left_out(run: Run, treatments: Sequence[Treatment]) -> dict[str, LeftOut]:
+def left_out(run: RunFolder, treatments: Sequence[TreatmentSummary]) -> dict[str, LeftOut]:
     """The treatments without trials that a guided study has no need of, by id; nothing of any other study."""
     if not ((run.study.get("load") or {}).get("capacity") or {}).get("guided"):
         return {}
@@ -155,7 +155,7 @@ SCORES = pa.schema(
 interval, ``miss``, or ``not measured``. ``before``: whether the treatment's first trial began after ``registered``."""
 
 
-def scores(predictions: list[Registered], treatments: list[Treatment]) -> pa.Table:
+def scores(predictions: list[Registered], treatments: list[TreatmentSummary]) -> pa.Table:
     """One row a prediction, beside what was measured."""
     by_id = {treatment.id: treatment for treatment in treatments}
     rows = [_score(prediction, by_id.get(prediction.treatment_id)) for prediction in predictions]
@@ -166,11 +166,11 @@ _FEW = 4.0
 """Predictions for which the assumed error of the model counts."""
 
 
-def scale(predictions: Sequence[Registered], treatments: Sequence[Treatment], leaving_out: str = "") -> float:
+def scale(predictions: Sequence[Registered], treatments: Sequence[TreatmentSummary], leaving_out: str = "") -> float:
     """By how much the model's own error is larger than assumed, from predictions that were measured.
 
     The root mean square of what they missed by in standard deviations, with a prior at 1; ``leaving_out`` is a
-    treatment that has no say, so that nothing is judged by itself.
+    treatment that is left out, so that no prediction is judged by itself.
     """
     rows = scores(
         [prediction for prediction in predictions if prediction.treatment_id != leaving_out], list(treatments)
@@ -185,21 +185,25 @@ def scale_of(outcomes: Iterable[tuple[float, float, float, float | None]]) -> fl
         for predicted, low, high, measured in outcomes
         if measured is not None and high > low
     ]
-    return math.sqrt((_FEW + sum(one**2 for one in missed)) / (_FEW + len(missed)))
+    return math.sqrt((_FEW + sum(miss**2 for miss in missed)) / (_FEW + len(missed)))
 
 
-def _score(one: Registered, treatment: Treatment | None) -> dict[str, Any]:
-    row: dict[str, Any] = {"treatment": one.treatment, "base": one.base, "bottleneck": one.bottleneck_in_words}
-    row |= {"predicted": one.predicted, "predicted_low": one.low, "predicted_high": one.high}
-    row |= {"registered": one.time, "extrapolation": one.extrapolation, "outcome": "not measured"}
+def _score(prediction: Registered, treatment: TreatmentSummary | None) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "treatment": prediction.treatment,
+        "base": prediction.base,
+        "bottleneck": prediction.bottleneck_name,
+    }
+    row |= {"predicted": prediction.predicted, "predicted_low": prediction.low, "predicted_high": prediction.high}
+    row |= {"registered": prediction.time, "extrapolation": prediction.extrapolation, "outcome": "not measured"}
     if treatment is None:
         return row
     valid = [trial["started"] for trial in treatment.rows() if trial["verdict"] != "invalid"]
     if valid:
-        row["before"] = datetime.fromisoformat(one.time) <= min(map(datetime.fromisoformat, valid))
+        row["before"] = datetime.fromisoformat(prediction.time) <= min(map(datetime.fromisoformat, valid))
     if treatment.searched is None or treatment.searched.result is None:  # a bracket alone is no measurement
         return row
     measured = treatment.searched.result.breaking_point
     row |= {"measured": measured.value, "measured_low": measured.low, "measured_high": measured.high}
-    row["error"] = one.predicted / measured.value - 1
-    return row | {"outcome": "hit" if one.low <= measured.value <= one.high else "miss"}
+    row["error"] = prediction.predicted / measured.value - 1
+    return row | {"outcome": "hit" if prediction.low <= measured.value <= prediction.high else "miss"}

@@ -47,7 +47,7 @@ class Server:
 
 
 @dataclass(frozen=True)
-class Simulated:
+class SimulatedReplica:
     """Trials at one load. ``worst``: by trial, the highest share of violations, relative to what is allowed."""
 
     worst: Floats
@@ -64,7 +64,7 @@ class Simulated:
         return float(np.mean(self.worst <= 1))
 
 
-def simulate(server: Server, rate: float, objective: Objective, seed: int = _SEED) -> Simulated:
+def simulate(server: Server, rate: float, objective: Objective, seed: int = _SEED) -> SimulatedReplica:
     """Trials at ``rate`` requests/s of all replicas together."""
     pool = min(server.replicas, _POOL)
     each = rate / server.replicas
@@ -80,7 +80,9 @@ def simulate(server: Server, rate: float, objective: Objective, seed: int = _SEE
     of = trial // pool
     count = np.maximum(np.bincount(of, minlength=trials), 1)
     shares = [np.bincount(of, latency > limit, trials) / count / allowed for allowed, limit in objective.limits]
-    return Simulated(np.max(shares, axis=0), np.sort(latency), float(cpu.mean()) / window_s, float(throttled.mean()))
+    return SimulatedReplica(
+        np.max(shares, axis=0), np.sort(latency), float(cpu.mean()) / window_s, float(throttled.mean())
+    )
 
 
 def breaking_point(server: Server, objective: Objective) -> float:

@@ -26,7 +26,7 @@ PERCENTILES = {"p50": 50.0, "p90": 90.0, "p95": 95.0, "p99": 99.0, "p999": 99.9}
 
 
 @dataclass(frozen=True)
-class Simulated:
+class SimulatedLoad:
     """What came out at one rate."""
 
     rate: float
@@ -55,7 +55,7 @@ class Work:
 
 def simulate(
     layout: Layout, calls: Calls, work: Mapping[str, Work], rate: float, hop_s: float = 0.0, seed: int = 1
-) -> Simulated:
+) -> SimulatedLoad:
     """Requests at ``rate`` per second; a service without ``work`` costs nothing."""
     network = _Network(layout, calls)
     visits = calls.visits()
@@ -64,13 +64,15 @@ def simulate(
     requests = int(min(wanted, _EVENTS / events))
     warm = int(_WARM * requests)
     needed = [work.get(name, Work(0.0)) for name in network.services]
-    bursts = np.array([visits[name] * (1 + one.answers) for name, one in zip(network.services, needed, strict=True)])
-    each = np.array([one.seconds for one in needed]) / bursts
-    wake = np.array([one.wake_s for one in needed]) / bursts
+    bursts = np.array(
+        [visits[name] * (1 + demand.answers) for name, demand in zip(network.services, needed, strict=True)]
+    )
+    each = np.array([demand.seconds for demand in needed]) / bursts
+    wake = np.array([demand.wake_s for demand in needed]) / bursts
     latency, nodes, replicas, seconds = queueing.run(
         *(seed, rate, requests, warm, hop_s),
         *network.calls,
-        *(calls.parallel, each, wake, np.array([one.answers for one in needed])),
+        *(calls.parallel, each, wake, np.array([demand.answers for demand in needed])),
         *network.replicas,
         *(PERIOD_S, *network.nodes),
         min(requests, 200_000),
@@ -79,13 +81,13 @@ def simulate(
     completed = len(done) / max(requests - warm, 1)
     name, share = network.busiest(nodes / seconds, replicas / seconds)
     # A replica that spends less on a request the more of them wait uses all of its quota long before it falls behind.
-    adapts = any(one.wake_s > 0 for one in needed)
+    adapts = any(demand.wake_s > 0 for demand in needed)
     stable = completed > 0.98 and (_settled(latency) if adapts else share < _KEEPS_UP)
     kept: dict[str, float | None] = dict.fromkeys([*PERCENTILES, "mean"])
     if stable:
         at = of_sorted(np.sort(done), tuple(PERCENTILES.values()))
         kept = {name: float(value) * 1e3 for name, value in zip(kept, [*at, done.mean()], strict=True)}
-    return Simulated(rate, requests - warm, float(seconds), stable, kept, name, share)
+    return SimulatedLoad(rate, requests - warm, float(seconds), stable, kept, name, share)
 
 
 def _settled(latency: Floats) -> bool:
@@ -105,18 +107,18 @@ class _Network:
         placed = sorted(
             (replica for replica in layout.replicas if replica.service in number), key=lambda p: number[p.service]
         )
-        missing = set(number) - {one.service for one in placed}
+        missing = set(number) - {work.service for work in placed}
         if missing:
             raise ValueError(f"no replica of {', '.join(sorted(missing))}, which requests call")
         self._placed, self._nodes = placed, nodes
-        count = np.bincount([number[one.service] for one in placed], minlength=len(number))
+        count = np.bincount([number[work.service] for work in placed], minlength=len(number))
         cores = np.array([max(1, round(layout.cores.get(name, len(placed)))) for name in nodes])
         self._cores = cores
         self.replicas = (
             np.concatenate([[0], np.cumsum(count)[:-1]]),
             count,
-            np.array([at.get(one.node, 0) for one in placed]),
-            np.array([one.limit or 0.0 for one in placed]),
+            np.array([at.get(work.node, 0) for work in placed]),
+            np.array([work.limit or 0.0 for work in placed]),
         )
         self.nodes = np.concatenate([[0], np.cumsum(cores)[:-1]]), cores
         first, following = np.full(len(calls.parent), -1), np.full(len(calls.parent), -1)
@@ -129,9 +131,9 @@ class _Network:
     def busiest(self, by_node: Floats, by_replica: Floats) -> tuple[str, float]:
         """Name and share of the node or the service with the fullest CPU."""
         shares: dict[str, float] = {}
-        for one, used in zip(self._placed, by_replica, strict=True):
-            if one.limit:
-                shares[one.service] = max(shares.get(one.service, 0.0), float(used) / one.limit)
+        for work, used in zip(self._placed, by_replica, strict=True):
+            if work.limit:
+                shares[work.service] = max(shares.get(work.service, 0.0), float(used) / work.limit)
         for name, cores, used in zip(self._nodes, self._cores, by_node, strict=True):
             shares[f"node {name}"] = float(used) / float(cores)
         name = max(shares, key=lambda each: shares[each])

@@ -7,11 +7,11 @@ from statistics import median
 from typing import Any
 
 from loadstone.analysis.capacity.calls import Calls
-from loadstone.analysis.capacity.fitting import Model
+from loadstone.analysis.capacity.fitting import CapacityModel
 from loadstone.analysis.capacity.layout import Layout
 from loadstone.analysis.capacity.pressed import Pressed
-from loadstone.analysis.capacity.simulation import Simulated, Work, simulate
-from loadstone.analysis.summary import Treatment
+from loadstone.analysis.capacity.simulation import SimulatedLoad, Work, simulate
+from loadstone.analysis.summary import TreatmentSummary
 
 _CASES = 5
 _BELOW = 0.95
@@ -21,7 +21,7 @@ TOLERANCE = 0.25
 """Median error of the simulated P99 beyond which no latency is predicted."""
 
 
-def work(model: Model, layout: Layout, rate: float) -> dict[str, Work]:
+def work(model: CapacityModel, layout: Layout, rate: float) -> dict[str, Work]:
     """What each service spends on one request at ``rate`` requests/s; the bottleneck as it was calibrated."""
     found = {}
     for service, demand in model.demands.items():
@@ -49,7 +49,7 @@ class Case:
     rate: float
     measured_p50: float
     measured_p99: float
-    simulated: Simulated
+    simulated: SimulatedLoad
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Validation:
         return self.error_p99 is not None and self.error_p99 <= TOLERANCE
 
 
-def validate(model: Model, treatment: Treatment, calls: Calls) -> Validation:
+def validate(model: CapacityModel, treatment: TreatmentSummary, calls: Calls) -> Validation:
     """Simulate trials of the treatment that the model is of, spread over the loads that held.
 
     Their latencies are held back: but for the median at the lowest load nothing was fitted to them.
@@ -87,7 +87,7 @@ def validate(model: Model, treatment: Treatment, calls: Calls) -> Validation:
     return Validation(hop, cases, median(middle) if middle else None, median(tail) if tail else None)
 
 
-def _hop(model: Model, row: dict[str, Any], calls: Calls) -> float:
+def _hop(model: CapacityModel, row: dict[str, Any], calls: Calls) -> float:
     """Twice each call but the entry's: there and back."""
     bare = _case(model, row, calls, 0.0).simulated.latency_ms["p50"]
     hops = 2 * (sum(calls.visits().values()) - 1) or 1.0
@@ -95,7 +95,7 @@ def _hop(model: Model, row: dict[str, Any], calls: Calls) -> float:
     return max(0.0, (measured - (bare or measured)) / 1e3 / hops)
 
 
-def _case(model: Model, row: dict[str, Any], calls: Calls, hop: float) -> Case:
+def _case(model: CapacityModel, row: dict[str, Any], calls: Calls, hop: float) -> Case:
     rate = float(row["throughput"] or row["rate"])
     simulated = simulate(model.layout, calls, work(model, model.layout, rate), rate, hop)
     return Case(row["trial_id"], row["rate"], row["p50_ms"], row["p99_ms"], simulated)

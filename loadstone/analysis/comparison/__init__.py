@@ -14,8 +14,8 @@ from loadstone.analysis import summary
 from loadstone.analysis.comparison import calibration, capacities, doubts, shapes, tables
 from loadstone.analysis.comparison.measured import FIXED, measured, usable
 from loadstone.analysis.comparison.treatments import again, at, effects, loads, noise, pairs
-from loadstone.analysis.run import Run
-from loadstone.analysis.summary import Treatment
+from loadstone.analysis.run import RunFolder
+from loadstone.analysis.summary import TreatmentSummary
 from loadstone.model.comparison import Comparison
 from loadstone.model.errors import InputError
 from loadstone.model.units import share
@@ -55,7 +55,7 @@ class _Found:
 
 
 def within(
-    run: Run,
+    run: RunFolder,
     baseline: str | None = None,
     margin: float | None = None,
     unpaired: bool = False,
@@ -109,7 +109,7 @@ def within(
     return found.compared(a.label, margin, method)
 
 
-def between(old: Run, new: Run, margin: float | None = None, spans: bool = True) -> Compared:
+def between(old: RunFolder, new: RunFolder, margin: float | None = None, spans: bool = True) -> Compared:
     """Two runs of different times: the treatments that both have; where each has one alone, these.
 
     Raises InputError where they share none.
@@ -143,11 +143,11 @@ def between(old: Run, new: Run, margin: float | None = None, spans: bool = True)
     return found.compared(old.folder.name, margin, "unpaired")
 
 
-def _of(treatment: Treatment, run: Run) -> str:
+def _of(treatment: TreatmentSummary, run: RunFolder) -> str:
     return f"{treatment.label} ({run.folder.name})"
 
 
-def baseline_of(run: Run, treatments: Sequence[Treatment], given: str | None) -> Treatment:
+def baseline_of(run: RunFolder, treatments: Sequence[TreatmentSummary], given: str | None) -> TreatmentSummary:
     """The treatment that is meant; the one of the study's comparison, or the first, where nothing is given."""
     if not treatments:
         raise InputError(f"{run.folder}: there is nothing to compare: it has no treatment")
@@ -158,12 +158,12 @@ def baseline_of(run: Run, treatments: Sequence[Treatment], given: str | None) ->
     found = exact or [treatment for treatment in treatments if given in treatment.label]
     if len(found) != 1:
         known = "; ".join(treatment.label for treatment in treatments)
-        said = "names no treatment" if not found else f"names {len(found)} treatments"
-        raise InputError(f"--baseline {given!r} {said} of this run; it has: {known}")
+        count = "names no treatment" if not found else f"names {len(found)} treatments"
+        raise InputError(f"--baseline {given!r} {count} of this run; it has: {known}")
     return found[0]
 
 
-def margin_of(run: Run) -> float:
+def margin_of(run: RunFolder) -> float:
     """What the study calls practically equal."""
     written = (run.study.get("comparison") or {}).get("margin")
     try:
@@ -172,20 +172,20 @@ def margin_of(run: Run) -> float:
         return Comparison().margin
 
 
-def comparable(run: Run) -> bool:
+def comparable(run: RunFolder) -> bool:
     """Whether there is anything to compare: two treatments with breaking points or usable runs, or runs twice."""
     rows = run.trials.to_pylist()
     there = {row["treatment_id"] for row in rows if usable(row) or row["phase"] not in FIXED}
     return len(there) > 1 or any(row["phase"] in FIXED and row["number"] > 1 for row in rows)
 
 
-def _matched(old: Run, new: Run) -> list[tuple[Treatment, Treatment]]:
+def _matched(old: RunFolder, new: RunFolder) -> list[tuple[TreatmentSummary, TreatmentSummary]]:
     before, after = summary.treatments(old), summary.treatments(new)
     if len(before) == len(after) == 1:
         return [(before[0], after[0])]
-    by_label = {one.label: one for one in after}
-    matched = [(one, by_label[one.label]) for one in before if one.label in by_label]
+    by_label = {treatment.label: treatment for treatment in after}
+    matched = [(treatment, by_label[treatment.label]) for treatment in before if treatment.label in by_label]
     if not matched:
-        known = " and ".join("; ".join(one.label for one in some) or "none" for some in (before, after))
+        known = " and ".join("; ".join(treatment.label for treatment in some) or "none" for some in (before, after))
         raise InputError(f"the two runs have no treatment in common: {known}")
     return matched

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from loadstone.analysis.comparison.measured import ALL
 from loadstone.analysis.comparison.tables import AGAIN, Row
-from loadstone.analysis.run import Run
+from loadstone.analysis.run import RunFolder
 from loadstone.analysis.statistics.effect import ALPHA
 from loadstone.model.units import seconds
 
@@ -26,18 +26,22 @@ much longer the median is, with its interval; ``detected``: called slower, at 5 
 the latencies of all requests against the baseline's, as the fifth study has them."""
 
 
-def injected(run: Run, baseline: str) -> dict[str, tuple[str, float]]:
+def injected(run: RunFolder, baseline: str) -> dict[str, tuple[str, float]]:
     """Service and delay in ms by label, of treatments that differ from the baseline (an id) in one delay alone."""
-    planned = {str(one.get("id")): one for one in run.plan.get("treatments") or [] if isinstance(one, dict)}
+    planned = {
+        str(treatment.get("id")): treatment
+        for treatment in run.plan.get("treatments") or []
+        if isinstance(treatment, dict)
+    }
     of = planned.get(baseline)
     if of is None or _delays(of):
         return {}
     found = {}
-    for one in planned.values():
-        delays, same = _delays(one), _without(one) == _without(of)
+    for treatment in planned.values():
+        delays, same = _delays(treatment), _without(treatment) == _without(of)
         if same and len(delays) == 1:
             [(service, text)] = delays.items()
-            found[str(one.get("label"))] = (str(service), seconds(text) * 1000)
+            found[str(treatment.get("label"))] = (str(service), seconds(text) * 1000)
     return found
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from loadstone.analysis import breaking_point as bp
 from loadstone.analysis.posterior import Floats, Posterior, posterior
-from loadstone.analysis.summary import Treatment, search_trials
+from loadstone.analysis.summary import TreatmentSummary, search_trials
 
 Verdict = Literal["higher", "lower", "equal", "cannot tell"]
 _POINTS = 800
@@ -32,7 +32,7 @@ def _points(belief: Posterior) -> Floats:
     return points
 
 
-def compared(baseline: Treatment, others: Sequence[Treatment], margin: float) -> list[dict[str, Any]]:
+def compared(baseline: TreatmentSummary, others: Sequence[TreatmentSummary], margin: float) -> list[dict[str, Any]]:
     """One row for each other treatment whose breaking point is known, as the baseline's; none without that."""
     if baseline.searched is None or baseline.searched.result is None:
         return []
@@ -59,5 +59,5 @@ def verdict(found: bp.Estimate, margin: float) -> Verdict:
     return "lower" if found.high < 1 else "cannot tell"
 
 
-def _posterior(treatment: Treatment) -> Posterior:
+def _posterior(treatment: TreatmentSummary) -> Posterior:
     return posterior(*search_trials(treatment.rows()))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from loadstone.analysis.comparison.measured import ALL, FIXED, STATISTICS, Key, Measured, usable
+from loadstone.analysis.comparison.measured import ALL, FIXED, STATISTICS, Key, MeasuredRun, usable
 from loadstone.analysis.comparison.treatments import at
-from loadstone.analysis.run import Run
-from loadstone.analysis.summary import Row, Treatment
+from loadstone.analysis.run import RunFolder
+from loadstone.analysis.summary import Row, TreatmentSummary
 from loadstone.model.comparison import FEWEST_PAIRS
 
 _P50 = Key("requests", ALL, "p50")
@@ -44,20 +44,20 @@ def of_trials(rows: Sequence[Row], method: str) -> Iterator[str]:
         yield f"{restless} of {len(used)} trials {were} not stationary: latency drifted or jumped within the window"
 
 
-def of_searches(treatments: Iterable[tuple[str, Treatment]]) -> Iterator[str]:
-    """What is doubtful about breaking points that are compared, each under the name that it has there."""
+def of_searches(treatments: Iterable[tuple[str, TreatmentSummary]]) -> Iterator[str]:
+    """Warnings of the searches whose breaking points are compared, with their names."""
     for label, treatment in treatments:
         if treatment.searched is not None and treatment.searched.result is not None:
             yield from (f"{label}: {text}" for text in treatment.warnings)
 
 
-def of_drift(runs: Sequence[Measured], baseline: str, load: float, margin: float) -> Iterator[str]:
-    """Whether the baseline's median changed over the run by more than what matters: pairs share it, others do not."""
+def of_drift(runs: Sequence[MeasuredRun], baseline: str, load: float, margin: float) -> Iterator[str]:
+    """A warning where the baseline's median drifted over the run by more than the margin; pairs are not affected."""
     from loadstone.analysis.steady_state import batch_slope
 
     # A trial in which hardly anything was answered well has no percentiles.
-    told = [run for run in at(runs, baseline, load) if _P50 in run.values]
-    values = [run.values[_P50] for run in sorted(told, key=lambda run: run.order)]
+    known = [run for run in at(runs, baseline, load) if _P50 in run.values]
+    values = [run.values[_P50] for run in sorted(known, key=lambda run: run.order)]
     if len(values) < FEWEST_PAIRS:
         return
     import numpy as np
@@ -76,7 +76,7 @@ def of_pairs(treatment: str, load: float, runs: int, method: str) -> Iterator[st
         yield f"{treatment} at {load:g}: {what} can show no difference, however large; at least {fewest} are needed"
 
 
-def of_missing(treatment: str, load: float, runs: Sequence[Measured]) -> Iterator[str]:
+def of_missing(treatment: str, load: float, runs: Sequence[MeasuredRun]) -> Iterator[str]:
     """An endpoint of all requests that some run has not: without it the run that did worst would be left out unseen."""
     for statistic, fewest in STATISTICS.items():
         lacking = [run.trial_id for run in runs if Key("requests", ALL, statistic) not in run.values]
@@ -88,20 +88,20 @@ def of_missing(treatment: str, load: float, runs: Sequence[Measured]) -> Iterato
             )
 
 
-def of_machines(old: Run, new: Run) -> Iterator[str]:
-    """How two runs of different times differ by more than what was varied."""
+def of_machines(old: RunFolder, new: RunFolder) -> Iterator[str]:
+    """Differences of machine, software and study between two runs of different times."""
     yield (
-        "the runs were made one after the other and not in turns: what drifted between them cannot be told from what "
-        "was changed"
+        "the runs were made one after the other, not interleaved: drift between them cannot be distinguished from "
+        "the change"
     )
     before, after = (run.provenance.get("host") or {} for run in (old, new))
     for key, word in _HOST.items():
         if before.get(key) != after.get(key):
-            yield f"the machines differ: {word} {_said(before.get(key))} and {_said(after.get(key))}"
+            yield f"the machines differ: {word} {_text(before.get(key))} and {_text(after.get(key))}"
     had, has = (run.provenance.get("software") or {} for run in (old, new))
     for name in sorted({*had, *has}):
         if had.get(name) != has.get(name):
-            yield f"the software differs: {name} {_said(had.get(name))} and {_said(has.get(name))}"
+            yield f"the software differs: {name} {_text(had.get(name))} and {_text(has.get(name))}"
     for key in ("load", "trial"):
         if old.study.get(key) != new.study.get(key):
             yield f"the studies differ in {key!r}"
@@ -109,7 +109,7 @@ def of_machines(old: Run, new: Run) -> Iterator[str]:
         yield "the applications differ"
 
 
-def _said(value: Any) -> str:
+def _text(value: Any) -> str:
     return "unknown" if value is None else str(value)
 
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from loadstone.analysis import trace_cache
-from loadstone.analysis.run import Run
+from loadstone.analysis.run import RunFolder
 from loadstone.analysis.summary import Row, load_of
 
 Scope = Literal["requests", "operations", "spans"]
 SCOPES: tuple[Scope, ...] = ("requests", "operations", "spans")
-"""Each is a family of its own: what is asked of all requests does not pay for looking at twenty spans besides."""
+"""Each is a family of tests of its own: tests of all requests are not corrected for those of many spans."""
 STATISTICS = {"p50": 10, "p99": 100}
 """The endpoints, with the requests below which a run has none: the P99 of 50 requests is their maximum."""
 ALL = "all requests"
@@ -29,7 +29,7 @@ class Key(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredRun:
     """A run at one load that may be compared. ``block`` is its repetition; ``again`` the baseline's second in it."""
 
     trial_id: str
@@ -44,15 +44,15 @@ class Measured:
 
 
 def usable(row: Row) -> bool:
-    """Whether a trial at a fixed load says what its latency is: it is valid and was not stopped early."""
+    """Whether a trial at a fixed load measured latency: it is valid and was not stopped early."""
     measured = row["verdict"] != "invalid" and row["aborted_at_s"] is None
     return measured and row["phase"] in FIXED and bool(row["p50_ms"])
 
 
-def measured(run: Run, rows: Sequence[Row], spans: bool = True) -> list[Measured]:
+def measured(run: RunFolder, rows: Sequence[Row], spans: bool = True) -> list[MeasuredRun]:
     """All usable runs in the order in which they ran; ``spans`` also looks into their traces, where there are any."""
     return [
-        Measured(
+        MeasuredRun(
             trial_id=row["trial_id"],
             treatment=row["treatment"],
             load=load_of(row),
@@ -67,7 +67,7 @@ def measured(run: Run, rows: Sequence[Row], spans: bool = True) -> list[Measured
     ]
 
 
-def _values(run: Run, row: Row, spans: bool) -> Iterator[tuple[Key, float]]:
+def _values(run: RunFolder, row: Row, spans: bool) -> Iterator[tuple[Key, float]]:
     yield from _of("requests", ALL, row["completed"] or row["offered"], row, "{}_ms")
     summary = run.summary(row["trial_id"])
     operations = summary.operations if summary is not None else ()
@@ -88,7 +88,7 @@ def _of(scope: Scope, name: str, count: int | None, values: dict[str, Any], colu
             yield Key(scope, name, statistic), float(value)
 
 
-def endpoints(runs: Sequence[Measured]) -> list[Key]:
+def endpoints(runs: Sequence[MeasuredRun]) -> list[Key]:
     """The endpoints that every run has, all requests first."""
     if not runs:
         return []

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from loadstone.analysis.comparison.measured import Measured
+from loadstone.analysis.comparison.measured import MeasuredRun
 from loadstone.analysis.comparison.tables import AGAIN, Row, shape_rows
 from loadstone.analysis.comparison.treatments import Pair, again, at, pairs
-from loadstone.analysis.run import Run
+from loadstone.analysis.run import RunFolder
 from loadstone.model.errors import InputError
 
-if TYPE_CHECKING:  # it brings a compiler along, which takes a second to load: those who ask for no shapes do not wait
+if TYPE_CHECKING:  # a slow import of compiled code, for shapes only
     from loadstone.analysis.statistics.merging import Sample
 
 MOST = 120
@@ -28,16 +28,18 @@ class Shapes:
     warnings: list[str] = field(default_factory=list)
 
 
-def of(run: Run, runs: Sequence[Measured], baseline: str, keys: Sequence[tuple[str, float]], paired: bool) -> Shapes:
+def of(
+    run: RunFolder, runs: Sequence[MeasuredRun], baseline: str, keys: Sequence[tuple[str, float]], paired: bool
+) -> Shapes:
     """Of each treatment at each load against the baseline, over the blocks that both have."""
     from loadstone.analysis.statistics.shape import shape
 
     wanted = {key: _sides(runs, baseline, *key) for key in keys}
-    needed = {one.trial_id for both in wanted.values() for pair in both for one in pair}
+    needed = {side.trial_id for both in wanted.values() for pair in both for side in pair}
     if len(needed) > MOST:
         text = f"shapes of distributions are shown of comparisons of up to {MOST} trials, and these are {len(needed)}"
         return Shapes(warnings=[text])
-    samples = {trial: one for trial in sorted(needed) if (one := _sample(run, trial)) is not None}
+    samples = {trial: values for trial in sorted(needed) if (values := _sample(run, trial)) is not None}
     found = Shapes()
     for (treatment, load), both in wanted.items():
         there = [
@@ -53,12 +55,12 @@ def of(run: Run, runs: Sequence[Measured], baseline: str, keys: Sequence[tuple[s
     return found
 
 
-def _sides(runs: Sequence[Measured], baseline: str, treatment: str, load: float) -> list[Pair]:
+def _sides(runs: Sequence[MeasuredRun], baseline: str, treatment: str, load: float) -> list[Pair]:
     theirs = again(runs, baseline, load) if treatment == AGAIN else at(runs, treatment, load)
     return pairs(at(runs, baseline, load), theirs)
 
 
-def _sample(run: Run, trial_id: str) -> Sample | None:
+def _sample(run: RunFolder, trial_id: str) -> Sample | None:
     from loadstone.analysis.run import hlog
 
     try:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from loadstone.analysis.comparison.measured import Key
-from loadstone.analysis.statistics import Comparison, Floor
+from loadstone.analysis.statistics import EndpointComparison, Floor
 
 if TYPE_CHECKING:
     from loadstone.analysis.statistics.shape import Shape
@@ -65,7 +65,7 @@ AGAIN = "A/A"
 """What stands for the treatment where the baseline is compared with itself."""
 
 
-def effect_rows(where: Row, found: Iterable[tuple[Key, Comparison]]) -> list[Row]:
+def effect_rows(where: Row, found: Iterable[tuple[Key, EndpointComparison]]) -> list[Row]:
     """Rows of ``EFFECTS``."""
     return [where | _row(key, comparison) for key, comparison in found]
 
@@ -94,7 +94,7 @@ def shape_rows(where: Row, shape: Shape) -> tuple[Row, list[Row]]:
     return where | distances, shifts
 
 
-def _row(key: Key, comparison: Comparison) -> Row:
+def _row(key: Key, comparison: EndpointComparison) -> Row:
     effect, (a, b) = comparison.effect, (comparison.endpoint.a, comparison.endpoint.b)
     return {**key._asdict(), "a_ms": _mean(a), "b_ms": _mean(b), **asdict(effect)}
 

@@ -5,42 +5,44 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from loadstone.analysis.comparison.measured import SCOPES, Key, Measured, endpoints
-from loadstone.analysis.statistics import Comparison, Endpoint, Floor, adjacent, compare, floors
+from loadstone.analysis.comparison.measured import SCOPES, Key, MeasuredRun, endpoints
+from loadstone.analysis.statistics import Endpoint, EndpointComparison, Floor, adjacent, compare, floors
 
 Rows = list[dict[str, Any]]
-Pair = tuple[Measured, Measured]
+Pair = tuple[MeasuredRun, MeasuredRun]
 
 
-def loads(runs: Iterable[Measured]) -> list[float]:
+def loads(runs: Iterable[MeasuredRun]) -> list[float]:
     """The loads of some runs, ascending."""
     return sorted({run.load for run in runs})
 
 
-def at(runs: Iterable[Measured], treatment: str, load: float) -> list[Measured]:
+def at(runs: Iterable[MeasuredRun], treatment: str, load: float) -> list[MeasuredRun]:
     """The runs of a treatment at a load, without the second ones of a baseline."""
     return [run for run in runs if run.treatment == treatment and run.load == load and not run.again]
 
 
-def again(runs: Iterable[Measured], treatment: str, load: float) -> list[Measured]:
+def again(runs: Iterable[MeasuredRun], treatment: str, load: float) -> list[MeasuredRun]:
     """A baseline's second runs in its blocks."""
     return [run for run in runs if run.treatment == treatment and run.load == load and run.again]
 
 
-def pairs(a: Sequence[Measured], b: Sequence[Measured]) -> list[Pair]:
+def pairs(a: Sequence[MeasuredRun], b: Sequence[MeasuredRun]) -> list[Pair]:
     """The runs of both sides that belong to the same block, by block."""
     of_b = {run.block: run for run in b}
     return sorted(((run, of_b[run.block]) for run in a if run.block in of_b), key=lambda pair: pair[0].block)
 
 
-def effects(a: Sequence[Measured], b: Sequence[Measured], margin: float, paired: bool) -> list[tuple[Key, Comparison]]:
+def effects(
+    a: Sequence[MeasuredRun], b: Sequence[MeasuredRun], margin: float, paired: bool
+) -> list[tuple[Key, EndpointComparison]]:
     """B against A on every endpoint that all runs have; each scope is a family. Nothing without a run on each side."""
     if paired:
         both = pairs(a, b)
-        a, b = [one for one, _ in both], [other for _, other in both]
+        a, b = [mine for mine, _ in both], [other for _, other in both]
     if not (a and b):
         return []
-    found: list[tuple[Key, Comparison]] = []
+    found: list[tuple[Key, EndpointComparison]] = []
     for scope in SCOPES:
         keys = [key for key in endpoints([*a, *b]) if key.scope == scope]
         family = [_endpoint(key, a, b, paired) for key in keys]
@@ -48,11 +50,11 @@ def effects(a: Sequence[Measured], b: Sequence[Measured], margin: float, paired:
     return found
 
 
-def _endpoint(key: Key, a: Sequence[Measured], b: Sequence[Measured], paired: bool) -> Endpoint:
+def _endpoint(key: Key, a: Sequence[MeasuredRun], b: Sequence[MeasuredRun], paired: bool) -> Endpoint:
     return Endpoint(key.name, key.statistic, [r.values[key] for r in a], [r.values[key] for r in b], paired)
 
 
-def noise(a: Sequence[Measured], twice: Sequence[Measured], margin: float, count: int) -> list[tuple[Key, Floor]]:
+def noise(a: Sequence[MeasuredRun], twice: Sequence[MeasuredRun], margin: float, count: int) -> list[tuple[Key, Floor]]:
     """A against A, by the baseline's second runs, else by its neighbouring ones, for comparisons of ``count`` pairs."""
     both = pairs(a, twice)
     found: list[tuple[Key, Floor]] = []
@@ -65,7 +67,7 @@ def noise(a: Sequence[Measured], twice: Sequence[Measured], margin: float, count
     return found
 
 
-def _again(key: Key, a: Sequence[Measured], both: Sequence[Pair]) -> Endpoint | None:
+def _again(key: Key, a: Sequence[MeasuredRun], both: Sequence[Pair]) -> Endpoint | None:
     if both:
-        return _endpoint(key, [one for one, _ in both], [other for _, other in both], True)
+        return _endpoint(key, [mine for mine, _ in both], [other for _, other in both], True)
     return adjacent(key.name, key.statistic, [run.values[key] for run in sorted(a, key=lambda run: run.order)])

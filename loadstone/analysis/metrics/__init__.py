@@ -4,6 +4,6 @@
 trial, ``gather`` joins those of all trials. Columns and formulas: docs/reference/metrics.md.
 """
 
-from loadstone.analysis.metrics.gather import Metrics, gather
+from loadstone.analysis.metrics.gather import MetricTables, gather
 
-__all__ = ["Metrics", "gather"]
+__all__ = ["MetricTables", "gather"]

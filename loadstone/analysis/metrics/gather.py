@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from loadstone.analysis.metrics import network, nodes, power, replicas
-from loadstone.analysis.metrics.windows import Measured, measure, read
-from loadstone.analysis.run import Run
+from loadstone.analysis.metrics.windows import WindowValues, measure, read
+from loadstone.analysis.run import RunFolder
 from loadstone.analysis.summary import Row, load_of
 from loadstone.model.records import Observed, Reading, SpanCounts
 
@@ -23,7 +23,7 @@ _TRIAL: list[tuple[str, pa.DataType]] = [
 ]
 _REPLICA = "replica:"
 _BY_NAME = (_REPLICA, "network:")
-"""Families of what is told by its name, not by what a machine has."""
+"""Families of metrics that are distinguished by name only."""
 _SPANS = (
     "requests",
     "traces",
@@ -57,7 +57,7 @@ SCHEMAS: dict[str, pa.Schema] = {
 
 
 @dataclass(frozen=True)
-class Metrics:
+class MetricTables:
     """``tables`` by name, one row a trial and node, replica, ... Loads as in ``trials.parquet``."""
 
     tables: dict[str, pa.Table]
@@ -66,7 +66,7 @@ class Metrics:
     recorded: list[str]
     """All nodes that were recorded in some trial."""
     shared: list[str]
-    """The nodes of one machine, where several share one: all that is not told apart is of them together."""
+    """The nodes that share one machine: metrics that are not separate by node are totals of all of them."""
     warnings: list[str]
 
     def __bool__(self) -> bool:
@@ -74,7 +74,7 @@ class Metrics:
         return any(table.num_rows for table in self.tables.values())
 
 
-def gather(run: Run) -> Metrics:
+def gather(run: RunFolder) -> MetricTables:
     """Read and measure what was observed in each trial of the run."""
     rows: dict[str, list[Row]] = {name: [] for name in SCHEMAS}
     absent: dict[tuple[str, str], list[str]] = {}
@@ -88,7 +88,7 @@ def gather(run: Run) -> Metrics:
         table, problem = read(run.folder / "trials" / trial["trial_id"] / "metrics.parquet")
         # What was planned as the window of a trial that was stopped early is for the most part the quiet after it.
         window = observed.window if trial["aborted_at_s"] is None else None
-        measured = Measured(0.0, 0.0, {}, {})
+        measured = WindowValues(0.0, 0.0, {}, {})
         if table is not None and window is not None:
             measured = measure(table, window.from_ns, window.to_ns)
         readings = run.readings(trial["trial_id"]) or ()
@@ -100,11 +100,11 @@ def gather(run: Run) -> Metrics:
         doubtful = [*([problem] if problem else []), *observed.problems, *_doubts(observed, measured)]
         doubts.update(dict.fromkeys(doubtful, 1))
     tables = {name: pa.Table.from_pylist(found, schema=SCHEMAS[name]) for name, found in rows.items()}
-    return Metrics(tables, absent, list(recorded), shared, list(_warnings(doubts, tables["observed"].num_rows)))
+    return MetricTables(tables, absent, list(recorded), shared, list(_warnings(doubts, tables["observed"].num_rows)))
 
 
 def _tables(
-    observed: Observed, measured: Measured, readings: Iterable[Reading], throughput: float | None
+    observed: Observed, measured: WindowValues, readings: Iterable[Reading], throughput: float | None
 ) -> dict[str, list[Row]]:
     of_nodes, of_replicas = nodes.nodes(observed, measured), replicas.replicas(observed, measured, readings)
     domains = power.power(observed, measured)
@@ -124,7 +124,7 @@ def _tables(
     }
 
 
-def _observed(observed: Observed, measured: Measured) -> Row:
+def _observed(observed: Observed, measured: WindowValues) -> Row:
     spans = observed.traces or SpanCounts()
     recorded = {name for name, node in observed.nodes.items() if node.recorded}
     together = recorded.union(*(observed.nodes[name].shared_by for name in recorded))
@@ -158,7 +158,7 @@ def _note_absent(observed: Observed, absent: dict[tuple[str, str], list[str]]) -
             names += [] if name in names else [name]
 
 
-def _doubts(observed: Observed, measured: Measured) -> Iterator[str]:
+def _doubts(observed: Observed, measured: WindowValues) -> Iterator[str]:
     """Replicas that were not recorded, and series that have no value in the window, with the reason."""
     for node in observed.nodes.values():
         for family, reason in node.absent.items():

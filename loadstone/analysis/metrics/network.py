@@ -11,7 +11,7 @@ from collections.abc import Iterable
 import pyarrow as pa
 
 from loadstone.analysis.metrics.nodes import INNER
-from loadstone.analysis.metrics.windows import Measured, total
+from loadstone.analysis.metrics.windows import WindowValues, total
 from loadstone.analysis.summary import Row
 from loadstone.model.records import Observed
 
@@ -21,8 +21,8 @@ _UPLINK = "uplink"
 _METRICS = ("network_received_bytes_total", "network_transmitted_bytes_total")
 
 
-def network(observed: Observed, measured: Measured) -> list[Row]:
-    """One row a node: bytes that it received and sent a second; none for nodes that cannot be told apart."""
+def network(observed: Observed, measured: WindowValues) -> list[Row]:
+    """One row a node: bytes that it received and sent a second; none for nodes that share an interface."""
     return [*_emulated(observed, measured), *_real(observed, measured)]
 
 
@@ -46,7 +46,7 @@ def between(rows: Iterable[Row], throughput: float | None) -> Row | None:
     return {"between_bytes_per_s": rate, "between_bytes_per_request": rate / throughput if throughput else None}
 
 
-def _emulated(observed: Observed, measured: Measured) -> Iterable[Row]:
+def _emulated(observed: Observed, measured: WindowValues) -> Iterable[Row]:
     """What the switch received at a host's port is what that host sent."""
     ports = {subject.removeprefix(_SWITCH): node for node, subject, _ in measured.values if subject.startswith(_SWITCH)}
     for port, recorder in ports.items():
@@ -56,7 +56,7 @@ def _emulated(observed: Observed, measured: Measured) -> Iterable[Row]:
             yield _row(observed, name, received, sent)
 
 
-def _real(observed: Observed, measured: Measured) -> Iterable[Row]:
+def _real(observed: Observed, measured: WindowValues) -> Iterable[Row]:
     for name, node in observed.nodes.items():
         if node.recorded and not node.shared_by:
             received, sent = (_over_interfaces(measured, name, metric) for metric in _METRICS)
@@ -64,7 +64,7 @@ def _real(observed: Observed, measured: Measured) -> Iterable[Row]:
                 yield _row(observed, name, received, sent)
 
 
-def _over_interfaces(measured: Measured, name: str, metric: str) -> float | None:
+def _over_interfaces(measured: WindowValues, name: str, metric: str) -> float | None:
     real = [value.change for on, value in measured.subjects(name, "interface:", metric) if not INNER.match(on)]
     moved = total(real)
     return None if moved is None else moved / measured.seconds

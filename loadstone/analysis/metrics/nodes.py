@@ -8,7 +8,7 @@ from itertools import chain
 
 import pyarrow as pa
 
-from loadstone.analysis.metrics.windows import Measured, total
+from loadstone.analysis.metrics.windows import WindowValues, total
 from loadstone.analysis.summary import Row
 from loadstone.model.records import Observed
 
@@ -19,7 +19,7 @@ MODES = {
     "irq": ("irq", "softirq"),
     "steal": ("steal",),
 }
-"""The modes that are told apart, and the kernel's own that each is the sum of."""
+"""CPU modes, and the kernel's modes that each sums."""
 BUSY = ("user", "system", "irq")
 """Modes in which this node's processors worked; in ``iowait`` they idled, in ``steal`` they belonged to others."""
 
@@ -39,7 +39,7 @@ _PARTS = re.compile(r"((sd|vd|xvd|hd)[a-z]+|(nvme\d+n|mmcblk)\d+p)\d+$|loop|ram|
 """Parts and layers of disks: what they do is done by a disk as well."""
 
 
-def nodes(observed: Observed, measured: Measured) -> list[Row]:
+def nodes(observed: Observed, measured: WindowValues) -> list[Row]:
     """One row a node. Where several share a kernel, one row for the machine, and one for each that has its own CPUs.
 
     ``shared_by`` names the nodes of such a machine; null elsewhere. The rows of its nodes have processor time only.
@@ -50,7 +50,7 @@ def nodes(observed: Observed, measured: Measured) -> list[Row]:
             continue
         shared = list(node.shared_by)
         rows.append(_machine(observed, measured, name, shared))
-        rows += [_part(observed, measured, name, one, cpus) for one, cpus in _apart(observed, shared)]
+        rows += [_part(observed, measured, name, label, cpus) for label, cpus in _apart(observed, shared)]
     return rows
 
 
@@ -66,7 +66,7 @@ def under_test(observed: Observed, name: str) -> bool:
     return any(replica.node in here for replica in observed.replicas.values())
 
 
-def _machine(observed: Observed, measured: Measured, name: str, shared: list[str]) -> Row:
+def _machine(observed: Observed, measured: WindowValues, name: str, shared: list[str]) -> Row:
     cpus = {subject for node, subject, _ in measured.values if node == name and _is_cpu(subject)}
     row: Row = {"node": title(observed, name), "shared_by": shared or None, "replicas": under_test(observed, name)}
     row |= {"cpus": len(cpus) or None} | _cpu(measured, name, ["node"])
@@ -102,13 +102,13 @@ def _apart(observed: Observed, shared: list[str]) -> Iterator[tuple[str, list[in
         yield from ((name, own) for name, own in cpus.items() if own)
 
 
-def _part(observed: Observed, measured: Measured, machine: str, name: str, cpus: list[int]) -> Row:
+def _part(observed: Observed, measured: WindowValues, machine: str, name: str, cpus: list[int]) -> Row:
     replicas = any(replica.node == name for replica in observed.replicas.values())
     used = _cpu(measured, machine, [f"cpu:{cpu}" for cpu in cpus])
     return {"node": name, "shared_by": None, "replicas": replicas, "cpus": len(cpus)} | used
 
 
-def _cpu(measured: Measured, name: str, subjects: list[str]) -> Row:
+def _cpu(measured: WindowValues, name: str, subjects: list[str]) -> Row:
     """Cores by mode: processor time over the window's length, summed over the subjects."""
     row: Row = {}
     for mode, counters in MODES.items():

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import pyarrow as pa
 
 from loadstone.analysis.metrics.nodes import title, under_test
-from loadstone.analysis.metrics.windows import Measured, total
+from loadstone.analysis.metrics.windows import WindowValues, total
 from loadstone.analysis.summary import Row
 from loadstone.model.records import Observed
 
@@ -16,7 +16,7 @@ ACTIVE = "C0"
 """The rest: the kernel counts the time in idle states only."""
 
 
-def cstates(observed: Observed, measured: Measured) -> list[Row]:
+def cstates(observed: Observed, measured: WindowValues) -> list[Row]:
     """By node and state: the share of all its CPUs' time that was spent there, and how often a second it was entered.
 
     ``C0`` is the rest of the time and has no transitions of its own. Null where a CPU's counter has no value.
@@ -32,7 +32,7 @@ def cstates(observed: Observed, measured: Measured) -> list[Row]:
         shares = []
         for state in sorted(by_state, key=_depth):
             cpus = by_state[state].values()
-            spent, entered = (total(one[i] for one in cpus) for i in (0, 1))
+            spent, entered = (total(counted[i] for counted in cpus) for i in (0, 1))
             shares.append(None if spent is None else spent / (len(cpus) * measured.seconds))
             per_s = None if entered is None else entered / measured.seconds
             rows.append({**place, "state": state, "cpus": len(cpus), "share": shares[-1], "transitions_per_s": per_s})
@@ -44,7 +44,7 @@ def cstates(observed: Observed, measured: Measured) -> list[Row]:
     return rows
 
 
-def power(observed: Observed, measured: Measured) -> list[Row]:
+def power(observed: Observed, measured: WindowValues) -> list[Row]:
     """By node and domain: energy over the window, J, and mean power, W."""
     return [
         {

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import pyarrow as pa
 
-from loadstone.analysis.metrics.windows import Measured, total
+from loadstone.analysis.metrics.windows import WindowValues, total
 from loadstone.analysis.summary import Row
 from loadstone.model.records import Observed, Reading
 
@@ -22,7 +22,7 @@ _SUMS = (
 _SHARES = ("throttled_share", "throttled_periods_share")
 
 
-def replicas(observed: Observed, measured: Measured, readings: Iterable[Reading] = ()) -> list[Row]:
+def replicas(observed: Observed, measured: WindowValues, readings: Iterable[Reading] = ()) -> list[Row]:
     """One row for each replica that was recorded, in the deployment's order.
 
     Processor time and throttling are those of ``usage.json`` where its counters were read at the window's
@@ -44,7 +44,7 @@ def replicas(observed: Observed, measured: Measured, readings: Iterable[Reading]
     ]
 
 
-def _row(measured: Measured, recorder: str, subject: str) -> Row:
+def _row(measured: WindowValues, recorder: str, subject: str) -> Row:
     """``recorder`` is the node under whose name its counters stand; it may be another's that shares the kernel."""
 
     def rate(metric: str) -> float | None:

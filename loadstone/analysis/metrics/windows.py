@@ -30,7 +30,7 @@ EARLY, LATE, ANEW, FEW = "readings end too early", "readings begin too late", "b
 
 
 class Value(NamedTuple):
-    """One series in the window; what there is not is null, and ``problem`` says why."""
+    """One series in the window; missing values are null, with the reason in ``problem``."""
 
     change: float | None
     """Of a counter, over the window."""
@@ -44,14 +44,14 @@ class Value(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Measured:
+class WindowValues:
     """All series of one trial in its window of ``seconds``, and how often each node was read and was not."""
 
     seconds: float
     period_s: float
     values: dict[Key, Value]
     readings: dict[str, tuple[int, int]]
-    """By node: readings, and those that are missing between them, as the period says."""
+    """By node: the number of readings, and of missing ones by the period."""
 
     def get(self, node: str, subject: str, metric: str) -> Value:
         """The value of a series; one without any number where there is no such series."""
@@ -99,11 +99,11 @@ def read(file: Path) -> tuple[pa.Table | None, str]:
         return None, f"metrics.parquet cannot be read: {str(error).splitlines()[0]}"
 
 
-def measure(table: pa.Table, from_ns: int, to_ns: int) -> Measured:
+def measure(table: pa.Table, from_ns: int, to_ns: int) -> WindowValues:
     """Every series of ``metrics.parquet`` in the window. Pure."""
     seconds = (to_ns - from_ns) / 1e9
     if not table.num_rows or seconds <= 0:
-        return Measured(max(seconds, 0.0), 0.0, {}, {})
+        return WindowValues(max(seconds, 0.0), 0.0, {}, {})
     series = _series(table)
     period = series.period()
     change, reasons = _changes(series, from_ns, to_ns, period)
@@ -114,7 +114,7 @@ def measure(table: pa.Table, from_ns: int, to_ns: int) -> Measured:
             values[key] = Value(_some(change[index]), None, None, None, reasons[index])
         else:
             values[key] = Value(None, _some(mean[index]), _some(before[index]), _some(after[index]))
-    return Measured(seconds, period / 1e9, values, _readings(series, period))
+    return WindowValues(seconds, period / 1e9, values, _readings(series, period))
 
 
 def _some(value: float) -> float | None:

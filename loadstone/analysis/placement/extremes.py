@@ -1,7 +1,7 @@
 """The best and the worst placement, and how sure it is that they differ.
 
 They are picked from all placements after all were seen, so their difference is judged as one of all pairs: the interval
-of their ratio is at 1 - 5 % / pairs (Bonferroni), and where it has 1 in it, it cannot be told which is better.
+of their ratio is at 1 - 5 % / pairs (Bonferroni), and an interval that contains 1 shows no difference.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from loadstone.analysis.placement.tables import FACTOR, Rows, others, valid
 from loadstone.analysis.statistics import Endpoint, compare
-from loadstone.analysis.summary import Row, Treatment, load_of
+from loadstone.analysis.summary import Row, TreatmentSummary, load_of
 
 NOTHING_DROPPED = 0.01
 """A load at which no placement dropped more than this share is one that all of them bear."""
@@ -29,12 +29,12 @@ class Fastest:
     worst: Row
     placements: int
     ratio: float | None
-    """Of their P99, worst to best, with its interval; None where a single trial says nothing of the spread."""
+    """Of their P99, worst to best, with its interval; None where there is a single trial, which has no spread."""
     low: float | None
     high: float | None
 
     @property
-    def told_apart(self) -> bool:
+    def differ(self) -> bool:
         """Whether the worst is surely slower than the best."""
         return self.low is not None and self.low > 1
 
@@ -49,13 +49,13 @@ class Extremes:
     placements: int
 
     @property
-    def told_apart(self) -> bool:
+    def differ(self) -> bool:
         """Whether their 95 % intervals have no load in common."""
         return bool(self.worst["capacity_high"] < self.best["capacity_low"])
 
 
 def extremes(
-    treatments: Sequence[Treatment], loads: Rows, capacities: Rows, interleaved: bool
+    treatments: Sequence[TreatmentSummary], loads: Rows, capacities: Rows, interleaved: bool
 ) -> Iterator[Fastest | Extremes]:
     """For each combination of other factors: by latency at the highest load that all bear, and by capacity.
 
@@ -89,7 +89,7 @@ def reference(rows: Rows) -> float | None:
     return max(borne) if borne else min(shared)
 
 
-def _fastest(group: str, load: float, rows: Rows, treatments: Sequence[Treatment], interleaved: bool) -> Fastest:
+def _fastest(group: str, load: float, rows: Rows, treatments: Sequence[TreatmentSummary], interleaved: bool) -> Fastest:
     ordered = sorted(rows, key=lambda row: row["p99_ms"])
     best, worst = ordered[0], ordered[-1]
     a, b = (_values(treatments, row["placement"], load) for row in (best, worst))
@@ -104,7 +104,7 @@ def _fastest(group: str, load: float, rows: Rows, treatments: Sequence[Treatment
     return Fastest(group, load, best, worst, len(rows), *(ratio or (None, None, None)))
 
 
-def _values(treatments: Sequence[Treatment], placement: str, load: float) -> dict[tuple[int, int], float]:
+def _values(treatments: Sequence[TreatmentSummary], placement: str, load: float) -> dict[tuple[int, int], float]:
     """P99 by repetition and number."""
     mine = next(treatment for treatment in treatments if treatment.levels[FACTOR] == placement)
     at = [row for row in valid(mine) if load_of(row) == load and row["p99_ms"] is not None]

@@ -12,7 +12,7 @@ import pyarrow as pa
 from scipy.special import stdtrit
 
 from loadstone.analysis.metrics.power import ACTIVE
-from loadstone.analysis.summary import Row, Searched, Treatment, load_of
+from loadstone.analysis.summary import Row, Searched, TreatmentSummary, load_of
 
 FACTOR = "placement"
 _ENERGY = ("package_watts", "dram_watts", "watts", "joules_per_request")
@@ -38,7 +38,7 @@ class Tables:
         return bool(self.loads.num_rows or self.capacities.num_rows)
 
 
-def tables(treatments: Sequence[Treatment], metrics: Mapping[str, pa.Table]) -> Tables:
+def tables(treatments: Sequence[TreatmentSummary], metrics: Mapping[str, pa.Table]) -> Tables:
     """Of a run that varies placement; ``metrics`` are the tables of ``analysis.metrics``."""
     observed = {name: _by_trial(metrics.get(name)) for name in _TABLES}
     loads, cstates, network = [], [], []
@@ -54,7 +54,7 @@ def tables(treatments: Sequence[Treatment], metrics: Mapping[str, pa.Table]) -> 
             loads.append({**at, **_row(trials, mine, states)})
             cstates += [{**at, **state} for state in states]
             network += [{**at, **node} for node in _nodes(mine["metrics_network"])]
-    capacities = [_capacity(one, one.searched) for one in placed if one.searched is not None]
+    capacities = [_capacity(t, t.searched) for t in placed if t.searched is not None]
     return Tables(
         loads=pa.Table.from_pylist(loads, schema=_LOADS),
         cstates=pa.Table.from_pylist(cstates, schema=_CSTATES),
@@ -63,19 +63,20 @@ def tables(treatments: Sequence[Treatment], metrics: Mapping[str, pa.Table]) -> 
     )
 
 
-def others(treatment: Treatment) -> str:
+def others(treatment: TreatmentSummary) -> str:
     """The levels of all factors but placement: ``scaling=baseline``."""
     return " ".join(f"{name}={level}" for name, level in treatment.levels.items() if name != FACTOR)
 
 
-def valid(treatment: Treatment) -> Rows:
-    """The trials at fixed loads that say something."""
+def valid(treatment: TreatmentSummary) -> Rows:
+    """Valid trials at fixed loads."""
     rows = treatment.rows()
     return [row for row in rows if row["phase"] in ("fixed", "closed") and row["verdict"] != "invalid"]
 
 
 def interval(values: Sequence[float], logarithmic: bool) -> tuple[float, float | None, float | None]:
-    """Mean and its 95 % t-interval, of logarithms (so a geometric mean) where asked; no interval for a single run."""
+    """Mean and its 95 % t-interval, of logarithms (a geometric mean) if ``logarithmic``; no interval for a
+    single run."""
     numbers = np.log(values) if logarithmic else np.asarray(values, dtype=np.float64)
     mean = float(numbers.mean())
     ends: tuple[float | None, float | None] = (None, None)
@@ -87,7 +88,7 @@ def interval(values: Sequence[float], logarithmic: bool) -> tuple[float, float |
     return back(mean), low, high
 
 
-def _by_load(treatment: Treatment) -> dict[float, Rows]:
+def _by_load(treatment: TreatmentSummary) -> dict[float, Rows]:
     found: dict[float, Rows] = {}
     for row in valid(treatment):
         found.setdefault(load_of(row), []).append(row)
@@ -110,12 +111,12 @@ def _row(trials: Rows, observed: Mapping[str, Rows], states: Rows) -> Row:
             found = interval(values[name], logarithmic=name.endswith("_ms") and min(values[name]) > 0)
             row |= dict(zip((name, f"{name}_low", f"{name}_high"), found, strict=True))
     offered = [trial for trial in trials if trial["offered"]]
-    scheduled = sum(one["offered"] for one in offered)
+    scheduled = sum(trial["offered"] for trial in offered)
     if scheduled:
-        dropped = scheduled - sum(one["completed"] for one in offered)
+        dropped = scheduled - sum(trial["completed"] for trial in offered)
         row |= {
             "dropped_share": dropped / scheduled,
-            "dropped_per_s": dropped / sum(one["window_s"] for one in offered),
+            "dropped_per_s": dropped / sum(trial["window_s"] for trial in offered),
         }
     active = [state["share"] for state in states if state["state"] == ACTIVE]
     entered = [state["transitions_per_s"] for state in states if state["transitions_per_s"] is not None]
@@ -144,7 +145,7 @@ def _nodes(rows: Rows) -> Rows:
     ]
 
 
-def _capacity(treatment: Treatment, searched: Searched) -> Row:
+def _capacity(treatment: TreatmentSummary, searched: Searched) -> Row:
     row: Row = {"placement": treatment.levels[FACTOR], "others": others(treatment), "known": searched.known}
     if searched.result is not None:
         for name in ("breaking_point", "capacity"):

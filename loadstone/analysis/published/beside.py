@@ -8,13 +8,16 @@ from typing import Any
 import pyarrow as pa
 
 from loadstone.analysis.published.measuring import Ours, measured
-from loadstone.analysis.run import Run
-from loadstone.analysis.summary import Row, Treatment
+from loadstone.analysis.run import RunFolder
+from loadstone.analysis.summary import Row, TreatmentSummary
 from loadstone.model.papers import UNITS, Published, unit_of
 
 
 def beside(
-    run: Run, treatments: list[Treatment], published: Iterable[Published], best_fits: pa.Table | None = None
+    run: RunFolder,
+    treatments: list[TreatmentSummary],
+    published: Iterable[Published],
+    best_fits: pa.Table | None = None,
 ) -> pa.Table:
     """One row a published value and treatment that was run under its settings; one with ``why`` where there is none.
 
@@ -24,18 +27,18 @@ def beside(
     settings = {treatment.id: conditions(run, treatment) for treatment in treatments}
     fits: list[Row] = best_fits.to_pylist() if best_fits is not None else []
     rows = []
-    for one in published:
-        fitting = [t for t in treatments if not one.why and _misfit(one, settings[t.id]) is None]
+    for entry in published:
+        fitting = [t for t in treatments if not entry.why and _misfit(entry, settings[t.id]) is None]
         for treatment in fitting:
-            rows.append(_row(one, treatment.label, measured(run, treatment, one, fits)))
+            rows.append(_row(entry, treatment.label, measured(run, treatment, entry, fits)))
         if not fitting:
-            rows.append(_row(one, None, Ours(why=one.why or _why_not(one, settings))))
+            rows.append(_row(entry, None, Ours(why=entry.why or _why_not(entry, settings))))
     return pa.Table.from_pylist(rows, schema=SCHEMA)
 
 
-def conditions(run: Run, treatment: Treatment) -> dict[str, str]:
+def conditions(run: RunFolder, treatment: TreatmentSummary) -> dict[str, str]:
     """What a treatment was measured under: its settings, ``application``, ``workers`` and ``generators``."""
-    plans: dict[str, Row] = {str(one.get("id")): one for one in run.plan.get("treatments") or []}
+    plans: dict[str, Row] = {str(entry.get("id")): entry for entry in run.plan.get("treatments") or []}
     planned = plans.get(treatment.id, {})
     found = {name: _text(value) for name, value in (planned.get("settings") or {}).items()} | treatment.levels
     application = run.plan.get("application")
@@ -56,58 +59,58 @@ def _text(value: Any) -> str:
     return str(value.get("name") or value) if isinstance(value, dict) else str(value)
 
 
-def _misfit(one: Published, settings: dict[str, str]) -> str | None:
+def _misfit(entry: Published, settings: dict[str, str]) -> str | None:
     """The first setting that the treatment does not have as published."""
-    return next((name for name, level in one.levels.items() if settings.get(name) != level), None)
+    return next((name for name, level in entry.levels.items() if settings.get(name) != level), None)
 
 
-def _why_not(one: Published, settings: dict[str, dict[str, str]]) -> str:
-    for name, level in one.levels.items():
+def _why_not(entry: Published, settings: dict[str, dict[str, str]]) -> str:
+    for name, level in entry.levels.items():
         if all(mine.get(name) != level for mine in settings.values()):
             return f"not in this run: {name} {level}"
-    return "not in this run together: " + ", ".join(_named(name, level) for name, level in one.levels.items())
+    return "not in this run together: " + ", ".join(_named(name, level) for name, level in entry.levels.items())
 
 
 def _named(name: str, level: str) -> str:
-    """``swarm``; where a level alone says nothing, with its setting: ``high_availability on``, ``workers 5``."""
+    """``swarm``; where a level alone is ambiguous, with its setting: ``high_availability on``, ``workers 5``."""
     return f"{name} {level}" if level in ("on", "off") or level.isdigit() else level
 
 
-def _row(one: Published, label: str | None, ours: Ours) -> Row:
-    scale = UNITS[unit_of(one.measure)][one.unit] if one.measure is not None else 1.0
+def _row(entry: Published, label: str | None, ours: Ours) -> Row:
+    scale = UNITS[unit_of(entry.measure)][entry.unit] if entry.measure is not None else 1.0
     value, low, high = (None if end is None else scale * end for end in (ours.value, ours.low, ours.high))
     return {
-        "source": one.source,
-        "quantity": one.quantity,
-        "measure": one.measure,
-        "span": one.span,
-        "at": None if one.at is None else f"{one.at:g}" if isinstance(one.at, float) else one.at,
-        "setting": ", ".join(_named(name, level) for name, level in one.levels.items()),
-        "unit": one.unit,
-        "published": one.value,
-        "published_low": one.low,
-        "published_high": one.high,
+        "source": entry.source,
+        "quantity": entry.quantity,
+        "measure": entry.measure,
+        "span": entry.span,
+        "at": None if entry.at is None else f"{entry.at:g}" if isinstance(entry.at, float) else entry.at,
+        "setting": ", ".join(_named(name, level) for name, level in entry.levels.items()),
+        "unit": entry.unit,
+        "published": entry.value,
+        "published_low": entry.low,
+        "published_high": entry.high,
         "treatment": label,
         "value": value,
         "low": low,
         "high": high,
         "trials": ours.trials,
-        **dict(zip(("ratio", "ratio_low", "ratio_high"), _ratios(one, value, low, high), strict=True)),
+        **dict(zip(("ratio", "ratio_low", "ratio_high"), _ratios(entry, value, low, high), strict=True)),
         "why": ours.why,
     }
 
 
 def _ratios(
-    one: Published, value: float | None, low: float | None, high: float | None
+    entry: Published, value: float | None, low: float | None, high: float | None
 ) -> tuple[float | None, float | None, float | None]:
     """Ours to the published, and the least and the most that it may be."""
-    if one.measure == "anderson_darling":  # standardised about 0, so no ratio means anything
+    if entry.measure == "anderson_darling":  # standardised about 0, so no ratio means anything
         return None, None, None
-    upper = one.value if one.value is not None else one.high
-    lower = one.value if one.value is not None else one.low
+    upper = entry.value if entry.value is not None else entry.high
+    lower = entry.value if entry.value is not None else entry.low
     ours_low, ours_high = (value if low is None else low), (value if high is None else high)
     return (
-        value / one.value if value is not None and one.value else None,
+        value / entry.value if value is not None and entry.value else None,
         ours_low / upper if ours_low is not None and upper else None,
         ours_high / lower if ours_high is not None and lower else None,
     )

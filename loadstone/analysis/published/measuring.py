@@ -9,8 +9,8 @@ from statistics import fmean, stdev
 from scipy.special import stdtrit
 
 from loadstone.analysis.metrics import power, windows
-from loadstone.analysis.run import Run
-from loadstone.analysis.summary import VALID, Row, Treatment, load_of
+from loadstone.analysis.run import RunFolder
+from loadstone.analysis.summary import VALID, Row, TreatmentSummary, load_of
 from loadstone.model.papers import Published
 
 LATENCIES = {"p50": 50.0, "p75": 75.0, "p90": 90.0, "p95": 95.0, "p99": 99.0, "p999": 99.9, "max": 100.0}
@@ -29,28 +29,28 @@ class Ours:
     """Why there is neither."""
 
 
-def measured(run: Run, treatment: Treatment, one: Published, fits: list[Row]) -> Ours:
+def measured(run: RunFolder, treatment: TreatmentSummary, entry: Published, fits: list[Row]) -> Ours:
     """What the treatment came to; ``fits`` are the rows of the table ``reproduction``."""
-    if one.span is not None or one.measure in ("anderson_darling", "kolmogorov_smirnov"):
-        return _of_best_fit(treatment, one, fits)
-    if one.measure == "breaking_point":
+    if entry.span is not None or entry.measure in ("anderson_darling", "kolmogorov_smirnov"):
+        return _of_best_fit(treatment, entry, fits)
+    if entry.measure == "breaking_point":
         return _breaking_point(treatment)
     rows = [row for row in treatment.rows() if row["verdict"] in VALID and row["aborted_at_s"] is None]
-    if one.measure == "nothing_dropped_up_to":
+    if entry.measure == "nothing_dropped_up_to":
         return _nothing_dropped(rows)
     loads = sorted(set(map(load_of, treatment.rows())))
-    if one.at is None:
+    if entry.at is None:
         if len(loads) > 1:
             return Ours(why="published for one load, and this run has several")
-        return _over_runs(run, one.measure or "", rows)
-    wanted = max(loads, default=0.0) if one.at == "highest" else one.at
+        return _over_runs(run, entry.measure or "", rows)
+    wanted = max(loads, default=0.0) if entry.at == "highest" else entry.at
     if wanted not in loads:
         tried = ", ".join(f"{load:g}" for load in loads) or "none"
         return Ours(why=f"not in this run: {wanted:g} req/s (tried: {tried})")
-    return _over_runs(run, one.measure or "", [row for row in rows if load_of(row) == wanted])
+    return _over_runs(run, entry.measure or "", [row for row in rows if load_of(row) == wanted])
 
 
-def _breaking_point(treatment: Treatment) -> Ours:
+def _breaking_point(treatment: TreatmentSummary) -> Ours:
     trials = len(treatment.rows()) - treatment.count("invalid")
     if (searched := treatment.searched) is not None:
         if searched.result is not None:
@@ -71,18 +71,20 @@ def _nothing_dropped(rows: list[Row]) -> Ours:
     return Ours(low=max(good, default=None), high=min(dropped, default=None), trials=len(rows))
 
 
-def _of_best_fit(treatment: Treatment, one: Published, fits: list[Row]) -> Ours:
-    mine = [row for row in fits if row["treatment"] == treatment.label and row["span"] == (one.span or "all requests")]
+def _of_best_fit(treatment: TreatmentSummary, entry: Published, fits: list[Row]) -> Ours:
+    mine = [
+        row for row in fits if row["treatment"] == treatment.label and row["span"] == (entry.span or "all requests")
+    ]
     if not mine:
-        return Ours(why=f"not in this run: span {one.span}")
+        return Ours(why=f"not in this run: span {entry.span}")
     if len(mine) > 1:
         return Ours(why="published for one load, and this run has several")
     column = {"anderson_darling": "ad_statistic", "kolmogorov_smirnov": "ks_statistic", "max": "p100_us"}
-    value = mine[0][column.get(one.measure or "", f"{one.measure}_us")]
-    return Ours(value / 1000 if one.measure in LATENCIES else value, trials=mine[0]["runs"])
+    value = mine[0][column.get(entry.measure or "", f"{entry.measure}_us")]
+    return Ours(value / 1000 if entry.measure in LATENCIES else value, trials=mine[0]["runs"])
 
 
-def _over_runs(run: Run, measure: str, rows: list[Row]) -> Ours:
+def _over_runs(run: RunFolder, measure: str, rows: list[Row]) -> Ours:
     """The mean over trials with its 95 % interval (Student's t): of latencies and rates the geometric mean."""
     found = [_of_trial(run, measure, row) for row in rows]
     values = [value for value in found if value is not None]
@@ -97,7 +99,7 @@ def _over_runs(run: Run, measure: str, rows: list[Row]) -> Ours:
     return Ours(exp(logs.value or 0.0), low, high, logs.trials)
 
 
-def _of_trial(run: Run, measure: str, row: Row) -> float | None:
+def _of_trial(run: RunFolder, measure: str, row: Row) -> float | None:
     match measure:
         case "throughput":
             return float(row["throughput"])
@@ -119,7 +121,7 @@ def _mean(values: list[float]) -> Ours:
     return Ours(mean, mean - reach, mean + reach, count)
 
 
-def _traced(run: Run, row: Row) -> float | None:
+def _traced(run: RunFolder, row: Row) -> float | None:
     """Requests with a stored trace, of all that were sent, warm-up included."""
     observed = run.observed(row["trial_id"])
     spans = observed.traces if observed is not None else None
@@ -128,7 +130,7 @@ def _traced(run: Run, row: Row) -> float | None:
     return spans.traces / spans.requests
 
 
-def _in_c0(run: Run, row: Row) -> float | None:
+def _in_c0(run: RunFolder, row: Row) -> float | None:
     """Of all nodes with replicas, the mean."""
     observed = run.observed(row["trial_id"])
     table, _ = windows.read(run.folder / "trials" / row["trial_id"] / "metrics.parquet")

@@ -55,9 +55,9 @@ def fit(groups: Sequence[Sequence[Scenario]]) -> list[list[Fitted]]:
         return []
     fitted = _best(scenarios)
     ends = list(pairwise(np.cumsum([0, *map(len, groups)]).tolist()))
-    beside = [(first, one) for first, end in ends for one in range(first, end)]
-    found = distances([one.sample for one in fitted], beside)
-    compared = [replace(one, ad=float(row[AD]), ks=float(row[KS])) for one, row in zip(fitted, found, strict=True)]
+    beside = [(first, each) for first, end in ends for each in range(first, end)]
+    found = distances([each.sample for each in fitted], beside)
+    compared = [replace(each, ad=float(row[AD]), ks=float(row[KS])) for each, row in zip(fitted, found, strict=True)]
     return [compared[first:end] for first, end in ends]
 
 

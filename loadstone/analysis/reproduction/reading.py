@@ -10,10 +10,10 @@ import numpy as np
 
 from loadstone.analysis import traces
 from loadstone.analysis.reproduction.fitting import Scenario
-from loadstone.analysis.run import Run, hlog
+from loadstone.analysis.run import RunFolder, hlog
 from loadstone.analysis.statistics.merging import Sample, sample
-from loadstone.analysis.summary import VALID, Row, Treatment, load_of
-from loadstone.analysis.traces.spans import CLIENT, PRODUCER, Spans
+from loadstone.analysis.summary import VALID, Row, TreatmentSummary, load_of
+from loadstone.analysis.traces.spans import CLIENT, PRODUCER, SpanColumns
 from loadstone.model.errors import InputError
 
 REQUESTS = "all requests"
@@ -42,7 +42,7 @@ class Samples:
     warnings: list[str] = field(default_factory=list)
 
 
-def baseline(run: Run, treatments: list[Treatment]) -> Treatment:
+def baseline(run: RunFolder, treatments: list[TreatmentSummary]) -> TreatmentSummary:
     """The one that others are compared with: that of ``comparison.baseline`` in the study, else the first."""
     wanted: Mapping[str, Any] = (run.study.get("comparison") or {}).get("baseline") or {}
     fits = (
@@ -53,7 +53,7 @@ def baseline(run: Run, treatments: list[Treatment]) -> Treatment:
     return next(fits, treatments[0])
 
 
-def read(run: Run, treatments: list[Treatment]) -> Samples:
+def read(run: RunFolder, treatments: list[TreatmentSummary]) -> Samples:
     """The groups of all fixed loads at which the baseline was measured: requests, operations, then spans by time."""
     if not treatments:
         return Samples()
@@ -67,8 +67,8 @@ def read(run: Run, treatments: list[Treatment]) -> Samples:
         for row in runs(treatment):
             loads.setdefault(load_of(row), row)
             there = every.setdefault(load_of(row), {})
-            for what, one in _samples(run, row, found.warnings):
-                there.setdefault(what, {}).setdefault(treatment.label, {})[row["trial_id"]] = one
+            for what, values in _samples(run, row, found.warnings):
+                there.setdefault(what, {}).setdefault(treatment.label, {})[row["trial_id"]] = values
     for load in sorted(every):
         for (kind, name), by_label in sorted(every[load].items(), key=_weight):
             if first.label in by_label:
@@ -77,7 +77,7 @@ def read(run: Run, treatments: list[Treatment]) -> Samples:
     return found
 
 
-def runs(treatment: Treatment) -> list[Row]:
+def runs(treatment: TreatmentSummary) -> list[Row]:
     """The trials that count as runs: valid, at a fixed load, to their end; a search's are each of another load."""
     return [
         row
@@ -88,11 +88,11 @@ def runs(treatment: Treatment) -> list[Row]:
 
 def _weight(entry: tuple[tuple[Kind, str], dict[str, dict[str, Sample]]]) -> tuple[int, float, str]:
     (kind, name), by_label = entry
-    spent = sum(float(one.values @ one.counts) for of in by_label.values() for one in of.values())
+    spent = sum(float(sample.values @ sample.counts) for of in by_label.values() for sample in of.values())
     return ("requests", "operation", "span").index(kind), -spent, name
 
 
-def _samples(run: Run, row: Row, warnings: list[str]) -> Iterator[tuple[tuple[Kind, str], Sample]]:
+def _samples(run: RunFolder, row: Row, warnings: list[str]) -> Iterator[tuple[tuple[Kind, str], Sample]]:
     place = run.folder / "trials" / row["trial_id"]
     try:
         if (place / hlog.FILE).exists():
@@ -110,7 +110,7 @@ def _samples(run: Run, row: Row, warnings: list[str]) -> Iterator[tuple[tuple[Ki
         warnings.append(str(error).replace(f"{run.folder}/", ""))
 
 
-def durations(spans: Spans) -> dict[str, Sample]:
+def durations(spans: SpanColumns) -> dict[str, Sample]:
     """In us by ``service operation``, of spans that ended; a call's is its server's, not also its client's."""
     width = max(len(spans.operation.names), 1)
     key = spans.service.codes.astype(np.int64) * width + spans.operation.codes

@@ -11,8 +11,8 @@ import pyarrow as pa
 from loadstone.analysis.percentiles import of_counted
 from loadstone.analysis.reproduction.fitting import Fitted, fit
 from loadstone.analysis.reproduction.reading import Group, read
-from loadstone.analysis.run import Run
-from loadstone.analysis.summary import Row, Treatment
+from loadstone.analysis.run import RunFolder
+from loadstone.analysis.summary import Row, TreatmentSummary
 
 PERCENTILES = (50, 75, 90, 95, 99, 100)
 _POINTS = 60
@@ -27,26 +27,26 @@ class BestFits:
     warnings: list[str]
 
 
-def best_fits(run: Run, treatments: list[Treatment]) -> BestFits:
+def best_fits(run: RunFolder, treatments: list[TreatmentSummary]) -> BestFits:
     """Reads every distribution of the run's fixed loads, and compares as the fifth study did."""
     samples = read(run, treatments)
     repetition = {row["trial_id"]: row["repetition"] for treatment in treatments for row in treatment.rows()}
     rows: dict[str, list[Row]] = {name: [] for name in SCHEMAS}
     for group, fitted in zip(samples.groups, fit([group.scenarios for group in samples.groups]), strict=True):
         floor = _floor(fitted[0])
-        for one in fitted:
-            place = _place(group) | {"treatment": one.scenario.name}
-            best = one.scenario.runs[one.best]
+        for each in fitted:
+            place = _place(group) | {"treatment": each.scenario.name}
+            best = each.scenario.runs[each.best]
             rows["reproduction"].append(
                 place
-                | {"baseline": one is fitted[0], "best_fit": best, "repetition": repetition[best]}
-                | {"runs": len(one.scenario.runs), "requests": one.sample.size}
-                | _percentiles(one)
-                | {"ad_statistic": one.ad, "ks_statistic": one.ks, "baseline_ad_q95": floor}
+                | {"baseline": each is fitted[0], "best_fit": best, "repetition": repetition[best]}
+                | {"runs": len(each.scenario.runs), "requests": each.sample.size}
+                | _percentiles(each)
+                | {"ad_statistic": each.ad, "ks_statistic": each.ks, "baseline_ad_q95": floor}
             )
-            rows["reproduction_runs"] += [place | row for row in _runs(one)]
-            rows["reproduction_pairs"] += [place | row for row in _pairs(one)]
-            rows["reproduction_percentiles"] += [place | row for row in _distribution(one)]
+            rows["reproduction_runs"] += [place | row for row in _runs(each)]
+            rows["reproduction_pairs"] += [place | row for row in _pairs(each)]
+            rows["reproduction_percentiles"] += [place | row for row in _distribution(each)]
     tables = {name: pa.Table.from_pylist(rows[name], schema=schema) for name, schema in SCHEMAS.items()}
     return BestFits(tables, samples.warnings)
 
@@ -60,31 +60,31 @@ def _floor(baseline: Fitted) -> float | None:
     return float(np.quantile(baseline.pair_ad, 0.95)) if baseline.pair_ad else None
 
 
-def _percentiles(one: Fitted) -> Row:
-    found = of_counted(one.sample.values, one.sample.counts, PERCENTILES)
+def _percentiles(fit: Fitted) -> Row:
+    found = of_counted(fit.sample.values, fit.sample.counts, PERCENTILES)
     return {f"p{percentile}_us": float(value) for percentile, value in zip(PERCENTILES, found, strict=True)}
 
 
-def _runs(one: Fitted) -> Iterator[Row]:
-    for index, (trial, summed) in enumerate(zip(one.scenario.runs, one.summed_ad, strict=True)):
-        yield {"trial_id": trial, "summed_ad": summed, "best_fit": index == one.best}
+def _runs(fit: Fitted) -> Iterator[Row]:
+    for index, (trial, summed) in enumerate(zip(fit.scenario.runs, fit.summed_ad, strict=True)):
+        yield {"trial_id": trial, "summed_ad": summed, "best_fit": index == fit.best}
 
 
-def _pairs(one: Fitted) -> Iterator[Row]:
-    for (a, b), ad, ks in zip(one.pairs, one.pair_ad, one.pair_ks, strict=True):
-        runs = one.scenario.runs
+def _pairs(fit: Fitted) -> Iterator[Row]:
+    for (a, b), ad, ks in zip(fit.pairs, fit.pair_ad, fit.pair_ks, strict=True):
+        runs = fit.scenario.runs
         yield {"trial_a": runs[a], "trial_b": runs[b], "ad_statistic": ad, "ks_statistic": ks}
 
 
-def _distribution(one: Fitted) -> Iterator[Row]:
+def _distribution(fit: Fitted) -> Iterator[Row]:
     """The best-fit run's, and the range of all runs, up to the percentile that the smallest run can show."""
-    smallest = min(sample.size for sample in one.scenario.samples)
+    smallest = min(sample.size for sample in fit.scenario.samples)
     percents = 100 * (1 - 10 ** -np.linspace(0, np.log10(smallest), _POINTS))
-    every = np.array([of_counted(sample.values, sample.counts, percents) for sample in one.scenario.samples])
+    every = np.array([of_counted(sample.values, sample.counts, percents) for sample in fit.scenario.samples])
     for place, percent in enumerate(percents):
         yield {
             "percentile": float(percent),
-            "latency_us": float(every[one.best, place]),
+            "latency_us": float(every[fit.best, place]),
             "lowest_us": float(every[:, place].min()),
             "highest_us": float(every[:, place].max()),
         }

@@ -1,4 +1,4 @@
-"""The files of a run as a whole, as far as reports read them: a part that has not its shape is left out and named."""
+"""The files of a run as a whole, as far as reports read them: malformed parts are left out and named."""
 
 from __future__ import annotations
 
@@ -14,51 +14,51 @@ _KNOWN_STUDY = 1
 _MORE = ConfigDict(extra="allow", strict=True)
 
 
-class Capacity(TypedDict, total=False):
-    """What a study's search is asked for."""
+class StudyCapacity(TypedDict, total=False):
+    """The search of a study."""
 
     __pydantic_config__ = _MORE  # type: ignore[misc]
     slo: dict[str, Any] | None
 
 
-class Closed(TypedDict, total=False):
-    """What a study's closed loop is made of."""
+class StudyClosedLoop(TypedDict, total=False):
+    """The closed loop of a study."""
 
     __pydantic_config__ = _MORE  # type: ignore[misc]
     clients: Any
 
 
-class Load(TypedDict, total=False):
-    """How a study offers load."""
+class StudyLoad(TypedDict, total=False):
+    """The load of a study."""
 
     __pydantic_config__ = _MORE  # type: ignore[misc]
     arrival: str | dict[str, Any] | None
-    capacity: Capacity | None
+    capacity: StudyCapacity | None
     slo: dict[str, Any] | None
     rates: Any
-    closed: Closed | None
+    closed: StudyClosedLoop | None
 
 
-class Trials(TypedDict, total=False):
-    """How a study measures."""
+class StudyTrials(TypedDict, total=False):
+    """The trials of a study."""
 
     __pydantic_config__ = _MORE  # type: ignore[misc]
     repetitions: Any
 
 
-class Study(TypedDict, total=False):
+class StudyDocument(TypedDict, total=False):
     """A study, in ``plan.json`` as resolved or in ``study.yaml`` as given."""
 
     __pydantic_config__ = _MORE  # type: ignore[misc]
     name: str
     description: str | None
-    load: Load | None
-    trial: Trials | None
+    load: StudyLoad | None
+    trial: StudyTrials | None
     factors: dict[str, Any] | None
 
 
 class Named(TypedDict, total=False):
-    """What has a name, an identity, a label."""
+    """An application or a treatment."""
 
     __pydantic_config__ = _MORE  # type: ignore[misc]
     name: str
@@ -66,11 +66,11 @@ class Named(TypedDict, total=False):
     label: str
 
 
-class Plan(TypedDict, total=False):
+class PlanDocument(TypedDict, total=False):
     """``plan.json``."""
 
     __pydantic_config__ = _MORE  # type: ignore[misc]
-    study: Study
+    study: StudyDocument
     application: Named
     treatments: list[Named] | None
     overrides: list[Any] | None
@@ -85,7 +85,7 @@ class Provenance(TypedDict, total=False):
     tuning: dict[str, dict[str, Any]] | None
 
 
-class Outcome(TypedDict, total=False):
+class OutcomeDocument(TypedDict, total=False):
     """``outcome.json``."""
 
     __pydantic_config__ = _MORE  # type: ignore[misc]
@@ -93,33 +93,33 @@ class Outcome(TypedDict, total=False):
 
 
 _SHAPES: dict[str, TypeAdapter[Any]] = {
-    "plan.json": TypeAdapter(Plan),
-    "study.yaml": TypeAdapter(Study),
+    "plan.json": TypeAdapter(PlanDocument),
+    "study.yaml": TypeAdapter(StudyDocument),
     "provenance.json": TypeAdapter(Provenance),
-    "outcome.json": TypeAdapter(Outcome),
+    "outcome.json": TypeAdapter(OutcomeDocument),
 }
 
 
 def usable(name: str, content: dict[str, Any], warnings: list[str]) -> dict[str, Any]:
-    """The content without what has not its shape; ``warnings`` are told of that, and of what is of another version."""
+    """The content without malformed parts; these, and other versions, are appended to ``warnings``."""
     for place in dict.fromkeys(_misshapen(name, content)):
         content = _without(content, place)
-        warnings.append(f"{name}: {'.'.join(map(str, place))} is not what stands there in a run; it is left out")
+        warnings.append(f"{name}: {'.'.join(map(str, place))} is malformed and left out")
     warnings += _newer(name, content)
     return content
 
 
 def _misshapen(name: str, content: dict[str, Any]) -> list[tuple[str, ...]]:
-    """Where the parts are that do not fit, by the names on the way; of a list, the whole list."""
+    """The key paths of malformed parts; within a list, that of the list."""
     try:
         _SHAPES[name].validate_python(content)
     except ValidationError as error:
-        return [_within(content, one["loc"]) for one in error.errors()]
+        return [_within(content, detail["loc"]) for detail in error.errors()]
     return []
 
 
 def _within(content: Any, place: tuple[int | str, ...]) -> tuple[str, ...]:
-    """The keys that lead to it, without the kinds that were tried on the way and without places in lists."""
+    """The keys of a location of pydantic, without the names of union members and without indices."""
     steps: list[str] = []
     for step in place:
         if not isinstance(content, dict):
@@ -131,7 +131,7 @@ def _within(content: Any, place: tuple[int | str, ...]) -> tuple[str, ...]:
 
 
 def _without(content: dict[str, Any], place: tuple[str, ...]) -> dict[str, Any]:
-    """The same without what is there."""
+    """The content without the key at ``place``."""
     first, *rest = place
     if first not in content:
         return content
@@ -144,8 +144,8 @@ def _newer(name: str, content: dict[str, Any]) -> list[str]:
     study = content.get("study", {}) if name == "plan.json" else content
     version = study.get("version", _KNOWN_STUDY)
     if name in ("plan.json", "study.yaml") and version != _KNOWN_STUDY:
-        said = f"{name}: the study is of version {version!r}, and this Loadstone knows {_KNOWN_STUDY}"
-        return [f"{said}: what is new in it is not shown"]
+        text = f"{name}: the study is of version {version!r}, and this Loadstone knows {_KNOWN_STUDY}"
+        return [f"{text}: new keys are not shown"]
     made = content.get("loadstone") if name == "provenance.json" else None
     if isinstance(made, str) and _release(made) > _release(__version__):
         return [f"provenance.json: this run was made by Loadstone {made}, newer than this {__version__}: update it"]
@@ -153,6 +153,6 @@ def _newer(name: str, content: dict[str, Any]) -> list[str]:
 
 
 def _release(version: str) -> tuple[int, ...]:
-    """``0.10.2`` as numbers; empty for what is no such thing."""
+    """``0.10.2`` as numbers; empty for other texts."""
     parts = version.split("+")[0].split(".")
     return tuple(int(part) for part in parts) if all(part.isdigit() for part in parts) else ()

@@ -31,7 +31,7 @@ _RUN_FILES = ("plan.json", "study.yaml", "trials.parquet", "trials")
 
 
 @dataclass(frozen=True)
-class Run:
+class RunFolder:
     """One run of a study. ``trials`` has the columns of ``model/columns.py``, in the order they were run."""
 
     folder: Path
@@ -44,7 +44,7 @@ class Run:
 
     @property
     def name(self) -> str:
-        """The study's name; the folder's above the run where no study file says it."""
+        """The study's name; that of the folder above the run where no study file has it."""
         return str(self.study.get("name") or self.folder.resolve().parent.name)
 
     @property
@@ -59,7 +59,7 @@ class Run:
 
     @property
     def searches(self) -> bool:
-        """Whether the study asks for the breaking point rather than for fixed rates."""
+        """Whether the study searches the breaking point rather than using fixed rates."""
         return bool((self.study.get("load") or {}).get("capacity"))
 
     @property
@@ -123,7 +123,7 @@ def _is_run(folder: Path) -> bool:
     return any((folder / name).exists() for name in _RUN_FILES)
 
 
-def open_run(path: Path) -> Run:
+def open_run(path: Path) -> RunFolder:
     """Read the run at ``path`` (see ``find_run``). Raises InputError where there is none; all else is a warning."""
     folder = find_run(path)
     warnings: list[str] = []
@@ -137,7 +137,7 @@ def open_run(path: Path) -> Run:
         warnings.extend(map(str, outcome.get("failures") or []))
     trials = _trials(folder, warnings)
     warnings.extend(bundle_check.warnings(folder))
-    return Run(folder, study, plan, provenance, trials, tuple(warnings))
+    return RunFolder(folder, study, plan, provenance, trials, tuple(warnings))
 
 
 def _json(file: Path) -> tuple[Any, str]:
@@ -178,7 +178,7 @@ def _trials(folder: Path, warnings: list[str]) -> pa.Table:
             problem = "does not have the trials of the folder"
     if table is None or problem:
         own = _from_files(files, warnings)
-        # A copied run has the dates of its copying: what is older then may still say the same.
+        # A copied run has the dates of its copying, so an older file may still be current.
         if problem != "is missing" and (table is None or not _in_order(table).equals(_in_order(own))):
             warnings.append(f"trials.parquet {problem}: the trials' own files were read instead")
         table = own

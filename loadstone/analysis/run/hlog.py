@@ -63,8 +63,8 @@ def intervals(file: Path, tag: str = ALL) -> tuple[list[Interval], str]:
     """
     try:
         found = list(_intervals(file.read_text(encoding="ascii"), tag))
-        usual = max((one.end_s - one.start_s for one in found), default=0.0)
-        return [one for one in found if one.end_s - one.start_s >= usual / 2], ""
+        usual = max((interval.end_s - interval.start_s for interval in found), default=0.0)
+        return [interval for interval in found if interval.end_s - interval.start_s >= usual / 2], ""
     except FileNotFoundError:
         return [], ""
     except Exception as error:  # the decoder raises whatever its input makes it stumble over

@@ -1,4 +1,4 @@
-"""What the logs of a trial say that went wrong: the last such lines of each."""
+"""The last error lines of each log of a trial."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Log:
 
 
 def read(trial: Path) -> list[Log]:
-    """The logs in a trial's folder by name, those that are empty too; one that cannot be read says so."""
+    """The logs in a trial's folder by name, including empty ones; an unreadable log has the error as its text."""
     folder = trial / "logs"
     try:
         files = sorted(file for file in folder.iterdir() if file.is_file())
@@ -57,7 +57,7 @@ def _wrong(text: str) -> Iterator[str]:
 
 
 def _is_wrong(line: str) -> bool:
-    """By its level where the line is a record with one, else by its words."""
+    """By its level where the line is a record with a level, else by keywords."""
     if not _WRONG.search(line):
         return False
     if line.startswith("{"):

@@ -38,7 +38,7 @@ def read(folder: Path, name: str) -> tuple[Any, str]:
 
 @lru_cache(maxsize=_KEPT)
 def _read(file: str, name: str, changed_ns: int, size: int) -> tuple[Any, str]:
-    """``changed_ns`` and ``size`` tell a file that was replaced from what was kept of it."""
+    """``changed_ns`` and ``size`` reveal that a cached file was replaced."""
     try:
         return _SHAPES[name].validate_json(Path(file).read_bytes()), ""
     except ValidationError as error:

@@ -5,19 +5,19 @@
 - ``needed_pairs``, ``detectable``: how many pairs a difference takes, and what some pairs can see (``planning``)
 - ``precision``: how well a treatment is known, which ends its repetitions (``stopping``)
 - ``shape``: where two distributions differ, from samples or histograms (``shape``); ``distances`` of many pairs
-  (``merging``), whose compiled code is imported only by those who ask for it
+  (``merging``), whose compiled code is imported on use only
 """
 
 from loadstone.analysis.statistics.comparing import compare
-from loadstone.analysis.statistics.effect import Comparison, Effect, Endpoint, Verdict
+from loadstone.analysis.statistics.effect import Effect, Endpoint, EndpointComparison, Verdict
 from loadstone.analysis.statistics.noise import Floor, adjacent, floors
 from loadstone.analysis.statistics.planning import detectable, needed_pairs, power
 from loadstone.analysis.statistics.stopping import precision
 
 __all__ = [
-    "Comparison",
     "Effect",
     "Endpoint",
+    "EndpointComparison",
     "Floor",
     "Verdict",
     "adjacent",

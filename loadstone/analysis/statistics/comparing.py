@@ -8,11 +8,19 @@ from math import exp, expm1, log1p
 import numpy as np
 
 from loadstone.analysis.statistics import planning
-from loadstone.analysis.statistics.differences import Difference, holm, paired, unpaired
-from loadstone.analysis.statistics.effect import ALPHA, FEWEST_PAIRS, FEWEST_RUNS, Comparison, Effect, Endpoint, Verdict
+from loadstone.analysis.statistics.differences import TestedDifference, holm, paired, unpaired
+from loadstone.analysis.statistics.effect import (
+    ALPHA,
+    FEWEST_PAIRS,
+    FEWEST_RUNS,
+    Effect,
+    Endpoint,
+    EndpointComparison,
+    Verdict,
+)
 
 
-def compare(endpoints: Sequence[Endpoint], margin: float, alpha: float = ALPHA) -> list[Comparison]:
+def compare(endpoints: Sequence[Endpoint], margin: float, alpha: float = ALPHA) -> list[EndpointComparison]:
     """Compare B with A on every endpoint; the results stand in the order of ``endpoints``.
 
     All ``endpoints`` are one family: the chance that any of them is called slower or faster where nothing differs is
@@ -24,35 +32,47 @@ def compare(endpoints: Sequence[Endpoint], margin: float, alpha: float = ALPHA) 
     if not 0 < alpha < 1:
         raise ValueError(f"alpha {alpha!r} is not between 0 and 1; 0.05 is usual")
     found = [difference(endpoint) for endpoint in endpoints]
-    tested = [index for index, one in enumerate(found) if enough(one)]
+    tested = [index for index, test in enumerate(found) if enough(test)]
     differs = dict(zip(tested, holm([found[i].p for i in tested]), strict=True))
     equals = dict(zip(tested, holm([found[i].p_equal(log1p(margin)) for i in tested]), strict=True))
     share = alpha / max(1, len(tested))
     return [
-        Comparison(endpoint, _effect(one, differs.get(index), equals.get(index), margin, alpha, share))
-        for index, (endpoint, one) in enumerate(zip(endpoints, found, strict=True))
+        EndpointComparison(endpoint, _effect(test, differs.get(index), equals.get(index), margin, alpha, share))
+        for index, (endpoint, test) in enumerate(zip(endpoints, found, strict=True))
     ]
 
 
-def difference(endpoint: Endpoint) -> Difference:
+def difference(endpoint: Endpoint) -> TestedDifference:
     """Of the logarithms of one endpoint, by itself."""
     test = paired if endpoint.paired else unpaired
     return test(np.log(np.asarray(endpoint.a, np.float64)), np.log(np.asarray(endpoint.b, np.float64)))
 
 
-def enough(one: Difference) -> bool:
+def enough(difference: TestedDifference) -> bool:
     """Whether there are runs enough for any p to be small."""
-    return one.runs >= (FEWEST_PAIRS if one.method == "paired" else FEWEST_RUNS)
+    return difference.runs >= (FEWEST_PAIRS if difference.method == "paired" else FEWEST_RUNS)
 
 
 def _effect(
-    one: Difference, differs: float | None, equals: float | None, margin: float, alpha: float, share: float
+    difference: TestedDifference, differs: float | None, equals: float | None, margin: float, alpha: float, share: float
 ) -> Effect:
-    verdict = _verdict(one.value, differs, equals, alpha)
-    low, high = (float(np.exp(end)) for end in one.interval(alpha))
-    more = _more(one, margin, share) if verdict == "cannot tell" else None
+    verdict = _verdict(difference.value, differs, equals, alpha)
+    low, high = (float(np.exp(end)) for end in difference.interval(alpha))
+    more = _more(difference, margin, share) if verdict == "cannot tell" else None
     return Effect(
-        exp(one.value), low, high, one.p, one.p_t, differs, equals, one.method, one.runs, one.sd, margin, verdict, more
+        exp(difference.value),
+        low,
+        high,
+        difference.p,
+        difference.p_t,
+        differs,
+        equals,
+        difference.method,
+        difference.runs,
+        difference.sd,
+        margin,
+        verdict,
+        more,
     )
 
 
@@ -65,13 +85,13 @@ def _verdict(value: float, differs: float | None, equals: float | None, alpha: f
     return "cannot tell"
 
 
-def _more(one: Difference, margin: float, share: float) -> int | None:
+def _more(difference: TestedDifference, margin: float, share: float) -> int | None:
     """Pairs missing until the nearer verdict, different or equal; ``share`` is the alpha of one test of all."""
-    if not one.sd >= 0:
+    if not difference.sd >= 0:
         return None
-    effect = expm1(abs(one.value))
-    ways = [planning.needed_pairs(one.sd, effect, share, method=one.method)]
+    effect = expm1(abs(difference.value))
+    ways = [planning.needed_pairs(difference.sd, effect, share, method=difference.method)]
     if effect < margin:
-        ways.append(planning.needed_for_equality(one.sd, effect, margin, share, method=one.method))
+        ways.append(planning.needed_for_equality(difference.sd, effect, margin, share, method=difference.method))
     known = [pairs for pairs in ways if pairs is not None]
-    return max(1, min(known) - one.runs) if known else None
+    return max(1, min(known) - difference.runs) if known else None

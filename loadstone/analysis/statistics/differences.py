@@ -27,7 +27,7 @@ _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
-class Difference:
+class TestedDifference:
     """Of mean logarithms, B - A, with what is known of its error; no verdict yet."""
 
     method: Method
@@ -53,17 +53,17 @@ class Difference:
         return _upper_tail(margin - abs(self.value), self.error, self.freedom)
 
 
-def paired(a: Floats, b: Floats) -> Difference:
+def paired(a: Floats, b: Floats) -> TestedDifference:
     """Logarithms of B's values against A's, block by block."""
     differences = b - a
     runs, value = len(differences), float(differences.mean())
     sd = float(differences.std(ddof=1)) if runs > 1 else np.nan
     error, freedom = sd / float(np.sqrt(runs)), runs - 1.0
     p_t = min(1.0, 2 * _upper_tail(abs(value), error, freedom))
-    return Difference("paired", runs, value, error, freedom, sd, sign_flip(differences), p_t)
+    return TestedDifference("paired", runs, value, error, freedom, sd, sign_flip(differences), p_t)
 
 
-def unpaired(a: Floats, b: Floats) -> Difference:
+def unpaired(a: Floats, b: Floats) -> TestedDifference:
     """Logarithms of B's runs against A's, in no common order."""
     value = float(b.mean() - a.mean())
     error = freedom = sd = np.nan
@@ -74,7 +74,7 @@ def unpaired(a: Floats, b: Floats) -> Difference:
         freedom = (of_a + of_b) ** 2 / squares if squares else len(a) + len(b) - 2.0
         sd = float(np.sqrt((a.var() * len(a) + b.var() * len(b)) / (len(a) + len(b) - 2)))
     p_t = min(1.0, 2 * _upper_tail(abs(value), error, freedom))
-    return Difference("unpaired", min(len(a), len(b)), value, error, freedom, sd, permutation(a, b), p_t)
+    return TestedDifference("unpaired", min(len(a), len(b)), value, error, freedom, sd, permutation(a, b), p_t)
 
 
 def sign_flip(differences: Floats) -> float:
@@ -95,7 +95,7 @@ def permutation(a: Floats, b: Floats) -> float:
     """Two-sided p of equal means, over all ways in which the runs could have been split between A and B."""
     together = np.concatenate((a, b))
     together = together - together.mean()
-    # Centred, the two means are opposite and in fixed proportion: the sum of one side says all.
+    # Centred, the two means are opposite and in fixed proportion: the sum of one side is sufficient.
     slack = _ROUNDING * float(np.abs(together).sum())
     seen = abs(float(together[: len(a)].sum())) - slack
     if len(together) <= ENUMERATED:

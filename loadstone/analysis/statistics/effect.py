@@ -84,12 +84,13 @@ class Effect:
     """What counts as practically equal: 0.02 is a ratio within 1/1.02 and 1.02."""
     verdict: Verdict
     needed: int | None
-    """Where it cannot tell: about how many more pairs (or runs of each side) would give a verdict with 80 % power, if
-    ratio and sd are what they seem; None where no reasonable number would, or where nothing is known of the sd."""
+    """Where the verdict is ``cannot tell``: about how many more pairs (or runs of each side) would give a verdict with
+    80 % power, if ratio and sd are what they seem; None where no reasonable number would, or where nothing is known of
+    the sd."""
 
 
 @dataclass(frozen=True)
-class Comparison:
+class EndpointComparison:
     """An endpoint and its effect."""
 
     endpoint: Endpoint

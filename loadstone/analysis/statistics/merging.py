@@ -60,7 +60,7 @@ def sample(values: ArrayLike, counts: ArrayLike | None = None) -> Sample:
 
 def pool(samples: Sequence[Sample]) -> Sample:
     """All of them as one."""
-    return sample(np.concatenate([one.values for one in samples]), np.concatenate([one.counts for one in samples]))
+    return sample(np.concatenate([each.values for each in samples]), np.concatenate([each.counts for each in samples]))
 
 
 def distances(samples: Sequence[Sample], pairs: Sequence[tuple[int, int]]) -> Floats:
@@ -69,10 +69,10 @@ def distances(samples: Sequence[Sample], pairs: Sequence[tuple[int, int]]) -> Fl
     AD is the standardised statistic (mean 0, variance 1 where both samples are of one continuous distribution), not a
     number for fewer than four observations together; Wasserstein is in the values' unit.
     """
-    first = np.cumsum([0, *(len(one.values) + 1 for one in samples)])
-    values = np.concatenate([part for one in samples for part in (one.values, [np.inf])])
-    counts = np.concatenate([part for one in samples for part in (one.counts, [0])]).astype(np.float64)
-    sizes = np.array([one.size for one in samples], np.float64)
+    first = np.cumsum([0, *(len(each.values) + 1 for each in samples)])
+    values = np.concatenate([part for each in samples for part in (each.values, [np.inf])])
+    counts = np.concatenate([part for each in samples for part in (each.counts, [0])]).astype(np.float64)
+    sizes = np.array([each.size for each in samples], np.float64)
     index = np.asarray(pairs, np.int64).reshape(-1, 2)
     found = np.empty((len(index), 4))
 

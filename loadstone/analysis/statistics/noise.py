@@ -9,15 +9,15 @@ import numpy as np
 from scipy.special import chdtri
 
 from loadstone.analysis.statistics.comparing import compare
-from loadstone.analysis.statistics.effect import ALPHA, Comparison, Endpoint
+from loadstone.analysis.statistics.effect import ALPHA, Endpoint, EndpointComparison
 from loadstone.analysis.statistics.planning import detectable
 
 
 @dataclass(frozen=True)
 class Floor:
-    """What A against A says of one endpoint."""
+    """The noise floor of an endpoint: the baseline against itself."""
 
-    comparison: Comparison
+    comparison: EndpointComparison
     """B is A again: a verdict of slower or faster is a false alarm, or something changes during the run."""
     sd: float
     """Of the differences of logarithms within pairs."""
@@ -35,7 +35,7 @@ class Floor:
 def floors(endpoints: Sequence[Endpoint], margin: float, pairs: int, alpha: float = ALPHA) -> list[Floor]:
     """The floor of each paired endpoint of A against A, for a comparison of ``pairs`` pairs that tests as many."""
     share = alpha / max(1, len(endpoints))
-    return [_floor(one, pairs, share) for one in compare(endpoints, margin, alpha)]
+    return [_floor(compared, pairs, share) for compared in compare(endpoints, margin, alpha)]
 
 
 def adjacent(name: str, statistic: str, values: Sequence[float]) -> Endpoint | None:
@@ -51,10 +51,10 @@ def adjacent(name: str, statistic: str, values: Sequence[float]) -> Endpoint | N
     return Endpoint(name, statistic, [first for first, _ in turned], [second for _, second in turned])
 
 
-def _floor(one: Comparison, pairs: int, share: float) -> Floor:
-    sd, freedom = one.effect.sd, one.effect.runs - 1
+def _floor(compared: EndpointComparison, pairs: int, share: float) -> Floor:
+    sd, freedom = compared.effect.sd, compared.effect.runs - 1
     low, high = sd, float("inf")
     if freedom > 0:
         low, high = (sd * float(np.sqrt(freedom / chdtri(freedom, tail))) for tail in (0.025, 0.975))
     seen, least, most = (detectable(spread, pairs, share) if spread < np.inf else np.inf for spread in (sd, low, high))
-    return Floor(one, sd, low, high, seen, least, most, pairs)
+    return Floor(compared, sd, low, high, seen, least, most, pairs)

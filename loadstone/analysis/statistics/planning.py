@@ -17,7 +17,7 @@ from scipy.special import nctdtr, stdtrit
 from loadstone.analysis.statistics.effect import ALPHA, FEWEST_PAIRS, FEWEST_RUNS, POWER, Method
 
 MOST = 10_000
-"""Pairs, above which nobody goes."""
+"""The most pairs that are planned."""
 
 
 def power(pairs: int, sd: float, effect: float, alpha: float = ALPHA, method: Method = "paired") -> float:

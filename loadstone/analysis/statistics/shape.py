@@ -61,7 +61,7 @@ def shape(a: Sequence[Sample], b: Sequence[Sample], in_blocks: bool = True, alph
     if in_blocks and len(a) != len(b):
         raise ValueError(f"{len(a)} runs of A and {len(b)} of B are no blocks")
     ks, ad, cvm, wasserstein = (float(value) for value in distances([pool(a), pool(b)], [(0, 1)])[0])
-    smallest = min(one.size for one in (*a, *b))
+    smallest = min(each.size for each in (*a, *b))
     shown = [percentile for percentile in PERCENTILES if _observations_beyond(smallest, percentile) >= BEYOND]
     return Shape(ks, ad, cvm, wasserstein, tuple(_shifts(a, b, shown, in_blocks, alpha)))
 
@@ -73,7 +73,7 @@ def _observations_beyond(size: int, percentile: float) -> float:
 def _shifts(
     a: Sequence[Sample], b: Sequence[Sample], shown: Sequence[float], in_blocks: bool, alpha: float
 ) -> list[Shift]:
-    of_a, of_b = (np.array([of_counted(one.values, one.counts, shown) for one in side]) for side in (a, b))
+    of_a, of_b = (np.array([of_counted(each.values, each.counts, shown) for each in side]) for side in (a, b))
     found = []
     for column, percentile in enumerate(shown):
         test = paired if in_blocks else unpaired

@@ -14,7 +14,7 @@ def precision(values: Sequence[float], alpha: float = ALPHA) -> float:
     """Half the width of the interval of the geometric mean over runs, relative to it: 0.02 is +-2 %.
 
     Infinite for fewer than two runs. Looked at several times, the interval at which one stops covers the truth a
-    little less often than it says: by how much, docs/explanation/comparison.md tells.
+    little less often than stated: docs/explanation/comparison.md has the numbers.
     """
     if len(values) < 2:
         return float("inf")

@@ -11,10 +11,21 @@ tables::
 The arithmetic is compiled by Numba, which is imported with this package: import it where it is needed.
 """
 
-from loadstone.analysis.traces.analysing import Traces, analyse
+from loadstone.analysis.traces.analysing import TraceAnalysis, analyse
 from loadstone.analysis.traces.exporting import folded, jaeger, slowest
 from loadstone.analysis.traces.reading import read
-from loadstone.analysis.traces.spans import Health, Spans
-from loadstone.analysis.traces.trend import Growth, growth
+from loadstone.analysis.traces.spans import Health, SpanColumns
+from loadstone.analysis.traces.trend import ShareGrowth, growth
 
-__all__ = ["Growth", "Health", "Spans", "Traces", "analyse", "folded", "growth", "jaeger", "read", "slowest"]
+__all__ = [
+    "Health",
+    "ShareGrowth",
+    "SpanColumns",
+    "TraceAnalysis",
+    "analyse",
+    "folded",
+    "growth",
+    "jaeger",
+    "read",
+    "slowest",
+]

@@ -1,4 +1,4 @@
-"""All that is told about a trial's traces: the analysis from columns to tables."""
+"""The analysis of a trial's traces, from columns to tables."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from loadstone.analysis.traces.critical import Critical, walk
 from loadstone.analysis.traces.grouping import by
 from loadstone.analysis.traces.owners import owners
 from loadstone.analysis.traces.paths import Paths, paths
-from loadstone.analysis.traces.spans import ERROR, Health, Ints, Spans
+from loadstone.analysis.traces.spans import ERROR, Health, Ints, SpanColumns
 from loadstone.analysis.traces.times import times
 
 
 @dataclass(frozen=True)
-class Traces:
+class TraceAnalysis:
     """The result; what the columns of a table mean stands beside its schema."""
 
-    spans: Spans
+    spans: SpanColumns
     critical: Critical
     tree: Paths
     operations: pa.Table
@@ -39,7 +39,7 @@ class Traces:
     health: Health
 
 
-def analyse(spans: Spans, corrected: bool = True) -> Traces:
+def analyse(spans: SpanColumns, corrected: bool = True) -> TraceAnalysis:
     """Critical paths and tables; with ``corrected`` after clocks that contradict each other were corrected."""
     found = clocks.compare(spans)
     shift = found.shift_ns if corrected else np.zeros_like(found.shift_ns)
@@ -49,7 +49,7 @@ def analyse(spans: Spans, corrected: bool = True) -> Traces:
     whose = owners(spans)
     tree = paths(spans, critical, whose)
     durations = end[spans.root] - start[spans.root]
-    return Traces(
+    return TraceAnalysis(
         spans=spans,
         critical=critical,
         tree=tree,
@@ -70,7 +70,7 @@ def analyse(spans: Spans, corrected: bool = True) -> Traces:
     )
 
 
-def _seen(found: Clocks, spans: Spans) -> pa.Table:
+def _seen(found: Clocks, spans: SpanColumns) -> pa.Table:
     """The clocks of the hosts that have spans: a window may leave some out."""
     present = np.bincount(spans.host.codes, minlength=len(found.hosts)) > 0
     table = found.table()

@@ -1,4 +1,4 @@
-"""How far the hosts' clocks are apart, told from calls between them.
+"""Estimates the offsets between hosts' clocks from calls between them.
 
 A server span lies within its client span. With L = client's start - server's start and U = client's end - server's
 end, what has to be added to the server host's clock lies between L and U, whatever the network did (Cristian,
@@ -23,19 +23,20 @@ import numpy as np
 import pyarrow as pa
 
 from loadstone.analysis.traces.compiled import kernel
-from loadstone.analysis.traces.spans import CLIENT, SERVER, Ints, Spans
+from loadstone.analysis.traces.spans import CLIENT, SERVER, Ints, SpanColumns
 
 SCHEMA = pa.schema([("host", pa.string()), ("offset_ms", pa.float64()), ("pairs", pa.int64())])
-"""``offset_ms``: how far the host's clock is ahead of the root's host; ``pairs``: calls that tell, 0 where none do."""
+"""``offset_ms``: how far the host's clock is ahead of the root's host; ``pairs``: the number of calls used, 0
+where there are none."""
 _ENOUGH = 20_000
-"""Calls looked at for each pair of hosts, evenly chosen."""
+"""The most calls used for each pair of hosts, evenly chosen."""
 _NEARLY = 0.95
 _FURTHEST = 2**60
 
 
 @dataclass(frozen=True)
 class Clocks:
-    """``shift_ns`` is what to add to each host's clock, ``pairs`` the calls that tell it."""
+    """``shift_ns`` is the correction of each host's clock, ``pairs`` the number of calls used."""
 
     shift_ns: Ints
     pairs: Ints
@@ -49,25 +50,25 @@ class Clocks:
         )
 
 
-def compare(spans: Spans) -> Clocks:
+def compare(spans: SpanColumns) -> Clocks:
     """The clocks of all hosts of these spans."""
     hosts = len(spans.host.names)
     shift, used = np.zeros(hosts, np.int64), np.zeros(hosts, np.int64)
-    told = _offsets(spans)
-    if not told:
+    offsets = _offsets(spans)
+    if not offsets:
         return Clocks(shift, used, spans.host.names)
     top = int(np.bincount(spans.host.codes[spans.root], minlength=hosts).argmax())
     reached = {top}
-    while border := [(pairs, a, b) for (a, b), (_, pairs) in told.items() if a in reached and b not in reached]:
+    while border := [(pairs, a, b) for (a, b), (_, pairs) in offsets.items() if a in reached and b not in reached]:
         pairs, a, b = max(border)
-        shift[b] = np.clip(shift[a] + told[a, b][0], -_FURTHEST, _FURTHEST)
+        shift[b] = np.clip(shift[a] + offsets[a, b][0], -_FURTHEST, _FURTHEST)
         used[b] = pairs
         reached.add(b)
     return Clocks(shift, used, spans.host.names)
 
 
-def _offsets(spans: Spans) -> dict[tuple[int, int], tuple[int, int]]:
-    """For hosts (a, b), both ways: what to add to b's clock for it to agree with a's, and how many calls tell it."""
+def _offsets(spans: SpanColumns) -> dict[tuple[int, int], tuple[int, int]]:
+    """For hosts (a, b), both ways: the correction that makes b's clock agree with a's, and the number of calls used."""
     called = np.zeros(len(spans), np.bool_)
     _mark_calls(spans.parent, spans.kind, spans.host.codes, spans.duration_ns, called)
     calls = np.flatnonzero(called)
@@ -78,16 +79,16 @@ def _offsets(spans: Spans) -> dict[tuple[int, int], tuple[int, int]]:
     key = np.minimum(calling, serving) * hosts + np.maximum(calling, serving)
     order = np.argsort(key, kind="stable")
     edges = [0, *(np.flatnonzero(np.diff(key[order])) + 1).tolist(), len(calls)]
-    told = {}
+    offsets = {}
     for low, high in pairwise(edges):
         some = calls[order[low : high : max(1, (high - low) // _ENOUGH)]]
         a, b = divmod(int(key[order[low]]), hosts)
         offset = _offset(spans, some, a)
-        told[a, b], told[b, a] = (offset, high - low), (-offset, high - low)
-    return told
+        offsets[a, b], offsets[b, a] = (offset, high - low), (-offset, high - low)
+    return offsets
 
 
-def _offset(spans: Spans, servers: Ints, a: int) -> int:
+def _offset(spans: SpanColumns, servers: Ints, a: int) -> int:
     """What to add to the clock of the other host for it to agree with ``a``'s."""
     clients = spans.parent[servers]
     low = spans.start_ns[clients] - spans.start_ns[servers]

@@ -167,8 +167,8 @@ def _process(process: Object) -> Object:
 
 def _parent(span: Object, trace: Any, where: str) -> int:
     """The first span of the trace that this one is a child of, else the first that it follows."""
-    here = [one for _, one in _listed(span, "references", where) if one.get("traceID") in (trace, None)]
-    here.sort(key=lambda one: one.get("refType") != "CHILD_OF")
+    here = [item for _, item in _listed(span, "references", where) if item.get("traceID") in (trace, None)]
+    here.sort(key=lambda item: item.get("refType") != "CHILD_OF")
     return _id(here[0].get("spanID") if here else span.get("parentSpanID"), 16)
 
 
@@ -224,10 +224,10 @@ def _id(text: Any, most: int, least: int = 1) -> int:
 def _values(tags: Any) -> Object:
     """Tags of Jaeger or attributes of OTLP, of these the texts, by key."""
     found: Object = {}
-    for one in tags if isinstance(tags, list) else ():
-        if isinstance(one, dict):
-            value = one.get("value")
-            found[str(one.get("key"))] = value.get("stringValue") if isinstance(value, dict) else value
+    for item in tags if isinstance(tags, list) else ():
+        if isinstance(item, dict):
+            value = item.get("value")
+            found[str(item.get("key"))] = value.get("stringValue") if isinstance(value, dict) else value
     return found
 
 
@@ -237,8 +237,8 @@ def _listed(parent: Object, name: str, where: str) -> Iterator[tuple[str, Object
     listed = parent.get(name) or []
     if not isinstance(listed, list):
         raise InputError(f"{at} is {_what(listed)}, where a list has to be")
-    for place, one in enumerate(listed):
-        yield f"{at}[{place}]", _object(one, f"{at}[{place}]")
+    for place, item in enumerate(listed):
+        yield f"{at}[{place}]", _object(item, f"{at}[{place}]")
 
 
 def _at(where: str, name: str) -> str:

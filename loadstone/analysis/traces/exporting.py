@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from loadstone.analysis.traces.analysing import Traces
+from loadstone.analysis.traces.analysing import TraceAnalysis
 from loadstone.analysis.traces.documents import KINDS, NEVER_ENDED
-from loadstone.analysis.traces.spans import ERROR, Spans
+from loadstone.analysis.traces.spans import ERROR, SpanColumns
 from loadstone.model.errors import InputError
 
 _AT_ONCE = 10_000
 """Spans of a trace that are made to text at a time: a single trace may have millions."""
 
 
-def folded(traces: Traces) -> str:
+def folded(traces: TraceAnalysis) -> str:
     """Critical time by call path as ``flamegraph.pl`` takes it: steps joined by ``;``, a blank, whole microseconds."""
     lines = [
         f"{';'.join(_frame(step) for step in chain)} {round(spent / 1000)}"
@@ -31,13 +31,13 @@ def _frame(step: str) -> str:
     return " ".join(step.replace(";", ",").split())
 
 
-def slowest(spans: Spans, count: int) -> list[str]:
+def slowest(spans: SpanColumns, count: int) -> list[str]:
     """Ids of the traces whose root took longest, the slowest first; those whose root never ended come last."""
     order = np.argsort(-spans.duration_ns[spans.root], kind="stable")[:count]
     return [spans.hex_id(int(trace)) for trace in order]
 
 
-def jaeger(spans: Spans, trace_ids: Sequence[str]) -> Iterator[str]:
+def jaeger(spans: SpanColumns, trace_ids: Sequence[str]) -> Iterator[str]:
     """These traces as Jaeger's "JSON File" upload takes them: pieces of text, to be written one after the other.
 
     Times as they were recorded, in whole us: start and end are rounded down both, so that what lay within a span still
@@ -53,7 +53,7 @@ def jaeger(spans: Spans, trace_ids: Sequence[str]) -> Iterator[str]:
     return _document(spans, [places[given.lower()] for given in trace_ids])
 
 
-def _document(spans: Spans, traces: Sequence[int]) -> Iterator[str]:
+def _document(spans: SpanColumns, traces: Sequence[int]) -> Iterator[str]:
     names = _Names(spans)
     yield '{"data": ['
     for count, trace in enumerate(traces):
@@ -65,7 +65,7 @@ def _document(spans: Spans, traces: Sequence[int]) -> Iterator[str]:
 class _Names:
     """The texts of the spans as JSON, each made once."""
 
-    def __init__(self, spans: Spans) -> None:
+    def __init__(self, spans: SpanColumns) -> None:
         self.operations = [json.dumps(name) for name in spans.operation.names]
         self.peers = [json.dumps(_tag("peer.service", name)) if name else "" for name in spans.peer.names]
         self.kinds = [json.dumps(_tag("span.kind", name)) if name else "" for name in KINDS]
@@ -73,7 +73,7 @@ class _Names:
         self.warnings = json.dumps([NEVER_ENDED])
 
 
-def _trace(spans: Spans, trace: int, names: _Names) -> Iterator[str]:
+def _trace(spans: SpanColumns, trace: int, names: _Names) -> Iterator[str]:
     id = spans.hex_id(trace)
     processes: dict[tuple[int, ...], str] = {}
     yield f'{{"traceID": "{id}", "spans": ['
@@ -85,9 +85,9 @@ def _trace(spans: Spans, trace: int, names: _Names) -> Iterator[str]:
         numbers = (spans.span_id, spans.parent_id, spans.start_ns, spans.duration_ns, spans.kind, spans.status)
         texts = (spans.operation.codes, spans.peer.codes)
         values = zip(*(column[rows].tolist() for column in (*numbers, *texts)), strict=True)
-        for row, (of, one) in enumerate(zip(where, values, strict=True), low):
+        for row, (of, value) in enumerate(zip(where, values, strict=True), low):
             process = processes.setdefault(of, f"p{len(processes) + 1}")
-            yield ("\n" if row == first else ",\n") + _span(id, process, names, *one)
+            yield ("\n" if row == first else ",\n") + _span(id, process, names, *value)
     listed = {process: _process(spans, *of) for of, process in processes.items()}
     yield f'\n], "processes": {json.dumps(listed)}, "warnings": null}}'
 
@@ -107,7 +107,7 @@ def _span(
     )
 
 
-def _process(spans: Spans, service: int, replica: int, host: int) -> dict[str, Any]:
+def _process(spans: SpanColumns, service: int, replica: int, host: int) -> dict[str, Any]:
     tags = [_tag("service.instance.id", spans.replica.names[replica]), _tag("host.name", spans.host.names[host])]
     return {"serviceName": spans.service.names[service], "tags": tags}
 

@@ -19,7 +19,7 @@ from loadstone.analysis.traces.compiled import kernel, over
 from loadstone.analysis.traces.spans import CLIENT, SERVER, Ints, Rows
 
 COUNTS = ("duplicates", "shared", "orphans", "rootless", "several_roots", "cycles")
-"""What is counted for each trace; ``Health`` says what each means."""
+"""The counters of each trace, documented at ``Health``."""
 DUPLICATES, SHARED, ORPHANS, ROOTLESS, SEVERAL_ROOTS, CYCLES = range(len(COUNTS))
 _UNKNOWN, _ABSENT, _LEFT_OUT = -2, -3, -4
 _NO_PARENT = np.uint64(0)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from loadstone.analysis.traces.compiled import kernel
-from loadstone.analysis.traces.spans import CLIENT, SERVER, Codes, Rows, Spans
+from loadstone.analysis.traces.spans import CLIENT, SERVER, Codes, Rows, SpanColumns
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Owners:
     """For a client span whose server span is there the called service, else -1."""
 
 
-def owners(spans: Spans) -> Owners:
+def owners(spans: SpanColumns) -> Owners:
     """The owner of every span's own time."""
     names = dict.fromkeys([*spans.service.names, *spans.peer.names])
     number = {name: code for code, name in enumerate(names)}

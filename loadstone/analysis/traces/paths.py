@@ -17,7 +17,7 @@ from loadstone.analysis.traces.compiled import kernel
 from loadstone.analysis.traces.critical import Critical
 from loadstone.analysis.traces.grouping import by, numbered
 from loadstone.analysis.traces.owners import Owners
-from loadstone.analysis.traces.spans import Codes, Ints, Rows, Spans
+from loadstone.analysis.traces.spans import Codes, Ints, Rows, SpanColumns
 
 _NONE = np.empty(0, np.int32)
 DEEPEST = 64
@@ -70,7 +70,7 @@ class Paths:
         )
 
 
-def paths(spans: Spans, critical: Critical, owners: Owners) -> Paths:
+def paths(spans: SpanColumns, critical: Critical, owners: Owners) -> Paths:
     """All call paths of the traces' critical paths."""
     rows = critical.order[critical.order >= 0]
     labels, steps = _labels(spans, owners, rows)
@@ -99,7 +99,7 @@ def paths(spans: Spans, critical: Critical, owners: Owners) -> Paths:
     )
 
 
-def _labels(spans: Spans, owners: Owners, rows: Rows) -> tuple[Rows, tuple[str, ...]]:
+def _labels(spans: SpanColumns, owners: Owners, rows: Rows) -> tuple[Rows, tuple[str, ...]]:
     """The step of each of these spans, as a number and as text."""
     labels, texts = by(owners.service.take(rows), spans.operation.take(rows))
     steps = [f"{service} {short(operation)}".rstrip() for service, operation in texts]

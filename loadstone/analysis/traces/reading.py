@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from loadstone.analysis.traces import documents, linking
-from loadstone.analysis.traces.spans import Codes, Health, Ints, Spans
+from loadstone.analysis.traces.spans import Codes, Health, Ints, SpanColumns
 from loadstone.model.errors import InputError
 
 SCHEMA = pa.schema(
@@ -39,7 +39,7 @@ _LATEST, _LONGEST = 2**62, 2**60
 """Of times and durations (the year 2116; 36 years), so that sums fit 64 bits. ``stone spans`` holds to them too."""
 
 
-def read(file: Path, from_ns: int | None = None, to_ns: int | None = None) -> Spans:
+def read(file: Path, from_ns: int | None = None, to_ns: int | None = None) -> SpanColumns:
     """The spans of the traces whose root starts at ``from_ns`` or later and before ``to_ns`` (unix time); None: all.
 
     The file is Parquet, or JSON of Jaeger or OTLP (see ``documents``). The order of its rows does not matter. Spans
@@ -49,7 +49,7 @@ def read(file: Path, from_ns: int | None = None, to_ns: int | None = None) -> Sp
     try:
         raw = documents.columns(file) if documents.is_document(file) else _parquet(file)
     except FileNotFoundError:
-        raise InputError(f"{file}: there is no such file; a trial has one where its study asks for traces") from None
+        raise InputError(f"{file}: there is no such file; trials of a study with `traces` have one") from None
     except (pa.ArrowException, OSError, ValueError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InputError(f"{file}: cannot be read as spans: {reason}; record them again with `stone spans`") from None
@@ -177,7 +177,7 @@ def _reorder(raw: dict[str, Any], order: NDArray[Any]) -> None:
         raw[name] = column.take(order) if isinstance(column, Codes) else column[order]
 
 
-def _linked(raw: dict[str, Any], unusable: int, from_ns: int | None, to_ns: int | None) -> Spans:
+def _linked(raw: dict[str, Any], unusable: int, from_ns: int | None, to_ns: int | None) -> SpanColumns:
     """The trees, of the traces whose root starts in the window."""
     high, low = raw.pop("high"), raw.pop("low")
     size = len(high)
@@ -194,5 +194,5 @@ def _linked(raw: dict[str, Any], unusable: int, from_ns: int | None, to_ns: int 
     found = {name: int(count) for name, count in zip(linking.COUNTS, counts[inside].sum(axis=0), strict=True)}
     traces = int(inside.sum())
     health = Health(traces, spans=int(stays.sum()), outside=len(root) - traces, unusable=unusable, **found)
-    spans = Spans(first=first, trace_id=ids, root=root, parent=parent, health=health, **raw)
+    spans = SpanColumns(first=first, trace_id=ids, root=root, parent=parent, health=health, **raw)
     return spans if stays.all() else spans.keep(stays, health)

@@ -35,7 +35,7 @@ class Codes:
 
 @dataclass(frozen=True)
 class Health:
-    """What was odd about the spans; docs/explanation/critical-path.md says what is done about each.
+    """Anomalies of the spans; docs/explanation/critical-path.md has the treatment of each.
 
     Counts of the traces that were analysed, except ``outside`` and ``unusable``. ``unfinished`` and what follows are
     known after the analysis, and depend on the correction of clocks; they are 0 before.
@@ -72,7 +72,7 @@ class Health:
 
 
 @dataclass(frozen=True)
-class Spans:
+class SpanColumns:
     """All spans of a file or a window of it. Trace t has the rows ``first[t]`` to ``first[t + 1] - 1``, by start."""
 
     first: Ints
@@ -110,7 +110,7 @@ class Spans:
         """The trace's id as other tools write it: 32 digits."""
         return bytes(self.trace_id[trace]).hex()
 
-    def keep(self, rows: NDArray[np.bool_], health: Health) -> Spans:
+    def keep(self, rows: NDArray[np.bool_], health: Health) -> SpanColumns:
         """Only these spans, which must be closed under parent, and the traces that have any of them."""
         moved = np.cumsum(rows, dtype=np.int32) - np.int32(1)
         edges = np.concatenate([[0], np.cumsum(rows, dtype=np.int64)])[self.first]
@@ -123,7 +123,7 @@ class Spans:
             if column.name in _OF_SPANS
             for value in [getattr(self, column.name)]
         }
-        return Spans(
+        return SpanColumns(
             first=first,
             trace_id=self.trace_id[traces],
             root=moved[self.root[traces]],

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from loadstone.analysis.traces.critical import Critical
 from loadstone.analysis.traces.grouping import percentiles
 from loadstone.analysis.traces.owners import Owners
-from loadstone.analysis.traces.spans import Ints, Rows, Spans
+from loadstone.analysis.traces.spans import Ints, Rows, SpanColumns
 
 OPERATIONS = pa.schema(
     [
@@ -84,7 +84,7 @@ def operations(
     return pa.table(columns, schema=OPERATIONS)
 
 
-def services(spans: Spans, critical: Critical, owners: Owners) -> pa.Table:
+def services(spans: SpanColumns, critical: Critical, owners: Owners) -> pa.Table:
     """See ``SERVICES``."""
     names, owner = owners.service.names, owners.service.codes
     size = len(names)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from loadstone.analysis.traces.compiled import kernel
-from loadstone.analysis.traces.spans import Ints, Spans
+from loadstone.analysis.traces.spans import Ints, SpanColumns
 
 
-def times(spans: Spans, shift_ns: Ints) -> tuple[Ints, Ints, int]:
+def times(spans: SpanColumns, shift_ns: Ints) -> tuple[Ints, Ints, int]:
     """Start and end of every span in ns, and how many never ended. ``shift_ns``: what to add to each host's clock.
 
     A span that never ended is taken to end with its parent, at its own start if that is later; a root with the last

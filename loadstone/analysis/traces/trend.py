@@ -27,26 +27,26 @@ LEAST_LOADS, LEAST_TRIALS, LEAST_GAIN, SURE = 3, 4, 0.02, 0.05
 
 
 @dataclass(frozen=True)
-class Growth:
-    """``service`` is the one whose share grows most, or None where that cannot be told; ``why`` says so in words."""
+class ShareGrowth:
+    """``service`` is that whose share grows most, None where that is undecided; ``why`` is the reason as text."""
 
     service: str | None
     why: str
     table: pa.Table
 
 
-def growth(trials: Sequence[tuple[float, pa.Table]]) -> Growth:
+def growth(trials: Sequence[tuple[float, pa.Table]]) -> ShareGrowth:
     """Names the service whose share of the critical path grows most from the lowest load to the highest.
 
     ``trials``: load (requests/s) and services table of each. A service's time here is what it had itself and what was
-    spent on the way to it: ``critical_s - network_s + waited_s``. Growth is told only if there are at least 4 trials at
-    3 loads, the share grew by at least 0.02, and both it and its lead over the next rise with the load by Kendall's
-    rank test (one-sided, 5 %), which takes any shape of rise: near its limit a service's share bends upwards.
+    spent on the way to it: ``critical_s - network_s + waited_s``. Growth is reported only if there are at least 4
+    trials at 3 loads, the share grew by at least 0.02, and both it and its lead over the next rise with the load by
+    Kendall's rank test (one-sided, 5 %), which takes any shape of rise: near its limit a service's share bends upwards.
     """
     loads = np.array([load for load, _ in trials], np.float64)
     names = sorted({name for _, table in trials for name in table["service"].to_pylist()})
     if len(np.unique(loads)) < 2 or not names:
-        return Growth(None, "spans of trials at one load do not show what grows", _table(names, [], []))
+        return ShareGrowth(None, "spans of trials at one load do not show what grows", _table(names, [], []))
     share, per_request = _shares(trials, names)
     low, high = loads == loads.min(), loads == loads.max()
     table = _table(
@@ -59,14 +59,14 @@ def growth(trials: Sequence[tuple[float, pa.Table]]) -> Growth:
     different = len(np.unique(loads))
     if different < LEAST_LOADS or len(loads) < LEAST_TRIALS:
         few = f"{len(loads)} trials at {different} loads are too few"
-        return Growth(None, f"{few}: {LEAST_TRIALS} at {LEAST_LOADS} loads are needed", table)
+        return ShareGrowth(None, f"{few}: {LEAST_TRIALS} at {LEAST_LOADS} loads are needed", table)
     if gain[top] < LEAST_GAIN:
-        return Growth(None, f"no service's share grows: the most is that of {service}, {rise}", table)
+        return ShareGrowth(None, f"no service's share grows: the most is that of {service}, {rise}", table)
     if not _rises(loads, share[:, top]):
-        return Growth(None, f"the share of {service} goes {rise}, but not steadily with the load", table)
+        return ShareGrowth(None, f"the share of {service} goes {rise}, but not steadily with the load", table)
     if len(names) > 1 and not _rises(loads, share[:, top] - share[:, order[1]]):
-        return Growth(None, f"{service} and {names[order[1]]} grow alike", table)
-    return Growth(service, f"the share of {service} in the critical path grows {rise}", table)
+        return ShareGrowth(None, f"{service} and {names[order[1]]} grow alike", table)
+    return ShareGrowth(service, f"the share of {service} in the critical path grows {rise}", table)
 
 
 def _shares(trials: Sequence[tuple[float, pa.Table]], names: list[str]) -> tuple[Floats, Floats]:
@@ -77,10 +77,10 @@ def _shares(trials: Sequence[tuple[float, pa.Table]], names: list[str]) -> tuple
         services: list[dict[str, Any]] = table.to_pylist()
         total = sum(service["critical_s"] for service in services) or 1.0
         requests_ms = sum(service["per_request_ms"] for service in services)
-        for one in services:
-            part = (one["critical_s"] - one["network_s"] + one["waited_s"]) / total
-            share[row, place[one["service"]]] = part
-            per_request[row, place[one["service"]]] = part * requests_ms
+        for spent in services:
+            part = (spent["critical_s"] - spent["network_s"] + spent["waited_s"]) / total
+            share[row, place[spent["service"]]] = part
+            per_request[row, place[spent["service"]]] = part * requests_ms
     return share, per_request
 
 

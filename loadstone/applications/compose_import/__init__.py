@@ -84,7 +84,7 @@ def read(file: Path | str) -> Imported:
 
 
 def _carried(document: ComposeDocument) -> ComposeFile:
-    """The compose file without what is not carried and without services that only run when asked for."""
+    """The compose file without what is not carried and without services of profiles, which start on demand only."""
     problems: list[Problem] = []
     uncarried.taken_out(document.data, document.note, lambda path, text: problems.append(document.problem(path, text)))
     if problems:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from loadstone.applications.compose_import.reading import ComposeDocument
-from loadstone.applications.compose_import.schema import ComposeFile, ConfigUse, Mount
+from loadstone.applications.compose_import.schema import ComposeFile, ComposeMount, ConfigUse
 from loadstone.model.base import did_you_mean
 from loadstone.model.errors import InputError
 from loadstone.model.messages import KeyPath
@@ -31,7 +31,7 @@ class Mounted:
     configs: dict[str, str] = field(default_factory=dict)
     volumes: list[str] = field(default_factory=list)
     places: dict[str, KeyPath] = field(default_factory=dict)
-    """Where the compose file says so, by path in the container."""
+    """Its place in the compose file, by path in the container."""
 
 
 def mounted(document: ComposeDocument, compose: ComposeFile, name: str) -> Mounted:
@@ -56,7 +56,7 @@ def mounted(document: ComposeDocument, compose: ComposeFile, name: str) -> Mount
     return found
 
 
-def _note_volume(document: ComposeDocument, compose: ComposeFile, path: KeyPath, mount: Mount) -> None:
+def _note_volume(document: ComposeDocument, compose: ComposeFile, path: KeyPath, mount: ComposeMount) -> None:
     document.note(path, "a volume is empty at the start, gone at the end, and each replica's own")
     if mount.read_only:
         document.note(path, "not carried: 'ro'; the volume can be written")
@@ -71,7 +71,7 @@ def _note_volume(document: ComposeDocument, compose: ComposeFile, path: KeyPath,
         )
 
 
-def _bound(document: ComposeDocument, path: KeyPath, mount: Mount, target: str, found: Mounted) -> None:
+def _bound(document: ComposeDocument, path: KeyPath, mount: ComposeMount, target: str, found: Mounted) -> None:
     source = document.folder / Path(mount.source).expanduser()
     if not source.exists() or (source.is_dir() and not any(source.iterdir())):
         found.volumes.append(target)
@@ -88,7 +88,7 @@ def _bound(document: ComposeDocument, path: KeyPath, mount: Mount, target: str, 
     found.configs |= texts
     found.places |= dict.fromkeys(texts, path)
     if not mount.read_only:
-        document.note(path, "carried as text that cannot be written; say ':ro'")
+        document.note(path, "carried as read-only text; write ':ro'")
 
 
 def _texts(source: Path, files: list[Path], target: str) -> Iterator[tuple[str, str]]:

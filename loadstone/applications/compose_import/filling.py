@@ -1,4 +1,4 @@
-"""What a compose file does not say: from ``x-loadstone``, else guessed, and that said."""
+"""Completes what a compose file lacks: from ``x-loadstone``, else by a guess, which is noted."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MADE = {"get-root": {"operations": {"get": {"path": "/"}}}}
 
 
 def guess_ports(document: ComposeDocument, services: dict[str, Converted]) -> None:
-    """Ports for services that name none: where their image listens, or what others say of them."""
+    """Ports for services that name none: those of the image, or those that other services connect to."""
     texts = [text for service in services.values() for text in service.texts().values()]
     for name, service in services.items():
         if service.ports:
@@ -24,15 +24,18 @@ def guess_ports(document: ComposeDocument, services: dict[str, Converted]) -> No
         for port in [known.port] if known else guessing.ports_of(name, texts):
             service.port_name(port)
         if known is None and service.ports:
-            said = ", ".join(map(str, service.ports.values()))
-            document.note(("services", name), f"guessed: listens on {said}, as others say; else write expose")
+            ports_text = ", ".join(map(str, service.ports.values()))
+            document.note(
+                ("services", name),
+                f"guessed: listens on {ports_text}, as other services connect there; else write expose",
+            )
         elif not service.ports:
             text = "no port of it is known: it counts as ready when it runs, and on Nomad and Kubernetes none finds it"
             document.note(("services", name), f'{text}; write expose: ["8080"]')
 
 
 def guess_needs(document: ComposeDocument, services: dict[str, Converted]) -> None:
-    """A service needs those whose addresses it is told, unless they need it, so that it finds them everywhere."""
+    """A service needs the services whose addresses it has, unless they need it: orchestrators resolve needs only."""
     for name, service in services.items():
         texts = list(service.texts().values())
         spoken = [other for other in services if other != name and guessing.addresses(other, texts)]
@@ -72,21 +75,26 @@ def tiers(
         if tiers[name] in ("caching", "storage"):
             document.note(("services", name), "not emptied between trials: each finds what those before it wrote")
     if guessed:
-        said = "; ".join(f"{tier}: {', '.join(named)}" for tier, named in guessed.items())
-        document.note(("services",), f"tiers are guessed from images ({said}); else write x-loadstone: {{tiers: ...}}")
+        listing = "; ".join(f"{tier}: {', '.join(named)}" for tier, named in guessed.items())
+        document.note(
+            ("services",), f"tiers are guessed from images ({listing}); else write x-loadstone: {{tiers: ...}}"
+        )
     return tiers
 
 
 def note_ways_in(document: ComposeDocument, services: dict[str, Converted], entry: Converted, port: int) -> None:
     for name, service in services.items():
-        for index, one in enumerate(service.compose.ports):
+        for index, mapped in enumerate(service.compose.ports):
             where = ("services", name, "ports", index)
-            if one.protocol != "tcp":
+            if mapped.protocol != "tcp":
                 continue
-            if service is not entry or port not in one.numbers():
+            if service is not entry or port not in mapped.numbers():
                 document.note(where, "not published: requests enter at one port; inside the application it is reached")
-            elif one.published not in (None, str(one.target)):
-                document.note(where, f"not carried: {one.published} of the host; `loadstone up` says where requests go")
+            elif mapped.published not in (None, str(mapped.target)):
+                document.note(
+                    where,
+                    f"not carried: {mapped.published} of the host; `loadstone up` prints the address for requests",
+                )
 
 
 def readiness(

@@ -27,14 +27,14 @@ def text(value: Any) -> str:
     raise ValueError(f"expected text, not {show(value)}")
 
 
-def _words(value: Any) -> Any:
-    """Shell words become a list of arguments, as compose splits them."""
+def _command_line(value: Any) -> Any:
+    """A shell command becomes a list of arguments, as compose splits it."""
     if isinstance(value, str):
         try:
             return shlex.split(value)
         except ValueError:
             raise ValueError(f"{value!r} has a quote that is not closed") from None
-    return [text(one) for one in value] if isinstance(value, list) else value
+    return [text(argument) for argument in value] if isinstance(value, list) else value
 
 
 def _variables(value: Any) -> Any:
@@ -48,7 +48,7 @@ def _variables(value: Any) -> Any:
 
 
 def keyed(value: Any) -> Any:
-    """A list of names is a mapping whose values say nothing."""
+    """A list of names is a mapping with empty values."""
     return {text(name): None for name in value} if isinstance(value, list) else value
 
 
@@ -79,9 +79,9 @@ def _size(value: Any) -> Any:
 
 def _span(value: Any) -> Any:
     """Seconds of ``1m30s``, ``500ms``."""
-    said = text(value)
-    parts = re.findall(r"([0-9]*\.?[0-9]+)(us|ms|s|m|h)", said)
-    if not parts or "".join(map("".join, parts)) != said:
+    duration_text = text(value)
+    parts = re.findall(r"([0-9]*\.?[0-9]+)(us|ms|s|m|h)", duration_text)
+    if not parts or "".join(map("".join, parts)) != duration_text:
         raise ValueError(f"{show(value)} is not a duration; write it like 30s or 1m30s")
     return sum(float(number) * _SECONDS[unit] for number, unit in parts)
 
@@ -89,7 +89,7 @@ def _span(value: Any) -> Any:
 def published(value: Any) -> Any:
     """``[[host:]host port:]port[-last][/protocol]``; or the long form, which is a mapping."""
     if isinstance(value, dict):
-        return {key: text(one) if key == "published" else _whole(one) for key, one in value.items()}
+        return {key: text(part) if key == "published" else _whole(part) for key, part in value.items()}
     found = _PORT.fullmatch(text(value))
     if found is None:
         raise ValueError(f'{show(value)} is no port; write it like "80" or "8080:80"')
@@ -123,7 +123,7 @@ def alone(key: str) -> BeforeValidator:
 
 
 Text = Annotated[str, BeforeValidator(text)]
-Words = Annotated[list[str] | None, BeforeValidator(_words)]
+CommandLine = Annotated[list[str] | None, BeforeValidator(_command_line)]
 Variables = Annotated[dict[str, str | None], BeforeValidator(_variables)]
 Names = Annotated[list[Text], BeforeValidator(listed)]
 Number = Annotated[float, BeforeValidator(_number)]

@@ -1,4 +1,4 @@
-"""What a compose file does not say and its images, names and texts tell: tiers, ports, the way in. Pure."""
+"""Guesses from images, names and texts what a compose file lacks: tiers, ports, the entry. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from loadstone.model.application import Tier
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of an image: the tier of those who run it, and where it listens."""
+    """Facts about an image: the tier of its services, and its port."""
 
     tier: Tier
     port: int
@@ -43,7 +43,7 @@ def known(image: str) -> Known | None:
 
 
 def looks_like_a_front(name: str) -> bool:
-    """Whether a service's name says that requests enter there."""
+    """Whether a service's name is typical of an entry for requests."""
     return _FRONT.search(name) is not None
 
 

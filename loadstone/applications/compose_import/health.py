@@ -1,4 +1,4 @@
-"""What a health check asks, where that can be understood: an HTTP path, or a port that must accept."""
+"""The target of a health check, where it can be recognised: an HTTP path, or a port that must accept connections."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ _NETCAT = re.compile(r"\b(?:nc|ncat|netcat)\s(?:-\S+\s+)*(\S+)\s+([0-9]+)")
 
 
 @dataclass(frozen=True)
-class Asked:
+class HealthTarget:
     """A port by its number, None for the service's first one, and a path where HTTP is spoken."""
 
     port: int | None
     http: str | None = None
     exactly: bool = True
-    """Whether that is all the check asks; else it only begins with it."""
+    """Whether the check does nothing else; else it only begins with this."""
 
 
-def understood(test: list[str] | str, names: set[str]) -> Asked | None:
-    """What a compose file's ``test`` asks of a container that is called ``names``; None where that is unclear."""
+def understood(test: list[str] | str, names: set[str]) -> HealthTarget | None:
+    """The target of a compose file's ``test`` of a container with any of ``names``; None where it is not recognised."""
     command = test if isinstance(test, str) else " ".join(test[1:] if test[:1] in (["CMD"], ["CMD-SHELL"]) else test)
     command = _ENDING.sub("", command)
     alone = not re.search(r"[|&;]", re.sub(_URL, "", command))
@@ -44,15 +44,15 @@ def understood(test: list[str] | str, names: set[str]) -> Asked | None:
             return None
         number = port or {"http": 80, "https": 443}.get(parts.scheme)
         if parts.scheme != "http":
-            return Asked(number, exactly=alone and parts.scheme == "tcp")
-        return Asked(number, (parts.path or "/") + (f"?{parts.query}" if parts.query else ""), alone)
+            return HealthTarget(number, exactly=alone and parts.scheme == "tcp")
+        return HealthTarget(number, (parts.path or "/") + (f"?{parts.query}" if parts.query else ""), alone)
     for pattern in (_DEVICE, _NETCAT):
         if (found := pattern.search(command)) and found.group(1) in here:
-            return Asked(int(found.group(2)), exactly=alone)
+            return HealthTarget(int(found.group(2)), exactly=alone)
     try:
-        words = shlex.split(command)
+        arguments = shlex.split(command)
     except ValueError:
         return None
-    if words and words[0].rpartition("/")[2] in _PINGS:
-        return Asked(None, exactly=False)
+    if arguments and arguments[0].rpartition("/")[2] in _PINGS:
+        return HealthTarget(None, exactly=False)
     return None

@@ -34,7 +34,7 @@ class ComposeDocument(Document):
         return Path(self.file).parent
 
     def note(self, path: KeyPath, text: str) -> None:
-        """Say that what stands at ``path`` is not carried, or is guessed."""
+        """Note that the value at ``path`` is not carried, or is guessed."""
         self.notes.append(self.problem(path, text))
 
     def taken(self, name: str, path: KeyPath) -> str | None:

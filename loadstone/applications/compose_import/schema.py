@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from loadstone.applications.compose_import.forms import (
+    CommandLine,
     Flag,
     Number,
     Size,
@@ -17,7 +18,6 @@ from loadstone.applications.compose_import.forms import (
     Text,
     Variables,
     Whole,
-    Words,
     alone,
     keyed,
     listed,
@@ -30,7 +30,7 @@ from loadstone.model.base import Model
 EXTENSION = "x-loadstone"
 
 
-class Published(Model):
+class PublishedPort(Model):
     """An entry of ``ports`` or ``expose``: the container's ports from ``target`` to ``last``."""
 
     target: Port
@@ -44,7 +44,7 @@ class Published(Model):
         return range(self.target, (self.last or self.target) + 1)
 
 
-class Mount(Model):
+class ComposeMount(Model):
     """An entry of ``volumes`` of a service."""
 
     type: str
@@ -61,13 +61,13 @@ class ConfigUse(Model):
 
 
 class Dependency(Model):
-    """What is said of a service in ``depends_on``."""
+    """An entry of ``depends_on``."""
 
     condition: str = "service_started"
 
 
-class Network(Model):
-    """What is said of a network in a service."""
+class ComposeNetwork(Model):
+    """An entry of a service's ``networks``."""
 
     aliases: list[Text] = []
 
@@ -88,12 +88,12 @@ class HealthCheck(Model):
     retries: Whole = 3
     start_period: Span = 0.0
 
-    def asks(self) -> bool:
+    def is_active(self) -> bool:
         """Whether there is a check."""
         return not self.disable and self.test not in (None, "", [], ["NONE"])
 
 
-class Limits(Model):
+class ComposeLimits(Model):
     """``deploy.resources.limits``"""
 
     cpus: Number | None = None
@@ -103,7 +103,7 @@ class Limits(Model):
 class DeployResources(Model):
     """``deploy.resources``"""
 
-    limits: Limits = Limits()
+    limits: ComposeLimits = ComposeLimits()
 
 
 class DeployPlacement(Model):
@@ -133,17 +133,17 @@ class ComposeService(Model):
 
     image: str | None = None
     build: Any = None
-    entrypoint: Words = None
-    command: Words = None
+    entrypoint: CommandLine = None
+    command: CommandLine = None
     environment: Variables = {}
     env_file: Annotated[list[Annotated[EnvFile, alone("path")]], BeforeValidator(listed)] = []
-    ports: list[Annotated[Published, BeforeValidator(published)]] = []
-    expose: list[Annotated[Published, BeforeValidator(published)]] = []
-    volumes: list[Annotated[Mount, BeforeValidator(mounted)]] = []
+    ports: list[Annotated[PublishedPort, BeforeValidator(published)]] = []
+    expose: list[Annotated[PublishedPort, BeforeValidator(published)]] = []
+    volumes: list[Annotated[ComposeMount, BeforeValidator(mounted)]] = []
     configs: list[Annotated[ConfigUse, alone("source")]] = []
     depends_on: Annotated[dict[str, Dependency | None], BeforeValidator(keyed)] = {}
     links: list[str] = []
-    networks: Annotated[dict[str, Network | None], BeforeValidator(keyed)] = {}
+    networks: Annotated[dict[str, ComposeNetwork | None], BeforeValidator(keyed)] = {}
     container_name: Text = ""
     healthcheck: HealthCheck | None = None
     deploy: Deploy = Deploy()
@@ -156,17 +156,17 @@ class ComposeService(Model):
     profiles: list[str] = []
 
     def cpu(self) -> float | None:
-        """The limit in cores, as any of the formats says it; 0 and less are none."""
+        """The limit in cores, in any of the formats; 0 or less is no limit."""
         quota = self.cpu_quota / self.cpu_period if self.cpu_quota and self.cpu_period else 0.0
         limit = self.deploy.resources.limits.cpus or self.cpus or quota
         return limit if limit > 0 else None
 
     def memory(self) -> int | None:
-        """The limit in bytes, as any of the formats says it."""
+        """The limit in bytes, in any of the formats."""
         return self.deploy.resources.limits.memory or self.mem_limit or None
 
     def replicas(self) -> int | None:
-        """How many there are, where it is said."""
+        """The number of replicas, where the file sets it."""
         return self.deploy.replicas if self.deploy.replicas is not None else self.scale
 
 
@@ -185,7 +185,7 @@ class ConfigFile(Model):
 
 
 class Extension(Model):
-    """What a compose file cannot say, below ``x-loadstone``; services are called as in the compose file."""
+    """The key ``x-loadstone``: what the format of compose files lacks; services are named as in the compose file."""
 
     name: str | None = None
     """Of the application; that of the compose file or of its folder where left out."""

@@ -11,14 +11,14 @@ from typing import Any
 from loadstone.applications.compose_import import health
 from loadstone.applications.compose_import.files import Mounted, mounted
 from loadstone.applications.compose_import.reading import ComposeDocument, read_variables
-from loadstone.applications.compose_import.schema import ComposeFile, ComposeService, Published
+from loadstone.applications.compose_import.schema import ComposeFile, ComposeService, PublishedPort
 from loadstone.model.base import did_you_mean
 from loadstone.model.errors import InputError
 from loadstone.model.messages import KeyPath
 from loadstone.model.units import format_memory, format_seconds
 
 _READY_S = 60.0
-"""What a replica has to become ready where nothing else is said."""
+"""The time that a replica has to become ready, by default."""
 _PORT_NAME = re.compile(r"(?!admin$)[a-z][a-z0-9-]{0,14}")
 _NOT_HERE = re.compile(r"node\.(hostname|labels|id|ip|platform)|engine\.labels|node\.role\s*==\s*manager")
 _REMOTE = re.compile(r"node\.role\s*(==\s*worker|!=\s*manager)")
@@ -32,7 +32,7 @@ def fitting(name: str) -> str:
 
 @dataclass
 class Converted:
-    """A service on its way: what its application file would say, and what only the compose file says."""
+    """A service being converted: its part of the application file, and what only the compose file has."""
 
     name: str
     """In the compose file."""
@@ -40,11 +40,11 @@ class Converted:
     environment: dict[str, str]
     mounts: Mounted
     needs: dict[str, KeyPath]
-    """Services by their names in the compose file, and where it says so."""
+    """Services by their names in the compose file, and the key of each."""
     aliases: dict[str, KeyPath]
     """Other names that containers of other services reach it by in compose."""
     ports: dict[str, int]
-    asked: health.Asked | None
+    health_target: health.HealthTarget | None
 
     def texts(self) -> dict[str, str]:
         """All texts that may speak of other services, by the key that has them."""
@@ -78,10 +78,10 @@ def convert(document: ComposeDocument, compose: ComposeFile, name: str) -> Conve
         needs=_needs(document, compose, name),
         aliases=dict(_aliases(compose, name)),
         ports=_ports(document, name, service),
-        asked=_health(document, name, service),
+        health_target=_health(document, name, service),
     )
-    if converted.asked is not None and converted.asked.port is not None:
-        converted.port_name(converted.asked.port)
+    if converted.health_target is not None and converted.health_target.port is not None:
+        converted.port_name(converted.health_target.port)
     _note_deploy(document, name, service)
     return converted
 
@@ -135,8 +135,8 @@ def _needs(document: ComposeDocument, compose: ComposeFile, name: str) -> dict[s
             raise InputError(
                 [document.problem(where, f"no service {need!r}" + did_you_mean(need, [*compose.services]))]
             )
-    for need, said in service.depends_on.items():
-        if said is not None and said.condition == "service_completed_successfully":
+    for need, dependency in service.depends_on.items():
+        if dependency is not None and dependency.condition == "service_completed_successfully":
             text = f"not carried: {need} is not waited for to end, and is started again when it does"
             document.note((*depending, need), text)
     return found
@@ -146,8 +146,8 @@ def _aliases(compose: ComposeFile, name: str) -> Iterator[tuple[str, KeyPath]]:
     service = compose.services[name]
     if service.container_name not in ("", name):
         yield service.container_name, ("services", name, "container_name")
-    for network, said in service.networks.items():
-        for index, alias in enumerate(said.aliases if said is not None else []):
+    for network, dependency in service.networks.items():
+        for index, alias in enumerate(dependency.aliases if dependency is not None else []):
             if alias != name:
                 yield alias, ("services", name, "networks", network, "aliases", index)
     for other, linking in compose.services.items():
@@ -159,13 +159,13 @@ def _aliases(compose: ComposeFile, name: str) -> Iterator[tuple[str, KeyPath]]:
 
 def _ports(document: ComposeDocument, name: str, service: ComposeService) -> dict[str, int]:
     found: dict[str, int] = {}
-    entries: list[tuple[KeyPath, Published]] = [
+    entries: list[tuple[KeyPath, PublishedPort]] = [
         *((("services", name, "ports", index), entry) for index, entry in enumerate(service.ports)),
         *((("services", name, "expose", index), entry) for index, entry in enumerate(service.expose)),
     ]
     for where, entry in entries:
         if entry.protocol != "tcp":
-            document.note(where, f"not carried: a {entry.protocol} port; no orchestrator is told of it")
+            document.note(where, f"not carried: a {entry.protocol} port; no orchestrator publishes it")
             continue
         for number in entry.numbers():
             if number not in found.values():
@@ -174,20 +174,20 @@ def _ports(document: ComposeDocument, name: str, service: ComposeService) -> dic
     return found
 
 
-def _health(document: ComposeDocument, name: str, service: ComposeService) -> health.Asked | None:
+def _health(document: ComposeDocument, name: str, service: ComposeService) -> health.HealthTarget | None:
     check, where = service.healthcheck, ("services", name, "healthcheck", "test")
-    if check is None or not check.asks():
+    if check is None or not check.is_active():
         return None
-    asked = health.understood(check.test or "", {name, service.container_name})
-    if asked is None:
-        text = "not carried: it asks nothing that an orchestrator could ask from outside"
+    health_target = health.understood(check.test or "", {name, service.container_name})
+    if health_target is None:
+        text = "not carried: an orchestrator cannot check it from outside the container"
         document.note(
             where, f"{text}; write x-loadstone: {{readiness: {{{fitting(name)}: {{port: ..., http: /...}}}}}}"
         )
-    elif not asked.exactly:
-        what = f"{asked.http} answers 200" if asked.http else "the port accepts connections"
+    elif not health_target.exactly:
+        what = f"{health_target.http} answers 200" if health_target.http else "the port accepts connections"
         document.note(where, f"carried as: ready when {what}")
-    return asked
+    return health_target
 
 
 def _note_deploy(document: ComposeDocument, name: str, service: ComposeService) -> None:
@@ -226,17 +226,17 @@ def as_data(converted: Converted, names: dict[str, str], tier: str, readiness: A
 
 
 def _readiness(converted: Converted) -> dict[str, Any]:
-    asked, check = converted.asked, converted.compose.healthcheck
+    health_target, check = converted.health_target, converted.compose.healthcheck
     found: dict[str, Any] = {}
-    if asked is not None and asked.port is not None:
-        found["port"] = converted.port_name(asked.port)
-    elif asked is not None and asked.http is not None and converted.ports:
+    if health_target is not None and health_target.port is not None:
+        found["port"] = converted.port_name(health_target.port)
+    elif health_target is not None and health_target.http is not None and converted.ports:
         found["port"] = next(iter(converted.ports))
-    if asked is not None and asked.http is not None and "port" in found:
-        found["http"] = asked.http
+    if health_target is not None and health_target.http is not None and "port" in found:
+        found["http"] = health_target.http
     if (
         check is not None
-        and check.asks()
+        and check.is_active()
         and (longest := check.start_period + check.retries * check.interval) > _READY_S
     ):
         found["within"] = format_seconds(longest)

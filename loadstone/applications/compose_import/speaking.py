@@ -1,4 +1,4 @@
-"""Names that containers reach each other by in compose and not here: said, with those who use them."""
+"""Warns of names by which containers reach each other in compose and not here, with the services that use them."""
 
 from __future__ import annotations
 

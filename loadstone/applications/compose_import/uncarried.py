@@ -1,4 +1,4 @@
-"""What a compose file may say and Loadstone does not carry, each with the reason; and taking it out of the data."""
+"""The keys of compose files that Loadstone does not carry, each with the reason; and their removal from the data."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ONE_NETWORK = "all services are in one network of the deployment's own"
 _STORAGE = "a volume is an empty folder on the replica's node"
 _FILE = "a configuration file is read-only and can be read by everyone"
 _ROLLING = "a deployment is made once and removed as a whole"
-_ASKING = "an orchestrator asks as often as it does for every application"
+_ASKING = "orchestrators check every application equally often"
 _BUILDING = "images are not built here"
 
 _SERVICE = {
@@ -86,12 +86,12 @@ _SERVICE = {
     "tty": _FOR_PEOPLE,
     "ulimits": _NOT_ALL,
     "use_api_socket": _HOST,
-    "user": "the container runs as its image says",
+    "user": "the container runs as the user of its image",
     "userns_mode": _HOST,
     "uts": _HOST,
     "volume_driver": _STORAGE,
     "volumes_from": "replicas may be on different nodes",
-    "working_dir": "the container starts where its image says; write whole paths in command",
+    "working_dir": "the container starts in the folder of its image; write whole paths in command",
 }
 NOT_CARRIED: dict[KeyPath, dict[str, str]] = {
     (): {
@@ -187,7 +187,7 @@ REFUSED: dict[KeyPath, dict[str, str]] = {
 def taken_out(
     data: Any, note: Callable[[KeyPath, str], None], refuse: Callable[[KeyPath, str], None]
 ) -> dict[str, Any]:
-    """``data`` without extensions, keys without a value, and what is not carried, which ``note`` is told."""
+    """``data`` without extensions, keys without a value, and what is not carried, which ``note`` receives."""
     kept: dict[str, Any] = data
     for pattern in NOT_CARRIED:
         for path, mapping in _found(kept, pattern, ()):

@@ -19,8 +19,8 @@ def substitute(text: str, lookup: Lookup, unset: Callable[[str], object] = id) -
     """``text`` with its variables replaced; ``$$`` is a dollar sign.
 
     ``${V:-word}`` is ``word`` where ``V`` is unset or empty, ``${V-word}`` where it is unset; ``:+`` and ``+`` are the
-    opposite, ``:?`` and ``?`` refuse. A word may have variables too. ``unset`` is told the variables that are empty for
-    want of a value. Raises ValueError saying what is wrong.
+    opposite, ``:?`` and ``?`` raise an error. A word may have variables too. ``unset`` receives the names of variables
+    without a value. Raises ValueError with the mistake.
     """
     done = []
     while "$" in text:
@@ -41,7 +41,7 @@ def substitute(text: str, lookup: Lookup, unset: Callable[[str], object] = id) -
 
 
 def _braces(text: str) -> tuple[str, str]:
-    """What stands in the braces that ``text`` begins with, and what follows them."""
+    """The content of the braces at the beginning of ``text``, and the rest."""
     depth = 0
     for found in re.finditer(r"\$\$|\$\{|\}", text):
         depth += {"${": 1, "}": -1}.get(found.group(), 0)
@@ -66,8 +66,8 @@ def _value(inside: str, lookup: Lookup, unset: Callable[[str], object]) -> str:
     if given:
         return value or ""
     if sign == "?":
-        said = substitute(word, lookup, unset)
-        raise ValueError(f"{name} must be set, in the environment or in .env" + (f": {said}" if said else ""))
+        message = substitute(word, lookup, unset)
+        raise ValueError(f"{name} must be set, in the environment or in .env" + (f": {message}" if message else ""))
     return substitute(word, lookup, unset)
 
 
@@ -100,4 +100,4 @@ def _assigned(value: str, lookup: Lookup) -> str:
     single, double = quoted.groups()
     if single is not None:
         return str(single)
-    return substitute(re.sub(r"\\(.)", lambda one: _ESCAPES.get(one.group(1), one.group()), double), lookup)
+    return substitute(re.sub(r"\\(.)", lambda escape: _ESCAPES.get(escape.group(1), escape.group()), double), lookup)

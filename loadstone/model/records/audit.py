@@ -16,7 +16,7 @@ class AuditRow(Record):
     wanted: str
     effective: str
     waived: str = ""
-    """Why a difference does not count: the limit could not be applied, and the user was told so before."""
+    """The reason why a difference is accepted: the limit cannot be applied here, which was announced beforehand."""
 
     @computed_field  # type: ignore[prop-decorator]
     @property

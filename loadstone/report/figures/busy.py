@@ -38,10 +38,10 @@ def _lines(content: Content, rows: Rows, name: str, column: str, label: str, ful
     names = loads.most(rows, name, column, MOST)
     pairs = loads.treated(content, rows)
     height = style.HEIGHT if len(pairs) == 1 else 2.9
-    figure, panels = style.panels([short(one) for one, _ in pairs], 2, height, sharex=True, sharey=True)
+    figure, panels = style.panels([short(treatment) for treatment, _ in pairs], 2, height, sharex=True, sharey=True)
     for axes, (_, mine) in zip(panels, pairs, strict=True):
-        for index, one in enumerate(names):
-            some = [row for row in mine if row[name] == one]
+        for index, group in enumerate(names):
+            some = [row for row in mine if row[name] == group]
             look: dict[str, Any] = {"color": style.COLOURS[index]}
             axes.scatter([row["load"] for row in some], [row[column] for row in some], s=9, alpha=0.5, lw=0, **look)
             points = loads.medians(some, column)

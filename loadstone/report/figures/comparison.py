@@ -14,7 +14,7 @@ from matplotlib.patches import Patch
 
 from loadstone.analysis.comparison.measured import ALL
 from loadstone.analysis.comparison.tables import AGAIN
-from loadstone.report import comparison_words as words
+from loadstone.report import comparison_sentences as sentences
 from loadstone.report.content import Content
 from loadstone.report.figures import style
 
@@ -46,7 +46,7 @@ def forest(content: Content) -> Figure | None:
         return None
     noise = {(row["load"], *_endpoint(row)): row for row in _rows(content, "comparison_noise")}
     shown = dict(list(groups.items())[:MOST])
-    titles = [f"{fill(treatment, _TITLE)}\nat {words.load(rows[0])}" for (treatment, _), rows in shown.items()]
+    titles = [f"{fill(treatment, _TITLE)}\nat {sentences.load(rows[0])}" for (treatment, _), rows in shown.items()]
     names = list(dict.fromkeys(_endpoint(row) for rows in shown.values() for row in rows))[:_MOST_ROWS]
     figure, panels = style.panels(titles, 2, 1.2 + 0.24 * len(names), sharex=True, sharey=True)
     for axes, ((_, load), rows) in zip(panels, shown.items(), strict=True):
@@ -131,7 +131,7 @@ def shifts(content: Content) -> Figure | None:
     shown = dict([item for item in groups.items() if item[0][0] != AGAIN][:MOST])
     if not shown:
         return None
-    titles = [f"{fill(treatment, _TITLE)}\nat {words.load(rows[0])}" for (treatment, _), rows in shown.items()]
+    titles = [f"{fill(treatment, _TITLE)}\nat {sentences.load(rows[0])}" for (treatment, _), rows in shown.items()]
     figure, panels = style.panels(titles, 2, style.HEIGHT if len(shown) == 1 else 2.6, sharey=True)
     for axes, ((_, load), rows) in zip(panels, shown.items(), strict=True):
         axes.axhline(0, color=style.INK, linewidth=0.8, zorder=1)

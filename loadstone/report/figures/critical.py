@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from loadstone.analysis.latency import beside_breaking_point
-from loadstone.analysis.summary import Treatment
+from loadstone.analysis.summary import TreatmentSummary
 from loadstone.report import format
 from loadstone.report.content import Content
 from loadstone.report.figures import loads, style
@@ -26,13 +26,13 @@ _WIDTH, _LETTER = 11.0, 0.0063
 _JOIN = " > "
 
 
-def highest_held(content: Content, table: str) -> list[tuple[Treatment, Rows]]:
+def highest_held(content: Content, table: str) -> list[tuple[TreatmentSummary, Rows]]:
     """By treatment the rows of its highest trial that held, else of the lowest with any; at most four treatments."""
     found = []
     for treatment, rows in loads.treated(content, content.rows(table)):
         there = {row["trial_id"]: row["load"] for row in rows}
         held = [row["trial_id"] for row in beside_breaking_point(treatment) if row["verdict"] != "not held"]
-        trial = next((one for one in held if one in there), min(there, key=lambda one: there[one]))
+        trial = next((t for t in held if t in there), min(there, key=lambda t: there[t]))
         found.append((treatment, [row for row in rows if row["trial_id"] == trial]))
     return found[:MOST_PANELS]
 
@@ -87,7 +87,7 @@ def _draw(axes: Axes, below: dict[tuple[str, ...], float], total: float, colours
         place[path[:-1]] = left + width
         service = path[-1].removeprefix("to ").split(" ")[0]
         colour = colours.get(service, style.QUIET)
-        weak = path[-1].startswith("to ")  # on the network and in queues, in nobody's own hands
+        weak = path[-1].startswith("to ")  # on the network and in queues, not in a service
         depth = len(path) - 1
         alpha = 0.12 if weak else 0.3
         axes.barh(depth, 100 * width, left=100 * left, height=0.92, color=colour, alpha=alpha, linewidth=0)
@@ -105,13 +105,13 @@ def _fitting(name: str, width: float) -> str:
 def shares(content: Content) -> Figure | None:
     """Each service's share of the critical path against the load; the one that grows most is drawn strongly."""
     rows = content.rows("traces_services") if "traces_services" in content.tables else []
-    pairs = [(one, _shared(mine)) for one, mine in loads.treated(content, rows)]
-    pairs = [(one, mine) for one, mine in pairs if len({row["load"] for row in mine}) > 1]
+    pairs = [(treatment, _shared(mine)) for treatment, mine in loads.treated(content, rows)]
+    pairs = [(treatment, mine) for treatment, mine in pairs if len({row["load"] for row in mine}) > 1]
     if not pairs:
         return None
     names = loads.most([row for _, mine in pairs for row in mine], "service", "share", len(style.COLOURS))
     height = style.HEIGHT if len(pairs) == 1 else 2.9
-    figure, panels = style.panels([short(one) for one, _ in pairs], 2, height, sharex=True, sharey=True)
+    figure, panels = style.panels([short(treatment) for treatment, _ in pairs], 2, height, sharex=True, sharey=True)
     for axes, (_, mine) in zip(panels, pairs, strict=True):
         grown = _gains(mine)
         for index, name in enumerate(names):
@@ -142,8 +142,8 @@ def _shared(rows: Rows) -> Rows:
     shares = []
     for service in dict.fromkeys(row["service"] for row in rows):
         for trial, load in loads_of.items():
-            one = found.get((trial, service))
-            spent = one["critical_s"] - one["network_s"] + one["waited_s"] if one else 0.0
+            there = found.get((trial, service))
+            spent = there["critical_s"] - there["network_s"] + there["waited_s"] if there else 0.0
             share = 100 * spent / (whole[trial] or 1.0)
             shares.append({"trial_id": trial, "load": load, "service": service, "share": share})
     return shares

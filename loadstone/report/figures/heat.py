@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
-from loadstone.analysis.summary import Treatment
+from loadstone.analysis.summary import TreatmentSummary
 from loadstone.report import format
 from loadstone.report.content import Content
 from loadstone.report.figures import loads, style
@@ -56,11 +56,11 @@ def _beside(rows: Rows) -> list[Rows]:
     """The trials to show of a treatment: one or two."""
     held = max(((r["load"], r["trial_id"]) for r in rows if r["verdict"] != "not held"), default=None)
     broke = [(r["load"], r["trial_id"]) for r in rows if r["verdict"] == "not held"]
-    above = min((one for one in broke if held is None or one[0] >= held[0]), default=None)
-    return [[row for row in rows if row["trial_id"] == one[1]] for one in (held, above) if one is not None]
+    above = min((trial for trial in broke if held is None or trial[0] >= held[0]), default=None)
+    return [[row for row in rows if row["trial_id"] == trial[1]] for trial in (held, above) if trial is not None]
 
 
-def _title(treatment: Treatment, rows: Rows, several: bool) -> str:
+def _title(treatment: TreatmentSummary, rows: Rows, several: bool) -> str:
     text = f"{format.load(rows[0])}: {rows[0]['verdict']}"
     return f"{short(treatment)}\n{text}" if several else text
 

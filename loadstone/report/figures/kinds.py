@@ -21,12 +21,12 @@ class Kind:
     caption: str
     table: str
     closed: tuple[str, str] | None = None
-    """Title and caption where the load came from a closed loop; None where that makes no difference."""
+    """Title and caption in a closed loop; None where they are the same."""
     wide: bool = False
-    """Whether it has the whole width of the page."""
+    """Whether it spans the width of the page."""
 
-    def words(self, content: Content, **facts: str) -> tuple[str, str]:
-        """Title and caption; ``facts`` fill what they leave open, as ``{window}``."""
+    def texts(self, content: Content, **facts: str) -> tuple[str, str]:
+        """Title and caption; ``facts`` fill their placeholders, such as ``{window}``."""
         title, caption = self.closed if self.closed is not None and content.closed else (self.title, self.caption)
         return title.format(percentile=content.percentile[1]), caption.format(**facts)
 
@@ -49,10 +49,10 @@ KINDS = (
     Kind(
         "hold",
         load.holding,
-        "The chance that a trial holds",
-        "The curve is what the trials say together; the band is where it lies with 95 % probability at each load. "
-        "Dots above held, crosses below did not. The capacity is where the curve is at 95 %, the breaking point where "
-        "it is at 50 %, each with its 95 % interval.",
+        "Probability that a trial holds",
+        "The curve is estimated from all trials; the band contains it with 95 % probability at each load. "
+        "Dots above held, crosses below did not. The curve is at 95 % at the capacity and at 50 % at the breaking "
+        "point, each with its 95 % interval.",
         "hold",
     ),
     Kind(

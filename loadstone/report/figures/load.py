@@ -1,4 +1,4 @@
-"""Latency, throughput and the chance to hold, each against the offered load."""
+"""Latency, throughput and the probability to hold, each against the offered load."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from loadstone.analysis.breaking_point import Estimate
 from loadstone.report import format
 from loadstone.report.content import Content
 from loadstone.report.figures import style
-from loadstone.report.figures.names import Series, panelled, short
+from loadstone.report.figures.names import TreatmentSeries, panelled, short
 
 Rows = list[dict[str, Any]]
 
@@ -27,9 +27,9 @@ def latency(content: Content) -> Figure | None:
         return None
     figure, pairs = _panels(content)
     for axes, series in pairs:
-        for one in series:
-            _capacity(axes, one)
-            _trials(axes, one, rows, broken, column)
+        for group in series:
+            _capacity(axes, group)
+            _trials(axes, group, rows, broken, column)
         if limit is not None:
             axes.axhline(limit, color=style.INK, linewidth=1, linestyle=(0, (4, 2)), zorder=1)
             text = f"SLO: {name} ≤ {format.milliseconds(limit)}"
@@ -54,8 +54,8 @@ def throughput(content: Content) -> Figure | None:
         loads = [row["load"] for row in (*rows, *broken)]
         if not content.closed:
             axes.plot([min(loads), max(loads)], [min(loads), max(loads)], color=style.QUIET, linewidth=1, zorder=1)
-        for one in series:
-            _trials(axes, one, rows, broken, "throughput")
+        for group in series:
+            _trials(axes, group, rows, broken, "throughput")
         style.plain_scale(axes, "x", loads, log=False)
         style.plain_scale(axes, "y", [row["throughput"] for row in rows] if content.closed else loads, log=False)
         axes.set_xlabel(load_label(content))
@@ -80,7 +80,7 @@ def holding(content: Content) -> Figure | None:
         axes.plot(load, [row["probability"] for row in rows], color=colour, linewidth=1.6)
         assert treatment.searched is not None and treatment.searched.result is not None
         _around(axes, treatment.searched.result.breaking_point, style.QUIET, "--")
-        if capacity := _capacity(axes, Series(treatment, "", style.COLOURS[2], "-")):
+        if capacity := _capacity(axes, TreatmentSeries(treatment, "", style.COLOURS[2], "-")):
             name = f"{short(treatment)}\n" if len(found) > 1 else ""
             axes.set_title(f"{name}{format.number(capacity.value)} {format.interval(capacity.low, capacity.high)}")
         full = [row for row in treatment.rows() if row["phase"] in ("fine", "confirm")]
@@ -93,7 +93,7 @@ def holding(content: Content) -> Figure | None:
         axes.set_yticks([0, 0.5, 0.95], ["0 %", "50 %", "95 %"])
         axes.set_xlabel("offered load (requests/s)")
         if index % 3 == 0:
-            axes.set_ylabel("chance that a trial holds")
+            axes.set_ylabel("probability that a trial holds")
     band = Line2D([], [], color=style.COLOURS[0], linewidth=1.6, label="posterior, 95 % band")
     lines = [Line2D([], [], color=style.COLOURS[2], label="capacity")]
     lines += [Line2D([], [], color=style.QUIET, linestyle="--", label="breaking point")]
@@ -102,11 +102,11 @@ def holding(content: Content) -> Figure | None:
 
 
 def load_label(content: Content) -> str:
-    """What the axis of loads says."""
+    """The label of the axis of loads."""
     return "clients in a closed loop" if content.closed else "offered load (requests/s)"
 
 
-def _panels(content: Content) -> tuple[Figure, list[tuple[Axes, list[Series]]]]:
+def _panels(content: Content) -> tuple[Figure, list[tuple[Axes, list[TreatmentSeries]]]]:
     groups = panelled(content.treatments)
     height = style.HEIGHT if len(groups) == 1 else 2.9
     figure, axes = style.panels([title for title, _ in groups], 2, height, sharex=True, sharey=True)
@@ -120,7 +120,7 @@ def _points(content: Content, column: str) -> tuple[Rows, Rows]:
     return valued, [row for row in rows if row["aborted_at_s"] is not None]
 
 
-def _trials(axes: Axes, series: Series, every: Rows, broken: Rows, column: str) -> None:
+def _trials(axes: Axes, series: TreatmentSeries, every: Rows, broken: Rows, column: str) -> None:
     """Every trial of the treatment as a marker; at fixed loads a line through the medians of the valid ones."""
     rows, stopped = ([row for row in some if row["treatment"] == series.treatment.label] for some in (every, broken))
     for invalid in (False, True):
@@ -137,7 +137,7 @@ def _trials(axes: Axes, series: Series, every: Rows, broken: Rows, column: str) 
     axes.plot(*zip(*medians, strict=True), color=series.colour, linestyle=series.line, lw=1.2) if medians else None
 
 
-def _capacity(axes: Axes, series: Series) -> Estimate | None:
+def _capacity(axes: Axes, series: TreatmentSeries) -> Estimate | None:
     searched = series.treatment.searched
     if searched is None or searched.result is None:
         return None
@@ -151,8 +151,8 @@ def _around(axes: Axes, load: Estimate, colour: str, line: str) -> None:
     axes.axvline(load.value, color=colour, linestyle=line, linewidth=1, zorder=1)
 
 
-def _legend(figure: Figure, series: list[Series], rows: Rows, broken: Rows, *more: Line2D) -> None:
-    lines = [Line2D([], [], color=one.colour, linestyle=one.line, label=one.name) for one in series]
+def _legend(figure: Figure, series: list[TreatmentSeries], rows: Rows, broken: Rows, *more: Line2D) -> None:
+    lines = [Line2D([], [], color=group.colour, linestyle=group.line, label=group.name) for group in series]
     treatments = lines if len(lines) > 1 else []
     arrow = [style.broken_handle()] if broken else []
     style.legend(figure, [*treatments, *style.verdict_handles({row["verdict"] for row in rows}), *arrow, *more])

@@ -9,7 +9,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
-from loadstone.analysis.summary import Treatment
+from loadstone.analysis.summary import TreatmentSummary
 from loadstone.report import format
 from loadstone.report.content import Content
 from loadstone.report.figures import style
@@ -25,12 +25,12 @@ def valid(content: Content, table: str, *needed: str) -> Rows:
     return [row for row in rows if row["verdict"] != "invalid" and all(row[name] is not None for name in needed)]
 
 
-def treated(content: Content, rows: Rows) -> list[tuple[Treatment, Rows]]:
+def treated(content: Content, rows: Rows) -> list[tuple[TreatmentSummary, Rows]]:
     """Treatments that have rows, each with its own."""
     pairs = [
         (treatment, [row for row in rows if row["treatment"] == treatment.label]) for treatment in content.treatments
     ]
-    return [(one, mine) for one, mine in pairs if mine]
+    return [(treatment, mine) for treatment, mine in pairs if mine]
 
 
 def shown(loads: Iterable[float], most: int = MOST_LOADS) -> list[float]:
@@ -54,7 +54,7 @@ def most(rows: Rows, name: str, column: str, count: int) -> list[str]:
     highest: dict[str, float] = {}
     for row in rows:
         highest[row[name]] = max(row[column], highest.get(row[name], 0.0))
-    return sorted(highest, key=lambda one: -highest[one])[:count]
+    return sorted(highest, key=lambda name: -highest[name])[:count]
 
 
 def stacked(axes: Axes, loads: Sequence[float], parts: Mapping[str, Sequence[float]], looks: Mapping[str, Any]) -> None:

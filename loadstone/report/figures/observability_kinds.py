@@ -1,4 +1,4 @@
-"""The figures of what was observed inside, by the part of the page that they stand in."""
+"""The figures of observability, by their part of the page."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ TIME = (
     Kind(
         "critical-shares",
         critical.shares,
-        "Whose share of the critical path grows",
+        "Growth of shares of the critical path",
         "A service's own time on the critical path and that on the way to it, of the whole, over all traces of a trial "
         "whose root began in the window ({window}). The service that gains most from the lowest load to the highest "
         "is drawn strongly and named.",

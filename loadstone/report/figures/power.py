@@ -24,7 +24,7 @@ def domains(content: Content) -> Figure | None:
     colours = loads.looks(parts)
     pairs = loads.treated(content, rows)
     height = style.HEIGHT if len(pairs) == 1 else 2.9
-    figure, panels = style.panels([short(one) for one, _ in pairs], 2, height, sharey=True)
+    figure, panels = style.panels([short(treatment) for treatment, _ in pairs], 2, height, sharey=True)
     for axes, (_, mine) in zip(panels, pairs, strict=True):
         at = loads.shown(row["load"] for row in mine)
         heights = {
@@ -39,7 +39,7 @@ def domains(content: Content) -> Figure | None:
 
 
 def _parts(rows: Rows) -> list[str]:
-    """Cores are told apart where every trial counted them."""
+    """Cores are shown separately where every trial recorded them."""
     cores = all(row["core_watts"] is not None for row in rows)
     package = ["cores", "rest of the package"] if cores else ["package"]
     return package + ["DRAM"] * any(row["dram_watts"] is not None for row in rows)
@@ -62,13 +62,13 @@ def per_request(content: Content) -> Figure | None:
     height = style.HEIGHT if len(groups) == 1 else 2.9
     figure, panels = style.panels([title for title, _ in groups], 2, height, sharex=True, sharey=True)
     for axes, (_, series) in zip(panels, groups, strict=True):
-        for one in series:
-            mine = [row for row in rows if row["treatment"] == one.treatment.label]
+        for group in series:
+            mine = [row for row in rows if row["treatment"] == group.treatment.label]
             for verdict in style.VERDICTS:
                 points = [(row["load"], row["joules_per_request"]) for row in mine if row["verdict"] == verdict]
-                style.scatter(axes, points, verdict, one.colour)
+                style.scatter(axes, points, verdict, group.colour)
             line = loads.medians(mine, "joules_per_request")
-            axes.plot(*zip(*line, strict=True), color=one.colour, linestyle=one.line, lw=1.2) if line else None
+            axes.plot(*zip(*line, strict=True), color=group.colour, linestyle=group.line, lw=1.2) if line else None
         style.plain_scale(axes, "x", [row["load"] for row in rows])
         style.plain_scale(axes, "y", [row["joules_per_request"] for row in rows])
         axes.set_xlabel(load_label(content))

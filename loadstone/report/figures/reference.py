@@ -24,7 +24,7 @@ def course(content: Content) -> Figure | None:
     axes.plot(order, [row["smoothed_ms"] for row in rows], color=style.INK, linewidth=1.3, zorder=2)
     every = [row[name] for row in rows for name in looks if row[name] is not None]
     axes.set_ylim(0, 1.1 * max(every))
-    style.plain_scale(axes, "x", [float(one) for one in order], log=False)
+    style.plain_scale(axes, "x", [float(value) for value in order], log=False)
     style.plain_scale(axes, "y", every, log=False)
     axes.set_xlabel("trial, in the order they were run")
     axes.set_ylabel("reference loop (ms)")

@@ -18,8 +18,8 @@ def spectrum(content: Content) -> Figure | None:
     """The percentile spectrum at about 50, 80 and 95 % of each breaking point."""
     offered = {row["trial_id"]: row["offered"] or 0 for row in content.run.trials.to_pylist()}
     # Above one request in all that were offered there is only the maximum, again and again.
-    told = [row for row in content.rows("spectrum") if row["latency_ms"] is not None]
-    everything = [row for row in told if (100 - row["percentile"]) / 100 * offered[row["trial_id"]] >= 1]
+    known = [row for row in content.rows("spectrum") if row["latency_ms"] is not None]
+    everything = [row for row in known if (100 - row["percentile"]) / 100 * offered[row["trial_id"]] >= 1]
     shown = [t for t in content.treatments if any(row["treatment"] == t.label for row in everything)]
     if not shown:
         return None

@@ -49,8 +49,8 @@ def over_time(content: Content) -> Figure | None:
 
 
 def _title(trial: dict[str, Any], several: bool) -> str:
-    said = f"{trial['verdict']} at {format.load(trial)}"
-    return f"{trial['treatment']}\n{said}" if several else said
+    text = f"{trial['verdict']} at {format.load(trial)}"
+    return f"{trial['treatment']}\n{text}" if several else text
 
 
 def _draw(axes: Axes, points: list[dict[str, Any]]) -> None:

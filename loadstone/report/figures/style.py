@@ -27,7 +27,7 @@ VERDICTS: dict[str, dict[str, Any]] = {
     "measured": {"marker": "s", "s": 24},
     "invalid": {"marker": "^", "s": 30, "linewidths": 1.0},
 }
-"""Shapes tell verdicts apart, so that colour never has to."""
+"""Shapes distinguish verdicts without colour."""
 _CODES = [Path.MOVETO, Path.LINETO, Path.MOVETO, Path.LINETO, Path.LINETO]
 _ARROW = Path([(0, 0), (0, 2), (-0.6, 1.2), (0, 2), (0.6, 1.2)], _CODES)
 _ARROW_AROUND_ITS_MIDDLE = Path([(0, -1), (0, 1), (-0.6, 0.2), (0, 1), (0.6, 0.2)], _CODES)
@@ -95,14 +95,14 @@ def panels(titles: Sequence[str], columns: int, height: float, **shared: Any) ->
         spare.remove()
     used = axes[: len(titles)]
     if len(titles) > 1:
-        for one, title in zip(used, titles, strict=True):
-            one.set_title(title)
-            one.tick_params(labelbottom=True)  # also where the panel below is missing
+        for panel, title in zip(used, titles, strict=True):
+            panel.set_title(title)
+            panel.tick_params(labelbottom=True)  # also where the panel below is missing
     return figure, used
 
 
 def plain_scale(axes: Axes, which: str, values: Iterable[float | None], log: bool | None = None) -> None:
-    """Numbers as people write them; logarithmic when asked, or when the values span more than a factor of five."""
+    """Ticks as plain numbers; logarithmic if ``log``, or if the values span more than a factor of five."""
     positive = [value for value in values if value and value > 0]
     span = max(positive) / min(positive) if positive else 1.0
     axis = {"x": axes.xaxis, "y": axes.yaxis}[which]
@@ -188,7 +188,7 @@ def save(figure: Figure, kind: str) -> bytes:
 @contextmanager
 def _fonts_without_layout() -> Iterator[None]:
     """Embed fonts without their tables of ligatures and kerning, which take most of the time and which no PDF reads:
-    it says itself where each glyph stands. matplotlib takes all but a list of tables and cannot be told."""
+    it has the position of each glyph. matplotlib has no option for it."""
     dropped = subset.Options._drop_tables_default
     subset.Options._drop_tables_default = [*dropped, "GSUB", "GPOS", "GDEF", "kern", "MATH"]
     try:
@@ -209,8 +209,8 @@ def settle(figure: Figure) -> None:
 
 
 def _shorter(svg: bytes) -> bytes:
-    """A third of the size where there are thousands of markers: places to a hundredth of a point, each look said once,
-    as a class; and no rotations by nothing."""
+    """A third of the size where there are thousands of markers: places to a hundredth of a point, each style once, as a
+    class, and no rotations by zero."""
     svg = _PLACES.sub(lambda found: _DIGITS.sub(rb"\1", found[0]).replace(b" \n", b" "), svg)
     names = {name: b"m%d" % place for place, name in enumerate(dict.fromkeys(_MARKER.findall(svg)))}
     svg = _MARKER.sub(lambda found: names[found[0]], svg)

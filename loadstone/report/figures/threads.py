@@ -61,11 +61,11 @@ def throttling(content: Content) -> Figure | None:
     height = style.HEIGHT if len(groups) == 1 else 2.9
     figure, panels = style.panels([title for title, _ in groups], 2, height, sharex=True, sharey=True)
     for axes, (_, series) in zip(panels, groups, strict=True):
-        for one in series:
-            mine = [row for row in rows if row["treatment"] == one.treatment.label]
+        for group in series:
+            mine = [row for row in rows if row["treatment"] == group.treatment.label]
             for verdict in style.VERDICTS:
                 points = [(100 * worst[r["trial_id"]], r[column]) for r in mine if r["verdict"] == verdict]
-                style.scatter(axes, points, verdict, one.colour)
+                style.scatter(axes, points, verdict, group.colour)
         if limit is not None:
             axes.axhline(limit, color=style.INK, linewidth=1, linestyle=(0, (4, 2)), zorder=1)
             axes.annotate(
@@ -81,7 +81,9 @@ def throttling(content: Content) -> Figure | None:
         axes.set_xlabel("throttled periods of the most throttled service (%)")
         axes.set_ylabel(f"{name} latency{', closed loop' if content.closed else ''} (ms)")
     colours = [
-        Line2D([], [], linestyle="", marker="o", color=one.colour, label=one.name) for _, some in groups for one in some
+        Line2D([], [], linestyle="", marker="o", color=group.colour, label=group.name)
+        for _, some in groups
+        for group in some
     ]
     verdicts = style.verdict_handles({row["verdict"] for row in rows})
     style.legend(figure, [*(colours if 1 < len(colours) <= len(style.COLOURS) else []), *verdicts])

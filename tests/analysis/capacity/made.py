@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from loadstone.analysis import capacity, summary
-from loadstone.analysis.capacity import Layout, Model, Placed
+from loadstone.analysis.capacity import CapacityModel, Layout, Placed
 from loadstone.analysis.run import open_run
 from tests.synthetic import Synthetic
 
@@ -45,7 +45,7 @@ def _replica(service: str, cores: float, limit: float | None) -> dict[str, Any]:
     }
 
 
-def model_of(folder: Path, costs: Cost, point: float, nodes: int = 8) -> Model:
+def model_of(folder: Path, costs: Cost, point: float, nodes: int = 8) -> CapacityModel:
     run = open_run(run_of(folder, costs, point, nodes))
     (treatment,) = summary.treatments(run)
     return capacity.fit(run, treatment)

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loadstone.analysis import summary
-from loadstone.analysis.capacity import CannotTell, Layout, Model, Placed, demands, fit, predict, scale_of
+from loadstone.analysis.capacity import CannotTell, CapacityModel, Layout, Placed, demands, fit, predict, scale_of
 from loadstone.analysis.capacity.demands import Point
 from loadstone.analysis.capacity.layout import stations
 from loadstone.analysis.run import open_run
@@ -25,7 +25,7 @@ POINT = 180.0
 
 
 @cache
-def model() -> Model:
+def model() -> CapacityModel:
     return model_of(Path(tempfile.mkdtemp()), COSTS, POINT)
 
 
@@ -80,7 +80,7 @@ def test_a_node_bounds_what_runs_on_it():
 def test_equal_nodes_are_one_station():
     placed = tuple(Placed("front", f"worker-{n}", None) for n in range(100))
     found = stations(Layout(placed, {f"worker-{n}": 2.0 for n in range(100)}))
-    assert [(one.kind, one.name) for one in found] == [("node", "worker-0")]
+    assert [(item.kind, item.name) for item in found] == [("node", "worker-0")]
 
 
 def test_more_than_measured_is_told_to_be_so():
@@ -91,7 +91,7 @@ def test_more_than_measured_is_told_to_be_so():
 def test_a_service_that_was_not_measured_is_named():
     more = layout(COSTS)
     found = predict(model(), replace(more, replicas=(*more.replicas, Placed("new", "local", 1.0))))
-    assert "not measured, so taken to cost nothing: new" in found.warnings
+    assert "not measured, and assumed to use no CPU: new" in found.warnings
 
 
 def test_work_that_piles_up_costs_less_and_no_more_cpu_is_used_than_there_is(tmp_path: Path):
@@ -175,8 +175,8 @@ def test_only_the_product_of_cost_and_load_counts(scale: float):
         faster = {name: (cost / scale, limit) for name, (cost, limit) in COSTS.items()}
         scaled = model_of(Path(folder), faster, POINT * scale)
     # Without the quota, whose period is no shorter on a faster machine.
-    free = (replace(one, pressed=None, utilisation=0.9) for one in (scaled, model()))
-    found, as_made = (predict(one, layout(COSTS, replicas=2, times=1.5)) for one in free)
+    free = (replace(item, pressed=None, utilisation=0.9) for item in (scaled, model()))
+    found, as_made = (predict(item, layout(COSTS, replicas=2, times=1.5)) for item in free)
     assert found.value / scale == pytest.approx(as_made.value, rel=1e-6)
     assert found.low / scale == pytest.approx(as_made.low, rel=1e-6)
 

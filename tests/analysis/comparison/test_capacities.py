@@ -34,7 +34,7 @@ def test_a_ratio_is_less_certain_than_either_point() -> None:
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "said"),
+    ("low", "high", "text"),
     [
         (1.01, 1.2, "higher"),
         (0.8, 0.97, "lower"),
@@ -43,5 +43,5 @@ def test_a_ratio_is_less_certain_than_either_point() -> None:
         (0.95, 1.3, "cannot tell"),
     ],
 )
-def test_the_verdict_is_equal_first(low: float, high: float, said: str) -> None:
-    assert capacities.verdict(bp.Estimate((low + high) / 2, low, high), 0.02) == said
+def test_the_verdict_is_equal_first(low: float, high: float, text: str) -> None:
+    assert capacities.verdict(bp.Estimate((low + high) / 2, low, high), 0.02) == text

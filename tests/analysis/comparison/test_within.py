@@ -11,9 +11,9 @@ import pytest
 
 from loadstone.analysis import comparison
 from loadstone.analysis.comparison import calibration, doubts
-from loadstone.analysis.comparison.measured import ALL, Measured, endpoints, measured
+from loadstone.analysis.comparison.measured import ALL, MeasuredRun, endpoints, measured
 from loadstone.analysis.comparison.treatments import again, at, noise, pairs
-from loadstone.analysis.run import Run, open_run
+from loadstone.analysis.run import RunFolder, open_run
 from loadstone.model.errors import InputError
 from tests.synthetic import Synthetic
 
@@ -21,7 +21,7 @@ BASE, SLOW = "scaling=baseline", "scaling=vertical"
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+def run(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
     """Eight blocks of a baseline, of itself again, and of one that is slower by half a millisecond."""
     synthetic = Synthetic(
         capacities={"baseline": 1250.0, "vertical": 1250.0},
@@ -39,11 +39,11 @@ def effects(found: comparison.Compared, **equal: Any) -> list[dict[str, Any]]:
     return [row for row in rows if all(row[name] == value for name, value in equal.items())]
 
 
-def without(run: Run, keep: Any) -> Run:
+def without(run: RunFolder, keep: Any) -> RunFolder:
     return replace(run, trials=run.trials.filter([bool(keep(row)) for row in run.trials.to_pylist()]))
 
 
-def test_blocks_are_pairs_and_the_delay_is_found(run: Run) -> None:
+def test_blocks_are_pairs_and_the_delay_is_found(run: RunFolder) -> None:
     found = comparison.within(run)
     assert (found.baseline, found.method, found.margin) == (BASE, "paired", 0.02)
     [p50] = effects(found, name=ALL, statistic="p50")
@@ -52,20 +52,20 @@ def test_blocks_are_pairs_and_the_delay_is_found(run: Run) -> None:
     assert p50["low"] < 1 + 0.5 / p50["a_ms"] < p50["high"]
 
 
-def test_the_baseline_is_compared_with_its_second_runs(run: Run) -> None:
+def test_the_baseline_is_compared_with_its_second_runs(run: RunFolder) -> None:
     rows = comparison.within(run).tables["noise"].to_pylist()
     assert {row["from_second_runs"] for row in rows} == {True}
     assert {row["runs"] for row in rows} == {8}
     assert [row["verdict"] for row in rows if row["name"] == ALL and row["verdict"] in ("slower", "faster")] == []
 
 
-def test_without_second_runs_neighbours_are_the_noise(run: Run) -> None:
+def test_without_second_runs_neighbours_are_the_noise(run: RunFolder) -> None:
     rows = comparison.within(without(run, lambda row: row["number"] == 1)).tables["noise"].to_pylist()
     assert {row["from_second_runs"] for row in rows} == {False}
     assert {row["runs"] for row in rows} == {4}
 
 
-def test_each_scope_is_a_family_of_its_own(run: Run) -> None:
+def test_each_scope_is_a_family_of_its_own(run: RunFolder) -> None:
     found = comparison.within(run)
     [alone] = effects(found, scope="requests", statistic="p50")
     assert alone["p_adjusted"] == pytest.approx(2 * alone["p"])
@@ -75,7 +75,7 @@ def test_each_scope_is_a_family_of_its_own(run: Run) -> None:
     assert smallest["p_adjusted"] == pytest.approx(min(1, len(operations) * smallest["p"]))
 
 
-def test_an_invalid_trial_and_one_that_was_stopped_take_their_pairs_along(run: Run) -> None:
+def test_an_invalid_trial_and_one_that_was_stopped_take_their_pairs_along(run: RunFolder) -> None:
     rows = run.trials.to_pylist()
     gone = {row["trial_id"] for row in rows if row["treatment"] == SLOW and row["repetition"] == 3}
     stopped = {row["trial_id"] for row in rows if row["treatment"] == BASE and row["repetition"] == 5}
@@ -93,34 +93,34 @@ def test_an_invalid_trial_and_one_that_was_stopped_take_their_pairs_along(run: R
     ]
 
 
-def test_no_pair_is_left_out_where_there_are_none(run: Run) -> None:
+def test_no_pair_is_left_out_where_there_are_none(run: RunFolder) -> None:
     first, second, *rest = run.trials.to_pylist()
     rows = [first | {"verdict": "invalid"}, second | {"aborted_at_s": 1.0}, *rest]
     changed = replace(run, trials=run.trials.from_pylist(rows, schema=run.trials.schema))
-    told = ["1 trial was left out: it is invalid", "1 trial was left out: it was stopped early"]
-    assert comparison.within(changed, unpaired=True).warnings[:2] == told
-    assert set(told) <= set(comparison.between(run, changed).warnings)
+    result = ["1 trial was left out: it is invalid", "1 trial was left out: it was stopped early"]
+    assert comparison.within(changed, unpaired=True).warnings[:2] == result
+    assert set(result) <= set(comparison.between(run, changed).warnings)
 
 
 def test_one_restless_trial_is_one() -> None:
     row = {"phase": "fixed", "verdict": "held", "aborted_at_s": None, "p50_ms": 1.0}
-    [said] = doubts.of_trials([row | {"steady": False}, row | {"steady": True}], "paired")
-    assert said.startswith("1 of 2 trials was not stationary: ")
+    [text] = doubts.of_trials([row | {"steady": False}, row | {"steady": True}], "paired")
+    assert text.startswith("1 of 2 trials was not stationary: ")
 
 
-def test_unpaired_compares_all_runs_of_both_sides(run: Run) -> None:
+def test_unpaired_compares_all_runs_of_both_sides(run: RunFolder) -> None:
     fewer = without(run, lambda row: row["treatment"] == BASE or row["repetition"] > 2)
     assert {row["runs"] for row in effects(comparison.within(fewer, unpaired=True))} == {6}
     assert {row["method"] for row in effects(comparison.within(fewer, unpaired=True))} == {"unpaired"}
 
 
-def test_too_few_pairs_are_said(run: Run) -> None:
+def test_too_few_pairs_are_said(run: RunFolder) -> None:
     found = comparison.within(without(run, lambda row: row["repetition"] < 4))
     assert {row["verdict"] for row in effects(found)} == {"cannot tell"}
     assert f"{SLOW} at 200: 3 pairs can show no difference, however large; at least 7 are needed" in found.warnings
 
 
-def test_another_baseline_turns_it_around(run: Run) -> None:
+def test_another_baseline_turns_it_around(run: RunFolder) -> None:
     found = comparison.within(run, baseline="vertical")
     assert found.baseline == SLOW
     [p50] = effects(found, name=ALL, statistic="p50")
@@ -129,7 +129,7 @@ def test_another_baseline_turns_it_around(run: Run) -> None:
         comparison.within(run, baseline="scaling")
 
 
-def test_two_runs_are_unpaired_and_said_to_be_apart(run: Run) -> None:
+def test_two_runs_are_unpaired_and_said_to_be_apart(run: RunFolder) -> None:
     other = replace(run, provenance={**run.provenance, "host": {**run.provenance["host"], "kernel": "6.1"}})
     found = comparison.between(run, other)
     assert {row["method"] for row in effects(found)} == {"unpaired"}
@@ -139,52 +139,52 @@ def test_two_runs_are_unpaired_and_said_to_be_apart(run: Run) -> None:
     assert not list(doubts.of_machines(run, run))[1:]
 
 
-def made(block: int, value: float, treatment: str = "a", again: bool = False, **others: float) -> Measured:
+def made(block: int, value: float, treatment: str = "a", again: bool = False, **others: float) -> MeasuredRun:
     from loadstone.analysis.comparison.measured import Key
 
     values = {Key("requests", ALL, "p50"): value} | {Key("operations", name, "p50"): ms for name, ms in others.items()}
-    return Measured(f"{treatment}{block}{again}", treatment, 100.0, None, block, again, block, values)
+    return MeasuredRun(f"{treatment}{block}{again}", treatment, 100.0, None, block, again, block, values)
 
 
 def test_only_endpoints_that_every_run_has_are_compared() -> None:
     assert [key.name for key in endpoints([made(1, 2.0, rare=1.0), made(2, 2.0)])] == [ALL]
 
 
-def test_an_endpoint_that_one_run_lacks_is_said_to_be_missing(run: Run) -> None:
+def test_an_endpoint_that_one_run_lacks_is_said_to_be_missing(run: RunFolder) -> None:
     rows = run.trials.to_pylist()
     [gone] = [row for row in rows if row["treatment"] == SLOW and row["repetition"] == 3]
     few = pa.Table.from_pylist(
         [row | ({"completed": 40} if row is gone else {}) for row in rows], schema=run.trials.schema
     )
     found = comparison.within(replace(run, trials=few))
-    said = f"the P99 of all requests is not compared, as trial {gone['trial_id']} answered fewer than 100"
-    assert [text for text in found.warnings if "not compared" in text] == [f"{SLOW} at 200: {said}"]
+    message = f"the P99 of all requests is not compared, as trial {gone['trial_id']} answered fewer than 100"
+    assert [text for text in found.warnings if "not compared" in text] == [f"{SLOW} at 200: {message}"]
     assert [row["statistic"] for row in effects(found, name=ALL)] == ["p50"]
     assert not any("not compared" in text for text in comparison.within(run).warnings)
 
 
 def test_pairs_are_of_the_same_block_whatever_the_order() -> None:
     a, b = [made(2, 1.0), made(1, 1.0), made(3, 1.0)], [made(3, 1.0, "b"), made(2, 1.0, "b")]
-    assert [(one.block, other.block) for one, other in pairs(a, b)] == [(2, 2), (3, 3)]
+    assert [(item.block, other.block) for item, other in pairs(a, b)] == [(2, 2), (3, 3)]
 
 
 def test_second_runs_are_no_runs_of_the_treatment() -> None:
     runs = [made(1, 1.0), made(1, 1.0, again=True)]
-    assert [one.again for one in at(runs, "a", 100.0)] == [False]
-    assert [one.again for one in again(runs, "a", 100.0)] == [True]
+    assert [item.again for item in at(runs, "a", 100.0)] == [False]
+    assert [item.again for item in again(runs, "a", 100.0)] == [True]
     assert noise(at(runs, "a", 100.0), [], 0.02, 6) == []
 
 
-def test_what_is_measured_comes_from_rows_and_summaries(run: Run) -> None:
+def test_what_is_measured_comes_from_rows_and_summaries(run: RunFolder) -> None:
     [first, *_] = measured(run, run.trials.to_pylist())
     row = run.trials.to_pylist()[0]
     summary = run.summary(first.trial_id)
     assert summary is not None
     operation = summary.operations[0]
-    said = {(key.name, key.statistic): value for key, value in first.values.items()}
-    assert said[ALL, "p99"] == row["p99_ms"]
+    text = {(key.name, key.statistic): value for key, value in first.values.items()}
+    assert text[ALL, "p99"] == row["p99_ms"]
     assert operation.latency_ms.intended is not None
-    assert said[operation.name, "p50"] == operation.latency_ms.intended.p50
+    assert text[operation.name, "p50"] == operation.latency_ms.intended.p50
 
 
 def row(delay: float, detected: bool) -> dict[str, Any]:
@@ -205,7 +205,7 @@ def test_the_limit_is_the_delay_from_which_on_all_are_detected(detected: dict[fl
     assert calibration.limits(table) == {(100.0, "web", ALL): limit}
 
 
-def test_delays_are_those_of_treatments_that_differ_in_nothing_else(run: Run, tmp_path: Path) -> None:
+def test_delays_are_those_of_treatments_that_differ_in_nothing_else(run: RunFolder, tmp_path: Path) -> None:
     def treatment(name: str, **settings: Any) -> dict[str, Any]:
         return {"id": name, "label": name, "settings": {"scaling": "baseline", **settings}}
 

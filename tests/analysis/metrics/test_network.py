@@ -7,20 +7,20 @@ from typing import Any
 import pytest
 
 from loadstone.analysis.metrics import network
-from loadstone.analysis.metrics.windows import Measured, Value
+from loadstone.analysis.metrics.windows import Value, WindowValues
 from loadstone.model.records import Observed, ObservedNode
 
 KINDS = ("network_received_bytes_total", "network_transmitted_bytes_total")
 
 
-def measured(counters: dict[tuple[str, str], tuple[float | None, float | None]]) -> Measured:
+def measured(counters: dict[tuple[str, str], tuple[float | None, float | None]]) -> WindowValues:
     """Received and sent bytes by recorder and subject in a window of 2 s."""
     values = {
         (node, subject, kind): Value(change, None, None, None)
         for (node, subject), both in counters.items()
         for kind, change in zip(KINDS, both, strict=True)
     }
-    return Measured(2.0, 1.0, values, {})
+    return WindowValues(2.0, 1.0, values, {})
 
 
 def nodes(recorded: bool = True, **roles: str) -> Observed:
@@ -71,7 +71,7 @@ def test_real_nodes_count_at_what_leads_off_them() -> None:
     assert network.between(found, 100.0) is None, "the client was not seen"
 
 
-def test_nodes_that_share_a_machine_without_a_switch_are_not_told_apart() -> None:
+def test_nodes_that_share_a_machine_without_a_switch_are_not_differ() -> None:
     shared = ObservedNode(role="worker", recorded=True, shared_by=("a", "b"))
     observed = Observed(nodes={"a": shared}, replicas={})
     assert network.network(observed, measured({("a", "interface:eth0"): (1.0, 1.0)})) == []

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from loadstone.analysis.metrics import nodes, power, replicas
-from loadstone.analysis.metrics.windows import Measured, measure
+from loadstone.analysis.metrics.windows import WindowValues, measure
 from loadstone.model.records import Observed, ObservedNode, Reading
 from tests import observed as made
 
@@ -15,7 +15,7 @@ SECOND = 1_000_000_000
 START = 1_800_000_000 * SECOND
 
 
-def measured(readings: list[made.Reading]) -> Measured:
+def measured(readings: list[made.Reading]) -> WindowValues:
     return measure(made.table(readings, START, 12), START + SECOND, START + 10 * SECOND)
 
 
@@ -23,7 +23,7 @@ def seen(kind: str = "rich", **changed: Any) -> Observed:
     """What was observed; ``changed`` are keys of nodes, by node."""
     nodes = {name: node | changed.get(name, {}) for name, node in made.nodes(kind).items()}
     where = {s: {"service": s, "tier": "logic", "node": made.where(s)} for s in made.SERVICES}
-    return Observed.model_validate({"nodes": nodes, "replicas": {f"{s}-1": one for s, one in where.items()}})
+    return Observed.model_validate({"nodes": nodes, "replicas": {f"{s}-1": item for s, item in where.items()}})
 
 
 def test_a_node_has_what_its_counters_say():

@@ -25,7 +25,7 @@ def readings(values: list[float], metric: str = COUNTER, first_s: float = 0.0, p
     return pa.table({"time_ns": times, **texts, "value": pa.array(values, pa.float64())})
 
 
-def one(table: pa.Table, from_s: float, to_s: float):
+def value_of(table: pa.Table, from_s: float, to_s: float):
     measured = measure(table, START + round(from_s * SECOND), START + round(to_s * SECOND))
     (value,) = measured.values.values()
     return value
@@ -45,13 +45,13 @@ def test_a_steady_counter_has_its_slope_whatever_the_phase(period, phase, slope,
     table = readings([7 + slope * t for t in times], first_s=phase * period, period_s=period)
     order = list(range(count))
     shuffle.shuffle(order)
-    value = one(table.take(order), begin, begin + length)
+    value = value_of(table.take(order), begin, begin + length)
     assert value.change == pytest.approx(slope * length, rel=1e-5, abs=1e-5)
     assert value.problem == ""
 
 
 def test_only_the_window_counts_and_its_ends_lie_on_the_lines_between_readings():
-    value = one(readings([0, 100, 110, 120, 220, 900]), 1.5, 3.5)
+    value = value_of(readings([0, 100, 110, 120, 220, 900]), 1.5, 3.5)
     assert value.change == pytest.approx(5 + 10 + 50)
 
 
@@ -60,29 +60,29 @@ def test_only_the_window_counts_and_its_ends_lie_on_the_lines_between_readings()
     [(0.0, 20, ""), (1.9, 20, ""), (2.1, 20, LATE), (0.0, 11, ""), (0.0, 10, EARLY), (5.0, 1, FEW), (50.0, 5, LATE)],
 )
 def test_beyond_one_period_nothing_is_extrapolated(first_s: float, count: int, reason: str):
-    value = one(readings([3.0 * i for i in range(count)], first_s=first_s), 1.0, 10.5)
+    value = value_of(readings([3.0 * i for i in range(count)], first_s=first_s), 1.0, 10.5)
     assert value.problem == reason
     assert value.change == (None if reason else pytest.approx(3 * 9.5))
 
 
 def test_a_counter_that_began_anew_in_the_window_has_no_value():
     broken = [10.0, 20, 30, 2, 12, 22, 32]
-    assert one(readings(broken), 1.5, 4.5) == (None, None, None, None, ANEW)
-    assert one(readings(broken), 3.2, 5.5).change == pytest.approx(23)
-    assert one(readings(broken), 0.2, 1.9).change == pytest.approx(17)
-    assert one(readings(broken), 0.5, 2.5).problem == ANEW  # the end lies between the readings around it
+    assert value_of(readings(broken), 1.5, 4.5) == (None, None, None, None, ANEW)
+    assert value_of(readings(broken), 3.2, 5.5).change == pytest.approx(23)
+    assert value_of(readings(broken), 0.2, 1.9).change == pytest.approx(17)
+    assert value_of(readings(broken), 0.5, 2.5).problem == ANEW  # the end lies between the readings around it
 
 
 def test_idle_time_may_fall_a_little_as_the_kernel_estimates_it():
-    value = one(readings([10.0, 10.2, 10.1, 10.4, 10.5], "cpu_iowait_seconds_total"), 0, 4)
+    value = value_of(readings([10.0, 10.2, 10.1, 10.4, 10.5], "cpu_iowait_seconds_total"), 0, 4)
     assert value.change == pytest.approx(0.5) and value.problem == ""
-    assert one(readings([10.0, 10.0, 9.9, 9.9], "cpu_iowait_seconds_total"), 0, 3).change == 0.0
+    assert value_of(readings([10.0, 10.0, 9.9, 9.9], "cpu_iowait_seconds_total"), 0, 3).change == 0.0
 
 
 def test_a_gauge_has_its_mean_in_the_window_and_what_it_was_at_either_end():
-    value = one(readings([5, 6, 7, 9, 30], GAUGE), 0.9, 3.2)
+    value = value_of(readings([5, 6, 7, 9, 30], GAUGE), 0.9, 3.2)
     assert value == (None, pytest.approx(22 / 3), 6, 9, "")
-    assert one(readings([5, 6], GAUGE), 3, 9) == (None, None, None, None, "")
+    assert value_of(readings([5, 6], GAUGE), 3, 9) == (None, None, None, None, "")
 
 
 def test_a_small_gauge_keeps_its_digits_beside_a_huge_one():
@@ -101,7 +101,7 @@ def test_readings_and_gaps_are_counted_by_node():
 
 def test_a_reading_that_came_twice_counts_once():
     table = readings([0.0, 10, 20, 30])
-    assert one(pa.concat_tables([table, table]), 0.5, 2.5).change == pytest.approx(20)
+    assert value_of(pa.concat_tables([table, table]), 0.5, 2.5).change == pytest.approx(20)
 
 
 def test_no_readings_and_no_window_give_no_values():

@@ -22,7 +22,7 @@ def rich(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return placed(tmp_path_factory.mktemp("results"))
 
 
-def found(folder: Path) -> tuple[list[summary.Treatment], Tables]:
+def found(folder: Path) -> tuple[list[summary.TreatmentSummary], Tables]:
     run = open_run(folder)
     treatments = summary.treatments(run)
     return treatments, tables(treatments, metrics.gather(run).tables)
@@ -35,12 +35,12 @@ def test_every_placement_has_a_row_at_every_load(rich: Path) -> None:
     for row in rows:
         assert row["trials"] == 4 and row["others"] == ""
         assert row["p99_ms_low"] <= row["p99_ms"] <= row["p99_ms_high"]
-    one = next(row for row in rows if (row["placement"], row["load"]) == ("FL-CD", 500))
+    item = next(row for row in rows if (row["placement"], row["load"]) == ("FL-CD", 500))
     trials = [t for t in treatments[1].rows() if t["rate"] == 500]
-    assert one["executed_per_s"] == pytest.approx(fmean(t["throughput"] for t in trials))
-    assert one["p99_ms"] == pytest.approx(math.exp(fmean(math.log(t["p99_ms"]) for t in trials)))
+    assert item["executed_per_s"] == pytest.approx(fmean(t["throughput"] for t in trials))
+    assert item["p99_ms"] == pytest.approx(math.exp(fmean(math.log(t["p99_ms"]) for t in trials)))
     offered, completed = (sum(t[name] for t in trials) for name in ("offered", "completed"))
-    assert one["dropped_share"] == pytest.approx(1 - completed / offered)
+    assert item["dropped_share"] == pytest.approx(1 - completed / offered)
 
 
 def test_states_are_means_over_nodes_with_replicas_and_power_is_their_sum(rich: Path) -> None:
@@ -65,7 +65,7 @@ def test_bytes_between_nodes_are_what_did_not_leave_for_the_client(tmp_path: Pat
     # At half of what the synthetic machine bears, workers send 15 MB/s in full, and the client gets 2 MB/s of it.
     assert row["between_bytes_per_s"] == pytest.approx(0.5 * 13e6, rel=1e-3)
     assert row["between_bytes_per_request"] == pytest.approx(row["between_bytes_per_s"] / row["executed_per_s"])
-    assert {one["node"]: one["role"] for one in made.network.to_pylist()} == {
+    assert {item["node"]: item["role"] for item in made.network.to_pylist()} == {
         "client": "client", "worker-1": "worker", "worker-2": "worker"
     }  # fmt: skip
 
@@ -80,21 +80,21 @@ def test_what_machines_lack_is_null_and_not_zero(tmp_path: Path) -> None:
 
 def test_the_best_and_the_worst_at_the_highest_load_that_all_bear(rich: Path) -> None:
     treatments, made = found(rich)
-    (one,) = extremes(treatments, made.loads.to_pylist(), [], interleaved=True)
-    assert isinstance(one, Fastest)
-    assert (one.load, one.best["placement"], one.worst["placement"]) == (700, "FLC-D", "FLD-C")
-    assert one.ratio is not None and one.low is not None and one.high is not None
-    assert one.ratio == pytest.approx(one.worst["p99_ms"] / one.best["p99_ms"])
-    assert one.low < one.ratio < one.high
+    (item,) = extremes(treatments, made.loads.to_pylist(), [], interleaved=True)
+    assert isinstance(item, Fastest)
+    assert (item.load, item.best["placement"], item.worst["placement"]) == (700, "FLC-D", "FLD-C")
+    assert item.ratio is not None and item.low is not None and item.high is not None
+    assert item.ratio == pytest.approx(item.worst["p99_ms"] / item.best["p99_ms"])
+    assert item.low < item.ratio < item.high
 
 
 @pytest.mark.parametrize("repetitions", [1, 4])
-def test_equal_placements_are_not_told_apart(tmp_path: Path, repetitions: int) -> None:
+def test_equal_placements_are_not_differ(tmp_path: Path, repetitions: int) -> None:
     same = dict.fromkeys(SPLITS, 1000.0)
     treatments, made = found(placed(tmp_path, rates=[300], repetitions=repetitions, capacities=same, seed=2))
-    (one,) = extremes(treatments, made.loads.to_pylist(), [], interleaved=True)
-    assert isinstance(one, Fastest) and not one.told_apart
-    assert (one.ratio is None) == (repetitions == 1)
+    (item,) = extremes(treatments, made.loads.to_pylist(), [], interleaved=True)
+    assert isinstance(item, Fastest) and not item.differ
+    assert (item.ratio is None) == (repetitions == 1)
 
 
 def test_capacities_are_compared_where_they_were_searched(tmp_path: Path) -> None:
@@ -102,9 +102,9 @@ def test_capacities_are_compared_where_they_were_searched(tmp_path: Path) -> Non
     treatments, made = found(placed(tmp_path, rates=None, repetitions=1, capacities=far))
     assert made.loads.num_rows == 0
     capacities = made.capacities.to_pylist()
-    (one,) = extremes(treatments, [], capacities, interleaved=True)
-    assert isinstance(one, Extremes) and one.told_apart
-    assert (one.best["placement"], one.worst["placement"], one.placements) == ("FLC-D", "FLD-C", 2)
+    (item,) = extremes(treatments, [], capacities, interleaved=True)
+    assert isinstance(item, Extremes) and item.differ
+    assert (item.best["placement"], item.worst["placement"], item.placements) == ("FLC-D", "FLD-C", 2)
 
 
 def test_the_load_that_is_told_of() -> None:

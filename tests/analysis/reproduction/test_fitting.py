@@ -19,24 +19,24 @@ def scenario(name: str, *runs: object) -> Scenario:
     return Scenario(name, tuple(f"{name}{n}" for n in range(len(runs))), tuple(sample(run) for run in runs))
 
 
-def one(*runs: object) -> Fitted:
+def fitted_single(*runs: object) -> Fitted:
     return fit([[scenario("a", *runs)]])[0][0]
 
 
 def test_the_run_in_the_middle_stands_for_the_scenario() -> None:
     low, middle, high = (np.arange(100.0) + shift for shift in (0, 30, 60))
-    assert one(low, middle, high).best == 1
-    assert one(high, low, middle).best == 2
-    assert one(middle, middle + 1, high + 500).best in (0, 1)
+    assert fitted_single(low, middle, high).best == 1
+    assert fitted_single(high, low, middle).best == 2
+    assert fitted_single(middle, middle + 1, high + 500).best in (0, 1)
 
 
 def test_of_equal_runs_the_first_is_taken() -> None:
-    assert one(np.arange(50.0), np.arange(50.0), np.arange(50.0)).best == 0
-    assert one(np.arange(50.0)).best == 0
+    assert fitted_single(np.arange(50.0), np.arange(50.0), np.arange(50.0)).best == 0
+    assert fitted_single(np.arange(50.0)).best == 0
 
 
 def test_the_baseline_from_itself_is_what_the_study_prints() -> None:
-    found = one(np.random.default_rng(1).normal(size=10_000), np.random.default_rng(2).normal(size=10_000))
+    found = fitted_single(np.random.default_rng(1).normal(size=10_000), np.random.default_rng(2).normal(size=10_000))
     assert (round(found.ad, 2), found.ks) == (-1.31, 0.0)
 
 

@@ -81,10 +81,10 @@ def test_all_pairs_and_sums_are_there(run: Path) -> None:
     pairs = rows(run, "reproduction_pairs", span="all requests", treatment="environment=bare")
     runs = rows(run, "reproduction_runs", span="all requests", treatment="environment=bare")
     assert len(pairs) == 3
-    for one in runs:
-        mine = [pair["ad_statistic"] for pair in pairs if one["trial_id"] in (pair["trial_a"], pair["trial_b"])]
-        assert one["summed_ad"] == pytest.approx(sum(mine))
-    assert [one["best_fit"] for one in runs] == [False, True, False]
+    for item in runs:
+        mine = [pair["ad_statistic"] for pair in pairs if item["trial_id"] in (pair["trial_a"], pair["trial_b"])]
+        assert item["summed_ad"] == pytest.approx(sum(mine))
+    assert [item["best_fit"] for item in runs] == [False, True, False]
     floor = rows(run, span="all requests")[0]["baseline_ad_q95"]
     assert floor == pytest.approx(np.quantile([pair["ad_statistic"] for pair in pairs], 0.95))
 

@@ -18,9 +18,9 @@ def pairs(ratio: float, sd: float, count: int = 10, drift: float = 0.5) -> Endpo
 
 
 def only(endpoint: Endpoint, margin: float = 0.02) -> Effect:
-    (one,) = compare([endpoint], margin)
-    assert one.endpoint is endpoint
-    return one.effect
+    (item,) = compare([endpoint], margin)
+    assert item.endpoint is endpoint
+    return item.effect
 
 
 @pytest.mark.parametrize(
@@ -58,8 +58,8 @@ def test_without_pairs_the_drift_is_noise() -> None:
     ("count", "paired", "tells"), [(5, True, False), (6, True, True), (3, False, False), (4, False, True)]
 )
 def test_too_few_runs_are_refused(count: int, paired: bool, tells: bool) -> None:
-    one = pairs(2.0, 0.001, count, drift=0)
-    effect = only(Endpoint("all", "p50", one.a, one.b, paired))
+    item = pairs(2.0, 0.001, count, drift=0)
+    effect = only(Endpoint("all", "p50", item.a, item.b, paired))
     assert effect.verdict == ("slower" if tells else "cannot tell")
     assert (effect.p_adjusted is None) == (not tells)
     assert (effect.p_equal is None) == (not tells)
@@ -90,9 +90,9 @@ def test_an_endpoint_with_too_few_runs_takes_no_part_in_the_family() -> None:
 
 def test_ten_pairs_cannot_bear_forty_tests_and_say_how_many_can() -> None:
     family = compare([pairs(2.0, 0.01)] * 40, 0.001)
-    assert {one.effect.verdict for one in family} == {"cannot tell"}
+    assert {item.effect.verdict for item in family} == {"cannot tell"}
     # 40 x 2 / 2^10 is 8 %; one pair more makes it 4 %.
-    assert {one.effect.needed for one in family} == {1}
+    assert {item.effect.needed for item in family} == {1}
 
 
 def test_the_pairs_that_are_needed_grow_with_the_family() -> None:

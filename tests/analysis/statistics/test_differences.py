@@ -35,7 +35,7 @@ def test_paired_t_is_that_of_scipy(pairs: list[tuple[float, float]]) -> None:
     assert ours.p_t == pytest.approx(theirs.pvalue, rel=1e-9, abs=1e-9)
     assert ours.interval(0.05) == pytest.approx(tuple(theirs.confidence_interval(0.95)), rel=1e-9, abs=1e-9)
     shifted = stats.ttest_1samp(b - a, 0.3, alternative="less"), stats.ttest_1samp(b - a, -0.3, alternative="greater")
-    assert ours.p_equal(0.3) == pytest.approx(max(one.pvalue for one in shifted), rel=1e-9, abs=1e-9)
+    assert ours.p_equal(0.3) == pytest.approx(max(item.pvalue for item in shifted), rel=1e-9, abs=1e-9)
 
 
 @settings(max_examples=40, deadline=None)
@@ -105,10 +105,10 @@ def test_no_spread_is_certainty_and_no_difference_is_none() -> None:
 
 
 def test_of_a_single_run_nothing_is_known() -> None:
-    for one in (paired(np.array([1.0]), np.array([2.0])), unpaired(np.array([1.0]), np.array([2.0]))):
-        assert one.value == 1
-        assert one.interval(0.05) == (-np.inf, np.inf)
-        assert (one.p, one.p_t, one.p_equal(9)) == (1.0, 1.0, 1.0)
+    for item in (paired(np.array([1.0]), np.array([2.0])), unpaired(np.array([1.0]), np.array([2.0]))):
+        assert item.value == 1
+        assert item.interval(0.05) == (-np.inf, np.inf)
+        assert (item.p, item.p_t, item.p_equal(9)) == (1.0, 1.0, 1.0)
 
 
 def test_holm_by_hand() -> None:
@@ -120,7 +120,7 @@ def test_holm_by_hand() -> None:
 @given(st.lists(st.floats(0, 1), max_size=12))
 def test_holm_keeps_the_order_and_lies_between_p_and_bonferroni(p: list[float]) -> None:
     adjusted = holm(p)
-    for one, of_holm in zip(p, adjusted, strict=True):
-        assert min(1.0, one) <= of_holm <= min(1.0, len(p) * one)
+    for item, of_holm in zip(p, adjusted, strict=True):
+        assert min(1.0, item) <= of_holm <= min(1.0, len(p) * item)
     ranked = [of_holm for _, of_holm in sorted(zip(p, adjusted, strict=True))]
     assert ranked == sorted(ranked)

@@ -31,7 +31,7 @@ def of_scipy(x: Values, y: Values) -> list[float]:
         ]
 
 
-def one(x: Values, y: Values) -> list[float]:
+def single(x: Values, y: Values) -> list[float]:
     return [float(value) for value in distances([sample(x), sample(y)], [(0, 1)])[0]]
 
 
@@ -40,20 +40,20 @@ def one(x: Values, y: Values) -> list[float]:
 def test_all_four_are_those_of_scipy(x: list[float], y: list[float]) -> None:
     if len({*x, *y}) < 2:
         return  # SciPy refuses a single value
-    assert one(x, y) == pytest.approx(of_scipy(x, y), rel=1e-9, abs=1e-9)
+    assert single(x, y) == pytest.approx(of_scipy(x, y), rel=1e-9, abs=1e-9)
 
 
 @pytest.mark.parametrize("digits", [6, 1])
 def test_large_samples_too(digits: int) -> None:
     rng = np.random.default_rng(digits)
     x, y = np.round(rng.lognormal(1, 0.5, 10_000), digits), np.round(rng.lognormal(1.01, 0.5, 7_000), digits)
-    assert one(x, y) == pytest.approx(of_scipy(x, y), rel=1e-9, abs=1e-9)
+    assert single(x, y) == pytest.approx(of_scipy(x, y), rel=1e-9, abs=1e-9)
 
 
 @settings(deadline=None)
 @given(samples, samples)
 def test_the_sides_may_be_exchanged(x: list[float], y: list[float]) -> None:
-    assert one(x, y) == pytest.approx(one(y, x), rel=1e-9, abs=1e-9)
+    assert single(x, y) == pytest.approx(single(y, x), rel=1e-9, abs=1e-9)
 
 
 @settings(deadline=None)
@@ -74,9 +74,9 @@ def test_pooling_adds_the_counts() -> None:
 
 
 def test_equal_samples_have_no_distance_and_disjoint_ones_the_largest() -> None:
-    same = one([1, 2, 3], [1, 2, 3])
+    same = single([1, 2, 3], [1, 2, 3])
     assert (same[KS], same[WASSERSTEIN]) == (0, 0)
-    apart = one([1, 2, 3], [11, 12, 13])
+    apart = single([1, 2, 3], [11, 12, 13])
     assert (apart[KS], apart[WASSERSTEIN]) == (1, 10)
     assert apart[AD] > same[AD]
 

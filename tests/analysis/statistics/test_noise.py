@@ -15,8 +15,8 @@ def duplicates(count: int, sd: float, seed: int = 0, drift: float = 0.0) -> Endp
 
 
 def floor(endpoint: Endpoint, pairs: int = 10) -> Floor:
-    (one,) = floors([endpoint], margin=0.02, pairs=pairs)
-    return one
+    (item,) = floors([endpoint], margin=0.02, pairs=pairs)
+    return item
 
 
 def test_the_limit_is_that_of_the_pairs_planned() -> None:
@@ -28,30 +28,30 @@ def test_the_limit_is_that_of_the_pairs_planned() -> None:
 
 def test_the_intervals_of_the_spread_cover_it() -> None:
     sd = 0.02 * np.sqrt(2)
-    inside = [one.sd_low < sd < one.sd_high for seed in range(100) if (one := floor(duplicates(10, 0.02, seed)))]
+    inside = [item.sd_low < sd < item.sd_high for seed in range(100) if (item := floor(duplicates(10, 0.02, seed)))]
     assert 89 <= sum(inside) <= 99
-    one = floor(duplicates(10, 0.02))
-    assert one.detects_low < one.detects < one.detects_high
-    assert one.detects_high == detectable(one.sd_high, 10)
+    item = floor(duplicates(10, 0.02))
+    assert item.detects_low < item.detects < item.detects_high
+    assert item.detects_high == detectable(item.sd_high, 10)
 
 
 def test_many_endpoints_raise_the_limit() -> None:
-    one = duplicates(10, 0.02)
-    assert floors([one] * 8, 0.02, 10)[0].detects > floor(one).detects
-    assert floors([one] * 40, 0.02, 10)[0].detects == float("inf")
+    item = duplicates(10, 0.02)
+    assert floors([item] * 8, 0.02, 10)[0].detects > floor(item).detects
+    assert floors([item] * 40, 0.02, 10)[0].detects == float("inf")
 
 
 def test_neighbours_are_paired_and_every_second_pair_is_turned() -> None:
-    one = adjacent("home", "p50", [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0])
-    assert one is not None
-    assert (one.name, one.statistic, one.paired) == ("home", "p50", True)
-    assert (one.a, one.b) == ([1.0, 4.0, 5.0], [2.0, 3.0, 6.0])
+    item = adjacent("home", "p50", [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0])
+    assert item is not None
+    assert (item.name, item.statistic, item.paired) == ("home", "p50", True)
+    assert (item.a, item.b) == ([1.0, 4.0, 5.0], [2.0, 3.0, 6.0])
 
 
 def test_a_steady_drift_cancels_between_neighbours() -> None:
-    one = adjacent("all", "p50", np.exp(0.01 * np.arange(12)).tolist())
-    assert one is not None
-    assert floor(one).comparison.effect.ratio == pytest.approx(1)
+    item = adjacent("all", "p50", np.exp(0.01 * np.arange(12)).tolist())
+    assert item is not None
+    assert floor(item).comparison.effect.ratio == pytest.approx(1)
 
 
 def test_too_few_runs_have_no_neighbours() -> None:
@@ -60,6 +60,6 @@ def test_too_few_runs_have_no_neighbours() -> None:
 
 
 def test_of_one_pair_nothing_is_known() -> None:
-    one = floor(Endpoint("all", "p50", [1.0], [1.1]))
-    assert np.isnan(one.sd)
-    assert (one.detects, one.detects_high, one.sd_high) == (float("inf"),) * 3
+    item = floor(Endpoint("all", "p50", [1.0], [1.1]))
+    assert np.isnan(item.sd)
+    assert (item.detects, item.detects_high, item.sd_high) == (float("inf"),) * 3

@@ -39,7 +39,7 @@ def test_a_change_of_the_tail_alone_shows_at_the_high_percentiles_alone() -> Non
 def test_intervals_are_from_run_to_run(in_blocks: bool) -> None:
     a, b = runs(6, 1000, 1), runs(6, 1000, 2, shift=0.2)
     (median,) = [shift for shift in shape(a, b, in_blocks).shifts if shift.percentile == 50]
-    of_a, of_b = ([float(of_counted(one.values, one.counts, [50])[0]) for one in side] for side in (a, b))
+    of_a, of_b = ([float(of_counted(item.values, item.counts, [50])[0]) for item in side] for side in (a, b))
     theirs = stats.ttest_rel(of_b, of_a) if in_blocks else stats.ttest_ind(of_b, of_a, equal_var=False)
     assert (median.low, median.high) == pytest.approx(tuple(theirs.confidence_interval(0.95)))
     assert median.shift == pytest.approx(np.mean(of_b) - np.mean(of_a)) == pytest.approx(median.b - median.a)
@@ -64,8 +64,8 @@ def test_percentiles_that_rest_on_a_few_requests_are_left_out() -> None:
 
 def test_a_single_run_has_no_interval() -> None:
     for in_blocks in (True, False):
-        one = shape(runs(1, 100, 1), runs(1, 100, 2), in_blocks).shifts[0]
-        assert (one.low, one.high) == (-np.inf, np.inf)
+        item = shape(runs(1, 100, 1), runs(1, 100, 2), in_blocks).shifts[0]
+        assert (item.low, item.high) == (-np.inf, np.inf)
 
 
 def test_sides_that_do_not_fit_are_refused() -> None:

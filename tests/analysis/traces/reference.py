@@ -46,7 +46,7 @@ def tree(rows: list[Row]) -> tuple[Node, list[Node]]:
             node.parent = root
     for node in nodes:
         if ring := _ring(node):
-            cut = min(ring, key=lambda one: [id(n) for n in nodes].index(id(one)))
+            cut = min(ring, key=lambda item: [id(n) for n in nodes].index(id(item)))
             cut.parent = root
             root = root or cut
     assert root is not None
@@ -61,8 +61,8 @@ def _ring(node: Node) -> list[Node]:
     chain: list[Node] = []
     at: Node | None = node
     while at is not None:
-        if any(at is one for one in chain):
-            return chain[[one is at for one in chain].index(True) :]
+        if any(at is item for item in chain):
+            return chain[[item is at for item in chain].index(True) :]
         chain.append(at)
         at = at.parent
     return []
@@ -96,7 +96,7 @@ def _path(node: Node, begin: int, finish: int, nodes: list[Node]) -> None:
     node.critical, reached = finish - begin, finish
     slack = (node.end - node.start) // 100
     outlived = []
-    for last in sorted(node.children, key=lambda one: (-one.end, order[id(one)])):
+    for last in sorted(node.children, key=lambda item: (-item.end, order[id(item)])):
         low, high = max(last.start, begin), min(last.end, finish)
         if last.end > node.end + slack:
             outlived += [last] if low < high else []
@@ -109,23 +109,23 @@ def _path(node: Node, begin: int, finish: int, nodes: list[Node]) -> None:
         reached = low
         _path(last, low, high, nodes)
     if outlived and node.critical == finish - begin:
-        least = min(outlived, key=lambda one: (one.end, order[id(one)]))
+        least = min(outlived, key=lambda item: (item.end, order[id(item)]))
         low = max(least.start, begin)
         node.critical -= finish - low
         _path(least, low, finish, nodes)
 
 
-def _cancelled(one: Node, parent: Node, order: dict[int, int]) -> bool:
+def _cancelled(item: Node, parent: Node, order: dict[int, int]) -> bool:
     """Whether an equal call beside it succeeded just before it failed; 16 siblings are looked at."""
-    if one.row["status"] != ERROR:
+    if item.row["status"] != ERROR:
         return False
-    earlier = [s for s in parent.children if (-s.end, order[id(s)]) > (-one.end, order[id(one)])]
+    earlier = [s for s in parent.children if (-s.end, order[id(s)]) > (-item.end, order[id(item)])]
     slack = (parent.end - parent.start) // 100
     return any(
-        other.end >= one.end - slack and other.end > one.start and other.row["status"] != ERROR and _same(other, one)
+        other.end >= item.end - slack and other.end > item.start and other.row["status"] != ERROR and _same(other, item)
         for other in sorted(earlier, key=lambda s: (-s.end, order[id(s)]))[:16]
     )
 
 
-def _same(one: Node, other: Node) -> bool:
-    return all(one.row[name] == other.row[name] for name in ("service", "operation", "peer"))
+def _same(item: Node, other: Node) -> bool:
+    return all(item.row[name] == other.row[name] for name in ("service", "operation", "peer"))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.analysis.traces import Traces, analyse, read
+from loadstone.analysis.traces import TraceAnalysis, analyse, read
 from loadstone.analysis.traces.spans import CLIENT, ERROR, SERVER
 from tests.made_traces import Row, span, write
 
@@ -214,7 +214,7 @@ def test_times_and_counts(rows: list[Row], expected: Times, counts: dict[str, in
     assert odd == counts
 
 
-def times(traces: Traces) -> Times:
+def times(traces: TraceAnalysis) -> Times:
     """By span id; of a client and a server with one id the client's."""
     found: Times = {}
     for row in range(len(traces.spans)):
@@ -242,8 +242,8 @@ def test_traces_do_not_touch_each_other(tmp_path: Path) -> None:
     ]
     together = analyse(read(write(tmp_path / "spans.parquet", rows, group=7)))
     alone = [analyse(read(write(tmp_path / "one.parquet", trace))) for trace, _, _ in CASES.values()]
-    assert together.critical.on_path.tolist() == [time for one in alone for time in one.critical.on_path.tolist()]
-    assert together.critical.exclusive.tolist() == [time for one in alone for time in one.critical.exclusive.tolist()]
-    assert together.durations_ns.tolist() == [int(one.durations_ns[0]) for one in alone]
+    assert together.critical.on_path.tolist() == [time for item in alone for time in item.critical.on_path.tolist()]
+    assert together.critical.exclusive.tolist() == [time for item in alone for time in item.critical.exclusive.tolist()]
+    assert together.durations_ns.tolist() == [int(item.durations_ns[0]) for item in alone]
     for name, count in asdict(together.health).items():
-        assert count == sum(asdict(one.health)[name] for one in alone)
+        assert count == sum(asdict(item.health)[name] for item in alone)

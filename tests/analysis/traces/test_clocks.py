@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from loadstone.analysis.traces import Traces, analyse, read
+from loadstone.analysis.traces import TraceAnalysis, analyse, read
 from loadstone.analysis.traces.spans import CLIENT, SERVER
 from tests.made_traces import MS, Application, span, write
 
@@ -19,19 +19,19 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def truth(folder: Path) -> Traces:
+def truth(folder: Path) -> TraceAnalysis:
     return analyse(read(write(folder / "truth.parquet", Application().rows(TRACES))))
 
 
-def shares(traces: Traces) -> dict[str, float]:
+def shares(traces: TraceAnalysis) -> dict[str, float]:
     return {row["service"]: row["critical_share"] for row in traces.services.to_pylist()}
 
 
-def offsets(traces: Traces) -> dict[str, float]:
+def offsets(traces: TraceAnalysis) -> dict[str, float]:
     return {row["host"].removeprefix("host-"): row["offset_ms"] for row in traces.clocks.to_pylist()}
 
 
-def test_clocks_that_agree_are_left_alone(truth: Traces) -> None:
+def test_clocks_that_agree_are_left_alone(truth: TraceAnalysis) -> None:
     assert set(offsets(truth).values()) == {0.0}
     assert offsets(truth).keys() == {"frontend", "search", "geo", "rate", "reservation", "profile"}
     pairs = {row["host"]: row["pairs"] for row in truth.clocks.to_pylist()}
@@ -41,7 +41,7 @@ def test_clocks_that_agree_are_left_alone(truth: Traces) -> None:
 @pytest.mark.parametrize("service", ["frontend", "search", "geo", "profile"])
 @pytest.mark.parametrize("offset_ms", [50.0, -50.0])
 def test_a_clock_50_ms_off_moves_no_share_by_one_percent(
-    service: str, offset_ms: float, truth: Traces, folder: Path
+    service: str, offset_ms: float, truth: TraceAnalysis, folder: Path
 ) -> None:
     file = write(folder / "off.parquet", Application(clock_ms={service: offset_ms}).rows(TRACES))
     corrected, raw = analyse(read(file)), analyse(read(file), corrected=False)
@@ -55,7 +55,7 @@ def test_a_clock_50_ms_off_moves_no_share_by_one_percent(
     assert offsets(raw) == offsets(corrected)
 
 
-def test_offsets_add_up_along_calls(truth: Traces, folder: Path) -> None:
+def test_offsets_add_up_along_calls(truth: TraceAnalysis, folder: Path) -> None:
     clocks = {"search": 200.0, "geo": -30.0, "rate": 1000.0, "profile": 3.0}
     found = analyse(read(write(folder / "many.parquet", Application(clock_ms=clocks).rows(TRACES))))
     assert offsets(found) == pytest.approx({"frontend": 0.0, "reservation": 0.0} | clocks, abs=0.5)

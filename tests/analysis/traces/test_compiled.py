@@ -32,18 +32,18 @@ def test_what_goes_wrong_in_a_range_is_told(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_without_a_place_for_a_cache_it_compiles_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     """As Numba says it where neither the package nor the user's cache can be written."""
-    asked: list[bool] = []
+    requested: list[bool] = []
     real = numba.njit
 
     def njit(cache: bool = False, **options: bool):  # type: ignore[no-untyped-def]
-        asked.append(cache)
+        requested.append(cache)
         if cache:
             raise RuntimeError("cannot cache function: no locator available")
         return real(**options)
 
     monkeypatch.setattr(numba, "njit", njit)
     assert compiled.kernel(lambda n: n + 1)(2) == 3
-    assert asked == [True, False]
+    assert requested == [True, False]
 
 
 def test_a_package_that_cannot_be_written_to_is_cached_with_the_user(tmp_path: Path) -> None:

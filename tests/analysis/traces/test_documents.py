@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loadstone.analysis.traces import Spans, analyse, jaeger, read
+from loadstone.analysis.traces import SpanColumns, analyse, jaeger, read
 from loadstone.analysis.traces.reading import SCHEMA
 from loadstone.analysis.traces.spans import CLIENT, ERROR, SERVER
 from loadstone.model.errors import InputError
@@ -73,7 +73,7 @@ def otlp(trace: int, *spans: dict[str, Any]) -> dict[str, Any]:
     """One request of a service whose spans are these."""
     attributes = [{"key": key, "value": {"stringValue": f"{key[0]}-1"}} for key in ("host.name", "service.instance.id")]
     attributes += [{"key": "service.name", "value": {"stringValue": "shop"}}]
-    made = [{"traceId": f"{trace:032X}", "kind": 2, **one} for one in spans]
+    made = [{"traceId": f"{trace:032X}", "kind": 2, **item} for item in spans]
     return {"resourceSpans": [{"resource": {"attributes": attributes}, "scopeSpans": [{"scope": {}, "spans": made}]}]}
 
 
@@ -94,7 +94,7 @@ CALL = {
 }
 
 
-def rows(spans: Spans) -> list[dict[str, Any]]:
+def rows(spans: SpanColumns) -> list[dict[str, Any]]:
     """All that was read, as the rows that tests are made of."""
     texts = ("service", "replica", "host", "operation", "peer")
     trace = [bytes(spans.trace_id[t]) for t in range(spans.traces) for _ in range(spans.first[t], spans.first[t + 1])]
@@ -131,8 +131,8 @@ def test_what_jaegers_api_gives_is_read(tmp_path: Path) -> None:
 def test_what_the_collector_writes_is_read(how: str, tmp_path: Path) -> None:
     file = tmp_path / "traces.json"
     requests = [otlp(1, ROOT, CALL), otlp(2, ROOT)]
-    both = {"resourceSpans": [one for request in requests for one in request["resourceSpans"]]}
-    lines = "".join(f"{json.dumps(one)}\n" for one in [*requests, {"resourceMetrics": []}])
+    both = {"resourceSpans": [item for request in requests for item in request["resourceSpans"]]}
+    lines = "".join(f"{json.dumps(item)}\n" for item in [*requests, {"resourceMetrics": []}])
     match how:
         case "one document":
             file.write_text(json.dumps(both))
@@ -191,7 +191,7 @@ def test_bad_spans_are_left_out_and_counted(bad: dict[str, Any], tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "expected"),
     [
         ('{"data": [', "line 1, column 11: is no JSON"),
         ('{\n "data": [\n  7,]}', "line 3, column"),
@@ -210,12 +210,12 @@ def test_bad_spans_are_left_out_and_counted(bad: dict[str, Any], tmp_path: Path)
         ("[" * 100_000, "cannot be read as JSON"),
     ],
 )
-def test_what_cannot_be_read_is_named_with_its_place(text: str, words: str, tmp_path: Path) -> None:
+def test_what_cannot_be_read_is_named_with_its_place(text: str, expected: str, tmp_path: Path) -> None:
     file = tmp_path / "traces.json"
     file.write_text(text)
     with pytest.raises(InputError) as refused:
         read(file)
-    assert str(file) in str(refused.value) and words in str(refused.value)
+    assert str(file) in str(refused.value) and expected in str(refused.value)
 
 
 DAMAGED = [b'{"data": "\xff"}', gzip.compress(b'{"data": []}', mtime=0)[:-9], b"\x1f\x8bnot packed"]

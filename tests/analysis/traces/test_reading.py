@@ -67,12 +67,12 @@ def test_order_and_forms_of_columns_do_not_matter(tmp_path: Path) -> None:
     other = other.set_column(9, "start_ns", other["start_ns"].cast(pa.uint64()))
     other = other.append_column("more", other["kind"])
     pq.write_table(other, tmp_path / "other.parquet", use_dictionary=False, row_group_size=33)
-    one, two = analyse(read(sorted_file)), analyse(read(tmp_path / "other.parquet"))
-    found = [dict(zip(x.spans.span_id.tolist(), x.critical.on_path.tolist(), strict=True)) for x in (one, two)]
+    item, two = analyse(read(sorted_file)), analyse(read(tmp_path / "other.parquet"))
+    found = [dict(zip(x.spans.span_id.tolist(), x.critical.on_path.tolist(), strict=True)) for x in (item, two)]
     assert found[0] == found[1]
     for name in ("operations", "services", "paths", "heat"):
-        key = [(column, "ascending") for column in getattr(one, name).column_names]
-        assert getattr(one, name).sort_by(key) == getattr(two, name).sort_by(key)
+        key = [(column, "ascending") for column in getattr(item, name).column_names]
+        assert getattr(item, name).sort_by(key) == getattr(two, name).sort_by(key)
 
 
 def test_what_is_not_told_is_nothing(tmp_path: Path) -> None:
@@ -144,7 +144,7 @@ def damaged(file: Path, how: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("how", "words"),
+    ("how", "expected"),
     [
         ("nothing there", "there is no such file"),
         ("no parquet", "cannot be read as spans"),
@@ -157,12 +157,12 @@ def damaged(file: Path, how: str) -> None:
         ("short ids", "trace_id has to be 16 bytes, here it is binary"),
     ],
 )
-def test_other_files_are_refused_with_words(how: str, words: str, tmp_path: Path) -> None:
+def test_other_files_are_refused_with_words(how: str, expected: str, tmp_path: Path) -> None:
     file = tmp_path / "spans.parquet"
     damaged(file, how)
     with pytest.raises(InputError) as refused:
         read(file)
-    assert str(file) in str(refused.value) and words in str(refused.value)
+    assert str(file) in str(refused.value) and expected in str(refused.value)
     assert "\n" not in str(refused.value)
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loadstone.analysis.traces import Traces, analyse, read
+from loadstone.analysis.traces import TraceAnalysis, analyse, read
 from loadstone.analysis.traces.grouping import by, percentiles
 from loadstone.analysis.traces.paths import DEEPEST, short
 from loadstone.analysis.traces.spans import CLIENT, ERROR, SERVER, Codes
@@ -27,11 +27,11 @@ CALL = [
 
 
 @pytest.fixture
-def call(tmp_path: Path) -> Traces:
+def call(tmp_path: Path) -> TraceAnalysis:
     return analyse(read(write(tmp_path / "spans.parquet", CALL)))
 
 
-def test_time_on_the_network_is_the_callers_and_time_in_a_store_is_the_stores(call: Traces) -> None:
+def test_time_on_the_network_is_the_callers_and_time_in_a_store_is_the_stores(call: TraceAnalysis) -> None:
     rows = {row.pop("service"): row for row in call.services.to_pylist()}
     assert list(rows) == ["frontend", "memcached-rate", "rate"]
     expected = {"spans": 3, "exclusive_s": 0.04, "critical_s": 0.04, "critical_share": 0.4, "per_request_ms": 40.0}
@@ -42,7 +42,7 @@ def test_time_on_the_network_is_the_callers_and_time_in_a_store_is_the_stores(ca
     assert rows["rate"] == pytest.approx(expected | {"network_s": 0.0, "waited_s": 0.02})
 
 
-def test_a_path_has_a_step_for_each_service_and_store(call: Traces) -> None:
+def test_a_path_has_a_step_for_each_service_and_store(call: TraceAnalysis) -> None:
     rows = [
         (row["path"], row["count"], round(row["critical_s"] * 1000), row["depth"]) for row in call.paths.to_pylist()
     ]
@@ -56,7 +56,7 @@ def test_a_path_has_a_step_for_each_service_and_store(call: Traces) -> None:
     assert sum(row["share"] for row in call.paths.to_pylist()) == pytest.approx(1)
 
 
-def test_operations_have_totals_and_exclusive_times(call: Traces) -> None:
+def test_operations_have_totals_and_exclusive_times(call: TraceAnalysis) -> None:
     rows = {(row["service"], row["operation"], row["peer"]): row for row in call.operations.to_pylist()}
     assert next(iter(rows)) == ("frontend", "GET /hotels", "")
     served = rows["rate", "rate.Rate/GetRates", ""]

@@ -1,4 +1,4 @@
-"""Numbers and plans in words, the same in every verb."""
+"""What a study measures, in a clause."""
 
 from __future__ import annotations
 
@@ -6,15 +6,8 @@ from loadstone.experiments.plan import Plan
 from loadstone.report.format import plural
 
 
-def clock(seconds: float) -> str:
-    """``0:42``, ``12:05``, ``1:02:09``."""
-    minutes, rest = divmod(round(max(seconds, 0)), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
-
-
-def load_in_words(plan: Plan) -> str:
-    """What the study will do, in a clause."""
+def load_summary(plan: Plan) -> str:
+    """``3 fixed rates x 10 repetitions under p99 <= 200ms``, for example."""
     load = plan.study.load
     if load.capacity is not None:
         return f"searches the capacity under {load.capacity.slo}, the breaking point to +-{load.capacity.precision:.0%}"
@@ -33,10 +26,3 @@ def _listed(clients: list[int]) -> str:
     """``1, 5 and 20 clients``."""
     *most, last = map(str, clients)
     return f"{', '.join(most)} and {last} clients" if most else plural(clients[0], "client")
-
-
-def load_of(rate: float, clients: int | None) -> str:
-    """``1,000 req/s``, or ``20 clients`` of a closed loop, or ``a trace`` at its own pace."""
-    if rate == 0 and clients is None:
-        return "a trace"
-    return f"{rate:,.0f} req/s" if clients is None else plural(clients, "client")

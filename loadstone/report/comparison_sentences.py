@@ -1,4 +1,4 @@
-"""A comparison in words, the same in the report and on the terminal. ``**`` stands around what is set in bold."""
+"""A comparison in sentences, for the report and the terminal. ``**`` marks bold text."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from loadstone.report import format
 
 Row = Mapping[str, Any]
 MOST = 6
-"""Sentences about treatments; with more of them, tables and figures say it better."""
-_WORDS = {"slower": "longer", "faster": "shorter"}
+"""The most sentences about treatments; more are summarised, as tables and figures have them."""
+_DIRECTIONS = {"slower": "longer", "faster": "shorter"}
 
 
 def change(ratio: float | None) -> str:
@@ -51,39 +51,38 @@ def verdict(row: Row) -> str:
 
 
 def load(row: Row) -> str:
-    """``150 req/s``, ``20 clients``; ``a trace at its own pace`` where nobody asked for a rate."""
+    """``150 req/s``, ``20 clients``, or the pace of a replayed trace."""
     if row["clients"] is not None:
         return format.clients(row["clients"])
     return format.rate(row["load"]) if row["load"] else "the trace's own pace"
 
 
 def sentences(compared: Compared) -> list[str]:
-    """What was found, breaking points first."""
+    """The findings, breaking points first."""
     found = [capacity(row) for row in compared.tables["capacities"].to_pylist()[:MOST]]
     groups: dict[tuple[str, float], list[Row]] = {}
     for row in _of_all(compared, "comparison"):
         groups.setdefault((row["treatment"], row["load"]), []).append(row)
-    told = list(groups.values())
-    if len(told) > MOST:
-        differ = sum(any(row["verdict"] in _WORDS for row in rows) for rows in told)
-        found.append(f"**{differ} of {len(told)}** comparisons with {compared.baseline} show a difference.")
+    if len(groups) > MOST:
+        differ = sum(any(row["verdict"] in _DIRECTIONS for row in rows) for rows in groups.values())
+        found.append(f"**{differ} of {len(groups)}** comparisons with {compared.baseline} show a difference.")
     else:
-        found += [_treatment(rows) for rows in told]
+        found += [_treatment(rows) for rows in groups.values()]
     found += list(_noise(compared))
     return found + list(_calibration(compared))
 
 
 def capacity(row: Row) -> str:
     """``Half of the trials hold at **2,310 req/s** [...] with **nomad**, at 1,480 [...] with swarm: **1.56x**.``"""
-    told = {
+    point = {
         side: f"{format.rate(row[side])} {format.interval(row[f'{side}_low'], row[f'{side}_high'])}" for side in "ab"
     }
-    rate, _, rest = told["b"].partition(" [")
+    rate, _, rest = point["b"].partition(" [")
     ratio = f"**{row['ratio']:.2f}x** [{row['low']:.2f}, {row['high']:.2f}]"
-    ends = {"equal": f", equal within {format.percent(row['margin'])}", "cannot tell": ": cannot tell which is more"}
+    ends = {"equal": f", equal within {format.percent(row['margin'])}", "cannot tell": ": cannot tell which is higher"}
     end = ends.get(row["verdict"], "")
     return (
-        f"Half of the trials hold at **{rate}** [{rest} with **{row['treatment']}**, at {told['a']} with "
+        f"Half of the trials hold at **{rate}** [{rest} with **{row['treatment']}**, at {point['a']} with "
         f"{row['baseline']} (their breaking points): {ratio}{end}."
     )
 
@@ -97,13 +96,13 @@ def _treatment(rows: Sequence[Row]) -> str:
 def _found(row: Row) -> str:
     size = f"{change(row['ratio'])} {interval(row)}".rstrip()
     runs = format.plural(row["runs"], "pair" if row["method"] == "paired" else "run")
-    if row["verdict"] in _WORDS:
+    if row["verdict"] in _DIRECTIONS:
         longer = change(row["ratio"]).lstrip("+-")
-        return f"**{longer} {_WORDS[row['verdict']]}** {interval(row)} ({runs}, {p(row['p_adjusted'])})"
+        return f"**{longer} {_DIRECTIONS[row['verdict']]}** {interval(row)} ({runs}, {p(row['p_adjusted'])})"
     if row["verdict"] == "equal":
         return f"equal within {format.percent(row['margin'])}: {size} ({runs})"
-    why = f"{runs}, {p(row['p_adjusted'])}" + (f"; {_more(row)} tell" if row["needed"] else "")
-    return f"cannot be told apart: {size} ({why})"
+    why = f"{runs}, {p(row['p_adjusted'])}" + (f"; {_more(row)} decide" if row["needed"] else "")
+    return f"no difference detected: {size} ({why})"
 
 
 def _more(row: Row) -> str:
@@ -118,18 +117,18 @@ def _noise(compared: Compared) -> Iterator[str]:
         groups.setdefault((row["baseline"], row["load"]), []).append(row)
     several = len({baseline for baseline, _ in groups}) > 1
     for rows in groups.values() if len(groups) <= 2 else ():
-        told = [f"{row['statistic'].upper()} {change(row['ratio'])} {interval(row)}" for row in rows]
+        changes = [f"{row['statistic'].upper()} {change(row['ratio'])} {interval(row)}" for row in rows]
         seen = [
             f"{row['statistic'].upper()} from {format.percent(row['detects'])}"
             for row in rows
             if row["detects"] < float("inf")
         ]
         how = "" if rows[0]["from_second_runs"] else ", from neighbouring runs"
-        limit = f"; as many pairs find differences of {' and '.join(seen)} on" if seen else ""
-        found = any(row["verdict"] in _WORDS for row in rows)
-        alarm = " **A difference was found between the same and the same: distrust the others.**" if found else ""
+        limit = f"; with as many pairs, differences of {' and '.join(seen)} on would be detected" if seen else ""
+        found = any(row["verdict"] in _DIRECTIONS for row in rows)
+        alarm = " **The baseline differs from itself: do not trust the other differences.**" if found else ""
         of = f" of {rows[0]['baseline']}" if several else ""
-        yield f"A/A{of} at {load(rows[0])}{how}: {'; '.join(told)}{limit}.{alarm}"
+        yield f"A/A{of} at {load(rows[0])}{how}: {'; '.join(changes)}{limit}.{alarm}"
 
 
 def _calibration(compared: Compared) -> Iterator[str]:

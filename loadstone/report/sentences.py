@@ -1,4 +1,4 @@
-"""A run in sentences: the answer first, with its numbers. ``**`` stands around what is set in bold."""
+"""A run in sentences, the answer first. ``**`` marks bold text."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from loadstone.analysis import bounds, drift, summary
-from loadstone.analysis.summary import Searched, Treatment
+from loadstone.analysis.summary import Searched, TreatmentSummary
 from loadstone.report import format
 from loadstone.report.content import Content
 
@@ -17,20 +17,20 @@ NO_SLO = "no SLO"
 
 
 def slo(content: Content) -> str:
-    """``P99 ≤ 200 ms``; the share that must complete goes without saying where latency already counts failures."""
+    """``P99 ≤ 200 ms``; without the share that must complete, as failures count as latency."""
     limits = content.slo.limits if content.slo else {}
     return " and ".join(f"P{p:g} ≤ {format.milliseconds(limit)}" for p, limit in sorted(limits.items())) or NO_SLO
 
 
 def answer(content: Content) -> str:
-    """What the run found, in one sentence."""
+    """The result of the run, in one sentence."""
     if not len(content.run.trials):
         return "No trial has finished yet."
     shown = [treatment for treatment in content.treatments if len(treatment.trials)]
     if all(treatment.count("invalid") == len(treatment.trials) for treatment in shown):
         count = len(content.run.trials)
         subject = {1: "The only trial is", 2: "Both trials are"}.get(count, f"All {format.count(count)} trials are")
-        return f"**{subject} invalid**: nothing can be said about {content.application}."
+        return f"**{subject} invalid**: there is no result for {content.application}."
     if len(shown) == 1:
         return f"{content.application} {finding(content, shown[0])}"
     points = [(t.searched.result.capacity.value, t) for t in shown if t.searched and t.searched.result]
@@ -46,15 +46,15 @@ def answer(content: Content) -> str:
 
 
 def contradiction(wanted: float, observed: float | None) -> str:
-    """That a capacity model and what was observed of its bottleneck do not go together."""
+    """A warning that a capacity model contradicts the observed CPU of its bottleneck."""
     return (
-        f"The model does not describe it at that load: by the model it would use {format.percent(wanted)} of its CPU,"
-        f" and {format.percent(observed)} was seen to be used. Do not rely on what is predicted for other limits."
+        f"The model does not describe it at that load: it predicts {format.percent(wanted)} of its CPU,"
+        f" but it used {format.percent(observed)}. Do not rely on predictions for other limits."
     )
 
 
 def each_treatment(content: Content) -> list[tuple[str, str]]:
-    """Label and finding of every treatment, where there are several, with what it is the capacity of."""
+    """Label and finding of every treatment, where there are several, with what bounds its capacity."""
     if len(content.treatments) < 2:
         return []
     return [
@@ -64,7 +64,7 @@ def each_treatment(content: Content) -> list[tuple[str, str]]:
 
 
 def bounds_of_one(content: Content) -> list[str]:
-    """``bounded`` of the only treatment; of several each has it beside its finding."""
+    """``bounded`` of the only treatment; of several, each finding contains it."""
     return [
         text
         for treatment in content.treatments
@@ -72,8 +72,8 @@ def bounds_of_one(content: Content) -> list[str]:
     ]
 
 
-def bounded(content: Content, treatment: Treatment) -> str:
-    """What a capacity is the capacity of: of limits that the study sets, or of something else; nothing if unknown."""
+def bounded(content: Content, treatment: TreatmentSummary) -> str:
+    """What bounds a capacity: a CPU limit of the study, or something else; empty if unknown."""
     if treatment.searched is None or treatment.searched.result is None:
         return ""
     full = bounds.fullest(content.run, treatment)
@@ -83,17 +83,17 @@ def bounded(content: Content, treatment: Treatment) -> str:
     used = f"{full.service} used {format.number(full.cores)} of the {allowed}"
     if full.at_limit:
         return (
-            f"At {format.rate(full.load)} {used} that the study allows it: this is the capacity of these limits on this"
+            f"At {format.rate(full.load)} {used} of its limit: the capacity is that of the study's limits on this"
             " machine, not of the machine."
         )
     return (
-        f"At {format.rate(full.load)} no service was at its CPU limit (the fullest, {used}): something else bounds this"
+        f"At {format.rate(full.load)} no service was at its CPU limit (the fullest, {used}): something else bounds the"
         " capacity."
     )
 
 
-def finding(content: Content, treatment: Treatment) -> str:
-    """What was found for one treatment; starts with a verb."""
+def finding(content: Content, treatment: TreatmentSummary) -> str:
+    """The finding of one treatment; starts with a verb."""
     if (left := content.left_out.get(treatment.id)) is not None:
         return _left_out(left)
     if not len(treatment.trials):
@@ -108,24 +108,24 @@ def finding(content: Content, treatment: Treatment) -> str:
 
 
 def _left_out(left: LeftOut) -> str:
-    one = left.predicted
-    predicted = f"{format.rate(one.predicted)} {format.interval(one.low, one.high)}"
+    forecast = left.predicted
+    predicted = f"{format.rate(forecast.predicted)} {format.interval(forecast.low, forecast.high)}"
     return (
-        f"was not measured: {predicted} are predicted, bounded by {one.bottleneck_in_words},"
-        f" and {left.better} bears at least {format.number(left.at_least)}."
+        f"was not measured: {predicted} are predicted, bounded by {forecast.bottleneck_name},"
+        f" and {left.better} sustains at least {format.number(left.at_least)}."
     )
 
 
-def _found_by_search(content: Content, treatment: Treatment, searched: Searched) -> str:
+def _found_by_search(content: Content, treatment: TreatmentSummary, searched: Searched) -> str:
     trials = format.plural(len(searched.evidence) + len(searched.bracket), "trial")
     if searched.result is not None:
         capacity, point = (
-            (format.rate(one.value), format.interval(one.low, one.high))
-            for one in (searched.result.capacity, searched.result.breaking_point)
+            (format.rate(estimate.value), format.interval(estimate.low, estimate.high))
+            for estimate in (searched.result.capacity, searched.result.breaking_point)
         )
         found = drift.drift(treatment.trials)
         strayed = ""
-        if found is not None and found.size > max(treatment.precision or 0.0, drift.WORTH_SAYING):
+        if found is not None and found.size > max(treatment.precision or 0.0, drift.NOTABLE):
             strayed = f", while the machine's speed drifted by {format.percent(found.size)}"
         return (
             f"has a capacity of **{capacity[0]}** {capacity[1]}: 95 % of trials hold {slo(content)} "
@@ -140,15 +140,15 @@ def _found_by_search(content: Content, treatment: Treatment, searched: Searched)
     return f"held {slo(content)} at {low} and not at {high} (short trials only so far, {trials})."
 
 
-def _measured(treatment: Treatment) -> str:
-    """Of a closed loop without an SLO: what it came to at the least and at the most clients."""
+def _measured(treatment: TreatmentSummary) -> str:
+    """Of a closed loop without an SLO: the throughput with the fewest and with the most clients."""
     rows = sorted(treatment.rows("measured"), key=summary.load_of)
     ends = [rows[0]] if summary.load_of(rows[0]) == summary.load_of(rows[-1]) else [rows[0], rows[-1]]
     found = [f"**{format.rate(row['throughput'])}** with {format.load(row)}" for row in ends]
     return f"completed {' and '.join(found)}, in a closed loop."
 
 
-def _found_at_loads(content: Content, treatment: Treatment) -> str:
+def _found_at_loads(content: Content, treatment: TreatmentSummary) -> str:
     valid = treatment.count("held") + treatment.count("not held")
     trials = "its only valid trial" if valid == 1 else f"all of {format.plural(valid, 'trial')}"
     up_to, from_ = treatment.held_up_to, treatment.breaks_from
@@ -164,7 +164,7 @@ def _found_at_loads(content: Content, treatment: Treatment) -> str:
 
 
 def missing(content: Content) -> str:
-    """How many trials at fixed loads are still to come; of a search, its own doubts say how far it is."""
+    """The number of trials at fixed loads that are missing; a search has warnings of its own."""
     planned = [treatment for treatment in content.treatments if treatment.planned is not None]
     want = sum(treatment.planned or 0 for treatment in planned)
     have = sum(len(treatment.trials) for treatment in planned)
@@ -172,22 +172,23 @@ def missing(content: Content) -> str:
 
 
 def warnings(content: Content) -> list[str]:
-    """All that is doubtful, the gravest first, each once."""
+    """All warnings, the gravest first, each once."""
     return list(dict.fromkeys(_warnings(content)))
 
 
 def _drifted(content: Content) -> Iterator[str]:
-    """How far the machine's speed strayed, and what precision it cannot give therefore."""
+    """A warning of the drift of the machine's speed, and of a precision that it precludes."""
     found = drift.drift(content.run.trials)
-    if found is None or found.size <= drift.WORTH_SAYING:
+    if found is None or found.size <= drift.NOTABLE:
         return
-    asked = next((treatment.precision for treatment in content.treatments if treatment.precision is not None), None)
+    requested = next((treatment.precision for treatment in content.treatments if treatment.precision is not None), None)
     promised = ""
-    if asked is not None and found.size > asked:
-        promised = f"; the precision of {format.percent(asked)} that was asked for is more than such a machine can hold"
+    if requested is not None and found.size > requested:
+        promised = f"; the requested precision of {format.percent(requested)} cannot be reached on such a machine"
     yield (
-        f"the machine's speed drifted by {format.percent(found.size)} during the run: a computation that is always the "
-        f"same took from {format.milliseconds(found.shortest_ms)} to {format.milliseconds(found.longest_ms)}{promised}"
+        f"the machine's speed drifted by {format.percent(found.size)} during the run: the same "
+        f"computation took from {format.milliseconds(found.shortest_ms)} to {format.milliseconds(found.longest_ms)}"
+        f"{promised}"
     )
 
 
@@ -196,14 +197,12 @@ def _warnings(content: Content) -> Iterator[str]:
         yield text
     invalid = sum(treatment.count("invalid") for treatment in content.treatments)
     if invalid:
-        subject = (
-            "1 trial is invalid and counts" if invalid == 1 else f"{format.count(invalid)} trials are invalid and count"
-        )
-        yield f"{subject} for nothing; why stands in the table of trials."
+        subject = "1 trial is" if invalid == 1 else f"{format.count(invalid)} trials are"
+        yield f"{subject} invalid and not counted; the table of trials has the reasons."
     if any(content.run.trials["emulated"].to_pylist()):
         yield (
             "The nodes were emulated on one machine and shared its cores: compare treatments with each other, not with"
-            " other machines, and numbers of nodes not at all."
+            " other machines; do not compare numbers of nodes."
         )
     yield from _drifted(content)
     yield from content.run.warnings
