@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import ssl
 import subprocess
 import tempfile
@@ -17,7 +18,7 @@ from loadstone.infrastructure.machines import Completed
 from loadstone.infrastructure.namespaces import network
 from loadstone.infrastructure.software.base import Member
 from loadstone.infrastructure.software.footprint import difference
-from loadstone.infrastructure.software.kubernetes import Kubernetes, managers, pause, workers
+from loadstone.infrastructure.software.kubernetes import Kubernetes, listener, managers, pause, workers
 from loadstone.infrastructure.software.kubernetes.certificates import Certificates, node_user
 from loadstone.infrastructure.software.kubernetes.plan import BRIDGE, PODS, SERVICES, Plan, fill
 from loadstone.model.errors import DeploymentError
@@ -212,6 +213,17 @@ def test_the_image_of_a_pod_s_namespaces(tmp_path: Path) -> None:
     pause.write(tmp_path / "pause.tar")
     pause.write(tmp_path / "again.tar")
     assert (tmp_path / "pause.tar").read_bytes() == (tmp_path / "again.tar").read_bytes()
+
+
+def test_a_node_of_another_cluster_is_no_member() -> None:
+    free, used = Recorded("node-7", "grep"), Recorded("node-8")
+    machines: Any = [free, used]
+    (finding,) = Kubernetes().conflicts(machines)
+    assert finding.message.startswith("node-8: a kubelet of its own listens on port 10250")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        assert subprocess.run(listener(port), check=False).returncode == 0
+    assert subprocess.run(listener(port), check=False).returncode == 1
 
 
 def test_what_is_missing_is_named_with_its_package(monkeypatch: pytest.MonkeyPatch) -> None:

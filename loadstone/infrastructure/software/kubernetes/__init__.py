@@ -22,6 +22,7 @@ from loadstone.infrastructure.software.kubernetes.plan import DNS_READY_PORT, Pl
 from loadstone.model.cluster import Cluster
 from loadstone.model.errors import DeploymentError
 
+KUBELET_PORT = 10250
 _READY_WITHIN_S = 180.0
 _ANSWER_WITHIN_S = 5.0
 
@@ -54,6 +55,19 @@ class Kubernetes(Software):
                 message = f"{machine.name}: the plugins that connect pods are not installed"
                 findings.append(Finding("CNI plugins", "error", message, workers.INSTALL_PLUGINS))
         return findings
+
+    def conflicts(self, machines: Sequence[Machine]) -> list[Finding]:
+        used = in_parallel(lambda machine: machine.run(listener(KUBELET_PORT)).code == 0, machines)
+        return [
+            Finding(
+                "kubelet",
+                "error",
+                f"{machine.name}: a kubelet of its own listens on port {KUBELET_PORT}: it is a node of another cluster",
+                "use another host, or stop it while studies run there: sudo systemctl stop kubelet",
+            )
+            for machine, found in zip(machines, used, strict=True)
+            if found
+        ]
 
     def start(self, members: Sequence[Member], registry: str, folder: Path, say: Say) -> Access:
         binaries = in_parallel(lambda member: member.program("kubernetes", say), members)
@@ -95,6 +109,12 @@ class Kubernetes(Software):
 
     def find(self, cluster: Cluster) -> Provision:
         return found.find()
+
+
+def listener(port: int) -> list[str]:
+    """The command that succeeds where a process listens on a TCP port, as the kernel lists sockets (proc_net_tcp)."""
+    listens = f"^ *[0-9]+: [0-9A-F]+:{port:04X} [0-9A-F]+:0000 0A "
+    return ["grep", "-qsE", listens, "/proc/net/tcp", "/proc/net/tcp6"]
 
 
 def _write_admin(folder: Path, manager: Member, certificates: Certificates) -> Path:
