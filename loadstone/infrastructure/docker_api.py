@@ -46,13 +46,13 @@ class Engine:
     @cached_property
     def api(self) -> Any:
         """The official client, whose types nobody wrote down; raises DeploymentError where nothing answers."""
-        with told(self.url):
+        with docker_errors(self.url):
             return self._client(_ANSWER_S)
 
     def silence(self, within_s: int = _PING_S) -> str | None:
         """Why the engine does not answer; None if it does."""
         try:
-            with told(self.url):
+            with docker_errors(self.url):
                 client = self._client(within_s)  # asks for its version
                 client.close()
         except DeploymentError as error:
@@ -90,7 +90,7 @@ class Engine:
 
 
 @contextmanager
-def told(url: str) -> Iterator[None]:
+def docker_errors(url: str) -> Iterator[None]:
     """Turn what goes wrong with an engine into a DeploymentError with the remedy, Unreachable or Unable."""
     try:
         yield

@@ -6,8 +6,10 @@ import json
 import os
 import signal
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import yaml
@@ -32,14 +34,15 @@ def four() -> Iterator[SshHosts]:
     findings = Namespaces(Cluster(), "preflight").preflight("swarm", 1)
     if lacking := [finding.message for finding in findings if finding.level == "error"]:
         pytest.skip("; ".join(lacking))
-    with ssh_hosts(4) as made:
+    with folders(), ssh_hosts(4) as made:
         yield made
 
 
 @pytest.fixture
 def person(four: SshHosts) -> Iterator[User]:
     """A user of the hosts, on which nothing may be left afterwards."""
-    with folders() as home:
+    with tempfile.TemporaryDirectory(prefix="loadstone-") as name:
+        home = Path(name)
         user, shop = User(home), applications.shop()
         (home / "application.yaml").write_text(yaml.safe_dump(shop))
         manager = four.hosts[-1]
@@ -67,6 +70,12 @@ def rows(user: User) -> list[dict[str, str]]:
     return docker_clusters.rows(user)
 
 
+def deployments(user: User) -> list[str]:
+    """What the journal has: clusters, and what is deployed on them."""
+    found: list[str] = json.loads(user.runs("status", "--json").stdout)["deployments"]
+    return found
+
+
 def test_a_study_on_a_swarm_of_hosts(four: SshHosts, person: User) -> None:
     done = person.runs("run", "study.yaml")
     (row,) = rows(person)
@@ -75,7 +84,7 @@ def test_a_study_on_a_swarm_of_hosts(four: SshHosts, person: User) -> None:
     audited = json.loads((trial / "audit.json").read_text())
     assert {each["node"] for each in audited} == {"worker-1", "worker-2", "worker-3"}
     assert all(each["ok"] for each in audited), audited
-    assert json.loads(person.runs("status", "--json").stdout)["deployments"] == []
+    assert deployments(person) == []
 
 
 def test_nothing_is_left_of_a_desk_that_is_killed(four: SshHosts, person: User) -> None:
@@ -85,6 +94,10 @@ def test_nothing_is_left_of_a_desk_that_is_killed(four: SshHosts, person: User) 
     assert any("link docker_gwbridge" in four.traces(host.name) for host in four.hosts)
     process.kill()
     process.communicate(timeout=60)
+    (deployment,) = [name for name in deployments(person) if not name.endswith("-cluster")]
+    person.runs("down", deployment)  # through engines that are reached anew, with the cluster still there
+    assert [name for name in deployments(person) if not name.endswith("-cluster")] == []
+    assert any("link docker_gwbridge" in four.traces(host.name) for host in four.hosts)
     person.runs("down")
     assert four.left(groups) == []
 

@@ -29,7 +29,7 @@ class _Roles(NamedTuple):
 
 
 class Hosts(Infrastructure):
-    """Managers are as many as asked for, workers the first ``cluster.workers`` of the others that are listed, else all;
+    """Managers are as many as requested, workers the first ``cluster.workers`` of the others that are listed, else all;
     clients those listed, else this machine. Software is started on managers and workers.
     """
 
@@ -65,7 +65,7 @@ class Hosts(Infrastructure):
             ),
         ):
             if len(there) < wanted:
-                message = f"{self._listed} has {len(there)} {what}, {wanted} were asked for"
+                message = f"{self._listed} has {len(there)} {what}, {wanted} were requested"
                 return [Finding("cluster", "error", message, remedy)]
         hosts = self._hosts(managers)
         listed, addresses = self._inventory.hosts, self._listed

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from loadstone.infrastructure.base import Access, Finding
-from loadstone.infrastructure.docker_api import Engine, told
+from loadstone.infrastructure.docker_api import Engine, docker_errors
 from loadstone.model.deployment import Deployment, Found, Replica
 from loadstone.model.errors import DeploymentError
 from loadstone.model.units import PERIOD_US
@@ -135,7 +135,7 @@ class Compose(Containers):
     def _refuse_foreign(self) -> None:
         """Raise DeploymentError for a project of somebody else: ours would be mixed with it."""
         filters = {"label": f"{_PROJECT_LABEL}={self._project_name}"}
-        with told(self._engine.url):
+        with docker_errors(self._engine.url):
             there = self._engine.api.containers(all=True, filters=filters)
         if any(one["Labels"].get(LABEL) != self.deployment.name for one in there):
             raise DeploymentError(
@@ -166,7 +166,7 @@ class Compose(Containers):
 
     def _find(self) -> list[Found]:
         label = {"label": f"{LABEL}={self.deployment.name}"}
-        with told(self._engine.url):
+        with docker_errors(self._engine.url):
             listed = self._engine.api.containers(all=True, filters=label)
             passing = self._engine.api.containers(filters={**label, "health": ["healthy", "none"]})
         found = project.replicas(listed, [one["Id"] for one in passing], self.deployment)
@@ -196,7 +196,7 @@ class Compose(Containers):
     def _how_it_ended(self, name: str) -> str:
         """As far as the engine remembers; what it says of the container is about its new life."""
         containers = {one.name: one.container for one in self._find()}
-        with told(self._engine.url):
+        with docker_errors(self._engine.url):
             filters = {"container": containers.get(name, ""), "event": ["oom", "die"]}
             recent = self._engine.api.events(since=0, until=int(time.time()) + 1, filters=filters, decode=True)
             events = [(one["Action"], one["Actor"]["Attributes"]) for one in recent]
@@ -212,5 +212,5 @@ class Compose(Containers):
     def versions(self) -> dict[str, str]:
         if self.access is None:
             return {}
-        with told(self._engine.url):
+        with docker_errors(self._engine.url):
             return {"docker": str(self._engine.api.version()["Version"])}

@@ -11,7 +11,7 @@ import requests
 from docker.errors import APIError
 
 from loadstone.infrastructure.base import Access
-from loadstone.infrastructure.docker_api import Engine, Unreachable, told
+from loadstone.infrastructure.docker_api import Engine, Unreachable, docker_errors
 from loadstone.model.deployment import Deployment, Found
 from loadstone.model.errors import DeploymentError
 from loadstone.orchestration.containers import SERVICE_LABEL
@@ -62,7 +62,7 @@ def remove(access: Access, label: str) -> None:
     filters = {"label": label}
     deadline = time.monotonic() + _GONE_WITHIN_S
     try:
-        with told(engine.url):
+        with docker_errors(engine.url):
             while containers := engine.api.containers(all=True, filters=filters):
                 if time.monotonic() > deadline:
                     left = ", ".join(one["Names"][0].strip("/") for one in containers[:5])

@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 from loadstone.infrastructure.base import Access
-from loadstone.infrastructure.docker_api import Engine, told
+from loadstone.infrastructure.docker_api import Engine, docker_errors
 from loadstone.model.errors import DeploymentError
 
 _KNOWN_FOR_S = 2.0
@@ -58,7 +58,7 @@ class Engines:
         """The last lines that a container wrote."""
         engine = self._engines[node]
         try:
-            with told(engine.url):
+            with docker_errors(engine.url):
                 said: bytes = engine.api.logs(container, tail=lines)
         except DeploymentError:
             return ""
@@ -69,7 +69,7 @@ class Engines:
         if (engine := self._engines.get(node)) is None:
             return {}
         try:
-            with told(engine.url):
+            with docker_errors(engine.url):
                 return dict(engine.api.inspect_container(container))
         except DeploymentError:
             return {}

@@ -8,7 +8,7 @@ from collections import defaultdict
 from typing import Any, NamedTuple
 
 from loadstone.infrastructure.base import Access
-from loadstone.infrastructure.docker_api import Engine, told
+from loadstone.infrastructure.docker_api import Engine, docker_errors
 from loadstone.infrastructure.software.nomad import api
 from loadstone.model.errors import DeploymentError
 from loadstone.orchestration.containers import LABEL
@@ -94,7 +94,7 @@ class Cluster:
         silent = set()
         for node, engine in self._engines.items():
             try:
-                with told(engine.url):
+                with docker_errors(engine.url):
                     listed = engine.api.containers(filters={"label": f"{LABEL}={self._deployment}"})
             except DeploymentError:
                 silent.add(node)

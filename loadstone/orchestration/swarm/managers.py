@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from loadstone.infrastructure.docker_api import Engine, Unable, Unreachable, told
+from loadstone.infrastructure.docker_api import Engine, Unable, Unreachable, docker_errors
 from loadstone.model.errors import DeploymentError
 
 _LEADER_WITHIN_S = 30.0
@@ -42,7 +42,7 @@ class Managers:
             failures: list[DeploymentError] = []
             for engine in list(self._engines):
                 try:
-                    with told(engine.url):
+                    with docker_errors(engine.url):
                         return step(engine)
                 except (Unreachable, Unable) as error:
                     failures.append(error)

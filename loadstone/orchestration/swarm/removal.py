@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 from loadstone.infrastructure.base import Access
-from loadstone.infrastructure.docker_api import Engine, Unable, Unreachable, told
+from loadstone.infrastructure.docker_api import Engine, Unable, Unreachable, docker_errors
 from loadstone.model.errors import DeploymentError
 from loadstone.orchestration.swarm import tasks
 from loadstone.orchestration.swarm.managers import Managers
@@ -61,7 +61,7 @@ def _on_engines(engines: dict[str, Engine], label: str) -> list[str]:
     filters = {"label": label}
     for node, engine in engines.items():
         try:
-            with told(engine.url):
+            with docker_errors(engine.url):
                 containers = engine.api.containers(all=True, filters=filters)
                 left += [f"{one['Names'][0].strip('/')} on {node}" for one in containers]
                 left += [f"network {one['Name']} on {node}" for one in engine.api.networks(filters=filters)]

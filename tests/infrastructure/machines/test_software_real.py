@@ -23,7 +23,7 @@ from tests.support.daemons import Daemon
 pytestmark = [pytest.mark.root, pytest.mark.docker]
 
 OWN_PROGRAMS = """
-rm -f /run/asked /run/fails
+rm -f /run/started /run/fails
 for folder in bin sbin; do
   own=$(mktemp -d /run/own.XXXXXX)
   mkdir $own/upper $own/work
@@ -33,7 +33,7 @@ cp -p /usr/sbin/dockerd /run/dockerd
 rm /usr/sbin/dockerd /usr/sbin/policy-rc.d || true
 cat >/usr/bin/apt-get <<'END'
 #!/bin/sh
-echo "$* policy=$(/usr/sbin/policy-rc.d; echo $?)" >>/run/asked
+echo "$* policy=$(/usr/sbin/policy-rc.d; echo $?)" >>/run/started
 [ -z "$(cat /run/fails 2>/dev/null)" ] || { cat /run/fails >&2; exit 100; }
 [ "$1" = update ] || cp -p /run/dockerd /usr/sbin/dockerd
 END
@@ -54,7 +54,7 @@ server.accept()
 def two() -> Iterator[SshHosts]:
     if SSHD is None:
         pytest.skip("needs openssh-server")
-    if lacking := [one.message for one in Namespaces(Cluster(), "x").preflight("swarm", 1) if one.level == "error"]:
+    if lacking := [each.message for each in Namespaces(Cluster(), "x").preflight("swarm", 1) if each.level == "error"]:
         pytest.skip("; ".join(lacking))
     with ssh_hosts(2) as made:
         yield made
@@ -117,13 +117,13 @@ def test_no_engine_is_installed(two: SshHosts) -> None:
 
 def test_packages_are_installed_where_they_are_missing_and_start_no_service(two: SshHosts) -> None:
     machines = [connect(host.name, host.reach) for host in two.hosts]
-    said: list[str] = []
+    steps: list[str] = []
     with without_docker(two.hosts[1]):
-        packages.install(Docker(), machines, said.append)
-        asked = two.hosts[1].run(["cat", "/run/asked"]).stdout.splitlines()
+        packages.install(Docker(), machines, steps.append)
+        started = two.hosts[1].run(["cat", "/run/started"]).stdout.splitlines()
         policy = two.hosts[1].run(["ls", "/usr/sbin/policy-rc.d"])
-    assert said == ["installing docker.io on worker-2"]
-    assert asked == [
+    assert steps == ["installing docker.io on worker-2"]
+    assert started == [
         "update -q policy=101",
         "install -q -y --no-install-recommends docker.io policy=101",
     ]

@@ -17,7 +17,7 @@ from loadstone.model.errors import DeploymentError
 
 
 def member(folder: str) -> Member:
-    """A member whose machine is not asked for anything."""
+    """A member whose machine is never reached."""
     machine = Machine("worker-1", Here())
     begun = SimpleNamespace(folder=folder, group="loadstone/cluster-abc123")
     machine.deployment = lambda name: begun  # type: ignore[method-assign, assignment, return-value]

@@ -42,12 +42,12 @@ iptables :INPUT ACCEPT [1:2]
 iptables :FORWARD DROP [3:4]
 iptables :ours-by-hand - [0:0]
 iptables :DOCKER-USER - [0:0]
-iptables :somebody-else - [0:0]
+iptables :another-chain - [0:0]
 iptables -A INPUT -s 198.51.100.1/32 -j DROP
 iptables -A INPUT -s 198.51.100.2/32 -j DROP
 iptables -A FORWARD -j DOCKER-USER
 iptables -A FORWARD -o docker0 -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT
-iptables -A FORWARD -j somebody-else
+iptables -A FORWARD -j another-chain
 iptables -A DOCKER-USER -j RETURN
 iptables COMMIT
 """
@@ -80,4 +80,4 @@ def test_nothing_is_left_to_remove() -> None:
     removal = difference(BEFORE, BEFORE)
     assert (removal.links, removal.knobs, removal.folders, removal.rules) == ((), (), (), {})
     rule = "iptables -A INPUT -s 198.51.100.1/32 -j DROP\n"
-    assert difference(BEFORE, BEFORE.replace(rule, rule * 2)).rules == {}, "a rule that somebody added again"
+    assert difference(BEFORE, BEFORE.replace(rule, rule * 2)).rules == {}, "a rule that the user added again"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from loadstone.infrastructure.base import Access, Finding, Provision, Say
-from loadstone.infrastructure.docker_api import told
+from loadstone.infrastructure.docker_api import docker_errors
 from loadstone.infrastructure.existing.here import client
 from loadstone.infrastructure.machines import Machine
 from loadstone.infrastructure.software.base import Member, Software
@@ -48,7 +48,7 @@ class Docker(Software):
     def find(self, cluster: Cluster) -> Provision:
         """The engine's machine as the only node."""
         engine = context.current()
-        with told(engine.url):
+        with docker_errors(engine.url):
             info = engine.api.info()
         worker = context.node(info["Name"], engine, info)
         access = Access(self.name, addresses=(engine.url,), engines={worker.name: engine.url})

@@ -68,7 +68,7 @@ def node(name: str, engine: Engine, info: dict[str, Any]) -> Node:
 
 
 def _cores_of(path: str) -> tuple[int, ...]:
-    """The cores of whoever made the socket: the engine, or the init system for it. It may be held to some."""
+    """The cores of the process that made the socket: the engine, or the init system for it. It may be held to some."""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.connect(path)
         pid, _, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))

@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from loadstone.infrastructure.base import Access, Provision
-from loadstone.infrastructure.docker_api import Engine, told
+from loadstone.infrastructure.docker_api import Engine, docker_errors
 from loadstone.infrastructure.existing.here import client
 from loadstone.infrastructure.software.docker import context
 from loadstone.model.cluster import Node, Reach, Role
@@ -18,7 +18,7 @@ _NANO = 10**9
 def find() -> Provision:
     """Nodes that are ready and take tasks are workers, whether they manage or not; drained managers are managers."""
     engine = context.current()
-    with told(engine.url):
+    with docker_errors(engine.url):
         info = engine.api.info()
         _require_manager(engine, info["Swarm"])
         listed = [node for node in engine.api.nodes() if node["Status"]["State"] == "ready"]

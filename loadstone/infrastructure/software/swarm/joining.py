@@ -34,7 +34,7 @@ def join(members: Sequence[Member], managers: Sequence[Member]) -> None:
     client = _connect(first)
     client.swarm.init(advertise_addr=first.address, listen_addr=f"{first.address}:{_PORT}")
     tokens = client.swarm.attrs["JoinTokens"]
-    # One after the other: each manager must be elected. Managers first, for workers are told of all of them.
+    # One after the other: each manager must be elected. Managers come first, so that workers know all of them.
     for member in sorted(members, key=lambda member: member.role):
         if member != first:
             _join(member, first, tokens["Manager" if member in managers else "Worker"])
@@ -50,7 +50,7 @@ def retry(act: Callable[[], Result]) -> Result:
         try:
             return act()
         except APIError as error:
-            if not any(words in str(error) for words in _TRANSIENT) or time.monotonic() > deadline:
+            if not any(text in str(error) for text in _TRANSIENT) or time.monotonic() > deadline:
                 raise
         time.sleep(_RETRY_EVERY_S)
 
@@ -71,7 +71,7 @@ def _join(member: Member, first: Member, token: str) -> None:
     try:
         retry(join)
     except APIError as error:
-        if not any(words in str(error) for words in _JOINING):
+        if not any(text in str(error) for text in _JOINING):
             raise
 
 
