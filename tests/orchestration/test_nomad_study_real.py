@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
+from loadstone.infrastructure.machines import close_all
 from loadstone.infrastructure.namespaces import Namespaces
 from loadstone.infrastructure.namespaces.emulated import Emulated
 from loadstone.infrastructure.software.nomad import api
@@ -49,14 +50,11 @@ class User:
         self._run = subprocess.Popen(
             [Path(sys.executable).parent / "loadstone", "run", "study.yaml"],
             cwd=folder,
-            env={**os.environ, "NO_COLOR": "1", **self.places()},
+            env={**os.environ, "NO_COLOR": "1"},
             text=True,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
         )
-
-    def places(self) -> dict[str, str]:
-        return {"LOADSTONE_STATE": f"{self.folder}/state", "LOADSTONE_DATA": f"{self.folder}/data"}
 
     def when_loaded(self, number: int) -> Emulated:
         """The hosts, once the load of so many trials has begun."""
@@ -86,19 +84,22 @@ class User:
         """Nothing that was made is left."""
         self._run.kill()
         self._run.wait()
-        subprocess.run([Path(sys.executable).parent / "loadstone", "down"], env=os.environ | self.places(), check=True)
+        subprocess.run([Path(sys.executable).parent / "loadstone", "down"], check=True)
 
 
 @pytest.fixture
-def folder() -> Iterator[Path]:
+def folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder with a name that is short enough for sockets; afterwards the machine is as before."""
     infrastructure = Namespaces(Cluster(infrastructure="namespaces", workers=2), "unused")
     if wrong := [one.message for one in infrastructure.preflight("nomad", 1) if one.level == "error"]:
         pytest.skip("; ".join(wrong))
     before = snapshot()
     with tempfile.TemporaryDirectory(prefix="loadstone-") as name:
+        for variable in ("STATE", "DATA"):  # hosts are stopped by the node that has them in its journal
+            monkeypatch.setenv(f"LOADSTONE_{variable}", f"{name}/{variable.lower()}")
         yield Path(name)
-        assert list(Path(name).glob("data/*")) == []
+        close_all()
+        assert list(Path(name).glob("data/*/*")) == []
     after = snapshot()
     assert {kind: after[kind] for kind in MACHINE} == {kind: before[kind] for kind in MACHINE}
 
