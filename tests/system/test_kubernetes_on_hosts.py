@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import tempfile
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import yaml
@@ -13,7 +15,6 @@ from loadstone.infrastructure.namespaces import Namespaces
 from loadstone.model.cluster import Cluster
 from tests.infrastructure.machines.ssh_hosts import SSHD, SshHosts, ssh_hosts
 from tests.support import applications
-from tests.support.clusters import folders
 from tests.support.users import User
 
 pytestmark = [pytest.mark.system, pytest.mark.root, pytest.mark.kubernetes, pytest.mark.timeout(1800)]
@@ -48,8 +49,11 @@ def hosts() -> Iterator[SshHosts]:
 def desk(hosts: SshHosts) -> Iterator[User]:
     """A user of the hosts, on which nothing may be left afterwards."""
     before = {host.name: hosts.traces(host.name) for host in hosts.hosts}
-    with folders() as home:
+    with tempfile.TemporaryDirectory(prefix="loadstone-") as name:
+        home = Path(name)
+        home.chmod(0o755)
         user, shop = User(home), applications.shop()
+        user.environment["LOADSTONE_DATA"] = f"{name}/data"  # the hosts are in the journal of this process
         (home / "application.yaml").write_text(yaml.safe_dump(shop))
         inventory = hosts.inventory(worker_3=f"{{address: {hosts.hosts[2].address}, roles: [manager]}}")
         limits = json.dumps(applications.limits(shop))
