@@ -4,7 +4,7 @@ SHELL := /bin/bash
 BENCH ?=
 RUN := .venv/bin
 
-.PHONY: help demo check test test-long lint bench clean setup setup-clusters setup-test generate docs
+.PHONY: help demo check test test-long lint bench clean setup setup-clusters setup-test generate docs wheels
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,6 +41,9 @@ system-%:
 generate: .venv/.ready ## write generated code (protobuf; needs protoc) and the reference pages
 	@stone/generate.sh
 	@$(RUN)/python scripts/generate_docs.py
+
+wheels: .venv/.ready ## dist/*.whl for Linux on x86-64 and arm64, with the stone binary inside
+	@scripts/wheels.sh
 
 docs: .venv/.ready ## write docs/reference from the models
 	@$(RUN)/python scripts/generate_docs.py

@@ -14,12 +14,14 @@ _REFERENCE_S = 30.0
 
 
 def stone_binary() -> Path:
-    """``$LOADSTONE_STONE``, else ``.build/stone`` of a checkout, else ``stone`` on the PATH."""
+    """``$LOADSTONE_STONE``, else that of an installed wheel, of a checkout, or ``stone`` on the PATH."""
     given = os.environ.get("LOADSTONE_STONE")
-    built = Path(__file__).resolve().parents[2] / ".build" / "stone"
-    found = given or (str(built) if built.exists() else shutil.which("stone"))
+    package = Path(__file__).resolve().parents[1]
+    places = (package / "bin" / "stone", package.parent / ".build" / "stone")
+    there = next((file for file in places if file.exists()), None)
+    found = given or there or shutil.which("stone")
     if not found or not os.access(found, os.X_OK):
-        where = f"LOADSTONE_STONE={given}" if given else "neither .build/stone nor `stone` on the PATH"
+        where = f"LOADSTONE_STONE={given}" if given else "neither in a wheel, nor as .build/stone, nor on the PATH"
         raise PreflightError(f"the stone binary is missing: {where}", "build it with `make setup`")
     return Path(found).resolve()
 
