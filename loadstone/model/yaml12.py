@@ -35,15 +35,18 @@ for _name, _pattern in _IMPLICIT.items():
     Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_name}", re.compile(rf"(?:{_pattern})$"), None)
 
 
-class Dumper(yaml.CSafeDumper):
-    """Quotes what YAML 1.1 or 1.2 takes for something else than text; no anchors."""
+class Line(dict[str, Any]):
+    """A mapping that is written on one line."""
+
+
+class _Dumper(yaml.CSafeDumper):
+    """As a person would write it: short lists on one line, texts of several lines as such, no anchors.
+
+    Quotes what YAML 1.1 or 1.2 takes for something else than text.
+    """
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
-
-
-class _Dumper(Dumper):
-    """Lines stay lines, short lists are on one."""
 
 
 def _text(dumper: _Dumper, value: str) -> yaml.ScalarNode:
@@ -55,13 +58,22 @@ def _list(dumper: _Dumper, values: list[Any]) -> yaml.SequenceNode:
     return dumper.represent_sequence("tag:yaml.org,2002:seq", values, flow_style=plain)
 
 
-def dump(data: Any) -> str:
-    """Plain data as a file that a person reads and :class:`Loader` loads as it was."""
-    return yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=110)
+def _line(dumper: _Dumper, values: Line) -> yaml.MappingNode:
+    return dumper.represent_mapping("tag:yaml.org,2002:map", values, flow_style=True)
+
+
+def dump(*documents: Any) -> str:
+    """Plain data as a file that a person reads and :class:`Loader` loads as it was; ``---`` before each of several."""
+    several = len(documents) > 1
+    text = yaml.dump_all(
+        documents, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=110, explicit_start=several
+    )
+    return str(text)
 
 
 _Dumper.add_representer(str, _text)
 _Dumper.add_representer(list, _list)
+_Dumper.add_representer(Line, _line)
 for _name, _pattern in _IMPLICIT.items():
-    Dumper.add_implicit_resolver(f"tag:yaml.org,2002:{_name}", re.compile(rf"(?:{_pattern})$"), None)
+    _Dumper.add_implicit_resolver(f"tag:yaml.org,2002:{_name}", re.compile(rf"(?:{_pattern})$"), None)
 Loader.add_constructor("tag:yaml.org,2002:int", Loader.construct_integer)

@@ -79,7 +79,7 @@ def test_without_stores_nothing_is_made_before_the_services(tmp_path: Path, monk
     made: list[list[str]] = []
     monkeypatch.setenv("LOADSTONE_STATE", str(tmp_path / "state"))
     monkeypatch.setattr(images, "reference", lambda what, access: what)
-    monkeypatch.setattr(images, "deliver", lambda access, whats, say, by_manifest: {})
+    monkeypatch.setattr(images, "deliver", lambda access, whats, say: {})
     monkeypatch.setattr(Fake, "_create", lambda self, services: made.append(services))
     fake = Fake(deployment("swarm"), tmp_path / "run", Access("docker"))
     fake.apply(stores_only=True)

@@ -7,7 +7,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-import yaml
 
 from loadstone.model import yaml12
 from loadstone.model.deployment import Deployment, Replica
@@ -139,31 +138,14 @@ def with_configs(deployment: Deployment, name: str, text: str) -> dict[str, str]
     return files
 
 
-class _Dumper(yaml12.Dumper):
-    """Short lists on one line, everything else below each other."""
-
-
-def _list(dumper: _Dumper, values: list[Any]) -> yaml.Node:
-    plain = all(not isinstance(value, dict | list) for value in values)
-    return dumper.represent_sequence("tag:yaml.org,2002:seq", values, flow_style=plain)
-
-
-_Dumper.add_representer(list, _list)
-
-
 def dump(tree: Tree) -> str:
     """As a person would write it: an empty line before each section and each service but the first."""
     parts = []
     for section, content in tree.items():
         entries = content.items() if section == "services" else ()
-        texts = [_yaml({section: {name: entry}}) for name, entry in entries] or [_yaml({section: content})]
+        texts = [yaml12.dump({section: {name: entry}}) for name, entry in entries] or [yaml12.dump({section: content})]
         parts.append("\n".join([texts[0], *(text.partition("\n")[2] for text in texts[1:])]))
     return "\n".join(parts)
-
-
-def _yaml(tree: Tree) -> str:
-    text: str = yaml.dump(tree, Dumper=_Dumper, sort_keys=False, width=110)
-    return text
 
 
 def memory(limit: int) -> str:

@@ -7,11 +7,10 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-import yaml
-
 from loadstone.model import yaml12
 from loadstone.model.deployment import Deployment, Replica
 from loadstone.model.units import format_memory
+from loadstone.model.yaml12 import Line
 from loadstone.orchestration import discovery
 from loadstone.orchestration.containers import LABEL, SERVICE_LABEL
 from loadstone.orchestration.docker import fit
@@ -29,10 +28,6 @@ _GRACE_S = 5
 _PROBE = {"periodSeconds": 1, "timeoutSeconds": 30, "failureThreshold": 30}
 """Often until it is ready. A replica that is so busy that it does not answer is no reason to send requests elsewhere:
 that would end the trial which found out."""
-
-
-class _Line(dict[str, Any]):
-    """A mapping that is written on one line."""
 
 
 def namespace_of(name: str) -> str:
@@ -117,7 +112,7 @@ def _workload(deployment: Deployment, replicas: list[Replica], pull: str) -> Man
         "metadata": _meta(deployment, replica.service, replica.service),
         "spec": {
             "replicas": len(replicas),
-            "selector": {"matchLabels": _Line({SERVICE_LABEL: replica.service})},
+            "selector": {"matchLabels": Line({SERVICE_LABEL: replica.service})},
             **own,
             "template": {
                 "metadata": {"labels": _labels(deployment, replica.service)},
@@ -130,7 +125,7 @@ def _workload(deployment: Deployment, replicas: list[Replica], pull: str) -> Man
 def _pod(deployment: Deployment, replica: Replica, pull: str) -> dict[str, Any]:
     pod: dict[str, Any] = {}
     if nodes := deployment.allowed.get(replica.service):
-        expression = _Line(key=HOST_LABEL, operator="In", values=list(nodes))
+        expression = Line(key=HOST_LABEL, operator="In", values=list(nodes))
         terms = {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}
         pod["affinity"] = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
     # The scheduler evens out what pods request, which is nothing here: their number has to do.
@@ -139,7 +134,7 @@ def _pod(deployment: Deployment, replica: Replica, pull: str) -> dict[str, Any]:
             "topologyKey": HOST_LABEL,
             "maxSkew": 1,
             "whenUnsatisfiable": "ScheduleAnyway",
-            "labelSelector": {"matchLabels": _Line({LABEL: namespace_of(deployment.name)})},
+            "labelSelector": {"matchLabels": Line({LABEL: namespace_of(deployment.name)})},
         }
     ]
     if replica.stack:  # on the ports of its node, and yet with the cluster's names
@@ -165,9 +160,9 @@ def _container(deployment: Deployment, replica: Replica, pull: str) -> dict[str,
         "command": _literal(replica.entrypoint),
         "args": _literal(_arguments(deployment, replica)),
         "env": [
-            _Line(name=name, value=_literal([value])[0]) for name, value in _environment(deployment, replica).items()
+            Line(name=name, value=_literal([value])[0]) for name, value in _environment(deployment, replica).items()
         ],
-        "ports": [_Line(name=_port_name(name, port), containerPort=port) for name, port in replica.ports.items()],
+        "ports": [Line(name=_port_name(name, port), containerPort=port) for name, port in replica.ports.items()],
         "resources": _resources(replica),
         "readinessProbe": _probe(replica),
         "volumeMounts": _mounts(replica),
@@ -198,13 +193,13 @@ def _environment(deployment: Deployment, replica: Replica) -> dict[str, str]:
 
 def _resources(replica: Replica) -> dict[str, Any]:
     """Limits as wanted; nothing is reserved, which would otherwise be as much as the limits."""
-    limits = _Line()
+    limits = Line()
     if replica.resources.cpu is not None:
         thousandths = round(replica.resources.cpu * 1000)
         limits["cpu"] = f"{thousandths}m" if thousandths % 1000 else thousandths // 1000
     if replica.resources.memory is not None:
         limits["memory"] = _memory(replica.resources.memory)
-    return {"requests": _Line(cpu=0, memory=0), **({"limits": limits} if limits else {})}
+    return {"requests": Line(cpu=0, memory=0), **({"limits": limits} if limits else {})}
 
 
 def _memory(size: int) -> str:
@@ -218,9 +213,9 @@ def _probe(replica: Replica) -> dict[str, Any] | None:
         return None
     port = replica.ports[replica.readiness.port or replica.main_port]
     if replica.readiness.http is not None:
-        asked = {"httpGet": _Line(path=replica.readiness.http, port=port)}
+        asked = {"httpGet": Line(path=replica.readiness.http, port=port)}
     else:
-        asked = {"tcpSocket": _Line(port=port)}
+        asked = {"tcpSocket": Line(port=port)}
     return asked | _PROBE
 
 
@@ -238,16 +233,16 @@ def _configs(deployment: Deployment, replica: Replica) -> Manifest:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": data}
 
 
-def _mounts(replica: Replica) -> list[_Line]:
+def _mounts(replica: Replica) -> list[Line]:
     return [
-        *(_Line(name="configs", mountPath=path, subPath=key, readOnly=True) for path, key in _keys(replica).items()),
-        *(_Line(name=f"data-{n}", mountPath=path) for n, path in enumerate(replica.volumes, start=1)),
+        *(Line(name="configs", mountPath=path, subPath=key, readOnly=True) for path, key in _keys(replica).items()),
+        *(Line(name=f"data-{n}", mountPath=path) for n, path in enumerate(replica.volumes, start=1)),
     ]
 
 
-def _volumes(replica: Replica) -> list[_Line]:
-    configs = [_Line(name="configs", configMap={"name": replica.service})] if replica.configs else []
-    return configs + [_Line(name=f"data-{n}", emptyDir={}) for n in range(1, len(replica.volumes) + 1)]
+def _volumes(replica: Replica) -> list[Line]:
+    configs = [Line(name="configs", configMap={"name": replica.service})] if replica.configs else []
+    return configs + [Line(name=f"data-{n}", emptyDir={}) for n in range(1, len(replica.volumes) + 1)]
 
 
 def _headless(deployment: Deployment, replica: Replica) -> Manifest:
@@ -259,7 +254,7 @@ def _headless(deployment: Deployment, replica: Replica) -> Manifest:
         "spec": {
             "clusterIP": "None",
             "selector": {SERVICE_LABEL: replica.service},
-            "ports": [_Line(name=_port_name(name, port), port=port) for name, port in replica.ports.items()],
+            "ports": [Line(name=_port_name(name, port), port=port) for name, port in replica.ports.items()],
         },
     }
 
@@ -276,7 +271,7 @@ def _node_port(
             "type": "NodePort",
             "externalTrafficPolicy": "Local",
             "selector": {SERVICE_LABEL: replica.service, **more},
-            "ports": [_Line(name=_port_name(name, port), port=port) for name, port in ports.items()],
+            "ports": [Line(name=_port_name(name, port), port=port) for name, port in ports.items()],
         },
     }
 
@@ -287,28 +282,6 @@ def _port_name(name: str, port: int) -> str:
     return name if fits else f"port-{port}"
 
 
-class _Dumper(yaml12.Dumper):
-    """As a person would write it: short lists and settings on one line, texts of several lines as such."""
-
-
-def _text(dumper: _Dumper, text: str) -> yaml.Node:
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
-
-
-def _list(dumper: _Dumper, values: list[Any]) -> yaml.Node:
-    plain = all(not isinstance(value, dict | list) for value in values)
-    return dumper.represent_sequence("tag:yaml.org,2002:seq", values, flow_style=plain)
-
-
-def _line(dumper: _Dumper, values: _Line) -> yaml.Node:
-    return dumper.represent_mapping("tag:yaml.org,2002:map", values, flow_style=True)
-
-
-_Dumper.add_representer(str, _text)
-_Dumper.add_representer(list, _list)
-_Dumper.add_representer(_Line, _line)
-
-
 def dump(manifests: list[Manifest]) -> str:
     """Objects as the text of a file."""
-    return str(yaml.dump_all(manifests, Dumper=_Dumper, sort_keys=False, width=110, explicit_start=len(manifests) > 1))
+    return yaml12.dump(*manifests)
