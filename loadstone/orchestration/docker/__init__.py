@@ -7,7 +7,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-
 from loadstone.model import yaml12
 from loadstone.model.deployment import Deployment, Replica
 from loadstone.model.errors import DeploymentError
