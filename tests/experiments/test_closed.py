@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from loadstone.cli.words import load_in_words
 from rich.console import Console
 
 from loadstone import plugins
+from loadstone.cli.plan_summary import load_summary
 from loadstone.experiments import runs, schedule
 from loadstone.experiments.conductor import Conductor
 from loadstone.experiments.plan import read_plan
@@ -63,7 +63,7 @@ def test_each_number_of_clients_is_a_trial_of_its_own(tmp_path: Path) -> None:
     assert {(trial.phase, trial.rate, trial.clients) for trial in trials} == {("closed", 0.0, n) for n in (1, 5, 20)}
     by_clients = {(trial.clients, trial.repetition): trial.seed for trial in trials}
     assert len(set(by_clients.values())) == 6, "equal trials of two treatments send the same requests, others do not"
-    assert load_in_words(plan) == "closed loop with 1, 5 and 20 clients x 2 repetitions"
+    assert load_summary(plan) == "closed loop with 1, 5 and 20 clients x 2 repetitions"
 
 
 def test_its_think_time_makes_another_trial_and_its_other_clients_do_not(tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ def test_a_replica_that_runs_and_passes_its_check(nomad: Make) -> None:
     ]
     one = allocation(1, "test-geo.geo[1]", AllocatedResources={"Shared": {"Ports": ports}})
     containers = {"allocation-1": Container("c" * 64, "sha256:" + "1" * 64)}, set()
-    (found,) = nomad([one], {"allocation-1": PASSING}, containers=containers)._find()
+    (found,) = nomad([one], {"allocation-1": PASSING}, containers=containers, reaches=True)._find()
     assert (found.name, found.service, found.node, found.healthy) == ("geo-2", "geo", "worker-1", True)
     assert (found.container, found.image, found.why) == ("c" * 64, "sha256:" + "1" * 64, "")
     assert found.addresses == {"grpc": "198.18.0.3:23456", "admin": "198.18.0.3:23457"}
