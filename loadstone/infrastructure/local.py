@@ -47,9 +47,9 @@ def by_neighbourhood(cores: tuple[int, ...], system: Path = Path("/sys/devices/s
     return tuple(sorted(cores, key=place))
 
 
-def this_machine() -> Machine:
-    """The machine that Loadstone runs on."""
-    return connect("this machine", Reach())
+def this_machine(state: str = "") -> Machine:
+    """The machine that Loadstone runs on; ``state``: of its node with that folder, not that of ``data_root()``."""
+    return connect("this machine", Reach(options={"state": state} if state else {}))
 
 
 class Local(Infrastructure):

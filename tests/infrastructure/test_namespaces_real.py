@@ -121,6 +121,15 @@ def test_hosts_and_this_machine_reach_each_other(emulated: Emulated) -> None:
         assert connection.getsockname()[0] == emulated.network.client
 
 
+def test_hosts_are_found_whatever_the_data_folder_is_later(
+    emulated: Emulated, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOADSTONE_DATA", str(tmp_path / "another"))
+    found = Emulated.of(emulated.as_data()).hosts
+    assert all(host.up() for host in found)
+    assert found[0].run(["cat", "/etc/hostname"]).stdout.strip() == found[0].name
+
+
 def test_links_are_shaped_both_ways(emulated: Emulated) -> None:
     for namespace, device in ((f"{emulated.cluster}-worker-2", "eth0"), (emulated.cluster, "worker-2")):
         command = ["tc", "-n", namespace, "-j", "qdisc", "show", "dev", device]

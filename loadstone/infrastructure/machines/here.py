@@ -10,7 +10,10 @@ from loadstone.infrastructure.places import data_root
 
 
 class Here(Transport):
-    """The node is a child of ours."""
+    """The node is a child of ours; ``state`` is its folder, ``data_root()`` where it is empty."""
+
+    def __init__(self, state: str = "") -> None:
+        self._state = state
 
     def command(self, argv: Sequence[str]) -> list[str]:
         return list(argv)
@@ -19,4 +22,4 @@ class Here(Transport):
         return str(program)
 
     def node_options(self) -> list[str]:
-        return ["--state", str(data_root())]
+        return ["--state", self._state or str(data_root())]

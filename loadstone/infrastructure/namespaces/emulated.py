@@ -17,6 +17,7 @@ from loadstone.infrastructure.machines import connect
 from loadstone.infrastructure.namespaces import nameserver
 from loadstone.infrastructure.namespaces.host import Host
 from loadstone.infrastructure.namespaces.network import SWITCH, Network, one_at_a_time, subnet_for, used_subnets
+from loadstone.infrastructure.places import data_root
 from loadstone.model.errors import DeploymentError
 from loadstone.model.records.node import NodeLimits, SpawnArgs
 
@@ -36,13 +37,15 @@ class Emulated:
     """Of the hosts, in the order of their addresses."""
     group: str = ""
     """The control group of all hosts together, once it is claimed."""
+    state: str = ""
+    """The folder of the node of this machine that has the hosts in its journal, whatever ``data_root()`` is later."""
 
     @classmethod
     def planned(cls, names: list[str], root: Path) -> Emulated:
         """A new cluster in a subnet that is free now; ``root``: where its folder will be. Makes nothing."""
         number = secrets.token_hex(3)
         subnet = subnet_for(len(names), used_subnets())
-        return cls(number, str(subnet), str(root / f"emulated-{number}"), tuple(names))
+        return cls(number, str(subnet), str(root / f"emulated-{number}"), tuple(names), state=str(data_root()))
 
     @classmethod
     def of(cls, data: dict[str, Any]) -> Emulated:
@@ -80,7 +83,7 @@ class Emulated:
     def _host(self, name: str, address: str, namespace: str) -> Host:
         folder = Path(self.hosts_folder, name)
         group = f"{self.group}/{name}"
-        return Host(name, address, namespace, folder, self.cluster, group, nameserver=self.network.switch)
+        return Host(name, address, namespace, folder, self.cluster, group, self.network.switch, self.state)
 
     def claim(self, cores: tuple[int, ...] = ()) -> Emulated:
         """Take folder and subnet, so that nobody else does, and a control group on ``cores``, which is known then.
@@ -89,7 +92,7 @@ class Emulated:
         """
         Path(self.hosts_folder).mkdir(parents=True)
         self.network.claim()
-        begun = this_machine().begin(self.cluster, self.id, "emulated hosts", NodeLimits(cores=cores))
+        begun = this_machine(self.state).begin(self.cluster, self.id, "emulated hosts", NodeLimits(cores=cores))
         if begun.group is None:
             raise DeploymentError(f"emulated hosts need control groups: {begun.unlimited_because}")
         return replace(self, group=begun.group)
@@ -110,7 +113,7 @@ class Emulated:
 
     def remove(self) -> None:
         """End and delete everything, whichever of it is there; whatever the state it was left in."""
-        this_machine().end(self.cluster)
+        this_machine(self.state).end(self.cluster)
         self.network.remove()
         for mounted in self._mounts():  # none of ours is; a user may have mounted something to look at it
             subprocess.run(["umount", "--lazy", mounted], capture_output=True, check=False)

@@ -41,11 +41,13 @@ class Host:
     """Its control group: daemons are in ``<group>/daemons``, containers belong below ``<group>/containers``."""
     nameserver: str = "127.0.0.1"
     """The address that it asks for names."""
+    state: str = ""
+    """The folder of the node of this machine that has ``cluster`` in its journal; ``data_root()`` where it is empty."""
 
     @property
     def reach(self) -> Reach:
         """The way to it as a machine."""
-        names = ("name", "address", "namespace", "cluster", "group", "nameserver")
+        names = ("name", "address", "namespace", "cluster", "group", "nameserver", "state")
         return Reach(transport="emulated", options={"folder": str(self.folder), **{k: getattr(self, k) for k in names}})
 
     @property
@@ -63,7 +65,7 @@ class Host:
         self.folder.mkdir(parents=True, exist_ok=True)
         enter = ("nsenter", f"--net={self.namespace}")
         first = SpawnArgs(deployment=self.cluster, name=self.name, argv=enter, groups=(_DAEMONS, _CONTAINERS))
-        room.start(first, this_machine(), (self.name, self.address, self.nameserver))
+        room.start(first, this_machine(self.state), (self.name, self.address, self.nameserver))
 
     def run(self, argv: list[str], **options: Any) -> subprocess.CompletedProcess[str]:
         """Run a command in the host to its end, which is ours at the latest; ``options`` as of ``subprocess.run``.
@@ -82,11 +84,11 @@ class Host:
 
     def up(self) -> bool:
         """Whether the host was booted and not stopped since."""
-        return room.find(this_machine(), self.cluster, self.name) is not None
+        return room.find(this_machine(self.state), self.cluster, self.name) is not None
 
     def stop(self) -> None:
         """End every process of the host at once, as a power cut would. May be called twice."""
-        this_machine().stop(self.cluster, [self.name], "KILL", 0.0)
+        this_machine(self.state).stop(self.cluster, [self.name], "KILL", 0.0)
 
     def _join(self) -> list[str]:
         """The command line that joins the control group of the daemons."""
@@ -94,6 +96,6 @@ class Host:
 
     def _enter(self) -> list[str]:
         """The command line that enters the host."""
-        if (first := room.find(this_machine(), self.cluster, self.name)) is None:
+        if (first := room.find(this_machine(self.state), self.cluster, self.name)) is None:
             raise DeploymentError(f"emulated host {self.name} is not running")
         return ["nsenter", "--target", str(first.pid), "--net", "--mount", "--uts", "--"]
