@@ -63,6 +63,7 @@ def rows(user: User) -> list[dict[str, Any]]:
     return sorted((json.loads(file.read_text())["row"] for file in files), key=lambda row: row["order"])
 
 
+@pytest.mark.long
 def test_a_manager_is_not_missed_and_a_worker_comes_back(user: User) -> None:
     shop = applications.shop()
     (user.home / "application.yaml").write_text(yaml.safe_dump(shop))

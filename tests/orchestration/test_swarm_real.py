@@ -65,6 +65,7 @@ def test_a_worker_that_is_switched_off_makes_its_trial_invalid_and_the_study_goe
         assert row["emulated"]
 
 
+@pytest.mark.long
 def test_a_manager_that_is_switched_off_is_spared_with_high_availability(cluster_user: User) -> None:
     write_study(cluster_user, [10, 20], cluster={"infrastructure": "namespaces", "workers": 2}, high_availability="on")
     process = cluster_user.starts("run", "study.yaml")

@@ -102,6 +102,7 @@ def test_nothing_is_left_of_a_desk_that_is_killed(four: SshHosts, person: User) 
     assert four.left(groups) == []
 
 
+@pytest.mark.long
 def test_a_node_that_is_killed_costs_no_cluster(four: SshHosts, person: User) -> None:
     process = person.starts("run", "study.yaml")
     person.waits_until_a_trial_is_loaded(process, finished=0)
@@ -117,6 +118,7 @@ def test_a_node_that_is_killed_costs_no_cluster(four: SshHosts, person: User) ->
     assert four.left(groups) == []
 
 
+@pytest.mark.long
 def test_a_host_that_vanishes_makes_its_trial_invalid(four: SshHosts, person: User) -> None:
     process = person.starts("run", "study.yaml")
     person.waits_until_a_trial_is_loaded(process, finished=0)
