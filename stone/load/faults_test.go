@@ -131,10 +131,11 @@ func TestAcceptAndClose(t *testing.T) {
 	}
 }
 
-// stalling is a server that can be told to answer nobody and accept nobody for a while: the one connection that the
-// kernel then takes for it fills its queue, and every further SYN is dropped.
+// stalling is a server that can stop to answer and to accept for a while: its queue of connections is one long then, so
+// the kernel drops every further SYN.
 type stalling struct {
 	listener net.Listener
+	fd       int
 	gate     sync.RWMutex // held for writing while it stalls
 	requests atomic.Int64
 	onEach   func(n int64)
@@ -147,14 +148,14 @@ func newStalling(t *testing.T, onEach func(n int64)) *stalling {
 		err = unix.Bind(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}})
 	}
 	if err == nil {
-		err = unix.Listen(fd, 0)
+		err = unix.Listen(fd, 128)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	file := os.NewFile(uintptr(fd), "listener")
-	defer file.Close()
-	s := &stalling{onEach: onEach}
+	t.Cleanup(func() { _ = file.Close() })
+	s := &stalling{fd: fd, onEach: onEach}
 	if s.listener, err = net.FileListener(file); err != nil {
 		t.Fatal(err)
 	}
@@ -170,6 +171,13 @@ func newStalling(t *testing.T, onEach func(n int64)) *stalling {
 		}
 	}()
 	return s
+}
+
+// stall begins now and ends after d. The queue, long enough before for a client whose server is short of CPU, is cut to one.
+func (s *stalling) stall(d time.Duration) error {
+	s.gate.Lock()
+	time.AfterFunc(d, s.gate.Unlock)
+	return unix.Listen(s.fd, 0)
 }
 
 // wait is for the end of the stall.
@@ -199,8 +207,9 @@ func TestDroppedSYNs(t *testing.T) {
 	var s *stalling
 	s = newStalling(t, func(n int64) {
 		if n == 10 {
-			s.gate.Lock()
-			time.AfterFunc(3*time.Second, s.gate.Unlock)
+			if err := s.stall(3 * time.Second); err != nil {
+				t.Error(err)
+			}
 		}
 	})
 	summary, _ := drive(t, (&server{listener: s.listener}).plan(t, map[string]any{"connections": 6, "arrival": rate("constant", 20),
