@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
-out = Console(highlight=False, soft_wrap=True)
+from loadstone.cli.console import LossyConsole, SafeConsole
+
+out = SafeConsole(highlight=False, soft_wrap=True)
 """Results: standard output."""
-err = Console(stderr=True, highlight=False, soft_wrap=True)
-"""Progress, warnings and errors: standard error, so that results can be piped."""
+err = LossyConsole(stderr=True, highlight=False, soft_wrap=True)
+"""Progress, warnings and errors: standard error, so that results can be piped. It never raises."""
 
 app = typer.Typer(
     name="loadstone",

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from loadstone.cli.app import Json, Results, Run, out, print_json, warn
+from loadstone.cli.console import SafeConsole
 from loadstone.experiments import runs
 from loadstone.model.comparison import given_share
 from loadstone.model.errors import InputError
@@ -204,7 +204,7 @@ def _print_plans(plans: list[Row], effect: float) -> None:
 
 def _print(table: Table) -> None:
     """Print without cutting columns where the output is not a terminal."""
-    (out if out.is_terminal else Console(highlight=False, width=_WIDE)).print(table)
+    (out if out.is_terminal else SafeConsole(highlight=False, width=_WIDE)).print(table)
 
 
 def _grid(*columns: str) -> Table:

@@ -17,7 +17,7 @@ from loadstone.experiments.trial_runner import Measured, TrialRunner
 from loadstone.experiments.verdict import invalid
 from loadstone.infrastructure import journal
 from loadstone.infrastructure.base import Infrastructure
-from loadstone.model.errors import DeploymentError, TrialsInvalid
+from loadstone.model.errors import DeploymentError, Interrupted, TrialsInvalid
 from loadstone.model.trial import Trial
 from loadstone.workloads.base import Driver
 
@@ -54,7 +54,11 @@ class Conductor:
                     reasons = "; ".join(record.row["reasons"])
                     raise TrialsInvalid(f"stopped by trial.on_invalid: trial {trial.id} is invalid: {reasons}")
         finally:
-            self._give_back()
+            try:
+                self._give_back()
+            except Interrupted:  # in the middle of it: it is done whole, then the run ends
+                self._give_back()
+                raise
 
     def _next_trial(self) -> Trial | None:
         """Chosen when all is written down that can be predicted by now."""
@@ -104,17 +108,19 @@ class Conductor:
         deployed = Deployed(self._plan, trial.treatment, provision, name, folder, observe=True)
         with writing(folder):
             deployed.start(self._listener)
+            self._deployed = deployed  # before anything else can fail
             runs.add_software(self._ledger.folder, deployed.orchestrator.versions(), deployed.images())
             runs.add_tuning(self._ledger.folder, trial.treatment.label, self._provider.tuned)
-        self._deployed = deployed
         if self._plan.study.trial.reset == "per-treatment":
             deployed.seeder.reset(self._listener.step)
         return deployed
 
     def _remove(self) -> None:
         if self._deployed is not None:
-            self._listener.step("removing the deployment")
-            self._deployed.remove()
+            try:
+                self._listener.step("removing the deployment")
+            finally:  # whatever a listener raises
+                self._deployed.remove()
             self._deployed = None
 
     def _give_back(self) -> None:
@@ -123,8 +129,10 @@ class Conductor:
             if self._deployed is None or not self._provider.takes_along:
                 self._remove()
                 return
-            self._listener.step("removing the cluster")
-            self._provider.release()
+            try:
+                self._listener.step("removing the cluster")
+            finally:
+                self._provider.release()
             self._deployed.observation.stop()
             journal.forget(self._deployed.deployment.name)
             self._deployed = None

@@ -12,6 +12,7 @@ from loadstone.experiments.tuning import Tuner, machines_of
 from loadstone.infrastructure.base import Infrastructure, Provision
 from loadstone.infrastructure.journal import cluster_name
 from loadstone.model.cluster import Cluster, Node
+from loadstone.model.errors import Interrupted
 from loadstone.model.records.node import Change
 from loadstone.model.trial import Treatment
 
@@ -118,7 +119,11 @@ class Provider:
         """Give everything back, then set the hosts back."""
         try:
             if self._demand is not None:
-                self._demand = None
-                self._infrastructure.release()
+                needed, self._demand = self._demand, None
+                try:
+                    self._infrastructure.release()
+                except Interrupted:  # half of it is still there
+                    self._demand = needed
+                    raise
         finally:
             self._tuner.release()

@@ -70,10 +70,12 @@ class Tuner:
         """
         if not self._touched:
             return
-        if self._tuning is not None:
-            self._listener.step("setting hosts back")
-        self._tuning, self.changes = None, {}
-        _, errors = tuning.on_each(self._touched, lambda machine: machine.restore())
+        try:
+            if self._tuning is not None:
+                self._listener.step("setting hosts back")
+        finally:  # whatever a listener raises
+            self._tuning, self.changes = None, {}
+            _, errors = tuning.on_each(self._touched, lambda machine: machine.restore())
         for lost in (error for error in errors if isinstance(error, MachineLost)):
             self._listener.note(
                 f"{lost}; its knobs are set back there once it notices; `loadstone restore STUDY` makes sure"
