@@ -1,7 +1,7 @@
 """The ledger: finished trials on disk, the only memory that a run has.
 
-A trial's files are written to its own folder and ``trial.json`` is renamed into place last, so a trial either
-finished or never was. ``trials.parquet`` is made anew from them.
+A trial's files are written to its own folder and synchronised, then ``trial.json`` is renamed into place, so a trial
+either finished with all of its files or never was, also after a power loss. ``trials.parquet`` is made anew from them.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from loadstone.analysis.schema import schema
+from loadstone.experiments.durable import sync, sync_tree
 from loadstone.experiments.next_trial import Outcome
 from loadstone.model.columns import of_window
 from loadstone.model.errors import InputError, LoadstoneError
@@ -65,6 +66,7 @@ def write_json(path: Path, value: Any) -> None:
                 file.flush()
                 os.fsync(file.fileno())
             temporary.replace(path)
+            sync(path.parent)
         finally:
             temporary.unlink(missing_ok=True)
 
@@ -75,19 +77,17 @@ class Ledger:
     def __init__(self, folder: Path, factors: list[str]) -> None:
         self.folder = folder
         self._factors = factors
-        self.records: list[Record] = []
-        for file in (folder / "trials").glob("*/trial.json"):
-            self.records.append(_record(file))
-        self.records.sort(key=lambda record: int(record.row["order"]))
+        self.records = _records(folder)
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep a second process from running the same folder."""
+        """Keep a second process from running the same folder; what another finished before is read again."""
         with (self.folder / ".lock").open("w") as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
                 raise InputError(f"{self.folder} is being run by another process") from None
+            self.records = _records(self.folder)
             yield
 
     def trial_folder(self, trial: Trial) -> Path:
@@ -100,7 +100,11 @@ class Ledger:
     def finish(self, trial: Trial, row: dict[str, Any], verdict: dict[str, Any]) -> Record:
         """Write a trial down for good."""
         row = {**row, "order": len(self.records) + 1}
-        file = self.trial_folder(trial) / "trial.json"
+        folder = self.trial_folder(trial)
+        file = folder / "trial.json"
+        with writing(folder):
+            sync_tree(folder)
+            sync(folder.parent)
         write_json(file, {"trial": trial.model_dump(mode="json"), "row": row, "verdict": verdict})
         record = _record(file)
         self.records.append(record)
@@ -114,9 +118,16 @@ class Ledger:
         with writing(target):
             try:
                 pq.write_table(table, temporary)
+                sync(temporary)
                 temporary.replace(target)
             finally:
                 temporary.unlink(missing_ok=True)
+
+
+def _records(folder: Path) -> list[Record]:
+    """The finished trials of a run folder, in the order in which they finished."""
+    found = [_record(file) for file in (folder / "trials").glob("*/trial.json")]
+    return sorted(found, key=lambda record: int(record.row["order"]))
 
 
 def _record(file: Path) -> Record:

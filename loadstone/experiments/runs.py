@@ -6,12 +6,14 @@ import json
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import loadstone
 from loadstone.experiments import pruning, schedule
+from loadstone.experiments.durable import sync, sync_tree
 from loadstone.experiments.ledger import Ledger, write_json, writing
 from loadstone.experiments.plan import Plan
 from loadstone.infrastructure.facts import host_facts
@@ -24,9 +26,8 @@ OUTCOME = "outcome.json"
 
 
 def create(results: Path, document: Document, plan: Plan, overrides: list[str], provenance: dict[str, Any]) -> Path:
-    """A new folder ``results/<study>/<yyyymmdd-hhmmss>`` with the study as given and as resolved."""
-    now = datetime.now()
-    folder = results / plan.study.name / now.strftime("%Y%m%d-%H%M%S")
+    """A new folder ``results/<study>/<yyyymmdd-hhmmss>``, in UTC, with the study as given and as resolved."""
+    folder = results / plan.study.name / datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     with writing(folder):
         while True:
             try:
@@ -46,6 +47,11 @@ def create(results: Path, document: Document, plan: Plan, overrides: list[str], 
         {"loadstone": loadstone.__version__, **plan.as_data(), "overrides": overrides, "source": str(document.file)},
     )
     write_json(folder / "provenance.json", provenance)
+    with writing(folder):
+        sync_tree(folder)
+        for parent in (folder.parent, results, results.absolute().parent):  # which may be new too
+            with suppress(PermissionError):  # a folder of others may be closed to readers
+                sync(parent)
     return folder
 
 

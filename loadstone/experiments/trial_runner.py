@@ -14,6 +14,7 @@ from loadstone.experiments.deployment import Deployed
 from loadstone.experiments.ledger import write_json
 from loadstone.experiments.listener import Listener
 from loadstone.experiments.verdict import Verdict, invalid, judge
+from loadstone.experiments.wall_clock import WallClock
 from loadstone.model import records
 from loadstone.model.application import Application
 from loadstone.model.cluster import Node
@@ -61,6 +62,7 @@ class TrialRunner:
 
     def run(self, trial: Trial, deployed: Deployed, nodes: tuple[Node, ...], folder: Path) -> Measured:
         """Run one trial into ``folder``; what fails makes it invalid."""
+        clock = WallClock()
         audit = _audit(deployed, folder)
         if audit:
             return Measured(invalid(*audit))
@@ -92,7 +94,7 @@ class TrialRunner:
         write_json(folder / "checks.json", [row.model_dump() for row in checks])
         wrong = [*_audit(deployed, folder), *(row.message for row in checks if not row.ok)]
         verdict = judge(summary, self._offered.objective, wrong, lateness_s=self._offered.lateness)
-        doubts = (*verdict.warnings, *observed.problems)
+        doubts = (*verdict.warnings, *observed.problems, *clock.warnings())
         capacity = cpu_capacity(used, summary.throughput) if summary.aborted is None else None
         return Measured(replace(verdict, warnings=doubts), summary, observed, reference, capacity)
 

@@ -6,7 +6,9 @@ import itertools
 import json
 import resource
 import signal
+import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +18,14 @@ import pytest
 from loadstone import plugins
 from loadstone.analysis.schema import schema
 from loadstone.applications.seeding import Seeder
-from loadstone.experiments import runs
+from loadstone.experiments import runs, wall_clock
 from loadstone.experiments.conductor import Conductor
 from loadstone.experiments.interruption import interruptible
 from loadstone.experiments.ledger import DiskFull, Ledger, write_json
 from loadstone.experiments.plan import Plan, read_plan
 from loadstone.experiments.resume import reopen, resumed
 from loadstone.model.errors import DeploymentError, InputError, Interrupted, TrialsInvalid
-from loadstone.model.records import AuditRow
+from loadstone.model.records import AuditRow, TrialSummary
 from loadstone.report import page
 from loadstone.workloads.base import DriverError
 from tests.experiments.fakes import (
@@ -270,6 +272,46 @@ def test_two_processes_do_not_run_one_folder(begin: Begin) -> None:
     _, ledger = begin()
     with ledger.locked(), pytest.raises(InputError, match="being run by another process"), ledger.locked():
         pass
+
+
+def test_what_another_process_finished_before_is_read_under_the_lock(begin: Begin) -> None:
+    plan, ledger = begin()
+    early = runs.ledger_of(ledger.folder, plan)
+    conduct(plan, ledger)
+    with early.locked():
+        assert [record.trial_id for record in early.records] == [record.trial_id for record in ledger.records]
+
+
+def test_run_folders_are_named_in_utc(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "Pacific/Kiritimati")  # 14 hours ahead, without daylight saving
+    time.tzset()
+    try:
+        earliest = datetime.now(UTC).replace(microsecond=0)
+        _, ledger = begin()
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    named = datetime.strptime(ledger.folder.name, "%Y%m%d-%H%M%S").replace(tzinfo=UTC)
+    assert earliest <= named <= datetime.now(UTC)
+
+
+@pytest.mark.parametrize(("step_s", "warned"), [(3600.0, True), (-3600.0, True), (0.05, True), (0.001, False)])
+def test_a_step_of_the_wall_clock_is_a_warning_and_changes_no_verdict(
+    begin: Begin, monkeypatch: pytest.MonkeyPatch, step_s: float, warned: bool
+) -> None:
+    plan, ledger = begin()
+    offset = {"s": 0.0}
+    monkeypatch.setattr(wall_clock, "offset_s", lambda: offset["s"])
+
+    class Stepping(FakeDriver):
+        def run(self, *given: Any) -> TrialSummary:
+            offset["s"] += step_s if not self.ran else 0.0
+            return super().run(*given)
+
+    conduct(plan, ledger, Stepping())
+    stepped = [record for record in ledger.records if "wall clock" in " ".join(record.row["warnings"])]
+    assert [record.row["order"] for record in stepped] == ([1] if warned else [])
+    assert verdicts(ledger) == [(100, "held"), (200, "held"), (300, "not held")]
 
 
 def test_json_is_whole_or_absent(tmp_path: Path) -> None:
