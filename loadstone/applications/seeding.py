@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import json
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -33,12 +32,11 @@ def numbers(stone: Path, application: Application, dataset: Keys) -> Keys:
     """The keys of a dataset. What a file holds, ``stone seed`` reads from it; raises InputError where it cannot."""
     if "file" not in dataset or application.seeding is None:
         return dataset
-    with tempfile.TemporaryDirectory(prefix="loadstone-") as folder:
-        plan = _write(Path(folder, "describe.json"), {"stores": {}, "caches": {}, "profile": "", "dataset": dataset})
-        try:
-            defaults = stone_seed(stone, application.seeding, plan, ("--describe",), _silent)
-        except SeedingFailed as error:
-            raise InputError(f"dataset {dataset['file']}: {error}") from None
+    plan = {"stores": {}, "caches": {}, "profile": "", "dataset": dataset}
+    try:
+        defaults = stone_seed(stone, application.seeding, plan, ("--describe",), _silent)
+    except SeedingFailed as error:
+        raise InputError(f"dataset {dataset['file']}: {error}") from None
     return {**defaults, **dataset}
 
 
@@ -131,10 +129,12 @@ class Seeder:
         """
         plan = self._plan(index, running)
         for attempt in range(1, _ATTEMPTS + 1):
-            file = _write(self._orchestrator.folder / f"seed-{index + 1}.json", plan | more)
+            file = self._orchestrator.folder / f"seed-{index + 1}.json"
+            file.write_text(json.dumps(plan | more, indent=1), encoding="utf-8")
+            secret = {"password": self._orchestrator.password} if self._orchestrator.password else {}
             try:
                 done: Mapping[str, Any] = stone_seed(
-                    self._stone, str(self._application.seeding), file, flags, say, self._machine
+                    self._stone, str(self._application.seeding), plan | more | secret, flags, say, self._machine
                 )
                 return done
             except SeedingFailed as error:
@@ -154,7 +154,8 @@ class Seeder:
             own = addresses[index % len(addresses)]
             if software.documents:
                 host, _, port = own.rpartition(":")
-                plan["stores"][replica.service] = software.url.format(host=host, port=port)
+                address = software.address(host, port, self._orchestrator.runs_containers())
+                plan["stores"][replica.service] = address
             elif replica.software == "redis":
                 plan.setdefault("redis", {})[replica.service] = own
             elif replica.software == "memcached":
@@ -169,8 +170,3 @@ class Seeder:
 
     def _profile(self) -> str:
         return self._deployment.profile if self._deployment.profile == "dsb-quirks" else ""
-
-
-def _write(file: Path, plan: Mapping[str, Any]) -> Path:
-    file.write_text(json.dumps(plan, indent=1), encoding="utf-8")
-    return file

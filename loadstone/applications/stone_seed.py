@@ -6,7 +6,7 @@ import contextlib
 import json
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,46 +20,36 @@ class SeedingFailed(Exception):
     """``stone seed`` failed; the text is its message."""
 
 
-_ELSEWHERE = """
-umask 077
-plan=$(mktemp)
-trap 'rm -f "$plan"' EXIT
-cat >"$plan"
-app=$1
-shift
-"$0" seed "$app" --plan "$plan" "$@"
-"""
-"""The plan is standard input: it contains passwords of stores and must not stay on a host."""
-
-
 def stone_seed(
     stone: Path,
     seeding: str,
-    plan: Path,
+    plan: Mapping[str, Any],
     flags: tuple[str, ...],
     say: Callable[[str], None],
     machine: Machine | None = None,
 ) -> Any:
     """Run it to its end, without a time limit, on ``machine`` or here; returns its output, parsed.
 
-    Leaves no process behind.
+    Leaves no process behind. The plan is its standard input: it holds the password of the stores, which is in no file.
     """
-    command = [str(stone), "seed", seeding, "--plan", str(plan), *flags]
+    command = [str(stone) if machine is None else machine.stone, "seed", seeding, "--plan", "-", *flags]
     if machine is not None:
-        command = machine.command(["sh", "-c", _ELSEWHERE, machine.stone, seeding, *flags])
+        command = machine.command(command)
     with (
-        plan.open("rb") as given,
+        tempfile.TemporaryFile("w+", encoding="utf-8") as given,
         tempfile.TemporaryFile("w+", encoding="utf-8") as printed,
-        subprocess.Popen(
-            command, stdin=given, stdout=printed, stderr=subprocess.PIPE, text=True, encoding="utf-8"
-        ) as process,
     ):
-        try:
-            messages = _relay(process.stderr or (), say)
-            code = process.wait()
-        except BaseException:
-            process.kill()
-            raise
+        json.dump(plan, given)
+        given.seek(0)
+        with subprocess.Popen(
+            command, stdin=given, stdout=printed, stderr=subprocess.PIPE, text=True, encoding="utf-8"
+        ) as process:
+            try:
+                messages = _relay(process.stderr or (), say)
+                code = process.wait()
+            except BaseException:
+                process.kill()
+                raise
         printed.seek(0)
         output = printed.read()
     if code == 0 or (code == NOT_AS_WANTED and "--check" in flags):

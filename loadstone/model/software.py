@@ -11,6 +11,18 @@ from pydantic import Field
 from loadstone.model.base import Model
 from loadstone.model.document import Document
 
+STORE_PASSWORD = "{store_password}"
+"""Stands for the random password of a deployment's stores in all that is rendered; the password itself is in no file of
+a run, and in no argument: every user of a machine can read those."""
+
+
+class SetPassword(Model):
+    """A command that gives an initialised ``{data}`` the password of its deployment."""
+
+    command: Annotated[list[str], Field(min_length=1)]
+    input: str
+    """Of the command; ``{store_password}`` is replaced."""
+
 
 class AsProcess(Model):
     """How the software starts as a process of this machine.
@@ -26,10 +38,14 @@ class AsProcess(Model):
     command: Annotated[list[str], Field(min_length=1)]
     initialise: Annotated[list[str], Field(description="fills {data} once; the folder is then copied")] = []
     ready: Annotated[list[str], Field(description="exits 0 once it serves; else its port must accept")] = []
+    password: SetPassword | None = None
     files: dict[str, str] = {}
-    """Text by file of its data folder, written before it starts."""
+    """Text by file of its data folder, written before it starts; ``{store_password}`` is replaced."""
+    environment: dict[str, str] = {}
+    """``{store_password}`` is replaced."""
     user: str | None = None
-    """The user that runs it when Loadstone is root, for software that refuses root."""
+    """The user that runs ``initialise`` and ``password`` when Loadstone is root, for software that refuses root and
+    wants an account. The software itself runs as the user of its deployment."""
     stop_signal: Literal["TERM", "INT", "QUIT"] = "TERM"
 
 
@@ -58,6 +74,9 @@ class AsContainer(Model):
     command: list[str] = []
     """The arguments of the image's entrypoint (Kubernetes: ``args``); listens on ``port``, everywhere."""
     environment: dict[str, str] = {}
+    """``{store_password}`` is replaced, where it is a whole value."""
+    url: str | None = None
+    """Instead of that of ``Software``."""
     data: str | None = None
     """Its data folder. Mount nothing there: in a packaged image it is filled already."""
     ready: list[str] = []
@@ -80,6 +99,16 @@ class Software(Model):
     """Whether it is no store, but watches from beside, where a user requests it by ``stacks``."""
     process: AsProcess | None = None
     container: AsContainer
+
+    def address(self, host: str, port: int | str, container: bool) -> str:
+        """Its URL, as a container or as a process."""
+        url = self.container.url if container and self.container.url is not None else self.url
+        return url.format(host=host, port=port)
+
+    def has_password(self, container: bool) -> bool:
+        """Whether it demands the password of its deployment, as a container or as a process."""
+        started = self.container if container else self.process
+        return started is not None and STORE_PASSWORD in started.model_dump_json()
 
 
 class SoftwareCatalogue(Model):

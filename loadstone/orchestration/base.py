@@ -70,6 +70,11 @@ class Orchestrator(ABC):
     def ready(self, stores_only: bool = False) -> None:
         """Wait until every replica is ready; raises DeploymentError with the culprit's last log lines."""
 
+    @property
+    def password(self) -> str:
+        """What the stores of this deployment demand; empty where they have no password."""
+        return ""
+
     @abstractmethod
     def addresses(self, service: str, port: str) -> list[str]:
         """``host:port`` of each replica of a service, as the client reaches it."""

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from loadstone.model.deployment import Deployment, Replica
+from loadstone.model.software import STORE_PASSWORD
+
+PASSWORD_VARIABLE = "STONE_STORE_PASSWORD"
+"""Of a service that needs a store with a password."""
 
 
 def environment(deployment: Deployment, replica: Replica) -> dict[str, str]:
@@ -15,7 +19,7 @@ def environment(deployment: Deployment, replica: Replica) -> dict[str, str]:
     for need in replica.needs:
         needed = deployment.of(need)[0]
         found[variable(deployment, need)] = url(deployment, needed, need, needed.ports[needed.main_port])
-    return found | replica.environment
+    return found | password(deployment, replica) | replica.environment
 
 
 def listening(replica: Replica) -> dict[str, str]:
@@ -24,6 +28,13 @@ def listening(replica: Replica) -> dict[str, str]:
     if "admin" in replica.ports:
         found["STONE_ADMIN"] = f"0.0.0.0:{replica.ports['admin']}"
     return found
+
+
+def password(deployment: Deployment, replica: Replica) -> dict[str, str]:
+    """What stands for the password of the stores, where a replica in a container needs one that demands it."""
+    needed = (deployment.of(need)[0].software for need in replica.needs)
+    demanded = any(deployment.software[name].has_password(container=True) for name in needed if name is not None)
+    return {PASSWORD_VARIABLE: STORE_PASSWORD} if demanded else {}
 
 
 def settings(deployment: Deployment) -> dict[str, str]:
@@ -42,7 +53,7 @@ def variable(deployment: Deployment, need: str) -> str:
 def url(deployment: Deployment, needed: Replica, host: str, port: int | str) -> str:
     """What the variable says: ``host:port``, or the URL of a document store."""
     if holds_documents(deployment, needed.service):
-        return deployment.software[needed.software or ""].url.format(host=host, port=port)
+        return deployment.software[needed.software or ""].address(host, port, container=True)
     return f"{host}:{port}"
 
 

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"syscall"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -84,6 +85,10 @@ func (b *become) become() error {
 	if err = errors.Join(err, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit)); err != nil {
 		return err
 	}
+	program, err := unix.Open(b.Path, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return &os.PathError{Op: "execute", Path: b.Path, Err: err}
+	}
 	if b.Credential != nil {
 		if err := becomes(b.Credential); err != nil {
 			return err
@@ -92,7 +97,27 @@ func (b *become) become() error {
 	if err := os.Chdir(b.Folder); err != nil {
 		return err
 	}
-	return &os.PathError{Op: "execute", Path: b.Path, Err: syscall.Exec(b.Path, b.Argv, b.Env)}
+	err = syscall.Exec(b.Path, b.Argv, b.Env)
+	if errors.Is(err, unix.EACCES) { // its user cannot enter a folder above it, as in a home
+		err = execute(program, b.Argv, b.Env)
+	}
+	return &os.PathError{Op: "execute", Path: b.Path, Err: err}
+}
+
+// execute the program of a descriptor (execveat(2)).
+func execute(program int, argv, env []string) error {
+	arguments, err := syscall.SlicePtrFromStrings(argv)
+	if err != nil {
+		return err
+	}
+	variables, err := syscall.SlicePtrFromStrings(env)
+	if err != nil {
+		return err
+	}
+	empty := new(byte)
+	_, _, errno := unix.RawSyscall6(unix.SYS_EXECVEAT, uintptr(program), uintptr(unsafe.Pointer(empty)),
+		uintptr(unsafe.Pointer(&arguments[0])), uintptr(unsafe.Pointer(&variables[0])), unix.AT_EMPTY_PATH, 0)
+	return errno
 }
 
 // ended is how a process ended, where a node saw it.

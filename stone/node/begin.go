@@ -24,6 +24,7 @@ type beginArgs struct {
 // Begun is where a deployment's parts go on this machine.
 type Begun struct {
 	Folder           string  `json:"folder"`
+	User             string  `json:"user"` // the number of a user that no other deployment has; empty where we are not root
 	Group            *string `json:"group"`
 	UnlimitedBecause string  `json:"unlimited_because"`
 }
@@ -37,7 +38,7 @@ func (n *Node) begin(ctx context.Context, _ *call, args beginArgs) (answer, erro
 	if args.Digest == "" {
 		return answer{}, faultf(Input, "digest is empty")
 	}
-	if err := os.MkdirAll(n.deployments(), 0o755); err != nil {
+	if err := makeFolder(n.deployments()); err != nil {
 		return answer{}, err
 	}
 	unlock, err := lock(ctx, n.deployments(), unix.LOCK_EX)
@@ -50,7 +51,7 @@ func (n *Node) begin(ctx context.Context, _ *call, args beginArgs) (answer, erro
 		return answer{}, err
 	}
 	for _, folder := range []string{entry.data(), filepath.Dir(entry.log("")), entry.process("")} {
-		if err := os.MkdirAll(folder, 0o755); err != nil {
+		if err := makeFolder(folder); err != nil {
 			return answer{}, err
 		}
 	}
@@ -59,7 +60,16 @@ func (n *Node) begin(ctx context.Context, _ *call, args beginArgs) (answer, erro
 			return answer{}, err
 		}
 	}
-	return answer{value: Begun{entry.data(), entry.Group, entry.UnlimitedBecause}}, nil
+	return answer{value: Begun{entry.data(), entry.User, entry.Group, entry.UnlimitedBecause}}, nil
+}
+
+// makeFolder makes a folder that others pass through, to data of their own, and cannot read: who can open a folder can lock
+// it (flock(2)) and hold up whoever waits.
+func makeFolder(path string) error {
+	if err := os.MkdirAll(path, 0o711); err != nil {
+		return err
+	}
+	return os.Chmod(path, 0o711) // also one that an earlier release made
 }
 
 // enter finds a deployment's entry, or makes it.
@@ -80,12 +90,17 @@ func (n *Node) enter(args beginArgs) (*journaled, error) {
 		UnlimitedBecause: n.groups.Problem(),
 		at:               filepath.Join(n.deployments(), args.Deployment),
 	}
+	if os.Geteuid() == 0 {
+		if entry.User, err = ownUser(n.Proc); err != nil {
+			return nil, err
+		}
+	}
 	if entry.UnlimitedBecause == "" {
 		// Nodes with other journals may have deployments of the same name on this kernel.
 		group := n.Group + "/" + args.Deployment + "-" + strings.ToLower(rand.Text()[:6])
 		entry.Group = &group
 	}
-	if err := os.MkdirAll(entry.at, 0o755); err != nil {
+	if err := makeFolder(entry.at); err != nil {
 		return nil, err
 	}
 	return entry, saveJSON(filepath.Join(entry.at, "deployment.json"), entry)

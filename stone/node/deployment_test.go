@@ -340,3 +340,32 @@ func TestADeploymentWithoutControlGroups(t *testing.T) {
 	}
 	c.fails("read", m{"what": []string{"limits"}, "replicas": m{}}, Missing, "counters cannot be read")
 }
+
+// Each deployment of root's has a user of its own, who runs also what lies in a folder that is closed to that user.
+func TestADeploymentHasAUserOfItsOwn(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	state := t.TempDir()
+	c := startNode(t, state)
+	first, second := deploy(t, c, state, "hotel"), deploy(t, c, state, "social")
+	if first.User == "" || first.User == second.User {
+		t.Errorf("users %q and %q", first.User, second.User)
+	}
+	program, err := os.ReadFile("/bin/cat")
+	hidden := filepath.Join(t.TempDir(), "program")
+	if err != nil || os.Chmod(filepath.Dir(hidden), 0o700) != nil || os.WriteFile(hidden, program, 0o755) != nil {
+		t.Fatal(err)
+	}
+	c.must("spawn", m{"deployment": "hotel", "name": "x", "argv": []string{hidden, "/proc/self/status"}, "user": first.User}, nil)
+	want := "Uid:\t" + strings.Join([]string{first.User, first.User, first.User, first.User}, "\t")
+	eventually(t, "its log", func() bool {
+		return strings.Contains(string(c.must("log", m{"deployment": "hotel", "name": "x", "lines": 100, "most_bytes": 10000}, nil)), want)
+	})
+	for _, folder := range []string{filepath.Join(state, "deployments"), first.Folder} {
+		found, err := os.Stat(folder)
+		if err != nil || found.Mode().Perm() != 0o711 {
+			t.Errorf("%s: %v, %v: who can open a folder can lock it", folder, found.Mode(), err)
+		}
+	}
+}

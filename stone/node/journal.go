@@ -29,6 +29,7 @@ type journaled struct {
 	Deployment string `json:"deployment"`
 	Digest     string `json:"digest"` // of what the client deploys, so that something else of the same name is noticed
 	Owner      string `json:"owner"`
+	User       string `json:"user"` // of its processes, where we are root
 	// Group is its control group. Nil where none can be made, for the reason beside it.
 	Group            *string `json:"group"`
 	UnlimitedBecause string  `json:"unlimited_because"`

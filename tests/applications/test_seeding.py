@@ -36,16 +36,21 @@ default_workload: mixed
 class Placed:
     """An orchestrator that knows addresses: of each service's replicas 10.0.0.1:PORT, 10.0.0.2:PORT ..."""
 
+    password = "hunter2"
+
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.deployment: Any = None
+
+    def runs_containers(self) -> bool:
+        return False
 
     def addresses(self, service: str, port: str) -> list[str]:
         return [f"10.0.0.{item.index}:{item.ports[port]}" for item in self.deployment.of(service)]
 
 
 def seeder(folder: Path, script: str, text: str = APPLICATION, **dataset: Any) -> Seeder:
-    """A seeder whose ``stone`` is this shell script; it is called as ``stone seed social --plan FILE [FLAG]``."""
+    """A seeder whose ``stone`` is this shell script; it is called as ``stone seed social --plan - [FLAG]``."""
     stone = folder / "stone"
     stone.write_text(f"#!/bin/sh\n{script}\n")
     stone.chmod(0o755)
@@ -67,6 +72,12 @@ def test_each_set_of_stores_has_a_plan_of_its_own(tmp_path: Path) -> None:
         "entry": ["10.0.0.1:8080"],
     }
     assert second["redis"] == {"redis-timeline": "10.0.0.2:6379"}
+
+
+def test_the_password_of_the_stores_is_given_and_not_kept(tmp_path: Path) -> None:
+    seeder(tmp_path, f"cat \"$4\" >{tmp_path}/given; echo '{{}}'").seed()
+    assert json.loads((tmp_path / "given").read_text())["password"] == "hunter2"
+    assert "hunter2" not in (tmp_path / "seed-1.json").read_text()
 
 
 MOVED = """\
@@ -158,7 +169,7 @@ def test_a_seed_without_checks_has_no_rows(tmp_path: Path) -> None:
 
 def test_the_numbers_of_a_named_dataset_are_known_and_those_of_a_file_are_read_once(tmp_path: Path) -> None:
     assert seeder(tmp_path, "exit 1", users=3).keys == {"users": 3}
-    script = f'echo x >> {tmp_path}/asked; cp "$4" {tmp_path}/plan; echo \'{{"users": 7}}\''
+    script = f'echo x >> {tmp_path}/asked; cat "$4" >{tmp_path}/plan; echo \'{{"users": 7}}\''
     of_a_file = seeder(tmp_path, script, file="/data/mine.mtx")
     assert (of_a_file.keys["users"], of_a_file.keys["users"]) == (7, 7)
     assert (tmp_path / "asked").read_text() == "x\n"

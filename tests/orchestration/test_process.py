@@ -62,7 +62,7 @@ def test_a_life(stores: Process, own_folders: Path) -> None:
     stores.preflight()
     start(stores)
     assert talk(stores.addresses("cache", "main")[0], b"version\r\n").startswith(b"VERSION")
-    assert talk(stores.addresses("queue", "redis")[0], b"PING\r\n") == b"+PONG\r\n"
+    assert talk(stores.addresses("queue", "redis")[0], b"PING\r\n").startswith(b"-NOAUTH")
     assert [row for row in stores.audit() if not row.ok] == []
     assert stores.events() == []
     pids = [pid_of(stores, replica.name) for replica in stores.deployment.replicas]

@@ -121,6 +121,7 @@ class Process(Orchestrator):
                 name=f"{self.deployment.name}-{secrets.token_hex(3)}",
                 parts=parts,
                 replicas=tuple(self._replica(replica, ports) for replica in self.deployment.replicas),
+                password=secrets.token_urlsafe(),
             )
             self._save(started)  # before anything is made: what the machines' journals have is found by it
             owner = f"{self.deployment.name}, deployed by {getpass.getuser()} at {socket.gethostname()}"
@@ -269,6 +270,11 @@ class Process(Orchestrator):
 
     # Reading back
 
+    @property
+    def password(self) -> str:
+        self._attach()
+        return self._started.password
+
     def addresses(self, service: str, port: str) -> list[str]:
         self._attach()
         ports = {replica.name: replica.ports for replica in self._started.replicas}
@@ -367,5 +373,5 @@ class Process(Orchestrator):
 
 
 def _site(started: Started) -> Site:
-    places = {node: Place(part.programs, part.folder, part.group) for node, part in started.parts.items()}
+    places = {node: Place(part.programs, part.folder, part.group, part.user) for node, part in started.parts.items()}
     return Site({replica.name: replica.ports for replica in started.replicas}, places)

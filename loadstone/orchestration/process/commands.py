@@ -12,9 +12,10 @@ import yaml
 from loadstone.infrastructure.cores import format_cores
 from loadstone.model.deployment import Deployment, Replica
 from loadstone.model.records.node import NodeLimits
-from loadstone.model.software import AsProcess, Software
+from loadstone.model.software import STORE_PASSWORD, AsProcess, Software
 from loadstone.model.units import format_memory
 from loadstone.orchestration import proxy, stacks
+from loadstone.orchestration.discovery import PASSWORD_VARIABLE
 from loadstone.orchestration.ports import Ports, preferred_ports
 
 _LOOPBACK = "127.0.0.1"
@@ -29,6 +30,8 @@ class Place:
     data: str
     group: str | None
     """The control group below which replicas have theirs; None where there is none."""
+    user: str
+    """Who runs replicas; empty where that is whoever is logged in."""
 
 
 @dataclass(frozen=True)
@@ -49,9 +52,13 @@ class Command:
     limits: NodeLimits
     ports: dict[str, int]
     environment: dict[str, str] = field(default_factory=dict)
-    user: str | None = None
+    user: str = ""
     data: str | None = None
     initialise: list[str] = field(default_factory=list)
+    initialiser: str = ""
+    """Who runs ``initialise`` and ``password``; empty: ``user``."""
+    password: list[str] = field(default_factory=list)
+    password_input: str = ""
     ready: list[str] = field(default_factory=list)
     files: dict[str, str] = field(default_factory=dict)
     """Text by name, put into its data folder before it starts."""
@@ -81,6 +88,7 @@ class Command:
             "ports": self.ports,
             "data": self.data,
             "initialise": self.initialise,
+            "password": self.password,
             "files": list(self.files),
             "limits": {
                 "cpu": self.limits.cpu if self.limits.cpu is not None else "unlimited",
@@ -99,7 +107,9 @@ def symbolic_site(deployment: Deployment) -> Site:
     for name, software in deployment.software.items():
         if software.process is not None:
             programs[name] = software.process.program[-1].rpartition("/")[2]
-    return Site(preferred_ports(deployment), {node.name: Place(programs, "DATA", "GROUP") for node in deployment.nodes})
+    return Site(
+        preferred_ports(deployment), {node.name: Place(programs, "DATA", "GROUP", "USER") for node in deployment.nodes}
+    )
 
 
 def commands(deployment: Deployment, site: Site) -> list[Command]:
@@ -136,6 +146,7 @@ def _command(deployment: Deployment, replica: Replica, site: Site) -> Command:
             limits=limits,
             ports=ports,
             environment=_environment(deployment, replica, site),
+            user=place.user,
             data=_data(replica, site) if replica.volumes else None,
         )
     assert replica.software is not None
@@ -160,9 +171,13 @@ def _command(deployment: Deployment, replica: Replica, site: Site) -> Command:
         argv=fill(process.command),
         limits=limits,
         ports=ports,
-        user=process.user,
+        environment=process.environment,
+        user=place.user,
         data=data if process.initialise or any("{data}" in word for word in process.command) else None,
         initialise=fill(process.initialise),
+        initialiser=process.user or "",
+        password=fill(process.password.command) if process.password is not None else [],
+        password_input=process.password.input if process.password is not None else "",
         ready=fill(process.ready),
         files=process.files
         | ({proxy.FILE: _proxy(deployment, replica, site)} if replica.in_front else stacks.files(replica, data)),
@@ -219,6 +234,8 @@ def _environment(deployment: Deployment, replica: Replica, site: Site) -> dict[s
         else:
             variable = "STONE_NEED_" + need.upper().replace("-", "_")
             environment[variable] = ",".join(address(deployment, target, site.ports) for target in needed)
+        if software is not None and software.has_password(container=False):
+            environment[PASSWORD_VARIABLE] = STORE_PASSWORD
     environment["STONE_PROFILE"] = deployment.profile if deployment.profile == "dsb-quirks" else ""
     environment["STONE_LOG_LEVEL"] = "info"
     if "STONE_TRACES" in replica.environment:
@@ -240,6 +257,5 @@ def address(deployment: Deployment, replica: Replica, ports: Ports, port: str | 
 def store_url(deployment: Deployment, replica: Replica, ports: Ports) -> str:
     """The URL of a store, for a service."""
     assert replica.software is not None
-    return deployment.software[replica.software].url.format(
-        host=deployment.node(replica.node).address, port=ports[replica.name][replica.main_port]
-    )
+    host, port = deployment.node(replica.node).address, ports[replica.name][replica.main_port]
+    return deployment.software[replica.software].address(host, port, container=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -17,6 +17,7 @@ from loadstone.model.base import Model
 from loadstone.model.cluster import Reach
 from loadstone.model.errors import DeploymentError
 from loadstone.model.records.node import InForce, NodeProcess, SpawnArgs, Standing, Subject
+from loadstone.model.software import STORE_PASSWORD
 from loadstone.orchestration.process.commands import Command
 from loadstone.orchestration.process.store_setup import prepare_data
 
@@ -42,6 +43,8 @@ class Part(Model):
     programs: dict[str, str]
     folder: str = ""
     """For data; empty until the machine's own journal has the deployment."""
+    user: str = ""
+    """The number of the user that its processes run as; empty where the node is not root."""
     group: str | None = None
     """The control group; None where none could be made."""
     unlimited_because: str = ""
@@ -50,10 +53,11 @@ class Part(Model):
 class Share:
     """One machine's part of a deployment. ``name``: what the machine's journal calls it."""
 
-    def __init__(self, node: str, name: str, part: Part) -> None:
+    def __init__(self, node: str, name: str, part: Part, password: str) -> None:
         self.node = node
         self.part = part
         self._name = name
+        self._password = password
 
     @property
     def machine(self) -> Machine:
@@ -63,8 +67,7 @@ class Share:
     def begin(self, digest: str, owner: str) -> Part:
         """The part with what the machine gives to it: a folder and a control group."""
         begun = self.machine.begin(self._name, digest, owner)
-        where = {"folder": begun.folder, "group": begun.group, "unlimited_because": begun.unlimited_because}
-        return self.part.model_copy(update=where)
+        return self.part.model_copy(update=dict(begun))
 
     def processes(self) -> dict[str, NodeProcess]:
         """What was spawned, alive or dead, by name; raises DeploymentError where the machine has forgotten it."""
@@ -80,17 +83,17 @@ class Share:
             if command.data is not None:
                 software = replica.software or "stone"
                 program = self.part.programs[software]
-                prepare_data(machine, software, program, command.initialise, command.user, command.data)
+                prepare_data(machine, software, program, command, self._password)
             machine.spawn(
                 SpawnArgs(
                     deployment=self._name,
                     name=replica.name,
                     argv=tuple(command.argv),
-                    env=command.environment,
+                    env=with_password(command.environment, self._password),
                     folder=command.data or "/",
-                    user=command.user or "",
+                    user=command.user,
                     limits=command.limits,
-                    files=command.files,
+                    files=with_password(command.files, self._password),
                 )
             )
         except NodeError as error:
@@ -147,6 +150,11 @@ class Share:
         return len(self.machine.end(self._name))
 
 
+def with_password(texts: Mapping[str, str], password: str) -> dict[str, str]:
+    """The texts with the password where one stands for it."""
+    return {name: text.replace(STORE_PASSWORD, password) for name, text in texts.items()}
+
+
 def death(process: NodeProcess) -> str | None:
     """A sentence if a process was started and does not run any more."""
     if process.alive or process.pid == 0:
@@ -168,10 +176,12 @@ class Started(Model):
     parts: dict[str, Part]
     """By node."""
     replicas: tuple[StartedReplica, ...]
+    password: str = ""
+    """Of its stores."""
 
     def shares(self) -> list[Share]:
         """The machines' parts."""
-        return [Share(node, self.name, part) for node, part in self.parts.items()]
+        return [Share(node, self.name, part, self.password) for node, part in self.parts.items()]
 
 
 def end(entry: journal.Entry) -> tuple[int, dict[str, str]]:

@@ -11,7 +11,8 @@ from loadstone.infrastructure.builds.recipes import recipe
 from loadstone.infrastructure.machines import Machine
 from loadstone.infrastructure.programs import remedy
 from loadstone.model.errors import DeploymentError
-from loadstone.model.software import AsProcess, Software
+from loadstone.model.software import STORE_PASSWORD, AsProcess, Software
+from loadstone.orchestration.process.commands import Command
 
 _FIND = """
 number=0
@@ -33,7 +34,8 @@ _ABSENT = 9
 _COPY = f"""
 export PATH="$PATH:/usr/bin:/bin"
 [ -d "$1" ] || exit {_ABSENT}
-exec cp -a --reflink=auto -T "$1" "$2"
+cp -a --reflink=auto -T "$1" "$2" || exit 1
+if [ "$(id -u)" = 0 ] && [ -n "$3" ]; then exec chown -R "$3:$3" "$2"; fi
 """
 _MAKE_FOLDER = """
 export PATH="$PATH:/usr/bin:/bin"
@@ -99,42 +101,60 @@ def program(machine: Machine, name: str, software: Software) -> str:
     return found
 
 
-def prepare_data(
-    machine: Machine, software: str, program: str, initialise: list[str], user: str | None, target: str
-) -> None:
-    """Make ``target`` a replica's data folder, owned by ``user``; filled as ``initialise`` does, if given.
+def prepare_data(machine: Machine, software: str, program: str, command: Command, password: str) -> None:
+    """Make the data folder of a replica, owned by its user; filled as ``command.initialise`` does, if given.
 
-    What ``initialise`` makes is kept on the machine by software, version and command, and copied from then on.
+    What that makes is kept on the machine by software, version and arguments, and copied from then on: once for a
+    deployment, where it gets the password, and from there for each replica.
     """
-    if not initialise:
-        _shell(machine, _MAKE_FOLDER, target, user or "")
+    target, user = command.data or "", command.user
+    if not command.initialise:
+        _shell(machine, _MAKE_FOLDER, target, user)
         return
-    command = [word.replace(target, "{data}") for word in initialise]
-    template = _template(machine, software, program, command, user)
-    copy = ["/bin/sh", "-c", _COPY, "copy", template, target]
+    ours = f"{target.rpartition('/')[0]}/.{software}"
+    copy = ["/bin/sh", "-c", _COPY, "copy", ours, target, user]
     copied = machine.run(copy)
     if copied.code == _ABSENT:
-        _initialise(machine, software, command, user, f"{target.rpartition('/')[0]}/.{software}", template)
+        _with_password(machine, software, program, command, password, ours)
         copied = machine.run(copy)
     if copied.code != 0:
         raise DeploymentError(f"{machine.name}: cannot copy the data folder of {software}: {copied.complaint}")
 
 
-def _template(machine: Machine, software: str, program: str, command: list[str], user: str | None) -> str:
+def _with_password(machine: Machine, software: str, program: str, command: Command, password: str, target: str) -> None:
+    """Make a deployment's own initialised folder, renamed last."""
+    making = f"{target}-making"
+    _shell(machine, 'rm -rf -- "$1"', making)
+    template = _template(machine, software, program, command)
+    copy = ["/bin/sh", "-c", _COPY, "copy", template, making, ""]
+    copied = machine.run(copy)
+    if copied.code == _ABSENT:
+        _initialise(machine, software, command, f"{target}-initialised", template)
+        copied = machine.run(copy)
+    if copied.code == 0 and command.password:
+        argv = [word.replace(command.data or "", making) for word in command.password]
+        given = command.password_input.replace(STORE_PASSWORD, password).encode()
+        copied = machine.run(argv, user=command.initialiser or command.user, given=given)
+    if copied.code != 0:
+        raise DeploymentError(f"{machine.name}: cannot prepare the data folder of {software}: {copied.complaint}")
+    _shell(machine, 'mv -T "$1" "$2"', making, target)
+
+
+def _template(machine: Machine, software: str, program: str, command: Command) -> str:
     """The folder that is copied; another version of the program or another command has another one."""
-    identity = repr((command, _shell(machine, _IDENTITY, program), user))
+    argv = [word.replace(command.data or "", "{data}") for word in command.initialise]
+    identity = repr((argv, _shell(machine, _IDENTITY, program), command.initialiser))
     digest = hashlib.sha256(identity.encode()).hexdigest()[:12]
     return f"{machine.hello.state}/templates/{software}-{version(machine, program)}-{digest}"
 
 
-def _initialise(
-    machine: Machine, software: str, command: list[str], user: str | None, making: str, template: str
-) -> None:
+def _initialise(machine: Machine, software: str, command: Command, making: str, template: str) -> None:
     """Initialise in ``making``, a folder of the deployment that is removed with it, and rename it last."""
+    user = command.initialiser or command.user
     _shell(machine, 'rm -rf -- "$1"', making)
-    _shell(machine, _MAKE_FOLDER, making, user or "")
-    argv = [word.replace("{data}", making) for word in command]
-    result = machine.run(argv, user=user or "", within_s=_INITIALISED_WITHIN_S)
+    _shell(machine, _MAKE_FOLDER, making, user)
+    argv = [word.replace(command.data or "", making) for word in command.initialise]
+    result = machine.run(argv, user=user, within_s=_INITIALISED_WITHIN_S)
     if result.code != 0:
         raise DeploymentError(
             f"{machine.name}: {software}: `{shlex.join(argv)}` failed: {result.complaint}",

@@ -59,7 +59,7 @@ func TestQuirks(t *testing.T) {
 		}
 	})
 	t.Run("lists are put into Redis by their readers", func(t *testing.T) {
-		client, err := redis.Open(8, a.Links["redis-movie-review"].Address)
+		client, err := redis.Open(8, "", a.Links["redis-movie-review"].Address)
 		check(t, err)
 		defer client.Close()
 		held := func() int64 { return client.ZCard(ctx, "movie_1").Val() }

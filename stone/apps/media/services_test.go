@@ -140,7 +140,7 @@ func testRatings(t *testing.T, a *app) {
 			t.Error(err)
 		}
 	}
-	client, err := redis.Open(8, a.Links["redis-rating"].Address)
+	client, err := redis.Open(8, "", a.Links["redis-rating"].Address)
 	check(t, err)
 	defer client.Close()
 	sums, err := client.MGet(t.Context(), "rated:uncommit_sum", "rated:uncommit_num").Result()

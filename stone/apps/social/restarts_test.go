@@ -124,7 +124,7 @@ func TestStoresRestartUnderLoad(t *testing.T) {
 // empty has a Redis forget everything, as one does that is restarted.
 func (a *app) empty(t *testing.T, name string) {
 	t.Helper()
-	client, err := redis.Open(8, a.Links[name].Address)
+	client, err := redis.Open(8, "", a.Links[name].Address)
 	if err != nil {
 		t.Fatal(err)
 	}

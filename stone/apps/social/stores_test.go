@@ -30,7 +30,7 @@ func openCollection(t *testing.T, of documents.Location) *watched {
 
 func openRedis(t *testing.T) *goredis.Client {
 	t.Helper()
-	client, err := redis.Open(64, servertest.Redis(t))
+	client, err := redis.Open(64, "", servertest.Redis(t))
 	check(t, err)
 	t.Cleanup(func() { _ = client.Close() })
 	return client
@@ -39,7 +39,7 @@ func openRedis(t *testing.T) *goredis.Client {
 // restart does to the clients of a Redis what its restart does: connections break and nothing is remembered.
 func restart(t *testing.T, client *goredis.Client) {
 	t.Helper()
-	other, err := redis.Open(64, client.Options().Addr)
+	other, err := redis.Open(64, "", client.Options().Addr)
 	check(t, err)
 	defer other.Close()
 	check(t, other.FlushAll(t.Context()).Err())

@@ -37,7 +37,8 @@ usage: stone seed APP --plan FILE [--reset | --verify | --count | --check | --de
   --plan      JSON: {"stores": {"documents-geo": "postgres://postgres@127.0.0.1:5432/postgres", ...},
               "redis": {"redis-home-timeline": "127.0.0.1:6379", ...},
               "caches": {"memcached-rate": "127.0.0.1:11211", ...}, "profile": "",
-              "dataset": {"users": 962, ...}, "entry": ["127.0.0.1:8080", ...], "unfinished": 0}
+              "dataset": {"users": 962, ...}, "entry": ["127.0.0.1:8080", ...], "unfinished": 0,
+              "password": ""}; "-" is standard input, so that a password stays in no file
   --reset     make the stores hold the seed alone, and empty the caches
   --verify    only compare the stores with the seed
   --count     only count what the stores hold

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"loadstone.dev/stone/platform/password"
 )
 
 const mostDelay = time.Minute
@@ -34,14 +36,16 @@ type Config struct {
 	Listen    string              // host:port of the service itself
 	Admin     string              // host:port of /healthz and /readyz; empty: none
 	Needs     map[string][]string // by need: addresses (host:port), or one file that lists them
-	Documents string              // URL of the store
-	Data      string              // STONE_DATA, a folder that this replica alone has
-	Tasks     Tasks
-	Secret    string // STONE_SECRET, which signs tokens and sessions
-	Quirks    bool   // STONE_PROFILE=dsb-quirks
-	LogLevel  slog.Level
-	Traces    Traces
-	Delay     time.Duration // STONE_DELAY, added to every request of the service
+	Documents string              // URL of the store, with its password
+	// StorePassword is that of all stores of the deployment, STONE_STORE_PASSWORD; empty where they have none.
+	StorePassword string
+	Data          string // STONE_DATA, a folder that this replica alone has
+	Tasks         Tasks
+	Secret        string // STONE_SECRET, which signs tokens and sessions
+	Quirks        bool   // STONE_PROFILE=dsb-quirks
+	LogLevel      slog.Level
+	Traces        Traces
+	Delay         time.Duration // STONE_DELAY, added to every request of the service
 }
 
 // Error is one variable that is missing or wrong; its text says what to set.
@@ -98,6 +102,8 @@ func Load(wants Wants, getenv func(string) string) (Config, error) {
 			return config, err
 		}
 	}
+	config.StorePassword = getenv(password.Variable)
+	config.Documents = password.In(config.Documents, config.StorePassword)
 	if wants.Data {
 		config.Data = getenv("STONE_DATA")
 		if err := checkData(config.Data); err != nil {

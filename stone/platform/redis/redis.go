@@ -20,15 +20,15 @@ func init() {
 }
 
 // Open prepares a client of at most so many connections. Of several addresses each new connection takes the next: servers that do not know each other
-// then hold a part of the data each, which is what a published deployment did.
-func Open(connections int, addresses ...string) (*goredis.Client, error) {
+// then hold a part of the data each, which is what a published deployment did. The password, which may be empty, is sent once a connection.
+func Open(connections int, password string, addresses ...string) (*goredis.Client, error) {
 	if len(addresses) == 0 {
 		return nil, errors.New("redis: no address")
 	}
 	var next atomic.Uint64
 	dialer := net.Dialer{Timeout: timeout}
 	return goredis.NewClient(&goredis.Options{
-		Addr: addresses[0],
+		Addr: addresses[0], Password: password,
 		Dialer: func(ctx context.Context, network, _ string) (net.Conn, error) {
 			return dialer.DialContext(ctx, network, addresses[next.Add(1)%uint64(len(addresses))])
 		},

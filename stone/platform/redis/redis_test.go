@@ -16,11 +16,11 @@ import (
 func TestTheBoundOfConnectionsIsTheCallers(t *testing.T) {
 	const connections = 100
 	address := servertest.Redis(t)
-	client, err := redis.Open(connections, address)
+	client, err := redis.Open(connections, "", address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	other, err := redis.Open(1, address)
+	other, err := redis.Open(1, "", address)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"loadstone.dev/stone/platform/cache"
 	"loadstone.dev/stone/platform/documents"
+	"loadstone.dev/stone/platform/password"
 	"loadstone.dev/stone/platform/redis"
 	"loadstone.dev/stone/platform/tables"
 )
@@ -57,19 +58,19 @@ func open(ctx context.Context, plan Plan, keeps Stores) (opened *Opened, err err
 		}
 	}()
 	for _, service := range keeps.Tables {
-		if o.Tables[service], err = tables.Open(ctx, addresses[service], nil); err != nil {
+		if o.Tables[service], err = tables.Open(ctx, password.In(addresses[service], plan.Password), nil); err != nil {
 			delete(o.Tables, service)
 			return nil, fmt.Errorf("stores: %s: %w", service, err)
 		}
 	}
 	for _, service := range keeps.Services {
-		if o.Documents[service], err = documents.Open(ctx, addresses[service]); err != nil {
+		if o.Documents[service], err = documents.Open(ctx, password.In(addresses[service], plan.Password)); err != nil {
 			delete(o.Documents, service)
 			return nil, fmt.Errorf("stores: %s: %w", service, err)
 		}
 	}
 	for name, address := range plan.Redis {
-		client, err := redis.Open(redisConnections, address)
+		client, err := redis.Open(redisConnections, plan.Password, address)
 		if err != nil {
 			return nil, fmt.Errorf("redis: %s: %w", name, err)
 		}

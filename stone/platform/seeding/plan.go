@@ -28,12 +28,17 @@ type Plan struct {
 	Entry []string `json:"entry"`
 	// Unfinished is how many writes were sent and not answered since the stores were filled: they may be there in part.
 	Unfinished int `json:"unfinished"`
+	// Password is that of all stores; empty where they have none.
+	Password string `json:"password"`
 	// Progress hears how far it is, in lines of JSON (Progress); nil: nobody does.
 	Progress io.Writer `json:"-"`
 }
 
-// ReadPlan reads a plan from a JSON file; unknown keys are errors.
+// ReadPlan reads a plan from a JSON file, "-" being standard input; unknown keys are errors.
 func ReadPlan(file string) (Plan, error) {
+	if file == "-" {
+		file = os.Stdin.Name()
+	}
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return Plan{}, err

@@ -75,7 +75,7 @@ func (h *Host) DialHTTP(need string) (*web.Backend, error) {
 
 // OpenRedis opens a needed Redis, with at most so many connections; an answer of it is a condition of readiness.
 func (h *Host) OpenRedis(need string, connections int) (*goredis.Client, error) {
-	client, err := redis.Open(connections, h.Config.Needs[need]...)
+	client, err := redis.Open(connections, h.Config.StorePassword, h.Config.Needs[need]...)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", need, err)
 	}

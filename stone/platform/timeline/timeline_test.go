@@ -56,7 +56,7 @@ func start(t *testing.T) (*timeline.Lists[document], *counted) {
 	store, err := documents.Open(t.Context(), servertest.Postgres(t))
 	check(t, err)
 	t.Cleanup(func() { _ = store.Close(context.Background()) })
-	client, err := redis.Open(8, servertest.Redis(t))
+	client, err := redis.Open(8, "", servertest.Redis(t))
 	check(t, err)
 	t.Cleanup(func() { _ = client.Close() })
 	collection := &counted{Collection: store.Collection("lists", "lists")}

@@ -29,6 +29,8 @@ class Begun(Model):
 
     folder: str
     """For its data; unused before."""
+    user: str
+    """The number of a user that no other deployment has; empty where the node is not root."""
     group: str | None
     unlimited_because: str
     """Why there is no control group; empty if there is one."""

@@ -76,7 +76,7 @@ func (f *frontend) read(kind string, user int64) (posts []data.Post) {
 			}
 		}
 	} else {
-		client, err := redis.Open(8, f.s.plan.Redis["redis-home-timeline"])
+		client, err := redis.Open(8, "", f.s.plan.Redis["redis-home-timeline"])
 		check(t, err)
 		check(t, client.ZRangeArgs(t.Context(), goredis.ZRangeArgs{Key: fmt.Sprint(user), Start: 0, Stop: -1, Rev: true}).ScanSlice(&ids))
 		check(t, client.Close())

@@ -91,7 +91,7 @@ func (s *stage) home(command ...any) { s.redis("redis-home-timeline", command...
 
 func (s *stage) redis(name string, command ...any) any {
 	s.t.Helper()
-	client, err := redis.Open(8, s.plan.Redis[name])
+	client, err := redis.Open(8, "", s.plan.Redis[name])
 	check(s.t, err)
 	defer func() { check(s.t, client.Close()) }()
 	answer, err := client.Do(context.Background(), command...).Result()
