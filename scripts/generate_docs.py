@@ -185,8 +185,10 @@ def compose_page() -> str:
         f"# Compose files\n\n{NOTE}How to use them: [import a compose file](../how-to/import-a-compose-file.md).\n",
         section("x-loadstone", schema(Extension)),
         f"## Carried\n\nOf a service: {', '.join(carried)}.\n",
-        "Variables (`${NAME:-default}`) are taken from the environment and `.env`. Anchors and merge keys work;"
-        " other keys that begin with `x-` say nothing.\n",
+        "Read as `docker compose` reads them, with the loader of its project: `a.yml:b.yml` are two files of which the"
+        " second overrides the first, a folder is its compose file and its override; `include`, `extends`, profiles,"
+        " anchors and merge keys, variables from the environment and `.env`. Other keys that begin with `x-` are left"
+        " out.\n",
         "## Not carried\n\nEach is named as a warning, with its line.\n\n| why | keys |\n|---|---|",
         *(f"| {reason} | {', '.join(dict.fromkeys(keys))} |" for reason, keys in reasons.items()),
         "\n## Refused\n\n| key | why |\n|---|---|",

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from loadstone.applications import compose_import, workload_files
+from loadstone.applications.compose_import.sources import Source
 from loadstone.model import image
 from loadstone.model.application import Application
 from loadstone.model.base import did_you_mean
@@ -71,21 +72,37 @@ def software() -> SoftwareCatalogue:
     return built_in()
 
 
-def _find(name_or_path: str) -> Path:
+def _find(name_or_path: str) -> list[Path]:
+    """The files of an application: one, or several compose files as ``a.yml:b.yml`` names them."""
     built_in = _HERE / name_or_path / _FILE
     if name_or_path in names():
-        return built_in
+        return [built_in]
     path = Path(name_or_path)
     if path.is_dir():
-        return next((path / file for file in (_FILE, *compose_import.FILES) if (path / file).is_file()), path / _FILE)
+        return _in_folder(path)
+    if not path.exists() and ":" in name_or_path:
+        first, *others = map(Path, name_or_path.split(":"))
+        return [first, *(first.parent / other for other in others)]
     if path.exists() or "/" in name_or_path or path.suffix in (".yaml", ".yml"):
-        return path
+        return [path]
     raise InputError(f"no application {name_or_path!r}" + did_you_mean(name_or_path, names()))
 
 
-def _read(file: Path) -> Document:
-    document = Document.read(file)
-    return compose_import.read(file) if compose_import.is_compose(document) else document
+def _in_folder(folder: Path) -> list[Path]:
+    """The application file of a folder, else the compose files that compose itself would read there."""
+    if (folder / _FILE).is_file():
+        return [folder / _FILE]
+    found = [
+        next((folder / name for name in names if (folder / name).is_file()), None)
+        for names in (compose_import.FILES, compose_import.OVERRIDES)
+    ]
+    return [file for file in found if file] if found[0] else [folder / _FILE]
+
+
+def _read(files: list[Path]) -> Document:
+    if len(files) == 1 and not compose_import.is_compose(Source.read(files[0])):
+        return Document.read(files[0])
+    return compose_import.read(files)
 
 
 def _unknown_software(application: Application) -> list[tuple[tuple[str | int, ...], str]]:

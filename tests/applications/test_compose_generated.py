@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from loadstone import plugins
 from loadstone.applications import catalogue
 from loadstone.applications.compose_import import schema
-from loadstone.applications.compose_import.variables import assignments, substitute
 from loadstone.model import yaml12
 from loadstone.model.application import Application, Service
 from loadstone.model.cluster import Node
@@ -80,7 +79,8 @@ def compose_file(wanted: dict[str, Any], folder: Path, long: bool) -> str:
             bound = {"type": "bind", "source": source, "target": path, "read_only": True}
             mounts.append(bound if long else f"{source}:{path}:ro")
         resources = service["resources"]
-        limits = {"cpus": resources.get("cpu"), "memory": resources.get("memory")}
+        named = {"cpus": resources.get("cpu"), "memory": resources.get("memory")}
+        limits = {name: value for name, value in named.items() if value is not None}
         message[name] = {
             "image": service["runs"]["image"],
             "entrypoint": escaped(service["entrypoint"]),
@@ -211,26 +211,3 @@ def test_nonsense_is_refused_in_words(service: dict[str, Any], top: dict[str, An
         except InputError as error:
             assert error.problems
             assert all(str(place) in str(problem.file) and problem.message for problem in error.problems)
-
-
-@given(st.text())
-def test_a_text_whose_dollar_signs_are_doubled_has_no_variables(text: str) -> None:
-    assert substitute(text.replace("$", "$$"), lambda name: pytest.fail(name)) == text
-
-
-@given(st.text(st.sampled_from("${}:-?+aA1 ")), st.dictionaries(st.sampled_from("aA"), st.text(max_size=2)))
-def test_any_text_is_substituted_or_refused(text: str, given_: dict[str, str]) -> None:
-    try:
-        found = substitute(text, given_.get)
-    except ValueError as error:
-        assert "$" in text
-        assert str(error)
-        return
-    assert "$" in text or found == text
-
-
-@given(st.dictionaries(st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,5}", fullmatch=True), st.text(max_size=8), max_size=4))
-def test_values_in_single_quotes_are_taken_as_they_are(given_: dict[str, str]) -> None:
-    plain = {name: "".join(value.replace("'", "").split()) for name, value in given_.items()}
-    text = "\n".join(f"{name}='{value}'" for name, value in plain.items())
-    assert assignments(text, lambda name: pytest.fail(name)) == plain

@@ -129,8 +129,8 @@ def test_a_folder_with_a_compose_file(name: str, folder: Path) -> None:
     (folder / name).write_text('services: {web: {image: "x/web:1", ports: [80]}}\n')
     assert catalogue.load(str(folder)).application.services["web"].runs.image == "x/web:1"
     (folder / "compose.override.yml").write_text("services: {}\n")
-    text = f"{folder / name}:1: compose.override.yml is not read; `docker compose config` writes one file of both"
-    assert text in map(str, catalogue.load(str(folder)).notes)
+    text = f"compose.override.yml is not read; name the folder of both, or {name}:compose.override.yml"
+    assert f"{folder / name}:1: {text}" in map(str, catalogue.load(str(folder / name)).notes)
 
 
 def test_the_digest_is_of_what_is_said_and_of_the_files_that_are_mounted(folder: Path) -> None:
@@ -171,5 +171,73 @@ def test_a_folder_of_too_many_files(folder: Path) -> None:
     for number in range(101):
         (folder / "empty" / f"{number}.txt").write_text("x")
     loaded = imported('services:\n  web: {image: "x/web:1", ports: [80], volumes: ["./empty:/e:ro"]}\n')
-    text = "not carried: empty has 101 files; at most 100 become configuration files"
+    text = "not carried: empty has more than 100 files; put them into an image"
     assert text in [note.message for note in loaded.notes]
+
+
+def files(folder: Path, texts: dict[str, str]) -> None:
+    for name, text in texts.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+
+
+EXTENDED = "{file: base.yml, service: any}"
+WEB = 'services:\n  web: {image: "x/web:1", ports: [80], environment: {A: base}}\n'
+
+
+def test_several_files_are_merged_as_compose_merges_them(folder: Path) -> None:
+    files(folder, {"a.yml": WEB, "sub/b.yml": 'services:\n  web: {environment: {B: "2"}, ports: ["81"], tty: true}\n'})
+    loaded = catalogue.load("a.yml:sub/b.yml")
+    web = loaded.application.services["web"]
+    assert (web.environment, list(web.ports.values())) == ({"A": "base", "B": "2"}, [80, 81])
+    text = "sub/b.yml:2: services.web.tty: not carried: it changes nothing in the container"
+    assert text in map(str, loaded.notes)
+
+
+def test_a_folder_has_its_override_too(folder: Path) -> None:
+    files(folder, {"compose.yaml": WEB, "compose.override.yml": "services: {web: {environment: {A: over}}}\n"})
+    assert catalogue.load(str(folder)).application.services["web"].environment == {"A": "over"}
+    assert catalogue.load("compose.yaml").application.services["web"].environment == {"A": "base"}
+
+
+def test_files_that_are_included_and_services_that_are_extended(folder: Path) -> None:
+    base = 'services:\n  any: {image: "x/any:1", environment: {A: "${IN}"}, volumes: ["./c.conf:/c.conf:ro"]}\n'
+    files(
+        folder,
+        {
+            "compose.yaml": f"include: [part/compose.yaml]\n{WEB}  api: {{extends: {EXTENDED}}}\n",
+            "base.yml": base,
+            "c.conf": "outer\n",
+            "part/compose.yaml": base.replace("any", "cache").replace("ports", "tty: true, ports"),
+            "part/.env": "IN=part\n",
+            "part/c.conf": "inner\n",
+        },
+    )
+    loaded = catalogue.load("compose.yaml").application.services
+    assert set(loaded) == {"web", "api", "cache"}
+    assert (loaded["cache"].environment, loaded["cache"].configs) == ({"A": "part"}, {"/c.conf": "inner\n"})
+    assert (loaded["api"].environment, loaded["api"].configs) == ({"A": ""}, {"/c.conf": "outer\n"})
+
+
+def test_services_of_profiles_run_where_these_are_enabled(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = f'{WEB}  debug: {{image: "x/debug:1", profiles: [debug]}}\n'
+    assert set(imported(text).application.services) == {"web"}
+    assert set(imported(f"{text}x-loadstone: {{profiles: [debug]}}\n").application.services) == {"web", "debug"}
+    monkeypatch.setenv("COMPOSE_PROFILES", "debug")
+    assert set(imported(text).application.services) == {"web", "debug"}
+
+
+def test_variables_of_the_working_directory_come_before_those_of_the_project(folder: Path) -> None:
+    files(folder, {"app/compose.yaml": 'services:\n  web: {image: "nginx:${VERSION}", ports: [80]}\n'})
+    files(folder, {"app/.env": "VERSION=1.24\n"})
+    loaded = catalogue.load("app/compose.yaml")
+    assert loaded.application.services["web"].runs.image == "nginx:1.25"
+    text = f"VERSION is taken from {folder}/.env; its value stands in the results"
+    assert f"app/compose.yaml:2: services.web.image: {text}" in map(str, loaded.notes)
+
+
+def test_lists_that_are_reset_and_values_that_replace_others(folder: Path) -> None:
+    over = "services:\n  web:\n    ports: !override [81]\n    environment: !reset null\n"
+    files(folder, {"a.yml": WEB, "b.yml": over})
+    web = catalogue.load("a.yml:b.yml").application.services["web"]
+    assert (list(web.ports.values()), web.environment) == ([81], {})

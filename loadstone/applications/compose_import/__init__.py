@@ -1,4 +1,4 @@
-"""Compose files as applications: ``docker-compose.yml``, versions 2 and 3 and the compose specification.
+"""Compose files as applications, read as ``docker compose`` reads them.
 
 The services of a compose file become services that run images. Nothing is dropped in silence: what cannot be carried,
 and what had to be guessed, stands in the notes with its line and the reason.
@@ -12,16 +12,18 @@ from typing import Any
 from loadstone.applications.compose_import import filling, uncarried
 from loadstone.applications.compose_import.entering import entrance
 from loadstone.applications.compose_import.reading import ComposeDocument
-from loadstone.applications.compose_import.schema import EXTENSION, ComposeFile
+from loadstone.applications.compose_import.schema import EXTENSION, KEYS, ComposeFile
 from loadstone.applications.compose_import.services import Converted, as_data, convert, fitting
+from loadstone.applications.compose_import.sources import Source
 from loadstone.applications.compose_import.speaking import note_names
 from loadstone.model.document import Document
 from loadstone.model.errors import InputError, Problem
 from loadstone.model.messages import KeyPath
 
-FILES = ("compose.yaml", "compose.yml", "docker-compose.yaml", "docker-compose.yml")
+FILES = ("compose.yaml", "compose.yml", "docker-compose.yml", "docker-compose.yaml")
 """What compose itself looks for in a folder, in this order."""
-_OVERRIDES = tuple(f"{name}.override.{ending}" for name in ("compose", "docker-compose") for ending in ("yaml", "yml"))
+OVERRIDES = tuple(f"{name}.override.{ending}" for name in ("compose", "docker-compose") for ending in ("yml", "yaml"))
+"""What it reads beside it."""
 _OWN_KEYS = {"tier", "runs"}
 
 
@@ -54,9 +56,12 @@ def is_compose(document: Document) -> bool:
     return not any(isinstance(service, dict) and _OWN_KEYS & set(service) for service in services.values())
 
 
-def read(file: Path | str) -> Imported:
-    """A compose file as the data of an application, not checked yet; raises InputError for what cannot be carried."""
-    document = ComposeDocument.read(file)
+def read(files: list[Path]) -> Imported:
+    """Compose files as the data of an application, not checked yet; raises InputError for what cannot be carried.
+
+    ``files``: as ``docker compose -f FILE -f FILE`` takes them: a later one overrides those before it.
+    """
+    document = ComposeDocument(files, _profiles(files), KEYS)
     compose = _carried(document)
     extension = compose.loadstone
     services = _converted(document, compose)
@@ -70,8 +75,8 @@ def read(file: Path | str) -> Imported:
     note_names(document, services, names)
     filling.note_ways_in(document, services, entry, port)
     data = {
-        "name": extension.name or fitting(compose.name or Path(file).resolve().parent.name),
-        "description": extension.description or f"Imported from {Path(file).name}.",
+        "name": extension.name or fitting(compose.name),
+        "description": extension.description or f"Imported from {files[0].name}.",
         "entry": {"service": names[entry.name], "port": entry_port},
         "services": {
             names[name]: as_data(service, names, tiers[name], readiness.get(name)) for name, service in services.items()
@@ -83,22 +88,33 @@ def read(file: Path | str) -> Imported:
     return Imported(document, data, dict(_places(services, names, readiness)))
 
 
+def _profiles(files: list[Path]) -> list[str]:
+    """The profiles that ``x-loadstone`` enables; compose itself takes them from ``COMPOSE_PROFILES``."""
+    extensions = [Source.read(file).data.get(EXTENSION) for file in files]
+    found = [it["profiles"] for it in extensions if isinstance(it, dict) and isinstance(it.get("profiles"), list)]
+    return [str(name) for names in found for name in names]
+
+
 def _carried(document: ComposeDocument) -> ComposeFile:
-    """The compose file without what is not carried and without services of profiles, which start on demand only."""
+    """The project without what is not carried; services of profiles that are not enabled are noted."""
     problems: list[Problem] = []
-    uncarried.taken_out(document.data, document.note, lambda path, text: problems.append(document.problem(path, text)))
+    uncarried.taken_out(
+        document.data,
+        document.written,
+        document.note,
+        lambda path, text: problems.append(document.problem(path, text)),
+    )
     if problems:
         raise InputError(problems)
-    compose = document.parse(ComposeFile)
-    for name, service in compose.services.items():
-        if service.profiles:
-            text = f"left out: compose itself runs it only for the profile {' or '.join(service.profiles)}"
-            document.note(("services", name, "profiles"), text)
-    chosen = {name: service for name, service in compose.services.items() if not service.profiles}
-    for beside in _OVERRIDES:
-        if Path(document.file).name in FILES and (document.folder / beside).exists():
-            document.note((), f"{beside} is not read; `docker compose config` writes one file of both")
-    return compose.model_copy(update={"services": chosen})
+    for name, profiles in document.disabled.items():
+        text = f"left out: it runs for the profile {' or '.join(profiles)} only; write x-loadstone: {{profiles: [...]}}"
+        document.note(("services", name, "profiles"), text)
+    for beside in OVERRIDES:
+        read = [source.file for source in document.sources]
+        if Path(document.file).name in FILES and (document.folder / beside).exists() and len(read) == 1:
+            text = f"{beside} is not read; name the folder of both, or {Path(document.file).name}:{beside}"
+            document.note((), text)
+    return document.parse(ComposeFile)
 
 
 def _converted(document: ComposeDocument, compose: ComposeFile) -> dict[str, Converted]:

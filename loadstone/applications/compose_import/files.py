@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from loadstone.applications.compose_import.reading import ComposeDocument
 from loadstone.applications.compose_import.schema import ComposeFile, ComposeMount, ConfigUse
-from loadstone.model.base import did_you_mean
-from loadstone.model.errors import InputError
 from loadstone.model.messages import KeyPath
 
 _LARGEST = 500_000
@@ -17,11 +17,12 @@ _LARGEST = 500_000
 _MOST = 1_000_000
 """Bytes of all files of a service: what Kubernetes takes in one ConfigMap."""
 _FILES = 100
+_HOST = ("/proc", "/sys", "/dev", "/run", "/var/run", "/var/lib/docker", "/var/lib/containerd", "/etc", "/boot", "/usr")
 _PRIVATE = "PRIVATE KEY-----"
 
 
 class NotText(ValueError):
-    """Why a file or folder cannot be carried."""
+    """Why a file cannot be carried."""
 
 
 @dataclass
@@ -72,76 +73,95 @@ def _note_volume(document: ComposeDocument, compose: ComposeFile, path: KeyPath,
 
 
 def _bound(document: ComposeDocument, path: KeyPath, mount: ComposeMount, target: str, found: Mounted) -> None:
-    source = document.folder / Path(mount.source).expanduser()
-    if not source.exists() or (source.is_dir() and not any(source.iterdir())):
+    source = Path(mount.source)
+    if _is_of_host(source):
+        document.note(path, f"not carried: {source} is this host's own; nodes have another")
+        return
+    if not source.exists():
+        files: list[Path] = []
+    else:
+        files = list(itertools.islice(_files(source), _FILES + 1))
+    if not files:
         found.volumes.append(target)
         found.places[target] = path
-        document.note(path, f"{source} has no files: an empty volume, as Docker makes an empty folder")
+        document.note(path, f"{document.shown(source)} has no files: an empty volume, as Docker makes an empty folder")
         return
-    files = sorted(source.rglob("*")) if source.is_dir() else [source]
-    try:
-        texts = dict(_texts(source, files, target))
-        _room_for(texts, found)
-    except NotText as error:
-        document.note(path, f"not carried: {error}")
+    if len(files) > _FILES:
+        text = f"not carried: {document.shown(source)} has more than {_FILES} files; put them into an image"
+        document.note(path, text)
         return
-    found.configs |= texts
-    found.places |= dict.fromkeys(texts, path)
-    if not mount.read_only:
+    carried = [_carry(document, path, file, target, source, found) for file in files]
+    if any(carried) and not mount.read_only:
         document.note(path, "carried as read-only text; write ':ro'")
 
 
-def _texts(source: Path, files: list[Path], target: str) -> Iterator[tuple[str, str]]:
-    """The text of each file by its path in the container; raises NotText."""
-    files = [file for file in files if not file.is_dir()]
-    if len(files) > _FILES:
-        raise NotText(f"{source} has {len(files)} files; at most {_FILES} become configuration files")
-    for file in files:
-        below = file.relative_to(source)
-        yield (target if file == source else f"{target.rstrip('/')}/{below.as_posix()}"), _text(file)
+def _is_of_host(source: Path) -> bool:
+    """Whether a path is a part of the operating system here: a socket of its engine, its name servers, its kernel."""
+    return source == Path("/") or any(source.is_relative_to(folder) for folder in _HOST)
 
 
-def _text(file: Path) -> str:
+def _files(source: Path) -> Iterator[Path]:
+    """A file, or those below a folder in order; links to folders are not followed."""
+    if not source.is_dir():
+        yield source
+        return
+    for folder, folders, names in os.walk(source):
+        folders.sort()
+        yield from (Path(folder, name) for name in sorted(names))
+
+
+def _carry(document: ComposeDocument, path: KeyPath, file: Path, target: str, source: Path, found: Mounted) -> bool:
+    """Carry one file as a configuration file, or note why not."""
+    below = file.relative_to(source)
+    inside = target if file == source else f"{target.rstrip('/')}/{below.as_posix()}"
+    try:
+        text = _text(document, file)
+        _room_for(text, found)
+    except NotText as error:
+        document.note(path, f"not carried: {error}")
+        return False
+    found.configs[inside] = text
+    found.places[inside] = path
+    return True
+
+
+def _text(document: ComposeDocument, file: Path) -> str:
+    shown = document.shown(file)
     if not file.is_file():
-        raise NotText(f"{file} is neither a file nor a folder")
+        raise NotText(f"{shown} is neither a file nor a folder")
     try:
         if (size := file.stat().st_size) > _LARGEST:
-            raise NotText(f"{file} has {size:,} bytes; a configuration file has at most {_LARGEST:,}")
+            raise NotText(f"{shown} has {size:,} bytes; a configuration file has at most {_LARGEST:,}")
         text = file.read_bytes().decode()
     except OSError as error:
-        raise NotText(f"{file} cannot be read: {error.strerror}") from None
+        raise NotText(f"{shown} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise NotText(f"{file} is not text; put it into an image") from None
+        raise NotText(f"{shown} is not text; put it into an image") from None
     if "\0" in text:
-        raise NotText(f"{file} is not text; put it into an image")
+        raise NotText(f"{shown} is not text; put it into an image")
     if _PRIVATE in text:
-        raise NotText(f"{file} has a private key, which would stand in the results")
+        raise NotText(f"{shown} has a private key, which would stand in the results")
     return text
 
 
-def _room_for(texts: dict[str, str], found: Mounted) -> None:
-    size = sum(len(text.encode()) for text in [*texts.values(), *found.configs.values()])
+def _room_for(text: str, found: Mounted) -> None:
+    size = sum(len(other.encode()) for other in [text, *found.configs.values()])
     if size > _MOST:
         raise NotText(f"with it the service's configuration files have {size:,} bytes; at most {_MOST:,}")
 
 
 def _used(document: ComposeDocument, compose: ComposeFile, path: KeyPath, use: ConfigUse, found: Mounted) -> None:
-    """A configuration of the compose file's top level, mounted into a service."""
-    if use.source not in compose.configs:
-        text = f"no config {use.source!r}" + did_you_mean(use.source, list(compose.configs))
-        raise InputError([document.problem(path, text)])
+    """A configuration of the project's top level, mounted into a service."""
     config = compose.configs[use.source]
     target = use.target or f"/{use.source}"
     try:
-        if config is not None and config.content is not None:
+        if config.content is not None:
             text = config.content
-        elif config is not None and config.environment is not None:
-            text = document.taken(config.environment, path) or ""
-        elif config is not None and config.file is not None:
-            text = _text(document.folder / Path(config.file).expanduser())
+        elif config.file is not None:
+            text = _text(document, Path(config.file))
         else:
             raise NotText("its text is not in the compose file")
-        _room_for({target: text}, found)
+        _room_for(text, found)
     except NotText as error:
         document.note(path, f"not carried: {error}")
         return

@@ -1,119 +1,136 @@
-"""Reads a compose file: merge keys, variables from the environment and ``.env``, and where everything stands."""
+"""Reads compose files with ``stone compose``, which is the loader of the format's own project."""
 
 from __future__ import annotations
 
+import difflib
+import json
 import os
-from collections.abc import Iterator
-from functools import reduce
+import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from loadstone.applications.compose_import.variables import Lookup, assignments, substitute
+from loadstone.applications.compose_import.sources import Source, nearest
+from loadstone.infrastructure.binary import stone_binary
 from loadstone.model.document import Document
-from loadstone.model.errors import InputError, Problem, no_utf8
+from loadstone.model.errors import InputError, Problem
 from loadstone.model.messages import KeyPath
 
-_INTERPOLATED = ("name", "services", "networks", "volumes", "configs", "secrets")
-_MERGE = "<<"
+_AT = re.compile(r"\b(services|networks|volumes|configs|secrets)[.\[]([\w-]+)\]?((?:\.[\w-]+)*)")
+_NAMED = re.compile(r'service "([^"]+)"')
+_UNKNOWN = re.compile(r"(?:(\S+)\s+)?additional properties '([^']+)'.* not allowed|(\S+)\.([\w-]+) false schema")
+_WITHIN_S = 60.0
 
 
 class ComposeDocument(Document):
-    """A compose file as data, its variables replaced; ``notes`` collects what is not as its writer may think."""
+    """A project in the long forms of the specification; ``notes`` collects what is not as its writer may think.
 
-    def __init__(self, text: str, file: Path | str) -> None:
-        super().__init__(text, file)
+    ``files``: as ``docker compose -f FILE -f FILE`` takes them, the first of which names the project's folder.
+    Raises InputError where the files are not a project.
+    """
+
+    def __init__(self, files: list[Path], profiles: list[str], known_keys: list[str]) -> None:
+        given = [Source.read(file) for file in files]
+        loaded = _load(given, profiles, known_keys)
+        super().__init__("{}", files[0])
+        self.data = loaded["project"]
+        self.sources = [_beside(given, Path(file)) for file in loaded["files"]]
+        """The files that were read: those given, and those that they include or extend."""
+        self.disabled: dict[str, list[str]] = loaded["disabled"]
+        """Services that no profile enables, with the profiles that would."""
         self.notes: list[Problem] = []
-        self.variables = self._variables()
-        self._replace_variables()
+        order = [name for source in self.sources for name in source.data.get("services") or {}]
+        services = self.data["services"]
+        self.data["services"] = dict(sorted(services.items(), key=lambda item: _position(order, item[0])))
+        self._note_variables(loaded["variables"], loaded["unset"])
 
     @property
     def folder(self) -> Path:
         """What relative paths start from."""
         return Path(self.file).parent
 
+    def problem(self, path: Any, text: str) -> Problem:
+        return nearest(self.sources, tuple(path), self.data, text)
+
     def note(self, path: KeyPath, text: str) -> None:
         """Note that the value at ``path`` is not carried, or is guessed."""
         self.notes.append(self.problem(path, text))
 
-    def taken(self, name: str, path: KeyPath) -> str | None:
-        """A variable for what stands at ``path``: of the environment, which is noted, else of ``.env``."""
-        if name in os.environ:
-            self.note(path, f"{name} is taken from this shell; its value stands in the results")
-        return os.environ.get(name, self.variables.get(name))
+    def shown(self, file: Path | str) -> str:
+        """A file as messages name it: below the project's folder, or whole."""
+        folder = self.folder.resolve()
+        return str(Path(file).relative_to(folder)) if Path(file).is_relative_to(folder) else str(file)
 
-    def entry(self, path: KeyPath, name: str) -> KeyPath:
-        """The path of what is called ``name`` at ``path``, be that keys and values or a list of ``name=value``."""
-        there = reduce(lambda value, part: value[part], path, self.data)
-        for index, item in enumerate(there if isinstance(there, list) else []):
-            if str(item).partition("=")[0] == name:
-                return (*path, index)
-        return (*path, name)
+    def written(self, path: KeyPath) -> bool:
+        """Whether a file has this key, rather than that the loader added it."""
+        return any(len(source.place(path, self.data)) == len(path) for source in self.sources)
 
-    def _mapping(self, node: yaml.MappingNode, path: KeyPath) -> dict[str | int, Any]:
-        merged = yaml.MappingNode(node.tag, list(self._merged(node)), node.start_mark, node.end_mark, node.flow_style)
-        return super()._mapping(merged, path)
+    def is_name_alone(self, service: str, variable: str, env_files: list[Path]) -> bool:
+        """Whether a variable of a service is only named, so that its value is that of the environment."""
+        path = ("services", service, "environment", variable)
+        for source in reversed(self.sources):
+            value: Any = source.data
+            place = source.place(path, self.data)
+            if len(place) == len(path):
+                for part in place:
+                    value = value[part]
+                return value is None or value == variable
+        alone = re.compile(rf"^\s*(export\s+)?{re.escape(variable)}\s*$", re.MULTILINE)
+        return any(alone.search(file.read_text(encoding="utf-8")) for file in env_files if file.is_file())
 
-    def _merged(self, node: yaml.MappingNode) -> Iterator[tuple[yaml.Node, yaml.Node]]:
-        """Keys and values with those of ``<<``, which give way to the node's own and to earlier ones."""
-        own = [(key, value) for key, value in node.value if key.value != _MERGE]
-        yield from own
-        there = {str(key.value) for key, _ in own}
-        for source in self._sources(node):
-            for key, value in self._merged(source):
-                if str(key.value) not in there:
-                    there.add(str(key.value))
-                    yield key, value
-
-    def _sources(self, node: yaml.MappingNode) -> Iterator[yaml.MappingNode]:
-        """The mappings that the ``<<`` of a mapping names."""
-        for key, value in node.value:
-            if key.value != _MERGE:
+    def _note_variables(self, variables: dict[str, str], unset: dict[str, list[str]]) -> None:
+        own = str((self.folder / ".env").resolve())
+        for name, origin in variables.items():
+            if origin in ("", own) and name not in os.environ:
                 continue
-            for source in value.value if isinstance(value, yaml.SequenceNode) else [value]:
-                if not isinstance(source, yaml.MappingNode):
-                    text = "merges keys and values; give it the anchor of such, for example <<: *defaults"
-                    raise InputError([Problem(self.file, key.start_mark.line + 1, _MERGE, text)])
-                yield source
+            place = "this shell" if name in os.environ else origin
+            self._note_uses(name, f"{name} is taken from {place}; its value stands in the results")
+        for name, texts in unset.items():
+            self._note_uses(name, f"{name} is not set, so nothing stands in its place", texts)
 
-    def _variables(self) -> dict[str, str | None]:
-        file = self.folder / ".env"
-        return read_variables(file, os.environ.get) if file.is_file() else {}
-
-    def _replace_variables(self) -> None:
-        problems: list[Problem] = []
-        for key in _INTERPOLATED:
-            if key in self.data:
-                self.data[key] = self._replaced(self.data[key], (key,), problems)
-        if problems:
-            raise InputError(problems)
-
-    def _replaced(self, value: Any, path: KeyPath, problems: list[Problem]) -> Any:
-        if isinstance(value, dict):
-            return {key: self._replaced(below, (*path, key), problems) for key, below in value.items()}
-        if isinstance(value, list):
-            return [self._replaced(below, (*path, index), problems) for index, below in enumerate(value)]
-        if not isinstance(value, str) or "$" not in value:
-            return value
-        try:
-            return substitute(value, lambda name: self.taken(name, path), lambda name: self._unset(name, path))
-        except ValueError as error:
-            problems.append(self.problem(path, str(error)))
-            return value
-
-    def _unset(self, name: str, path: KeyPath) -> None:
-        self.note(path, f"{name} is not set, so nothing stands in its place")
+    def _note_uses(self, variable: str, text: str, among: list[str] | None = None) -> None:
+        for source in self.sources:
+            self.notes += [source.problem(path, text) for path in source.uses(variable, among)]
 
 
-def read_variables(file: Path, lookup: Lookup) -> dict[str, str | None]:
-    """The variables of ``.env`` or of an ``env_file``; raises InputError with file and line."""
-    try:
-        return assignments(file.read_text(encoding="utf-8"), lookup)
-    except OSError as error:
-        raise InputError([Problem(file, 0, "", f"cannot be read: {error.strerror}")]) from None
-    except UnicodeDecodeError as error:
-        raise InputError([no_utf8(file, error)]) from None
-    except ValueError as error:
-        line, _, text = str(error).partition(": ")
-        raise InputError([Problem(file, int(line), "", text)]) from None
+def _position(order: list[str], name: str) -> int:
+    return order.index(name) if name in order else len(order)
+
+
+def _beside(given: list[Source], file: Path) -> Source:
+    """A file as it was named, if it was, so that messages name it alike."""
+    named = (source for source in given if Path(source.file).resolve() == file.resolve())
+    return next(named, None) or Source.read(file)
+
+
+def _load(given: list[Source], profiles: list[str], known_keys: list[str]) -> Any:
+    """The result of ``stone compose``; raises InputError with its message at the line that it speaks of."""
+    flags = [flag for name in profiles for flag in ("--profile", name)]
+    command = [str(stone_binary()), "compose", *flags, *(str(source.file) for source in given)]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=_WITHIN_S, check=False)
+    if result.returncode == 0:
+        return json.loads(result.stdout)
+    text = result.stderr.strip().removesuffix(": invalid compose project")
+    text = re.sub(r"\.\s+You may need to escape any \$ with another \$\.\n", "; write '$$' for a dollar sign: ", text)
+    lines = [line for line in text.splitlines() if line.strip() and not line.startswith("decoding failed due")]
+    problems = [_problem(given, line.strip(), known_keys) for line in lines]
+    unclear = Problem(given[0].file, 0, "", f"stone compose ended with exit code {result.returncode}")
+    raise InputError(sorted(problems, key=lambda problem: problem.line) or [unclear])
+
+
+def _problem(given: list[Source], text: str, known_keys: list[str]) -> Problem:
+    """A message of the loader, at the line that it speaks of."""
+    for source in given:
+        text = text.removeprefix(f"validating {Path(source.file).resolve()}: ").strip()
+    text = text.replace(f"{Path(given[0].file).resolve().parent}/", "")
+    text = text.removeprefix("error while interpolating ")
+    if unknown := _UNKNOWN.match(text):
+        parent, key = unknown.group(1) or unknown.group(3) or "", unknown.group(2) or unknown.group(4)
+        close = difflib.get_close_matches(key, known_keys, n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        return nearest(given, (*filter(None, parent.split(".")), key), None, f"unknown key {key!r}{hint}")
+    if found := _AT.search(text):
+        path = (found.group(1), found.group(2), *found.group(3).split(".")[1:])
+        return nearest(given, path, None, re.sub(rf"^'?{re.escape(found.group())}'?:? ", "", text))
+    named = _NAMED.search(text)
+    return nearest(given, ("services", named.group(1)) if named else (), None, text)

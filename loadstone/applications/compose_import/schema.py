@@ -1,6 +1,6 @@
-"""The part of a compose file that is carried, in the long forms; ``forms.py`` brings short ones into these.
+"""The part of a compose project that is carried, in the long forms that ``stone compose`` writes.
 
-Written from the compose specification and the formats 2.x and 3.x. What else those have stands in ``uncarried.py``.
+What else the specification has stands in ``uncarried.py``.
 """
 
 from __future__ import annotations
@@ -9,21 +9,8 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from loadstone.applications.compose_import.forms import (
-    CommandLine,
-    Flag,
-    Number,
-    Size,
-    Span,
-    Text,
-    Variables,
-    Whole,
-    alone,
-    keyed,
-    listed,
-    mounted,
-    published,
-)
+from loadstone.applications.compose_import.forms import Size, Span, exposed
+from loadstone.applications.compose_import.uncarried import NOT_CARRIED
 from loadstone.model.application import Port, Tier
 from loadstone.model.base import Model
 
@@ -50,7 +37,7 @@ class ComposeMount(Model):
     type: str
     source: str = ""
     target: str
-    read_only: Flag = False
+    read_only: bool = False
 
 
 class ConfigUse(Model):
@@ -69,34 +56,34 @@ class Dependency(Model):
 class ComposeNetwork(Model):
     """An entry of a service's ``networks``."""
 
-    aliases: list[Text] = []
+    aliases: list[str] = []
 
 
 class EnvFile(Model):
     """An entry of ``env_file``."""
 
     path: str
-    required: Flag = True
+    required: bool = True
 
 
 class HealthCheck(Model):
     """When compose counts a container as healthy."""
 
-    test: list[str] | str | None = None
-    disable: Flag = False
+    test: list[str] = []
+    disable: bool = False
     interval: Span = 30.0
-    retries: Whole = 3
+    retries: int = 3
     start_period: Span = 0.0
 
     def is_active(self) -> bool:
         """Whether there is a check."""
-        return not self.disable and self.test not in (None, "", [], ["NONE"])
+        return not self.disable and self.test not in ([], ["NONE"])
 
 
 class ComposeLimits(Model):
     """``deploy.resources.limits``"""
 
-    cpus: Number | None = None
+    cpus: float | None = None
     memory: Size | None = None
 
 
@@ -122,7 +109,7 @@ class Deploy(Model):
     """``deploy``"""
 
     mode: str = "replicated"
-    replicas: Whole | None = None
+    replicas: int | None = None
     resources: DeployResources = DeployResources()
     placement: DeployPlacement = DeployPlacement()
     restart_policy: RestartPolicy = RestartPolicy()
@@ -133,26 +120,26 @@ class ComposeService(Model):
 
     image: str | None = None
     build: Any = None
-    entrypoint: CommandLine = None
-    command: CommandLine = None
-    environment: Variables = {}
-    env_file: Annotated[list[Annotated[EnvFile, alone("path")]], BeforeValidator(listed)] = []
-    ports: list[Annotated[PublishedPort, BeforeValidator(published)]] = []
-    expose: list[Annotated[PublishedPort, BeforeValidator(published)]] = []
-    volumes: list[Annotated[ComposeMount, BeforeValidator(mounted)]] = []
-    configs: list[Annotated[ConfigUse, alone("source")]] = []
-    depends_on: Annotated[dict[str, Dependency | None], BeforeValidator(keyed)] = {}
+    entrypoint: list[str] | None = None
+    command: list[str] | None = None
+    environment: dict[str, str | None] = {}
+    env_file: list[EnvFile] = []
+    ports: list[PublishedPort] = []
+    expose: list[Annotated[PublishedPort, BeforeValidator(exposed)]] = []
+    volumes: list[ComposeMount] = []
+    configs: list[ConfigUse] = []
+    depends_on: dict[str, Dependency] = {}
     links: list[str] = []
-    networks: Annotated[dict[str, ComposeNetwork | None], BeforeValidator(keyed)] = {}
-    container_name: Text = ""
+    networks: dict[str, ComposeNetwork | None] = {}
+    container_name: str = ""
     healthcheck: HealthCheck | None = None
     deploy: Deploy = Deploy()
-    cpus: Number | None = None
-    cpu_quota: Whole | None = None
-    cpu_period: Whole = 100_000
+    cpus: float | None = None
+    cpu_quota: int | None = None
+    cpu_period: int = 100_000
     mem_limit: Size | None = None
-    scale: Whole | None = None
-    restart: Text = "always"
+    scale: int | None = None
+    restart: str = "always"
     profiles: list[str] = []
 
     def cpu(self) -> float | None:
@@ -173,15 +160,15 @@ class ComposeService(Model):
 class Volume(Model):
     """A named volume."""
 
-    name: Text = ""
+    name: str = ""
 
 
 class ConfigFile(Model):
-    """A named configuration: the text of a file, of the compose file, or of a variable."""
+    """A named configuration: the text of a file, or of the compose file or a variable."""
 
+    name: str = ""
     file: str | None = None
     content: str | None = None
-    environment: str | None = None
 
 
 class Extension(Model):
@@ -193,6 +180,8 @@ class Extension(Model):
     """Of the application."""
     entry: Any = None
     """Where requests enter: ``web:8080``, a service and its port in the container."""
+    profiles: list[str] = []
+    """Profiles of the compose file that are enabled."""
     tiers: dict[str, Tier] = {}
     """By service, where the guess from images is wrong."""
     readiness: dict[str, Any] = {}
@@ -208,10 +197,16 @@ class Extension(Model):
 class ComposeFile(Model):
     """A compose file."""
 
-    version: Any = None
-    name: Text = ""
+    name: str = ""
     services: Annotated[dict[str, ComposeService], Field(min_length=1)]
     networks: dict[str, Any] = {}
-    volumes: dict[str, Volume | None] = {}
-    configs: dict[str, ConfigFile | None] = {}
+    volumes: dict[str, Volume] = {}
+    configs: dict[str, ConfigFile] = {}
     loadstone: Annotated[Extension, Field(alias=EXTENSION)] = Extension()
+
+
+KEYS = sorted(
+    {key for part in (ComposeFile, ComposeService, Deploy, HealthCheck) for key in part.model_fields}
+    | {key for keys in NOT_CARRIED.values() for key in keys}
+)
+"""Keys of compose files, for hints."""

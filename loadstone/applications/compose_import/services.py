@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
+from pathlib import Path
 from typing import Any
 
 from loadstone.applications.compose_import import health
 from loadstone.applications.compose_import.files import Mounted, mounted
-from loadstone.applications.compose_import.reading import ComposeDocument, read_variables
+from loadstone.applications.compose_import.reading import ComposeDocument
 from loadstone.applications.compose_import.schema import ComposeFile, ComposeService, PublishedPort
-from loadstone.model.base import did_you_mean
 from loadstone.model.errors import InputError
 from loadstone.model.messages import KeyPath
 from loadstone.model.units import format_memory, format_seconds
@@ -98,47 +98,27 @@ def _runnable(document: ComposeDocument, name: str, service: ComposeService) -> 
 
 
 def _environment(document: ComposeDocument, name: str, service: ComposeService) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for index, entry in enumerate(service.env_file):
-        where: KeyPath = ("services", name, "env_file", index)
-        file = document.folder / entry.path
+    env_files = [Path(entry.path) for entry in service.env_file]
+    for index, file in enumerate(env_files):
         if not file.is_file():
-            if entry.required:
-                raise InputError([document.problem(where, f"{file}: there is no such file")])
-            document.note(where, f"not carried: {file}: there is no such file")
-            continue
-        for variable, value in read_variables(file, partial(document.taken, path=where)).items():
-            found |= _taken(document, where, variable) if value is None else {variable: value}
+            where = ("services", name, "env_file", index)
+            document.note(where, f"not carried: {document.shown(file)}: there is no such file")
     for variable, value in service.environment.items():
-        found.pop(variable, None)
-        place = document.entry(("services", name, "environment"), variable)
-        found |= _taken(document, place, variable) if value is None else {variable: value}
-    return found
-
-
-def _taken(document: ComposeDocument, where: KeyPath, variable: str) -> dict[str, str]:
-    """A variable that is only named: its value is that of the shell."""
-    value = document.taken(variable, where)
-    if value is None:
-        document.note(where, f"{variable} is not set here, so the container does not get it")
-        return {}
-    return {variable: value}
+        place = ("services", name, "environment", variable)
+        if value is None:
+            document.note(place, f"{variable} is not set here, so the container does not get it")
+        elif variable in os.environ and document.is_name_alone(name, variable, env_files):
+            document.note(place, f"{variable} is taken from this shell; its value stands in the results")
+    return {variable: value for variable, value in service.environment.items() if value is not None}
 
 
 def _needs(document: ComposeDocument, compose: ComposeFile, name: str) -> dict[str, KeyPath]:
     service = compose.services[name]
-    linked = {link.partition(":")[0]: ("services", name, "links", index) for index, link in enumerate(service.links)}
-    depending = ("services", name, "depends_on")
-    found: dict[str, KeyPath] = linked | {need: document.entry(depending, need) for need in service.depends_on}
-    for need, where in found.items():
-        if need not in compose.services:
-            raise InputError(
-                [document.problem(where, f"no service {need!r}" + did_you_mean(need, [*compose.services]))]
-            )
+    found: dict[str, KeyPath] = {need: ("services", name, "depends_on", need) for need in service.depends_on}
     for need, dependency in service.depends_on.items():
-        if dependency is not None and dependency.condition == "service_completed_successfully":
+        if dependency.condition == "service_completed_successfully":
             text = f"not carried: {need} is not waited for to end, and is started again when it does"
-            document.note((*depending, need), text)
+            document.note(found[need], text)
     return found
 
 
@@ -178,7 +158,7 @@ def _health(document: ComposeDocument, name: str, service: ComposeService) -> he
     check, where = service.healthcheck, ("services", name, "healthcheck", "test")
     if check is None or not check.is_active():
         return None
-    health_target = health.understood(check.test or "", {name, service.container_name})
+    health_target = health.understood(check.test, {name, service.container_name})
     if health_target is None:
         text = "not carried: an orchestrator cannot check it from outside the container"
         document.note(

@@ -21,7 +21,7 @@ _ROLLING = "a deployment is made once and removed as a whole"
 _ASKING = "orchestrators check every application equally often"
 _BUILDING = "images are not built here"
 
-_SERVICE = {
+SERVICE = {
     "annotations": _FOR_PEOPLE,
     "attach": _FOR_PEOPLE,
     "blkio_config": _NOT_ALL,
@@ -54,23 +54,22 @@ _SERVICE = {
     "label_file": _FOR_PEOPLE,
     "labels": _FOR_PEOPLE,
     "logging": "logs are read through the orchestrator",
-    "log_driver": "logs are read through the orchestrator",
-    "log_opt": "logs are read through the orchestrator",
     "mac_address": _ONE_NETWORK,
     "mem_reservation": _MEMORY,
     "mem_swappiness": _MEMORY,
     "memswap_limit": _MEMORY,
     "models": _NOT_ALL,
-    "net": _ONE_NETWORK,
     "network_mode": _ONE_NETWORK,
     "oom_kill_disable": _MEMORY,
     "oom_score_adj": _MEMORY,
     "pid": _HOST,
     "pids_limit": _NOT_ALL,
     "platform": "nodes run what they are",
+    "pre_start": "nothing is run in a container besides its command",
     "post_start": "nothing is run in a container besides its command",
     "pre_stop": "nothing is run in a container besides its command",
     "privileged": _ROOT,
+    "pull_refresh_after": "an image is brought to a node where it is not there yet",
     "pull_policy": "an image is brought to a node where it is not there yet",
     "read_only": "the container's own files can be written",
     "runtime": _HOST,
@@ -85,11 +84,11 @@ _SERVICE = {
     "tmpfs": "the path is on the container's disk",
     "tty": _FOR_PEOPLE,
     "ulimits": _NOT_ALL,
+    "umask": _NOT_ALL,
     "use_api_socket": _HOST,
     "user": "the container runs as the user of its image",
     "userns_mode": _HOST,
     "uts": _HOST,
-    "volume_driver": _STORAGE,
     "volumes_from": "replicas may be on different nodes",
     "working_dir": "the container starts in the folder of its image; write whole paths in command",
 }
@@ -97,8 +96,9 @@ NOT_CARRIED: dict[KeyPath, dict[str, str]] = {
     (): {
         "secrets": _SECRET,
         "models": _NOT_ALL,
+        "jobs": "services alone are deployed; a job would end",
     },
-    ("services", "*"): _SERVICE,
+    ("services", "*"): SERVICE,
     ("services", "*", "deploy"): {
         "endpoint_mode": "a service's name is that of all its replicas",
         "labels": _FOR_PEOPLE,
@@ -168,38 +168,37 @@ NOT_CARRIED: dict[KeyPath, dict[str, str]] = {
     ("configs", "*"): {
         "external": "what the cluster has under that name is not known here",
         "labels": _FOR_PEOPLE,
-        "name": _FOR_PEOPLE,
         "template_driver": _NOT_ALL,
     },
 }
 """Why a key is not carried, by the path of what has it; ``*`` is any name or position."""
 
 REFUSED: dict[KeyPath, dict[str, str]] = {
-    (): {"include": "other files are not read; `docker compose config` writes one file of all"},
-    ("services", "*"): {
-        "extends": "other services are not looked up; `docker compose config` writes one file of all",
-        "provider": "a service that is no container cannot be deployed; remove it",
-    },
+    ("services", "*"): {"provider": "a service that is no container cannot be deployed; remove it"},
 }
 """What would leave an application that is not the one meant, with the remedy."""
 
 
 def taken_out(
-    data: Any, note: Callable[[KeyPath, str], None], refuse: Callable[[KeyPath, str], None]
-) -> dict[str, Any]:
-    """``data`` without extensions, keys without a value, and what is not carried, which ``note`` receives."""
-    kept: dict[str, Any] = data
+    data: Any,
+    written: Callable[[KeyPath], bool],
+    note: Callable[[KeyPath, str], None],
+    refuse: Callable[[KeyPath, str], None],
+) -> None:
+    """Remove from ``data`` extensions, keys without a value, and what is not carried.
+
+    ``note`` receives what is not carried and ``written`` in a file; ``refuse`` what makes it another application.
+    """
     for pattern in NOT_CARRIED:
-        for path, mapping in _found(kept, pattern, ()):
+        for path, mapping in _found(data, pattern, ()):
             for key in list(mapping):
                 if reason := REFUSED.get(pattern, {}).get(key):
                     refuse((*path, key), reason)
-                elif (reason := NOT_CARRIED[pattern].get(key)) and mapping[key] not in (None, [], {}):
+                elif (reason := NOT_CARRIED[pattern].get(key)) and mapping[key] and written((*path, key)):
                     note((*path, key), f"not carried: {reason}")
                 ours = path == () and key == "x-loadstone"
                 if reason or mapping[key] is None or (key.startswith("x-") and not ours):
                     del mapping[key]
-    return kept
 
 
 def _found(value: Any, pattern: KeyPath, path: KeyPath) -> Iterator[tuple[KeyPath, dict[str, Any]]]:
