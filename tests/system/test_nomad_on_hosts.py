@@ -82,4 +82,4 @@ def test_nothing_is_left_on_any_host_after_the_desk_was_killed(user: User, three
     running = subprocess.run(["ps", "-ewwo", "args"], capture_output=True, text=True, check=True).stdout
     ours = ("sshd", f"stone node --state {three.folder}")  # the hosts' own, and this test's way to them
     left = [line for line in running.splitlines() if str(three.folder) in line]
-    assert [line for line in left if not any(words in line for words in ours)] == []
+    assert [line for line in left if not any(part in line for part in ours)] == []
