@@ -64,7 +64,7 @@ func (n *Node) begin(ctx context.Context, _ *call, args beginArgs) (answer, erro
 }
 
 // makeFolder makes a folder that others pass through, to data of their own, and cannot read: who can open a folder can lock
-// it (flock(2)) and hold up whoever waits.
+// it (flock(2)) and hold up the process that waits.
 func makeFolder(path string) error {
 	if err := os.MkdirAll(path, 0o711); err != nil {
 		return err

@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// Users of deployments are numbers that nobody else gives out: above those of containers that have users of their own, or,
+// Users of deployments are numbers that no other program gives out: above those of containers that have users of their own, or,
 // where this machine is itself such a container, those of services that systemd makes for a moment. See
 // https://systemd.io/UIDS-GIDS.
 var ownUsers = []struct{ first, last uint64 }{{1_879_048_192, 2_147_483_646}, {61_184, 65_519}}

@@ -17,7 +17,7 @@ from tests.orchestration.test_process import pid_of, start
 pytestmark = [pytest.mark.servers, pytest.mark.root]
 
 
-def as_nobody(*command: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def as_stranger(*command: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run a command as a user who may do nothing."""
     return subprocess.run(
         command, user="nobody", group="nogroup", extra_groups=[], env={"PATH": os.defpath, **environment}, cwd="/",
@@ -29,7 +29,7 @@ def query(process: Process, statement: str, **environment: str) -> subprocess.Co
     """An SQL statement to the deployment's PostgreSQL."""
     (psql,) = sorted(glob.glob("/usr/lib/postgresql/*/bin/psql"))[-1:]
     host, _, port = process.addresses("documents", "postgres")[0].rpartition(":")
-    return as_nobody(psql, "-w", "-h", host, "-p", port, "-U", "postgres", "-Atc", statement, **environment)
+    return as_stranger(psql, "-w", "-h", host, "-p", port, "-U", "postgres", "-Atc", statement, **environment)
 
 
 def test_a_stranger_runs_no_command_through_a_store(stores: Process) -> None:
@@ -38,20 +38,20 @@ def test_a_stranger_runs_no_command_through_a_store(stores: Process) -> None:
     assert refused.returncode != 0 and "uid=" not in refused.stdout and "no password supplied" in refused.stderr
     assert query(stores, "SELECT 7", PGPASSWORD=stores.password).stdout == "7\n"
     host, _, port = stores.addresses("queue", "redis")[0].rpartition(":")
-    assert "NOAUTH" in as_nobody("redis-cli", "-h", host, "-p", port, "CONFIG", "GET", "dir").stdout
-    assert as_nobody("redis-cli", "-h", host, "-p", port, "PING", REDISCLI_AUTH=stores.password).stdout == "PONG\n"
+    assert "NOAUTH" in as_stranger("redis-cli", "-h", host, "-p", port, "CONFIG", "GET", "dir").stdout
+    assert as_stranger("redis-cli", "-h", host, "-p", port, "PING", REDISCLI_AUTH=stores.password).stdout == "PONG\n"
 
 
 def test_a_deployment_has_a_user_of_its_own(stores: Process) -> None:
     start(stores)
     processes = {name: psutil.Process(pid_of(stores, name)) for name in ("documents-1", "queue-1", "cache-1")}
     (user,) = {process.uids().real for process in processes.values()}
-    assert user not in (0, 65534) and as_nobody("id", "-nu", str(user)).returncode != 0
+    assert user not in (0, 65534) and as_stranger("id", "-nu", str(user)).returncode != 0
     for process in processes.values():
-        assert as_nobody("cat", f"/proc/{process.pid}/environ").returncode != 0
+        assert as_stranger("cat", f"/proc/{process.pid}/environ").returncode != 0
 
 
-def test_the_password_is_where_nobody_reads_it(stores: Process, own_folders: Path) -> None:
+def test_the_password_is_out_of_a_stranger_s_reach(stores: Process, own_folders: Path) -> None:
     start(stores)
     password = stores.password
     assert len(password) > 20
@@ -59,6 +59,6 @@ def test_the_password_is_where_nobody_reads_it(stores: Process, own_folders: Pat
     assert not [word for word in arguments if password in word]
     kept = [file for file in stores.folder.rglob("*") if file.is_file()]
     assert kept and not [file for file in kept if password in file.read_text(errors="replace")]
-    readable = as_nobody("grep", "-rls", password, str(own_folders), str(journal.state_folder()))
+    readable = as_stranger("grep", "-rls", password, str(own_folders), str(journal.state_folder()))
     assert readable.stdout == ""
     assert not any(password in text for text in stores.logs().values())

@@ -31,7 +31,7 @@ class Place:
     group: str | None
     """The control group below which replicas have theirs; None where there is none."""
     user: str
-    """Who runs replicas; empty where that is whoever is logged in."""
+    """The account that replicas run under; empty: the account that runs Loadstone."""
 
 
 @dataclass(frozen=True)
