@@ -60,7 +60,8 @@ def records_folder(name: str) -> Path:
 
 def save(entry: Entry) -> None:
     """Write an entry to the disk, whole or not at all."""
-    records_folder(entry.name).mkdir(parents=True, exist_ok=True)
+    state_folder().mkdir(parents=True, exist_ok=True, mode=0o700)
+    records_folder(entry.name).mkdir(exist_ok=True, mode=0o700)
     with tempfile.NamedTemporaryFile("w", dir=state_folder(), prefix=".", delete=False) as file:
         json.dump(entry.model_dump(mode="json"), file, indent=1)
         file.flush()
@@ -113,10 +114,27 @@ def _file(name: str) -> Path:
 
 def _read(file: Path) -> Entry:
     try:
-        return Entry.model_validate_json(file.read_text(encoding="utf-8"))
+        with open(os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), encoding="utf-8") as opened:
+            _refuse_foreign(file, opened.fileno())
+            entry = Entry.model_validate_json(opened.read())
     except (OSError, ValidationError) as error:
         why = error.strerror if isinstance(error, OSError) else f"{error.error_count()} fields are wrong"
         raise DeploymentError(
             f"{file}: not a readable journal entry: {why}",
             "stop what it lists by hand, then delete the file",
         ) from None
+    if entry.name != file.stem:  # what is removed in the end is named by it
+        raise DeploymentError(
+            f"{file}: is the journal entry of {entry.name!r}", "delete the file if you did not write it"
+        )
+    return entry
+
+
+def _refuse_foreign(file: Path, descriptor: int) -> None:
+    """Raise DeploymentError for an entry that others wrote, or could have: it says what to remove."""
+    for path, found in ((file, os.fstat(descriptor)), (file.parent, file.parent.stat())):
+        if found.st_uid not in (0, os.geteuid()) or found.st_mode & 0o022:
+            raise DeploymentError(
+                f"{path}: user {found.st_uid} or others could have written what is to be removed",
+                f"look at {file}; delete it, or make {path} yours and `chmod go-w` it",
+            )

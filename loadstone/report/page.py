@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,6 +14,7 @@ import pyarrow as pa
 
 from loadstone.analysis import latency, summary
 from loadstone.analysis.run import VERDICTS
+from loadstone.model.errors import InputError
 from loadstone.report import content as contents
 from loadstone.report import facts, figure_jobs, rendering, sections, sentences, tables
 from loadstone.report import observability as observability_section
@@ -59,13 +62,37 @@ class _Found:
 def build(run_folder: Path) -> Path:
     """Write ``report/`` into a run folder and return its ``index.html``. What an earlier report left is replaced.
 
-    Raises InputError where there is no run; the page names what the run lacks.
+    Raises InputError where there is no run, or where links lie in it; the page names what the run lacks.
     """
+    _refuse_links(run_folder)
     content = contents.gather(run_folder)
     target = content.run.folder / "report"
+    making = Path(tempfile.mkdtemp(prefix=".report-", dir=target.parent))
+    try:
+        _write(content, making)
+        replaced = Path(tempfile.mkdtemp(prefix=".replaced-", dir=making))
+        if target.exists():
+            target.rename(replaced)
+        making.rename(target)
+        shutil.rmtree(target / replaced.name)
+    except BaseException:
+        shutil.rmtree(making, ignore_errors=True)
+        raise
+    return target / "index.html"
+
+
+def _refuse_links(run_folder: Path) -> None:
+    """Raise InputError for a link: what it leads to would be read, or removed, as a part of the run."""
+    for folder, folders, files in os.walk(run_folder):
+        for name in (*folders, *files):
+            if (path := Path(folder, name)).is_symlink():
+                raise InputError(f"{path} is a link to {os.readlink(path)}: remove it, or put its content there")
+
+
+def _write(content: Content, target: Path) -> None:
+    """Write the page, and all beside it, into an empty folder."""
     for name in ("figures", "tables", "trials", "treatments"):
-        shutil.rmtree(target / name, ignore_errors=True)
-        (target / name).mkdir(parents=True)
+        (target / name).mkdir()
 
     def gather() -> _Found:
         observed = observability_section.gather(content)
@@ -81,9 +108,8 @@ def build(run_folder: Path) -> Path:
 
     figures, problems, written = _draw(found.jobs(target / "figures"), write)
     found.problems.extend([*troubles, *problems])
-    page = target / "index.html"
-    page.write_text(_render(found, first | figures, pages, written, target), encoding="utf-8")
-    return page
+    text = _render(found, first | figures, pages, written, target)
+    (target / "index.html").write_text(text, encoding="utf-8")
 
 
 def _draw(jobs: Jobs, meanwhile: Callable[[], _Result]) -> tuple[dict[str, list[DrawnFigure]], list[str], _Result]:

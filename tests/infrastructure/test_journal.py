@@ -10,7 +10,7 @@ import pytest
 from loadstone import plugins
 from loadstone.infrastructure import journal
 from loadstone.infrastructure.journal import Entry
-from loadstone.model.errors import InputError
+from loadstone.model.errors import DeploymentError, InputError
 
 undone: list[str] = []
 
@@ -78,3 +78,31 @@ def test_an_unknown_name_is_told_with_what_there_is() -> None:
     with pytest.raises(InputError, match="no deployment 'a-clusters'; did you mean 'a-cluster'"):
         journal.remove_all(["a-clusters"])
     assert len(journal.entries()) == 1
+
+
+def test_an_entry_that_others_could_have_written_is_refused(tmp_path: Path) -> None:
+    deployment("a")
+    tmp_path.joinpath("a.json").chmod(0o666)
+    with pytest.raises(DeploymentError, match=r"a\.json: user \d+ or others could have written"):
+        journal.remove_all()
+    tmp_path.joinpath("a.json").chmod(0o600)
+    tmp_path.chmod(0o777)
+    with pytest.raises(DeploymentError, match="others could have written what is to be removed"):
+        journal.remove_all()
+    tmp_path.chmod(0o700)
+    assert journal.remove_all() == ["a by swarm"]
+
+
+def test_the_name_of_a_forged_entry_leads_nowhere_else(tmp_path: Path) -> None:
+    kept = tmp_path.parent / "kept"
+    kept.mkdir()
+    deployment("a")
+    forged = tmp_path / "a.json"
+    forged.write_text(forged.read_text().replace('"name": "a"', '"name": "../kept"'))
+    with pytest.raises(DeploymentError, match=r"a\.json: is the journal entry of '\.\./kept'"):
+        journal.remove_all()
+    forged.unlink()
+    forged.symlink_to(kept)
+    with pytest.raises(DeploymentError, match=r"a\.json: not a readable journal entry"):
+        journal.remove_all()
+    assert kept.is_dir()

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from loadstone.analysis.run import open_run
+from loadstone.model.errors import InputError
 from loadstone.report import page
 from tests import observed
 from tests.report.reading import Page
@@ -182,3 +183,34 @@ def test_whatever_stands_in_a_file_the_report_is_built(
     finally:
         for file, text in before.items():
             file.write_bytes(text)
+
+
+@pytest.mark.usefixtures("plain")
+def test_nothing_behind_a_link_is_read_or_removed(run: Path, tmp_path: Path):
+    outside = tmp_path / "outside"
+    (outside / "tables").mkdir(parents=True)
+    (outside / "tables" / "kept.csv").write_text("1")
+    shutil.rmtree(run / "report", ignore_errors=True)
+    (run / "report").symlink_to(outside)
+    with pytest.raises(InputError, match=r"report is a link to .*outside"):
+        page.build(run)
+    (run / "report").unlink()
+    (next((run / "trials").iterdir()) / "more.json").symlink_to("/etc/passwd")
+    with pytest.raises(InputError, match=r"more\.json is a link to /etc/passwd"):
+        page.build(run)
+    assert (outside / "tables" / "kept.csv").read_text() == "1"
+
+
+@pytest.mark.usefixtures("plain")
+def test_a_report_that_fails_leaves_the_earlier_one(run: Path, monkeypatch: pytest.MonkeyPatch):
+    before = page.build(run).read_text(encoding="utf-8")
+
+    def full(*_: object) -> str:
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(page, "_render", full)
+    with pytest.raises(OSError, match="No space left"):
+        page.build(run)
+    assert (run / "report" / "index.html").read_text(encoding="utf-8") == before
+    assert [path.name for path in run.iterdir() if path.name.startswith(".")] == []
+    assert not list((run / "report").glob(".*"))
