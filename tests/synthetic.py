@@ -268,7 +268,7 @@ class Synthetic:
 
     def _verdict(self, summary: dict[str, Any], order: int) -> tuple[str, list[str]]:
         if order in self.invalid:
-            return "invalid", ["audit: rate-1 on local has cpu 0.50, wanted 1.00"]
+            return "invalid", ["audit: rate-1 on local has cpu 0.50, requested 1.00"]
         if (aborted := summary["aborted"]) is not None:
             return "not held", [f"broke at {aborted['at_s']:.1f} s: {aborted['reason']}"]
         share = summary["violations"] / max(summary["counts"]["offered"], 1)

@@ -37,7 +37,10 @@ WHOLE = {"one": "the thing that it is", "who": "the thing that it is", "words": 
 """Off the list as a whole name only."""
 _OFF = re.compile(rf"(?<![a-z])(?:{'|'.join(INSTEAD)})(?![a-z])", re.I)
 _ANY = re.compile("|".join([*INSTEAD, *WHOLE]), re.I)
-_GO_COMMENT = re.compile(r'"(?:\\.|[^"\\\n])*"|`[^`]*`|//(.*)|/\*(.*?)\*/', re.DOTALL)
+_GO_TOKEN = re.compile(
+    r"""\"(?:\\.|[^"\\\n])*"|`[^`]*`|'(?:\\.|[^'\\\n])+'|(//[^\n]*|/\*.*?\*/|[A-Za-z_]\w*)""", re.DOTALL
+)
+"""Strings and runes; comments and names are the group."""
 _COMMENT = re.compile(rf"#.*(?:{'|'.join(INSTEAD)})", re.I)
 _NAME_FIELDS = ("id", "arg", "attr", "name", "asname")
 _SNAKE = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -46,9 +49,10 @@ _SNAKE = re.compile(r"(?<=[a-z])(?=[A-Z])")
 def violations(name: str, source: str) -> Iterator[tuple[int, str]]:
     """Line and word of every word off the list in a Python or Go file."""
     if name.endswith(".go"):
-        for match in _GO_COMMENT.finditer(source):
-            for word in _OFF.findall(match.group(1) or match.group(2) or ""):
-                yield source.count("\n", 0, match.start()) + 1, word.lower()
+        for match in _GO_TOKEN.finditer(source):
+            for word in _OFF.finditer(_SNAKE.sub("_", match.group(1) or "")):
+                line = source.count("\n", 0, match.start()) + match.group().count("\n", 0, word.start()) + 1
+                yield line, word.group().lower()
         return
     if _COMMENT.search(source):
         for token in tokenize.generate_tokens(io.StringIO(source).readline):
@@ -104,6 +108,7 @@ def test_the_list_only_shrinks() -> None:
         ("a.py", 'print(f"{said} ")', "said"),
         ("a.go", "package a // heed the limit", "heed"),
         ("a.go", "/* nobody\nwaits */ package a", "nobody"),
+        ("a.go", "var wasTold bool", "told"),
     ],
 )
 def test_a_word_off_the_list_is_found(name: str, source: str, word: str) -> None:
@@ -112,7 +117,12 @@ def test_a_word_off_the_list_is_found(name: str, source: str, word: str) -> None
 
 @pytest.mark.parametrize(
     ("name", "source"),
-    [("a.py", 'x = {"said": 1}  # one of them'), ("a.py", "someone, bemoaned = 1, 2"), ("a.go", 'var x = "// told"')],
+    [
+        ("a.py", 'x = {"said": 1}  # one of them'),
+        ("a.py", "someone, bemoaned = 1, 2"),
+        ("a.go", 'var x = "// told"'),
+        ("a.go", '// a comment\nvar x, y = "told", \'"\''),
+    ],
 )
 def test_keys_of_others_and_longer_words_are_not(name: str, source: str) -> None:
     assert not list(violations(name, source))

@@ -43,7 +43,7 @@ def command(
         str | None,
         typer.Option(metavar="SHARE", help="Print the number of pairs that detect a difference of this size."),
     ] = None,
-    unpaired: Annotated[bool, typer.Option("--unpaired", help="Ignore blocks: compare as independent runs.")] = False,
+    unpaired: Annotated[bool, typer.Option("--unpaired", help="Ignore blocks: treat runs as independent.")] = False,
     results: Results = Path("results"),
     json: Json = False,
 ) -> None:
@@ -51,7 +51,7 @@ def command(
     equal = given_share("--margin", margin)
     sought = given_share("--detect", detect)
     if other is not None and baseline is not None:
-        raise InputError("--baseline is for treatments of one run; of two runs the first is the baseline")
+        raise InputError("--baseline selects a treatment of one run; between two runs the first is the baseline")
     from loadstone.analysis import comparison
     from loadstone.analysis.run import open_run
 
@@ -160,7 +160,7 @@ def _verdict(row: Row) -> str:
 def _calibration(rows: list[Row]) -> Table:
     from loadstone.report import format
 
-    table = _grid("delay put in", "median of", "longer by (ms)", "95 % interval", "detected", "KS", "AD")
+    table = _grid("injected delay", "median of", "longer by (ms)", "95 % interval", "detected", "KS", "AD")
     for row in rows:
         delay = f"{row['service']} {format.milliseconds(row['delay_ms'])}" if row["delay_ms"] else "none (A/A)"
         detected = Text("yes", "green") if row["detected"] else Text("no")
@@ -190,7 +190,9 @@ def _print_plans(plans: list[Row], effect: float) -> None:
     from loadstone.report import format
 
     if not plans:
-        raise InputError("no A/A comparison to plan from: add comparison: {} to the study, or run the baseline 4 times")
+        raise InputError(
+            "no A/A comparison to plan from: add `comparison: {}` to the study, or run the baseline 4 times"
+        )
     table = _grid("", "spread within pairs", f"pairs for {format.percent(effect)}", "from", "to")
     several = len({row["baseline"] for row in plans}) > 1
     for row in plans:
@@ -199,7 +201,10 @@ def _print_plans(plans: list[Row], effect: float) -> None:
         name = f"{row['statistic'].upper()}{of} at {sentences.load(row)}"
         table.add_row(name, format.percent(row["sd"]), *map(str, pairs))
     _print(table)
-    out.print("With 80 % power at 5 % over both endpoints; from, to: the 95 % interval of the spread.", markup=False)
+    out.print(
+        "For 80 % power at a 5 % significance level over both endpoints; from, to: by the 95 % interval of the spread.",
+        markup=False,
+    )
 
 
 def _print(table: Table) -> None:

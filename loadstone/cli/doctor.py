@@ -29,11 +29,13 @@ def command(
     ] = "hotel-reservation",
     driver: Annotated[
         bool,
-        typer.Option("--driver", help="Test this machine as a load generator: lateness, rates, arrivals; a minute."),
+        typer.Option(
+            "--driver", help="Test this machine as a load generator (lateness, rates, arrivals); takes a minute."
+        ),
     ] = False,
     json: Json = False,
 ) -> None:
-    """Check what a study needs of this machine; changes nothing. Exit 3 if something is missing."""
+    """Check that this machine has what a study needs; changes nothing. Exit 3 if something is missing."""
     if driver:
         with interruptible():
             selftest.run(json)

@@ -18,7 +18,7 @@ def command(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Stop and remove deployments of this user on this machine, also those left by a killed run."""
+    """Stop and remove this user's deployments on this machine, also those that a killed run left behind."""
     removed = journal.remove_all(names or None)
     if json:
         print_json({"removed": removed})

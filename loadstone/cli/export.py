@@ -1,4 +1,4 @@
-"""loadstone export: a run as one file to give away."""
+"""loadstone export: pack a run into one file."""
 
 from __future__ import annotations
 

@@ -84,11 +84,13 @@ def command(
     arguments = list(rest or [])
     given = to if to is not None else what if asking.is_url(what) else arguments.pop(0) if arguments else None
     if arguments and not what.endswith(SCRIPT):
-        raise InputError(f"{arguments[0]!r}: only a script has arguments")
+        raise InputError(f"{arguments[0]!r}: only a script takes arguments")
     if closed is not None and arrival != "poisson":
-        raise InputError("--arrival does not go with --closed: a client sends after each answer, not on a schedule")
+        raise InputError(
+            "--arrival cannot be combined with --closed: a client sends after each answer, not on a schedule"
+        )
     if json and wrk2:
-        raise InputError("--json and --wrk2 exclude each other; the result is printed in one form")
+        raise InputError("--json and --wrk2 exclude each other: choose one output format")
     if requests and folder is None:
         raise InputError("--requests needs --out, the folder for its file")
     workload = asking.workload(what, {"method": method, "headers": _headers(header), "body": _body(body)}, dataset)
@@ -192,13 +194,13 @@ def _body(text: str | None) -> str | None:
 
 @contextmanager
 def _kept(folder: Path | None) -> Iterator[Path]:
-    """A folder for the files: the user's, or one that is gone afterwards."""
+    """The folder of the files: the user's, or a temporary one."""
     if folder is None:
         with tempfile.TemporaryDirectory(prefix="loadstone-") as place:
             yield Path(place)
         return
     if (folder / "summary.json").exists():
-        raise InputError(f"--out {folder}: has the results of another load; choose another folder")
+        raise InputError(f"--out {folder}: already contains the results of another load; choose another folder")
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
     yield folder.resolve()
@@ -222,7 +224,7 @@ def _run(offer: Offer, title: str) -> TrialSummary:
         with interruptible(), LiveView(title, closed=offer.clients is not None) as view:
             return driver.run(offer, view.progress)
     except Interrupted:
-        raise Interrupted("interrupted; nothing was measured to the end") from None
+        raise Interrupted("interrupted: the measurement is incomplete") from None
     except TargetUnreachable as error:
         raise PreflightError(asking.in_options(str(error))) from None
     except DriverError as error:

@@ -86,7 +86,9 @@ def target(text: str | None, what: str) -> SplitResult:
     if url.scheme not in _PORTS or not url.hostname or port == 0:
         raise InputError(f"{text!r} is not an address; write it like http://127.0.0.1:8080")
     if url.username is not None or url.fragment:
-        raise InputError(f"{text!r}: an address has no user and no '#'; a user goes into --header 'Authorization: ...'")
+        raise InputError(
+            f"{text!r}: an address has no credentials and no '#'; send credentials with --header 'Authorization: ...'"
+        )
     return url
 
 
@@ -100,15 +102,15 @@ def workload(what: str, request: dict[str, Any], dataset: str | None = None) -> 
     """What is sent: always the same request, a script's, or an application's workload for a dataset."""
     given = {key: value for key, value in request.items() if value}
     if dataset is not None and (is_url(what) or what.endswith(SCRIPT)):
-        raise InputError(f"--dataset {dataset}: only for an application's workload; {what} knows no dataset")
+        raise InputError(f"--dataset {dataset}: only for an application's workload; {what} has no dataset")
     if is_url(what):
         return _one_request(urlsplit(what), given)
     if given:
         options = ", ".join(f"--{key.rstrip('s')}" for key in given)
-        raise InputError(f"{options}: only for a URL; {what} makes its own requests")
+        raise InputError(f"{options}: only for a URL; {what} generates its own requests")
     if what.endswith(SCRIPT):
         if not Path(what).is_file():
-            raise InputError(f"{what}: there is no such script")
+            raise InputError(f"{what}: no such script")
         return Path(what).resolve()
     return _of_application(what, dataset)
 

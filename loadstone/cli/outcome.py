@@ -106,7 +106,7 @@ def _errors(summary: TrialSummary) -> Table:
         table.add_row(Text(f"{error.operation}: {error.kind}" if several else error.kind), f"{error.count:,}")
     more = len(summary.errors) - _SHOWN_ERRORS
     if more > 0:
-        table.add_row(f"and {more} kinds more", "")
+        table.add_row(f"and {more} other kinds", "")
     return table
 
 

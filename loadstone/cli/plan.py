@@ -1,4 +1,4 @@
-"""loadstone plan: what would be run, and for how long."""
+"""loadstone plan: which trials a study runs, and how long it takes."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ EPILOG = (
     "[bold]loadstone predict --set cluster.workers=1000 --replicas all=1000 --rate 1000000 --simulate[/]"
 )
 _SHARES = (0.5, 0.8, 0.95)
-"""Of the predicted breaking point: the rates that are simulated where none is given."""
+"""Of the predicted breaking point: the rates to simulate by default."""
 
 
 def command(
@@ -46,9 +46,15 @@ def command(
     rates: Annotated[
         list[float] | None, typer.Option("--rate", min=0.001, help="A load in requests per second; repeatable.")
     ] = None,
-    simulate: Annotated[bool, typer.Option("--simulate", help="Latencies too, by simulation, at each rate.")] = False,
+    simulate: Annotated[
+        bool, typer.Option("--simulate", help="Also predict latencies at each rate, by simulation.")
+    ] = False,
     parallel: Annotated[
-        bool, typer.Option("--parallel", help="Simulate services that call all they need at once, not in turn.")
+        bool,
+        typer.Option(
+            "--parallel",
+            help="Simulate services that call their dependencies in parallel instead of one after the other.",
+        ),
     ] = False,
     results: Results = Path("results"),
     json: Json = False,
@@ -109,7 +115,7 @@ def _chosen(treatments: list[TreatmentSummary], label: str | None) -> TreatmentS
     if label is None:
         measured = [treatment for treatment in treatments if treatment.trials.num_rows]
         if not measured:
-            raise InputError("this run has no trial yet; predictions are made from measured ones")
+            raise InputError("this run has no finished trial; predictions are made from measured trials")
         return measured[0]
     if exact := [treatment for treatment in treatments if treatment.label == label]:
         return exact[0]

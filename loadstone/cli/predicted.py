@@ -130,7 +130,14 @@ def _predictions(rows: list[dict[str, Any]]) -> Table:
 
 
 def _registered(rows: list[dict[str, Any]]) -> Table:
-    table = _table("Registered before they were measured", "treatment", "predicted", "measured", "error", "outcome")
+    table = _table(
+        "Predictions registered before their treatments were measured",
+        "treatment",
+        "predicted",
+        "measured",
+        "error",
+        "outcome",
+    )
     for row in rows:
         interval = format.interval(row["predicted_low"], row["predicted_high"])
         measured = format.interval(row["measured_low"], row["measured_high"]) if row["measured"] else ""
@@ -155,12 +162,10 @@ def _simulated(simulation: Mapping[str, Any]) -> list[RenderableType]:
         fullest = f"{row['busiest']} {row['busiest_share']:.0%}"
         table.add_row(format.number(row["rate"]), *latencies, fullest)
     check = simulation["validation"]
-    error = "the simulator could not be checked: no trial held"
+    error = "the simulation could not be validated: no trial held the SLO"
     if check["error_p99"] is not None:
         middle = "" if check["error_p50"] is None else f"P50 by {check['error_p50']:.0%}, "
-        error = (
-            f"where it was measured the simulator is off: {middle}P99 by {check['error_p99']:.0%} (median of trials)"
-        )
+        error = f"error of the simulation at measured loads: {middle}P99 by {check['error_p99']:.0%} (median of trials)"
     if not check["holds"]:
         error += f"; latencies are given only where P99 is within {TOLERANCE:.0%}"
     return [table, Text(f"calls: {simulation['calls']}"), Text(error)]

@@ -1,4 +1,4 @@
-"""loadstone render: the native files of a deployment, without deploying."""
+"""loadstone render: print the orchestrator's files of a deployment without deploying it."""
 
 from __future__ import annotations
 
@@ -28,10 +28,13 @@ def command(
     workers: options.Workers = None,
     stack: options.Stacks = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="DIR", help="Write files here; else they are printed.")
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="DIR", help="Write the files to this folder; by default they are printed."
+        ),
     ] = None,
 ) -> None:
-    """Render the files that would be deployed; starts nothing and needs no cluster."""
+    """Render the files that `up` would deploy; needs no cluster."""
     plan = chosen_plan(
         what,
         orchestrator=orchestrator,

@@ -12,7 +12,7 @@ EPILOG = "Examples: [bold]loadstone report[/], [bold]loadstone report first-ligh
 
 
 def command(run: Run = None, results: Results = Path("results"), json: Json = False) -> None:
-    """Draw a run's report again from its results; also of a run that is not finished."""
+    """Write a run's report anew from its results; the run need not be complete."""
     from loadstone.report import page, terminal  # a slow import that --help does not need
 
     folder = runs.locate(results, run)

@@ -16,11 +16,12 @@ EPILOG = "Examples: [bold]sudo loadstone restore[/], [bold]loadstone restore stu
 
 def command(
     study: Annotated[
-        str | None, typer.Argument(metavar="[STUDY]", help="Restore the hosts of this study, not only this machine.")
+        str | None,
+        typer.Argument(metavar="[STUDY]", help="Also restore the hosts of this study, not only this machine."),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Restore the kernel settings of hosts to their values before a study tuned them. A run does so when it ends."""
+    """Restore kernel settings to their values before a study tuned them. A run does so when it ends."""
     machines = [tuning.this_machine()] if study is None else tuning.machines_of(nodes_of(read_plan(study)[1]))[0]
     restored = tuning.recover(machines)
     if json:

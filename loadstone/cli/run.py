@@ -1,4 +1,4 @@
-"""loadstone run: conduct a study, or go on with one."""
+"""loadstone run: run a study, or resume a run."""
 
 from __future__ import annotations
 
@@ -35,25 +35,29 @@ def command(
         str | None, typer.Argument(metavar="[STUDY]", help="A study file; with --resume also a run folder.")
     ] = None,
     overrides: Overrides = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the newest run of the study.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Resume the newest run of the study.")] = False,
     emulated_ok: Annotated[
-        bool, typer.Option("--emulated-ok", help="Compare numbers of nodes although they share one machine's cores.")
+        bool,
+        typer.Option(
+            "--emulated-ok",
+            help="Allow treatments with different numbers of nodes although emulated nodes share one machine's cores.",
+        ),
     ] = False,
     results: Results = Path("results"),
     json: Json = False,
 ) -> None:
-    """Deploy, load, find the breaking point, report. Ctrl-C keeps finished trials; --resume goes on."""
+    """Deploy, load, find the breaking point, write the report. Ctrl-C keeps finished trials; --resume continues."""
     if resume:
         folder, plan, ledger = _old_run(results, study, overrides or [])
         recover(plan)
         if runs.complete(plan, ledger):
-            err.print(f"{folder}: nothing is left to run", markup=False)
+            err.print(f"{folder}: the run is complete", markup=False)
             _print_outcome(plan, ledger, json)
             return
         warnings = preflight.require(plan, emulated_ok)
     else:
         if study is None:
-            raise InputError("which study? for example: loadstone run studies/first-light.yaml")
+            raise InputError("no study given; for example: loadstone run studies/first-light.yaml")
         document, plan = read_plan(study, overrides)
         recover(plan)
         warnings = preflight.require(plan, emulated_ok)
@@ -70,7 +74,9 @@ def command(
 def _old_run(results: Path, given: str | None, overrides: list[str]) -> tuple[Path, Plan, Ledger]:
     if given is None or (Path(given) / "plan.json").exists():
         if overrides:
-            raise InputError("--set does not go with resuming a run folder: it keeps the study it was started with")
+            raise InputError(
+                "--set cannot be combined with resuming a run folder: the run keeps the study that it was started with"
+            )
         folder = runs.locate(results, given)
         return folder, *reopen(folder)
     _, plan = read_plan(given, overrides)
@@ -97,10 +103,12 @@ def _conduct(plan: Plan, ledger: Ledger, driver: Driver, warnings: list[str]) ->
             Conductor(plan, ledger, infrastructure_of(plan.study.cluster, name), driver, display).run()
         except Interrupted as error:
             kept = plural(len(ledger.records), "finished trial")
-            raise Interrupted(f"{error}; {kept} kept", f"go on with: loadstone run --resume {ledger.folder}") from None
+            raise Interrupted(
+                f"{error}; {kept} kept", f"continue with: loadstone run --resume {ledger.folder}"
+            ) from None
         except LoadstoneError as error:
             if ledger.records:
-                display.note(f"{plural(len(ledger.records), 'finished trial')} kept; go on with --resume")
+                display.note(f"{plural(len(ledger.records), 'finished trial')} kept; continue with --resume")
             raise error
 
 

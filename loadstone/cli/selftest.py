@@ -94,7 +94,7 @@ def in_words(rows: list[dict[str, Any]], highest: float, arrivals: dict[str, Any
     if not highest or arrivals is None:
         return []
     found = []
-    more = "" if any(row["faults"] for row in rows) else " and more (nothing higher was tried)"
+    more = "" if any(row["faults"] for row in rows) else " and more (no higher rate was tried)"
     found.append(
         f"Results are reliable up to about {_rounded(highest):,.0f} req/s{more} with one load thread: "
         f"there its own P99 lateness is within {LATENESS_LEAST_MS:g} ms, it sends {1 - NEGLIGIBLE:.1%} of its "
@@ -102,12 +102,12 @@ def in_words(rows: list[dict[str, Any]], highest: float, arrivals: dict[str, Any
     )
     found.append(
         f"{LATENESS_LEAST_MS:g} ms is {LATENESS_SHARE:.0%} of a latency objective of "
-        f"{LATENESS_LEAST_MS / LATENESS_SHARE:g} ms; for shorter ones look at the P99 above."
+        f"{LATENESS_LEAST_MS / LATENESS_SHARE:g} ms; for shorter objectives see the P99 values above."
     )
     clumped = [window for window, index in arrivals["dispersion"].items() if abs(index - 1) > MOST_CLUMPING]
     good = arrivals["ks_distance"] <= MOST_DISTANCE and not clumped
     listed = ", ".join(f"{index:.2f} over {window}" for window, index in arrivals["dispersion"].items())
-    verdict = "as they should be" if good else "NOT as they should be"
+    verdict = "as expected" if good else "NOT as expected"
     found.append(
         f"Poisson arrivals at {arrivals['rate']:,.0f} req/s, by the server's clock: {verdict} "
         f"(KS distance {arrivals['ks_distance']:.3f}, at most {MOST_DISTANCE}; "

@@ -16,7 +16,7 @@ EPILOG = "Examples: [bold]loadstone status[/], [bold]loadstone status first-ligh
 
 
 def command(run: Run = None, results: Results = Path("results"), json: Json = False) -> None:
-    """Show deployments that are up, and how far a run is."""
+    """Show running deployments and the progress of a run."""
     from loadstone.report import terminal  # a slow import that --help does not need
 
     up = [entry.name for entry in journal.entries()]
@@ -39,7 +39,7 @@ def command(run: Run = None, results: Results = Path("results"), json: Json = Fa
         return
     out.print("deployments: " + (", ".join(up) or "none"), markup=False)
     if folder is None:
-        out.print(f"no run in {results}/ yet; `loadstone run STUDY` makes one", markup=False)
+        out.print(f"no run in {results}/ yet; `loadstone run STUDY` starts one", markup=False)
         return
     out.print(terminal.render(folder))
     out.print(f"run by Loadstone {runs.version(folder) or 'of unknown version'}", markup=False)

@@ -33,20 +33,20 @@ SLOWEST = 20
 _SHOWN_PATHS = 12
 _TABLES = ("services", "operations", "paths", "clocks", "heat")
 _LOST = {
-    "dropped": "spans that services dropped, and are missing",
-    "refused": "spans that the receiver refused for want of room, and may be missing",
-    "unreadable": "spans without valid ids or times, which the receiver rejected",
+    "dropped": "spans that services dropped; they are missing",
+    "refused": "spans that the receiver refused because its queue was full; they may be missing",
+    "unreadable": "spans without valid ids or times; rejected by the receiver",
     "unread": "requests with spans that the receiver could not read",
 }
 _ODD = {
-    "unusable": "spans without a trace's id or with times that cannot be, which are left out",
-    "orphans": "spans without their parent, which hang on the root",
-    "rootless": "traces without a root, whose first span is taken for it",
-    "several_roots": "traces with several roots, of which the first is taken",
-    "duplicates": "spans that came twice, of which the first is kept",
-    "cycles": "rings of spans that are each other's ancestors, which are cut open",
-    "unfinished": "spans that never ended, taken to end with their parent",
-    "outliving": "spans that outlived their parent, which waited for them only if nothing else explains its time",
+    "unusable": "spans without a trace id or with impossible times; left out",
+    "orphans": "spans without their parent; attached to the root",
+    "rootless": "traces without a root; their first span is used as the root",
+    "several_roots": "traces with several roots; the first is used",
+    "duplicates": "duplicate spans; the first is kept",
+    "cycles": "cycles of spans; broken at one span",
+    "unfinished": "spans without an end; assumed to end with their parent",
+    "outliving": "spans that ended after their parent; critical only where nothing else explains the parent's time",
     "early": "spans that began before their parent",
 }
 
@@ -76,9 +76,9 @@ def command(
     results: Results = Path("results"),
     json: Json = False,
 ) -> None:
-    """Show the services and call paths that the requests of a trial waited for.
+    """Show which services and call paths the requests of a trial waited for.
 
-    RUN may be a file of spans too: spans.parquet, or JSON of Jaeger or OTLP, packed with gzip or not.
+    RUN may also be a file of spans: spans.parquet, or JSON of Jaeger or OTLP, optionally compressed with gzip.
     """
     chosen = _choose(results, run, trial)
     from loadstone.analysis import traces
@@ -100,7 +100,7 @@ def command(
 def _choose(folder: Path, run: str | None, trial: str | None) -> _Chosen:
     if run is not None and Path(run).is_file():
         if trial is not None:
-            raise InputError(f"{run} is a file of spans, of which no trial can be chosen; leave --trial out")
+            raise InputError(f"{run} is a file of spans and has no trials; leave --trial out")
         return _Chosen(Path(run))
     opened = open_run(runs.locate(folder, run))
     spans = {
@@ -109,7 +109,7 @@ def _choose(folder: Path, run: str | None, trial: str | None) -> _Chosen:
     }
     rows = [row for row in opened.trials.to_pylist() if spans[row["trial_id"]].exists()]
     if not rows:
-        raise InputError(f"{opened.folder} has no spans: its study does not record any; add `traces: {{sample: 100%}}`")
+        raise InputError(f"{opened.folder} has no spans: its study records none; add `traces: {{sample: 100%}}`")
     row = _trial_row(rows, trial, opened.folder) if trial is not None else _best(rows)
     observed = opened.observed(row["trial_id"])
     counts = observed.traces if observed is not None else None
@@ -169,7 +169,7 @@ def _doubts(chosen: _Chosen, found: TraceAnalysis) -> list[str]:
             doubts.append(f"{meaning}: {count:,}")
     for row in found.clocks.to_pylist():
         if row["offset_ms"]:
-            doubts.append(f"the clock of {row['host']} was {row['offset_ms']:+.3g} ms off, and is corrected")
+            doubts.append(f"the clock of {row['host']} was {row['offset_ms']:+.3g} ms off; times are corrected")
     if not found.health.traces:
         doubts.append(f"no trace starts in the measured window, and {found.health.outside:,} outside of it")
     return doubts

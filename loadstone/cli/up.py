@@ -39,10 +39,12 @@ def command(
     managers: options.Managers = None,
     workers: options.Workers = None,
     stack: options.Stacks = None,
-    cluster_only: Annotated[bool, typer.Option("--cluster-only", help="Make the cluster, deploy nothing.")] = False,
+    cluster_only: Annotated[
+        bool, typer.Option("--cluster-only", help="Start the cluster without deploying the application.")
+    ] = False,
     json: Json = False,
 ) -> None:
-    """Make the cluster, deploy, seed and wait until ready; prints its address. `loadstone down` removes it."""
+    """Start the cluster, deploy, seed and wait until ready; print the address. `loadstone down` removes it."""
     plan = chosen_plan(
         what,
         orchestrator=orchestrator,
@@ -65,7 +67,7 @@ def command(
         err.print("[yellow]warning:[/] ", end="")
         err.print(warning, markup=False)
     if plan.treatments[0].settings.tuning is not None:
-        warn("up leaves hosts as they are; `loadstone run` tunes them")
+        warn("`up` does not tune hosts; only `loadstone run` does")
     nodes = infrastructure_of(plan.study.cluster, name)
     with interruptible(), Display() as display:
         provision = provide(plan.treatments[0], nodes, display)
@@ -89,7 +91,7 @@ def _print_outcome(plan: Plan, name: str, provision: Provision, deployed: Deploy
     replicas = len(deployed.deployment.replicas) if deployed is not None else 0
     for row in deployed.orchestrator.audit() if deployed is not None else []:
         if not row.ok:
-            err.print(f"[yellow]warning:[/] {row.replica} has {row.what} {row.effective}, wanted {row.wanted}")
+            err.print(f"[yellow]warning:[/] {row.replica} has {row.what} {row.effective}, requested {row.wanted}")
     access = provision.access
     stacks = interfaces(deployed.deployment) if deployed is not None else {}
     if json:

@@ -30,9 +30,9 @@ def command(
     overrides: Overrides = None,
     json: Json = False,
 ) -> None:
-    """Check a file and all it refers to; exit 2 and name file and line of what is wrong.
+    """Check a file and all that it refers to. Exit 2 with the file and line of each error.
 
-    A compose file is printed as the resulting application file; what is not carried is printed as warnings.
+    For a compose file, the resulting application file is printed; what it does not carry over is printed as warnings.
     """
     document = Document.read(what)
     if "services" in document.data and not {"application", "load"} & set(document.data):

@@ -51,7 +51,7 @@ def step(
     if held is not None:
         if loads.count(highest) < 2:
             return "bracket", _above(held, hint)
-        reason = f"even the highest load, {highest:g}/s, holds: raise it, or ask more of the SLO"
+        reason = f"even the highest load, {highest:g}/s, holds: raise load.capacity.highest, or tighten the SLO"
         return Failed(reason, at_least=highest)
     assert broke is not None
     if loads.count(lowest) < 2:

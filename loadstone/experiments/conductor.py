@@ -1,4 +1,4 @@
-"""Conducts a study: takes the next trial, leads it through its life, writes it down; until none is left."""
+"""Conducts a study: runs trial after trial and records each in the ledger, until none is left."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from loadstone.workloads.base import Driver
 
 
 class Conductor:
-    """Runs what is left of a plan into a run folder. It knows the layers only by their abstract classes."""
+    """Runs the remaining trials of a plan into a run folder. It uses the layers only through their abstract classes."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class Conductor:
         self._run: tuple[int, int] | None = None
 
     def run(self) -> None:
-        """Run to the end. Whatever ends it, nothing that was started is left and finished trials stay."""
+        """Run to the end. However the run ends, everything that it started is removed and finished trials stay."""
         try:
             while (trial := self._next_trial()) is not None:
                 left = schedule.remaining(self._plan, self._ledger.records, pruning.foretold(self._ledger.folder))
@@ -61,7 +61,7 @@ class Conductor:
                 raise
 
     def _next_trial(self) -> Trial | None:
-        """Chosen when all is written down that can be predicted by now."""
+        """The next trial, chosen after every possible prediction is registered."""
         for prediction in predicting.foretell(self._plan, self._ledger):
             self._listener.step(prediction)
         return schedule.next_trial(self._plan, self._ledger.records, pruning.foretold(self._ledger.folder))
@@ -74,12 +74,14 @@ class Conductor:
             with writing(folder):
                 measured = self._runner.run(trial, deployed, self._provider.provision.nodes, folder)
         except DeploymentError as error:
-            if not self._ledger.records:  # nothing has worked yet: the user is better off knowing now
+            if (
+                not self._ledger.records
+            ):  # No trial has finished yet: most likely every deployment would fail, so the run ends now.
                 raise
             measured = Measured(invalid(f"the deployment failed: {error}", *self._events()))
         warnings = list(self._deployed.orchestrator.deployment.warnings) if self._deployed else []
-        if measured.verdict.verdict == "invalid" and self._events():  # the next trial needs a whole deployment
-            if self._provider.problems():  # and a whole cluster
+        if measured.verdict.verdict == "invalid" and self._events():  # The next trial needs a complete deployment
+            if self._provider.problems():  # and a complete cluster.
                 self._give_back()
             else:
                 self._remove()
@@ -87,12 +89,13 @@ class Conductor:
 
     def _events(self) -> list[str]:
         events = [*self._provider.problems(), *(self._deployed.orchestrator.events() if self._deployed else [])]
-        return list(dict.fromkeys(events))  # a host that is lost is both
+        return list(dict.fromkeys(events))  # A lost host is reported as both.
 
     def _deploy(self, trial: Trial) -> Deployed:
-        """The trial's treatment, deployed; reused when it is the one that runs.
+        """The deployment of the trial's treatment; reused if it is already running.
 
-        In a comparison only within a run of its block: two runs of the baseline differ by all that a deployment does.
+        A comparison deploys anew for each run of a block, so that two runs of the baseline include the variance
+        between deployments.
         """
         run = (trial.repetition, trial.number) if self._plan.study.comparison is not None else None
         if self._deployed is not None and (self._deployed.treatment.id, self._run) == (trial.treatment.id, run):
@@ -124,7 +127,7 @@ class Conductor:
             self._deployed = None
 
     def _give_back(self) -> None:
-        """Remove the deployment, then the cluster; a cluster of ours takes what is deployed on it along at once."""
+        """Remove the deployment, then the cluster. Removing a cluster of Loadstone's removes its deployments."""
         try:
             if self._deployed is None or not self._provider.takes_along:
                 self._remove()

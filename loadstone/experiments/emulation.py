@@ -1,4 +1,4 @@
-"""What emulated hosts cannot show: more of them have no more cores, so numbers of nodes are not compared on them."""
+"""Refuses comparisons of numbers of nodes on emulated hosts: more of them have no more cores."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ def node_counts(deployments: Sequence[Deployment], accepted: bool) -> list[Findi
     if len(counts) < 2:
         return []
     listed = f"{', '.join(map(str, counts[:-1]))} and {counts[-1]}"
-    message = f"treatments run on {listed} nodes, and these share the cores of one machine: more nodes give no more"
+    message = f"treatments run on {listed} nodes, which share the cores of one machine: more nodes add no capacity"
     remedy = (
-        "compare numbers of nodes on machines of their own; with --emulated-ok this runs, and shows only what the"
+        "compare numbers of nodes on separate machines; with --emulated-ok the study runs, and shows only what the"
         " network and the orchestrator cost"
     )
     return [Finding("emulated hosts", "warning" if accepted else "error", message, remedy)]

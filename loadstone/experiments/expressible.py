@@ -1,4 +1,4 @@
-"""What of a study its orchestrators, its infrastructure and its load driver cannot do, found before anything starts."""
+"""Finds what a study's orchestrators, infrastructure and load driver cannot do, before anything starts."""
 
 from __future__ import annotations
 
@@ -65,9 +65,7 @@ def _images(study: Study, application: Application) -> Iterator[Finding]:
     for where, orchestrator in _orchestrators(study):
         if not orchestrator.runs_containers():
             named = ", ".join(images[:3]) + (f" and {len(images) - 3} more" if len(images) > 3 else "")
-            message = (
-                f"orchestrator {orchestrator.name!r} runs no container images, as {application.name} has ({named})"
-            )
+            message = f"orchestrator {orchestrator.name!r} cannot run images, which {application.name} uses ({named})"
             yield where, f"{message}; choose {' or '.join(able) or 'one that does'}"
 
 
@@ -107,7 +105,7 @@ def _by_infrastructure(study: Study) -> Iterator[Finding]:
         names = ", ".join(orchestrator.name for _, orchestrator in chosen)
         yield ("cluster", "managers"), f"{names} has no managers; remove it, or set it to 0"
     if cluster.managers is not None and "high_availability" in study.factors:
-        yield ("cluster", "managers"), "high_availability varies how many managers there are; remove one of the two"
+        yield ("cluster", "managers"), "high_availability also sets the number of managers; remove one of the two"
 
 
 def _unfollowed(cluster: Cluster, infrastructure: type[Infrastructure]) -> Iterator[Finding]:
@@ -116,7 +114,10 @@ def _unfollowed(cluster: Cluster, infrastructure: type[Infrastructure]) -> Itera
         if key not in infrastructure.follows and getattr(cluster, key) is not None:
             able = [each.name for each in _registered("infrastructure") if key in each.follows]
             other = f", or set cluster: {{infrastructure: {' or '.join(able)}}}" if able else ""
-            yield ("cluster", key), f"infrastructure {infrastructure.name!r} does not follow it; remove it{other}"
+            yield (
+                ("cluster", key),
+                f"infrastructure {infrastructure.name!r} does not support this key; remove it{other}",
+            )
 
 
 def _by_driver(study: Study, application: Application) -> Iterator[Finding]:
@@ -148,7 +149,7 @@ _NAMES = {
 
 
 def _by_proxy(study: Study) -> Iterator[Finding]:
-    """NGINX is set up for HTTP/1.1 in the clear."""
+    """NGINX is configured for HTTP/1.1 without TLS."""
     proxied = next((where for where, level in levels(study, "proxy") if level is not None), None)
     if proxied is not None and study.load.protocol != "http/1.1":
         yield proxied, f"{study.load.protocol} does not pass through nginx; write protocol: http/1.1, or leave it out"

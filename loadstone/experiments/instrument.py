@@ -51,10 +51,10 @@ def faults(summary: TrialSummary, slo: Slo | None, lateness_s: float | None = No
     """Why the generator, and not the system, made the result; as sentences."""
     generator, counts = summary.generator, summary.counts
     if counts.offered == 0:
-        yield "no request was scheduled within the window: the load is too low for its duration"
+        yield "no request was scheduled within the window: the window is too short for this load"
         return
     if counts.offered is None and not (counts.completed or counts.errors or counts.timeouts):
-        yield f"{summary.driver or 'the load generator'} counted no request at all"
+        yield f"{summary.driver or 'the load generator'} counted no requests"
         return
     yield from _unreported(summary, slo)
     if (used := generator.cpu_share or 0.0) >= SATURATED:
@@ -151,9 +151,9 @@ def doubts(summary: TrialSummary, slo: Slo | None) -> Iterator[str]:
     """What does not make a trial invalid, but should stand beside its result."""
     generator, connections = summary.generator, summary.connections or Connections()
     if connections.made < connections.requested:
-        yield f"{connections.made} of {connections.requested} connections could be made before the load began"
+        yield f"only {connections.made} of {connections.requested} connections were open when the load began"
     if connections.unreachable:
-        yield f"not loaded, as no connection was accepted there: {', '.join(connections.unreachable)}"
+        yield f"received no load, as they accepted no connection: {', '.join(connections.unreachable)}"
     caused = summary.caused.violations
     if slo is not None and caused > NOTABLE * (1 - slo.strictest[0] / 100) * (summary.planned or 0):
         yield (
@@ -168,9 +168,9 @@ def doubts(summary: TrialSummary, slo: Slo | None) -> Iterator[str]:
     if starved := generator.script_starved or 0:
         yield f"{starved} requests were due before they were made; their lateness is within the budget"
     if lost := generator.script_lost or 0:
-        yield f"{lost} answers were not shown to the script's response(): what it keeps count of is short by them"
+        yield f"{lost} answers were not passed to the script's response(): its own counters miss them"
     if unrecorded := generator.requests_lost or 0:
-        yield f"{unrecorded} requests are missing in requests.parquet: they came faster than they could be written"
+        yield f"{unrecorded} requests are missing in requests.parquet: they arrived faster than they could be written"
     if summary.driver is not None:
         if missing := list(_not_reported(summary)):
             yield f"not reported by {summary.driver}: {', '.join(missing)}"

@@ -52,7 +52,7 @@ def writing(path: Path) -> Iterator[None]:
             raise
         raise DiskFull(
             f"cannot write {path}: {error.strerror}; finished trials are intact",
-            "make room, then go on with `loadstone run --resume`",
+            "free disk space, then continue with `loadstone run --resume`",
         ) from error
 
 

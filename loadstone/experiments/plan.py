@@ -107,7 +107,7 @@ def make_plan(document: Document) -> Plan:
         for settings in study.treatments()
     )
     if not treatments:
-        raise InputError([document.problem(("except",), "drops every treatment; nothing is left to run")])
+        raise InputError([document.problem(("except",), "drops every treatment: no trial is left to run")])
     return Plan(study, loaded.application, loaded.digest, treatments, scripts, datasets, files, loaded.notes)
 
 
@@ -150,13 +150,16 @@ def _wrong_tasks(study: Study, application: Application) -> Iterator[Finding]:
     for where, tasks in expressible.levels(study, "tasks"):
         for name, given in (tasks or {}).items():
             if name not in able:
-                message = f"{application.name} has no service {name!r} that does tasks"
+                message = f"{application.name} has no service {name!r} with tasks"
                 yield (*where, name), message + did_you_mean(name, able)
                 continue
             known = application.services[name].tasks.given()
             for key in given.given():
                 if key not in known:
-                    yield (*where, name, key), f"{name} does no task with {key!r}" + did_you_mean(key, list(known))
+                    yield (
+                        (*where, name, key),
+                        f"{name} has no task with parameter {key!r}" + did_you_mean(key, list(known)),
+                    )
 
 
 def _findings(study: Study, application: Application) -> Iterator[Finding]:
@@ -179,7 +182,7 @@ def _findings(study: Study, application: Application) -> Iterator[Finding]:
         for name in delays if delays is not None else ():
             if name not in application.services or application.services[name].runs.stone is None:
                 ours = [name for name, service in application.services.items() if service.runs.stone is not None]
-                message = f"{application.name} has no service {name!r} that can be delayed"
+                message = f"{application.name} has no service {name!r} that supports delays"
                 yield (*where, name), message + did_you_mean(name, ours)
     yield from _wrong_tasks(study, application)
     named = list(expressible.levels(study, "workload"))

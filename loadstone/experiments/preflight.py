@@ -61,7 +61,7 @@ def _clients_elsewhere(driver: Driver, nodes: Sequence[Node]) -> list[Finding]:
     if not elsewhere or driver.honours is None or "workers" in driver.honours:
         return []
     message = f"driver {driver.name!r} generates load on this machine alone, but {', '.join(elsewhere)} are clients"
-    return [Finding("clients", "error", message, "use driver: stone, or list no host with the role client")]
+    return [Finding("clients", "error", message, "use driver: stone, or remove the hosts with the role client")]
 
 
 def require(plan: Plan, emulated_ok: bool = False) -> list[str]:

@@ -1,7 +1,7 @@
 """Which treatments the others are predicted from, and the trials that show what a request costs them.
 
 A treatment is predicted from the first of the plan that differs from it in scaling and placement alone: what else
-differs changes what a request costs, and that must be measured. Where a study asks for it (``load.capacity.predict``)
+differs changes what a request costs, and that must be measured. Where a study sets ``load.capacity.predict``,
 these bases are searched first, then loaded five times below their breaking point.
 """
 

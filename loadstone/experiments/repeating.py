@@ -24,7 +24,7 @@ def unreached(repetitions: int | Repeating, records: Sequence[Record]) -> list[s
     if not isinstance(repetitions, Repeating):
         return []
     return [
-        f"{treatment}: after {runs} valid runs at {load} the {name.upper()} is known to +-{reached:.1%}, "
+        f"{treatment}: after {runs} valid runs at {load} the interval of the {name.upper()} is +-{reached:.1%}, "
         f"not {format_share(wanted)}"
         for treatment, load, name, runs, reached, wanted in _imprecise(repetitions, records)
     ]

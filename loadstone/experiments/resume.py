@@ -1,4 +1,4 @@
-"""Opens a run folder again: to look at what it has done, or to go on with it from the study that lies in it."""
+"""Opens a run folder again: to read its results, or to resume it from the study that it contains."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def look(folder: Path) -> tuple[Plan, Ledger]:
 
 
 def reopen(folder: Path) -> tuple[Plan, Ledger]:
-    """A run to go on with; raises InputError where the folder is damaged or its study means something else by now.
+    """A run to resume. Raises InputError where the folder is damaged or its study no longer resolves to the same plan.
 
-    Where nothing is left to do, nothing of today is asked for.
+    A complete run is not compared with today's plan.
     """
     plan, ledger = look(folder)
     if runs.complete(plan, ledger):
@@ -29,7 +29,7 @@ def reopen(folder: Path) -> tuple[Plan, Ledger]:
     try:
         text = (folder / "study.yaml").read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
-        raise InputError(f"{folder} is not a whole run folder: {error}") from None
+        raise InputError(f"{folder} is not a complete run folder: {error}") from None
     # Paths in the study are relative to where it was, not to the copy.
     document = Document(text, data["source"])
     for assignment in data["overrides"]:

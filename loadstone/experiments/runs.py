@@ -1,4 +1,4 @@
-"""Run folders: made for a study, found again, resumed only by the study that made them."""
+"""Run folders: created for a study, found again, resumed only with the study that created them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from loadstone.model.errors import InputError
 from loadstone.model.records.node import Change
 
 OUTCOME = "outcome.json"
-"""How a run ended that had nothing left to do."""
+"""The file that records how a complete run ended."""
 
 
 def create(results: Path, document: Document, plan: Plan, overrides: list[str], provenance: dict[str, Any]) -> Path:
@@ -56,7 +56,7 @@ def create(results: Path, document: Document, plan: Plan, overrides: list[str], 
 
 
 def _copy(folder: Path, name: str, file: Path, otherwise: str) -> None:
-    """Where the study's copy finds it, so that the run's folder repeats the study; else into another folder."""
+    """Copy ``file`` to where the study refers to it, so that the run folder repeats the study; else to ``otherwise``."""
     inside = not Path(name).is_absolute() and ".." not in Path(name).parts
     target = folder / name if inside else folder / otherwise / file.name
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -78,7 +78,7 @@ def provenance(versions: dict[str, str], nodes: list[dict[str, Any]], warnings: 
 
 
 def add_software(folder: Path, versions: dict[str, str], images: dict[str, str]) -> None:
-    """Add to a run's provenance what only a deployment tells: versions of cluster software, images by content."""
+    """Add to a run's provenance what only a deployment reveals: versions of cluster software, images by content."""
     known = _provenance(folder)
     software, had = {**known.get("software", {}), **versions}, {**known.get("images", {}), **images}
     if (software, had) != (known.get("software", {}), known.get("images", {})):
@@ -124,7 +124,7 @@ def locate(results: Path, given: str | None) -> Path:
     found = sorted(results.glob(pattern), key=lambda path: path.parent.name)
     if not found:
         what = f"no run {given!r}" if given else "no run"
-        raise InputError(f"{what} in {results}/; `loadstone run STUDY` makes one")
+        raise InputError(f"{what} in {results}/; `loadstone run STUDY` starts one")
     return found[-1].parent
 
 
@@ -134,16 +134,16 @@ def ledger_of(folder: Path, plan: Plan) -> Ledger:
 
 
 def conclude(plan: Plan, ledger: Ledger) -> list[str]:
-    """Write down how a run ended that has nothing left to do; returns why searches found no breaking point."""
+    """Record how a complete run ended; returns why searches found no breaking point."""
     failures = schedule.failures(plan, ledger.records)
     write_json(ledger.folder / OUTCOME, {"trials": len(ledger.records), "failures": failures})
     return failures
 
 
 def complete(plan: Plan, ledger: Ledger) -> bool:
-    """Whether nothing is left to run: the run was concluded, or would be now.
+    """Whether no trial is left to run: the run was concluded, or would be now.
 
-    What was concluded stays so in a later release, whose search might have asked for more.
+    A concluded run stays complete in later releases, whose searches might add trials.
     """
     try:
         if json.loads((ledger.folder / OUTCOME).read_text(encoding="utf-8"))["trials"] == len(ledger.records):

@@ -169,7 +169,7 @@ def _conclude(search: Search, seen: _Seen, judged: Confirmation | None) -> Found
     result = bp.estimate(seen.full, seen.short)
     warnings = [*_imprecise(search, result, len(seen.fine)), *result.warnings]
     if judged is None:
-        warnings.append("not confirmed, for want of precision")
+        warnings.append("not confirmed: the required precision was not reached")
     elif judged.verdict != "confirmed":
         warnings.append(in_words(judged, seen.confirm))
     confirmed = judged is not None and judged.verdict == "confirmed"
@@ -177,13 +177,13 @@ def _conclude(search: Search, seen: _Seen, judged: Confirmation | None) -> Found
 
 
 def _imprecise(search: Search, result: bp.BreakingPoint, fine: int) -> list[str]:
-    """The precision that was not reached: the spread between trials says why."""
+    """The warning that the precision was not reached, with the spread between trials as its reason."""
     wanted, reached = search.precision, result.breaking_point.precision
     spread = f"equal trials differ by about {result.slope.value:.0%}"
     if reached > wanted:
-        return [f"cannot tell to +-{wanted:.1%}: after {fine} fine trials the interval is +-{reached:.1%}, as {spread}"]
+        return [f"precision +-{wanted:.1%} not reached: after {fine} fine trials it is +-{reached:.1%}, as {spread}"]
     if (capacity := result.capacity.precision) > CAPACITY_WIDER * wanted:
-        return [f"the capacity is known to +-{capacity:.1%} only, after {fine} fine trials, as {spread}"]
+        return [f"the interval of the capacity is +-{capacity:.1%} after {fine} fine trials, as {spread}"]
     return []
 
 
@@ -191,7 +191,7 @@ def expected_trials(search: Search, history: Sequence[Outcome]) -> float:
     """How many more trials are to be expected, for a display of the time left; 0 when the search is over.
 
     A wide posterior halves with every trial. Once it is as narrow as the slope s, trials add up: each brings Fisher
-    information 0.32 / s^2 (probit, 1.2 to 1.5 slopes off the median), and the precision p asks for (1.96 / p)^2 of it.
+    information 0.32 / s^2 (probit, 1.2 to 1.5 slopes off the median), and the precision p needs (1.96 / p)^2 of it.
     """
     step = next_probe(search, history)
     if not isinstance(step, NextTrial):

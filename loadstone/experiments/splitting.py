@@ -15,7 +15,7 @@ from loadstone.model.study import Study
 
 FACTOR = "placement"
 MOST = 500
-"""Treatments of a study with splits: more are not meant, as they grow faster than anybody expects."""
+"""Most treatments of a study with splits: their number grows combinatorially."""
 
 
 def written_out(document: Document, study: Study, application: Application) -> Study:
@@ -39,7 +39,10 @@ def _findings(study: Study, splits: Splits, application: Application) -> Iterato
     name = study.cluster.infrastructure
     known = name in plugins.names("infrastructure")
     if splits.workers is None and known and not plugins.find("infrastructure", name).names_workers:
-        yield where, "the nodes of your cluster have names of their own; name those to use: workers: [node-a, node-b]"
+        yield (
+            where,
+            "nodes of an existing cluster have names; list the ones to use, for example workers: [node-a, node-b]",
+        )
         return
     items = len(_letters(application)) if splits.tiers else len(_services(splits, application))
     there = len(splits.names(study.cluster.workers))
@@ -60,7 +63,7 @@ def _workers(study: Study, splits: Splits) -> tuple[str, ...]:
 
 
 def _too_few(nodes: int, there: int, splits: Splits) -> str:
-    remedy = "name more" if splits.workers is not None else f"set cluster: {{workers: {nodes}}}"
+    remedy = "list more" if splits.workers is not None else f"set cluster: {{workers: {nodes}}}"
     return f"splits over {nodes} nodes need {nodes} workers, not {there}; {remedy}"
 
 
@@ -71,7 +74,10 @@ def _too_many(study: Study, splits: Splits, items: int) -> Iterator[Finding]:
         fewer = "use fewer nodes or fewer levels of other factors"
         fewer = fewer if splits.tiers else f"split fewer services (services: [a, b, c]) or the tiers, or {fewer}"
         what = f"{items} {'tiers' if splits.tiers else 'services'}"
-        yield ("factors", FACTOR), f"splitting {what} makes {count:,} treatments, at most {MOST} are run; {fewer}"
+        yield (
+            ("factors", FACTOR),
+            f"splitting {what} makes {count:,} treatments, more than the limit of {MOST}; {fewer}",
+        )
 
 
 def _levels(study: Study, splits: Splits, application: Application) -> list[dict[str, Any]]:

@@ -30,7 +30,7 @@ def data_of(folder: Path) -> dict[str, Any]:
         stored: dict[str, Any] = json.loads((folder / "plan.json").read_text(encoding="utf-8"))
         return stored
     except (OSError, ValueError) as error:
-        raise InputError(f"{folder} is not a whole run folder: {error}") from None
+        raise InputError(f"{folder} is not a complete run folder: {error}") from None
 
 
 def read(folder: Path) -> Plan:
@@ -54,8 +54,8 @@ def adopt(folder: Path, plan: Plan) -> Plan:
     if found:
         named = ", ".join(found[:_SHOWN]) + (f", and {len(found) - _SHOWN} more" if len(found) > _SHOWN else "")
         raise InputError(
-            f"{folder} was made by another plan (what differs: {named}); "
-            "give it the study file and --set options it was started with, or start a new run"
+            f"{folder} was started with a different plan (differences: {named}); "
+            "use the study file and --set options that it was started with, or start a new run"
         )
     ids = {treatment.label: treatment.id for treatment in then.treatments}
     known = tuple(treatment.model_copy(update={"known_as": ids[treatment.label]}) for treatment in plan.treatments)

@@ -168,7 +168,7 @@ def _audit(deployed: Deployed, folder: Path) -> list[str]:
     rows: list[records.AuditRow] = deployed.orchestrator.audit()
     write_json(folder / "audit.json", [row.model_dump() for row in rows])
     return [
-        f"audit: {row.replica} on {row.node} has {row.what} {row.effective}, wanted {row.wanted}"
+        f"audit: {row.replica} on {row.node} has {row.what} {row.effective}, requested {row.wanted}"
         for row in rows
         if not row.ok
     ]

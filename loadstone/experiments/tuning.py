@@ -72,13 +72,13 @@ class Tuner:
             return
         try:
             if self._tuning is not None:
-                self._listener.step("setting hosts back")
+                self._listener.step("restoring hosts")
         finally:  # whatever a listener raises
             self._tuning, self.changes = None, {}
             _, errors = tuning.on_each(self._touched, lambda machine: machine.restore())
         for lost in (error for error in errors if isinstance(error, MachineLost)):
             self._listener.note(
-                f"{lost}; its knobs are set back there once it notices; `loadstone restore STUDY` makes sure"
+                f"{lost}; it restores its settings when it notices; `loadstone restore STUDY` verifies them"
             )
         if left := [str(error) for error in errors if not isinstance(error, MachineLost)]:
             raise PreflightError("\n".join(left))
@@ -90,7 +90,7 @@ class Tuner:
             return []
         differing, errors = tuning.on_each(self._touched, lambda machine: machine.verify())
         changed = [
-            f"{name}: tuning.{each.knob}: {each.file} was set to {each.set}, and is {each.found} now"
+            f"{name}: tuning.{each.knob}: {each.file} was set to {each.set}, but is {each.found} now"
             for name, differences in differing.items()
             for each in differences
             if each.found  # an interrupt whose device went has no value any more
@@ -115,7 +115,7 @@ class Tuner:
         for knob in dict.fromkeys(change.knob for change in changes if change.refused):
             left = [change for change in changes if change.refused and change.knob == knob]
             first = f"{left[0].file}{f' and {len(left) - 1} more' if len(left) > 1 else ''}"
-            self._listener.note(f"{name}: tuning.{knob}: the kernel does not let go of {first}; left as before")
+            self._listener.note(f"{name}: tuning.{knob}: the kernel does not release {first}; left unchanged")
 
 
 def machines_of(nodes: Iterable[Node]) -> tuple[list[Tunable], list[str]]:
@@ -151,9 +151,9 @@ def sentence(name: str, restored: Restored) -> str:
     """What was set back on a machine."""
     owner = f"process {restored.owner.pid} ({restored.owner.command})"
     if restored.restarted:
-        return f"{name} was restarted since {owner} tuned it: its values are the kernel's own again"
+        return f"{name} was rebooted since {owner} tuned it: its values are the kernel's defaults again"
     number = len(restored.values)
-    return f"{owner} left {name} tuned: {number} value{'s' if number != 1 else ''} set back, all verified"
+    return f"{owner} left {name} tuned: {number} value{'s' if number != 1 else ''} restored and verified"
 
 
 def findings(treatment: Treatment, nodes: Sequence[Node]) -> list[Finding]:
@@ -163,10 +163,8 @@ def findings(treatment: Treatment, nodes: Sequence[Node]) -> list[Finding]:
         return []
     machines, far = machines_of(nodes)
     if far:
-        message = f"{', '.join(far)}: no channel leads to these machines, so their knobs cannot be set"
-        return [
-            Finding("tuning", "error", message, "leave tuning out, or use an infrastructure that reaches its nodes")
-        ]
+        message = f"{', '.join(far)}: these machines cannot be reached, so their settings cannot be changed"
+        return [Finding("tuning", "error", message, "remove tuning, or use an infrastructure that reaches its nodes")]
     found, errors = tuning.on_each(tuning.distinct(machines), lambda machine: tuning.preflight(wanted, machine))
     lost = [Finding("tuning", "error", str(error)) for error in errors]
     return [*named(found), *lost]

@@ -116,7 +116,7 @@ def _lost(summary: TrialSummary) -> list[str]:
     parts += [(counts.unsent, "unsent"), (counts.in_flight, "in flight")]
     lost = [f"{count} {name}" for count, name in parts if count]
     if counts.skipped:
-        lost.append(f"{counts.skipped} of the errors are steps that were not sent, as an earlier one had failed")
+        lost.append(f"{counts.skipped} of the errors are steps that were not sent because an earlier step had failed")
     if counts.offered is None and summary.offered_rate:
         sent = f"sent {counts.sent} of {summary.wanted:.0f}"
         others = "does not report whether it sent the others" if counts.sent is None else sent

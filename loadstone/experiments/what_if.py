@@ -50,7 +50,7 @@ def other_objective(plan: Mapping[str, Any], assignments: Sequence[str]) -> Obje
         return None
     study = plan["study"]
     if not (study["load"] or {}).get("capacity"):
-        raise InputError(f"--set {changes[0]!r}: the run has no capacity search, so it has no such objective")
+        raise InputError(f"--set {changes[0]!r}: the run has no capacity search, so this objective does not exist")
     document = Document.of({"load": study["load"]}, plan.get("source") or Path("study.yaml"))
     for change in changes:
         document.override(change)
@@ -66,7 +66,7 @@ def replica_counts(texts: Sequence[str]) -> dict[str, int]:
     for text in texts:
         match = re.fullmatch(r"([a-z][a-z0-9-]*)=(\d+)", text)
         if match is None or int(match[2]) == 0:
-            raise InputError(f"--replicas {text!r}: write a service and a number, for example search=4, or all=4")
+            raise InputError(f"--replicas {text!r}: give a service and a number, for example search=4, or all=4")
         found[match[1]] = int(match[2])
     return found
 
@@ -99,7 +99,7 @@ def _nodes(plan: Plan, nodes: Sequence[Node]) -> list[Node]:
     """As many workers as the study says, the measured ones first."""
     workers = [node for node in nodes if node.role == "worker"]
     if not workers:
-        raise InputError("the run's provenance.json names no worker, so nothing can be placed")
+        raise InputError("the run's provenance.json names no worker, so replicas cannot be placed")
     wanted = plan.study.cluster.workers
     names = {node.name for node in workers}
     spare = (f"worker-{number}" for number in range(1, wanted + len(workers) + 1))

@@ -13,7 +13,7 @@ from loadstone.model.base import Finding as StudyFinding
 from loadstone.model.cluster import Cluster, Node, Reach
 
 Say = Callable[[str], None]
-"""Told what is going on, for a person who waits: ``starting 3 managers``."""
+"""Receives progress messages for the user: ``starting 3 managers``."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Access:
 
     @classmethod
     def of(cls, data: dict[str, Any]) -> Access:
-        """From what the journal holds, whoever wrote it: sockets of hosts elsewhere are forwarded again."""
+        """From the journal's entries, also another process's: sockets of remote hosts are forwarded again."""
         sockets = {path: (Reach.model_validate(reach), there) for path, (reach, there) in data["sockets"].items()}
         for reach, there in sockets.values():
             connect(reach.options.get("host", reach.transport), reach).socket(there)
@@ -119,5 +119,5 @@ class Infrastructure(ABC):
 
     @classmethod
     def undo(cls, entry: Entry) -> list[str]:
-        """Remove what a journal entry of this infrastructure lists, whoever made it; returns what was removed."""
+        """Remove what a journal entry of this infrastructure lists, of any process; returns what was removed."""
         return []

@@ -36,7 +36,7 @@ class Unable(DeploymentError):
 
 @dataclass(frozen=True)
 class Engine:
-    """One Docker engine by its URL (``unix://``, ``tcp://``, ``ssh://``); nothing is asked before it is needed.
+    """One Docker engine by its URL (``unix://``, ``tcp://``, ``ssh://``); connects on first use.
 
     Certificates for ``tcp://`` are found as Docker's own client does it: DOCKER_TLS_VERIFY, DOCKER_CERT_PATH.
     """
@@ -45,7 +45,7 @@ class Engine:
 
     @cached_property
     def api(self) -> Any:
-        """The official client, whose types nobody wrote down; raises DeploymentError where nothing answers."""
+        """The official client, which has no type hints; raises DeploymentError where nothing answers."""
         with docker_errors(self.url):
             return self._client(_ANSWER_S)
 
@@ -53,7 +53,7 @@ class Engine:
         """Why the engine does not answer; None if it does."""
         try:
             with docker_errors(self.url):
-                client = self._client(within_s)  # asks for its version
+                client = self._client(within_s)  # requests its version
                 client.close()
         except DeploymentError as error:
             return str(error)
@@ -84,8 +84,8 @@ class Engine:
         except FileNotFoundError:
             raise DeploymentError(f"{command[0]} is not installed") from None
         if done.returncode != 0:
-            said = (done.stderr.strip() or done.stdout.strip() or f"exit status {done.returncode}").splitlines()
-            raise DeploymentError(f"`{' '.join(command[:3])}` failed: " + "\n  ".join(said[-5:]))
+            output = (done.stderr.strip() or done.stdout.strip() or f"exit status {done.returncode}").splitlines()
+            raise DeploymentError(f"`{' '.join(command[:3])}` failed: " + "\n  ".join(output[-5:]))
         return done.stdout
 
 
@@ -102,15 +102,15 @@ def docker_errors(url: str) -> Iterator[None]:
 
 
 def _unreachable(url: str, error: Exception) -> Unreachable:
-    said = f"{error!r} {error}"
-    if "PermissionError" in said or "Permission denied" in said:
+    text = f"{error!r} {error}"
+    if "PermissionError" in text or "Permission denied" in text:
         return Unreachable(
             f"no permission to use Docker at {url}",
             "join its group (sudo usermod -aG docker $USER, then log in again), or run as root",
         )
     reason = "the engine does not answer"
     for word, meaning in _REASONS.items():
-        if word in said:
+        if word in text:
             reason = meaning
     return Unreachable(
         f"no Docker engine at {url}: {reason}",

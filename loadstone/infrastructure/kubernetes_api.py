@@ -79,8 +79,8 @@ class Api:
     def apply(self, manifest: dict[str, Any], dry_run: bool = False) -> Any:
         """Make an object, or make it what the manifest says."""
         query = {"fieldManager": OWNER, "force": "true", **({"dryRun": "All"} if dry_run else {})}
-        said = self._ask("PATCH", path_of(manifest), query, manifest, "application/apply-patch+yaml")
-        return json.loads(said)
+        answer = self._ask("PATCH", path_of(manifest), query, manifest, "application/apply-patch+yaml")
+        return json.loads(answer)
 
     def create(self, path: str, body: dict[str, Any]) -> Any:
         """Make an object of those that are questions (reviews)."""
@@ -111,7 +111,7 @@ class Api:
                 except ApiException as error:
                     if error.status not in _OVERLOADED:
                         raise self._refusal(error) from None
-                    failed = Unreachable(f"the Kubernetes API at {self.host} does not work: {_said(error)}")
+                    failed = Unreachable(f"the Kubernetes API at {self.host} does not work: {_error_text(error)}")
                 self._current = (self._current + 1) % len(self._clients)
             if time.monotonic() > deadline:
                 raise failed from None
@@ -131,7 +131,7 @@ class Api:
     def _unreachable(self, error: Exception) -> Unreachable:
         return Unreachable(
             f"the Kubernetes API at {self.host} cannot be reached: {_reason(error)}",
-            "is the cluster running, and is this its kubeconfig? `kubectl cluster-info` asks the same",
+            "is the cluster running, and is this its kubeconfig? check with `kubectl cluster-info`",
         )
 
     def _refusal(self, error: ApiException) -> Refused:
@@ -139,7 +139,7 @@ class Api:
             remedy = "log in again, or choose another context: kubectl config get-contexts"
             return Refused(401, f"the Kubernetes API at {self.host} does not accept your credentials", remedy)
         remedy = "ask who runs the cluster for the right to do that" if error.status == 403 else ""
-        return Refused(error.status or 0, f"Kubernetes: {_said(error)}", remedy)
+        return Refused(error.status or 0, f"Kubernetes: {_error_text(error)}", remedy)
 
 
 def connect(access: Access) -> Api:
@@ -159,23 +159,25 @@ def not_ready(node: dict[str, Any] | None) -> str:
     """Why a node of the API's list cannot run anything; empty if it can."""
     if node is None:
         return "it has not joined"
-    ready = next((one for one in node["status"].get("conditions", []) if one["type"] == "Ready"), None)
+    ready = next(
+        (condition for condition in node["status"].get("conditions", []) if condition["type"] == "Ready"), None
+    )
     if ready is None or ready["status"] == "True":
-        return "" if ready else "its kubelet has not said how it is"
+        return "" if ready else "its kubelet has not reported its state"
     return str(ready["message"])
 
 
 def _reason(error: BaseException | None) -> str:
     """The operating system's own word, which lies below several layers of exceptions."""
-    said = str(error).rpartition(": ")[2] or type(error).__name__
+    text = str(error).rpartition(": ")[2] or type(error).__name__
     while error is not None:
         if isinstance(error, OSError) and error.strerror:
             return str(error.strerror)
         error = error.__cause__ or error.__context__
-    return said
+    return text
 
 
-def _said(error: ApiException) -> str:
+def _error_text(error: ApiException) -> str:
     """The API's own words."""
     try:
         return str(json.loads(error.body or "")["message"])

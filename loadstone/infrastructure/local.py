@@ -107,7 +107,7 @@ class Local(Infrastructure):
         if managers > 0:
             wrong.append(
                 (
-                    f"infrastructure 'local' has no managers, {managers} were asked for",
+                    f"infrastructure 'local' has no managers, but the study sets managers: {managers}",
                     "set cluster.managers: 0",
                 )
             )

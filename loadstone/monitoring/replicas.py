@@ -32,15 +32,15 @@ class Window:
     def start(self) -> None:
         """Read the counters and begin new memory peaks where the kernel can."""
         self._new_peaks = self._orchestrator.new_peaks()
-        asked = time.monotonic()
+        before = time.monotonic()
         self._before = self._orchestrator.usage()
-        self._started, self._started_ns = (asked + time.monotonic()) / 2, time.time_ns()
+        self._started, self._started_ns = (before + time.monotonic()) / 2, time.time_ns()
 
     def stop(self) -> None:
         """Read the counters again."""
-        asked = time.monotonic()
+        before = time.monotonic()
         self._after = self._orchestrator.usage()
-        self._stopped, self._stopped_ns = (asked + time.monotonic()) / 2, time.time_ns()
+        self._stopped, self._stopped_ns = (before + time.monotonic()) / 2, time.time_ns()
         self._nodes = self._orchestrator.nodes()
 
     def finish(self) -> None:

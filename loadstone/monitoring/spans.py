@@ -84,7 +84,7 @@ class Spans(Collector):
         return observed.adding(_problems(found), traces=found)
 
     def _saved(self) -> str:
-        """What is said of the spans that a receiver which was killed had written; they are made the trial's file."""
+        """Complete the span file of a receiver that was killed; returns the warning about it."""
         command = [str(stone_binary()), "spans", "--recover", str(self._folder)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         return " to the end" if done.returncode == 0 and (self._folder / FILE).exists() else ""

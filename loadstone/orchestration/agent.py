@@ -1,6 +1,6 @@
-"""The container that waits on workers of a cluster that was there before, for `stone node` to be started into it.
+"""The container on each worker of an existing cluster, into which `stone node` is started.
 
-It opens no port and does nothing by itself: whoever may `exec` in the cluster may read its node.
+It opens no port and does nothing by itself: any user who may `exec` in the cluster may read its node.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ class Orchestrator(ABC):
     """Deploys one ``Deployment``; made for it, used once.
 
     ``folder`` is where rendered files, data and logs of this deployment go; ``access`` is the way in to the cluster
-    that it goes to, None where there is none yet (then only ``preflight`` and ``render`` can be asked).
+    that it goes to, None where there is none yet (then only ``preflight`` and ``render`` can be called).
     """
 
     name: ClassVar[str]

@@ -1,6 +1,6 @@
 """What all orchestrators of containers share: deliver images, wait, read back, notice what died, remove.
 
-An orchestrator of containers supplies how its files look and how its cluster is asked; see ``swarm.py`` for one.
+An orchestrator of containers supplies the format of its files and the queries of its cluster; see ``swarm/``.
 """
 
 from __future__ import annotations
@@ -125,20 +125,22 @@ class Containers(Orchestrator):
         delivered = images.deliver(self.cluster, list(self.deployment.images), say)
         self._image_ids = {what: image.id for what, image in delivered.items() if image.id}
         self._ids_by_digest = {image.digest: image.id for image in delivered.values() if image.digest}
-        told = {what: asdict(image) for what, image in delivered.items()}
-        (self.folder / "images.json").write_text(json.dumps(told, indent=1), encoding="utf-8")
+        summaries = {what: asdict(image) for what, image in delivered.items()}
+        (self.folder / "images.json").write_text(json.dumps(summaries, indent=1), encoding="utf-8")
 
     def apply(self, stores_only: bool = False) -> None:
         if not self._image_ids:
             self.prepare(lambda _sentence: None)
         services = {name: replicas[0] for name, replicas in self.deployment.services().items()}
-        chosen = [name for name, one in services.items() if one.store or not stores_only]
+        chosen = [name for name, replica in services.items() if replica.store or not stores_only]
         behind = [name for name in chosen if not services[name].in_front]
         if behind:
             self._create(behind)
         if len(behind) < len(chosen):
             # What is in front looks up the addresses of those behind it when it starts, and never again.
-            self._await([one for one in self.deployment.replicas if one.service in behind], time.monotonic())
+            self._await(
+                [replica for replica in self.deployment.replicas if replica.service in behind], time.monotonic()
+            )
             self._create(chosen)
 
     def _begin(self) -> None:
@@ -156,7 +158,7 @@ class Containers(Orchestrator):
 
     def ready(self, stores_only: bool = False) -> None:
         started = time.monotonic()
-        self._await([one for one in self.deployment.replicas if one.store or not stores_only], started)
+        self._await([replica for replica in self.deployment.replicas if replica.store or not stores_only], started)
         if not stores_only:
             self._wait_for_entry(started)
             self._wait_for_machines()
@@ -171,8 +173,12 @@ class Containers(Orchestrator):
             time.sleep(_POLL_S)
 
     def _not_ready(self, wanted: Iterable[Replica]) -> list[tuple[Replica, Found | None]]:
-        found = {one.name: one for one in self._find()}
-        return [(one, found.get(one.name)) for one in wanted if one.name not in found or not found[one.name].healthy]
+        found = {each.name: each for each in self._find()}
+        return [
+            (replica, found.get(replica.name))
+            for replica in wanted
+            if replica.name not in found or not found[replica.name].healthy
+        ]
 
     def _complaint(self, replica: Replica, found: Found | None) -> str:
         message = f"{replica.name} was not ready within {replica.readiness.within:g} s"
@@ -181,11 +187,11 @@ class Containers(Orchestrator):
         lost = "".join(f"\n  {sentence}" for sentence in self._lost())
         if found is None:
             return f"{message}: {self.name} made no container for it{lost}"
-        words = f"{message}: {found.why or found.state}{lost}"
+        text = f"{message}: {found.why or found.state}{lost}"
         lines = self._log(found, _LAST_LINES).splitlines()
         if lines:
-            words += "\n  its last log lines:\n" + "\n".join(f"    {line}" for line in lines)
-        return words
+            text += "\n  its last log lines:\n" + "\n".join(f"    {line}" for line in lines)
+        return text
 
     def _wait_for_entry(self, started: float) -> None:
         """The front end answers from where the load comes from, whatever it says."""
@@ -201,7 +207,7 @@ class Containers(Orchestrator):
             time.sleep(_POLL_S)
 
     def _wait_for_machines(self) -> None:
-        """The kernels of workers elsewhere can be read: without them nobody can say which limits are in force."""
+        """The kernels of workers elsewhere can be read: without them the limits in force are unknown."""
         started = time.monotonic()
         while unreachable := self._reader.unreachable():
             if time.monotonic() - started > _MACHINES_WITHIN_S:
@@ -217,7 +223,9 @@ class Containers(Orchestrator):
         """Once it was ready, waited for: a cluster whose manager has just changed knows them a moment later."""
         started = time.monotonic()
         while True:
-            found = [one.addresses[port] for one in self._find() if one.service == service and port in one.addresses]
+            found = [
+                each.addresses[port] for each in self._find() if each.service == service and port in each.addresses
+            ]
             if found or not self._born or time.monotonic() - started > _KNOWN_AGAIN_WITHIN_S:
                 return list(dict.fromkeys(found))
             time.sleep(_POLL_S)
@@ -241,14 +249,16 @@ class Containers(Orchestrator):
         return rows
 
     def usage(self) -> dict[str, Used]:
-        standings = self._reader.read([one for one in self._find() if one.container])
+        standings = self._reader.read([found for found in self._find() if found.container])
         return {name: standing.usage for name, standing in standings.items() if standing.usage is not None}
 
     def subjects(self) -> dict[str, tuple[str, Subject]]:
-        return {one.name: (one.node, Subject(container=one.container)) for one in self._find() if one.container}
+        return {
+            found.name: (found.node, Subject(container=found.container)) for found in self._find() if found.container
+        }
 
     def new_peaks(self) -> bool:
-        return self._reader.new_peaks([one for one in self._find() if one.container])
+        return self._reader.new_peaks([found for found in self._find() if found.container])
 
     def events(self) -> list[str]:
         if not self._born:
@@ -256,7 +266,7 @@ class Containers(Orchestrator):
         try:
             return self._what_happened()
         except DeploymentError as error:
-            return [f"the cluster cannot be asked: {error}"]
+            return [f"the cluster cannot be queried: {error}"]
 
     def _what_happened(self) -> list[str]:
         sentences = list(self._lost())
@@ -269,7 +279,7 @@ class Containers(Orchestrator):
                 sentences.append(f"{name} was replaced: {found.why or found.state}")
             elif not found.healthy:
                 sentences.append(f"{name} is not healthy any more: {found.why or found.state}")
-        for name, standing in self._reader.read([one for one in now.values() if one.healthy]).items():
+        for name, standing in self._reader.read([replica for replica in now.values() if replica.healthy]).items():
             if standing.usage is None:
                 sentences.append(f"what {name} does cannot be read any more: {standing.absent}")
             elif killed := standing.usage.oom_kills:
@@ -277,7 +287,9 @@ class Containers(Orchestrator):
         return sentences
 
     def logs(self, service: str | None = None, lines: int = 50) -> dict[str, str]:
-        return {one.name: self._log(one, lines) for one in self._find() if service is None or one.service == service}
+        return {
+            found.name: self._log(found, lines) for found in self._find() if service is None or found.service == service
+        }
 
     def remove(self) -> None:
         entry = journal.load(self.deployment.name)

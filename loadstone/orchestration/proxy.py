@@ -55,7 +55,7 @@ def servers(addresses: Iterable[str]) -> str:
 def configuration(proxy: Proxy, listen: str, upstream: str) -> str:
     """``nginx.conf``: ``listen`` is ``host:port`` or a port, ``upstream`` what ``servers`` makes.
 
-    Relative paths are below the folder that NGINX is told to use. All workers share whose turn it is. Connections to
+    Relative paths are below NGINX's prefix. All workers share the round-robin state. Connections to
     the front end are kept open, a quarter of a worker's at most while idle. Only errors are logged; no body is too
     large.
     """

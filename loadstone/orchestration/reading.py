@@ -20,14 +20,14 @@ class Reader:
 
     def read(self, found: Sequence[Found]) -> dict[str, Standing]:
         """Limits and usage of each, by the replica's name; raises nothing."""
-        standings = {one.name: Standing.nothing(why) for one in found if (why := self._why_nowhere(one))}
+        standings = {found.name: Standing.nothing(why) for found in found if (why := self._why_nowhere(found))}
         for answer in in_parallel(_read, self._by_machine(found)):
             standings |= answer
         return standings
 
     def new_peaks(self, found: Sequence[Found]) -> bool:
         """Begin a new memory peak of each; whether all could."""
-        known = bool(found) and all(one.node in self._nodes for one in found)
+        known = bool(found) and all(replica.node in self._nodes for replica in found)
         return known and all(in_parallel(_new_peaks, self._by_machine(found)))
 
     def unreachable(self) -> dict[str, str]:
@@ -36,17 +36,17 @@ class Reader:
         reasons = zip(workers, in_parallel(_why_unreachable, workers), strict=True)
         return {node.name: why for node, why in reasons if why}
 
-    def _why_nowhere(self, one: Found) -> str:
-        if one.node not in self._nodes:
-            return f"it is on {one.node!r}, no node of this cluster" if one.node else "it has no node"
-        return "" if one.container else "it has no container"
+    def _why_nowhere(self, replica: Found) -> str:
+        if replica.node not in self._nodes:
+            return f"it is on {replica.node!r}, no node of this cluster" if replica.node else "it has no node"
+        return "" if replica.container else "it has no container"
 
     def _by_machine(self, found: Sequence[Found]) -> list[tuple[Machine, dict[str, Subject]]]:
         subjects: dict[Machine, dict[str, Subject]] = defaultdict(dict)
-        for one in found:
-            if not self._why_nowhere(one):
-                node = self._nodes[one.node]
-                subjects[connect(node.name, node.reach)][one.name] = Subject(container=one.container)
+        for replica in found:
+            if not self._why_nowhere(replica):
+                node = self._nodes[replica.node]
+                subjects[connect(node.name, node.reach)][replica.name] = Subject(container=replica.container)
         return list(subjects.items())
 
 

@@ -30,14 +30,14 @@ _README = """\
 | `report/figures/` | its figures as SVG, PDF and PNG |
 | `report/tables/` | the data of every figure and table as CSV, all but the longest also as LaTeX and Markdown |
 | `trials.parquet` | one row per trial: what figures and tables are made from; its columns are below |
-| `trials/<trial>/` | all that one trial left: summary, latency histograms, audit, checks, use of CPU and memory, logs |
+| `trials/<trial>/` | the files of one trial: summary, latency histograms, audit, checks, use of CPU and memory, logs |
 | `study.yaml` | the study as it was given |
 | `plan.json` | the study, application and treatments as they were resolved |
 | `provenance.json` | versions, host, nodes, the command |
 | `deployments/` | the files that each treatment was deployed from, and its logs |
-| `ro-crate-metadata.json` | the same for machines: an [RO-Crate](https://w3id.org/ro/crate/1.1), with digests |
+| `ro-crate-metadata.json` | the same, machine-readable: an [RO-Crate](https://w3id.org/ro/crate/1.1), with digests |
 
-To repeat it, in this folder: `{again}`. To make the report anew: `loadstone report .`, which also says which files are
+To repeat it, in this folder: `{again}`. To write the report anew: `loadstone report .`, which also lists files that are
 not as it was exported.
 
 ## Use and citation

@@ -119,12 +119,12 @@ def _noise(compared: Compared) -> Iterator[str]:
     for rows in groups.values() if len(groups) <= 2 else ():
         changes = [f"{row['statistic'].upper()} {change(row['ratio'])} {interval(row)}" for row in rows]
         seen = [
-            f"{row['statistic'].upper()} from {format.percent(row['detects'])}"
+            f"{row['statistic'].upper()} above {format.percent(row['detects'])}"
             for row in rows
             if row["detects"] < float("inf")
         ]
         how = "" if rows[0]["from_second_runs"] else ", from neighbouring runs"
-        limit = f"; with as many pairs, differences of {' and '.join(seen)} on would be detected" if seen else ""
+        limit = f"; with as many pairs, differences of {' and of '.join(seen)} would be detected" if seen else ""
         found = any(row["verdict"] in _DIRECTIONS for row in rows)
         alarm = " **The baseline differs from itself: do not trust the other differences.**" if found else ""
         of = f" of {rows[0]['baseline']}" if several else ""

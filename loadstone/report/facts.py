@@ -61,10 +61,10 @@ def origin(content: Content) -> Iterator[tuple[str, str]]:
     first = {name: provenance[name] for name in order if name in provenance}
     yield from _flat({**first, **{k: v for k, v in provenance.items() if k not in ("warnings", "command", "tuning")}})
     for treatment, values in (provenance.get("tuning") or {}).items():
-        yield f"tuned for {treatment}", f"{len(values)} values of its hosts; before and set stand in provenance.json"
+        yield f"tuned for {treatment}", f"{len(values)} values of its hosts; provenance.json has each before and after"
     load = content.run.study.get("load") or {}
     if "seed" in load:
-        yield "seed", f"{load['seed']} (each trial's own stands in its trial.json)"
+        yield "seed", f"{load['seed']} (each trial's seed is in its trial.json)"
     for name in ("application_digest", "source"):
         if value := content.run.plan.get(name):
             yield name.replace("_", " "), str(value)

@@ -27,7 +27,7 @@ _KINDS = (
     Kind(
         "demands",
         figures.demands,
-        "What a request costs each service",
+        "CPU cost of a request by service",
         "CPU time per request against the load, of the services that use most. The curve with its 95 % band is fitted "
         "to the trials that are drawn, as far as the breaking point; beyond their loads it is extrapolated.",
         "demand_curves",
@@ -85,7 +85,7 @@ def gather(content: Content) -> Section | None:
             "several": len(models) > 1,
         },
         answers=_answers(rows),
-        cautions=[*wrong, *(f"{name} was measured before its prediction was written down" for name in late)],
+        cautions=[*wrong, *(f"{name} was measured before its prediction was registered" for name in late)],
     )
 
 

@@ -132,7 +132,11 @@ class Observability:
             )
         if everything["readings"]:
             skipped = everything["skipped"] or 0
-            gaps = f"{format.count(skipped)} were due and not taken" if skipped else "none that was due is missing"
+            gaps = (
+                f"{format.count(skipped)} scheduled readings are missing"
+                if skipped
+                else "no scheduled reading is missing"
+            )
             yield f"Nodes and replicas were read {format.count(everything['readings'])} times; {gaps}."
 
     def growing(self) -> list[tuple[str, str]]:
@@ -172,9 +176,9 @@ _ODD = {
     "orphans": "{:,} spans without their parent",
     "rootless": "{:,} traces without a root",
     "several_roots": "{:,} traces with several roots",
-    "unfinished": "{:,} spans that never ended",
-    "duplicates": "{:,} spans that came twice",
-    "outliving": "{:,} spans that outlived their parent",
+    "unfinished": "{:,} spans without an end",
+    "duplicates": "{:,} duplicate spans",
+    "outliving": "{:,} spans that ended after their parent",
 }
 
 
@@ -214,7 +218,7 @@ def _spans(sums: dict[str, Any], rows: Rows) -> Iterator[str]:
     of = f" of {format.count(sums['requests'])} requests{share}" if sums["requests"] is not None else ""
     yield f"**{format.count(sums['traces'])}** traces{of} came in, with {format.count(sums['received'])} spans."
     if sums["produced"] is not None:
-        dropped = f"{format.count(sums['dropped'] or 0)} were dropped on the way"
+        dropped = f"{format.count(sums['dropped'] or 0)} were dropped"
         refused = (
             f"{format.count(sums['refused'])} were refused at least once" if sums["refused"] else "none was refused"
         )

@@ -44,7 +44,7 @@ def gather(content: Content) -> Section | None:
     if not name:
         return None
     if name not in papers.names():
-        text = f"this version of Loadstone has no published values of {name!r}, which the study reproduces"
+        text = f"this version of Loadstone has no published values of {name!r}, which this study reproduces"
         return Section("published", "Published values", shown={"paper": None, "name": name}, cautions=[text])
     paper = papers.paper(name)
     fits = content.best_fits.tables["reproduction"] if paper.method == "best-fit-run" else None

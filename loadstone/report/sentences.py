@@ -198,7 +198,7 @@ def _warnings(content: Content) -> Iterator[str]:
     invalid = sum(treatment.count("invalid") for treatment in content.treatments)
     if invalid:
         subject = "1 trial is" if invalid == 1 else f"{format.count(invalid)} trials are"
-        yield f"{subject} invalid and not counted; the table of trials has the reasons."
+        yield f"{subject} invalid and not counted; see the table of trials for the reasons."
     if any(content.run.trials["emulated"].to_pylist()):
         yield (
             "The nodes were emulated on one machine and shared its cores: compare treatments with each other, not with"

@@ -148,7 +148,7 @@ def test_one_more_pair_is_no_pairs() -> None:
         ),
         (["slower", "--margin", "5"], "--margin: '5' has no unit; use %"),
         (["slower", "--detect", "0%"], "--detect: 0% is not between 0.1% and 50%"),
-        (["slower", "searched", "--baseline", "vertical"], "--baseline is for treatments of one run"),
+        (["slower", "searched", "--baseline", "vertical"], "--baseline selects a treatment of one run"),
         (["slower", "slower"], "slower and slower are the same run; give two, or one to compare its treatments"),
         (["slower", "alone"], "the two runs have no treatment in common"),
         (["searched", "--detect", "2%"], "no A/A comparison to plan from"),

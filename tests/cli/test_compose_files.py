@@ -115,5 +115,5 @@ def test_a_compose_file_is_rendered_for_every_orchestrator_of_containers(
 def test_processes_cannot_run_it(say: RunCommand, place: Path) -> None:
     code, _, complaint = say("render", "docker-compose.yml")
     assert code == 2
-    assert "orchestrator 'process' runs no container images" in complaint
+    assert "orchestrator 'process' cannot run images" in complaint
     assert "choose compose or kubernetes or nomad or swarm" in complaint

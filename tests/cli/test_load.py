@@ -52,8 +52,8 @@ REFUSED = [
     (["localhost:80", "--rate", "5"], "'localhost:80' has no scheme; write http://localhost:80"),
     (["hotel-reservation", "--rate", "5"], "hotel-reservation has no target: give it, for example http://"),
     (["hotel-reservation/mixd", URL, "--rate", "5"], "has no workload 'mixd'; did you mean 'mixed'?"),
-    (["gone.lua", URL, "--rate", "5"], "gone.lua: there is no such script"),
-    ([URL, "--rate", "5", "--", "extra"], "'extra': only a script has arguments"),
+    (["gone.lua", URL, "--rate", "5"], "gone.lua: no such script"),
+    ([URL, "--rate", "5", "--", "extra"], "'extra': only a script takes arguments"),
     ([URL, "--rate", "-5"], "--rate: -5 is too small; it must be more than 0"),
     ([URL, "--rate", "5", "--duration", "10"], "--duration: '10' has no unit; use us, ms, s, m, h"),
     ([URL, "--rate", "5", "--warmup", "soon"], "--warmup: 'soon' is not a duration"),
@@ -61,7 +61,7 @@ REFUSED = [
     ([URL, "--rate", "5", "--slo", "p99=200"], "--slo p99: '200' has no unit"),
     ([URL, "--rate", "5", "--slo", "p99=9s"], "--slo p99: 9s is not below --timeout, 5s; raise the timeout"),
     ([URL, "--closed", "5", "--connections", "4"], "--connections: does not go with 'closed'"),
-    ([URL, "--closed", "5", "--arrival", "constant"], "--arrival does not go with --closed"),
+    ([URL, "--closed", "5", "--arrival", "constant"], "--arrival cannot be combined with --closed"),
     ([URL, "--closed", "5", "--think", "x"], "--think: 'x' is not a duration"),
     ([URL, "--rate", "5", "--think", "1s"], "--think is for --closed"),
     ([URL, "--rate", "5", "--protocol", "http/3"], "--protocol: 'http/3' is not known here; use 'http/1.1'"),
@@ -90,7 +90,7 @@ REFUSED = [
     (["hotel-reservation", URL, "--rate", "5", "--method", "GET"], "--method: only for a URL"),
     ([URL, "--rate", "5", "--dataset", "small"], "--dataset small: only for an application's workload"),
     (["hotel-reservation", URL, "--dataset", "small"], "hotel-reservation has no such dataset; known: none"),
-    (["hotel-reservation", "http://u@h/", "--rate", "5"], "a user goes into --header 'Authorization: ...'"),
+    (["hotel-reservation", "http://u@h/", "--rate", "5"], "send credentials with --header 'Authorization: ...'"),
     (["hotel-reservation", "ftp://h/", "--rate", "5"], "'ftp://h/' is not an address; write it like http://"),
     (["hotel-reservation", "http://h:99999/", "--rate", "5"], "'http://h:99999/' is not an address"),
 ]
@@ -297,7 +297,7 @@ def test_nothing_completes(say: Say, slo: list[str], code: int, expected: str) -
         (TargetUnreachable("give its certificate as tls.ca"), 3, "error: give its certificate as --ca"),
         (DriverError("stone load exited with 1: oh"), 1, "error: stone load exited with 1: oh"),
         (InputError("x.lua:3: unexpected symbol"), 2, "error: x.lua:3: unexpected symbol"),
-        (Interrupted("by a test"), 130, "interrupted; nothing was measured to the end"),
+        (Interrupted("by a test"), 130, "interrupted: the measurement is incomplete"),
     ],
 )
 def test_how_it_fails(say: Say, stone: type[FakeStone], failure: BaseException, code: int, expected: str) -> None:
@@ -322,7 +322,7 @@ def test_results_are_kept_where_asked_and_not_overwritten(say: Say, stone: type[
     assert stone.offers[0].folder == tmp_path / "kept" and (tmp_path / "kept/wrk2.txt").exists()
     (tmp_path / "kept/summary.json").write_text("{}")
     code, _, complaint = say(URL, "--rate", "1000", "--out", "kept")
-    assert code == 2 and "has the results of another load" in complaint
+    assert code == 2 and "contains the results of another load" in complaint
     assert say(URL, "--rate", "1000")[0] == 0
     assert not stone.offers[-1].folder.exists()
 

@@ -48,7 +48,7 @@ def leave(machine: FakeMachine) -> None:
     machine.now |= {"thp": "never", "governor": "performance"}
 
 
-DONE = "process 4000000 (loadstone run a.yaml on desk) left this machine tuned: 2 values set back, all verified"
+DONE = "process 4000000 (loadstone run a.yaml on desk) left this machine tuned: 2 values restored and verified"
 
 
 @pytest.mark.parametrize("study", [(), (STUDY,)])

@@ -19,7 +19,7 @@ def test_the_limit_that_was_found() -> None:
     first, budget, poisson = in_words([row(500), row(1000, "late")], 500.0, arrivals())
     assert first.startswith("Results are reliable up to about 500 req/s with one load thread: ")
     assert "latency objective of 10 ms" in budget
-    assert "2,000 req/s, by the server's clock: as they should be (KS distance 0.010" in poisson
+    assert "2,000 req/s, by the server's clock: as expected (KS distance 0.010" in poisson
 
 
 def test_the_limit_is_not_more_exact_than_its_test() -> None:
@@ -27,12 +27,12 @@ def test_the_limit_is_not_more_exact_than_its_test() -> None:
 
 
 def test_no_limit_was_found() -> None:
-    assert "250,000 req/s and more (nothing higher was tried)" in in_words([row(256_000)], 256_000.0, arrivals())[0]
+    assert "250,000 req/s and more (no higher rate was tried)" in in_words([row(256_000)], 256_000.0, arrivals())[0]
 
 
 def test_clumps_and_wrong_gaps_are_told() -> None:
     for wrong in (arrivals(0.2), arrivals(**{"1 ms": 1.3})):
-        assert "NOT as they should be" in in_words([row(500)], 500.0, wrong)[-1]
+        assert "NOT as expected" in in_words([row(500)], 500.0, wrong)[-1]
 
 
 def test_nothing_can_be_said() -> None:

@@ -102,7 +102,7 @@ def test_only_the_measured_window_counts(say: RunCommand, run: Path) -> None:
     code, text, complaint = say(run, "--trial", place.name)
     assert code == 0 and "200 req/s, held: 10 traces, 190 spans" in text
     assert complaint.splitlines() == [
-        "warning: spans that services dropped, and are missing: 7",
+        "warning: spans that services dropped; they are missing: 7",
         "warning: requests with spans that the receiver could not read: 2",
     ]
 
@@ -112,15 +112,15 @@ def test_what_is_odd_is_said(say: RunCommand, tmp_path: Path) -> None:
     code, text, complaint = say(write(tmp_path / "spans.parquet", rows))
     assert code == 0 and text.startswith("1 trace, 3 spans\n")
     assert complaint.splitlines() == [
-        "warning: spans without their parent, which hang on the root: 1",
-        "warning: spans that came twice, of which the first is kept: 1",
-        "warning: spans that never ended, taken to end with their parent: 1",
+        "warning: spans without their parent; attached to the root: 1",
+        "warning: duplicate spans; the first is kept: 1",
+        "warning: spans without an end; assumed to end with their parent: 1",
     ]
 
 
 def test_clocks_that_were_off_are_said(say: RunCommand, tmp_path: Path) -> None:
     file = write(tmp_path / "spans.parquet", Application(clock_ms={"geo": 50.0}).rows(20))
-    assert re.fullmatch(r"warning: the clock of host-geo was \+(49|50)\S* ms off, and is corrected\n", say(file)[2])
+    assert re.fullmatch(r"warning: the clock of host-geo was \+(49|50)\S* ms off; times are corrected\n", say(file)[2])
 
 
 def test_files_for_other_tools_are_written(say: RunCommand, run: Path, tmp_path: Path) -> None:

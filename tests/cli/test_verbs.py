@@ -85,7 +85,7 @@ def test_without_runs_status_and_report_say_what_to_do(say: RunCommand) -> None:
 
 def test_run_without_a_study_and_resume_without_a_run(say: RunCommand) -> None:
     code, _, complaint = say("run")
-    assert code == 2 and "which study?" in complaint
+    assert code == 2 and "no study given" in complaint
     assert say("run", "--resume")[0] == 2
     code, _, complaint = say("run", "no-such-file.yaml")
     assert code == 2 and "no-such-file.yaml" in complaint
@@ -132,7 +132,9 @@ def test_progress_without_a_terminal_is_plain_lines(tmp_path: Path) -> None:
         stopped = row | {"verdict": "not held", "order": 2, "aborted_at_s": 0.31, "p99_ms": None, "completed": None}
         display.trial_finished(Record(trial.id, trial.treatment.id, 1, Outcome(378.0, "fine", "not held"), stopped))
         unloaded = {"order": 3, "treatment": "scaling=baseline", "rate": 100.0, "verdict": "invalid"}
-        unloaded |= {"reasons": ["audit: geo-1 on worker has cpu unlimited, wanted 1"]}  # no load, so nothing measured
+        unloaded |= {
+            "reasons": ["audit: geo-1 on worker has cpu unlimited, requested 1"]
+        }  # no load, so nothing measured
         display.trial_finished(Record(trial.id, trial.treatment.id, 1, Outcome(100.0, "fine", "invalid"), unloaded))
     text = out.getvalue()
     assert "\x1b" not in text
@@ -140,7 +142,7 @@ def test_progress_without_a_terminal_is_plain_lines(tmp_path: Path) -> None:
     assert "P99    12.3 ms  completed  99.0 %" in text and "left" in text
     (stopped_line,) = [line for line in text.splitlines() if "trial   2" in line]
     assert stopped_line.partition("about")[0].endswith("not held  broke at 0.3 s  ") and "P99" not in stopped_line
-    assert "invalid" in text and "audit: geo-1 on worker has cpu unlimited, wanted 1" in text
+    assert "invalid" in text and "audit: geo-1 on worker has cpu unlimited, requested 1" in text
 
 
 def test_a_driver_that_is_not_installed_is_found_before_anything_starts(

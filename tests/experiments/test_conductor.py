@@ -165,7 +165,7 @@ def test_a_limit_that_is_not_applied_makes_the_trial_invalid_and_is_not_loaded(b
     assert driver.ran == []
     assert {record.outcome.verdict for record in ledger.records} == {"invalid"}
     assert runs.conclude(plan, ledger) == []  # fixed rates have no search that could fail
-    assert ledger.records[0].row["reasons"] == ["audit: web-1 on worker has cpu unlimited, wanted 1"]
+    assert ledger.records[0].row["reasons"] == ["audit: web-1 on worker has cpu unlimited, requested 1"]
     assert ledger.records[0].row.get("p99_ms") is None
 
 
@@ -264,7 +264,7 @@ def test_a_damaged_trial_is_named(begin: Begin) -> None:
 def test_a_changed_study_does_not_resume_into_an_old_run(begin: Begin, tmp_path: Path) -> None:
     _, ledger = begin()
     _, changed = read_plan(write_study(tmp_path), ["trial.duration=2s"])
-    with pytest.raises(InputError, match="made by another plan"):
+    with pytest.raises(InputError, match="started with a different plan"):
         resumed(ledger.folder, changed)
 
 

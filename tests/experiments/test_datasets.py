@@ -67,7 +67,7 @@ def test_the_run_keeps_the_file_and_is_not_resumed_with_another(tmp_path: Path) 
     assert (folder / "data/mine.mtx").read_text() == "1 2\n"
     assert ids(reopen(folder)[0]) == ids(plan)
     (tmp_path / "data/mine.mtx").write_text("2 1\n")
-    with pytest.raises(InputError, match=r"was made by another plan \(what differs: "):
+    with pytest.raises(InputError, match=r"was started with a different plan \(differences: "):
         reopen(folder)
 
 

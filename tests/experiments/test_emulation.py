@@ -28,7 +28,7 @@ def test_one_node_against_two_emulated_ones_needs_a_word(accepted: bool, level: 
     (finding,) = node_counts(deployments([1, 2], emulated=True), accepted)
     assert finding.level == level
     assert finding.message == (
-        "treatments run on 1 and 2 nodes, and these share the cores of one machine: more nodes give no more"
+        "treatments run on 1 and 2 nodes, which share the cores of one machine: more nodes add no capacity"
     )
     assert "--emulated-ok" in finding.remedy
 

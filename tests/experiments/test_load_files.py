@@ -71,7 +71,7 @@ def test_a_run_is_not_resumed_with_a_script_that_changed(tmp_path: Path) -> None
     folder = runs.create(tmp_path / "results", document, plan, [], {})
     assert ids(reopen(folder)[0]) == ids(plan)
     (tmp_path / "scripts/mine.lua").write_text("-- another\n")
-    with pytest.raises(InputError, match="was made by another plan"):
+    with pytest.raises(InputError, match="was started with a different plan"):
         reopen(folder)
 
 

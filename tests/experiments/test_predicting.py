@@ -208,7 +208,7 @@ def test_a_guided_study_measures_the_best_and_leaves_out_what_it_beats(tmp_path:
     assert said.startswith("was not measured: 2") and "are predicted, bounded by web (0.5 cores)" in said
     assert not any("no trial yet" in text for text in sentences.warnings(content))
     shown = page.build(ledger.folder).read_text()
-    assert "left out: others were sure to be better" in shown and "no valid trial" not in shown
+    assert "left out: another treatment is certain to be better" in shown and "no valid trial" not in shown
 
 
 @pytest.mark.slow

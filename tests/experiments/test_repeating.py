@@ -100,7 +100,7 @@ def test_what_stays_uncertain_runs_to_the_end_and_is_said(until: Plan) -> None:
     records = replay(until, restless)
     assert len(records) == 9 * 2
     assert schedule.failures(until, records)[0].startswith(
-        "scaling=baseline: after 9 valid runs at 100 req/s the P50 is known to +-"
+        "scaling=baseline: after 9 valid runs at 100 req/s the interval of the P50 is +-"
     )
     assert schedule.failures(until, records)[0].endswith("%, not 2%")
 

@@ -221,7 +221,7 @@ def test_a_system_without_an_edge_ends_at_the_budget_with_a_warning() -> None:
     assert isinstance(result, Found)
     assert len(loads(history, "fine")) == FINE_MOST
     assert not result.confirmed and loads(history, "confirm") == []
-    assert any("cannot tell to +-1.0%" in warning for warning in result.result.warnings)
+    assert any("precision +-1.0% not reached" in warning for warning in result.result.warnings)
     assert any("not confirmed" in warning for warning in result.result.warnings)
 
 

@@ -57,6 +57,7 @@ def test_more_treatments_than_anybody_means_are_refused_with_their_number() -> N
     with pytest.raises(InputError) as caught:
         plan({"services": "all-splits", "nodes": 2})
     assert str(caught.value) == (
-        "study.yaml:9: factors.placement: splitting 22 services makes 2,097,151 treatments, at most 500 are run; split "
-        "fewer services (services: [a, b, c]) or the tiers, or use fewer nodes or fewer levels of other factors"
+        "study.yaml:9: factors.placement: splitting 22 services makes 2,097,151 treatments, more than the limit "
+        "of 500; split fewer services (services: [a, b, c]) or the tiers, or use fewer nodes or fewer levels of other "
+        "factors"
     )

@@ -148,7 +148,7 @@ def test_a_trial_during_which_somebody_else_sets_a_knob_is_invalid(tmp_path: Pat
     conduct(plan, ledger, Disturbing())
     first, *others = ledger.records
     assert first.outcome.verdict == "invalid"
-    assert "here: tuning.thp: /sys/thp was set to never, and is madvise now" in first.row["reasons"]
+    assert "here: tuning.thp: /sys/thp was set to never, but is madvise now" in first.row["reasons"]
     assert others and all(record.outcome.verdict != "invalid" for record in others)  # it was tuned again
     assert host.requests.count("tune") == 2
     assert host.now == AT_FIRST
@@ -161,7 +161,7 @@ def test_nodes_to_which_no_channel_leads_are_refused(tmp_path: Path, host: FakeM
 
     _, plan = read_plan(write_study(tmp_path, STUDY + "tuning: {thp: never}\n"))
     (found,) = tuning.findings(plan.treatments[0], [node("a", True), node("b", False)])
-    assert (found.level, found.message[:27]) == ("error", "b: no channel leads to thes")
+    assert (found.level, found.message[:27]) == ("error", "b: these machines cannot be")
     (fine,) = tuning.findings(plan.treatments[0], [node("a", True)])
     assert (fine.level, fine.message) == ("ok", "thp:never can be set here, and is undone")
 
@@ -268,7 +268,7 @@ def test_a_machine_that_is_lost_is_noted_and_the_others_are_set_back() -> None:
     tuner.release()
     assert first.now == AT_FIRST
     assert notes == [
-        "w2: its node has ended; its knobs are set back there once it notices; `loadstone restore STUDY` makes sure"
+        "w2: its node has ended; it restores its settings when it notices; `loadstone restore STUDY` verifies them"
     ]
     tuner.release()
     assert len(notes) == 1
@@ -280,10 +280,10 @@ def test_what_killed_runs_left_is_set_back_on_every_machine() -> None:
     first.now["thp"] = "never"
     found = tuning.recover([first, second])
     assert [tuning.sentence(name, restored) for name, restored in found.items()] == [
-        "process 12 (loadstone run a.yaml on desk) left w1 tuned: 1 value set back, all verified"
+        "process 12 (loadstone run a.yaml on desk) left w1 tuned: 1 value restored and verified"
     ]
     restarted = found["w1"].model_copy(update={"restarted": True})
-    assert tuning.sentence("w1", restarted).startswith("w1 was restarted since process 12")
+    assert tuning.sentence("w1", restarted).startswith("w1 was rebooted since process 12")
     third.stuck = "this host is tuned by process 9 (loadstone run b.yaml on desk), which still runs"
     with pytest.raises(PreflightError, match="w3: this host is tuned by process 9"):
         tuning.recover([first, second, third])

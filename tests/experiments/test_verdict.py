@@ -194,7 +194,7 @@ CASES: list[tuple[str, dict[str, Any], str, list[str]]] = [
         "not held",
         [
             "97.90% of requests completed",
-            "200 of the errors are steps that were not sent, as an earlier one had failed",
+            "200 of the errors are steps that were not sent because an earlier step had failed",
         ],
     ),
     (
@@ -262,8 +262,10 @@ def test_the_completed_share_is_the_slos_own() -> None:
 
 
 def test_what_the_deployment_did_wrong_makes_it_invalid_with_every_reason() -> None:
-    result = judged(changed(violations=5000), SLO, audit=["audit: web-1 has 2 CPUs, wanted 1"], events=["web-1 died"])
-    assert result == invalid("audit: web-1 has 2 CPUs, wanted 1", "web-1 died")
+    result = judged(
+        changed(violations=5000), SLO, audit=["audit: web-1 has 2 CPUs, requested 1"], events=["web-1 died"]
+    )
+    assert result == invalid("audit: web-1 has 2 CPUs, requested 1", "web-1 died")
 
 
 def test_a_crashed_generator_is_invalid() -> None:
@@ -280,7 +282,7 @@ def test_a_starved_script_is_a_warning() -> None:
 def test_what_a_script_did_not_hear_of_and_what_was_not_recorded_are_warnings() -> None:
     result = judged(changed(generator__script_lost=3, generator__requests_lost=5), SLO)
     assert result.verdict == "held"
-    assert "3 answers were not shown" in result.warnings[0]
+    assert "3 answers were not passed" in result.warnings[0]
     assert "5 requests are missing in requests.parquet" in result.warnings[1]
 
 
@@ -290,8 +292,8 @@ def test_connections_that_could_not_be_made_are_said_and_sockets_that_failed_her
     fewer = judged(changed(connections={**made, "made": 60, "unreachable": ["10.0.0.7:80"]}), SLO)
     assert fewer.verdict == "held"
     assert fewer.warnings[:2] == (
-        "60 of 64 connections could be made before the load began",
-        "not loaded, as no connection was accepted there: 10.0.0.7:80",
+        "only 60 of 64 connections were open when the load began",
+        "received no load, as they accepted no connection: 10.0.0.7:80",
     )
     lacking = judged(changed(connections={**made, "local": 3, "why": "too many open files"}), SLO)
     assert lacking.verdict == "invalid"

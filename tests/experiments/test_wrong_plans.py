@@ -48,7 +48,7 @@ def test_processes_run_no_images(tmp_path: Path) -> None:
     (tmp_path / "application.yaml").write_text(APPLICATION.replace("{stone: hotel/frontend}", '{image: "nginx:1.25"}'))
     with pytest.raises(InputError) as caught:
         read_plan(study, ["orchestrator=process"])
-    said = "orchestrator 'process' runs no container images, as tiny has (web); choose "
+    said = "orchestrator 'process' cannot run images, which tiny uses (web); choose "
     assert f"--set orchestrator=process: orchestrator: {said}" in str(caught.value)
 
 

@@ -150,9 +150,9 @@ THREE_MANAGERS = [node("desk", "a", "manager"), *(node(f"m{n}", n, "manager", "d
     ("cluster", "managers", "nodes", "words"),
     [
         ({}, 1, [node("desk", "a", "manager"), node("far", "c")], "images cannot be loaded into far from here"),
-        ({"workers": 2}, 1, [node("desk", "a", "manager")], "your cluster has 1, 2 were asked for"),
-        ({}, 3, [node("desk", "a", "manager")], "managers: your cluster has 1, 3 were asked for"),
-        ({}, 1, THREE_MANAGERS, "managers: your cluster has 3, 1 was asked for\n  set cluster.managers: 3"),
+        ({"workers": 2}, 1, [node("desk", "a", "manager")], "your cluster has 1, the study needs 2"),
+        ({}, 3, [node("desk", "a", "manager")], "managers: your cluster has 1, the study needs 3"),
+        ({}, 1, THREE_MANAGERS, "managers: your cluster has 3, the study needs 1\n  set cluster.managers: 3"),
         ({}, 1, [node("desk", "a", "manager", "drain")], "no node of your cluster runs replicas now"),
         ({"registry": "r.example.org"}, 1, [node("x", "a", "manager"), node("x", "c")], "2 nodes are called x"),
     ],

@@ -57,7 +57,7 @@ def test_several_workers_name_the_infrastructure_that_will_have_them() -> None:
 
 
 def test_managers_are_refused() -> None:
-    with pytest.raises(InputError, match=r"no managers, 3 were asked for; set cluster.managers: 0"):
+    with pytest.raises(InputError, match=r"no managers, but the study sets managers: 3; set cluster.managers: 0"):
         Local(Cluster()).sketch("process", 3)
 
 

@@ -100,7 +100,7 @@ def test_a_sketch_has_the_nodes_that_there_would_be() -> None:
 
 def test_a_swarm_without_managers_is_refused() -> None:
     errors = [f.message for f in Namespaces(Cluster(), "c").preflight("swarm", 0) if f.what == "cluster"]
-    assert errors == ["swarm needs a manager, 0 were asked for"]
+    assert errors == ["swarm needs a manager, but cluster.managers is 0"]
 
 
 def test_who_is_not_root_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:

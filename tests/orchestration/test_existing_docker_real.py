@@ -109,7 +109,7 @@ def test_an_engine_without_a_swarm_then_with_one_and_a_registry(host: Host, home
     engine.api.init_swarm(advertise_addr=host.address)
     try:
         said = loadstone(host, home, "run", "study.yaml", docker=engine.url, expect=3)
-        assert "nodes that run replicas: your cluster has 1, 2 were asked for" in said
+        assert "nodes that run replicas: your cluster has 1, the study needs 2" in said
         write_study(home, "swarm", registry=registry)
         said = loadstone(host, home, "up", "study.yaml", docker=engine.url, expect=0)
         assert "http://127.0.0.1:5000" in said

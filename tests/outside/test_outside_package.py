@@ -83,7 +83,7 @@ def test_a_study_runs_on_what_the_package_adds(lab: User) -> None:
             "orchestrator 'perch' does not run on infrastructure 'local'",
         ),
         (("orchestrator: perch", "orchestrator: perch\nenvironment: container"), "environment 'container' cannot be"),
-        (("workers: 2", "workers: 2, link: {rate: 1Gbit}"), "infrastructure 'rack' does not follow it"),
+        (("workers: 2", "workers: 2, link: {rate: 1Gbit}"), "infrastructure 'rack' does not support this key"),
     ],
 )
 def test_what_it_cannot_do_is_found_before_anything_starts(lab: User, change: tuple[str, str], message: str) -> None:

@@ -144,7 +144,7 @@ def test_requests_traces_and_spans_are_compared(rich: Path):
     traces, requests = (format.count(sum(item[name] for item in sums)) for name in ("traces", "requests"))
     dropped = format.count(sum(item["dropped"] for item in sums))
     assert f"{traces} traces of {requests} requests came in" in page_text(rich)
-    assert f"{dropped} were dropped on the way, none was refused" in page_text(rich)
+    assert f"{dropped} were dropped, none was refused" in page_text(rich)
     assert all(row["recorded_of"] == "3 of 3" for row in gathered(rich).accounts().rows)
 
 

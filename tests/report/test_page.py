@@ -102,7 +102,7 @@ def test_the_table_of_trials_has_them_all_with_verdict_and_reason(searched: Path
         assert row["Verdict"].endswith(trial["verdict"])
         assert row["P99"] == format.milliseconds(trial["p99_ms"])
         assert row["Offered req/s"] == format.number(trial["rate"])
-        why = row["Why, and what is doubtful"]
+        why = row["Reasons and warnings"]
         assert all(reason in why for reason in trial["reasons"])
         assert ("broke at" in why) == (trial["aborted_at_s"] is not None)
         if trial["aborted_at_s"] is not None:

@@ -19,7 +19,7 @@ _PLAIN_EVERY_S = 15.0
 
 def main(names: list[str]) -> int:
     """Build what is not there, with progress; the exit code: 3 where something cannot be built."""
-    for name in names or [name for name, one in RECIPES.items() if not one.optional]:
+    for name in names or [name for name, recipe in RECIPES.items() if not recipe.optional]:
         try:
             path = binary(name, _rewritten if sys.stdout.isatty() else _now_and_then())
         except LoadstoneError as error:

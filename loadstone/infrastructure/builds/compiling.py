@@ -18,7 +18,7 @@ from loadstone.infrastructure.builds.recipes import Recipe, cache_folder
 from loadstone.model.errors import PreflightError
 
 _OLDEST_GO = (1, 21)
-"""The first that fetches by itself the newer one which a module asks for."""
+"""The first version that downloads the newer toolchain which a module requires."""
 _GO_HOME = "/usr/local/go/bin"
 """Where Go's own instructions install it; found there without being on the PATH."""
 _TELLING = 8
@@ -32,8 +32,8 @@ def obstacle(recipe: Recipe) -> tuple[str, str] | None:
         return "no `go` is installed", "install Go 1.26 or newer from https://go.dev/dl"
     version = _go_version(go)
     if version is None or version < _OLDEST_GO:
-        said = "does not tell its version" if version is None else f"is version {version[0]}.{version[1]}"
-        return f"{go} {said}", "install Go 1.26 or newer from https://go.dev/dl and put it first on the PATH"
+        problem = "does not tell its version" if version is None else f"is version {version[0]}.{version[1]}"
+        return f"{go} {problem}", "install Go 1.26 or newer from https://go.dev/dl and put it first on the PATH"
     compiler = (os.environ.get("CC") or "gcc").split()[0]
     if recipe.c_compiler and shutil.which(compiler) is None:
         return f"no C compiler `{compiler}` is installed", "sudo apt-get install -y gcc libc6-dev"
@@ -103,7 +103,7 @@ class _Work:
             stderr=subprocess.STDOUT,
             text=True,
             errors="replace",
-            pass_fds=(self._lock.fileno(),),  # as long as Go runs, even without us, nobody else builds
+            pass_fds=(self._lock.fileno(),),  # The lock is held while Go runs, even if this process ends.
         ) as process:
             assert process.stdout is not None
             try:
@@ -115,9 +115,9 @@ class _Work:
                 process.terminate()
                 raise
         if process.returncode != 0:
-            said = "".join(f"\n    {line}" for line in last) or f" exit status {process.returncode}"
+            output = "".join(f"\n    {line}" for line in last) or f" exit status {process.returncode}"
             raise PreflightError(
-                f"{self._recipe.name} {self._recipe.version} could not be built; `go {argv[0]}` says:{said}",
+                f"{self._recipe.name} {self._recipe.version} could not be built; `go {argv[0]}` says:{output}",
                 f"all of it is in {self._log.name}; a build needs Go's module proxy (GOPROXY) and room on the disk",
             )
 
@@ -140,8 +140,8 @@ def _go() -> str:
 
 
 def _go_version(go: str) -> tuple[int, int] | None:
-    said = subprocess.run([go, "version"], capture_output=True, text=True, check=False).stdout
-    found = re.search(r"\bgo(\d+)\.(\d+)", said)
+    output = subprocess.run([go, "version"], capture_output=True, text=True, check=False).stdout
+    found = re.search(r"\bgo(\d+)\.(\d+)", output)
     return (int(found[1]), int(found[2])) if found else None
 
 

@@ -23,7 +23,7 @@ class Progress:
         self._modules = modules
         self._say = say
         self._clock = clock
-        self._said: float | None = None
+        self._printed_at: float | None = None
         self._began = clock()
         self._fetched = 0
         self._waiting: set[str] = set()
@@ -41,7 +41,7 @@ class Progress:
         """All packages were listed; from now on they are compiled."""
         self._total = len(self._waiting)
         self._began = self._clock()
-        self._said = None
+        self._printed_at = None
 
     def built(self, line: str) -> None:
         """A line of ``go build -v``, which prints a package as it begins with it, and nothing while it links."""
@@ -49,7 +49,7 @@ class Progress:
             return
         self._waiting.remove(line)
         if not self._waiting:
-            self._said = None  # nothing more will come to be said
+            self._printed_at = None  # no further line follows
             self._tell(f"{self._total} of {self._total} packages, linking")
         else:
             self._tell(f"{self._total - len(self._waiting)} of {self._total} packages{self._left()}")
@@ -64,6 +64,6 @@ class Progress:
 
     def _tell(self, text: str) -> None:
         now = self._clock()
-        if self._said is None or now - self._said >= _EVERY_S:
-            self._said = now
+        if self._printed_at is None or now - self._printed_at >= _EVERY_S:
+            self._printed_at = now
             self._say(f"{self._title}: {text}")

@@ -25,7 +25,7 @@ class Recipe:
     on_path: bool = True
     """Whether a program of this name on the PATH is the same program."""
     optional: bool = False
-    """Whether it is built only where it is asked for by name."""
+    """Whether it is built only where it is named explicitly."""
     archive: Archive | None = None
     """The official release, where it is one program too."""
     cpu_s: int

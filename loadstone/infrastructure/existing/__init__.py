@@ -62,11 +62,11 @@ class Existing(Infrastructure):
         wrong = []
         wanted = self.cluster.workers
         if "workers" in self.cluster.model_fields_set and wanted != len(workers):
-            message = f"nodes that run replicas: your cluster has {len(workers)}, {wanted} were asked for"
+            message = f"nodes that run replicas: your cluster has {len(workers)}, the study needs {wanted}"
             wrong.append((message, f"set cluster.workers: {len(workers)}, or leave it out"))
         there = provision.access.extra.get("managers") if provision.access is not None else None
         if there is not None and int(there) != managers:
-            message = f"managers: your cluster has {there}, {managers} {'was' if managers == 1 else 'were'} asked for"
+            message = f"managers: your cluster has {there}, the study needs {managers}"
             wrong.append((message, f"set cluster.managers: {there}, which says what this cluster is"))
         return wrong
 

@@ -22,7 +22,7 @@ __all__ = ["Delivered", "build", "deliver", "findings", "ids_by_manifest", "imag
 
 
 def _quiet(sentence: str) -> None:
-    """Nobody waits."""
+    """Discards progress messages."""
 
 
 def reference(what: str, access: Access | None = None) -> str:
@@ -59,7 +59,7 @@ def ids_by_manifest(whats: Iterable[str], access: Access) -> dict[str, str]:
     Kubernetes calls an image by the latter on a node that once pulled it, also where it was loaded as well.
     """
     contents = [archive.read(build(what)) for what in whats if _is_packaged(what, access)]
-    return {one.manifest.digest: one.config.digest for one in contents}
+    return {image.manifest.digest: image.config.digest for image in contents}
 
 
 def findings(whats: Iterable[str], access: Access | None = None) -> list[Finding]:

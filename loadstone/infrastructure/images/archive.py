@@ -114,7 +114,7 @@ def read(file: Path) -> Contents:
 
         docker, index = load("manifest.json")[0], load("index.json")["manifests"][0]
         manifest = load(_path(index["digest"]))
-    blobs = [Blob(one["digest"], one["size"]) for one in [manifest["config"], index, *manifest["layers"]]]
+    blobs = [Blob(entry["digest"], entry["size"]) for entry in [manifest["config"], index, *manifest["layers"]]]
     return Contents(docker["RepoTags"][0], blobs[0], blobs[1], tuple(blobs[2:]))
 
 

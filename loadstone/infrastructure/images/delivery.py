@@ -29,7 +29,7 @@ class Delivered:
     reference: str
     """What to run."""
     id: str = ""
-    """What the engines call it (``sha256:...``); empty where no engine could be asked."""
+    """What the engines call it (``sha256:...``); empty where no engine could be reached."""
     digest: str = ""
     """What its registry calls it; empty if it came from no registry."""
 
@@ -64,11 +64,11 @@ def _into(engines: list[Engine], names: dict[str, str], jobs: dict[str, _Job], s
         return {}
     say(f"images of {', '.join(jobs)} into {len(engines)} engine{'s' if len(engines) > 1 else ''}")
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        held = list(pool.map(lambda one: {what: job(one) for what, job in jobs.items()}, engines))
+        held = list(pool.map(lambda each: {what: job(each) for what, job in jobs.items()}, engines))
     for what in jobs:
         nodes = defaultdict(list)
-        for one, found in zip(engines, held, strict=True):
-            nodes[found[what].digest or found[what].id].append(one.node)
+        for each, found in zip(engines, held, strict=True):
+            nodes[found[what].digest or found[what].id].append(each.node)
         if len(nodes) > 1:
             differing = "; ".join(f"{', '.join(at)} has {found}" for found, at in nodes.items())
             message = f"nodes have different images called {names[what]}: {differing}"

@@ -60,7 +60,7 @@ def static_machine(program: Path) -> str:
 def libraries(file: Path) -> list[Path]:
     """The libraries and the loader that a program or library needs, theirs included, as the loader finds them here.
 
-    The paths are those that the loader asks for (``/lib/x86_64-linux-gnu/libc.so.6``), symbolic links or not.
+    The paths are those that the loader opens (``/lib/x86_64-linux-gnu/libc.so.6``), symbolic links or not.
     """
     found = inspect(file)
     if found is None or not found.dynamic:

@@ -138,9 +138,9 @@ class Containerd(Engine):
         manifest = json.loads(self._ctr("content", "get", digest))
         if "config" in manifest:
             return str(manifest["config"]["digest"])
-        for one in manifest["manifests"]:  # of all platforms; only one was pulled
+        for platform in manifest["manifests"]:  # of all platforms; only one was pulled
             try:
-                return self._config(one["digest"])
+                return self._config(platform["digest"])
             except PreflightError:
                 continue
         raise PreflightError(f"containerd of {self.node} holds {digest} for no platform")
@@ -160,7 +160,7 @@ class Containerd(Engine):
         command = [ctr, "--address", self.address, "--namespace", _NAMESPACE, *arguments]
         result = subprocess.run(command, capture_output=True, text=True, check=False)
         if result.returncode != 0:
-            said = (result.stderr or result.stdout).strip().splitlines()
-            reason = said[-1] if said else f"`ctr` exits with {result.returncode}"
+            output = (result.stderr or result.stdout).strip().splitlines()
+            reason = output[-1] if output else f"`ctr` exits with {result.returncode}"
             raise PreflightError(f"containerd of {self.node} ({self.address}) failed: {reason}")
         return result.stdout

@@ -35,8 +35,8 @@ class Member:
 
     def identity(self) -> list[str | int]:
         """What decides its bytes in a layer."""
-        said = "folder" if self.text is None and self.link is None else f"{self.text}{self.link}"
-        return [self.path, self.mode, self.owner, self.digest or said]
+        content = "folder" if self.text is None and self.link is None else f"{self.text}{self.link}"
+        return [self.path, self.mode, self.owner, self.digest or content]
 
 
 def folder(path: str, mode: int = 0o755, owner: int = 0) -> Member:
@@ -77,8 +77,8 @@ def tree(path: str, source: Path, owner: int) -> list[Member]:
 
 def fingerprint(members: Iterable[Member]) -> str:
     """A digest of what decides a layer's bytes, without writing it."""
-    said = json.dumps([member.identity() for member in complete(members)])
-    return hashlib.sha256(said.encode()).hexdigest()
+    identities = json.dumps([member.identity() for member in complete(members)])
+    return hashlib.sha256(identities.encode()).hexdigest()
 
 
 def complete(members: Iterable[Member]) -> list[Member]:

@@ -25,7 +25,7 @@ from loadstone.model.software import AsProcess, Software
 
 _FORMAT = 1
 """Raise it when what is made of the same files changes."""
-_NOBODY = 65534
+_UNPRIVILEGED = 65534
 _STORE = 999
 """The user that a store has to itself, where it has one."""
 _KEY_LENGTH = 12
@@ -65,8 +65,8 @@ class Data:
                 extra_groups=[] if user else None,
             )
             if result.returncode != 0:
-                said = (result.stderr or result.stdout).strip()
-                raise PreflightError(f"no image of {what}: `{' '.join(command)}` failed: {said}")
+                output = (result.stderr or result.stdout).strip()
+                raise PreflightError(f"no image of {what}: `{' '.join(command)}` failed: {output}")
             for name, lines in self.append.items():
                 with (made / name).open("a", encoding="utf-8") as out:
                     out.write(lines)
@@ -87,20 +87,25 @@ class Recipe:
     def key(self) -> str:
         """Twelve hexadecimal digits of what decides the image."""
         data = None if self.data is None else [self.data.path, self.data.command, self.data.append]
-        said = [_FORMAT, self.machine, self.config, data, *(fingerprint(layer) for layer in self.layers)]
-        return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:_KEY_LENGTH]
+        parts = [_FORMAT, self.machine, self.config, data, *(fingerprint(layer) for layer in self.layers)]
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:_KEY_LENGTH]
 
 
 def of_stone() -> Recipe:
     """The image of the ``stone`` binary; raises PreflightError where it is missing or not static."""
     binary = stone_binary()
-    config = {"User": f"{_NOBODY}:{_NOBODY}", "Env": ["PATH=/"], "Entrypoint": ["/stone"], "WorkingDir": "/"}
+    config = {
+        "User": f"{_UNPRIVILEGED}:{_UNPRIVILEGED}",
+        "Env": ["PATH=/"],
+        "Entrypoint": ["/stone"],
+        "WorkingDir": "/",
+    }
     base = [
         file("/stone", binary),
         folder("/tmp", 0o1777),
-        folder(DATA, 0o700, _NOBODY),  # an engine gives a volume that is mounted here its owner
+        folder(DATA, 0o700, _UNPRIVILEGED),  # an engine gives a volume that is mounted here its owner
         *(folder(path) for path in ("/dev", "/proc", "/run", "/sys")),  # a root that is read-only needs them
-        *_accounts({"root": 0, "nobody": _NOBODY}),
+        *_accounts({"root": 0, "nobody": _UNPRIVILEGED}),
     ]
     return Recipe("stone", elf.static_machine(binary), config, (base,))
 
@@ -123,12 +128,12 @@ def of_store(what: str, software: Software) -> Recipe:
         raise PreflightError(finding.message, finding.remedy)
     base = of_stone()
     user = process.user if process.user not in (None, "nobody") else None
-    owner = _NOBODY if user is None else _STORE
+    owner = _UNPRIVILEGED if user is None else _STORE
     wanted = [Path(program), *_more_files(what, container.packaged.files, Path(program).parent)]
-    needed = [library for one in wanted for library in elf.libraries(one.resolve())]
-    members = [file(os.path.normpath(one), one) for one in [*wanted, *needed]]
+    needed = [library for path in wanted for library in elf.libraries(path.resolve())]
+    members = [file(os.path.normpath(path), path) for path in [*wanted, *needed]]
     if user is not None:
-        members += _accounts({"root": 0, "nobody": _NOBODY, user: _STORE})
+        members += _accounts({"root": 0, "nobody": _UNPRIVILEGED, user: _STORE})
     initialises = bool(process.initialise) and container.data is not None
     if container.data is not None and not initialises:
         members.append(folder(container.data, 0o700, owner))
@@ -162,8 +167,8 @@ def inspect(what: str, software: Software) -> Finding:
 
 
 def _data(process: AsProcess, program: str, path: str, append: dict[str, str]) -> Data:
-    words = {"program": program, "folder": str(Path(program).parent), "data": "{data}"}
-    return Data(path, [word.format(**words) for word in process.initialise], process.user, append)
+    placeholders = {"program": program, "folder": str(Path(program).parent), "data": "{data}"}
+    return Data(path, [word.format(**placeholders) for word in process.initialise], process.user, append)
 
 
 def _more_files(what: str, patterns: list[str], beside: Path) -> list[Path]:
@@ -176,5 +181,5 @@ def _more_files(what: str, patterns: list[str], beside: Path) -> list[Path]:
             message = f"no image of {what} can be made: there is no {here}"
             raise PreflightError(message, "reinstall its package, or set `cluster.images: official`")
         for match in matches:
-            found += [match] if match.is_file() else [one for one in sorted(match.rglob("*")) if one.is_file()]
+            found += [match] if match.is_file() else [path for path in sorted(match.rglob("*")) if path.is_file()]
     return found

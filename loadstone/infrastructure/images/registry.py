@@ -45,7 +45,7 @@ class Registry:
 
     @property
     def plain(self) -> bool:
-        """Whether it is asked without TLS."""
+        """Whether it is used without TLS."""
         return self.scheme == "http"
 
     def push(self, file: Path, what: str, tag: str) -> tuple[str, str]:
@@ -78,7 +78,7 @@ class Registry:
         self._ask("PUT", place, 201, data=content, headers=kind, params={"digest": blob.digest})
 
     def _sign_in(self, name: str) -> None:
-        """As Docker is signed in here (``docker login``), in the way that the registry asks for."""
+        """Sign in with this user's credentials (``docker login``), by the method that the registry requires."""
         answer = self._ask("GET", "", 200, 401, 404)
         challenge = answer.headers.get("WWW-Authenticate", "")
         if answer.status_code != 401:
@@ -89,9 +89,9 @@ class Registry:
         if not challenge.lower().startswith("bearer "):
             self._session.auth = credentials
             return
-        asked = dict(re.findall(r'(\w+)="([^"]*)"', challenge))
-        about = {"service": asked.get("service", ""), "scope": f"repository:{name}:pull,push"}
-        given = self._ask("GET", asked["realm"], 200, params=about, auth=credentials).json()
+        challenge_fields = dict(re.findall(r'(\w+)="([^"]*)"', challenge))
+        about = {"service": challenge_fields.get("service", ""), "scope": f"repository:{name}:pull,push"}
+        given = self._ask("GET", challenge_fields["realm"], 200, params=about, auth=credentials).json()
         self._session.headers["Authorization"] = f"Bearer {given.get('token') or given.get('access_token')}"
 
     def _ask(self, method: str, path: str, *expected: int, **more: Any) -> requests.Response:
@@ -105,12 +105,12 @@ class Registry:
         if answer.status_code in expected:
             return answer
         if answer.status_code in (401, 403):
-            message = f"the registry {self.host} takes no images under {self.prefix} from you: {_said(answer)}"
+            message = f"the registry {self.host} takes no images under {self.prefix} from you: {_error_text(answer)}"
             raise PreflightError(message, f"docker login {self.host}")
-        raise PreflightError(f"the registry {self.host} failed: {method} {path}: {_said(answer)}")
+        raise PreflightError(f"the registry {self.host} failed: {method} {path}: {_error_text(answer)}")
 
 
-def _said(answer: requests.Response) -> str:
+def _error_text(answer: requests.Response) -> str:
     return f"{answer.status_code} {answer.text.strip()[:300]}".strip()
 
 

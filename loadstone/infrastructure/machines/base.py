@@ -131,7 +131,7 @@ class Machine:
         return self._transport.deliver(program)
 
     def socket(self, path: str) -> str:
-        """The path here by which a Unix socket of the machine's is reached; may be asked again after a loss.
+        """The path here by which a Unix socket of the machine's is reached; may be called again after a loss.
 
         Raises DeploymentError for one that is too long.
         """

@@ -1,6 +1,6 @@
 """One channel to a node: requests and answers over a subprocess's standard input and output.
 
-A thread writes and a thread reads, so a node that stops reading holds nobody beyond a time limit. Requests may come
+A thread writes and a thread reads, so a node that stops reading blocks no caller beyond a time limit. Requests may come
 from any thread.
 """
 
@@ -102,7 +102,7 @@ class Channel:
             self.end(f"{self._name}: its node did not answer {verb!r} within {within_s:g} s")
             raise MachineLost(self._ended) from None
         finally:
-            if not answered and not self._ended:  # nobody waits for it any more: it is not to go on there
+            if not answered and not self._ended:  # No caller waits for it any more, so the node cancels it.
                 self._outgoing.put(frames.pack({"id": next(self._numbers), "verb": "cancel", "args": {"id": number}}))
             with self._lock:
                 self._waiting.pop(number, None)
@@ -143,7 +143,7 @@ class Channel:
         late.cancel()
         if hello is None and not why:
             self._process.wait()
-            why, remedy = self._explain(self._last_words())
+            why, remedy = self._explain(self._last_output())
             why = f"no answer within {within_s:g} s" if expired else why
         if hello is not None and hello.protocol != PROTOCOL:
             why = f"its node speaks protocol {hello.protocol}, this release {PROTOCOL}"
@@ -178,8 +178,8 @@ class Channel:
         except subprocess.TimeoutExpired:
             return ""
         how = f" (killed by signal {-code})" if code < 0 else f" with exit code {code}" if code else ""
-        words = "" if self._ended else self._last_words()
-        return how + (f": {self._explain(words)[0]}" if words else "")
+        output = "" if self._ended else self._last_output()
+        return how + (f": {self._explain(output)[0]}" if output else "")
 
     def _write(self) -> None:
         assert self._process.stdin is not None

@@ -114,7 +114,7 @@ class Ssh(Transport):
         """Forwarded over the connection that all share; the master removes a file that an earlier one has left."""
         known_by = hashlib.sha256(f"{self._config} {self._host} {path}".encode()).hexdigest()[:16]
         local = _sockets() / f"{known_by}.sock"
-        # ssh connects to it as the user of the login, to whom it may be closed. The first command makes the connection.
+        # ssh connects to it as the login user, who may lack permission. The first command opens the connection.
         login = self._login or self._look()
         self._run([*self._become(), "sh", "-c", _OPEN, "open", str(login.uid), path], "its login runs no commands")
         forward = [*self._options(), "-O", "forward", "-L", f"{local}:{path}", "--", self._host]

@@ -48,7 +48,12 @@ class Namespaces(Infrastructure):
             )
         if managers == 0 and kind.managed:
             findings.append(
-                Finding("cluster", "error", f"{software} needs a manager, 0 were asked for", "set cluster.managers: 1")
+                Finding(
+                    "cluster",
+                    "error",
+                    f"{software} needs a manager, but cluster.managers is 0",
+                    "set cluster.managers: 1",
+                )
             )
         workers, free = self.cluster.workers, this_machine().facts().memory_available
         need = f"{managers + workers} emulated hosts need"

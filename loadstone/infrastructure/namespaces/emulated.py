@@ -86,7 +86,7 @@ class Emulated:
         return Host(name, address, namespace, folder, self.cluster, group, self.network.switch, self.state)
 
     def claim(self, cores: tuple[int, ...] = ()) -> Emulated:
-        """Take folder and subnet, so that nobody else does, and a control group on ``cores``, which is known then.
+        """Claim folder and subnet exclusively, and a control group on ``cores``, which is known then.
 
         Held by ``one_at_a_time`` since they were chosen.
         """

@@ -40,7 +40,7 @@ class Host:
     group: str
     """Its control group: daemons are in ``<group>/daemons``, containers belong below ``<group>/containers``."""
     nameserver: str = "127.0.0.1"
-    """The address that it asks for names."""
+    """The address of its name server."""
     state: str = ""
     """The folder of the node of this machine that has ``cluster`` in its journal; ``data_root()`` where it is empty."""
 

@@ -1,6 +1,6 @@
-"""A name server that knows no name and says so at once, where a real network's would.
+"""A name server that answers every query at once with "no such name", as a real network's would.
 
-Without it, who asks an engine for a name that is not there yet waits for seconds instead of asking again. It runs as
+Without it, a query to an engine for a name that does not exist yet blocks for seconds instead of failing. It runs as
 a program on the switch: ``python nameserver.py ADDRESS``, so it imports nothing of Loadstone.
 """
 

@@ -21,7 +21,7 @@ from loadstone.infrastructure.namespaces.commands import run
 from loadstone.model.errors import DeploymentError, PreflightError
 
 RESERVED = IPv4Network("198.18.0.0/15")
-"""Set aside for benchmarks of networks (RFC 2544), so nobody's real network has it, and no orchestrator's default."""
+"""Reserved for network benchmarks (RFC 2544), so it conflicts with no real network and no orchestrator's default."""
 
 _NAMESPACES = Path("/run/netns")
 _UPLINK = "uplink"
@@ -61,7 +61,7 @@ def used_subnets() -> list[IPv4Network]:
 
 @contextlib.contextmanager
 def one_at_a_time() -> Iterator[None]:
-    """Held from looking for a free subnet until ``Network.claim``: whoever else makes hosts on this machine waits."""
+    """Held from the choice of a free subnet until ``Network.claim``: other processes that create hosts wait."""
     folder = os.open("/run", os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(folder, fcntl.LOCK_EX)

@@ -33,7 +33,7 @@ class Member:
     """An IP address that all members and the client reach."""
     machine: Machine
     deployment: str
-    """Begun by whoever provides the machine, and ended with it."""
+    """Started by the machine's provider, and ended with the machine."""
     room: bool = False
     """Daemons and commands run in a room (``software.room``): the machine has other users than this cluster."""
 

@@ -1,7 +1,7 @@
 """What cluster software makes in the network namespace of a machine that has other users, and how it is taken back.
 
 Links, firewall rules and settings are recorded before anything is started. Afterwards only that is removed which was
-not there and carries a name that Docker, Kubernetes, CNI plugins or Nomad give: a rule that somebody else has added
+not there and carries a name that Docker, Kubernetes, CNI plugins or Nomad give: a rule that another program has added
 meanwhile stays.
 """
 

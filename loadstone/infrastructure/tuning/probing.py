@@ -1,4 +1,4 @@
-"""What machines can be asked for, before anything is changed."""
+"""Which settings machines support, checked before anything is changed."""
 
 from __future__ import annotations
 

@@ -77,17 +77,19 @@ class Compose(Containers):
         }
 
     def _service(self, replicas: list[Replica]) -> Tree:
-        one = replicas[0]
-        said = docker.service(self.deployment, one)
-        files = docker.config_files(one)
-        said |= {
+        first = replicas[0]
+        service = docker.service(self.deployment, first)
+        files = docker.config_files(first)
+        service |= {
             "scale": len(replicas),
-            "volumes": [*one.volumes, *(f"./{files[path]}:{path}:ro" for path in one.configs)],
-            "ports": [self._port(one, name, number) for name, number in docker.published(self.deployment, one).items()],
-            **self._limits(one),
+            "volumes": [*first.volumes, *(f"./{files[path]}:{path}:ro" for path in first.configs)],
+            "ports": [
+                self._port(first, name, number) for name, number in docker.published(self.deployment, first).items()
+            ],
+            **self._limits(first),
             "restart": "always",
         }
-        return {key: value for key, value in said.items() if value}
+        return {key: value for key, value in service.items() if value}
 
     def _port(self, replica: Replica, name: str, number: int | None) -> str:
         """Published where this machine reaches the node, and on no other of its addresses if it is this machine."""
@@ -97,13 +99,13 @@ class Compose(Containers):
 
     def _limits(self, replica: Replica) -> Tree:
         """In microseconds of each period, as the kernel counts: versions of Compose round a number of CPUs."""
-        said: Tree = {}
+        limits: Tree = {}
         if replica.resources.cpu is not None:
-            said |= {"cpu_period": PERIOD_US, "cpu_quota": round(replica.resources.cpu * PERIOD_US)}
+            limits |= {"cpu_period": PERIOD_US, "cpu_quota": round(replica.resources.cpu * PERIOD_US)}
         if replica.resources.memory is not None:
             memory = docker.memory(replica.resources.memory)
-            said |= {"mem_limit": memory, "memswap_limit": memory}
-        return said
+            limits |= {"mem_limit": memory, "memswap_limit": memory}
+        return limits
 
     @classmethod
     def _entrance(cls, deployment: Deployment) -> dict[str, str]:
@@ -133,11 +135,11 @@ class Compose(Containers):
         self._run("up", "--detach", "--no-build", "--no-recreate", *services)
 
     def _refuse_foreign(self) -> None:
-        """Raise DeploymentError for a project of somebody else: ours would be mixed with it."""
+        """Raise DeploymentError if the project exists and is not Loadstone's: the two would be mixed."""
         filters = {"label": f"{_PROJECT_LABEL}={self._project_name}"}
         with docker_errors(self._engine.url):
             there = self._engine.api.containers(all=True, filters=filters)
-        if any(one["Labels"].get(LABEL) != self.deployment.name for one in there):
+        if any(container["Labels"].get(LABEL) != self.deployment.name for container in there):
             raise DeploymentError(
                 f"the engine has a project {self._project_name!r} that Loadstone did not make",
                 "give the study another name",
@@ -169,12 +171,12 @@ class Compose(Containers):
         with docker_errors(self._engine.url):
             listed = self._engine.api.containers(all=True, filters=label)
             passing = self._engine.api.containers(filters={**label, "health": ["healthy", "none"]})
-        found = project.replicas(listed, [one["Id"] for one in passing], self.deployment)
-        return [self._answers.judge(self._explained(one)) for one in found]
+        found = project.replicas(listed, [container["Id"] for container in passing], self.deployment)
+        return [self._answers.judge(self._explained(replica)) for replica in found]
 
     def _explained(self, found: Found) -> Found:
-        said = "" if found.healthy else self._engines.health(found.node, found.container)
-        return found.model_copy(update={"why": f"{found.why}; {said}"}) if said else found
+        reason = "" if found.healthy else self._engines.health(found.node, found.container)
+        return found.model_copy(update={"why": f"{found.why}; {reason}"}) if reason else found
 
     def _log(self, found: Found, lines: int) -> str:
         return self._engines.log(found.node, found.container, lines)
@@ -189,25 +191,29 @@ class Compose(Containers):
     def events(self) -> list[str]:
         if self._lost():
             return self._lost()
-        again = [one for one, started in self._starts().items() if self._started.get(one, started) != started]
-        ends = (f"{one} ended and was started again{self._how_it_ended(one)}" for one in again)
+        again = [
+            replica for replica, started in self._starts().items() if self._started.get(replica, started) != started
+        ]
+        ends = (f"{replica} ended and was started again{self._how_it_ended(replica)}" for replica in again)
         return [*super().events(), *ends]
 
     def _how_it_ended(self, name: str) -> str:
         """As far as the engine remembers; what it says of the container is about its new life."""
-        containers = {one.name: one.container for one in self._find()}
+        containers = {found.name: found.container for found in self._find()}
         with docker_errors(self._engine.url):
             filters = {"container": containers.get(name, ""), "event": ["oom", "die"]}
             recent = self._engine.api.events(since=0, until=int(time.time()) + 1, filters=filters, decode=True)
-            events = [(one["Action"], one["Actor"]["Attributes"]) for one in recent]
+            events = [(event["Action"], event["Actor"]["Attributes"]) for event in recent]
         memory = ["out of memory"] if any(action == "oom" for action, _ in events) else []
         codes = [f"exit code {attributes['exitCode']}" for action, attributes in events if action == "die"][-1:]
         return f" ({', '.join(memory + codes)})" if memory or codes else ""
 
     def _starts(self) -> dict[str, str]:
         """When each container was started; one that ends is started again under its old id."""
-        state = {one.name: self._engines.inspect(one.node, one.container).get("State", {}) for one in self._find()}
-        return {name: str(said["StartedAt"]) for name, said in state.items() if said.get("Running")}
+        state = {
+            found.name: self._engines.inspect(found.node, found.container).get("State", {}) for found in self._find()
+        }
+        return {name: str(status["StartedAt"]) for name, status in state.items() if status.get("Running")}
 
     def versions(self) -> dict[str, str]:
         if self.access is None:

@@ -26,25 +26,25 @@ def replicas(listed: Iterable[dict[str, Any]], healthy: Iterable[str], deploymen
     passing = set(healthy)
     node = next(node for node in deployment.nodes if node.role == "worker")
     found = []
-    for one in listed:
-        service = one["Labels"].get(SERVICE_LABEL, "")
+    for container in listed:
+        service = container["Labels"].get(SERVICE_LABEL, "")
         if not service:  # an agent
             continue
-        fine = one["State"] == "running" and one["Id"] in passing
+        fine = container["State"] == "running" and container["Id"] in passing
         found.append(
             Found(
-                name=f"{service}-{one['Labels'][_NUMBER_LABEL]}",
+                name=f"{service}-{container['Labels'][_NUMBER_LABEL]}",
                 service=service,
                 node=node.name,
-                state=one["State"],
+                state=container["State"],
                 healthy=fine,
-                why="" if fine else one["Status"],
-                container=one["Id"],
-                image=one["ImageID"],
-                addresses=_addresses(service, one["Ports"], node.address, deployment),
+                why="" if fine else container["Status"],
+                container=container["Id"],
+                image=container["ImageID"],
+                addresses=_addresses(service, container["Ports"], node.address, deployment),
             )
         )
-    return sorted(found, key=lambda one: one.name)
+    return sorted(found, key=lambda container: container.name)
 
 
 def _addresses(service: str, ports: list[dict[str, Any]], host: str, deployment: Deployment) -> dict[str, str]:
@@ -65,10 +65,10 @@ def remove(access: Access, label: str) -> None:
         with docker_errors(engine.url):
             while containers := engine.api.containers(all=True, filters=filters):
                 if time.monotonic() > deadline:
-                    left = ", ".join(one["Names"][0].strip("/") for one in containers[:5])
+                    left = ", ".join(container["Names"][0].strip("/") for container in containers[:5])
                     raise DeploymentError(f"the engine does not remove {left}", "its log says why")
                 with ThreadPoolExecutor(_AT_ONCE) as pool:
-                    list(pool.map(lambda one: _remove_container(engine, one["Id"]), containers))
+                    list(pool.map(lambda container: _remove_container(engine, container["Id"]), containers))
             for network in engine.api.networks(filters=filters):
                 engine.api.remove_network(network["Id"])
     except Unreachable:

@@ -14,7 +14,7 @@ from loadstone.model.units import format_seconds
 from loadstone.orchestration.containers import LABEL, SERVICE_LABEL
 from loadstone.orchestration.discovery import environment, readiness_url
 from loadstone.orchestration.docker.errors import taken_port
-from loadstone.orchestration.docker.readiness import asked_port
+from loadstone.orchestration.docker.readiness import checked_port
 from loadstone.orchestration.ports import is_free
 
 _PACE_S = 60
@@ -43,21 +43,21 @@ def labels(deployment: Deployment, service: str | None = None) -> dict[str, str]
 
 def service(deployment: Deployment, replica: Replica) -> Tree:
     """What both kinds of file say of a service."""
-    said: Tree = {"image": deployment.images[replica.software or replica.image or "stone"]}
+    entry: Tree = {"image": deployment.images[replica.software or replica.image or "stone"]}
     if replica.stone is not None:
-        said |= {"command": ["serve", replica.stone], "environment": environment(deployment, replica)}
+        entry |= {"command": ["serve", replica.stone], "environment": environment(deployment, replica)}
     elif replica.software is not None:
         container = deployment.software[replica.software].container
-        said |= {"command": container.command, "environment": container.environment}
+        entry |= {"command": container.command, "environment": container.environment}
     else:
-        said |= {
+        entry |= {
             "entrypoint": list(replica.entrypoint),
             "command": list(replica.command),
             "environment": replica.environment,
         }
-    said["healthcheck"] = _health_check(deployment, replica)
-    said["labels"] = labels(deployment, replica.service)
-    return {key: _escaped(value) for key, value in said.items() if value}
+    entry["healthcheck"] = _health_check(deployment, replica)
+    entry["labels"] = labels(deployment, replica.service)
+    return {key: _escaped(value) for key, value in entry.items() if value}
 
 
 def _health_check(deployment: Deployment, replica: Replica) -> Tree:
@@ -82,9 +82,9 @@ def _escaped(value: Any) -> Any:
     if isinstance(value, str):
         return value.replace("$", "$$")
     if isinstance(value, list):
-        return [_escaped(one) for one in value]
+        return [_escaped(item) for item in value]
     if isinstance(value, dict):
-        return {key: _escaped(one) for key, one in value.items()}
+        return {key: _escaped(item) for key, item in value.items()}
     return value
 
 
@@ -104,7 +104,7 @@ def published(deployment: Deployment, replica: Replica) -> dict[str, int | None]
             found[name] = port if len(deployment.of(replica.service)) == 1 else None
         elif replica.stack:
             found[name] = port
-        elif replica.store or name == asked_port(replica):
+        elif replica.store or name == checked_port(replica):
             found[name] = None
     return found
 

@@ -10,20 +10,20 @@ from loadstone.infrastructure.docker_api import Engine, docker_errors
 from loadstone.model.errors import DeploymentError
 
 _KNOWN_FOR_S = 2.0
-"""What a check said is asked again after that; waiting looks more often."""
+"""The output of a health check is read again after this time; the wait for readiness polls more often."""
 
 
 class Engines:
-    """By node. Whatever cannot be asked, or is not there any more, is empty."""
+    """By node. What cannot be read, or no longer exists, is empty."""
 
     def __init__(self, access: Access | None) -> None:
         self._engines = {node: Engine(url) for node, url in (access.engines if access is not None else {}).items()}
         self._images: dict[str, str] = {}
         self._killed: dict[str, bool] = {}
-        self._said: dict[str, tuple[float, str]] = {}
+        self._last_checks: dict[str, tuple[float, str]] = {}
 
     def reaches(self, node: str) -> bool:
-        """Whether the engine of a node can be asked from here."""
+        """Whether the engine of a node can be reached from here."""
         return node in self._engines
 
     def silent(self) -> dict[str, str]:
@@ -41,12 +41,12 @@ class Engines:
         return self._images[container]
 
     def health(self, node: str, container: str) -> str:
-        """What the health check of a container said last."""
-        asked, said = self._said.get(container, (0.0, ""))
-        if time.monotonic() - asked > _KNOWN_FOR_S:
-            said = last_check(self.inspect(node, container))
-            self._said[container] = (time.monotonic(), said)
-        return said
+        """The last output of a container's health check."""
+        read_at, output = self._last_checks.get(container, (0.0, ""))
+        if time.monotonic() - read_at > _KNOWN_FOR_S:
+            output = last_check(self.inspect(node, container))
+            self._last_checks[container] = (time.monotonic(), output)
+        return output
 
     def ran_out_of_memory(self, node: str, container: str) -> bool:
         """Whether the kernel killed a process of a container that ended."""
@@ -59,10 +59,10 @@ class Engines:
         engine = self._engines[node]
         try:
             with docker_errors(engine.url):
-                said: bytes = engine.api.logs(container, tail=lines)
+                output: bytes = engine.api.logs(container, tail=lines)
         except DeploymentError:
             return ""
-        return said.decode(errors="replace").rstrip("\n")
+        return output.decode(errors="replace").rstrip("\n")
 
     def inspect(self, node: str, container: str) -> dict[str, Any]:
         """All that the engine says of a container."""

@@ -54,25 +54,25 @@ _KNOWN = (
 )
 
 
-def meaning(said: str) -> Meaning | None:
+def meaning(text: str) -> Meaning | None:
     """What Docker's words mean, if it is known; waiting helps in none of these cases."""
     for pattern, message, remedy in _KNOWN:
-        if (match := re.search(pattern, said)) is not None:
-            words = [group for group in match.groups() if group is not None]
-            return Meaning(message.format(*words), remedy.format(*words))
+        if (match := re.search(pattern, text)) is not None:
+            values = [group for group in match.groups() if group is not None]
+            return Meaning(message.format(*values), remedy.format(*values))
     return None
 
 
 def taken_port(number: int) -> Meaning:
-    """What to say of a port that somebody else has."""
-    return Meaning(*(words.format(number) for words in _TAKEN))
+    """The message for a port that another program uses."""
+    return Meaning(*(text.format(number) for text in _TAKEN))
 
 
 def clear(error: DeploymentError) -> DeploymentError:
     """The same error in words that say what to do, where they are known."""
-    said = str(error)
-    known = meaning(said)
+    text = str(error)
+    known = meaning(text)
     if known is None:
         return error
-    service = re.search(r"(?:for service|start service|Pulling) (\S+)", said)
+    service = re.search(r"(?:for service|start service|Pulling) (\S+)", text)
     return DeploymentError(f"{service.group(1).rstrip(':') + ': ' if service else ''}{known.message}", known.remedy)

@@ -14,7 +14,7 @@ _CLOSES_WITHIN_S = 0.2
 """An engine may accept on behalf of a container that does not listen yet, and hangs up then."""
 
 
-def asked_port(replica: Replica) -> str | None:
+def checked_port(replica: Replica) -> str | None:
     """The port that says whether a replica of a foreign image is ready; None if it is as soon as it runs."""
     if replica.image is None or not replica.ports:
         return None
@@ -31,7 +31,7 @@ class FirstAnswers:
     def judge(self, found: Found) -> Found:
         """Not healthy before its port has answered, if it is one of a foreign image."""
         replica = self._deployment.of(found.service)[0]
-        port = asked_port(replica)
+        port = checked_port(replica)
         if port is None or not found.healthy or found.container in self._answered:
             return found
         why = _why_not(found.addresses.get(port), replica.readiness.http)

@@ -46,7 +46,7 @@ class Kubernetes(Containers):
 
     @property
     def _pull(self) -> str:
-        """Images that are loaded into engines are never fetched: that one is missing is then told as it is."""
+        """Images that Loadstone loads into engines are never pulled, so a missing image is reported as missing."""
         return "Never" if self.access is not None and not self.access.registry else "IfNotPresent"
 
     @property
@@ -77,10 +77,10 @@ class Kubernetes(Containers):
                 self._api.apply(manifest)
 
     def scale(self, service: str, replicas: int) -> None:
-        one = self.deployment.of(service)[0]
-        for manifest in manifests.published(self.deployment, one, replicas):
+        first = self.deployment.of(service)[0]
+        for manifest in manifests.published(self.deployment, first, replicas):
             self._api.apply(manifest)
-        kind = "statefulsets" if one.store else "deployments"
+        kind = "statefulsets" if first.store else "deployments"
         path = f"/apis/apps/v1/namespaces/{self._namespace}/{kind}/{service}/scale"
         self._api.merge(path, {"spec": {"replicas": replicas}})
 
@@ -108,7 +108,7 @@ class Kubernetes(Containers):
 
     def _closed(self) -> list[tuple[str, str]]:
         """Published addresses that do not answer yet: a node opens its port a moment after the replica is ready."""
-        found = [(one.name, address) for one in self._find() for address in one.addresses.values()]
+        found = [(replica.name, address) for replica in self._find() for address in replica.addresses.values()]
         return [(name, address) for name, address in found if not _accepts(address)]
 
     def _find(self) -> list[Found]:
@@ -150,8 +150,8 @@ class Kubernetes(Containers):
 
     def _why_no_agent(self) -> list[str]:
         events = self._api.items(f"{self._objects}/events", fieldSelector="type=Warning")
-        of_agents = (one for one in events if one["involvedObject"]["name"].startswith(agent.NAME))
-        return list(dict.fromkeys(one["message"].strip() for one in of_agents))
+        of_agents = (event for event in events if event["involvedObject"]["name"].startswith(agent.NAME))
+        return list(dict.fromkeys(event["message"].strip() for event in of_agents))
 
     def _lost(self) -> list[str]:
         listed = {node["metadata"]["name"]: node for node in self._api.items("/api/v1/nodes")}
@@ -178,7 +178,7 @@ def _accepts(address: str) -> bool:
 
 
 def _refuse_foreign(api: Api, namespace: str) -> None:
-    """Raise DeploymentError for a namespace that somebody else made: it would be deleted in the end."""
+    """Raise DeploymentError for a namespace that Loadstone did not create: it would be deleted at the end."""
     there = _namespace(api, namespace)
     if there is not None and there["metadata"].get("labels", {}).get(LABEL) != namespace:
         raise DeploymentError(
@@ -207,13 +207,13 @@ def _delete_namespace(api: Api, namespace: str) -> None:
         _forget_unreachable(api, namespace)
         if time.monotonic() > deadline:
             conditions = there["status"].get("conditions", [])
-            why = "; ".join(one["message"] for one in conditions if one["status"] == "True")
+            why = "; ".join(condition["message"] for condition in conditions if condition["status"] == "True")
             raise DeploymentError(f"namespace {namespace} is not gone within {_GONE_WITHIN_S:g} s: {why}")
         time.sleep(_LOOK_EVERY_S)
 
 
 def _forget_unreachable(api: Api, namespace: str) -> None:
-    """Pods on nodes that are down never end by themselves: nobody is left there who could say so."""
+    """Delete pods on nodes that are down by force: no kubelet is left there to confirm their end."""
     down = {node["metadata"]["name"] for node in api.items("/api/v1/nodes") if not_ready(node)}
     for pod in api.items(f"/api/v1/namespaces/{namespace}/pods") if down else []:
         if pod["spec"].get("nodeName") in down:

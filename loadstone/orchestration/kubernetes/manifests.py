@@ -170,9 +170,9 @@ def _container(deployment: Deployment, replica: Replica, pull: str) -> dict[str,
     return {key: value for key, value in container.items() if value}
 
 
-def _literal(words: Iterable[str]) -> list[str]:
+def _literal(arguments: Iterable[str]) -> list[str]:
     """Kubernetes replaces ``$(NAME)``; a second dollar sign keeps it."""
-    return [word.replace("$(", "$$(") for word in words]
+    return [argument.replace("$(", "$$(") for argument in arguments]
 
 
 def _arguments(deployment: Deployment, replica: Replica) -> list[str]:
@@ -213,10 +213,10 @@ def _probe(replica: Replica) -> dict[str, Any] | None:
         return None
     port = replica.ports[replica.readiness.port or replica.main_port]
     if replica.readiness.http is not None:
-        asked = {"httpGet": Line(path=replica.readiness.http, port=port)}
+        check = {"httpGet": Line(path=replica.readiness.http, port=port)}
     else:
-        asked = {"tcpSocket": Line(port=port)}
-    return asked | _PROBE
+        check = {"tcpSocket": Line(port=port)}
+    return check | _PROBE
 
 
 def _keys(replica: Replica) -> dict[str, str]:

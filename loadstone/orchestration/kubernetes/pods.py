@@ -26,13 +26,13 @@ def replicas(
     ``warnings``: the namespace's events. ``ports``: by published service or replica, the port on nodes by container
     port. Replicas are numbered by age, those of stores by their pods' own numbers.
     """
-    said = _by_object(warnings)
+    messages = _by_object(warnings)
     found = [
-        _replica(f"{service}-{number}", service, pod, said.get(pod["metadata"]["name"], ""), ports, deployment)
+        _replica(f"{service}-{number}", service, pod, messages.get(pod["metadata"]["name"], ""), ports, deployment)
         for service, ones in sorted(_by_service(pods).items())
         for number, pod in _numbered(ones)
     ]
-    return found + list(_not_made({one.name for one in found}, said, deployment))
+    return found + list(_not_made({replica.name for replica in found}, messages, deployment))
 
 
 def names(pods: Iterable[Json]) -> dict[str, str]:
@@ -61,7 +61,7 @@ def _by_service(pods: Iterable[Json]) -> dict[str, list[Json]]:
 def _numbered(pods: list[Json]) -> list[tuple[int, Json]]:
     if any(owner["kind"] == "StatefulSet" for pod in pods for owner in pod["metadata"].get("ownerReferences", [])):
         return sorted(
-            ((int(pod["metadata"]["name"].rpartition("-")[2]) + 1, pod) for pod in pods), key=lambda one: one[0]
+            ((int(pod["metadata"]["name"].rpartition("-")[2]) + 1, pod) for pod in pods), key=lambda item: item[0]
         )
     by_age = sorted(pods, key=lambda pod: (pod["metadata"]["creationTimestamp"], pod["metadata"]["name"]))
     return list(enumerate(by_age, start=1))
@@ -116,18 +116,18 @@ def _reasons(pod: Json, status: Json, warning: str) -> Iterator[str]:
 def _addresses(
     name: str, service: str, node: str, ports: dict[str, dict[int, int]], deployment: Deployment
 ) -> dict[str, str]:
-    known = {one.name: one.address for one in deployment.nodes}
+    known = {host.name: host.address for host in deployment.nodes}
     opened = ports.get(name) or ports.get(service) or {}
     declared = deployment.of(service)[0].ports
     return {key: f"{known[node]}:{opened[port]}" for key, port in declared.items() if port in opened and node in known}
 
 
-def _not_made(there: set[str], said: dict[str, str], deployment: Deployment) -> Iterator[Found]:
+def _not_made(there: set[str], messages: dict[str, str], deployment: Deployment) -> Iterator[Found]:
     """Replicas without a pod whose maker complains: a quota, a policy."""
     for replica in deployment.replicas:
         if replica.name in there:
             continue
-        for maker, message in said.items():
+        for maker, message in messages.items():
             if maker == replica.service or maker.rpartition("-")[0] == replica.service:  # a ReplicaSet has a hash
                 yield Found(
                     name=replica.name, service=replica.service, node="", state="not made", healthy=False, why=message
@@ -136,4 +136,4 @@ def _not_made(there: set[str], said: dict[str, str], deployment: Deployment) -> 
 
 
 def _condition(pod: Json, kind: str) -> Json:
-    return next((one for one in pod["status"].get("conditions", []) if one["type"] == kind), {})
+    return next((condition for condition in pod["status"].get("conditions", []) if condition["type"] == kind), {})

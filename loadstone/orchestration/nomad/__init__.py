@@ -73,11 +73,11 @@ class Nomad(Containers):
     def _await_placing(self, name: str, evaluation: str) -> None:
         """Until the scheduler has thought about a job; raises DeploymentError if it found no node for all of it."""
         deadline = time.monotonic() + _PLACED_WITHIN_S
-        while (told := self._cluster.evaluation(evaluation))["Status"] == "pending":
+        while (answer := self._cluster.evaluation(evaluation))["Status"] == "pending":
             if time.monotonic() > deadline:
                 raise DeploymentError(f"{name}: Nomad has not placed it within {_PLACED_WITHIN_S:g} s")
             time.sleep(_LOOK_EVERY_S)
-        for metrics in (told.get("FailedTGAllocs") or {}).values():
+        for metrics in (answer.get("FailedTGAllocs") or {}).values():
             raise DeploymentError(*capacity.unplaced(self.deployment, name, metrics))
 
     def scale(self, service: str, replicas: int) -> None:
@@ -87,68 +87,68 @@ class Nomad(Containers):
 
     def _find(self) -> list[Found]:
         allocations = {
-            _replica(one): one  # the newest is the last
-            for one in self._cluster.allocations()
-            if one["DesiredStatus"] == "run" and one["TaskGroup"] != agent.NAME
+            _replica(allocation): allocation  # the newest is the last
+            for allocation in self._cluster.allocations()
+            if allocation["DesiredStatus"] == "run" and allocation["TaskGroup"] != agent.NAME
         }
-        self._allocated |= {name: one["ID"] for name, one in allocations.items()}
+        self._allocated |= {name: allocation["ID"] for name, allocation in allocations.items()}
         (containers, silent), checks = self._cluster.containers(), self._cluster.checks()
         self._containers |= containers
         found = []
-        for name, one in sorted(allocations.items()):
-            complaints = [check.said for check in checks.get(one["ID"], []) if not check.passing]
-            if _ports(one) and one["ID"] not in checks:
+        for name, allocation in sorted(allocations.items()):
+            complaints = [check.output for check in checks.get(allocation["ID"], []) if not check.passing]
+            if _ports(allocation) and allocation["ID"] not in checks:
                 complaints.append("Consul does not know it yet")
-            if gone := self._gone(one, containers, silent):
+            if gone := self._gone(allocation, containers, silent):
                 complaints.append(gone)
-            found.append(self._found(name, one, complaints if one["ClientStatus"] == "running" else []))
+            found.append(self._found(name, allocation, complaints if allocation["ClientStatus"] == "running" else []))
         return found
 
-    def _gone(self, one: dict[str, Any], containers: dict[str, Container], silent: set[str]) -> str:
-        """What its engine says of a replica that Nomad takes for running; empty if all is well, or nobody can say."""
-        node = one["NodeName"]
+    def _gone(self, allocation: dict[str, Any], containers: dict[str, Container], silent: set[str]) -> str:
+        """Why a replica that Nomad lists as running has no container; empty if it has, or its engine is unreachable."""
+        node = allocation["NodeName"]
         if node in silent:
             return f"the engine of {node} does not answer"  # its container keeps the name that it had
-        if one["ID"] in containers or not self._cluster.reaches(node):
+        if allocation["ID"] in containers or not self._cluster.reaches(node):
             return ""
-        self._containers.pop(one["ID"], None)
+        self._containers.pop(allocation["ID"], None)
         return "its container has ended"
 
-    def _found(self, name: str, one: dict[str, Any], complaints: list[str]) -> Found:
-        container = self._containers.get(one["ID"], Container("", ""))
-        service, state = one["TaskGroup"], one["ClientStatus"]
+    def _found(self, name: str, allocation: dict[str, Any], complaints: list[str]) -> Found:
+        container = self._containers.get(allocation["ID"], Container("", ""))
+        service, state = allocation["TaskGroup"], allocation["ClientStatus"]
         names = {jobs.label(port): port for port in self.deployment.of(service)[0].ports}
-        troubles = _troubles(one)
+        troubles = _troubles(allocation)
         return Found(
             name=name,
             service=service,
-            node=one["NodeName"],
+            node=allocation["NodeName"],
             state=state,
             healthy=state == "running" and not complaints,
             why="; ".join(troubles + complaints),
             hopeless=any(_HOPELESS in trouble for trouble in troubles),
-            # An engine that cannot be asked tells no ids; a machine finds a container by its allocation, too.
-            container=container.id if self._cluster.reaches(one["NodeName"]) else one["ID"],
+            # An unreachable engine reports no ids; a machine finds a container by its allocation, too.
+            container=container.id if self._cluster.reaches(allocation["NodeName"]) else allocation["ID"],
             image=container.image,
-            addresses={names[label]: address for label, address in _ports(one) if label in names},
+            addresses={names[label]: address for label, address in _ports(allocation) if label in names},
         )
 
     def _log(self, found: Found, lines: int) -> str:
         allocation = self._allocated[found.name]
-        said = [self._cluster.log(allocation, found.service, stream, lines) for stream in ("stdout", "stderr")]
-        return "\n".join("".join(said).splitlines()[-lines:])
+        outputs = [self._cluster.log(allocation, found.service, stream, lines) for stream in ("stdout", "stderr")]
+        return "\n".join("".join(outputs).splitlines()[-lines:])
 
     def _lost(self) -> list[str]:
         mine = {node.name for node in self.deployment.nodes}
         return [
-            f"{one['Name']} {trouble}"
-            for one in self._cluster.nodes()
-            if one["Name"] in mine and (trouble := _down(one))
+            f"{listed['Name']} {trouble}"
+            for listed in self._cluster.nodes()
+            if listed["Name"] in mine and (trouble := _down(listed))
         ]
 
     def _why_no_agent(self) -> list[str]:
-        agents = [one for one in self._cluster.allocations() if one["TaskGroup"] == agent.NAME]
-        return [f"{one['NodeName']}: {trouble}" for one in agents for trouble in _troubles(one)]
+        agents = [allocation for allocation in self._cluster.allocations() if allocation["TaskGroup"] == agent.NAME]
+        return [f"{allocation['NodeName']}: {trouble}" for allocation in agents for trouble in _troubles(allocation)]
 
     # Removing
 
@@ -173,7 +173,7 @@ def _troubles(allocation: dict[str, Any]) -> list[str]:
     """What went wrong with an allocation's task in Nomad's words, the newest first; it repeats itself."""
     task = (allocation["TaskStates"] or {}).get(allocation["TaskGroup"]) or {}
     events = reversed(task.get("Events") or [])
-    bad = [one["DisplayMessage"] for one in events if one["FailsTask"] or one["Type"] in _BAD]
+    bad = [event["DisplayMessage"] for event in events if event["FailsTask"] or event["Type"] in _BAD]
     return list(dict.fromkeys(bad))[:2]
 
 
@@ -193,8 +193,8 @@ def _down(node: dict[str, Any]) -> str:
 
 def _left(cluster: Cluster) -> Iterator[str]:
     """What still runs, or is still known, of a deployment that was deleted."""
-    for one in cluster.allocations():
-        if one["ClientStatus"] not in ("complete", "failed", "lost"):
-            yield f"{one['Name']} is {one['ClientStatus']}"
-    yield from (f"container {one.id[:12]}" for one in cluster.containers()[0].values())
-    yield from (f"allocation {one[:8]} in Consul" for one in cluster.checks())
+    for allocation in cluster.allocations():
+        if allocation["ClientStatus"] not in ("complete", "failed", "lost"):
+            yield f"{allocation['Name']} is {allocation['ClientStatus']}"
+    yield from (f"container {container.id[:12]}" for container in cluster.containers()[0].values())
+    yield from (f"allocation {allocation[:8]} in Consul" for allocation in cluster.checks())

@@ -45,7 +45,7 @@ def period(replica: Replica, mhz: int, cores: set[int]) -> int:
         return quota >= _SMALLEST_QUOTA_US and f"{quota / period:g}" == f"{round(wanted * PERIOD_US) / PERIOD_US:g}"
 
     candidates = range(PERIOD_US, 0, -_FINEST_PERIOD_US)
-    return next((one for one in candidates if all(gives(number, one) for number in cores)), 0)
+    return next((candidate for candidate in candidates if all(gives(number, candidate) for number in cores)), 0)
 
 
 def allowed(deployment: Deployment, service: str) -> tuple[str, ...]:
@@ -63,8 +63,10 @@ def findings(deployment: Deployment, mhz: int) -> Iterator[Finding]:
 def _too_much(deployment: Deployment, mhz: int) -> Iterator[Finding]:
     """For each set of nodes that services are bound to, what all that cannot go elsewhere want of them."""
     for nodes in dict.fromkeys(allowed(deployment, replica.service) for replica in deployment.replicas):
-        bound = [one for one in deployment.replicas if set(allowed(deployment, one.service)) <= set(nodes)]
-        wanted = sum(one.resources.cpu or 0 for one in bound)
+        bound = [
+            candidate for candidate in deployment.replicas if set(allowed(deployment, candidate.service)) <= set(nodes)
+        ]
+        wanted = sum(candidate.resources.cpu or 0 for candidate in bound)
         agents = sum(LEAST_MHZ / mhz for name in nodes if deployment.node(name).reach.through_cluster)
         if round(wanted + agents, 6) > _cores(deployment, nodes):
             there = _there(deployment, nodes)
@@ -76,11 +78,11 @@ def _too_much(deployment: Deployment, mhz: int) -> Iterator[Finding]:
 def _inexact(deployment: Deployment, mhz: int) -> Iterator[Finding]:
     """Limits that would become others, each with the services that have it."""
     cpu, memory = defaultdict(list), defaultdict(list)
-    for service, (one, *_) in deployment.services().items():
+    for service, (replica, *_) in deployment.services().items():
         cores = {len(deployment.node(name).cpus) for name in allowed(deployment, service)}
-        if one.resources.cpu is not None and not period(one, mhz, cores):
-            cpu[f"{one.resources.cpu:g} CPUs"].append(service)
-        limit = one.resources.memory
+        if replica.resources.cpu is not None and not period(replica, mhz, cores):
+            cpu[f"{replica.resources.cpu:g} CPUs"].append(service)
+        limit = replica.resources.memory
         if limit is not None and (limit % _MIB or limit < LEAST_MIB * _MIB):
             memory[format_memory(limit)].append(service)
     for what, found, remedy in (
@@ -102,7 +104,7 @@ def unplaced(deployment: Deployment, service: str, metrics: dict[str, Any]) -> t
     message = f"{service}: Nomad finds no node for it: {'; '.join(reasons) or 'none is ready'}"
     if "cpu" in exhausted:
         nodes = tuple(node.name for node in deployment.nodes if node.role == "worker")
-        wanted = sum(one.resources.cpu or 0 for one in deployment.replicas)
+        wanted = sum(replica.resources.cpu or 0 for replica in deployment.replicas)
         message += f"\n  the deployment reserves {wanted:g} CPUs in all; {_there(deployment, nodes)}"
         return message, REMEDY
     if any("port collision" in what for what in exhausted):

@@ -1,4 +1,4 @@
-"""What is asked of Nomad, of Consul and of engines about one deployment, in their own words."""
+"""Queries of Nomad, Consul and engines about one deployment, in the terms of their APIs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Check(NamedTuple):
     """What Consul thinks of a replica."""
 
     passing: bool
-    said: str
+    output: str
 
 
 class Cluster:
@@ -76,16 +76,16 @@ class Cluster:
         found = self._nomad.get(
             "/v1/allocations", resources="true", filter=f'JobID matches "^{prefix}"', namespace=self._namespace
         )
-        mine = [one for one in found if one["JobID"] == prefix + one["TaskGroup"]]
-        return sorted(mine, key=lambda one: int(one["CreateIndex"]))
+        mine = [allocation for allocation in found if allocation["JobID"] == prefix + allocation["TaskGroup"]]
+        return sorted(mine, key=lambda allocation: int(allocation["CreateIndex"]))
 
     def checks(self) -> dict[str, list[Check]]:
         """What Consul says of the deployment's replicas, by allocation."""
         found: dict[str, list[Check]] = defaultdict(list)
-        for one in self._consul.get("/v1/health/state/any", filter=f'"{tag(self._deployment)}" in ServiceTags'):
-            if match := _ALLOCATION.match(one["ServiceID"]):
-                said = one["Output"].strip() or f"its check is {one['Status']}"
-                found[match[1]].append(Check(one["Status"] == "passing", said))
+        for check in self._consul.get("/v1/health/state/any", filter=f'"{tag(self._deployment)}" in ServiceTags'):
+            if match := _ALLOCATION.match(check["ServiceID"]):
+                output = check["Output"].strip() or f"its check is {check['Status']}"
+                found[match[1]].append(Check(check["Status"] == "passing", output))
         return found
 
     def containers(self) -> tuple[dict[str, Container], set[str]]:
@@ -99,15 +99,18 @@ class Cluster:
             except DeploymentError:
                 silent.add(node)
                 continue
-            found |= {one["Labels"][_OF_ALLOCATION]: Container(one["Id"], one["ImageID"]) for one in listed}
+            found |= {
+                container["Labels"][_OF_ALLOCATION]: Container(container["Id"], container["ImageID"])
+                for container in listed
+            }
         return found, silent
 
     def reaches(self, node: str) -> bool:
-        """Whether the engine of a node can be asked from here."""
+        """Whether the engine of a node can be reached from here."""
         return node in self._engines
 
     def log(self, allocation: str, task: str, stream: str, lines: int) -> str:
-        """The end of a task's output; empty if its node cannot be asked, and one that is down stays so."""
+        """The end of a task's output; empty if its node cannot be reached. A node that is down is not tried again."""
         with contextlib.suppress(DeploymentError):
             return self._hasty.text(
                 f"/v1/client/fs/logs/{allocation}",

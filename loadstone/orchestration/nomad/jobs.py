@@ -44,68 +44,70 @@ def label(port: str) -> str:
 
 
 def _job(deployment: Deployment, replicas: list[Replica], mhz: int) -> dict[str, Any]:
-    one = replicas[0]
-    nodes = allowed(deployment, one.service)
+    first = replicas[0]
+    nodes = allowed(deployment, first.service)
     return {
         "application": deployment.application,
         "scaling": deployment.scaling,
-        "service": one.service,
+        "service": first.service,
         "count": len(replicas),
-        "job": job_name(deployment.name, one.service),
+        "job": job_name(deployment.name, first.service),
         "nodes": ",".join(nodes),
-        "ports": {label(name): _port(deployment, replicas, name) for name in one.ports},
-        "registration": _registration(deployment, one) if one.ports else None,
-        "check": _check(one) if one.ports else None,
-        "config": _config(deployment, one, period(one, mhz, {len(deployment.node(name).cpus) for name in nodes})),
-        "labels": {LABEL: deployment.name, SERVICE_LABEL: one.service},
-        "mounts": mounts(one),
-        "environment": environment(deployment, one),
-        "templates": templates(deployment, one),
-        "resources": {"cpu": shares(one, mhz), "memory": LEAST_MIB},
+        "ports": {label(name): _port(deployment, replicas, name) for name in first.ports},
+        "registration": _registration(deployment, first) if first.ports else None,
+        "check": _check(first) if first.ports else None,
+        "config": _config(deployment, first, period(first, mhz, {len(deployment.node(name).cpus) for name in nodes})),
+        "labels": {LABEL: deployment.name, SERVICE_LABEL: first.service},
+        "mounts": mounts(first),
+        "environment": environment(deployment, first),
+        "templates": templates(deployment, first),
+        "resources": {"cpu": shares(first, mhz), "memory": LEAST_MIB},
     }
 
 
 def _port(deployment: Deployment, replicas: list[Replica], name: str) -> dict[str, int]:
     """A port's number on its node is free to choose, but of the entry, and of those that images know by number."""
-    one = replicas[0]
-    entry = len(replicas) == 1 and (one.service, name) == (deployment.entry_service, deployment.entry_port)
-    known = one.stack or any(one.service in other.needs for other in deployment.replicas if other.image is not None)
-    number = one.ports[name]
+    first = replicas[0]
+    entry = len(replicas) == 1 and (first.service, name) == (deployment.entry_service, deployment.entry_port)
+    known = first.stack or any(first.service in other.needs for other in deployment.replicas if other.image is not None)
+    number = first.ports[name]
     return {"static": number, "to": number} if entry or known else {"to": number}
 
 
-def _registration(deployment: Deployment, one: Replica) -> dict[str, Any]:
+def _registration(deployment: Deployment, replica: Replica) -> dict[str, Any]:
     return {
-        "name": catalogue_name(deployment.name, one.service),
+        "name": catalogue_name(deployment.name, replica.service),
         "provider": "consul",
-        "port": label(one.main_port),
+        "port": label(replica.main_port),
         "tags": [tag(deployment.name)],
     }
 
 
-def _check(one: Replica) -> dict[str, Any]:
-    """As often as it is cheap: what Consul asks, it asks itself. Losing patience takes it long, for a busy replica is
+def _check(replica: Replica) -> dict[str, Any]:
+    """Frequent, as Consul runs its checks locally. Many failures in a row are required, for a busy replica is
     no broken one."""
-    asked = {"port": label(one.readiness.port or one.main_port), "interval": "2s", "timeout": "5s"}
-    kind = {"type": "tcp"} if one.readiness.http is None else {"type": "http", "path": one.readiness.http}
-    return kind | asked | {"failures_before_critical": 10}
+    common = {"port": label(replica.readiness.port or replica.main_port), "interval": "2s", "timeout": "5s"}
+    kind = {"type": "tcp"} if replica.readiness.http is None else {"type": "http", "path": replica.readiness.http}
+    return kind | common | {"failures_before_critical": 10}
 
 
-def _config(deployment: Deployment, one: Replica, period: int) -> dict[str, Any]:
-    """What the docker driver is told, besides labels and mounts."""
-    memory = one.resources.memory
-    store = deployment.software[one.software].container if one.software is not None else None
-    arguments = ["serve", one.stone] if one.stone is not None else store.command if store else list(one.command)
-    said = {
-        "image": deployment.images[one.image or one.software or "stone"],
-        "entrypoint": list(one.entrypoint),
+def _config(deployment: Deployment, replica: Replica, period: int) -> dict[str, Any]:
+    """The settings of the docker driver, without labels and mounts."""
+    memory = replica.resources.memory
+    store = deployment.software[replica.software].container if replica.software is not None else None
+    arguments = (
+        ["serve", replica.stone] if replica.stone is not None else store.command if store else list(replica.command)
+    )
+    config = {
+        "image": deployment.images[replica.image or replica.software or "stone"],
+        "entrypoint": list(replica.entrypoint),
         "args": arguments,
-        "ports": list(map(label, one.ports)),
-        "cpu_hard_limit": one.resources.cpu is not None,
+        "ports": list(map(label, replica.ports)),
+        "cpu_hard_limit": replica.resources.cpu is not None,
         "cpu_cfs_period": period if period != PERIOD_US else 0,
         "memory_hard_limit": UNLIMITED_MIB if memory is None else memory // _MIB,
     }
-    return {name: value for name, value in said.items() if value or value is False}
+    return {name: value for name, value in config.items() if value or value is False}
 
 
 def _agent(deployment: Deployment) -> dict[str, Any]:

@@ -14,7 +14,7 @@ _LONGEST_DEPLOYMENT = 40
 _LONGEST_NAME = 63
 """Of a service in Consul: a label of DNS."""
 
-# Whoever is listed is asked for its health by stone's client itself, so nobody waits for Consul's opinion of it.
+# Lists every address: stone's client checks health itself, so it need not wait for Consul's check.
 _REPLICAS = '{{ range $i, $one := service "NAME|any" }}{{ if $i }},{{ end }}{{ .Address }}:{{ .Port }}{{ end }}'
 _STORES = '{{ range $i, $one := service "NAME" }}{{ if $i }},{{ end }}{{ .Address }}:{{ .Port }}{{ end }}'
 _ONE_STORE = '{{ with service "NAME" }}{{ with index . WHICH }}URL{{ end }}{{ end }}'
@@ -37,7 +37,7 @@ class Template:
 
     destination: str
     on_change: str
-    """``noop``: whoever reads it looks again; ``restart``."""
+    """``noop``: its reader reloads it; or ``restart``."""
     text: str
     variables: bool = False
     """Its lines are environment variables."""
@@ -74,48 +74,48 @@ def tag(deployment: str) -> str:
     return f"loadstone.deployment={deployment}"
 
 
-def environment(deployment: Deployment, one: Replica) -> dict[str, str]:
+def environment(deployment: Deployment, replica: Replica) -> dict[str, str]:
     """The variables of a replica that are known before anything runs: all but where others are."""
-    if one.software is not None:
-        return deployment.software[one.software].container.environment
-    if one.image is not None:
-        return one.environment
-    files = {discovery.variable(deployment, need): f"file:/{_file(need)}" for need in _ours(deployment, one)}
-    return discovery.listening(one) | files | discovery.settings(deployment) | one.environment
+    if replica.software is not None:
+        return deployment.software[replica.software].container.environment
+    if replica.image is not None:
+        return replica.environment
+    files = {discovery.variable(deployment, need): f"file:/{_file(need)}" for need in _ours(deployment, replica)}
+    return discovery.listening(replica) | files | discovery.settings(deployment) | replica.environment
 
 
-def templates(deployment: Deployment, one: Replica) -> list[Template]:
+def templates(deployment: Deployment, replica: Replica) -> list[Template]:
     """The files of a replica: lists of services, variables of stores; of an image names and configurations."""
-    if one.image is not None:
-        hosts = [Template("local/hosts", "restart", _hosts(deployment, one))] if one.needs else []
-        return hosts + [_config(path, text) for path, text in one.configs.items()]
-    if one.stack:
-        return [_config(path, text) for path, text in one.configs.items()]
-    if one.in_front:
-        return [_proxy(deployment, one)]
-    ours = _ours(deployment, one)
+    if replica.image is not None:
+        hosts = [Template("local/hosts", "restart", _hosts(deployment, replica))] if replica.needs else []
+        return hosts + [_config(path, text) for path, text in replica.configs.items()]
+    if replica.stack:
+        return [_config(path, text) for path, text in replica.configs.items()]
+    if replica.in_front:
+        return [_proxy(deployment, replica)]
+    ours = _ours(deployment, replica)
     lists = [Template(_file(need), "noop", _named(deployment, need, _REPLICAS) + "\n") for need in ours]
-    stores = [need for need in one.needs if need not in ours]
+    stores = [need for need in replica.needs if need not in ours]
     lines = "".join(f"{discovery.variable(deployment, need)}={_store(deployment, need)}\n" for need in stores)
     return [*lists, Template("local/stores.env", "restart", lines, variables=True)] if stores else lists
 
 
-def mounts(one: Replica) -> list[Mount]:
+def mounts(replica: Replica) -> list[Mount]:
     """Where an image finds its files.
 
     Its volumes are in the container's own layer: the docker driver mounts some only where it may mount any folder of
     the host.
     """
-    if one.in_front:
+    if replica.in_front:
         return [Mount(proxy.CONFIG, _PROXY_FILE, readonly=True)]
-    hosts = [Mount("/etc/hosts", "local/hosts")] if one.image is not None and one.needs else []
-    configs = [Mount(path, _config(path, text).destination, readonly=True) for path, text in one.configs.items()]
+    hosts = [Mount("/etc/hosts", "local/hosts")] if replica.image is not None and replica.needs else []
+    configs = [Mount(path, _config(path, text).destination, readonly=True) for path, text in replica.configs.items()]
     return [*hosts, *configs]
 
 
-def _ours(deployment: Deployment, one: Replica) -> list[str]:
+def _ours(deployment: Deployment, replica: Replica) -> list[str]:
     """The needs that are services of stone: their replicas come and go without a restart."""
-    return [need for need in one.needs if deployment.of(need)[0].stone is not None]
+    return [need for need in replica.needs if deployment.of(need)[0].stone is not None]
 
 
 def _file(need: str) -> str:
@@ -136,21 +136,21 @@ def _store(deployment: Deployment, need: str) -> str:
     return _named(deployment, need, _ONE_STORE).replace("WHICH", which).replace("URL", url)
 
 
-def _hosts(deployment: Deployment, one: Replica) -> str:
+def _hosts(deployment: Deployment, replica: Replica) -> str:
     """An /etc/hosts: an image finds those that it needs at the names of their services."""
-    reached = [need for need in one.needs if deployment.of(need)[0].ports]
+    reached = [need for need in replica.needs if deployment.of(need)[0].ports]
     return "127.0.0.1 localhost\n" + "".join(
         _named(deployment, need, _HOSTS).replace("HOST", need).replace("COUNT", str(len(deployment.of(need))))
         for need in reached
     )
 
 
-def _proxy(deployment: Deployment, one: Replica) -> Template:
+def _proxy(deployment: Deployment, replica: Replica) -> Template:
     """The configuration of what is in front, with all replicas behind it: their ports are known to Consul alone."""
     assert deployment.proxy is not None and deployment.behind is not None
     behind = deployment.behind.service
     upstream = _named(deployment, behind, _BEHIND).replace("COUNT", str(len(deployment.of(behind))))
-    text = proxy.configuration(deployment.proxy, str(one.ports[one.main_port]), upstream)
+    text = proxy.configuration(deployment.proxy, str(replica.ports[replica.main_port]), upstream)
     return Template(_PROXY_FILE, "noop", text)
 
 

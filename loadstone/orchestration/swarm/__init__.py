@@ -62,24 +62,28 @@ class Swarm(Containers):
     def _configs(self) -> dict[tuple[str, str], tuple[int, str]]:
         """The number and the file of each configuration file, by service and path in the container."""
         first = [replicas[0] for replicas in self.deployment.services().values()]
-        files = [((one.service, path), file) for one in first for path, file in docker.config_files(one).items()]
+        files = [
+            ((replica.service, path), file) for replica in first for path, file in docker.config_files(replica).items()
+        ]
         return {key: (number, file) for number, (key, file) in enumerate(files, start=1)}
 
     def _service(self, replicas: list[Replica]) -> Tree:
-        one = replicas[0]
-        said = docker.service(self.deployment, one)
-        ports = docker.published(self.deployment, one)
+        first = replicas[0]
+        service = docker.service(self.deployment, first)
+        ports = docker.published(self.deployment, first)
         configs = self._configs()
-        said |= {
-            "volumes": [{"type": "volume", "target": path} for path in one.volumes],
+        service |= {
+            "volumes": [{"type": "volume", "target": path} for path in first.volumes],
             "ports": [
-                {"target": one.ports[name], **({"published": number} if number else {}), "mode": "host"}
+                {"target": first.ports[name], **({"published": number} if number else {}), "mode": "host"}
                 for name, number in ports.items()
             ],
-            "configs": [{"source": f"config-{configs[one.service, path][0]}", "target": path} for path in one.configs],
-            "deploy": self._deploy(one, len(replicas)),
+            "configs": [
+                {"source": f"config-{configs[first.service, path][0]}", "target": path} for path in first.configs
+            ],
+            "deploy": self._deploy(first, len(replicas)),
         }
-        return {key: value for key, value in said.items() if value}
+        return {key: value for key, value in service.items() if value}
 
     def _deploy(self, replica: Replica, replicas: int) -> Tree:
         limits = {}
@@ -87,7 +91,7 @@ class Swarm(Containers):
             limits["cpus"] = f"{replica.resources.cpu:.5f}".rstrip("0").rstrip(".")
         if replica.resources.memory is not None:
             limits["memory"] = docker.memory(replica.resources.memory)
-        said: Tree = {
+        settings: Tree = {
             "replicas": replicas,
             "endpoint_mode": "dnsrr",
             "labels": docker.labels(self.deployment, replica.service),
@@ -96,10 +100,10 @@ class Swarm(Containers):
             "restart_policy": {"condition": "any", "delay": "1s"},
         }
         if not limits:
-            del said["resources"]
-        if not said["placement"]["constraints"]:
-            del said["placement"]
-        return said
+            del settings["resources"]
+        if not settings["placement"]["constraints"]:
+            del settings["placement"]
+        return settings
 
     @classmethod
     def _entrance(cls, deployment: Deployment) -> dict[str, str]:
@@ -142,16 +146,16 @@ class Swarm(Containers):
         self._managers.run(*command, self._stack_name, given=docker.dump(stack), folder=self.folder)
 
     def _name_by_id(self, stack: Tree) -> None:
-        """Nodes have the images already. Of a name, Swarm asks its registry all the same: it may have another image
+        """Nodes have the images already. Given a name, Swarm still queries its registry, which may have another image
         of that name, or never answer."""
         ids = {self.deployment.images[what]: image for what, image in self._image_ids.items()}
         for service in stack["services"].values():
             service["image"] = ids.get(service["image"], service["image"])
 
     def _refuse_foreign(self) -> None:
-        """Raise DeploymentError for a stack of somebody else: ours would be mixed with it."""
+        """Raise DeploymentError if the stack exists and is not Loadstone's: the two would be mixed."""
         there = self._managers.ask(lambda api: api.services(filters={"label": f"{_STACK_LABEL}={self._stack_name}"}))
-        if any(one["Spec"]["Labels"].get(LABEL) != self.deployment.name for one in there):
+        if any(service["Spec"]["Labels"].get(LABEL) != self.deployment.name for service in there):
             raise DeploymentError(
                 f"the swarm has a stack {self._stack_name!r} that Loadstone did not make",
                 "give the study another name",
@@ -170,16 +174,16 @@ class Swarm(Containers):
         """All tasks of this deployment, and the names of the swarm's nodes by id."""
         label = {"label": f"{LABEL}={self.deployment.name}"}
         listed, nodes = self._managers.ask(lambda api: (api.tasks(filters=label), api.nodes()))
-        return listed, {one["ID"]: one["Description"]["Hostname"] for one in nodes}
+        return listed, {node["ID"]: node["Description"]["Hostname"] for node in nodes}
 
     def _find(self) -> list[Found]:
         listed, hosts = self._tasks()
         ended = tasks.last_ended(listed, hosts)
         found = map(self._published, tasks.replicas(listed, hosts, self.deployment))
-        return [self._answers.judge(self._completed(one, *ended.get(one.name, ("", "")))) for one in found]
+        return [self._answers.judge(self._completed(replica, *ended.get(replica.name, ("", "")))) for replica in found]
 
     def _published(self, found: Found) -> Found:
-        """With the ports of its container, which stay while it lives: who becomes leader is not told of them again."""
+        """With the ports of its container, which stay while it lives: a new leader does not receive them again."""
         if found.addresses:
             self._ports[found.container] = found.addresses
         return found.model_copy(update={"addresses": self._ports.get(found.container, {})})
@@ -187,9 +191,9 @@ class Swarm(Containers):
     def _completed(self, found: Found, node: str, ended: str) -> Found:
         """With what only engines know; ``node`` and ``ended``: of its container that ended last."""
         image = self._engines.image(found.node, found.container) if found.container else ""
-        said = "" if found.healthy or not found.container else self._engines.health(found.node, found.container)
+        reason = "" if found.healthy or not found.container else self._engines.health(found.node, found.container)
         memory = "it ran out of memory" if ended and self._engines.ran_out_of_memory(node, ended) else ""
-        why = "; ".join(part for part in (memory, found.why, said) if part)
+        why = "; ".join(part for part in (memory, found.why, reason) if part)
         return found.model_copy(update={"image": image, "why": why})
 
     def _log(self, found: Found, lines: int) -> str:
@@ -207,9 +211,9 @@ class Swarm(Containers):
         workers = {node.name for node in self.deployment.nodes if node.role == "worker"}
         silent = self._engines.silent()
         down = {
-            one["Description"]["Hostname"]: f"Swarm says that it is {one['Status']['State']}"
-            for one in self._managers.ask(lambda api: api.nodes())
-            if one["Status"]["State"] in tasks.LOST
+            listed["Description"]["Hostname"]: f"Swarm says that it is {listed['Status']['State']}"
+            for listed in self._managers.ask(lambda api: api.nodes())
+            if listed["Status"]["State"] in tasks.LOST
         }
         return [f"{name}: {why}" for name, why in (down | silent).items() if name in workers]
 

@@ -1,4 +1,4 @@
-"""The managers of a swarm: whichever answers and has a leader is asked."""
+"""The managers of a swarm: requests go to the first that answers and has a leader."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Managers:
                         return step(engine)
                 except (Unreachable, Unable) as error:
                     failures.append(error)
-                    self._engines.append(self._engines.pop(0))  # the next one is asked first from now on
+                    self._engines.append(self._engines.pop(0))  # from now on the next one is tried first
             unable = [error for error in failures if isinstance(error, Unable)]
             if not unable or time.monotonic() > deadline:
                 raise (unable or failures)[0]

@@ -63,12 +63,12 @@ def _on_engines(engines: dict[str, Engine], label: str) -> list[str]:
         try:
             with docker_errors(engine.url):
                 containers = engine.api.containers(all=True, filters=filters)
-                left += [f"{one['Names'][0].strip('/')} on {node}" for one in containers]
-                left += [f"network {one['Name']} on {node}" for one in engine.api.networks(filters=filters)]
+                left += [f"{container['Names'][0].strip('/')} on {node}" for container in containers]
+                left += [f"network {container['Name']} on {node}" for container in engine.api.networks(filters=filters)]
         except (Unreachable, Unable):
             continue
     return left
 
 
 def _down(api: Any) -> list[str]:
-    return [one["Description"]["Hostname"] for one in api.nodes() if one["Status"]["State"] in tasks.LOST]
+    return [node["Description"]["Hostname"] for node in api.nodes() if node["Status"]["State"] in tasks.LOST]

@@ -37,9 +37,9 @@ def _replica(service: str, slot: int, history: list[Task], hosts: dict[str, str]
     task = [task for task in history if task["DesiredState"] not in _OVER][-1]
     status = task["Status"]
     node = hosts.get(task.get("NodeID", ""), "")
-    ended = [one["Status"]["Err"] for one in history if one is not task and one["Status"].get("Err")]
-    said = status.get("Err", "") or (status.get("Message", "") if status["State"] != "running" else "")
-    why = "; ".join(dict.fromkeys(part for part in (ended[-1] if ended else "", said) if part))
+    ended = [earlier["Status"]["Err"] for earlier in history if earlier is not task and earlier["Status"].get("Err")]
+    message = status.get("Err", "") or (status.get("Message", "") if status["State"] != "running" else "")
+    why = "; ".join(dict.fromkeys(part for part in (ended[-1] if ended else "", message) if part))
     known = errors.meaning(why) if status["State"] != "running" else None
     return Found(
         name=f"{service}-{slot}",
@@ -48,7 +48,7 @@ def _replica(service: str, slot: int, history: list[Task], hosts: dict[str, str]
         state=status["State"],
         healthy=status["State"] == "running",  # Swarm calls a task so once its health check has passed
         why=str(known) if known is not None else why,
-        hopeless=known is not None or _NOWHERE in said,
+        hopeless=known is not None or _NOWHERE in message,
         container=_container(task),
         addresses=_addresses(service, node, status, deployment),
     )
@@ -56,7 +56,7 @@ def _replica(service: str, slot: int, history: list[Task], hosts: dict[str, str]
 
 def _addresses(service: str, node: str, status: dict[str, Any], deployment: Deployment) -> dict[str, str]:
     names = {number: name for replica in deployment.of(service) for name, number in replica.ports.items()}
-    known = {one.name: one.address for one in deployment.nodes}
+    known = {host.name: host.address for host in deployment.nodes}
     ports = (status.get("PortStatus") or {}).get("Ports") or []
     return {
         names[port["TargetPort"]]: f"{known[node]}:{port['PublishedPort']}"

@@ -184,7 +184,7 @@ def calibration(content: Content) -> Figure | None:
     upper.set_ylabel("P50 longer by (us)")
     lower.set_ylabel("KS distance")
     lower.set_ylim(bottom=0)
-    lower.set_xlabel("delay put in (us)")
+    lower.set_xlabel("injected delay (us)")
     if len({row["load"] for row in rows}) > 1:
         lower.legend()
     return figure

@@ -42,8 +42,8 @@ KINDS = (
         "load",
         (
             "{percentile} against clients (closed loop)",
-            "Every trial is one marker. A client that waits for a slow answer sends less meanwhile, so these latencies "
-            "are not to be compared with those of an open loop.",
+            "Every trial is one marker. A client that waits for a slow answer sends fewer requests: do not compare "
+            "these latencies with those of an open loop.",
         ),
     ),
     Kind(
@@ -94,17 +94,17 @@ KINDS = (
         "cpu",
         cpu.cpu,
         "Where the CPU time goes",
-        "Cores used by each service, all replicas together, at the highest load that held; what the kernel's cgroup "
-        "counters say. A limit is drawn where it is within twice the busiest; what uses less than 1 % of the busiest "
-        "stands in the table only.",
+        "Cores used by each service, all replicas together, at the highest load that held, from the kernel's cgroup "
+        "counters. A limit is drawn where it is within twice the busiest; services below 1 % of the busiest are in "
+        "the table only.",
         "cpu",
     ),
     Kind(
         "reference",
         reference.course,
-        "How fast the machine was",
-        "A computation that is always the same, timed beside every trial on the machine that generates the load: where "
-        "it takes longer, the machine is slower. The line is the median of three trials of the shorter of both times.",
+        "Speed of the machine",
+        "A fixed computation, timed before and after every trial on the machine that generates the load: where it "
+        "takes longer, the machine is slower. The line is the median of three trials of the shorter of both times.",
         "reference",
     ),
 )

@@ -50,7 +50,7 @@ class Facts(Model):
     disks: dict[str, int]
     """Free bytes by folder."""
     tools: dict[str, str]
-    """Paths of the programs asked for that are installed."""
+    """Paths of the requested programs that are installed."""
 
 
 class Clock(Model):

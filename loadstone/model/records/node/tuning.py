@@ -22,7 +22,7 @@ class KnobStates(Model):
 
 
 class KnobValues(Model):
-    """What a study asks for (``model.tuning.Tuning``), without units; None is not touched."""
+    """What a study sets (``model.tuning.Tuning``), without units; None is not changed."""
 
     governor: str | None = None
     frequency: KnobBounds | None = None
@@ -114,7 +114,7 @@ class TunedHost(Model):
 
 
 class TunedAnswer(Model):
-    """``tuned``: None where nobody has."""
+    """``tuned``: None where the host is not tuned."""
 
     tuned: TunedHost | None
 
