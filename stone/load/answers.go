@@ -81,7 +81,7 @@ func (w *worker) receive(c *connection, hangup bool) {
 // parse takes what a connection has received; false if the connection is not the same any more.
 func (w *worker) parse(c *connection, data []byte, arrived int64) bool {
 	for len(data) > 0 {
-		if len(c.under) == 0 { // bytes that nobody asked for
+		if len(c.under) == 0 { // bytes without a request
 			w.renew(c, !c.answered)
 			return false
 		}

@@ -79,7 +79,7 @@ func (p *Plan) dialer(k *request.Catalogue) (*transport.Dialer, error) {
 		Protocol: p.Protocol, Target: p.Target, Descriptors: p.Descriptors, Timeout: schedule.Seconds(p.TimeoutS),
 		NewPerRequest: p.Policy == newPolicy,
 	}
-	if p.Protocol != transport.GRPC { // turning a message into JSON has its price: only if somebody looks at it
+	if p.Protocol != transport.GRPC { // conversion of a message to JSON is costly: only if the plan reads it
 		settings.Limit = request.ExampleMax
 	}
 	for _, kind := range k.List() {
@@ -246,7 +246,7 @@ func (w *worker) settleCall(c *connection, r callEnd) {
 	w.conclude(c, w.clock.at(r.at))
 }
 
-// probe makes one connection, of which nothing else is asked.
+// probe opens one connection and sends no request on it.
 func probe(ctx context.Context, dialer *transport.Dialer, address string) error {
 	caller, err := dialer.Dial(ctx, address)
 	if err != nil {

@@ -83,7 +83,7 @@ func TestTLSAndHTTP2(t *testing.T) {
 		}
 		s.mutex.Lock()
 		// The reachability probe is a connection too, and with a new one for each request so is the first of each slot:
-		// nothing is asked on them.
+		// they carry no request.
 		if s.protocols[c.seen] != 100 || s.connections > c.connections+11 || s.connections < c.connections {
 			t.Errorf("%+v: %v over %d connections", c, s.protocols, s.connections)
 		}

@@ -8,7 +8,7 @@ type clock struct{ start time.Time }
 func (c clock) now() int64 { return int64(time.Since(c.start)) }
 
 // wall is what to subtract from a wall-clock time in ns to get the time since the start. It changes only when
-// somebody sets the wall clock, so it is read again now and then.
+// the wall clock is set, so it is read again from time to time.
 func (c clock) wall() int64 {
 	now := time.Now()
 	return now.UnixNano() - int64(now.Sub(c.start))

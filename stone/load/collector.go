@@ -20,7 +20,7 @@ type collector struct {
 	schedule  schedule.Schedule
 	recorders []*recorder
 	log       *result.IntervalLog
-	progress  io.Writer           // which never blocks; nil: nobody watches
+	progress  io.Writer           // never blocks; nil: progress is not reported
 	conducted bool                // a coordinator watches
 	offered   []schedule.Arrivals // for the progress lines, by thread; none for a closed loop
 	start     int64               // of the last interval
@@ -28,7 +28,7 @@ type collector struct {
 	total     *result.Interval // of all intervals so far, threads together
 	intended  *hdr.Histogram
 	service   *hdr.Histogram
-	mutex     sync.Mutex // of total, for whoever wants a snapshot
+	mutex     sync.Mutex // guards total, which Snapshot reads
 }
 
 func newCollector(r *run, log *result.IntervalLog, progress io.Writer) *collector {

@@ -14,7 +14,7 @@ type dials struct {
 	attempts, failures int64
 	here               int64  // failures for want of something on this machine: files, ports, memory
 	shortage           string // the first of those
-	made               int    // of the connections that were asked for before the start
+	made               int    // of the connections requested before the start
 }
 
 func (d *dials) attempt(err error) {
@@ -40,7 +40,7 @@ func (r *run) connections() result.Connections {
 	c := result.Connections{Addresses: r.reached.names(), Unreachable: r.reached.refused, Sources: r.plan.SourceAddresses}
 	for _, w := range r.workers {
 		d := w.pool.tally
-		c.Asked += w.pool.initial / r.plan.slots()
+		c.Requested += w.pool.initial / r.plan.slots()
 		c.Made += d.made
 		c.Connects += d.attempts
 		c.Failed += d.failures

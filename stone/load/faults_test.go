@@ -42,8 +42,8 @@ func fullPipe(t *testing.T) (reader, writer *os.File) {
 	return reader, writer
 }
 
-// Nobody reads the progress: the load goes on to its end, and the run with it.
-func TestProgressThatNobodyReads(t *testing.T) {
+// The reader of progress stalls: load and run go on to their end.
+func TestProgressWithoutAReader(t *testing.T) {
 	t.Parallel()
 	s := serve(t, ok)
 	_, writer := fullPipe(t)
@@ -66,7 +66,7 @@ func TestProgressThatNobodyReads(t *testing.T) {
 	}
 }
 
-// A feed holds up nobody: it drops what is not read, and passes on what is.
+// A feed never blocks its writer: it drops what is not read, and passes on what is.
 func TestFeed(t *testing.T) {
 	t.Parallel()
 	reader, writer := fullPipe(t)
@@ -126,7 +126,7 @@ func TestAcceptAndClose(t *testing.T) {
 		}
 	}
 	c := summary.Connections
-	if c.Asked != 8 || c.Made != 8 || c.Connects < 15 || c.Connects > 8+15 || accepted.Load() > c.Connects+1 { // the probe's
+	if c.Requested != 8 || c.Made != 8 || c.Connects < 15 || c.Connects > 8+15 || accepted.Load() > c.Connects+1 { // the probe's
 		t.Errorf("%+v, %d were accepted", c, accepted.Load())
 	}
 }

@@ -290,7 +290,7 @@ func shiftLog(t *testing.T, folder string, by time.Duration) {
 	}
 }
 
-// A part that nobody conducts cannot know when all together have failed.
+// A part without a coordinator cannot know when all parts together have failed.
 func TestALonePartDoesNotAbort(t *testing.T) {
 	s := serve(t, ok)
 	plan := s.share(t, map[string]any{"slo": map[string]any{"percentile": 99, "latency_ms": 1}, "abort": true}, 0, 2)

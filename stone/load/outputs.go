@@ -61,7 +61,7 @@ func outcomeOf(inTime bool) string {
 type outputs struct {
 	dir     string
 	log     *result.IntervalLog
-	stream  *export.Stream // requests.parquet, nil if nobody asked for it
+	stream  *export.Stream // requests.parquet, nil if not requested
 	threads []*requestLog
 }
 

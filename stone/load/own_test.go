@@ -241,7 +241,7 @@ func someFindings(random *rand.Rand) *result.Findings {
 	return f
 }
 
-// However often a polling thread loses its CPU, what polling cost is told apart from work.
+// However often a polling thread loses its CPU, the cost of polling is separated from that of work.
 func TestPollingInVain(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(3, 3))

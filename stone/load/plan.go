@@ -8,7 +8,7 @@
 // step of a session, stands in turns.go. Latency counts from the intended time, so a stalled server cannot hide.
 //
 // What became of each request is kept by thread (recorder.go), gathered every second (collector.go), and closed like
-// books at the end (settle.go, gather.go): package result has the findings and the summary.
+// accounts at the end (settle.go, gather.go): package result has the findings and the summary.
 package load
 
 import (
@@ -39,7 +39,7 @@ type Plan struct {
 	Arrival         schedule.Arrival    `json:"arrival"`
 	Closed          *Closed             `json:"closed"`
 	Protocol        string              `json:"protocol"`
-	TLS             *transport.TLS      `json:"tls"` // whom to trust, for an https target
+	TLS             *transport.TLS      `json:"tls"` // trusted certificates, for an https target
 	Descriptors     string              `json:"descriptors"`
 	Policy          string              `json:"policy"`
 	MostConnections int                 `json:"most_connections"`
@@ -98,7 +98,7 @@ type Member struct {
 	CPUs    []int    `json:"cpus"` // of that machine, instead of the plan's
 }
 
-// loop is which of the two the plan asks for.
+// loop is the plan's loop: open or closed.
 func (p *Plan) loop() string {
 	if p.Closed != nil {
 		return "closed"

@@ -18,7 +18,7 @@ func (p *Plan) Files() []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// contents are the files that decide what is sent; whom to trust may differ from host to host.
+// contents are the files that decide what is sent; trusted certificates may differ between hosts.
 func (p *Plan) contents() []string {
 	return slices.DeleteFunc(p.Files(), func(path string) bool { return p.TLS != nil && path == p.TLS.CA })
 }

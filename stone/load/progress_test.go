@@ -41,7 +41,7 @@ func TestProgressOfSeveralWorkers(t *testing.T) {
 	}
 }
 
-// Whoever reads counters at the window's ends learns of both when they come, though answers are awaited for long.
+// Both ends of the window are reported when they come, even while answers are awaited for long.
 func TestLinesOfProgressAtTheWindowsEnds(t *testing.T) {
 	t.Parallel()
 	s := serve(t, func(net.Conn, string, int) bool { return true }) // never answers

@@ -10,7 +10,7 @@ import (
 )
 
 // tally counts the measured requests of one kind. good is those completed within the SLO; all are those of the
-// warm-up too, for whoever compares them with what the stores hold.
+// warm-up too, for comparison with the stores' contents.
 type tally struct {
 	sent, completed, late, errors, timeouts, inFlight, good int64
 

@@ -31,7 +31,7 @@ func TestRatesAreOfWholeSeconds(t *testing.T) {
 	}
 }
 
-// What Prometheus is told: counts from the start of the run, latencies of the measured window.
+// Prometheus gets counts from the start of the run and latencies of the measured window.
 func TestSnapshotsLatenciesLeaveOutTheWarmUp(t *testing.T) {
 	s := schedule.Schedule{From: 1e9, To: 2e9}
 	r := newRecorder(&Plan{TimeoutS: 5}, s, 1)

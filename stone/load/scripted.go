@@ -30,7 +30,7 @@ type scripted struct {
 
 const (
 	scriptAhead  = 2048 // requests that a script makes before they are due
-	answersAhead = 16   // ... if it looks at answers, which may change what it asks next
+	answersAhead = 16   // ... if it reads answers, which may change its next request
 	answersMost  = 1024 // answers that wait to be seen
 	makersNice   = 10
 )

@@ -34,7 +34,7 @@ function request()
   return wrk.format("POST", "/order", {["Content-Type"] = "text/plain"}, "count=" .. math.random(9))
 end`
 
-// A script's requests are sent like those of data: all of them, told apart by method and path, with a seed that decides.
+// A script's requests are sent like those of data: all of them, distinguished by method and path, with a seed that decides.
 func TestScriptMakesTheRequests(t *testing.T) {
 	t.Parallel()
 	var before string

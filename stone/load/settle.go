@@ -12,7 +12,7 @@ type offers struct {
 	total   int64
 }
 
-// unmade is the kind of a script's requests that were never made, so that nobody knows what they would have been.
+// unmade is the kind of a script's requests that were never made, so that their operation is unknown.
 const unmade = "unmade"
 
 // walk visits our part of the window's arrivals up to a time, one thread's after another; op is nil for a script's.
@@ -99,7 +99,7 @@ func (w *worker) leaveSession(s *session, end int64) {
 // its steps.
 func (r *run) count() offers {
 	o := offers{}
-	nobody := int32(-1)
+	unknown := int32(-1)
 	r.walk(r.end, func(thread int, n uint64, at int64, op *request.Compiled) {
 		w := r.workers[thread]
 		never := n >= w.firstUnsent()
@@ -107,10 +107,10 @@ func (r *run) count() offers {
 		o.total++
 		if op == nil {
 			if never {
-				if nobody < 0 {
-					nobody = r.catalogue.Number(unmade, request.NewKind)
+				if unknown < 0 {
+					unknown = r.catalogue.Number(unmade, request.NewKind)
 				}
-				w.recorder.unsent(n, nobody, at, w.neglected(at, w.last))
+				w.recorder.unsent(n, unknown, at, w.neglected(at, w.last))
 			}
 			return
 		}

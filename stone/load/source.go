@@ -9,7 +9,7 @@ import (
 
 // A source makes the requests of one thread, in the order of their numbers. Only one goroutine uses it.
 type source interface {
-	// make fills in the data, the kind and the delay of request r.n. After errNoMore no more are asked for.
+	// make fills in the data, the kind and the delay of request r.n. It is not called again after errNoMore.
 	make(r *rendered) error
 	// ahead is how many requests may be made before the first of them is due; 0: each when it is needed.
 	ahead() int

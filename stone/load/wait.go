@@ -25,7 +25,7 @@ func parseWait(name string) (waitPolicy, error) {
 const preciseBelow = 4000
 
 // choose resolves auto by a thread's rate in requests/s and the lateness that is allowed at the 99th percentile in ns
-// (0: not said), and gives the tick in ns: about four requests' worth, so the faster, the shorter; between 100 and 300 us
+// (0: not set), and gives the tick in ns: about four requests' worth, so the faster, the shorter; between 100 and 300 us
 // unless the rate is low. Ticks make a request late by up to one, a precise sleep by some tens of us.
 func (w waitPolicy) choose(rate float64, allowed int64) (waitPolicy, int64) {
 	length := int64(min(max(4e9/rate, 100e3), 300e3))

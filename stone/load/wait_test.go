@@ -15,9 +15,9 @@ func TestAutoWaits(t *testing.T) {
 		if have, length := waitPolicy("auto").choose(c.rate, c.allowed); have != c.want || length < 100e3 || length > 300e3 {
 			t.Errorf("%g/s, %d ns allowed: %s, tick %d", c.rate, c.allowed, have, length)
 		}
-		for _, said := range []waitPolicy{precise, tick, spin} {
-			if have, _ := said.choose(c.rate, c.allowed); have != said {
-				t.Errorf("%s became %s", said, have)
+		for _, policy := range []waitPolicy{precise, tick, spin} {
+			if have, _ := policy.choose(c.rate, c.allowed); have != policy {
+				t.Errorf("%s became %s", policy, have)
 			}
 		}
 	}

@@ -257,7 +257,7 @@ func TestAProcessThatRunsOutOfMemory(t *testing.T) {
 	eventually(t, "it was killed", func() bool { found = only(t, c, "hotel"); return found.OOMKills != nil && *found.OOMKills > 0 })
 }
 
-// A long log is read from its end, in as much memory as is asked for.
+// A long log is read from its end, within the requested memory.
 func TestTheEndOfALongLog(t *testing.T) {
 	state := t.TempDir()
 	c := startNode(t, state)

@@ -64,7 +64,7 @@ type Facts struct {
 	// UnlimitedBecause says why no limits can be set; empty if they can.
 	UnlimitedBecause string            `json:"unlimited_because"`
 	Disks            map[string]uint64 `json:"disks"` // bytes that are free to this user, by folder
-	Tools            map[string]string `json:"tools"` // paths of those asked for that are installed
+	Tools            map[string]string `json:"tools"` // paths of the requested ones that are installed
 }
 
 // Hypervisor is present where the processor says so.

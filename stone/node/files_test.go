@@ -36,10 +36,10 @@ func TestAFileThereAndBack(t *testing.T) {
 	for offset := 0; offset < len(text); offset += MostPayloadBytes {
 		piece := text[offset:min(offset+MostPayloadBytes, len(text))]
 		last := offset+len(piece) == len(text)
-		one, _ := c.ask("put", m{"path": path, "mode": 0o750, "offset": offset, "last": last, "sha256": digest(text), "size": len(text)}, piece)
+		answer, _ := c.ask("put", m{"path": path, "mode": 0o750, "offset": offset, "last": last, "sha256": digest(text), "size": len(text)}, piece)
 		stored := Stored{}
-		if err := json.Unmarshal(one.OK, &stored); err != nil || stored.Size != int64(offset+len(piece)) || last != (stored.SHA256 == digest(text)) {
-			t.Errorf("%+v %+v %v", one.Error, stored, err)
+		if err := json.Unmarshal(answer.OK, &stored); err != nil || stored.Size != int64(offset+len(piece)) || last != (stored.SHA256 == digest(text)) {
+			t.Errorf("%+v %+v %v", answer.Error, stored, err)
 		}
 	}
 	info, err := os.Stat(path)

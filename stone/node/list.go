@@ -47,8 +47,8 @@ func (n *Node) list(_ context.Context, _ *call, args listArgs) (answer, error) {
 		if err != nil {
 			return answer{}, err
 		}
-		one, err := n.describe(entry)
-		listed.Deployments = append(listed.Deployments, one)
+		deployment, err := n.describe(entry)
+		listed.Deployments = append(listed.Deployments, deployment)
 		return answer{value: listed}, err
 	}
 	folders, err := os.ReadDir(n.deployments())
@@ -60,18 +60,18 @@ func (n *Node) list(_ context.Context, _ *call, args listArgs) (answer, error) {
 		if err != nil { // being begun or ended at this moment
 			continue
 		}
-		one, err := n.describe(entry)
+		deployment, err := n.describe(entry)
 		if err != nil {
 			return answer{}, err
 		}
-		listed.Deployments = append(listed.Deployments, one)
+		listed.Deployments = append(listed.Deployments, deployment)
 	}
 	return answer{value: listed}, nil
 }
 
 func (n *Node) describe(entry *journaled) (Deployment, error) {
 	names, err := entry.names()
-	one := Deployment{entry.Deployment, entry.Digest, entry.Owner, entry.data(), entry.Group, []Process{}}
+	deployment := Deployment{entry.Deployment, entry.Digest, entry.Owner, entry.data(), entry.Group, []Process{}}
 	for _, name := range names {
 		stat, since, alive := n.recorded(entry, name)
 		process := Process{Name: name, PID: stat.PID, Alive: alive, SinceNS: since}
@@ -84,9 +84,9 @@ func (n *Node) describe(entry *journaled) (Deployment, error) {
 		if group := entry.group(name); group != "" {
 			process.OOMKills = n.oomKills(group)
 		}
-		one.Processes = append(one.Processes, process)
+		deployment.Processes = append(deployment.Processes, process)
 	}
-	return one, err
+	return deployment, err
 }
 
 // identity is the process that wrote a record, and whether it is alive; zero if none did in this boot.

@@ -16,7 +16,7 @@ import (
 const (
 	logBlockBytes = 64 << 10
 
-	mostLogBytes = 64 << 20 // kept of a log, its end; up to twice as much until somebody looks
+	mostLogBytes = 64 << 20 // kept of a log, its end; up to twice as much until it is read
 	logEvery     = 10 * time.Second
 )
 
@@ -27,7 +27,7 @@ type logArgs struct {
 	MostBytes  int    `json:"most_bytes"`
 }
 
-// Logged has the lines as its payload. Truncated: there are fewer than were asked for, though the log has more.
+// Logged has the lines as its payload. Truncated: there are fewer than requested, though the log has more.
 type Logged struct {
 	Truncated bool `json:"truncated"`
 }

@@ -33,7 +33,7 @@ type Options struct {
 type Node struct {
 	Options
 	groups  *groups.Kernel
-	reader  func() (*counters.Host, error) // of the kernel; opened when first asked for
+	reader  func() (*counters.Host, error) // of the kernel; opened on first use
 	forker  forker
 	keeper  *keeper
 	puts    puts
@@ -119,7 +119,7 @@ func (n *Node) close() {
 	n.claims.close()
 }
 
-// DefaultState is where a machine's journal is unless said otherwise.
+// DefaultState is the default folder of a machine's journal.
 func DefaultState() string {
 	if given := os.Getenv("LOADSTONE_HOST_STATE"); given != "" {
 		return given

@@ -12,7 +12,7 @@ const (
 	mostLinesWaiting   = 256 // for a client that reads slowly
 )
 
-// output keeps the end of what is written, and hands its lines on if somebody follows.
+// output keeps the end of what is written, and forwards its lines if a client follows.
 type output struct {
 	name string
 	kept []byte
@@ -107,7 +107,7 @@ func (l *lines) finish(ctx context.Context) int {
 	close(l.waiting)
 	select {
 	case <-l.sent:
-	case <-ctx.Done(): // nobody reads any more
+	case <-ctx.Done(): // the reader is gone
 	}
 	return int(l.dropped.Load())
 }

@@ -136,7 +136,7 @@ func plumb(command *exec.Cmd, input []byte, out, problems *output) (*pipes, erro
 		command.Stdin = read
 		p.add(write, read, func() { _, _ = io.Copy(write, bytes.NewReader(input)); _ = write.Close() })
 	}
-	for _, one := range []struct {
+	for _, stream := range []struct {
 		output *output
 		file   *io.Writer
 	}{{out, &command.Stdout}, {problems, &command.Stderr}} {
@@ -145,8 +145,8 @@ func plumb(command *exec.Cmd, input []byte, out, problems *output) (*pipes, erro
 			p.close()
 			return nil, err
 		}
-		*one.file = write
-		p.add(read, write, func() { _, _ = io.Copy(one.output, read); one.output.flush() })
+		*stream.file = write
+		p.add(read, write, func() { _, _ = io.Copy(stream.output, read); stream.output.flush() })
 	}
 	return p, nil
 }

@@ -84,13 +84,13 @@ func TestTheSchemaHasEveryVerb(t *testing.T) {
 	}
 }
 
-// conformsAnswer holds an answer that went well, and what was asked, against the schema.
-func conformsAnswer(t testing.TB, verb string, args any, one said) {
+// conformsAnswer checks a successful answer and its request against the schema.
+func conformsAnswer(t testing.TB, verb string, args any, line message) {
 	t.Helper()
 	text, err := json.Marshal(args)
 	if err != nil {
 		t.Fatal(err)
 	}
 	conforms(t, "verbs/"+verb+"/args", text)
-	conforms(t, "verbs/"+verb+"/ok", one.OK)
+	conforms(t, "verbs/"+verb+"/ok", line.OK)
 }

@@ -49,8 +49,8 @@ type client struct {
 	last    int64
 }
 
-// said is a line of a node.
-type said struct {
+// message is a line of a node.
+type message struct {
 	ID      *int64
 	Event   json.RawMessage
 	OK      json.RawMessage
@@ -107,14 +107,14 @@ func (c *client) send(verb string, args any, payload []byte) int64 {
 	return c.last
 }
 
-func (c *client) next() said {
+func (c *client) next() message {
 	c.t.Helper()
 	line, err := c.out.ReadBytes('\n')
 	if err != nil {
 		c.t.Fatal(err)
 	}
 	conforms(c.t, "$defs/Reply", line)
-	one := said{}
+	one := message{}
 	if err := json.Unmarshal(line, &one); err != nil {
 		c.t.Fatalf("%q: %v", line, err)
 	}
@@ -126,7 +126,7 @@ func (c *client) next() said {
 }
 
 // ask waits for the end of a request, and gives the payloads of its events before that of its answer.
-func (c *client) ask(verb string, args any, payload []byte) (said, []byte) {
+func (c *client) ask(verb string, args any, payload []byte) (message, []byte) {
 	c.t.Helper()
 	id, events := c.send(verb, args, payload), []byte{}
 	for {

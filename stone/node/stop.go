@@ -50,8 +50,8 @@ func (n *Node) stop(ctx context.Context, _ *call, args stopArgs) (answer, error)
 	}
 	var all []leaving
 	defer func() {
-		for _, one := range all {
-			one.handle.Close()
+		for _, running := range all {
+			running.handle.Close()
 		}
 	}()
 	for _, name := range args.Names {
@@ -90,16 +90,16 @@ func (n *Node) stop(ctx context.Context, _ *call, args stopArgs) (answer, error)
 func (n *Node) leave(ctx context.Context, entry *journaled, all []leaving, grace time.Duration) (Stopped, error) {
 	stopped := Stopped{[]string{}}
 	deadline := time.Now().Add(grace)
-	for _, one := range all {
-		for !one.handle.Wait(min(time.Until(deadline), lookForCancel)) {
+	for _, running := range all {
+		for !running.handle.Wait(min(time.Until(deadline), lookForCancel)) {
 			if ctx.Err() != nil {
 				return stopped, ctx.Err()
 			}
 			if time.Now().Before(deadline) {
 				continue
 			}
-			stopped.Killed = append(stopped.Killed, one.name)
-			if err := n.kill(ctx, entry, one.name, one.stat); err != nil {
+			stopped.Killed = append(stopped.Killed, running.name)
+			if err := n.kill(ctx, entry, running.name, running.stat); err != nil {
 				return stopped, err
 			}
 			break

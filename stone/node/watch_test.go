@@ -36,24 +36,24 @@ func TestAWatch(t *testing.T) {
 	unwatch := c.send("unwatch", m{"id": watch}, nil)
 	var file []byte
 	for answered := 0; answered < 2; {
-		one := c.next()
+		answer := c.next()
 		switch {
-		case one.Error != nil:
-			t.Fatalf("%+v", *one.Error)
-		case one.Event != nil:
-			file = append(file, one.payload...)
+		case answer.Error != nil:
+			t.Fatalf("%+v", *answer.Error)
+		case answer.Event != nil:
+			file = append(file, answer.payload...)
 			continue
-		case *one.ID == watch:
-			conformsAnswer(t, "watch", args, one)
-			watched := asJSON[counters.Summary](t, one.OK)
+		case *answer.ID == watch:
+			conformsAnswer(t, "watch", args, answer)
+			watched := asJSON[counters.Summary](t, answer.OK)
 			rows, err := parquet.Read[struct {
 				Subject string `parquet:"subject"`
 			}](bytes.NewReader(file), int64(len(file)))
 			if err != nil || len(rows) != watched.Rows || watched.Readings < 2 || watched.Stopped != "" || watched.Absent["replica:b"] == "" {
 				t.Errorf("%d rows, %d bytes, %+v, %v", len(rows), len(file), watched, err)
 			}
-		case *one.ID == unwatch:
-			conformsAnswer(t, "unwatch", m{"id": watch}, one)
+		case *answer.ID == unwatch:
+			conformsAnswer(t, "unwatch", m{"id": watch}, answer)
 		}
 		answered++
 	}
@@ -63,8 +63,8 @@ func TestAWatch(t *testing.T) {
 	c.next()
 	c.send("cancel", m{"id": again}, nil)
 	for range 2 {
-		if one := c.next(); *one.ID == again && (one.Error == nil || one.Error.Kind != Canceled) {
-			t.Errorf("%+v", one)
+		if answer := c.next(); *answer.ID == again && (answer.Error == nil || answer.Error.Kind != Canceled) {
+			t.Errorf("%+v", answer)
 		}
 	}
 }

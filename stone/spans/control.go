@@ -13,7 +13,7 @@ import (
 
 const mostOrderBytes = 64 << 10
 
-// order is one line from whoever started the receiver.
+// order is one line from the process that started the receiver.
 type order struct {
 	Verb   string  `json:"verb"`
 	File   string  `json:"file"`

@@ -12,7 +12,7 @@ type Counts struct {
 	Unnamed      int64              `json:"unnamed"`       // written with Others for a name, as there were too many
 	Traces       *int64             `json:"traces"`        // in the file; null before the end
 	Roots        *int64             `json:"roots"`         // spans without a parent in the file; null before the end
-	Produced     *int64             `json:"produced"`      // ended by those who tell; null: nobody told
+	Produced     *int64             `json:"produced"`      // ended, by the senders' counters; null: no sender has any
 	Dropped      *int64             `json:"dropped"`       // given up by those who tell
 	Quiet        bool               `json:"quiet"`         // whether no span came any more when it ended
 	Recovered    bool               `json:"recovered"`     // the receiver was killed: there may have been more spans
@@ -36,10 +36,10 @@ type Sender struct {
 	Address  string // where its connection comes from
 }
 
-// mostReplicas are told apart: names come from outside.
+// mostReplicas are distinguished: names come from outside.
 const mostReplicas = 10_000
 
-// ledger keeps what senders told. Their numbers count from the start of a process, those of a trial from its begin.
+// ledger keeps the counters that senders report. Their numbers count from the start of a process, those of a trial from its begin.
 type ledger struct {
 	last map[string]Sender
 }
@@ -62,7 +62,7 @@ func (l *ledger) tell(s Sender) (produced, dropped int64) {
 	return s.Produced - last.Produced, max(0, s.Dropped-last.Dropped)
 }
 
-// add counts spans of a replica, and what it told.
+// add counts spans of a replica, and the counters that it reported.
 func (c *Counts) add(name string, received int64, produced, dropped *int64) {
 	of, known := c.Replicas[name]
 	if !known && len(c.Replicas) >= mostReplicas {

@@ -33,7 +33,7 @@ func TestWhatSendersTellAddsUp(t *testing.T) {
 	}
 }
 
-func TestReplicasAreCountedByTheirSpansWhereNobodyTells(t *testing.T) {
+func TestReplicasAreCountedByTheirSpansWithoutTheirCounters(t *testing.T) {
 	r, _ := began(t, small)
 	both := append(request(t, named("rate", "rate-1"), made(1, 1), made(1, 2)), request(t, named("geo", ""), made(1, 3))...)
 	take(t, r, both, Sender{})
@@ -51,13 +51,13 @@ func TestReplicasAreCountedByTheirSpansWhereNobodyTells(t *testing.T) {
 
 func TestMetadataThatIsNoNumberTellsNothing(t *testing.T) {
 	for _, produced := range []string{"", "x", "-1", "1e3"} {
-		told := map[string]string{InstanceKey: "rate-1", ProducedKey: produced, DroppedKey: "1"}
-		if got := sender("a", func(key string) string { return told[key] }); got != (Sender{}) {
+		reported := map[string]string{InstanceKey: "rate-1", ProducedKey: produced, DroppedKey: "1"}
+		if got := sender("a", func(key string) string { return reported[key] }); got != (Sender{}) {
 			t.Errorf("%q: %+v", produced, got)
 		}
 	}
-	told := map[string]string{InstanceKey: "rate-1", ProducedKey: "5", DroppedKey: "?"}
-	if got := sender("a", func(key string) string { return told[key] }); got != (Sender{"rate-1", 5, 0, "a"}) {
+	reported := map[string]string{InstanceKey: "rate-1", ProducedKey: "5", DroppedKey: "?"}
+	if got := sender("a", func(key string) string { return reported[key] }); got != (Sender{"rate-1", 5, 0, "a"}) {
 		t.Errorf("%+v", got)
 	}
 }

@@ -16,8 +16,8 @@ import (
 // forwardWithin is how long one request may take to be sent on.
 const forwardWithin = 10 * time.Second
 
-// Forwarder sends requests on to another receiver of OTLP over gRPC, one after the other. Requests wait for it, nobody
-// else does: what finds no room, no answer or a refusal is counted and forgotten.
+// Forwarder sends requests on to another receiver of OTLP over gRPC, one after the other. Only requests to
+// it wait: what finds no room, no answer or a refusal is counted and forgotten.
 type Forwarder struct {
 	connection *grpc.ClientConn
 	most       int64

@@ -48,14 +48,14 @@ func TestTheSameSpansAreSentOn(t *testing.T) {
 	}
 }
 
-func TestATrialDoesNotMindWhomItSendsTo(t *testing.T) {
+func TestATrialIsIndependentOfItsForwarder(t *testing.T) {
 	gone, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	address := gone.Addr().String()
 	_ = gone.Close()
-	r, forward := forwarding(t, address, 1<<20) // nobody listens
+	r, forward := forwarding(t, address, 1<<20) // no listener
 	begin(t, r)
 	take(t, r, request(t, nil, made(1, 1)), Sender{})
 	for _, unsent := forward.counts(); unsent < 1; _, unsent = forward.counts() {

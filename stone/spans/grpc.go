@@ -90,7 +90,7 @@ func export(server any, ctx context.Context, decode func(any) error, _ grpc.Unar
 	}
 	defer request.bytes.Free()
 	if request.bytes.Len() > usualRequestBytes {
-		if done, err := to.turn(ctx); err == nil { // else Take says that nobody waits
+		if done, err := to.turn(ctx); err == nil { // else Take reports that no sender waits
 			defer done()
 		}
 	}
@@ -117,13 +117,13 @@ func (p packed) HandleRPC(ctx context.Context, event stats.RPCStats) {
 
 // senderOf reads what the metadata of a request tells.
 func senderOf(ctx context.Context) Sender {
-	told, _ := metadata.FromIncomingContext(ctx)
+	reported, _ := metadata.FromIncomingContext(ctx)
 	address := ""
 	if from, known := peer.FromContext(ctx); known {
 		address = from.Addr.String()
 	}
 	return sender(address, func(key string) string {
-		if values := told[key]; len(values) > 0 {
+		if values := reported[key]; len(values) > 0 {
 			return values[0]
 		}
 		return ""
@@ -131,16 +131,16 @@ func senderOf(ctx context.Context) Sender {
 }
 
 // sender reads what metadata tells. Without a number of spans, or with one that is none, it tells nothing.
-func sender(address string, told func(key string) string) Sender {
-	produced, err := strconv.ParseInt(told(ProducedKey), 10, 64)
+func sender(address string, reported func(key string) string) Sender {
+	produced, err := strconv.ParseInt(reported(ProducedKey), 10, 64)
 	if err != nil || produced < 0 {
 		return Sender{}
 	}
-	dropped, err := strconv.ParseInt(told(DroppedKey), 10, 64)
+	dropped, err := strconv.ParseInt(reported(DroppedKey), 10, 64)
 	if err != nil || dropped < 0 {
 		dropped = 0
 	}
-	return Sender{Instance: told(InstanceKey), Produced: produced, Dropped: dropped, Address: address}
+	return Sender{Instance: reported(InstanceKey), Produced: produced, Dropped: dropped, Address: address}
 }
 
 // response is an ExportTraceServiceResponse: empty, or with a partial success.
@@ -153,7 +153,7 @@ func response(rejected int64) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), partial)
 }
 
-// refusal is what a sender is told of an error: to come again, or not.
+// refusal is the status of an error for a sender: to retry, or not.
 func refusal(err error) *status.Status {
 	switch {
 	case errors.Is(err, ErrFull):

@@ -113,22 +113,22 @@ func answer(w http.ResponseWriter, kind string, rejected int64, err error) {
 		_, _ = w.Write(body) // fails only if the sender went away
 		return
 	}
-	told, code := refusal(err), http.StatusBadRequest
+	state, code := refusal(err), http.StatusBadRequest
 	switch {
 	case errors.As(err, new(*http.MaxBytesError)):
 		code = http.StatusRequestEntityTooLarge
-		told = status.Newf(codes.InvalidArgument, "more than %d bytes; send smaller batches", mostRequestBytes)
-	case told.Code() == codes.ResourceExhausted:
+		state = status.Newf(codes.InvalidArgument, "more than %d bytes; send smaller batches", mostRequestBytes)
+	case state.Code() == codes.ResourceExhausted:
 		code = http.StatusTooManyRequests
 		w.Header().Set("Retry-After", strconv.Itoa(int(comeAgain.Seconds())))
-	case told.Code() == codes.Internal:
+	case state.Code() == codes.Internal:
 		code = http.StatusInternalServerError
 	}
 	marshal := proto.Marshal
 	if kind == typeJSON {
 		marshal = protojson.Marshal
 	}
-	body, err := marshal(told.Proto())
+	body, err := marshal(state.Proto())
 	if err != nil {
 		code, body = http.StatusInternalServerError, nil
 	}

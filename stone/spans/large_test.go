@@ -33,10 +33,10 @@ func TestRequestsAreTakenUpTo64MiB(t *testing.T) {
 	r, _ := began(t, small)
 	address, url := receiver(t, r)
 	client := dial(t, address)
-	told := metadata.AppendToOutgoingContext(t.Context(), InstanceKey, "rate-1", ProducedKey, "1000", DroppedKey, "0")
+	reporting := metadata.AppendToOutgoingContext(t.Context(), InstanceKey, "rate-1", ProducedKey, "1000", DroppedKey, "0")
 	for _, mib := range []int{5, 60} {
 		body := large(t, mib)
-		if _, err := client.Export(told, parsed(t, body)); err != nil {
+		if _, err := client.Export(reporting, parsed(t, body)); err != nil {
 			t.Errorf("%d MiB over gRPC: %v", mib, err)
 		}
 		answer, err := http.Post(url, typeProtobuf, bytes.NewReader(body))
@@ -46,7 +46,7 @@ func TestRequestsAreTakenUpTo64MiB(t *testing.T) {
 		_ = answer.Body.Close()
 	}
 	for name, option := range map[string]grpc.CallOption{"as it is": grpc.EmptyCallOption{}, "gzip": grpc.UseCompressor(gzip.Name)} {
-		_, err := client.Export(told, parsed(t, large(t, 65)), option)
+		_, err := client.Export(reporting, parsed(t, large(t, 65)), option)
 		if refused := status.Convert(err); refused.Code() != codes.ResourceExhausted || len(refused.Details()) != 0 {
 			t.Errorf("65 MiB over gRPC, %s: %v; nobody should try that again", name, err)
 		}

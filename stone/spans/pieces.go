@@ -37,7 +37,7 @@ type piece struct {
 	spans  int64
 }
 
-// pieces is a file of pieces that is being written. Nobody else can write or recover it meanwhile.
+// pieces is a file of pieces that is being written. No other process can write or recover it meanwhile.
 type pieces struct {
 	file  *os.File
 	size  int64
@@ -188,7 +188,7 @@ func (n *names) take(block []byte) bool {
 	return true
 }
 
-// name tells a text; a number that no name has, in a damaged file, is told as one of too many.
+// name returns a text; a number without a name, in a damaged file, counts as one beyond the limit.
 func (n *names) name(number uint32) string {
 	if int(number) < len(n.text) {
 		return n.text[number]

@@ -72,13 +72,13 @@ func TestOverGRPC(t *testing.T) {
 	r, file := began(t, Budget{PieceSpans: 4, Pieces: 1, Waiting: 1 << 20})
 	address, _ := receiver(t, r)
 	client := dial(t, address)
-	told := metadata.AppendToOutgoingContext(t.Context(), InstanceKey, "rate-1", ProducedKey, "7", DroppedKey, "2")
+	reporting := metadata.AppendToOutgoingContext(t.Context(), InstanceKey, "rate-1", ProducedKey, "7", DroppedKey, "2")
 
-	response, err := client.Export(told, parsed(t, request(t, nil, made(1, 1), made(1, 0))), grpc.UseCompressor("gzip"))
+	response, err := client.Export(reporting, parsed(t, request(t, nil, made(1, 1), made(1, 0))), grpc.UseCompressor("gzip"))
 	if err != nil || response.GetPartialSuccess().GetRejectedSpans() != 1 || response.PartialSuccess.ErrorMessage == "" {
 		t.Errorf("one of two has no id: %v, %v", response, err)
 	}
-	if response, err = client.Export(told, parsed(t, request(t, nil, made(2, 2)))); err != nil || response.PartialSuccess != nil {
+	if response, err = client.Export(reporting, parsed(t, request(t, nil, made(2, 2)))); err != nil || response.PartialSuccess != nil {
 		t.Errorf("all is well: %v, %v", response, err)
 	}
 	_, err = client.Export(t.Context(), parsed(t, request(t, nil, made(1, 3), made(1, 4), made(1, 5))))

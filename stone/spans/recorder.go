@@ -35,7 +35,7 @@ type Recorder struct {
 	unread   int64 // unread requests outside
 	ledger   ledger
 	reader   reader
-	arrived  chan struct{} // closed and made anew as spans come, where somebody waits
+	arrived  chan struct{} // closed and made anew as spans arrive, where a caller waits
 	last     time.Time     // when spans came
 }
 
@@ -104,7 +104,7 @@ func (r *Recorder) Take(ctx context.Context, request []byte, from Sender) (rejec
 	return rejected, nil
 }
 
-// Unread counts a request that did not even become bytes that Take could look at: nobody knows how many spans it had.
+// Unread counts a request that did not even become bytes that Take could read: its number of spans is unknown.
 func (r *Recorder) Unread(from Sender) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
@@ -260,7 +260,7 @@ func (r *Recorder) Close() error {
 	r.lock.Unlock()
 	if finished != nil {
 		<-finished
-		return nil // whoever ended it was told of errors
+		return nil // the caller that ended it got its errors
 	}
 	if _, err := r.End(0, 0); !errors.Is(err, ErrConflict) {
 		return err

@@ -11,7 +11,7 @@ import (
 	"loadstone.dev/stone/otlp"
 )
 
-// What is more is taken for not told.
+// Numbers beyond it count as absent.
 const mostKind, mostStatus = 5, 2
 
 // valueKinds are the types of what a value can be; a later one replaces an earlier one.
@@ -219,7 +219,7 @@ func (s *span) time(start, end uint64) bool {
 	return start > 0 && start < latestStart
 }
 
-// callee is whom a span calls, from best to worst: our own attribute, then what OpenTelemetry's conventions tell of calls.
+// callee is the peer of a span's call, by preference: our own attribute, then those of OpenTelemetry's conventions.
 type callee [5][]byte
 
 func (c *callee) read(message []byte) error {

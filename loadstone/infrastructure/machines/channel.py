@@ -191,7 +191,7 @@ class Channel:
         except (OSError, ValueError):
             pass  # it has ended: the reader says so
 
-    def _last_words(self) -> str:
+    def _last_output(self) -> str:
         """The end of what the transport wrote to its standard error."""
         file = self._complaints.fileno()
         size = os.fstat(file).st_size

@@ -121,7 +121,7 @@ func TestProgressIntoAClosedPipe(t *testing.T) {
 }
 
 // Where files run out, the load goes on over the connections that could be made, and both the words and the summary say so.
-func TestFewerConnectionsThanAskedFor(t *testing.T) {
+func TestFewerConnectionsThanRequested(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	defer server.Close()
 	dir := t.TempDir()
@@ -148,7 +148,7 @@ func TestFewerConnectionsThanAskedFor(t *testing.T) {
 	if err != nil || json.Unmarshal(written, &summary) != nil {
 		t.Fatalf("%v: %s", err, written)
 	}
-	if c := summary.Connections; c.Asked != 200 || c.Made < 5 || c.Made >= 90 || c.Local == 0 || summary.Counts.Completed == 0 {
+	if c := summary.Connections; c.Requested != 200 || c.Made < 5 || c.Made >= 90 || c.Local == 0 || summary.Counts.Completed == 0 {
 		t.Errorf("%+v %+v", c, summary.Counts)
 	}
 }

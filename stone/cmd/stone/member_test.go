@@ -72,7 +72,7 @@ func writeLoadPlan(t *testing.T, target, path, more string) (file, temporary str
 	return file, temporary
 }
 
-// holdingServer answers what is asked for /held when the test ends, and closes `first` when that is asked for.
+// holdingServer answers requests for /held when the test ends, and closes `first` at the first of them.
 func holdingServer(t *testing.T) (server *httptest.Server, first chan struct{}) {
 	t.Helper()
 	hold, first := make(chan struct{}), make(chan struct{})

@@ -94,7 +94,7 @@ func seed(args []string) int {
 	return runSeed(load, *file, mode)
 }
 
-// describe is no mode of the stores: it asks none.
+// describe is not a mode of the stores: it opens none.
 const describe seeding.Mode = -1
 
 func runSeed(load func(seeding.Plan) (seeding.App, error), file string, mode seeding.Mode) int {

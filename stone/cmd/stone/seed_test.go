@@ -117,7 +117,7 @@ func runVerb(t *testing.T, name string, args ...string) (code int, stdout, stder
 	return code, out(), complaints()
 }
 
-// replaceFile sends what is written to a standard file elsewhere, until the text is asked for.
+// replaceFile redirects what is written to a standard file, until the returned function is called for the text.
 func replaceFile(t *testing.T, standard **os.File) (text func() string) {
 	t.Helper()
 	original := *standard

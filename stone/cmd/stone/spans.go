@@ -123,7 +123,7 @@ func recoverSpans(folder string) error {
 	})
 }
 
-// receiveSpans serves until it is told to stop, then ends a trial that is still running.
+// receiveSpans serves until it is stopped, then ends a trial that is still running.
 func receiveSpans(options spansOptions) error {
 	if options.out != "" {
 		var err error

@@ -17,7 +17,7 @@ type connections struct {
 	answer  int // bytes of an answer; the server is taken to answer with the same number each time
 }
 
-// connect opens them all and asks once, to learn how long an answer is.
+// connect opens them all and sends one request, to learn the length of an answer.
 func connect(of load) (*connections, error) {
 	address, err := netip.ParseAddrPort(of.address)
 	if err != nil {

@@ -102,7 +102,7 @@ func (s source) Collect(to chan<- prometheus.Metric) {
 }
 
 // Metrics serves http://address/metrics until stop is called, which waits until the port is free again. An address
-// without a host is one of the loopback interface. The snapshot is asked for at each scrape, by another goroutine.
+// without a host is one of the loopback interface. Each scrape takes a snapshot, in another goroutine.
 func Metrics(address string, snapshot func() Snapshot) (stop func(), err error) {
 	if strings.HasPrefix(address, ":") {
 		address = "127.0.0.1" + address

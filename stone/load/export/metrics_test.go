@@ -61,7 +61,7 @@ func TestMetrics(t *testing.T) {
 		return s
 	})
 	defer stop()
-	for _, offered := range []string{"21", "22"} { // each scrape asks anew
+	for _, offered := range []string{"21", "22"} { // each scrape takes a new snapshot
 		code, text := scrape(t, address)
 		lines := strings.Split(text, "\n")
 		has := map[string]bool{}

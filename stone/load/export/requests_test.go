@@ -116,7 +116,7 @@ func TestRequestsRoundTrip(t *testing.T) {
 	}
 }
 
-// The columns are a promise to whoever reads the file.
+// The columns are part of the documented file format.
 func TestRequestsSchema(t *testing.T) {
 	requests, path := open(t)
 	if err := requests.Close(); err != nil {

@@ -195,7 +195,7 @@ func BenchmarkEveryKind(b *testing.B) {
 	}
 }
 
-// A published compose-post request: everything in it can be said, each number as often as it should be.
+// A published compose-post request: fields express all of it, each number with its frequency.
 func TestRepeatsOfAPublishedPost(t *testing.T) {
 	d := draws(t, `{"user":{"kind":"integer","min":0,"max":961},"mentioned":{"kind":"integer","min":0,"max":961,"not":"user"},
 	 "mentions":{"kind":"repeat","of":"mentioned","min":1,"max":6,"prefix":" @username_"},

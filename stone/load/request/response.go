@@ -39,7 +39,7 @@ const (
 )
 
 // Response parses one HTTP/1.x answer (RFC 9112) incrementally, from pieces cut anywhere. Of the body it keeps no more
-// than somebody wants to look at, and the first bytes of an error's as an example.
+// than the plan reads, and the first bytes of an error's as an example.
 type Response struct {
 	state     parserState
 	headOnly  bool // the request was HEAD
@@ -91,7 +91,7 @@ func (r *Response) remember(head []byte) {
 	}
 }
 
-// Reset prepares for the next answer; headOnly says that the request was HEAD. Nothing is kept unless asked for.
+// Reset prepares for the next answer; headOnly says that the request was HEAD. Nothing is kept unless requested.
 func (r *Response) Reset(headOnly bool) {
 	*r = Response{headOnly: headOnly, length: -1, partial: r.partial[:0], Example: r.Example[:0], Last: r.Last,
 		Body: r.Body[:0], Head: r.Head[:0]}

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// verdict is what somebody makes of an answer, after which the connection is closed.
+// verdict is the parse of an answer, after which the connection is closed.
 type verdict struct {
 	refused   bool
 	status    int
@@ -75,7 +75,7 @@ var deliberate = []*regexp.Regexp{
 	regexp.MustCompile(`(?is)transfer-encoding.*transfer-encoding`),
 	regexp.MustCompile(`(?is)HTTP/1\.0.*transfer-encoding`),
 	regexp.MustCompile(`(?is)transfer-encoding.*content-length|content-length.*transfer-encoding`),
-	// Control characters are not looked for: they are in nobody's way.
+	// Control characters are accepted: they do no harm.
 	regexp.MustCompile(`[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r([^\n]|$)`),
 	// The value of Content-Length, Transfer-Encoding or Connection in several lines is refused.
 	regexp.MustCompile(`(?i)(content-length|transfer-encoding|connection):[^\n]*\n[ \t]`),

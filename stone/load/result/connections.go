@@ -7,7 +7,7 @@ import (
 
 // Connections is how connecting went, the warm-up and what came before it included.
 type Connections struct {
-	Asked       int      `json:"asked"`       // to be made before the start
+	Requested   int      `json:"asked"`       // to be made before the start
 	Made        int      `json:"made"`        // of those
 	Connects    int64    `json:"connects"`    // attempts until the end
 	Failed      int64    `json:"failed"`      // of those
@@ -18,22 +18,22 @@ type Connections struct {
 	Sources     []string `json:"sources"`     // that were sent from, if the plan says so
 }
 
-// Shortfall says in words that fewer connections could be made than were asked for, or that sockets failed for want of
+// Shortfall describes that fewer connections could be made than requested, or that sockets failed for want of
 // something here; "" if neither is so.
 func (c *Connections) Shortfall() string {
 	switch {
 	case c.Local > 0:
 		return fmt.Sprintf("%d of %d connections could be made before the start, and %d sockets failed here: %s; raise the limit (ulimit -n), "+
-			"give source_addresses, or use more workers", c.Made, c.Asked, c.Local, c.Why)
-	case c.Made < c.Asked:
-		return fmt.Sprintf("%d of %d connections could be made before the start", c.Made, c.Asked)
+			"give source_addresses, or use more workers", c.Made, c.Requested, c.Local, c.Why)
+	case c.Made < c.Requested:
+		return fmt.Sprintf("%d of %d connections could be made before the start", c.Made, c.Requested)
 	}
 	return ""
 }
 
 // add merges what another worker found.
 func (c *Connections) add(o Connections) {
-	c.Asked += o.Asked
+	c.Requested += o.Requested
 	c.Made += o.Made
 	c.Connects += o.Connects
 	c.Failed += o.Failed

@@ -25,7 +25,7 @@ type WorkerSummary struct {
 	Connects          int64    `json:"connects"` // from before the start on
 	CPUS              float64  `json:"cpu_s"`
 	CPUShare          float64  `json:"cpu_share"`
-	ClockOffsetUs     *float64 `json:"clock_offset_us"`     // what its clock is ahead; null: nobody measured it
+	ClockOffsetUs     *float64 `json:"clock_offset_us"`     // how far its clock is ahead; null: not measured
 	ClockErrorUs      *float64 `json:"clock_error_us"`      // the offset is right to within that, either way
 	ReferenceBeforeMs *float64 `json:"reference_before_ms"` // of the reference loop, before the run and after it; null likewise
 	ReferenceAfterMs  *float64 `json:"reference_after_ms"`

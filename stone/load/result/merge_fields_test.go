@@ -59,7 +59,7 @@ func fill(t *testing.T, v reflect.Value) {
 	}
 }
 
-// A part merged with nothing else is as it was, in every field: whoever adds one has to say how it is merged.
+// A part merged alone is unchanged in every field: a new field must define how it is merged.
 func TestMergeForgetsNothing(t *testing.T) {
 	var f Findings
 	fill(t, reflect.ValueOf(&f).Elem())

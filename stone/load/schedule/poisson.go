@@ -35,7 +35,7 @@ type unitPoisson struct {
 	leaf  [leafSize]float64 // their times
 }
 
-// due is when arrival n is, n never falling below those asked for before.
+// due is when arrival n is, n never falling below earlier arguments.
 func (u *unitPoisson) due(seed, n uint64) float64 {
 	if u.blocks == 0 {
 		u.random.Seed(seed, streamBlocks)

@@ -7,7 +7,7 @@ import (
 )
 
 // process says when request n is due, in ns on the even scale, where its mean rate is the plan's all the time. A cursor
-// asks for ever higher numbers. Times are float64: at 3 hours they still resolve 2 ps, so no rate is rounded. A process
+// passes increasing n. Times are float64: at 3 hours they still resolve 2 ps, so no rate is rounded. A process
 // itself never changes; what it remembers is in the cursor.
 type process interface {
 	due(c *Cursor, n uint64) float64

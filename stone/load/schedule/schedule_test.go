@@ -145,34 +145,34 @@ func TestTheWarmupGrowsEvenlyToTheWholeRate(t *testing.T) {
 	}
 }
 
-// countingProcess counts what it is asked for.
+// countingProcess counts its calls.
 type countingProcess struct {
 	process
-	asked *int
+	calls *int
 }
 
 func (p countingProcess) due(c *Cursor, n uint64) float64 {
-	*p.asked++
+	*p.calls++
 	return p.process.due(c, n)
 }
 
 // A thousandth of a schedule costs what a thousandth of its requests cost, and so does to count the whole.
 func TestAShareIsWalkedAlone(t *testing.T) {
 	for _, process := range []string{"constant", "poisson"} {
-		s, asked := makeSchedule(process, 1e6, 0.5, 1, 3), 0
-		s.process = countingProcess{s.process, &asked}
+		s, calls := makeSchedule(process, 1e6, 0.5, 1, 3), 0
+		s.process = countingProcess{s.process, &calls}
 		requests := 0
 		for part := s.Share(7, 1000); part.Next(); requests++ {
 			if part.N%1000 != 7 {
 				t.Fatalf("request %d is in the share of 7", part.N)
 			}
 		}
-		if requests < 1000 || asked != requests+1 {
-			t.Errorf("%s: %d requests, %d were looked at", process, requests, asked)
+		if requests < 1000 || calls != requests+1 {
+			t.Errorf("%s: %d requests, %d were looked at", process, requests, calls)
 		}
-		asked = 0
-		if span := s.Span(); span.Count < 1_200_000 || asked > 4000 {
-			t.Errorf("%s: counting %+v looks at %d requests", process, span, asked)
+		calls = 0
+		if span := s.Span(); span.Count < 1_200_000 || calls > 4000 {
+			t.Errorf("%s: counting %+v looks at %d requests", process, span, calls)
 		}
 	}
 }

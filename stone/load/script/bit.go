@@ -53,7 +53,7 @@ func shifted(operation func(x uint32, n int) uint32) lua.LGFunction {
 	return func(L *lua.LState) int { return pushWord(L, operation(word(L, 1), int(word(L, 2)&31))) }
 }
 
-// toHex is bit.tohex(x, digits): 8 digits unless said otherwise, in capitals if negative.
+// toHex is bit.tohex(x, digits): 8 digits by default, in capitals if negative.
 func toHex(L *lua.LState) int {
 	x, digits, form := word(L, 1), L.OptInt(2, 8), "%08x"
 	if digits < 0 {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Whatever the script's text, it is opened and asked, or refused with an Error, within a bounded time.
+// Any text of a script is opened and run, or refused with an Error, within a bounded time.
 func FuzzOpen(f *testing.F) {
 	for _, path := range []string{"static.lua", "social-read-home-timeline.lua", "social-mixed-workload.lua", "hotel-mixed-workload.lua"} {
 		source, err := os.ReadFile("testdata/" + path)

@@ -40,7 +40,7 @@ func (s *Script) Next(to []byte) (request []byte, operation string, delay time.D
 
 const maxDelay = 24 * time.Hour
 
-// delay asks delay() for milliseconds.
+// delay calls delay() for milliseconds.
 func (s *Script) delay() (time.Duration, error) {
 	hook := s.thread.hook("delay")
 	if hook == nil {
@@ -61,7 +61,7 @@ func (s *Script) delay() (time.Duration, error) {
 	return time.Duration(ms * float64(time.Millisecond)), nil
 }
 
-// request asks request(), or wrk.request() if the script has none, for one request or several in a row.
+// request calls request(), or wrk.request() if the script has none, for one request or several in a row.
 func (s *Script) request() (string, error) {
 	hook := s.thread.hook("request")
 	function := lua.LValue(hook)

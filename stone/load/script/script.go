@@ -1,7 +1,7 @@
 // Package script runs load scripts written for wrk and wrk2 (Lua 5.1 as LuaJIT speaks it) without changes to them.
 //
 // Each load thread has a Script with a Lua state of its own (machine.go); setup() and done() run in one more state
-// that all threads share, as in wrk. Next asks delay() and request() for one HTTP request at a time (next.go,
+// that all threads share, as in wrk. Next calls delay() and request() for one HTTP request at a time (next.go,
 // request.go), Response hands an answer to response(), Done the results to done(). Random numbers come from the
 // plan's seed (random.go), so the same plan makes the same requests. A mistake in a script, or a script that does
 // not come to an end, is an *Error that names the file and the line.
@@ -16,7 +16,7 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// Options say which script to run, and for whom.
+// Options name the script to run, its target and its thread.
 type Options struct {
 	Path               string            // the script's file
 	Args               []string          // args[1] and on of init(args); args[0] is the URL

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// watch ends a call into Lua that runs for too long or takes too much memory. The Lua state asks its context before
+// watch ends a call into Lua that runs for too long or takes too much memory. The Lua state checks its context before
 // every instruction whether it is done; answering by counting down costs a few nanoseconds, and no timer or goroutine
 // is needed. Library functions whose work depends on a script, such as matching patterns, count their steps too.
 type watch struct {

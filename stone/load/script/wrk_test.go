@@ -73,7 +73,7 @@ end`)
 	}
 }
 
-// A script without request() is asked nothing while it runs: its request is what wrk.* says after init().
+// A script without request() is not called while it runs: its request is what wrk.* holds after init().
 func TestStaticRequests(t *testing.T) {
 	s := opened(t, Options{Path: "testdata/static.lua"})
 	want := "POST / HTTP/1.1\r\nHost: localhost:8080\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 16\r\n\r\nfoo=bar&baz=quux"
@@ -195,7 +195,7 @@ func TestOperationNames(t *testing.T) {
 	}
 }
 
-// Names are told apart up to a number, and looking one up allocates nothing.
+// Names are distinguished up to a number of them, and a look-up allocates nothing.
 func TestOperationNamesAreBounded(t *testing.T) {
 	var names operations
 	seen := map[string]bool{}

@@ -48,7 +48,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// echo tells what it was asked; it refuses what a load generator must not add by itself.
+// echo answers with the request; it refuses what a load generator must not add by itself.
 func echo(w http.ResponseWriter, r *http.Request) {
 	w.Header()["X-Sort"] = []string{"first", "second"}
 	for _, added := range []string{"Accept-Encoding", "Accept", "Connection", "Referer"} {
@@ -72,7 +72,7 @@ func echo(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Of a body as much is kept as was asked for; all of it is counted.
+// The requested part of a body is kept; all of it is counted.
 func TestBodiesAreCountedAndKeptInPart(t *testing.T) {
 	t.Parallel()
 	piece := make([]byte, 1<<16)
@@ -173,9 +173,9 @@ func TestClose(t *testing.T) {
 		for _, alone := range []bool{false, true}[:cases(k)] {
 			t.Run(fmt.Sprint(k.name, " ", alone), func(t *testing.T) {
 				t.Parallel()
-				asked := make(chan struct{})
+				arrived := make(chan struct{})
 				site := serve(t, k, func(w http.ResponseWriter, r *http.Request) {
-					close(asked)
+					close(arrived)
 					<-r.Context().Done()
 				})
 				site.settings.NewPerRequest = alone
@@ -185,7 +185,7 @@ func TestClose(t *testing.T) {
 					_, err := caller.Call(context.Background(), get("/"))
 					failed <- err
 				}()
-				<-asked
+				<-arrived
 				_ = caller.Close()
 				if kind := KindOf(<-failed); kind != Closed && kind != Cancelled && kind != Timeout {
 					t.Errorf("%q", kind)
@@ -195,7 +195,7 @@ func TestClose(t *testing.T) {
 	}
 }
 
-func TestNobodyListens(t *testing.T) {
+func TestNoListener(t *testing.T) {
 	t.Parallel()
 	for _, k := range append(slices.Clone(kinds), kind{"grpc", GRPC, "http"}, kind{"grpc over TLS", GRPC, "https"}) {
 		gone := listen(t)

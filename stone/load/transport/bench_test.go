@@ -24,7 +24,7 @@ import (
 	hotelpb "loadstone.dev/stone/apps/hotel/proto"
 )
 
-// What a call costs the client, beside the client that anybody would take: net/http's, and for gRPC the generated one.
+// What a call costs the client, beside the standard clients: net/http's, and for gRPC the generated one.
 // The server is a process of its own (this program again), so that cpu-us/op is the client's alone:
 //
 //	go test ./load/transport -run '^$' -bench . -benchtime 20000x
@@ -76,7 +76,7 @@ func cpu() time.Duration {
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
-// ours are the clients that this package makes, with the settings of a load whose answers nobody looks at.
+// ours are the clients that this package makes, with the settings of a load that does not read answers.
 func ours(b *testing.B, k kind, ca *authority, address string) (clients []func(context.Context) error) {
 	settings := Settings{Protocol: k.protocol, Target: k.scheme + "://" + address, Timeout: patience, Limit: 200}
 	request := get("/hotels?lat=1.5&lon=2")

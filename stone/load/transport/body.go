@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// readBody reads a body to its end; length is what it is said to have, negative if nothing is. It keeps the first
+// readBody reads a body to its end; length is its declared length, negative if none is declared. It keeps the first
 // `limit` bytes and counts all: no answer takes more memory.
 func readBody(from io.Reader, length, limit int64) (kept []byte, size int64, err error) {
 	if length >= 0 {

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tlsConfig is the TLS of all connections; for HTTP/2 and gRPC it asks for h2 in the handshake (ALPN).
+// tlsConfig is the TLS of all connections; for HTTP/2 and gRPC it offers h2 in the handshake (ALPN).
 func tlsConfig(given TLS, host, protocol string) (*tls.Config, error) {
 	config := &tls.Config{ServerName: given.ServerName, InsecureSkipVerify: given.Insecure, NextProtos: []string{"h2"}}
 	if config.ServerName == "" {
@@ -65,7 +65,7 @@ func (d *Dialer) connector(address string) *connector {
 	return c
 }
 
-// giveUpAfter has the kernel break a connection whose bytes nobody acknowledges for so long: streams of HTTP/2 and
+// giveUpAfter has the kernel break a connection whose bytes are not acknowledged for so long: streams of HTTP/2 and
 // gRPC would else time out one after another on a connection whose other end is gone.
 func giveUpAfter(raw syscall.RawConn, ms int64) (err error) {
 	failed := raw.Control(func(fd uintptr) {
@@ -77,7 +77,7 @@ func giveUpAfter(raw syscall.RawConn, ms int64) (err error) {
 	return err
 }
 
-// connect makes a TCP connection and, if asked for, TLS on it. Every error is an Error or a failure.
+// connect opens a TCP connection, with TLS if configured. Every error is an Error or a failure.
 func (c *connector) connect(ctx context.Context) (conn net.Conn, err error) {
 	c.counts.all.Add(1)
 	if conn, err = c.attempt(ctx); err != nil {

@@ -21,7 +21,7 @@ type Error string
 
 func (e Error) Error() string { return string(e) }
 
-// Kinds of failure that somebody else looks for.
+// Kinds of failure that other packages test for.
 const (
 	Timeout   Error = "timeout"   // the context's deadline has passed
 	Cancelled Error = "cancelled" // the context was cancelled
@@ -88,7 +88,7 @@ func KindOf(err error) Error {
 	return kindOf(err, lossKind)
 }
 
-// kindOf knows what can happen at any stage, and asks `stage` about the rest.
+// kindOf classifies failures of any stage, and calls `stage` for the rest.
 func kindOf(err error, stage func(error) Error) Error {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
@@ -116,7 +116,7 @@ func handshakeKind(err error) Error {
 	var name x509.HostnameError
 	var invalid x509.CertificateInvalidError
 	var record tls.RecordHeaderError
-	var said *net.OpError
+	var failure *net.OpError
 	switch {
 	case errors.As(err, &authority):
 		return unknownCA
@@ -128,8 +128,8 @@ func handshakeKind(err error) Error {
 		return badCert
 	case errors.As(err, &record):
 		return notTLS
-	case errors.As(err, &said) && said.Op == "remote error":
-		return alertKind(said)
+	case errors.As(err, &failure) && failure.Op == "remote error":
+		return alertKind(failure)
 	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET):
 		return shaken
 	}
@@ -137,11 +137,11 @@ func handshakeKind(err error) Error {
 }
 
 // alertKind is for what the other side says in TLS; there are some thirty alerts.
-func alertKind(said *net.OpError) Error {
-	if strings.Contains(said.Err.Error(), "no application protocol") {
+func alertKind(failure *net.OpError) Error {
+	if strings.Contains(failure.Err.Error(), "no application protocol") {
 		return noHTTP2
 	}
-	return Error("tls: the server says: " + strings.TrimPrefix(said.Err.Error(), "tls: "))
+	return Error("tls: the server says: " + strings.TrimPrefix(failure.Err.Error(), "tls: "))
 }
 
 // streamError has the fields of net/http's own, which lets itself be copied into any struct of these (errors.As).
@@ -171,15 +171,15 @@ var goAwayCode = regexp.MustCompile(`ErrCode[=:]([A-Z0-9_]+)`)
 func lossKind(err error) Error {
 	var errno syscall.Errno
 	var stream streamError
-	var said *net.OpError
+	var failure *net.OpError
 	text := err.Error()
 	switch {
 	case errors.As(err, &stream):
 		return resetKind(stream.Code)
 	case errors.As(err, &errno):
 		return Error(errno.Error())
-	case errors.As(err, &said) && said.Op == "remote error":
-		return alertKind(said)
+	case errors.As(err, &failure) && failure.Op == "remote error":
+		return alertKind(failure)
 	case errors.Is(err, net.ErrClosed), strings.Contains(text, "force closed via ClientConn.Close"):
 		return Closed
 	case strings.Contains(text, "GOAWAY"):

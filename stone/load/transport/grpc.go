@@ -133,11 +133,11 @@ var statusNames = func() (names [17]Error) {
 
 // grpcFailure makes of a gRPC status a kind of its code, with its message besides.
 func grpcFailure(err error) error {
-	said, is := status.FromError(err)
+	reported, is := status.FromError(err)
 	if !is {
 		return because(err)
 	}
-	if code := int(said.Code()); code < len(statusNames) {
+	if code := int(reported.Code()); code < len(statusNames) {
 		return &failure{statusNames[code], err}
 	}
 	return &failure{statusNames[codes.Unknown], err}

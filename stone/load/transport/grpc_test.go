@@ -37,7 +37,7 @@ func (s *search) Nearby(ctx context.Context, r *hotelpb.SearchRequest) (*hotelpb
 	return s.answer(ctx, r)
 }
 
-// mirror answers with what it was asked.
+// mirror answers with the request.
 func mirror(ctx context.Context, r *hotelpb.SearchRequest) (*hotelpb.HotelIds, error) {
 	given, _ := metadata.FromIncomingContext(ctx)
 	_ = grpc.SetHeader(ctx, metadata.Pairs("x-seen", "yes"))
@@ -141,7 +141,7 @@ func TestGRPCKeepsOnlyWhatIsWanted(t *testing.T) {
 	}
 }
 
-// What a workload asks of a gRPC server is checked before the load: one message for each mistake.
+// A workload's gRPC requests are checked before the load: one message for each mistake.
 func TestGRPCCheck(t *testing.T) {
 	t.Parallel()
 	site := rpcSite(t, "http", bothWay[0], mirror)
@@ -185,7 +185,7 @@ func TestGRPCCheck(t *testing.T) {
 	expect(t, d.Check([]byte("GET / HTTP/1.1\r\n")), noRequest)
 }
 
-// The kinds of failed calls are those of gRPC; what the server says besides is told, and not counted.
+// The kinds of failed calls are those of gRPC; the server's message is reported, and not counted.
 func TestGRPCStatus(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int64
@@ -212,10 +212,10 @@ func TestGRPCStatus(t *testing.T) {
 
 func TestGRPCDeadlineAndClose(t *testing.T) {
 	t.Parallel()
-	asked := make(chan struct{}, 2)
+	arrived := make(chan struct{}, 2)
 	site := rpcSite(t, "http", bothWay[0], func(ctx context.Context, r *hotelpb.SearchRequest) (*hotelpb.HotelIds, error) {
 		if r.Lat > 0 {
-			asked <- struct{}{}
+			arrived <- struct{}{}
 			<-ctx.Done()
 		}
 		return &hotelpb.HotelIds{}, nil
@@ -224,15 +224,15 @@ func TestGRPCDeadlineAndClose(t *testing.T) {
 	_, err := within(t, caller, 100*time.Millisecond, render("POST", nearby, `{"lat": 1}`))
 	expect(t, err, Timeout)
 	ask(t, caller, render("POST", nearby, "{}"))
-	for len(asked) > 0 {
-		<-asked
+	for len(arrived) > 0 {
+		<-arrived
 	}
 	failed := make(chan error)
 	go func() {
 		_, err := caller.Call(context.Background(), render("POST", nearby, `{"lat": 1}`))
 		failed <- err
 	}()
-	<-asked
+	<-arrived
 	_ = caller.Close()
 	expect(t, <-failed, "grpc Canceled")
 }
@@ -290,13 +290,13 @@ func TestGRPCServerThatGoesAway(t *testing.T) {
 	}
 }
 
-// The methods are asked for once in a run, by whichever caller is first.
+// The methods are fetched once in a run, by the first caller.
 func TestGRPCLearnsOnce(t *testing.T) {
 	t.Parallel()
-	var asked atomic.Int64
+	var arrived atomic.Int64
 	site := rpcSite(t, "http", bothWay[0], mirror, grpc.StreamInterceptor(
 		func(server any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
-			asked.Add(1)
+			arrived.Add(1)
 			return handle(server, stream)
 		}))
 	d := dialer(t, site.settings)
@@ -308,8 +308,8 @@ func TestGRPCLearnsOnce(t *testing.T) {
 		ask(t, caller, render("POST", nearby, "{}"))
 		_ = caller.Close()
 	}
-	if asked.Load() != 1 {
-		t.Errorf("asked %d times", asked.Load())
+	if arrived.Load() != 1 {
+		t.Errorf("asked %d times", arrived.Load())
 	}
 }
 

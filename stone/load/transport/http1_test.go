@@ -112,7 +112,7 @@ func TestReset(t *testing.T) {
 	}
 }
 
-// A connection that was closed while nobody used it costs no request: each is seen once, and answered.
+// A connection that was closed while idle costs no request: each is seen once, and answered.
 func TestClosedWhileIdle(t *testing.T) {
 	t.Parallel()
 	for _, k := range kinds[:2] {

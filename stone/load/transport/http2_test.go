@@ -164,11 +164,11 @@ func TestGoAway(t *testing.T) {
 // While a connection that the server is about to close still carries a call, others go over the next one.
 func TestGoAwayWithCallsUnderWay(t *testing.T) {
 	t.Parallel()
-	asked := make(chan struct{})
+	arrived := make(chan struct{})
 	server := frames(t, func(stream uint32, n int) []byte {
 		switch n {
 		case 0: // answered at the end
-			close(asked)
+			close(arrived)
 			return []byte{}
 		case 1:
 			return frame(goAwayFrame, 0, 0, number(1, 0)...)
@@ -181,7 +181,7 @@ func TestGoAwayWithCallsUnderWay(t *testing.T) {
 		_, err := within(t, caller, patience, get("/slow"))
 		slow <- err
 	}()
-	<-asked
+	<-arrived
 	for range 3 {
 		ask(t, caller, get("/"))
 	}
@@ -261,11 +261,11 @@ func TestStreams(t *testing.T) {
 func TestDeadlineOfOneStream(t *testing.T) {
 	t.Parallel()
 	for _, k := range kinds[2:] {
-		asked, release := make(chan struct{}), make(chan struct{})
+		arrived, release := make(chan struct{}), make(chan struct{})
 		site := serve(t, k, func(w http.ResponseWriter, r *http.Request) {
 			switch r.URL.Path {
 			case "/slow":
-				close(asked)
+				close(arrived)
 				<-release
 			case "/never":
 				<-r.Context().Done()
@@ -277,7 +277,7 @@ func TestDeadlineOfOneStream(t *testing.T) {
 			_, err := within(t, caller, patience, get("/slow"))
 			slow <- err
 		}()
-		<-asked
+		<-arrived
 		_, err := within(t, caller, 50*time.Millisecond, get("/never"))
 		expect(t, err, Timeout)
 		close(release)
@@ -323,7 +323,7 @@ func TestAttemptOutlivesTheCall(t *testing.T) {
 	}
 }
 
-// What cannot be a request of HTTP/2 is said, by Check before the load and by Call in it.
+// What cannot be a request of HTTP/2 is reported, by Check before the load and by Call in it.
 func TestRequestsThatCannotBeSent(t *testing.T) {
 	t.Parallel()
 	site := serve(t, kinds[2], echo)

@@ -68,8 +68,8 @@ func (l *line) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// quiet says whether a request may be sent: the other side has neither closed the connection nor sent what nobody
-// asked for. Only before the first request TLS has things to say by itself (session tickets).
+// quiet reports whether a request may be sent: the server has neither closed the connection nor sent bytes without a
+// request. Only before the first request may TLS send data of its own (session tickets).
 func (l *line) quiet() bool {
 	if l.reader.Buffered() > 0 {
 		return false
@@ -107,11 +107,11 @@ func (l *line) exchange(request []byte, limit int64) (answer Answer, again bool,
 // receive reads one whole answer.
 func (l *line) receive(request []byte, limit int64) (answer Answer, again bool, err error) {
 	l.headLeft = headMost
-	asked := otherwise
+	answered := otherwise
 	if bytes.HasPrefix(request, []byte("HEAD ")) {
-		asked = forHead
+		answered = forHead
 	}
-	response, err := l.head(asked)
+	response, err := l.head(answered)
 	if err != nil {
 		return answer, false, err
 	}

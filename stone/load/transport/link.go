@@ -9,7 +9,7 @@ import (
 	"google.golang.org/grpc/credentials"
 )
 
-// link makes the connections for grpc-go, and remembers why the last attempt failed: grpc-go tells it only in words.
+// link makes the connections for grpc-go, and remembers why the last attempt failed: grpc-go reports it only as text.
 type link struct {
 	connector *connector
 	mutex     sync.Mutex
@@ -48,7 +48,7 @@ func (l *link) last() error {
 	}
 }
 
-// What grpc-go wants to know of a connection's security; TLS is there already when it asks.
+// The security of a connection for grpc-go; the TLS handshake is already done.
 
 func (l *link) ClientHandshake(_ context.Context, _ string, conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	if layered, ok := conn.(*preface).Conn.(*tls.Conn); ok {

@@ -61,7 +61,7 @@ func (m *method) decode(wire []byte) ([]byte, error) {
 }
 
 // wire hands messages over as they travel: requests are made of JSON before, and answers are decoded only if
-// somebody wants to see them.
+// the plan reads them.
 type wire struct{}
 
 // reply is an answer's message; its bytes are kept if `whole` is set.

@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// preface is a connection on which HTTP/2 begins. It knows when the server's settings are in force: whoever sends
-// before that does not know how many streams the server takes, and gets some of them refused.
+// preface is a connection on which HTTP/2 begins. It knows when the server's settings are in force: a client that
+// sends before that does not know the server's limit of streams, and some are refused.
 //
 // It watches what is read alone. In the way of writes, which come from a goroutine for each call, one stack frame more
 // made TLS outgrow its stack every time, for a sixth of the CPU.
@@ -34,8 +34,8 @@ const (
 	settingsFrame = 4 // a type
 )
 
-// Read knows by the first frame what the server speaks. The client has handled that frame, the settings, when it
-// asks for what comes after it.
+// Read recognises the protocol by the first frame. The client has handled that frame, the settings, when it
+// reads what follows.
 func (p *preface) Read(b []byte) (int, error) {
 	if p.begun {
 		return p.Conn.Read(b)

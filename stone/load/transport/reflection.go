@@ -26,7 +26,7 @@ type catalogue struct {
 	files    descriptorpb.FileDescriptorSet
 }
 
-// reflect asks a server what it serves (gRPC server reflection, v1 or v1alpha).
+// reflect fetches the services of a server (gRPC server reflection, v1 or v1alpha).
 func reflect(conn grpc.ClientConnInterface) func(context.Context) (*catalogue, error) {
 	return func(ctx context.Context) (*catalogue, error) {
 		var failed error
@@ -48,9 +48,9 @@ func reflectBy(ctx context.Context, conn grpc.ClientConnInterface, version strin
 	if err != nil {
 		return nil, err
 	}
-	asked := &inquiry{stream: stream, files: map[string]*descriptorpb.FileDescriptorProto{}}
+	query := &inquiry{stream: stream, files: map[string]*descriptorpb.FileDescriptorProto{}}
 	list := &reflection.ServerReflectionRequest{MessageRequest: &reflection.ServerReflectionRequest_ListServices{}}
-	answer, err := asked.ask(list)
+	answer, err := query.ask(list)
 	if err != nil {
 		return nil, err
 	}
@@ -58,11 +58,11 @@ func reflectBy(ctx context.Context, conn grpc.ClientConnInterface, version strin
 	for _, service := range answer.GetListServicesResponse().GetService() {
 		described.services = append(described.services, service.GetName())
 		symbol := &reflection.ServerReflectionRequest_FileContainingSymbol{FileContainingSymbol: service.GetName()}
-		if err := asked.fetch(&reflection.ServerReflectionRequest{MessageRequest: symbol}); err != nil {
+		if err := query.fetch(&reflection.ServerReflectionRequest{MessageRequest: symbol}); err != nil {
 			return nil, &failure{noReflection, fmt.Errorf("service %s: %w", service.GetName(), err)}
 		}
 	}
-	for _, file := range asked.files {
+	for _, file := range query.files {
 		described.files.File = append(described.files.File, file)
 	}
 	return described, nil
@@ -82,8 +82,8 @@ func (i *inquiry) ask(request *reflection.ServerReflectionRequest) (*reflection.
 	if err := i.stream.RecvMsg(answer); err != nil {
 		return nil, err
 	}
-	if said := answer.GetErrorResponse(); said != nil {
-		return nil, errors.New(said.GetErrorMessage())
+	if refusal := answer.GetErrorResponse(); refusal != nil {
+		return nil, errors.New(refusal.GetErrorMessage())
 	}
 	return answer, nil
 }

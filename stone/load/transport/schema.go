@@ -76,7 +76,7 @@ func methodsOf(set *descriptorpb.FileDescriptorSet, served []string) (map[string
 	return methods, nil
 }
 
-// learn asks the server what it serves, unless that is known.
+// learn fetches the server's services, unless they are known.
 func (s *schema) learn(ctx context.Context, ask func(context.Context) (*catalogue, error)) error {
 	s.learning.Lock()
 	defer s.learning.Unlock()
@@ -101,7 +101,7 @@ type prepared struct {
 	message []byte
 }
 
-// prepare finds the method of a request, and makes its message. Its errors are for whoever wrote the request.
+// prepare finds the method of a request, and makes its message. Its errors are for the author of the request.
 func (s *schema) prepare(request []byte) (prepared, error) {
 	end := bytes.Index(request, headEnd)
 	if end < 0 {
@@ -159,7 +159,7 @@ func (s *schema) find(path string) (*method, error) {
 	return m, nil
 }
 
-// hint names the methods of the service that was asked for, or else the services.
+// hint names the methods of the requested service, or else the services.
 func (s *schema) hint(path string) string {
 	service := path[:strings.LastIndexByte(path, '/')+1]
 	var methods, services []string

@@ -322,7 +322,7 @@ func expect(t testing.TB, err error, want Error) {
 	}
 }
 
-// spoken is a connection on which everything has been said already.
+// spoken is a connection whose exchange has already happened.
 type spoken struct {
 	net.Conn
 	text *bytes.Reader

@@ -94,7 +94,7 @@ func FuzzReadHead(f *testing.F) {
 	})
 }
 
-// Whatever a server answers is an answer or an error of one of few kinds, and never more memory than asked for.
+// Any bytes of a server are an answer or an error of one of few kinds, within the requested memory.
 func FuzzAnswer(f *testing.F) {
 	f.Add([]byte("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"))
 	f.Add([]byte("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\no\r\n0\r\n\r\n"))

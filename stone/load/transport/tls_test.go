@@ -28,7 +28,7 @@ func shake(t testing.TB, config *tls.Config) *counted {
 	})
 }
 
-// Whatever is wrong with a certificate is said when the connection is made, with what to do about it.
+// Every fault of a certificate is reported when the connection is opened, with its remedy.
 func TestCertificates(t *testing.T) {
 	t.Parallel()
 	ca, other := newAuthority(t), newAuthority(t)

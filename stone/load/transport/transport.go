@@ -3,7 +3,7 @@
 //
 // A Dialer is made once for a run. Each Caller from it is one connection to one address. Whatever the
 // protocol, a request comes as the bytes of one HTTP/1.1 request, so that workloads and scripts need not know
-// how they travel. Requests are never repeated, unless the server has said that it did not take them.
+// how they travel. Requests are never repeated, unless the server has reported that it did not process them.
 package transport
 
 import (
@@ -23,7 +23,7 @@ const (
 	GRPC  = "grpc"
 )
 
-// Settings say what to speak, with whom and how; they are the same for all connections of a run.
+// Settings are the protocol, addresses and options of connections; they are the same for all of a run.
 type Settings struct {
 	Protocol      string        // HTTP1, HTTP2 or GRPC
 	Target        string        // scheme://host[:port]; https is TLS, and its host is what a certificate must be for
@@ -34,7 +34,7 @@ type Settings struct {
 	Limit         int64         // bytes of a body to keep, the rest is counted; 0: keep neither body nor header
 }
 
-// TLS says whom to trust. Certificates are checked unless Insecure is set.
+// TLS names the trusted certificates. They are checked unless Insecure is set.
 type TLS struct {
 	CA         string `json:"ca"`          // path of the authorities' certificates (PEM); empty: the system's
 	ServerName string `json:"server_name"` // the name that the certificate must be for; empty: the target's host
@@ -71,7 +71,7 @@ type Dialer struct {
 	tried    atomic.Bool // with a connection for each call: one has been made, to see whether that works
 }
 
-// New checks the settings and reads the files they name. Its errors are for whoever wrote the settings.
+// New checks the settings and reads the files they name. Its errors are for the author of the settings.
 func New(settings Settings) (*Dialer, error) {
 	target, err := url.Parse(settings.Target)
 	if err != nil || target.Scheme != "http" && target.Scheme != "https" || target.Hostname() == "" {

@@ -1,8 +1,8 @@
 // Package workers drives one load from several hosts. A coordinator (`stone load` with a plan that has members) starts
 // each load worker by a command, gives it the plan with its part and the files that the plan names, begins the run on all
 // of them at one time, stops them together and merges what they found. A load worker (`stone load --member`) carries out
-// one run and ends with its standard input. They speak JSON lines over the worker's standard input and output: whoever
-// may log in may drive, and no port is open.
+// one run and ends with its standard input. They exchange JSON lines over the worker's standard input and output: a
+// user who may log in may drive it, and no port is open.
 package workers
 
 import (

@@ -20,12 +20,12 @@ import (
 	"loadstone.dev/stone/load/result"
 )
 
-// target is a server that remembers what it was asked for. With `hold`, it answers when that is closed.
+// target is a server that records its requests. With `hold`, it answers when that is closed.
 type target struct {
 	*httptest.Server
 	mutex sync.Mutex
 	seen  []string
-	first chan struct{} // closed when it is asked for the first time
+	first chan struct{} // closed at the first request
 }
 
 func serveTarget(t *testing.T, hold <-chan struct{}) *target {
@@ -45,7 +45,7 @@ func serveTarget(t *testing.T, hold <-chan struct{}) *target {
 	return s
 }
 
-// requests are what it was asked for, sorted.
+// requests are those that it received, sorted.
 func (s *target) requests() []string {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -131,7 +131,7 @@ func TestWorkersTogetherAreOne(t *testing.T) {
 			c.Offered != c.Completed+c.Late+c.Errors+c.Timeouts+c.Unsent+c.InFlight {
 			t.Errorf("%d workers: %+v; one: %+v", count, c, single.Counts)
 		}
-		if c, one := summary.Connections, single.Connections; c.Asked != one.Asked || c.Made != c.Asked || c.Connects < int64(c.Asked) || len(c.Addresses) != 1 {
+		if c, one := summary.Connections, single.Connections; c.Requested != one.Requested || c.Made != c.Requested || c.Connects < int64(c.Requested) || len(c.Addresses) != 1 {
 			t.Errorf("%d workers: %+v; one: %+v", count, c, one)
 		}
 		if len(summary.Generator.Workers) != count {

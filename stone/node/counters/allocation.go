@@ -17,12 +17,12 @@ var (
 	wholeID = regexp.MustCompile("^" + containerID.String() + "$")
 )
 
-// containers finds out which containers are meant, by what was asked for: a container's id is one; Nomad tells only
-// the id of an allocation, whose folders its container has mounted. What is not found is left out.
-func (h *Host) containers(ctx context.Context, asked []string) (map[string]string, error) {
-	meant := make(map[string]string, len(asked))
+// containers resolves the requested ids to containers: a container's own id, or the id of a Nomad allocation, whose
+// folders its container has mounted. What is not found is left out.
+func (h *Host) containers(ctx context.Context, ids []string) (map[string]string, error) {
+	meant := make(map[string]string, len(ids))
 	var allocations []string
-	for _, id := range asked {
+	for _, id := range ids {
 		if allocationID.MatchString(id) {
 			allocations = append(allocations, id)
 		} else {

@@ -12,20 +12,20 @@ import (
 )
 
 const (
-	chronyd       = "127.0.0.1:323" // where it answers to who asks for its state
+	chronyd       = "127.0.0.1:323" // where it answers queries of its state
 	chronydWithin = 500 * time.Millisecond
 	chronydEvery  = time.Second
 	notInStep     = 3 // the leap status of a clock that follows no source
 )
 
-// clock knows what chronyd says of this node's clock. It asks in the background, at most once a second and only while
+// clock is chronyd's state of this node's clock. It is queried in the background, at most once a second and only while
 // it is read, so that a silent chronyd never delays a reading. All recordings share it.
 type clock struct {
 	address string
 	within  time.Duration // of its answer
 
 	mu      sync.Mutex
-	asked   time.Time
+	queried time.Time
 	asking  bool
 	known   bool
 	offset  float64 // seconds that this clock is ahead of NTP's time
@@ -36,8 +36,8 @@ type clock struct {
 func (c *clock) read(r *reading) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.asking && time.Since(c.asked) >= chronydEvery {
-		c.asked, c.asking = time.Now(), true
+	if !c.asking && time.Since(c.queried) >= chronydEvery {
+		c.queried, c.asking = time.Now(), true
 		go c.ask()
 	}
 	switch {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// clockd answers one question as chronyd would; without an answer it is silent.
+// clockd answers one query as chronyd would; without an answer it is silent.
 func clockd(t *testing.T, answer []byte) string {
 	t.Helper()
 	socket, err := net.ListenPacket("udp", "127.0.0.1:0")
@@ -41,7 +41,7 @@ func tracking(leap uint16) []byte {
 
 func TestAClockThatFollowsASource(t *testing.T) {
 	c := &clock{address: clockd(t, tracking(0)), within: time.Hour}
-	c.asked = time.Now()
+	c.queried = time.Now()
 	c.ask()
 	r := reading{}
 	if err := c.read(&r); err != nil || len(r.points) != 2 {
@@ -64,7 +64,7 @@ func TestAClockThatFollowsNone(t *testing.T) {
 		{silent, time.Millisecond, "chronyd at " + silent + " tells nothing: i/o timeout"},
 		{"no address", time.Hour, "no chronyd to ask: dial udp: address no address: missing port in address"},
 	} {
-		c := &clock{address: example.address, within: example.within, asked: time.Now()}
+		c := &clock{address: example.address, within: example.within, queried: time.Now()}
 		c.ask()
 		r := reading{}
 		if err := c.read(&r); err == nil || err.Error() != example.want || len(r.points) != 0 {
@@ -73,7 +73,7 @@ func TestAClockThatFollowsNone(t *testing.T) {
 	}
 }
 
-// A reading takes what is known, and never waits for who is asked.
+// A reading takes what is known, and never waits for chronyd.
 func TestASilentClock(t *testing.T) {
 	c := &clock{address: clockd(t, nil), within: time.Minute}
 	r := reading{}
@@ -81,15 +81,15 @@ func TestASilentClock(t *testing.T) {
 		t.Errorf("%v, %v", r.points, err)
 	}
 	c.mu.Lock()
-	asked := c.asked
+	queried := c.queried
 	c.mu.Unlock()
-	if asked.IsZero() {
+	if queried.IsZero() {
 		t.Error("nobody was asked")
 	}
 	_ = c.read(&r)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.asking && c.asked != asked {
+	if c.asking && c.queried != queried {
 		t.Error("asked anew before the answer came")
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"loadstone.dev/stone/node/groups"
 )
 
-// Whatever the kernel's files hold, there is an answer that can be told, or an error.
+// Any contents of the kernel's files give a valid answer, or an error.
 func FuzzFilesOfTheKernel(f *testing.F) {
 	for _, cpu := range []string{"150000 100000", "max 100000", "-1", "1 0", ""} {
 		for _, other := range []string{"9223372036854771712", "usage_usec 10\nnr_throttled 4", "0", ""} {

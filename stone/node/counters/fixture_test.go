@@ -45,8 +45,8 @@ func machine(t testing.TB, fixture string) (*Host, string) {
 	return host, folder
 }
 
-// told is a reading by subject and metric. No number may be told twice, and none that is not explained.
-func told(t testing.TB, opened *set) map[string]float64 {
+// readings is a reading by subject and metric. No number may occur twice, and none that is not documented.
+func readings(t testing.TB, opened *set) map[string]float64 {
 	t.Helper()
 	reading := reading{}
 	opened.read(&reading)
@@ -71,7 +71,7 @@ func expect(t *testing.T, got, want map[string]float64) {
 	}
 }
 
-// only keeps what is told of subjects that begin so.
+// only keeps the readings of subjects with the prefix.
 func only(values map[string]float64, subject string) map[string]float64 {
 	kept := maps.Clone(values)
 	maps.DeleteFunc(kept, func(key string, _ float64) bool { return !strings.HasPrefix(key, subject) })

@@ -170,7 +170,7 @@ func (h hierarchies) limits(at place) (limits Limits, err error) {
 	return limits, err
 }
 
-// tightest asks each folder from a group up to the root for its limit.
+// tightest is the lowest limit of all folders from a group up to the root.
 func tightest[T int64 | float64](root, folder string, limit func(string) (*T, error)) (*T, error) {
 	var least *T
 	for ; ; folder = filepath.Dir(folder) {

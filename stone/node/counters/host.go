@@ -14,7 +14,7 @@ import (
 	"loadstone.dev/stone/node/groups"
 )
 
-// Roots are where the node's kernel tells of itself: its /proc, its /sys, and where its control groups are mounted (all
+// Roots are where the node's kernel exposes its state: its /proc, its /sys, and where its control groups are mounted (all
 // that Proc says is mounted, where empty).
 type Roots struct{ Proc, Sys, Cgroup string }
 
@@ -108,7 +108,7 @@ func (h *Host) limits(at place, processes []procfs.Proc) (Limits, error) {
 	return limits, err
 }
 
-// processes are those of each container, the lowest id first. They are found in /proc, as cgroup.procs shows nobody outside
+// processes are those of each container, the lowest id first. They are found in /proc, as cgroup.procs shows no process outside
 // of its reader's own PID namespace, and not every orchestrator lets a container share the host's. In version 1 a process
 // that starts joins one hierarchy after the other: it counts once its memory does, which engines join after the cpuset.
 func (h *Host) processes(ctx context.Context, places map[string]place) (map[string][]procfs.Proc, error) {

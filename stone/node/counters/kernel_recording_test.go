@@ -26,7 +26,7 @@ func TestRecordingOnThisKernel(t *testing.T) {
 		folders = append(folders, folder)
 		t.Cleanup(func() {
 			removeGroup(t, folder)
-			_ = os.Remove(filepath.Dir(filepath.Dir(folder))) // if nobody else has groups there
+			_ = os.Remove(filepath.Dir(filepath.Dir(folder))) // if it is empty
 		})
 		if err := os.MkdirAll(folder, 0o755); err != nil {
 			t.Skipf("needs to make control groups: %v", err)
@@ -51,7 +51,7 @@ func TestRecordingOnThisKernel(t *testing.T) {
 	opened.join(node)
 	defer opened.close()
 	for members := range 3 {
-		got := told(t, &opened)
+		got := readings(t, &opened)
 		want := float64(members + 1)
 		if got["replica:rate-1 container_processes"] != want || got["replica:rate-1 container_threads"] != want {
 			t.Errorf("%v processes, %v threads, want %v", got["replica:rate-1 container_processes"], got["replica:rate-1 container_threads"], want)

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// TestOnThisKernel limits a real process in a group named like a container's and asks about it.
+// TestOnThisKernel limits a real process in a group named like a container's and reads its limits.
 func TestOnThisKernel(t *testing.T) {
 	host, err := Open(Roots{Proc: "/proc", Sys: "/sys"})
 	if err != nil {

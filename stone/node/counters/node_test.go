@@ -12,7 +12,7 @@ func TestAnIntelServer(t *testing.T) {
 	host, folder := machine(t, "intel.txt")
 	opened := host.openNode()
 	defer opened.close()
-	before := told(t, &opened)
+	before := readings(t, &opened)
 	if len(opened.absent) != 0 {
 		t.Errorf("absent: %v", opened.absent)
 	}
@@ -73,7 +73,7 @@ func TestAnIntelServer(t *testing.T) {
 	}
 
 	unpack(t, "intel-later.txt", folder)
-	after := told(t, &opened)
+	after := readings(t, &opened)
 	used := func(key string) float64 { return after[key] - before[key] }
 	for key, want := range map[string]float64{
 		"power:package-0 energy_joules_total":      150, // began anew
@@ -94,7 +94,7 @@ func TestAnIntelServer(t *testing.T) {
 		}
 	}
 	unpack(t, "intel.txt", folder) // far less energy than just before: the counter begins anew once more
-	if third := told(t, &opened)["power:package-0 energy_joules_total"]; third <= after["power:package-0 energy_joules_total"] {
+	if third := readings(t, &opened)["power:package-0 energy_joules_total"]; third <= after["power:package-0 energy_joules_total"] {
 		t.Errorf("energy fell to %v", third)
 	}
 }
@@ -103,7 +103,7 @@ func TestAVirtualMachine(t *testing.T) {
 	host, folder := machine(t, "virtual.txt")
 	opened := host.openNode()
 	defer opened.close()
-	got := told(t, &opened)
+	got := readings(t, &opened)
 	sys := filepath.Join(folder, "sys")
 	for family, want := range map[string]string{
 		"frequency": "no " + sys + "/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_cur_freq: the kernel has no driver for this processor's frequencies, as in most virtual machines",
@@ -132,7 +132,7 @@ func TestAnAMDMachine(t *testing.T) {
 	host, _ := machine(t, "amd.txt")
 	opened := host.openNode()
 	defer opened.close()
-	got := told(t, &opened)
+	got := readings(t, &opened)
 	if len(opened.absent) != 0 {
 		t.Errorf("absent: %v", opened.absent)
 	}
@@ -155,7 +155,7 @@ func TestWhatFailsMeanwhile(t *testing.T) {
 	opened := host.openNode()
 	defer opened.close()
 	tree(t, folder, map[string]string{"proc/loadavg": "high\n", "proc/stat": "cpu  1 2 x\n", "proc/diskstats": " 8 0 sda 1 2 3 4 5 6 7 8 9\n", "proc/1/net/dev": "head\nings\n  eth0: 1 2 x\n"})
-	got := told(t, &opened)
+	got := readings(t, &opened)
 	if _, is := got["node load1"]; is || !strings.Contains(opened.absent["load"], "high") {
 		t.Errorf("told %v, absent %v", got["node load1"], opened.absent)
 	}
@@ -163,11 +163,11 @@ func TestWhatFailsMeanwhile(t *testing.T) {
 	same(t, opened.absent["disk"], `/proc/diskstats holds " 8 0 sda 1 2 3 4 5 6 7 8 9\n", which has too few columns`)
 	same(t, opened.absent["cpu"], `/proc/stat holds "x" for node, which is no time`)
 	tree(t, folder, map[string]string{"proc/stat": "", "proc/diskstats": " 8 0 sda 1 b 3 4 5 6 7 8 9 10\n"})
-	told(t, &opened)
+	readings(t, &opened)
 	same(t, opened.absent["disk"], `/proc/diskstats holds " 8 0 sda 1 b 3 4 5 6 7 8 9 10\n", whose column 5 is no counter`)
 	same(t, opened.absent["cpu"], "/proc/stat does not begin with the time of all processors")
 	unpack(t, "virtual.txt", folder)
-	expect(t, told(t, &opened), map[string]float64{"node load1": 0.12, "interface:eth0 network_transmitted_packets_total": 186892})
+	expect(t, readings(t, &opened), map[string]float64{"node load1": 0.12, "interface:eth0 network_transmitted_packets_total": 186892})
 	if len(opened.absent) != 3 {
 		t.Errorf("absent: %v", opened.absent)
 	}

@@ -44,10 +44,10 @@ func powerEvents(t *testing.T) string {
 
 func TestPowerEvents(t *testing.T) {
 	sys := powerEvents(t)
-	var asked []string
+	var requested []string
 	opened, err := openPerf(sys, func(pmu uint32, event uint64, cpu int) (io.ReadCloser, error) {
-		asked = append(asked, fmt.Sprintf("pmu %d event %d on %d", pmu, event, cpu))
-		return &counting{count: uint64(100 * len(asked))}, nil
+		requested = append(requested, fmt.Sprintf("pmu %d event %d on %d", pmu, event, cpu))
+		return &counting{count: uint64(100 * len(requested))}, nil
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -56,12 +56,12 @@ func TestPowerEvents(t *testing.T) {
 		"pmu 9 event 2 on 0", "pmu 9 event 2 on 18", "pmu 9 event 2 on 36",
 		"pmu 9 event 3 on 0", "pmu 9 event 3 on 18", "pmu 9 event 3 on 36",
 	}
-	if !slices.Equal(asked, want) {
-		t.Errorf("opened %q", asked)
+	if !slices.Equal(requested, want) {
+		t.Errorf("opened %q", requested)
 	}
 	all := set{absent: map[string]string{}}
 	all.add("power", opened)
-	got := told(t, &all)
+	got := readings(t, &all)
 	expect(t, got, map[string]float64{
 		"power:package-0 energy_joules_total":            25.25,
 		"power:package-1 energy_joules_total":            50.25,

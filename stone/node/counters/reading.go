@@ -70,7 +70,7 @@ func parseNumber(text []byte) (uint64, error) {
 	return strconv.ParseUint(string(bytes.TrimSpace(text)), 10, 64)
 }
 
-// kernelFile is an open file of the kernel. It is leaner than an os.File, whose locks and poller nobody needs here.
+// kernelFile is an open file of the kernel. It is leaner than an os.File, whose locks and poller are not needed here.
 type kernelFile struct{ descriptor int }
 
 func openFile(path string) (*kernelFile, error) {

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mostTableBytes bounds the memory of what nobody has taken yet.
+// mostTableBytes bounds the memory of readings that were not taken yet.
 const mostTableBytes = 64 << 20
 
 // Recording reads a set at absolute times, a period apart, until it is ended or full.

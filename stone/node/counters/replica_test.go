@@ -57,7 +57,7 @@ func TestReplicasOfVersion1(t *testing.T) {
 	opened := replicas(t, host, map[string]Subject{
 		"geo-1": {Container: geo}, "geo-2": {Container: gone}, "rate-1": {Group: "loadstone/x/rate-1"}, "rate-2": {Group: "loadstone/x/rate-2"},
 	})
-	got := told(t, opened)
+	got := readings(t, opened)
 	want := map[string]float64{
 		"replica:geo-1 container_cpu_seconds_total":               2.5,
 		"replica:geo-1 container_cpu_user_seconds_total":          2,
@@ -94,12 +94,12 @@ func TestReplicasOfVersion1(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(cgroup, "memory/loadstone/x/rate-1")); err != nil {
 		t.Fatal(err)
 	}
-	got = told(t, opened)
+	got = readings(t, opened)
 	expect(t, got, map[string]float64{"replica:geo-1 container_cpu_seconds_total": 3.5, "replica:geo-1 container_processes": 3})
 	path := filepath.Join(cgroup, "memory/loadstone/x/rate-1/cgroup.procs")
 	left := "its control group cannot be read any more: open " + path + ": no such file or directory"
 	same(t, opened.absent["replica:rate-1"], left)
-	if found := only(told(t, opened), "replica:rate-1"); len(found) != 0 || opened.absent["replica:rate-1"] != left {
+	if found := only(readings(t, opened), "replica:rate-1"); len(found) != 0 || opened.absent["replica:rate-1"] != left {
 		t.Errorf("of what went away: %v, %v", found, opened.absent)
 	}
 }
@@ -111,7 +111,7 @@ func TestMembersThatAreHidden(t *testing.T) {
 		"memory/docker/" + geo + "/cgroup.procs": "",
 		"memory/docker/" + geo + "/tasks":        "",
 	})
-	got := told(t, replicas(t, host, map[string]Subject{"geo-1": {Container: geo}}))
+	got := readings(t, replicas(t, host, map[string]Subject{"geo-1": {Container: geo}}))
 	expect(t, got, map[string]float64{"replica:geo-1 container_memory_bytes": 4096})
 	for _, metric := range []string{"container_processes", "container_threads"} {
 		if found, is := got["replica:geo-1 "+metric]; is {
@@ -131,7 +131,7 @@ func TestReplicasOfVersion2(t *testing.T) {
 		pod + rate + ".scope/cgroup.procs":   "12\n",
 		pod + rate + ".scope/cgroup.threads": "12\n13\n",
 	})
-	got := told(t, replicas(t, host, map[string]Subject{"geo-1": {Container: geo}, "rate-1": {Container: rate}}))
+	got := readings(t, replicas(t, host, map[string]Subject{"geo-1": {Container: geo}, "rate-1": {Container: rate}}))
 	want := map[string]float64{
 		"replica:geo-1 container_cpu_seconds_total":        2.5,
 		"replica:geo-1 container_cpu_user_seconds_total":   2,
@@ -163,7 +163,7 @@ func TestThreadsOfVersion1(t *testing.T) {
 		"cpu,cpuacct/docker/" + geo + "/cpu.shares": "2\n",
 	})
 	host := open(t, proc, "")
-	got := told(t, replicas(t, host, map[string]Subject{"geo-1": {Container: geo}}))
+	got := readings(t, replicas(t, host, map[string]Subject{"geo-1": {Container: geo}}))
 	if want := map[string]float64{"replica:geo-1 container_processes": 1, "replica:geo-1 container_threads": 12}; !maps.Equal(got, want) {
 		t.Errorf("got %v", got)
 	}

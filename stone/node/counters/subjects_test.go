@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// standings are what is said of replicas, as JSON.
+// standings are those of replicas, as JSON.
 func standings(t *testing.T, host *Host, wanted map[string]Subject) map[string]string {
 	t.Helper()
 	found, err := host.Standings(t.Context(), wanted, Parts{true, true, true, true})

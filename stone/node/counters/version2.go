@@ -74,7 +74,7 @@ func (version2) usage(at place) (usage Usage, err error) {
 	return usage, err
 }
 
-// newPeak: Linux 6.12 begins anew only for who keeps the file open, which nobody else would see.
+// newPeak: Linux 6.12 resets the peak only for the open file, which no other reader would see.
 func (version2) newPeak(place) bool { return false }
 
 func (version2) of(line procfs.Cgroup, _ string) bool { return line.HierarchyID == 0 }

@@ -28,8 +28,8 @@ func (calls) renameat(folder int, from, to string) error {
 
 func (calls) unlinkat(folder int, name string) error { return unix.Unlinkat(folder, name, 0) }
 
-// openFolder opens a folder that nobody but us and root can write in, following no link: who could write there could
-// have us write any value of the kernel's.
+// openFolder opens a folder that only this user and root can write in, following no link: another writer could make
+// this process write any value of the kernel's.
 func openFolder(path string) (int, error) {
 	descriptor, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {

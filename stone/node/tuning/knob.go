@@ -10,7 +10,7 @@ type knob interface {
 	// files are all that it sets, or that change along with that, and that the host has now; false where the host does
 	// not have the knob at all.
 	files(Host) ([]string, bool)
-	// offers is what may be asked for on a host that has it, in words.
+	// offers describes the values that a host with this knob accepts.
 	offers(Host) string
 	// values are what to write for a tuning that sets it; an *Error where the host does not take that.
 	values(Host, Tuning) ([]value, error)

@@ -152,7 +152,7 @@ func TestFilesThatCannotBeWrittenAreFoundBefore(t *testing.T) {
 	}
 }
 
-func TestWhetherAFileCanBeWrittenIsAskedOfTheKernel(t *testing.T) {
+func TestWhetherAFileCanBeWrittenIsCheckedWithTheKernel(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "value")
 	put(t, file, "1")
 	if !(linux{}).writable(file) || (linux{}).writable(file+"2") || (linux{}).root() != (os.Geteuid() == 0) {

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockFolder is below the journal's folder; only its owner may enter it, so nobody else can hold the lock.
+// lockFolder is below the journal's folder; only its owner may enter it, so no other user can hold the lock.
 const lockFolder = "tuning"
 
 // lock keeps others of this host from tuning or restoring meanwhile. It waits for them, but not for ever: an *Error

@@ -79,7 +79,7 @@ func (s smt) values(h Host, tuning Tuning) ([]value, error) {
 		return nil, refused("leave tuning.smt out, or set it in the firmware; now they are "+s.state(h),
 			"%s: hardware threads cannot be turned %s here, it says %s", control, tuning.SMT, now)
 	}
-	return nil, nil // it is what was asked for, and can be nothing else
+	return nil, nil // it has the requested value, and no other is possible
 }
 
 // canSwitch is false where the control says forceoff, notsupported or notimplemented.

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// harmless is another tuning than what is there, of this machine's knobs that disturb nobody, and their files.
+// harmless is another tuning than what is there, of this machine's knobs that disturb no other program, and their files.
 func harmless(t *testing.T, h Host) (tuning Tuning, files []string) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root tunes a host")

@@ -74,7 +74,7 @@ func wayBack(e *entry) []knob {
 }
 
 func (t *Tuner) setBack(k knob, v value, restored *Restored) []string {
-	if !t.isKernels(v.file) { // whoever can write the journal must not write all that root can
+	if !t.isKernels(v.file) { // write access to the journal must not allow all that root may write
 		return []string{v.file + ": is no value of the kernel's"}
 	}
 	found, there := k.read(t.host, v.file)
@@ -110,7 +110,7 @@ func (t *Tuner) differing(e *entry) []string {
 	return problems
 }
 
-// compact leaves out what was said already.
+// compact leaves out repetitions.
 func compact(lines []string) []string {
 	var kept []string
 	for _, line := range lines {

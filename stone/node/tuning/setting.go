@@ -27,7 +27,7 @@ type Difference struct {
 	Found string `json:"found"`
 }
 
-// set sets what an entry asks for, then reads every value back.
+// set writes an entry's values, then reads every one back.
 func (t *Tuner) set(ctx context.Context, e *entry, say func(knob string)) ([]Change, error) {
 	changes := []Change{}
 	for _, k := range wanted(e.Tuning) {

@@ -8,7 +8,7 @@ import (
 )
 
 // swap is the devices and files in /proc/swaps. Each has a name below that file which only says which one is meant.
-// Its values: "on 5" with a priority that somebody gave it, "on" with one of the kernel's (negative), "off".
+// Its values: "on 5" with an explicit priority, "on" with one of the kernel's (negative), "off".
 type swap struct{}
 
 func (swap) about() traits {

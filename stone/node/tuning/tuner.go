@@ -24,7 +24,7 @@ func New(host Host, folder string) *Tuner {
 	return &Tuner{host: host, journal: journal{folder: folder, system: calls{}, patience: patience}}
 }
 
-// Tune sets what a study asks for, each knob announced to say; if anything fails, all is as before. It starts from the
+// Tune sets a study's values, each knob announced to say; if anything fails, all is as before. It starts from the
 // host as it was: what this process had set, or one that was killed, is set back first. command is the desk's, for
 // people. An *Error where a knob is missing or refused, or where another process has tuned this host.
 func (t *Tuner) Tune(ctx context.Context, tuning Tuning, command string, say func(knob string)) ([]Change, error) {
@@ -140,7 +140,7 @@ type State struct {
 	Tuning    Tuning `json:"tuning"`
 }
 
-// Tuned is who has tuned this host; nil where nobody has.
+// Tuned is the process that has tuned this host; nil where none has.
 func (t *Tuner) Tuned() (*State, error) {
 	entry, err := t.journal.load()
 	if entry == nil {

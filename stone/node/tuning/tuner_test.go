@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// bed is a tuner of a simulated host, and what it can be asked.
+// bed is a tuner of a simulated host, with its host's values.
 type bed struct {
 	*Tuner
 	t      *testing.T
@@ -262,7 +262,7 @@ func TestThreadsThatWereOffAreTunedAndOffAgain(t *testing.T) {
 	}
 	b.undone()
 	after := b.files()
-	for name := range before { // those of threads that are off are as a start makes them, which nobody sees
+	for name := range before { // those of threads that are off have their initial value, which is not visible
 		if strings.HasPrefix(name, "hidden/") {
 			if strings.HasSuffix(name, "scaling_governor") && after[name] != "powersave\n" {
 				t.Errorf("%s: %s", name, after[name])
@@ -345,7 +345,7 @@ func TestCanceledHalfWayAllIsBack(t *testing.T) {
 	}
 }
 
-func TestWhatSomebodyElseChangesIsNoticed(t *testing.T) {
+func TestChangesByOtherProgramsAreNoticed(t *testing.T) {
 	b := newBed(t, intel())
 	before := b.files()
 	b.tune(Tuning{NUMABalancing: "off", IRQs: []int{0}})

@@ -1,6 +1,6 @@
 package tuning
 
-// Tuning is what a study asks for; what is nil is not touched.
+// Tuning is what a study sets; what is nil is not changed.
 type Tuning struct {
 	Governor      string      `json:"governor,omitempty"`
 	Frequency     *Bounds     `json:"frequency,omitempty"`
