@@ -48,7 +48,7 @@ def test_a_hit_and_a_miss_are_said_with_their_numbers(tmp_path: Path):
 def test_a_prediction_that_came_too_late_is_no_answer_but_a_caution(tmp_path: Path):
     section = model.gather(contents.gather(predicted(tmp_path, 1.78, time="2026-03-01T00:00:00+00:00")))
     assert section is not None and section.answers == []
-    assert section.cautions == ["scaling=vertical was measured before its prediction was written down"]
+    assert section.cautions == ["scaling=vertical was measured before its prediction was registered"]
 
 
 def test_a_bracket_is_no_measurement(tmp_path: Path):

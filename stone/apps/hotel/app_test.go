@@ -178,14 +178,14 @@ func (a *app) waitReady() {
 	}
 }
 
-// answer is what the front end said.
+// answer is the front end's.
 type answer struct {
 	status int
 	header http.Header
 	body   string
 }
 
-// get asks the front end; parameters are "name=value", encoded here.
+// get queries the front end; parameters are "name=value", encoded here.
 func (a *app) get(path string, parameters ...string) answer {
 	a.t.Helper()
 	return a.ask(http.MethodGet, path, parameters...)
@@ -216,7 +216,7 @@ func (a *app) ask(method, path string, parameters ...string) answer {
 	return answer{response.StatusCode, response.Header, string(body)}
 }
 
-// fetch returns status 0 if nobody answers.
+// fetch returns status 0 if there is no answer.
 func fetch(t *testing.T, address string) (int, string) {
 	t.Helper()
 	response, err := http.Get(address)

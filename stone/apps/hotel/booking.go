@@ -47,7 +47,7 @@ func (r *reservation) MakeReservation(ctx context.Context, request *hotelpb.Rese
 	})
 }
 
-// mayFit asks, as published, for each night how many rooms are taken and how many there are: the cache, then the store.
+// mayFit reads, as published, for each night how many rooms are taken and how many there are: the cache, then the store.
 //
 // A count that the cache did not hold is put there before the booking takes rooms, unless another did so meanwhile, and is
 // raised once all nights are taken. So the cache is never given a count with a booking that is under way, and as long as

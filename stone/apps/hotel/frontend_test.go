@@ -52,7 +52,7 @@ const (
 	needCustomer    = "Please specify customerName params"
 )
 
-// TestConformance asks everything of the API once, over each document store; over PostgreSQL of services that trace all.
+// TestConformance calls every operation of the API once, over each document store; over PostgreSQL of services that trace all.
 func TestConformance(t *testing.T) {
 	for name, store := range map[string]func(testing.TB) string{"postgres": servertest.Postgres, "mongodb": servertest.Mongo} {
 		t.Run(name, func(t *testing.T) {

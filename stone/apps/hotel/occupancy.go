@@ -77,7 +77,7 @@ func (c *occupancyCache) nightKey(id string, night night) string {
 
 // capacities adds what the cache knows of hotels.
 //
-// Quirk: ids come more than once, and are asked for as often, here and of nights.
+// Quirk: duplicate ids are read as often as they occur, here and for nights.
 func (c *occupancyCache) capacities(ctx context.Context, ids []string, known *occupancy) {
 	keys := make([]string, len(ids))
 	for i, id := range ids {
@@ -109,7 +109,7 @@ func (c *occupancyCache) nights(ctx context.Context, ids []string, nights []nigh
 	}
 }
 
-// number asks for one key.
+// number reads one key.
 func (c *occupancyCache) number(ctx context.Context, key string) (count int, cached bool) {
 	return decimal(c.Get(ctx, []string{key}), key)
 }

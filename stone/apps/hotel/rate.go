@@ -40,7 +40,7 @@ func startRate(ctx context.Context, host *service.Host) error {
 	return nil
 }
 
-// GetRates ignores the dates: in the original, too, a plan is offered whenever one asks.
+// GetRates ignores the dates: in the original, too, a plan is offered for any dates.
 func (r *rate) GetRates(ctx context.Context, request *hotelpb.RatesRequest) (*hotelpb.RatePlans, error) {
 	if _, err := r.seeded.Get(); err != nil {
 		return nil, err

@@ -16,7 +16,7 @@ type recommendation struct {
 	hotels service.Memory[recommended]
 }
 
-// recommended is what can be said of the hotels: where they are, which have the highest rate and
+// recommended is the data of recommendations: where hotels are, which have the highest rate and
 // which the lowest price.
 type recommended struct {
 	places         places

@@ -52,7 +52,7 @@ func startReservation(ctx context.Context, host *service.Host) error {
 	return nil
 }
 
-// CheckAvailability returns those hotels that have the rooms in every night. As published, it asks the cache twice: for
+// CheckAvailability returns those hotels that have the rooms in every night. As published, it reads the cache twice: for
 // all capacities, then for all nights.
 func (r *reservation) CheckAvailability(ctx context.Context, request *hotelpb.ReservationRequest) (*hotelpb.HotelIds, error) {
 	wanted, err := r.check(request)

@@ -12,7 +12,7 @@ import (
 	"loadstone.dev/stone/platform/servertest"
 )
 
-// book asks for rooms of a hotel from one April day to another.
+// book requests rooms of a hotel from one April day to another.
 func (a *app) book(hotel, from, to, rooms int) answer {
 	return a.get("/reservation", slices.Concat(credentials(1), []string{
 		fmt.Sprintf("hotelId=%d", hotel), "customerName=Bob", fmt.Sprintf("number=%d", rooms),

@@ -7,7 +7,7 @@ import (
 	"loadstone.dev/stone/platform/tracing/tracetest"
 )
 
-// testTraces is the first that an application is asked, whose caches are empty.
+// testTraces sends an application's first requests, while its caches are empty.
 func testTraces(t *testing.T, a *app, collector *tracetest.Collector) {
 	if got := a.get("/hotels", append([]string{"lat=37.9455", "lon=-122.194"}, stay...)...); got.status != 200 {
 		t.Fatal(got)

@@ -13,7 +13,7 @@ import (
 // sessionLasts is how long a browser keeps a session, as long as its token is good.
 const sessionLasts = time.Hour
 
-// session is who is logged in, nil if nobody is: there is no token, or it is expired or forged.
+// session is the user's session, nil without a login: there is no token, or it is expired or forged.
 func (f *frontend) session(r *http.Request) *accounts.Session {
 	session, err := f.tokens.Read(f.sessions.Token(r))
 	if err != nil {

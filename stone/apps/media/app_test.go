@@ -142,8 +142,8 @@ func texts(reviews []*idl.Review) []string {
 // expectException fails unless an error is an exception of this code whose message has these words.
 func expectException(t *testing.T, err error, code idl.ErrorCode, words string) {
 	t.Helper()
-	var said *idl.ServiceException
-	if !errors.As(err, &said) || said.ErrorCode != code || !strings.Contains(said.Message, words) {
+	var raised *idl.ServiceException
+	if !errors.As(err, &raised) || raised.ErrorCode != code || !strings.Contains(raised.Message, words) {
 		t.Errorf("%v; want %s with %q", err, code, words)
 	}
 }

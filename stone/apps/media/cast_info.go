@@ -32,7 +32,7 @@ func (c *castInfo) WriteCastInfo(ctx context.Context, _, id int64, name string, 
 	return c.actors.add(ctx, &data.CastInfo{CastInfoID: id, Name: name, Gender: gender, Intro: intro})
 }
 
-// ReadCastInfo returns actors in the order of their ids. Those of whom nothing was written are left out.
+// ReadCastInfo returns actors in the order of their ids. Ids without an actor are left out.
 //
 // Quirk: they are an error.
 func (c *castInfo) ReadCastInfo(ctx context.Context, _ int64, ids []int64, _ map[string]string) ([]*idl.CastInfo, error) {

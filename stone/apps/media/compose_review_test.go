@@ -113,9 +113,9 @@ func testPartsAtOnce(t *testing.T, a *app) {
 		for _, upload := range uploads {
 			all.Go(func() {
 				done, err := upload()
-				var said *idl.ServiceException
+				var raised *idl.ServiceException
 				switch {
-				case errors.As(err, &said) && said.ErrorCode == idl.ErrorCode_SE_CONFLICT:
+				case errors.As(err, &raised) && raised.ErrorCode == idl.ErrorCode_SE_CONFLICT:
 					refused.Add(1)
 				case err != nil:
 					t.Error(err)
@@ -151,7 +151,7 @@ func testPartTwice(t *testing.T, a *app) {
 	}
 }
 
-// Wherever the cache forgets all, the counter or a part, nobody is told that the review was completed, and none is stored.
+// Where the cache loses everything, the counter or a part, the review is not reported complete, and none is stored.
 func testLostParts(t *testing.T, a *app) {
 	cache := memcache.New(a.Links["memcached-compose-review"].Address)
 	defer cache.Close()

@@ -20,7 +20,7 @@ import (
 
 const incomplete = "Incomplete arguments\n"
 
-// TestConformance asks everything of the HTTP API and of the pages: of an application in this process, over each document
+// TestConformance calls every operation of the HTTP API and the pages: of an application in this process, over each document
 // store and in each profile, over PostgreSQL of services that trace all, or of the one that STONE_CONFORMANCE_URL names,
 // which then has the profile STONE_CONFORMANCE_PROFILE and, if it is set, STONE_SECRET.
 func TestConformance(t *testing.T) {
@@ -47,7 +47,7 @@ func TestConformance(t *testing.T) {
 }
 
 func testConformance(t *testing.T, s *subject) {
-	s.run = fmt.Sprintf("%d", rand.Int64N(1<<50)) // nobody's, whatever was seeded
+	s.run = fmt.Sprintf("%d", rand.Int64N(1<<50)) // not used by any seed
 	for name, test := range map[string]func(*testing.T, *subject){
 		"registering": testRegistering, "registering films": testRegisteringFilms, "logging in": testLoggingIn,
 		"composing": testComposing, "composing what is wrong": testOddReviews, "odd addresses": testOddAddresses,
@@ -60,7 +60,7 @@ func testConformance(t *testing.T, s *subject) {
 	}
 }
 
-// subject is an application that is asked.
+// subject is the application under test.
 type subject struct {
 	base   string
 	quirks bool
@@ -69,14 +69,14 @@ type subject struct {
 	made   int
 }
 
-// said is what was answered.
-type said struct {
+// reply is an answer.
+type reply struct {
 	status int
 	header http.Header
 	body   string
 }
 
-// name is one that nobody has.
+// name is an unused name.
 func (s *subject) name(kind string) string {
 	s.made++
 	return fmt.Sprintf("%s-%s-%d", kind, s.run, s.made)
@@ -95,17 +95,17 @@ func form(parameters ...string) string {
 	return strings.Join(encoded, "&")
 }
 
-func (s *subject) get(t *testing.T, path string, parameters ...string) said {
+func (s *subject) get(t *testing.T, path string, parameters ...string) reply {
 	t.Helper()
 	return s.send(t, "GET", path+"?"+form(parameters...), "", "")
 }
 
-func (s *subject) post(t *testing.T, path string, parameters ...string) said {
+func (s *subject) post(t *testing.T, path string, parameters ...string) reply {
 	t.Helper()
 	return s.send(t, "POST", path, "application/x-www-form-urlencoded", form(parameters...))
 }
 
-func (s *subject) postJSON(t *testing.T, path string, value any) said {
+func (s *subject) postJSON(t *testing.T, path string, value any) reply {
 	t.Helper()
 	text, err := json.Marshal(value)
 	check(t, err)
@@ -113,7 +113,7 @@ func (s *subject) postJSON(t *testing.T, path string, value any) said {
 }
 
 // send follows no redirects.
-func (s *subject) send(t *testing.T, method, path, contentType, body string) said {
+func (s *subject) send(t *testing.T, method, path, contentType, body string) reply {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, s.base+path, strings.NewReader(body))
 	check(t, err)
@@ -123,18 +123,18 @@ func (s *subject) send(t *testing.T, method, path, contentType, body string) sai
 	return ask(t, request)
 }
 
-func ask(t *testing.T, request *http.Request) said {
+func ask(t *testing.T, request *http.Request) reply {
 	t.Helper()
 	response, err := http.DefaultTransport.RoundTrip(request)
 	check(t, err)
 	defer response.Body.Close()
 	content, err := io.ReadAll(response.Body)
 	check(t, err)
-	return said{response.StatusCode, response.Header, string(content)}
+	return reply{response.StatusCode, response.Header, string(content)}
 }
 
 // expect compares the status and the beginning of the text; an empty text is wanted as it is.
-func (got said) expect(t *testing.T, what string, status int, text string) {
+func (got reply) expect(t *testing.T, what string, status int, text string) {
 	t.Helper()
 	if got.status != status || !strings.HasPrefix(got.body, text) || text == "" && status == http.StatusOK && got.body != "" {
 		t.Errorf("%s: %d %.300q; want %d %q", what, got.status, got.body, status, text)
@@ -142,7 +142,7 @@ func (got said) expect(t *testing.T, what string, status int, text string) {
 }
 
 // fails expects an error that a service found: published is 500, whatever it is.
-func (s *subject) fails(t *testing.T, got said, what string, status int, text string) {
+func (s *subject) fails(t *testing.T, got reply, what string, status int, text string) {
 	t.Helper()
 	if s.quirks {
 		status = http.StatusInternalServerError
@@ -206,7 +206,7 @@ func (s *subject) page(t *testing.T, id string, start, stop int) *idl.Page {
 	return page
 }
 
-func (got said) decode(t *testing.T, into any) {
+func (got reply) decode(t *testing.T, into any) {
 	t.Helper()
 	if contentType := got.header.Get("Content-Type"); contentType != "application/json; charset=utf-8" {
 		t.Errorf("content type %q", contentType)

@@ -69,9 +69,9 @@ func testComposing(t *testing.T, s *subject) {
 func testOddReviews(t *testing.T, s *subject) {
 	const path = "/wrk2-api/review/compose"
 	user, film := s.user(t), s.film(t)
-	nobody, nothing := s.name("nobody"), s.name("Nothing")
+	unknown, nothing := s.name("nobody"), s.name("Nothing")
 	s.eachLess(t, path, review(user, film.title, "7", "text")...)
-	s.fails(t, s.post(t, path, review(nobody, film.title, "7", "text")...), "nobody", 404, "User "+nobody+" is not registered")
+	s.fails(t, s.post(t, path, review(unknown, film.title, "7", "text")...), "nobody", 404, "User "+unknown+" is not registered")
 	s.fails(t, s.post(t, path, review("no body\x00", film.title, "7", "text")...), "no name", 404, "User ")
 	s.fails(t, s.post(t, path, review(user, nothing, "7", "text")...), "no film", 404, "Movie "+nothing+" is not registered")
 	s.fails(t, s.post(t, path, review(user, "\xff", "7", "text")...), "broken title", 400, "title: not UTF-8")
@@ -186,7 +186,7 @@ func (s *subject) brokenBodies(t *testing.T, path string) {
 }
 
 // refused expects a 400, or what a service's refusal is published as.
-func (s *subject) refused(t *testing.T, got said, what string) {
+func (s *subject) refused(t *testing.T, got reply, what string) {
 	t.Helper()
 	if got.status != 400 && !(s.quirks && got.status == 500) || got.body == "" {
 		t.Errorf("%s: %d %q", what, got.status, got.body)

@@ -76,10 +76,10 @@ func startFrontend(_ context.Context, host *service.Host) error {
 	return nil
 }
 
-// explain tells what an error of a service means to who asked. Quirk: whatever a service says is 500.
+// explain maps an error of a service to a response. Quirk: every error of a service is 500.
 func (f *frontend) explain(err error) *web.Problem {
-	var told *idl.ServiceException
-	if !errors.As(err, &told) {
+	var raised *idl.ServiceException
+	if !errors.As(err, &raised) {
 		return nil
 	}
 	statuses := map[idl.ErrorCode]int{
@@ -88,11 +88,11 @@ func (f *frontend) explain(err error) *web.Problem {
 		idl.ErrorCode_SE_NOT_FOUND:    http.StatusNotFound,
 		idl.ErrorCode_SE_CONFLICT:     http.StatusConflict,
 	}
-	status, known := statuses[told.ErrorCode]
+	status, known := statuses[raised.ErrorCode]
 	if !known || f.quirks {
 		status = http.StatusInternalServerError
 	}
-	return &web.Problem{Status: status, Text: told.Message}
+	return &web.Problem{Status: status, Text: raised.Message}
 }
 
 // requestID is new for every request: the parts of a review are put together by it. It is positive and has 60 bits, as

@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	longestText  = 64 << 10 // bytes, of reviews, plots and what is said of actors
+	longestText  = 64 << 10 // bytes, of reviews, plots and descriptions of actors
 	longestName  = 1 << 10  // bytes, of titles, names and ids that are texts
 	greatestMark = 10       // a rating is from 0 to this
 	mostRange    = 1000     // reviews of a list at once
@@ -59,7 +59,7 @@ func checkRating(rating int32, quirks bool) error {
 	return nil
 }
 
-// checkRange checks which reviews of a list are asked for: from start up to, not including, stop. Quirk: where that makes
+// checkRange checks a range of reviews of a list: from start up to, not including, stop. Quirk: where that makes
 // no sense the answer was empty.
 func checkRange(start, stop int32, quirks bool) error {
 	switch {

@@ -87,7 +87,7 @@ func (m *movieID) find(ctx context.Context, title string) (id string, cached boo
 	return film.MovieID, false, exception.DocumentsFailed(err)
 }
 
-// RegisterMovieId adds a film. Neither its title nor its id may be another's. As published, the store is asked first.
+// RegisterMovieId adds a film. Neither its title nor its id may be another's. As published, the store is read first.
 func (m *movieID) RegisterMovieId(ctx context.Context, _ int64, title, id string, _ map[string]string) error {
 	if err := firstOf(checkName("title", title), checkName("movie_id", id)); err != nil {
 		return err

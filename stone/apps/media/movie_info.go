@@ -67,7 +67,7 @@ func (m *movieInfo) ReadMovieInfo(ctx context.Context, _ int64, id string, _ map
 	return m.films.get(ctx, id)
 }
 
-// UpdateRating takes ratings over into a film's average. As published, nobody calls it.
+// UpdateRating takes ratings over into a film's average. As published, no service calls it.
 func (m *movieInfo) UpdateRating(ctx context.Context, _ int64, id string, sum, ratings int32, _ map[string]string) error {
 	if ratings < 1 {
 		return exception.Invalid("num_uncommitted_rating: %d is not 1 or more", ratings)

@@ -49,7 +49,7 @@ func (f *frontend) routePages(mux *http.ServeMux) {
 
 // view is what a template gets.
 type view struct {
-	Session *accounts.Session // nil: nobody is logged in
+	Session *accounts.Session // nil: not logged in
 	Form    string            // token of forms
 	Here    string            // the page's address, to come back to after a login
 	Data    any

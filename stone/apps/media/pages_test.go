@@ -12,7 +12,7 @@ import (
 	"loadstone.dev/stone/platform/accounts"
 )
 
-// visitor asks for pages as a browser does: it keeps cookies and sends the form that it was given. It follows no redirects.
+// visitor requests pages as a browser does: it keeps cookies and sends the form that it was given. It follows no redirects.
 type visitor struct {
 	*subject
 	cookies map[string]string
@@ -23,18 +23,18 @@ func (s *subject) visitor() *visitor { return &visitor{subject: s, cookies: map[
 
 var formToken = regexp.MustCompile(`name="form" value="([^"]*)"`)
 
-func (v *visitor) open(t *testing.T, path string) said {
+func (v *visitor) open(t *testing.T, path string) reply {
 	t.Helper()
 	return v.send(t, "GET", path, "")
 }
 
 // submit posts a form, with the token of the page that was opened last.
-func (v *visitor) submit(t *testing.T, path string, parameters ...string) said {
+func (v *visitor) submit(t *testing.T, path string, parameters ...string) reply {
 	t.Helper()
 	return v.send(t, "POST", path, form(append(parameters, "form="+v.form)...))
 }
 
-func (v *visitor) send(t *testing.T, method, path, body string) said {
+func (v *visitor) send(t *testing.T, method, path, body string) reply {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, v.base+path, strings.NewReader(body))
 	check(t, err)
@@ -63,7 +63,7 @@ func (v *visitor) logIn(t *testing.T) string {
 	return user
 }
 
-func (got said) expectRedirect(t *testing.T, what, to string) {
+func (got reply) expectRedirect(t *testing.T, what, to string) {
 	t.Helper()
 	if got.status != http.StatusSeeOther || got.header.Get("Location") != to {
 		t.Errorf("%s: %d to %q, want %q: %.300s", what, got.status, got.header.Get("Location"), to, got.body)
@@ -71,7 +71,7 @@ func (got said) expectRedirect(t *testing.T, what, to string) {
 }
 
 // expectPage fails unless the answer is a whole page that has these words and may load nothing from elsewhere.
-func (got said) expectPage(t *testing.T, what string, status int, words ...string) {
+func (got reply) expectPage(t *testing.T, what string, status int, words ...string) {
 	t.Helper()
 	if got.status != status || !strings.HasSuffix(got.body, "</html>\n") {
 		t.Errorf("%s: %d, want %d: %.300s", what, got.status, status, got.body)

@@ -9,7 +9,7 @@ import (
 	"loadstone.dev/stone/platform/tracing/tracetest"
 )
 
-// TestRoundTrips counts what each operation asks of services and stores. Operations follow one another: what one leaves in
+// TestRoundTrips counts the requests of each operation to services and stores. Operations follow one another: what one leaves in
 // the caches the next finds there.
 func TestRoundTrips(t *testing.T) {
 	const json = "application/json"

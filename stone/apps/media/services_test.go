@@ -71,8 +71,8 @@ func testRegistrationsAtOnce(t *testing.T, a *app) {
 		return a.users.RegisterUser(t.Context(), 1, "first", "last", "wanted", "password", nil)
 	}
 	conflicts := func(err error) bool {
-		var said *idl.ServiceException
-		return errors.As(err, &said) && said.ErrorCode == idl.ErrorCode_SE_CONFLICT
+		var raised *idl.ServiceException
+		return errors.As(err, &raised) && raised.ErrorCode == idl.ErrorCode_SE_CONFLICT
 	}
 	var all sync.WaitGroup
 	var got, unknown atomic.Int64

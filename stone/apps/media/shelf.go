@@ -121,7 +121,7 @@ func (s *shelf[K, T]) list(ctx context.Context, ids []K) ([]*T, error) {
 	return listed, nil
 }
 
-// find asks the cache for all ids at once, then the store for those that it does not hold.
+// find reads all ids from the cache at once, then those that it lacks from the store.
 func (s *shelf[K, T]) find(ctx context.Context, ids []K) (map[K]*T, error) {
 	keys := make([]string, len(ids))
 	for i, id := range ids {

@@ -60,7 +60,7 @@ func (t tokens) clock() func() time.Time {
 	return t.now
 }
 
-// GetExpirationTime is asked by the library, as are the rest.
+// GetExpirationTime is called by the library, as are the rest.
 func (p tokenPayload) GetExpirationTime() (*jwt.NumericDate, error) {
 	issued, err := strconv.ParseInt(p.Timestamp, 10, 64)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"loadstone.dev/stone/platform/tracing/tracetest"
 )
 
-// testTraces is the first that an application is asked, whose caches are empty.
+// testTraces sends an application's first requests, while its caches are empty.
 func testTraces(t *testing.T, a *app, collector *tracetest.Collector) {
 	a.register(t, 1)
 	response, err := http.PostForm(a.URL("frontend")+"/wrk2-api/review/compose", url.Values{

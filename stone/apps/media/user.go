@@ -98,8 +98,8 @@ func (u *user) Login(ctx context.Context, _ int64, username, password string, _ 
 	return u.tokens.sign(account.UserID), nil
 }
 
-// credentials is of an account what a login takes, from the cache where it has all of it. As published, each of the three
-// is asked for by itself.
+// credentials is what a login needs of an account, from the cache where it has all of it. As published, each of the
+// three is read separately.
 func (u *user) credentials(ctx context.Context, username string) (data.User, error) {
 	if accounts.CheckUsername(username) != nil {
 		return data.User{}, unknownUser(username)
@@ -131,7 +131,7 @@ func (u *user) UploadUserWithUserId(ctx context.Context, reqID, id int64, carrie
 	return completed, exception.CallFailed(err)
 }
 
-// UploadUserWithUsername says who writes the request's review. As published, nobody asks for a password here.
+// UploadUserWithUsername sets the author of the request's review. As published, no password is checked here.
 func (u *user) UploadUserWithUsername(ctx context.Context, reqID int64, username string, carrier map[string]string) (bool, error) {
 	if accounts.CheckUsername(username) != nil {
 		return false, unknownUser(username)

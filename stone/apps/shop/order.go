@@ -118,7 +118,7 @@ func remove(files []string) (err error) {
 	return err
 }
 
-// clear removes all files of this replica; it is asked between runs.
+// clear removes all files of this replica; called between runs.
 func (o order) clear(*http.Request) (any, error) {
 	removed, err := o.folder.Clear()
 	if err != nil {

@@ -95,11 +95,11 @@ func (s running) ask(service, method, path string, body io.Reader) (int, string)
 		return 0, ""
 	}
 	defer response.Body.Close()
-	said, err := io.ReadAll(response.Body)
+	answer, err := io.ReadAll(response.Body)
 	if err != nil {
 		s.t.Error(err)
 	}
-	return response.StatusCode, strings.TrimSpace(string(said))
+	return response.StatusCode, strings.TrimSpace(string(answer))
 }
 
 func (s running) files() int {
@@ -113,20 +113,20 @@ func (s running) files() int {
 
 func (s running) balance(user int) int {
 	s.t.Helper()
-	status, said := s.ask("user", "GET", fmt.Sprintf("/users/%d", user), nil)
+	status, answer := s.ask("user", "GET", fmt.Sprintf("/users/%d", user), nil)
 	var found struct{ ID, Balance int }
-	if err := json.Unmarshal([]byte(said), &found); err != nil || status != 200 || found.ID != user {
-		s.t.Fatal(status, said, err)
+	if err := json.Unmarshal([]byte(answer), &found); err != nil || status != 200 || found.ID != user {
+		s.t.Fatal(status, answer, err)
 	}
 	return found.Balance
 }
 
 func TestAnOrderIsPaidAndStored(t *testing.T) {
 	s := start(t, "", nil)
-	status, said := s.ask("order", "POST", "/orders/create/id/7", nil)
+	status, answer := s.ask("order", "POST", "/orders/create/id/7", nil)
 	var placed struct{ Order, User, Amount int }
-	if err := json.Unmarshal([]byte(said), &placed); err != nil || status != 200 || placed.Order != 1 || placed.User != 7 || placed.Amount < 1 || placed.Amount > 100 {
-		t.Fatal(status, said, err)
+	if err := json.Unmarshal([]byte(answer), &placed); err != nil || status != 200 || placed.Order != 1 || placed.User != 7 || placed.Amount < 1 || placed.Amount > 100 {
+		t.Fatal(status, answer, err)
 	}
 	if got, want := s.rows(), (map[string]int{"orders": 1, "users": users, "accounts": users}); !maps.Equal(got, want) {
 		t.Error(got)
@@ -140,11 +140,11 @@ func TestAnOrderIsPaidAndStored(t *testing.T) {
 	if found := s.seed(seeding.Check); !found.OK || found.Rows[0].Want != 1 {
 		t.Error(found)
 	}
-	if status, said := s.ask("payment", "POST", "/payment/transfer/id/8/amount/30", nil); status != 200 || s.balance(8) != 970 {
-		t.Error(status, said)
+	if status, answer := s.ask("payment", "POST", "/payment/transfer/id/8/amount/30", nil); status != 200 || s.balance(8) != 970 {
+		t.Error(status, answer)
 	}
-	if status, said := s.ask("user", "PUT", "/put_users/9?amount=1000", nil); status != 200 || s.balance(9) != 0 {
-		t.Error(status, said)
+	if status, answer := s.ask("user", "PUT", "/put_users/9?amount=1000", nil); status != 200 || s.balance(9) != 0 {
+		t.Error(status, answer)
 	}
 }
 
@@ -154,8 +154,8 @@ func TestOrdersOfManyAtATime(t *testing.T) {
 	for client := range 6 {
 		group.Go(func() {
 			for n := range 10 {
-				if status, said := s.ask("order", "POST", fmt.Sprintf("/orders/create/id/%d", 1+(client+n)%5), nil); status != 200 {
-					t.Error(status, said)
+				if status, answer := s.ask("order", "POST", fmt.Sprintf("/orders/create/id/%d", 1+(client+n)%5), nil); status != 200 {
+					t.Error(status, answer)
 				}
 			}
 		})
@@ -202,9 +202,9 @@ func TestWhatIsWrongChangesNothing(t *testing.T) {
 		{"payment", "POST", "/payment/transfer/id/1/amount/-5", "", 400, `amount: "-5" is not a number`},
 		{"payment", "POST", "/payment/transfer/id/1/amount/1001", "", 409, "user 1 has less than 1001"},
 	} {
-		status, said := s.ask(wrong.service, wrong.method, wrong.path, strings.NewReader(wrong.body))
-		if status != wrong.status || !strings.Contains(said, wrong.says) {
-			t.Errorf("%s %s %s: %d %q, want %d %q", wrong.service, wrong.method, wrong.path, status, said, wrong.status, wrong.says)
+		status, answer := s.ask(wrong.service, wrong.method, wrong.path, strings.NewReader(wrong.body))
+		if status != wrong.status || !strings.Contains(answer, wrong.says) {
+			t.Errorf("%s %s %s: %d %q, want %d %q", wrong.service, wrong.method, wrong.path, status, answer, wrong.status, wrong.says)
 		}
 	}
 	if found := s.seed(seeding.Verify); !found.OK || s.files() != 0 {
@@ -220,13 +220,13 @@ func TestAFullDiskIsAnErrorOfItsOwn(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = unix.Unmount(data, unix.MNT_DETACH) })
 	s := start(t, "", map[string]string{"order.STONE_DATA": data, "order.STONE_TASK_LARGE_FILE": "150000"})
-	if status, said := s.ask("order", "POST", "/orders/create/id/1", nil); status != 200 {
-		t.Fatal(status, said)
+	if status, answer := s.ask("order", "POST", "/orders/create/id/1", nil); status != 200 {
+		t.Fatal(status, answer)
 	}
 	left, balance := s.files(), s.balance(1)
 	for range 3 {
-		if status, said := s.ask("order", "POST", "/orders/create/id/1", nil); status != 507 || !strings.HasPrefix(said, "LargeFileTask.write: the disk is full") {
-			t.Error(status, said)
+		if status, answer := s.ask("order", "POST", "/orders/create/id/1", nil); status != 507 || !strings.HasPrefix(answer, "LargeFileTask.write: the disk is full") {
+			t.Error(status, answer)
 		}
 	}
 	if s.files() != left || s.rows()["orders"] != 1 || s.balance(1) != balance {
@@ -236,8 +236,8 @@ func TestAFullDiskIsAnErrorOfItsOwn(t *testing.T) {
 
 func TestFilesThatAreNotKept(t *testing.T) {
 	s := start(t, "", map[string]string{"order.STONE_TASK_KEEP": "false"})
-	if status, said := s.ask("order", "POST", "/orders/create/id/1", nil); status != 200 || s.files() != 0 {
-		t.Error(status, said, s.files())
+	if status, answer := s.ask("order", "POST", "/orders/create/id/1", nil); status != 200 || s.files() != 0 {
+		t.Error(status, answer, s.files())
 	}
 }
 
@@ -245,8 +245,8 @@ func TestFilesThatAreNotKept(t *testing.T) {
 func TestAServiceThatIsGone(t *testing.T) {
 	s := start(t, "", nil)
 	s.Replica("payment").Stop()
-	if status, said := s.ask("order", "POST", "/orders/create/id/1", nil); status != 502 || !strings.Contains(said, "payment at ") {
-		t.Error(status, said)
+	if status, answer := s.ask("order", "POST", "/orders/create/id/1", nil); status != 502 || !strings.Contains(answer, "payment at ") {
+		t.Error(status, answer)
 	}
 	if found := s.seed(seeding.Verify); !found.OK || s.files() != 0 {
 		t.Error(found, s.files())
@@ -257,8 +257,8 @@ func TestAServiceThatIsGone(t *testing.T) {
 func TestSpansAreThePublishedOnes(t *testing.T) {
 	collector := tracetest.New(t)
 	s := start(t, collector.Address, nil)
-	if status, said := s.ask("order", "POST", "/orders/create/id/7", nil); status != 200 {
-		t.Fatal(status, said)
+	if status, answer := s.ask("order", "POST", "/orders/create/id/7", nil); status != 200 {
+		t.Fatal(status, answer)
 	}
 	s.seed(seeding.Reset) // which is no request
 	tree := collector.Request(t, "POST /orders/create/id/{id}")
@@ -325,8 +325,8 @@ func published(t *testing.T) []string {
 func TestNoEquationsAreNoSpan(t *testing.T) {
 	collector := tracetest.New(t)
 	s := start(t, collector.Address, map[string]string{"payment.STONE_TASK_LINPACK": "0", "payment.STONE_TASK_SLEEP": "50us"})
-	if status, said := s.ask("payment", "POST", "/payment/transfer/id/1/amount/1", nil); status != 200 {
-		t.Fatal(status, said)
+	if status, answer := s.ask("payment", "POST", "/payment/transfer/id/1/amount/1", nil); status != 200 {
+		t.Fatal(status, answer)
 	}
 	tree := collector.Request(t, "POST /payment/transfer/id/{id}/amount/{amount}")
 	text := tree.String()

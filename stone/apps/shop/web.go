@@ -27,11 +27,11 @@ func serve(site web.Site, answer endpoint) http.HandlerFunc {
 		if _, err := io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, web.LargestBody)); err != nil {
 			return err
 		}
-		said, err := answer(r)
+		body, err := answer(r)
 		if err != nil {
 			return err
 		}
-		encoded, err := json.Marshal(said)
+		encoded, err := json.Marshal(body)
 		if err != nil {
 			return err
 		}
@@ -58,7 +58,7 @@ func number(r *http.Request, name string) (int64, error) {
 // largestAnswer of a service is far more than any says.
 const largestAnswer = 64 << 10
 
-// call asks a service once and reads its answer. What it refuses its caller refuses with the same status and text.
+// call sends one request to a service and reads its answer. A refusal is passed on with the same status and text.
 func call(ctx context.Context, backend *web.Backend, method, route, query string, values ...int64) error {
 	path := route
 	for _, value := range values {
@@ -74,11 +74,11 @@ func call(ctx context.Context, backend *web.Backend, method, route, query string
 	if err != nil {
 		return web.Problemf(http.StatusBadGateway, "%v", err)
 	}
-	said, err := io.ReadAll(io.LimitReader(response.Body, largestAnswer))
+	body, err := io.ReadAll(io.LimitReader(response.Body, largestAnswer))
 	if closing := response.Body.Close(); err == nil {
 		err = closing
 	}
-	text := strings.TrimSpace(string(said))
+	text := strings.TrimSpace(string(body))
 	switch {
 	case err != nil:
 		return web.Problemf(http.StatusBadGateway, "%s: %v", path, err)

@@ -21,8 +21,8 @@ const (
 	toContact = "../../contact.html"
 )
 
-// routeAPI serves what pages and people ask: the cookie says which user acts. A link must not be able to write as
-// whoever follows it; Quirk: any method will do.
+// routeAPI serves requests of pages and users: the cookie identifies the acting user. A link must not be able to write
+// as the user who follows it; Quirk: any method will do.
 func (f *frontend) routeAPI(mux *http.ServeMux) {
 	api := http.NewServeMux()
 	write, read := "POST ", "GET "
@@ -108,8 +108,8 @@ func (f *frontend) logIn(w http.ResponseWriter, r *http.Request, params web.Para
 	return err
 }
 
-// connectMyself follows or unfollows as the user of the session, whom the request need not name but cannot misname.
-// Quirk: nobody asks who is asking.
+// connectMyself follows or unfollows as the user of the session, which the request may omit but cannot contradict.
+// Quirk: the session is not checked.
 func (f *frontend) connectMyself(do connection, to string) web.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		params, err := web.ReadParams(w, r)
@@ -140,12 +140,12 @@ func as(session accounts.Session, params web.Params) (web.Params, error) {
 	for name, own := range map[string]string{
 		"user_id": strconv.FormatInt(session.UserID, 10), "user_name": session.Username,
 	} {
-		switch said := params.Get(name); said {
+		switch given := params.Get(name); given {
 		case own:
 		case "":
 			params = append(web.Params{{Name: name, Value: own}}, params...) // before one that is empty
 		default:
-			return nil, web.Problemf(http.StatusForbidden, "%s: %.30q is not who is logged in, %q", name, said, own)
+			return nil, web.Problemf(http.StatusForbidden, "%s: %.30q is not who is logged in, %q", name, given, own)
 		}
 	}
 	return params, nil

@@ -94,8 +94,8 @@ func (a *app) register(id int64) {
 // expectException fails unless an error is an exception of this code and message; an empty message is not compared.
 func expectException(t *testing.T, err error, code idl.ErrorCode, message string) {
 	t.Helper()
-	var said *idl.ServiceException
-	if !errors.As(err, &said) || said.ErrorCode != code || message != "" && said.Message != message {
+	var raised *idl.ServiceException
+	if !errors.As(err, &raised) || raised.ErrorCode != code || message != "" && raised.Message != message {
 		t.Errorf("%v; want %s %q", err, code, message)
 	}
 }

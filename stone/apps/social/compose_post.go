@@ -12,7 +12,7 @@ import (
 )
 
 // composePost makes a post of what other services contribute. Everything that can be wrong with it is checked first, so
-// that nothing of a wrong post is stored. The author is taken as given, as published: who asks knows who is logged in.
+// that nothing of a wrong post is stored. The author is taken as given, as published: the caller checks the login.
 type composePost struct {
 	texts         idl.TextService
 	users         idl.UserService

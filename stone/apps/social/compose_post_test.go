@@ -14,7 +14,7 @@ import (
 	idl "loadstone.dev/stone/apps/social/idl/social"
 )
 
-// contributors stand in for all services that compose-post calls, and keep what they were asked.
+// contributors stand in for all services that compose-post calls, and record their calls.
 type contributors struct {
 	// What is not overridden below is not called.
 	idl.UserService
@@ -24,10 +24,10 @@ type contributors struct {
 
 	t       *testing.T
 	mutex   sync.Mutex
-	asked   []string
+	called  []string
 	stored  *idl.Post
 	fail    map[string]error
-	waiting sync.WaitGroup // for the four that are asked at the same time
+	waiting sync.WaitGroup // for the four that are called at the same time
 }
 
 func compose(t *testing.T) (*composePost, *contributors) {
@@ -40,12 +40,12 @@ func (h *contributors) heard(format string, arguments ...any) error {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
 	call := fmt.Sprintf(format, arguments...)
-	h.asked = append(h.asked, call)
+	h.called = append(h.called, call)
 	name, _, _ := strings.Cut(call, " ")
 	return h.fail[name]
 }
 
-// together waits until all four are asked.
+// together waits until all four are called.
 func (h *contributors) together() {
 	all := make(chan struct{})
 	go func() { h.waiting.Wait(); close(all) }()
@@ -106,12 +106,12 @@ func TestAPostIsComposed(t *testing.T) {
 	before := time.Now().UnixMilli()
 	carrier := map[string]string{"trace": "x"}
 	check(t, c.ComposePost(t.Context(), 5, "six", 6, "words", []int64{1, 2}, []string{"png", "mp4"}, idl.PostType_REPLY, carrier))
-	slices.Sort(h.asked[:4]) // these come in any order
+	slices.Sort(h.called[:4]) // these come in any order
 	if want := []string{
 		"id 5 REPLY map[trace:x]", "media 5 [png mp4] [1 2] map[trace:x]", "text 5 words map[trace:x]", "user 5 6 six map[trace:x]",
 		"store 5 77 map[trace:x]", "user-timeline 5 77 6 true map[trace:x]", "home-timeline 5 77 6 true [8 9] map[trace:x]",
-	}; !slices.Equal(h.asked, want) {
-		t.Errorf("asked:\n%s\nwant:\n%s", strings.Join(h.asked, "\n"), strings.Join(want, "\n"))
+	}; !slices.Equal(h.called, want) {
+		t.Errorf("asked:\n%s\nwant:\n%s", strings.Join(h.called, "\n"), strings.Join(want, "\n"))
 	}
 	if now := time.Now().UnixMilli(); h.stored.Timestamp < before || h.stored.Timestamp > now {
 		t.Errorf("composed at %d, between %d and %d", h.stored.Timestamp, before, now)
@@ -132,16 +132,16 @@ func TestWhatFailsEndsTheComposition(t *testing.T) {
 		"text": 4, "user": 4, "media": 4, "id": 4, "store": 5, "user-timeline": 6, "home-timeline": 7,
 	} {
 		c, h := compose(t)
-		said := exception.Conflict("%s does not like it", name)
-		h.fail[name] = said
+		refusal := exception.Conflict("%s does not like it", name)
+		h.fail[name] = refusal
 		err := c.ComposePost(t.Context(), 5, "six", 6, "words", nil, nil, idl.PostType_POST, nil)
-		if !errors.Is(err, said) || len(h.asked) != calls {
-			t.Errorf("%s: %v after %q", name, err, h.asked)
+		if !errors.Is(err, refusal) || len(h.called) != calls {
+			t.Errorf("%s: %v after %q", name, err, h.called)
 		}
 	}
 }
 
-func TestAWrongPostIsToldNobody(t *testing.T) {
+func TestAWrongPostIsRefusedBeforeAnyCall(t *testing.T) {
 	tooMany := make([]int64, mostMedia+1)
 	for name, post := range map[string]func(*composePost) error{
 		"text: 65537 bytes":        composing("six", 6, strings.Repeat("x", longestText+1), nil, nil, 0),
@@ -161,13 +161,13 @@ func TestAWrongPostIsToldNobody(t *testing.T) {
 	} {
 		c, h := compose(t)
 		err := post(c)
-		if code(err) != idl.ErrorCode_SE_INVALID || !strings.HasPrefix(err.(*idl.ServiceException).Message, name) || len(h.asked) != 0 {
-			t.Errorf("%s: %v after %q", name, err, h.asked)
+		if code(err) != idl.ErrorCode_SE_INVALID || !strings.HasPrefix(err.(*idl.ServiceException).Message, name) || len(h.called) != 0 {
+			t.Errorf("%s: %v after %q", name, err, h.called)
 		}
 		quirky, h := compose(t)
 		quirky.quirks = true
-		if err := post(quirky); err != nil || len(h.asked) != 7 {
-			t.Errorf("%s: with quirks it is left to others: %v after %q", name, err, h.asked)
+		if err := post(quirky); err != nil || len(h.called) != 7 {
+			t.Errorf("%s: with quirks it is left to others: %v after %q", name, err, h.called)
 		}
 	}
 }

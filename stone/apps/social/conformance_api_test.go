@@ -57,7 +57,7 @@ func testLoggingIn(t *testing.T, s *subject) {
 	s.post(t, "/api/user/login", "").expect(t, "nothing", 400, incomplete)
 }
 
-// testSessions: what is for those who are logged in is for nobody else.
+// testSessions: operations that need a login are refused without it.
 func testSessions(t *testing.T, s *subject) {
 	ann := s.register(t, 1)[0]
 	genuine := s.logIn(t, ann)
@@ -117,7 +117,7 @@ func testActingAsOneself(t *testing.T, s *subject) {
 	if len(followers) != 1 || followers[0].(map[string]any)["follower_id"] != s.id(bob) {
 		t.Errorf("followers %v", followers)
 	}
-	// Whoever is named, the session's user writes.
+	// The session's user writes, whichever user is named.
 	s.post(t, "/api/post/compose", cookies[ann], "text=mine", "post_type=0", "user_id="+eve.String(), "username="+eve.name).
 		expect(t, "compose", 200, "Successfully upload post")
 	for of, path := range map[person]string{ann: "user-timeline", bob: "home-timeline"} {
@@ -134,7 +134,7 @@ func testActingAsOneself(t *testing.T, s *subject) {
 	s.post(t, "/api/user/unfollow", cookies[bob]).expect(t, "nobody", 400, incomplete)
 	s.post(t, "/api/user/unfollow", cookies[bob], "user_name="+bob.name, "followee_name="+ann.name).expect(t, "unfollow", 200, "")
 	if s.quirks {
-		return // published: nobody asks who is asking, by whatever method
+		return // published: the session is not checked, by any method
 	}
 	if followers := s.list(t, s.get(t, "/api/user/get_follower", cookies[ann])); len(followers) != 0 {
 		t.Errorf("followers %v", followers)
@@ -162,7 +162,7 @@ func uploadOf(name string, content []byte) (contentType, body string) {
 	return writer.FormDataContentType(), form.String()
 }
 
-// testMediaFiles asks the media front end itself, where it can be reached, and through the front end.
+// testMediaFiles calls the media front end directly, where it can be reached, and through the front end.
 func testMediaFiles(t *testing.T, s *subject) {
 	for _, base := range []string{s.base, s.media} {
 		if base == "" {

@@ -65,7 +65,7 @@ func testFollowing(t *testing.T, s *subject) {
 			}
 		}
 	}
-	nobody := func() {
+	unknown := func() {
 		t.Helper()
 		if s.quirks { // published: an empty list is an error
 			s.get(t, "/api/user/get_followee", cookie).expect(t, "no followees", 500, "Get followees failure: ")
@@ -73,7 +73,7 @@ func testFollowing(t *testing.T, s *subject) {
 		}
 		followees()
 	}
-	nobody()
+	unknown()
 	s.follow(t, ann, bob)
 	s.follow(t, ann, bob) // again
 	s.post(t, "/wrk2-api/user/follow", "", "user_name="+ann.name, "followee_name="+eve.name).expect(t, "by name", 200, "Success!")
@@ -81,7 +81,7 @@ func testFollowing(t *testing.T, s *subject) {
 	s.post(t, "/wrk2-api/user/unfollow", "", "user_id="+ann.String(), "followee_id="+bob.String()).expect(t, "unfollow", 200, "Success!")
 	followees(eve)
 	s.post(t, "/wrk2-api/user/unfollow", "", "user_name="+ann.name, "followee_name="+eve.name).expect(t, "by name", 200, "Success!")
-	nobody()
+	unknown()
 	s.post(t, "/wrk2-api/user/unfollow", "", "user_id="+ann.String(), "followee_id="+bob.String()).expect(t, "whom one does not follow", 200, "Success!")
 
 	for path, failure := range map[string]string{"follow": "Follow Failed: ", "unfollow": "Unfollow Failed: "} {
@@ -189,8 +189,8 @@ func testReading(t *testing.T, s *subject) {
 			}
 		}
 		path := "/wrk2-api/" + kind + "-timeline/read"
-		if nobody := s.list(t, s.get(t, path, "", "user_id=4611686018427387904", "start=0", "stop=10")); len(nobody) != 0 {
-			t.Errorf("a user that is not there has %v", nobody)
+		if unknown := s.list(t, s.get(t, path, "", "user_id=4611686018427387904", "start=0", "stop=10")); len(unknown) != 0 {
+			t.Errorf("a user that is not there has %v", unknown)
 		}
 		for _, parameters := range [][]string{{"start=0", "stop=1"}, {"user_id=1", "stop=1"}, {"user_id=1", "start=0"}} {
 			s.get(t, path, "", parameters...).expect(t, fmt.Sprint(parameters), 400, incomplete)
@@ -272,8 +272,8 @@ func testBodies(t *testing.T, s *subject) {
 	s.get(t, "/wrk2-api/nothing", "").expect(t, "an unknown path", 404, "")
 }
 
-// testPostingToNobody: who has no followers can post. Quirk: it is answered by an error after the post was stored.
-func testPostingToNobody(t *testing.T, s *subject) {
+// testPostingWithoutFollowers: a user without followers can post. Quirk: it is answered by an error after the post was stored.
+func testPostingWithoutFollowers(t *testing.T, s *subject) {
 	ann := s.register(t, 1)[0]
 	got := s.compose(t, ann, "hello?")
 	if s.quirks {

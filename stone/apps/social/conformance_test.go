@@ -19,7 +19,7 @@ import (
 	"loadstone.dev/stone/platform/tracing/tracetest"
 )
 
-// TestConformance asks everything of the HTTP API: of an application in this process, over each document store and in
+// TestConformance calls every operation of the HTTP API: of an application in this process, over each document store and in
 // each profile, over PostgreSQL of services that trace all, or of the one that STONE_CONFORMANCE_URL names, which then has
 // the profile STONE_CONFORMANCE_PROFILE and, if it is set, STONE_SECRET.
 func TestConformance(t *testing.T) {
@@ -48,18 +48,18 @@ func TestConformance(t *testing.T) {
 }
 
 func testConformance(t *testing.T, s *subject) {
-	s.next = 1<<40 + rand.Int64N(1<<50) // nobody's, whatever was seeded
+	s.next = 1<<40 + rand.Int64N(1<<50) // not used by any seed
 	for name, test := range map[string]func(*testing.T, *subject){
 		"registering": testRegistering, "following": testFollowing, "posting": testPosting, "reading": testReading,
 		"what a post cannot be": testOddPosts, "bodies": testBodies, "logging in": testLoggingIn, "sessions": testSessions,
-		"acting as oneself": testActingAsOneself, "media": testMediaFiles, "no followers": testPostingToNobody,
+		"acting as oneself": testActingAsOneself, "media": testMediaFiles, "no followers": testPostingWithoutFollowers,
 		"pages": testPublishedPages,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, s) })
 	}
 }
 
-// subject is an application that is asked.
+// subject is the application under test.
 type subject struct {
 	base   string
 	media  string // the media front end's own address, if it can be reached
@@ -78,8 +78,8 @@ type person struct {
 func (p person) String() string   { return fmt.Sprint(p.id) }
 func (p person) password() string { return "password_" + fmt.Sprint(p.id) }
 
-// said is what was answered.
-type said struct {
+// reply is a response.
+type reply struct {
 	status int
 	header http.Header
 	body   string
@@ -95,18 +95,18 @@ func form(parameters ...string) string {
 	return strings.Join(encoded, "&")
 }
 
-func (s *subject) get(t *testing.T, path, cookie string, parameters ...string) said {
+func (s *subject) get(t *testing.T, path, cookie string, parameters ...string) reply {
 	t.Helper()
 	return s.send(t, "GET", s.base+path+"?"+form(parameters...), cookie, "", "")
 }
 
-func (s *subject) post(t *testing.T, path, cookie string, parameters ...string) said {
+func (s *subject) post(t *testing.T, path, cookie string, parameters ...string) reply {
 	t.Helper()
 	return s.send(t, "POST", s.base+path, cookie, "application/x-www-form-urlencoded", form(parameters...))
 }
 
 // send does not follow redirects.
-func (s *subject) send(t *testing.T, method, address, cookie, contentType, body string) said {
+func (s *subject) send(t *testing.T, method, address, cookie, contentType, body string) reply {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, address, strings.NewReader(body))
 	if err != nil {
@@ -127,11 +127,11 @@ func (s *subject) send(t *testing.T, method, address, cookie, contentType, body 
 	if err != nil {
 		t.Fatal(err)
 	}
-	return said{response.StatusCode, response.Header, string(content)}
+	return reply{response.StatusCode, response.Header, string(content)}
 }
 
 // expect compares status and text; the text may be just the beginning.
-func (got said) expect(t *testing.T, what string, status int, text string) {
+func (got reply) expect(t *testing.T, what string, status int, text string) {
 	t.Helper()
 	if got.status != status || !strings.HasPrefix(got.body, text) {
 		t.Errorf("%s: %d %.300q; want %d %q", what, got.status, got.body, status, text)
@@ -159,12 +159,12 @@ func (s *subject) register(t *testing.T, count int) []person {
 	return people
 }
 
-func (s *subject) follow(t *testing.T, who, whom person) {
+func (s *subject) follow(t *testing.T, who, followee person) {
 	t.Helper()
-	s.post(t, "/wrk2-api/user/follow", "", "user_id="+who.String(), "followee_id="+whom.String()).expect(t, "follow", 200, "Success!")
+	s.post(t, "/wrk2-api/user/follow", "", "user_id="+who.String(), "followee_id="+followee.String()).expect(t, "follow", 200, "Success!")
 }
 
-func (s *subject) compose(t *testing.T, who person, text string, parameters ...string) said {
+func (s *subject) compose(t *testing.T, who person, text string, parameters ...string) reply {
 	t.Helper()
 	return s.post(t, "/wrk2-api/post/compose", "", append([]string{"username=" + who.name, "user_id=" + who.String(), "text=" + text, "post_type=0"}, parameters...)...)
 }
@@ -192,7 +192,7 @@ func decode(t *testing.T, text string, into any) {
 }
 
 // list reads an array; an empty one must be written as the profile says.
-func (s *subject) list(t *testing.T, got said) []any {
+func (s *subject) list(t *testing.T, got reply) []any {
 	t.Helper()
 	got.expect(t, "list", 200, "")
 	if contentType := got.header.Get("Content-Type"); contentType != "application/json; charset=utf-8" {

@@ -22,8 +22,8 @@ func TestFailuresAreNamedAfterWhatFailed(t *testing.T) {
 		{exception.CallFailed(io.EOF), idl.ErrorCode_SE_THRIFT_CONN_ERROR, "EOF"},
 		{exception.CallFailed(fmt.Errorf("user: %w", exception.NotFound("no %s", "one"))), idl.ErrorCode_SE_NOT_FOUND, "no one"},
 	} {
-		var said *idl.ServiceException
-		if !errors.As(c.err, &said) || said.ErrorCode != c.code || said.Message != c.message {
+		var raised *idl.ServiceException
+		if !errors.As(c.err, &raised) || raised.ErrorCode != c.code || raised.Message != c.message {
 			t.Errorf("%v, want %s %s", c.err, c.code, c.message)
 		}
 	}

@@ -73,14 +73,14 @@ func (f *frontend) dial(host *service.Host) error {
 	return err
 }
 
-// explain tells what an error of a service means to who asked.
+// explain maps an error of a service to a response.
 func explain(err error) *web.Problem {
-	var told *idl.ServiceException
-	if !errors.As(err, &told) {
+	var raised *idl.ServiceException
+	if !errors.As(err, &raised) {
 		return nil
 	}
 	status := http.StatusInternalServerError
-	switch told.ErrorCode {
+	switch raised.ErrorCode {
 	case idl.ErrorCode_SE_INVALID:
 		status = http.StatusBadRequest
 	case idl.ErrorCode_SE_UNAUTHORIZED:
@@ -90,7 +90,7 @@ func explain(err error) *web.Problem {
 	case idl.ErrorCode_SE_CONFLICT:
 		status = http.StatusConflict
 	}
-	return &web.Problem{Status: status, Text: told.Message}
+	return &web.Problem{Status: status, Text: raised.Message}
 }
 
 // failed says what failed in the published words. Its status is 500, as published, for the codes that are listed; Quirk:
@@ -100,15 +100,15 @@ func (f *frontend) failed(what string, err error, published ...idl.ErrorCode) er
 		return nil
 	}
 	var refused *web.Problem
-	var told *idl.ServiceException
+	var raised *idl.ServiceException
 	switch {
 	case errors.As(err, &refused): // by the front end itself
 		return refused
-	case !errors.As(err, &told):
+	case !errors.As(err, &raised):
 		return web.Problemf(http.StatusInternalServerError, "%s: %v", what, err)
 	}
-	problem := explain(told)
-	if f.quirks || slices.Contains(published, told.ErrorCode) {
+	problem := explain(raised)
+	if f.quirks || slices.Contains(published, raised.ErrorCode) {
 		problem.Status = http.StatusInternalServerError
 	}
 	problem.Text = what + ": " + problem.Text

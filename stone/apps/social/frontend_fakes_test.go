@@ -20,7 +20,7 @@ import (
 
 const fakeSecret = "a secret of tests"
 
-// network stands in for the services behind the front end: what it is told it keeps in memory.
+// network stands in for the services behind the front end: it keeps their data in memory.
 type network struct {
 	idl.SocialGraphService // what is not overridden below is not called
 	idl.UserService
@@ -31,7 +31,7 @@ type network struct {
 	edges [][2]int64
 	posts []*idl.Post // the oldest first
 	files map[string]string
-	asked []string // the calls, with their arguments
+	calls []string // the calls, with their arguments
 	fail  error    // of every call
 }
 
@@ -57,7 +57,7 @@ func newFrontend(t *testing.T, quirks bool) (*network, string) {
 // heard notes a call; it returns the error that all calls shall have.
 func (n *network) heard(call string, arguments ...any) (unlock func(), err error) {
 	n.mutex.Lock()
-	n.asked = append(n.asked, strings.TrimSpace(call+" "+strings.TrimSuffix(fmt.Sprintln(arguments...), "\n")))
+	n.calls = append(n.calls, strings.TrimSpace(call+" "+strings.TrimSuffix(fmt.Sprintln(arguments...), "\n")))
 	return n.mutex.Unlock, n.fail
 }
 
@@ -166,28 +166,28 @@ func (n *network) GetUsers(_ context.Context, _ int64, ids []int64, _ map[string
 	return users, err
 }
 
-func (n *network) Follow(_ context.Context, _, who, whom int64, _ map[string]string) error {
-	unlock, err := n.heard("Follow", who, whom)
+func (n *network) Follow(_ context.Context, _, who, followee int64, _ map[string]string) error {
+	unlock, err := n.heard("Follow", who, followee)
 	defer unlock()
-	n.edges = append(n.edges, [2]int64{who, whom})
+	n.edges = append(n.edges, [2]int64{who, followee})
 	return err
 }
 
-func (n *network) Unfollow(_ context.Context, _, who, whom int64, _ map[string]string) error {
-	unlock, err := n.heard("Unfollow", who, whom)
+func (n *network) Unfollow(_ context.Context, _, who, followee int64, _ map[string]string) error {
+	unlock, err := n.heard("Unfollow", who, followee)
 	defer unlock()
-	n.edges = slices.DeleteFunc(n.edges, func(edge [2]int64) bool { return edge == [2]int64{who, whom} })
+	n.edges = slices.DeleteFunc(n.edges, func(edge [2]int64) bool { return edge == [2]int64{who, followee} })
 	return err
 }
 
-func (n *network) FollowWithUsername(_ context.Context, _ int64, who, whom string, _ map[string]string) error {
-	unlock, err := n.heard("FollowWithUsername", who, whom)
+func (n *network) FollowWithUsername(_ context.Context, _ int64, who, followee string, _ map[string]string) error {
+	unlock, err := n.heard("FollowWithUsername", who, followee)
 	defer unlock()
 	return err
 }
 
-func (n *network) UnfollowWithUsername(_ context.Context, _ int64, who, whom string, _ map[string]string) error {
-	unlock, err := n.heard("UnfollowWithUsername", who, whom)
+func (n *network) UnfollowWithUsername(_ context.Context, _ int64, who, followee string, _ map[string]string) error {
+	unlock, err := n.heard("UnfollowWithUsername", who, followee)
 	defer unlock()
 	return err
 }

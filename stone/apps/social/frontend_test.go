@@ -53,7 +53,7 @@ func ask(t *testing.T, method, address, token string, parameters ...string) repl
 
 func TestRequestsBecomeCalls(t *testing.T) {
 	token := accounts.Tokens{Secret: fakeSecret}.Sign(accounts.Session{UserID: 7, Username: "ann"})
-	for _, c := range []struct{ request, call, said string }{
+	for _, c := range []struct{ request, call, answered string }{
 		{"POST /wrk2-api/user/register first_name=A last_name=B username=ann password=p user_id=7", "RegisterUserWithId A B ann p 7", "Success!\n"},
 		{"POST /wrk2-api/user/follow user_id=1 followee_id=2", "Follow 1 2", "Success!\n"},
 		{"GET /wrk2-api/user/follow user_name=a followee_name=b", "FollowWithUsername a b", "Success!\n"},
@@ -77,8 +77,8 @@ func TestRequestsBecomeCalls(t *testing.T) {
 		n, address := newFrontend(t, false)
 		parts := strings.Split(c.request, " ")
 		got := ask(t, parts[0], address+parts[1], token, parts[2:]...)
-		if got.status >= 400 || got.body != c.said || !slices.Equal(n.asked, []string{c.call}) {
-			t.Errorf("%s: %d %q, asked %q", c.request, got.status, got.body, n.asked)
+		if got.status >= 400 || got.body != c.answered || !slices.Equal(n.calls, []string{c.call}) {
+			t.Errorf("%s: %d %q, asked %q", c.request, got.status, got.body, n.calls)
 		}
 	}
 }
@@ -89,7 +89,7 @@ func TestWhatServicesSayBecomesAStatus(t *testing.T) {
 		request        string
 		failure        error
 		status, quirky int
-		said           string
+		answered       string
 	}{
 		{register, exception.Conflict("User ann already existed"), 500, 500, "User registration failure: User ann already existed\n"},
 		{register, exception.Invalid("odd"), 400, 500, "User registration failure: odd\n"},
@@ -112,8 +112,8 @@ func TestWhatServicesSayBecomesAStatus(t *testing.T) {
 			if quirks {
 				want = c.quirky
 			}
-			if got.status != want || got.body != c.said || len(n.asked) != 1 {
-				t.Errorf("%s, quirks %v: %d %q, asked %q", c.request, quirks, got.status, got.body, n.asked)
+			if got.status != want || got.body != c.answered || len(n.calls) != 1 {
+				t.Errorf("%s, quirks %v: %d %q, asked %q", c.request, quirks, got.status, got.body, n.calls)
 			}
 		}
 	}
@@ -148,7 +148,7 @@ func TestWhatIsIncompleteIsNotPassedOn(t *testing.T) {
 			t.Errorf("media_ids %s: %d %q", media, got.status, got.body)
 		}
 	}
-	for _, call := range n.asked {
+	for _, call := range n.calls {
 		if strings.HasPrefix(call, "ComposePost") && strings.Contains(call, "[png]") {
 			t.Errorf("asked %q", call)
 		}
@@ -181,15 +181,15 @@ func TestOnlyTheUserOfTheCookieActs(t *testing.T) {
 	if got := ask(t, "GET", address+"/api/post/compose", own, "text=a", "post_type=0"); got.status != 405 {
 		t.Errorf("a link that posts: %d %q", got.status, got.body)
 	}
-	if len(n.asked) != 0 {
-		t.Errorf("asked %q", n.asked)
+	if len(n.calls) != 0 {
+		t.Errorf("asked %q", n.calls)
 	}
-	if ask(t, "POST", address+"/api/post/compose", own, "text=a", "post_type=0", "user_id=8", "username=bob"); !slices.Equal(n.asked, []string{`ComposePost ann 7 "a" [] [] 0`}) {
-		t.Errorf("a post that names another: asked %q", n.asked)
+	if ask(t, "POST", address+"/api/post/compose", own, "text=a", "post_type=0", "user_id=8", "username=bob"); !slices.Equal(n.calls, []string{`ComposePost ann 7 "a" [] [] 0`}) {
+		t.Errorf("a post that names another: asked %q", n.calls)
 	}
-	n.asked = nil
-	if got := ask(t, "POST", address+"/api/user/follow", own, "user_id=", "user_id=8", "followee_id=2"); !slices.Equal(n.asked, []string{"Follow 7 2"}) {
-		t.Errorf("an empty field for who is asking: %d %q, asked %q", got.status, got.body, n.asked)
+	n.calls = nil
+	if got := ask(t, "POST", address+"/api/user/follow", own, "user_id=", "user_id=8", "followee_id=2"); !slices.Equal(n.calls, []string{"Follow 7 2"}) {
+		t.Errorf("an empty field for who is asking: %d %q, asked %q", got.status, got.body, n.calls)
 	}
 }
 
@@ -204,8 +204,8 @@ func TestAsPublishedWithQuirks(t *testing.T) {
 	if got := ask(t, "GET", address+"/wrk2-api/user-timeline/read", "", "user_id=1", "start=0", "stop=1"); got.body != "{}\n" {
 		t.Errorf("an empty timeline: %q", got.body)
 	}
-	if want := []string{"Follow 1 2", "ReadUserTimeline 1 0 1"}; !slices.Equal(n.asked, want) {
-		t.Errorf("asked %q", n.asked)
+	if want := []string{"Follow 1 2", "ReadUserTimeline 1 0 1"}; !slices.Equal(n.calls, want) {
+		t.Errorf("asked %q", n.calls)
 	}
 }
 

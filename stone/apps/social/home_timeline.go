@@ -12,7 +12,7 @@ import (
 	"loadstone.dev/stone/platform/service"
 )
 
-// homeTimeline keeps, for each user, what those whom the user follows posted, and what mentions the user. It is kept in
+// homeTimeline keeps, for each user, the posts of followed users, and those that mention the user. It is kept in
 // Redis only: a Redis that starts anew has forgotten every home timeline, and new posts fill them again, as published.
 // The posts themselves, and the timelines of their authors, are in other stores.
 type homeTimeline struct {
@@ -77,7 +77,7 @@ func (h *homeTimeline) ReadHomeTimeline(ctx context.Context, reqID, userID int64
 	return posts, exception.CallFailed(err)
 }
 
-// checkWindow says whether no post of a timeline is asked for, or that the range is wrong.
+// checkWindow reports whether a range of a timeline is empty, or that it is wrong.
 //
 // Quirk: a wrong range is an empty one.
 func checkWindow(start, stop int32, quirks bool) (empty bool, err error) {

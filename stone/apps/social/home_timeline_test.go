@@ -12,7 +12,7 @@ import (
 	idl "loadstone.dev/stone/apps/social/idl/social"
 )
 
-// followed is a social graph in which everybody has the same followers.
+// followed is a social graph in which all users have the same followers.
 type followed struct {
 	idl.SocialGraphService // the rest is not called
 	by                     []int64
@@ -42,7 +42,7 @@ func TestHomeTimelines(t *testing.T) {
 	write(12, 3000, []int64{2}, nil)
 	write(13, 2000, []int64{2}, []int64{})
 	write(13, 9000, []int64{2}, nil) // again
-	write(14, 5000, nil, nil)        // nobody hears of it
+	write(14, 5000, nil, nil)        // it reaches no timeline
 	write(15, 3000, []int64{2}, []int64{1})
 	expect(1, 0, 10, 15)
 	expect(2, 0, 10, 15, 12, 13, 11)
@@ -77,15 +77,15 @@ func TestHomeTimelines(t *testing.T) {
 }
 
 func TestAHomeTimelineSaysWhatFailed(t *testing.T) {
-	said := exception.Conflict("no such thing")
-	h := &homeTimeline{timelines: openRedis(t), posts: &everyPost{fail: said}, graph: &followed{fail: said}}
-	if err := h.WriteHomeTimeline(t.Context(), 1, 11, 1, 1000, []int64{2}, nil); !errors.Is(err, said) {
+	refusal := exception.Conflict("no such thing")
+	h := &homeTimeline{timelines: openRedis(t), posts: &everyPost{fail: refusal}, graph: &followed{fail: refusal}}
+	if err := h.WriteHomeTimeline(t.Context(), 1, 11, 1, 1000, []int64{2}, nil); !errors.Is(err, refusal) {
 		t.Errorf("the graph: %v", err)
 	}
 	if count := h.timelines.DBSize(t.Context()).Val(); count != 0 {
 		t.Errorf("%d timelines were written nevertheless", count)
 	}
-	if _, err := h.ReadHomeTimeline(t.Context(), 1, 2, 0, 10, nil); !errors.Is(err, said) {
+	if _, err := h.ReadHomeTimeline(t.Context(), 1, 2, 0, 10, nil); !errors.Is(err, refusal) {
 		t.Errorf("the posts: %v", err)
 	}
 	for user, value := range map[int64]func(key string) error{

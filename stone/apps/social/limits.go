@@ -37,7 +37,7 @@ func checkText(text string) error {
 	return nil
 }
 
-// checkName checks what somebody is called.
+// checkName checks a user's name.
 func checkName(name, text string) error {
 	if len(text) > longestName {
 		return exception.Invalid("%s: %d bytes are more than %d", name, len(text), longestName)
@@ -91,7 +91,7 @@ func checkPostType(kind idl.PostType) error {
 	return nil
 }
 
-// checkRange checks which posts of a timeline are asked for: from start up to, not including, stop.
+// checkRange checks a range of posts of a timeline: from start up to, not including, stop.
 func checkRange(start, stop int32) error {
 	switch {
 	case start < 0:

@@ -34,8 +34,8 @@ func TestLimits(t *testing.T) {
 		"stop: 1001 posts after start are more than 1000":                            checkRange(1, 1002),
 		`media: "exe" is no type of media; those are png, jpg, jpeg, gif, webp, mp4`: checkMedia([]string{"exe"}, []int64{1}),
 	} {
-		var said *idl.ServiceException
-		if !errors.As(err, &said) || said.ErrorCode != idl.ErrorCode_SE_INVALID || said.Message != want {
+		var raised *idl.ServiceException
+		if !errors.As(err, &raised) || raised.ErrorCode != idl.ErrorCode_SE_INVALID || raised.Message != want {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"loadstone.dev/stone/platform/service"
 )
 
-// media asks nobody: its cache is there and not used, as published.
+// media calls no service: its cache is there and not used, as published.
 type media struct{}
 
 func startMedia(_ context.Context, host *service.Host) error {

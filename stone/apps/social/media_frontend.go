@@ -110,7 +110,7 @@ func (m *mediaFrontend) read(part *multipart.Part, kind string) ([]byte, error) 
 	return content, nil
 }
 
-// get answers a file by the name "<id>.<type>", or a part of it that a player asks for.
+// get answers a file by the name "<id>.<type>", or the range of it that a player requests.
 //
 // Quirk: a name that no file has is answered by nothing, and a file is followed by a new line.
 func (m *mediaFrontend) get(w http.ResponseWriter, r *http.Request) error {

@@ -88,13 +88,13 @@ func (a *app) upload(t *testing.T, name string, content []byte) served {
 // uploaded is the name that an upload was given.
 func uploaded(t *testing.T, answer served) (filename string) {
 	t.Helper()
-	var told map[string]string
-	err := json.Unmarshal([]byte(answer.body), &told)
-	if err != nil || answer.status != 200 || len(told) != 2 || answer.header.Get("Content-Type") != "application/json" ||
-		!regexp.MustCompile(`^[0-9]{1,19}$`).MatchString(told["media_id"]) {
+	var fields map[string]string
+	err := json.Unmarshal([]byte(answer.body), &fields)
+	if err != nil || answer.status != 200 || len(fields) != 2 || answer.header.Get("Content-Type") != "application/json" ||
+		!regexp.MustCompile(`^[0-9]{1,19}$`).MatchString(fields["media_id"]) {
 		t.Fatalf("upload: %+v, %v", answer, err)
 	}
-	return told["media_id"] + "." + told["media_type"]
+	return fields["media_id"] + "." + fields["media_type"]
 }
 
 func (a *app) getMedia(t *testing.T, method, filename string, header map[string]string) served {

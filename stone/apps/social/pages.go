@@ -35,7 +35,7 @@ type view struct {
 	Problem string
 	Body    any
 	// Set by show.
-	Me   string // empty: nobody is logged in
+	Me   string // empty: not logged in
 	Form string // token of forms
 }
 

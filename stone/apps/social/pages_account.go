@@ -4,7 +4,7 @@ import (
 	"net/http"
 )
 
-// entered is what somebody wrote into a form that is shown again. Passwords are not.
+// entered is the user's input in a form that is shown again. Passwords are not.
 type entered struct{ FirstName, LastName, Username string }
 
 func (f *frontend) loginPage(w http.ResponseWriter, r *http.Request) error {

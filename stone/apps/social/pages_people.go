@@ -75,7 +75,7 @@ func (f *frontend) sendConnect(do connection) func(http.ResponseWriter, *http.Re
 	}
 }
 
-// contactsPage shows who follows a user, or whom the user follows.
+// contactsPage shows the followers of a user, or the users that it follows.
 func (f *frontend) contactsPage(kind string) func(http.ResponseWriter, *http.Request, accounts.Session) error {
 	return func(w http.ResponseWriter, r *http.Request, session accounts.Session) error {
 		name := r.PathValue("name")
@@ -111,7 +111,7 @@ func (f *frontend) contactsPage(kind string) func(http.ResponseWriter, *http.Req
 	}
 }
 
-// people names users and says which of them whoever is asking follows.
+// people names users and marks those that the current user follows.
 func (f *frontend) people(w http.ResponseWriter, r *http.Request, session accounts.Session, ids []int64) ([]connecting, error) {
 	if len(ids) == 0 {
 		return nil, nil

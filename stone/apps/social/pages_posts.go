@@ -16,7 +16,7 @@ const postsOnPage = 20
 // timeline is a list of posts on a page, and where others are.
 type timeline struct {
 	Posts        []shownPost
-	Empty        string // said where there is no post
+	Empty        string // shown where there is no post
 	Newer, Older string
 }
 

@@ -148,7 +148,7 @@ func TestAFormWithoutItsTokenChangesNothing(t *testing.T) {
 	ann, eve := newVisitor(t, address), newVisitor(t, address)
 	ann.signUp("ann")
 	eve.signUp("eve")
-	n.asked = nil
+	n.calls = nil
 	others := eve.token("/home")
 	for _, path := range []string{"/login", "/signup", "/logout", "/users/eve/follow", "/users/eve/unfollow"} {
 		for _, token := range []string{"", others} {
@@ -161,8 +161,8 @@ func TestAFormWithoutItsTokenChangesNothing(t *testing.T) {
 	if got := ann.compose(others, "text", "cat.png"); got.status != 403 || len(n.files) != 0 {
 		t.Errorf("compose: %d, stored %v", got.status, n.files)
 	}
-	if slices.ContainsFunc(n.asked, func(call string) bool { return !strings.HasPrefix(call, "ReadHomeTimeline") }) {
-		t.Errorf("asked %q", n.asked)
+	if slices.ContainsFunc(n.calls, func(call string) bool { return !strings.HasPrefix(call, "ReadHomeTimeline") }) {
+		t.Errorf("asked %q", n.calls)
 	}
 	if ann.open("/home").header.Get("At") != "/home" {
 		t.Error("a forged form logged out")
@@ -180,8 +180,8 @@ func TestPagesAreForThoseWhoAreLoggedIn(t *testing.T) {
 			t.Errorf("%s with a forged cookie: %d %s", path, got.status, got.body)
 		}
 	}
-	if len(n.asked) != 0 {
-		t.Errorf("asked %q", n.asked)
+	if len(n.calls) != 0 {
+		t.Errorf("asked %q", n.calls)
 	}
 }
 
@@ -206,8 +206,8 @@ func TestMistakesAreShownWhereTheyWereMade(t *testing.T) {
 	if none := ann.compose(ann.token("/compose"), ""); none.status != 400 || !strings.Contains(none.body, "has no text") {
 		t.Errorf("no text: %d %s", none.status, none.body)
 	}
-	if nobody := ann.open("/users?name=no+body"); nobody.status != 404 || !strings.Contains(nobody.body, "not registered") {
-		t.Errorf("nobody: %d %s", nobody.status, nobody.body)
+	if unknown := ann.open("/users?name=no+body"); unknown.status != 404 || !strings.Contains(unknown.body, "not registered") {
+		t.Errorf("nobody: %d %s", unknown.status, unknown.body)
 	}
 	if unnamed := ann.open("/users?name="); unnamed.status != 400 || !strings.Contains(unnamed.body, "write whom you look for") {
 		t.Errorf("no name: %d %s", unnamed.status, unnamed.body)

@@ -28,7 +28,7 @@ func TestPartsWithoutTheirNeighbours(t *testing.T) {
 				t.Errorf("id %d, %v", id, err)
 			}
 		}
-		for name, least := range map[string]int64{"user": 20, "user-mention": 10} { // each asked, and told
+		for name, least := range map[string]int64{"user": 20, "user-mention": 10} { // each answers once
 			if counted := a.Replica(name).Counter("memcached-user failures"); counted < least {
 				t.Errorf("%s counted %d failures", name, counted)
 			}

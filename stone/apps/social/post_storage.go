@@ -63,7 +63,7 @@ func (s *postStorage) ReadPost(ctx context.Context, _, id int64, _ map[string]st
 }
 
 // ReadPosts returns posts in the order of their ids. An id without a post, which a timeline has where a post was taken
-// back, is left out, and one that is asked for twice is answered twice.
+// back, is left out, and one that is requested twice is returned twice.
 //
 // Quirk: both are errors.
 func (s *postStorage) ReadPosts(ctx context.Context, _ int64, ids []int64, _ map[string]string) ([]*idl.Post, error) {

@@ -121,7 +121,7 @@ func TestPostsWithQuirks(t *testing.T) {
 	_, err = a.posts().ReadPosts(t.Context(), 1, []int64{1, 2, 1}, nil)
 	expectException(t, err, idl.ErrorCode_SE_THRIFT_HANDLER_ERROR, "Post_ids are duplicated")
 
-	// Without followers the post is stored and its author told that it is not.
+	// Without followers the post is stored, but its author gets an error.
 	a.register(1)
 	err = a.composer().ComposePost(t.Context(), 1, "username_1", 1, "x", nil, nil, idl.PostType_POST, nil)
 	expectException(t, err, idl.ErrorCode_SE_REDIS_ERROR, "")
@@ -149,7 +149,7 @@ func (a *app) homeTimeline(t *testing.T, user int64) []*idl.Post {
 }
 
 // A post goes through all services.
-func TestAPostReachesWhomItConcerns(t *testing.T) {
+func TestAPostReachesFollowersAndMentionedUsers(t *testing.T) {
 	a := startApp(t, "")
 	for user := range int64(5) {
 		a.register(user)

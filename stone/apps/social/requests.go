@@ -11,7 +11,7 @@ import (
 	"loadstone.dev/stone/platform/web"
 )
 
-// What is said in the published words.
+// The published messages.
 const (
 	registerFailed = "User registration failure"
 	uploaded       = "Successfully upload post"
@@ -46,36 +46,36 @@ type connection struct {
 
 var following = connection{
 	"Follow Failed",
-	func(f *frontend, r *http.Request, who, whom int64) error {
-		return f.graph.Follow(r.Context(), requestID(), who, whom, nil)
+	func(f *frontend, r *http.Request, who, followee int64) error {
+		return f.graph.Follow(r.Context(), requestID(), who, followee, nil)
 	},
-	func(f *frontend, r *http.Request, who, whom string) error {
-		return f.graph.FollowWithUsername(r.Context(), requestID(), who, whom, nil)
+	func(f *frontend, r *http.Request, who, followee string) error {
+		return f.graph.FollowWithUsername(r.Context(), requestID(), who, followee, nil)
 	},
 }
 
 var unfollowing = connection{
 	"Unfollow Failed",
-	func(f *frontend, r *http.Request, who, whom int64) error {
-		return f.graph.Unfollow(r.Context(), requestID(), who, whom, nil)
+	func(f *frontend, r *http.Request, who, followee int64) error {
+		return f.graph.Unfollow(r.Context(), requestID(), who, followee, nil)
 	},
-	func(f *frontend, r *http.Request, who, whom string) error {
-		return f.graph.UnfollowWithUsername(r.Context(), requestID(), who, whom, nil)
+	func(f *frontend, r *http.Request, who, followee string) error {
+		return f.graph.UnfollowWithUsername(r.Context(), requestID(), who, followee, nil)
 	},
 }
 
-// connect follows or unfollows by ids or else by names. A name that nobody has is 500, as published.
+// connect follows or unfollows by ids or else by names. An unknown name is 500, as published.
 func (f *frontend) connect(r *http.Request, params web.Params, do connection) error {
 	if require(params, "user_id", "followee_id") == nil {
 		who, err := params.ID("user_id")
 		if err != nil {
 			return err
 		}
-		whom, err := params.ID("followee_id")
+		followee, err := params.ID("followee_id")
 		if err != nil {
 			return err
 		}
-		return f.failed(do.failure, do.byID(f, r, who, whom))
+		return f.failed(do.failure, do.byID(f, r, who, followee))
 	}
 	if err := require(params, "user_name", "followee_name"); err != nil {
 		return err

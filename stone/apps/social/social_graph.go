@@ -14,7 +14,7 @@ import (
 	"loadstone.dev/stone/platform/service"
 )
 
-// socialGraph keeps who follows whom: documents, and Redis as a cache over them (graphCache). Following and unfollowing
+// socialGraph keeps the followers of users: documents, and Redis as a cache over them (graphCache). Following and unfollowing
 // can be repeated, and go on at the same time, without harm; but an edge stands in two documents, and only within one
 // replica do its changes wait for each other: where two replicas make and undo the same edge at the same moment, one end
 // may have it and the other not, until its next change. Ids are taken as they come: one that no user has is no error, as

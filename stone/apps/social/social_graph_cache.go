@@ -121,7 +121,7 @@ func (c *graphCache) stored(ctx context.Context, of list) ([]data.Edge, error) {
 
 // readPublished believes what Redis holds if it is anything.
 //
-// Quirk: a list without edges is not cached, and the attempt to do so fails: nobody without followers can post.
+// Quirk: a list without edges is not cached, and the attempt to do so fails: a user without followers cannot post.
 func (c *graphCache) readPublished(ctx context.Context, of list) ([]int64, error) {
 	held, err := c.redis.ZRange(ctx, of.key(), 0, -1).Result()
 	if err != nil {

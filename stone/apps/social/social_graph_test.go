@@ -88,7 +88,7 @@ func TestSocialGraph(t *testing.T) {
 	run("a restart during a copy", false, restartedWhileListed)
 	run("changes at the same time", false, manyChanges)
 	run("an edge made and undone at once", false, madeAndUndone)
-	run("nobody follows, with quirks", true, nobodyFollows)
+	run("nobody follows, with quirks", true, noFollowers)
 }
 
 func comeAndGo(c crowd) {
@@ -118,7 +118,7 @@ func comeAndGo(c crowd) {
 	restart(c.t, c.redis)
 	c.expectFollowees(1, 3)
 	c.expectFollowers(2, 3)
-	c.follow(1000, 1001) // whom nobody made known
+	c.follow(1000, 1001) // an unknown user
 	c.expectFollowers(1001, 1000)
 	c.expectFollowers(999)
 }
@@ -289,7 +289,7 @@ func (c crowd) expectAgreement(users int64) {
 	}
 }
 
-func nobodyFollows(c crowd) {
+func noFollowers(c crowd) {
 	check(c.t, c.InsertUser(c.t.Context(), 1, 1, nil))
 	if _, err := c.GetFollowers(c.t.Context(), 1, 1, nil); code(err) != idl.ErrorCode_SE_REDIS_ERROR {
 		c.t.Errorf("of who has none: %v", err)

@@ -101,7 +101,7 @@ func (w *watched) expectReads(t *testing.T, want int64, what string, act func())
 	}
 }
 
-// everyPost is a post storage that has every post, and keeps what it was asked for.
+// everyPost is a post storage that has every post, and records the requested ids.
 type everyPost struct {
 	idl.PostStorageService // the rest is not called
 	fail                   error

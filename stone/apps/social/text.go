@@ -32,10 +32,10 @@ func startText(_ context.Context, host *service.Host) error {
 	return nil
 }
 
-// ComposeText replaces the URLs of a text by short ones and finds out whom it mentions. It calls both services at the
+// ComposeText replaces the URLs of a text by short ones and finds the mentioned users. It calls both services at the
 // same time, and even if it has nothing for them, as published.
 //
-// Quirk: who is mentioned twice is asked for twice, and what follows the last URL is lost.
+// Quirk: a user who is mentioned twice is looked up twice, and what follows the last URL is lost.
 func (t *textService) ComposeText(ctx context.Context, reqID int64, text string, carrier map[string]string) (*idl.TextServiceReturn, error) {
 	if err := checkText(text); err != nil {
 		return nil, err

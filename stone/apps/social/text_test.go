@@ -49,17 +49,17 @@ func FuzzReplace(f *testing.F) {
 // helpers are the services that a text needs. Each answers once both were called, so only if they are at the same time.
 type helpers struct {
 	urls, names           []string
-	urlsAsked, namesAsked chan struct{}
+	urlsCalled, namesCalled chan struct{}
 }
 
 func newHelpers() *helpers {
-	return &helpers{urlsAsked: make(chan struct{}), namesAsked: make(chan struct{})}
+	return &helpers{urlsCalled: make(chan struct{}), namesCalled: make(chan struct{})}
 }
 
 func (h *helpers) ComposeUrls(_ context.Context, _ int64, urls []string, carrier map[string]string) ([]*idl.URL, error) {
 	h.urls = append(urls, carrier["trace"])
-	close(h.urlsAsked)
-	if err := wait(h.namesAsked); err != nil {
+	close(h.urlsCalled)
+	if err := wait(h.namesCalled); err != nil {
 		return nil, err
 	}
 	answer := make([]*idl.URL, len(urls))
@@ -75,8 +75,8 @@ func (h *helpers) GetExtendedUrls(context.Context, int64, []string, map[string]s
 
 func (h *helpers) ComposeUserMentions(_ context.Context, _ int64, names []string, carrier map[string]string) ([]*idl.UserMention, error) {
 	h.names = append(names, carrier["trace"])
-	close(h.namesAsked)
-	return nil, wait(h.urlsAsked)
+	close(h.namesCalled)
+	return nil, wait(h.urlsCalled)
 }
 
 func wait(other <-chan struct{}) error {
@@ -88,7 +88,7 @@ func wait(other <-chan struct{}) error {
 	}
 }
 
-func TestATextAsksBothServicesAtTheSameTime(t *testing.T) {
+func TestATextCallsBothServicesAtTheSameTime(t *testing.T) {
 	carrier := map[string]string{"trace": "t"}
 	for _, c := range []struct {
 		quirks      bool
@@ -114,7 +114,7 @@ func TestATextAsksBothServicesAtTheSameTime(t *testing.T) {
 	}
 }
 
-func TestAWrongTextAsksNobody(t *testing.T) {
+func TestAWrongTextCallsNoService(t *testing.T) {
 	service := &textService{nil, nil, false}
 	for _, text := range []string{"\xff", "\x00", strings.Repeat("x", longestText+1)} {
 		if answer, err := service.ComposeText(t.Context(), 1, text, nil); err == nil {

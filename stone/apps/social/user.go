@@ -54,7 +54,7 @@ func (u *users) RegisterUser(ctx context.Context, reqID int64, first, last, user
 
 // RegisterUserWithId makes an account. The one insertion that a name or an id can have is what registers; the graph of
 // followers, where a user can be inserted again, comes before it. So a registration that broke off anywhere left
-// nobody half registered, and can be repeated.
+// no user half registered, and can be repeated.
 func (u *users) RegisterUserWithId(
 	ctx context.Context, reqID int64, first, last, username, password string, userID int64, carrier map[string]string,
 ) error {
@@ -157,7 +157,7 @@ func (u *users) ComposeCreatorWithUsername(ctx context.Context, reqID int64, use
 	return &idl.Creator{UserID: id, Username: username}, nil
 }
 
-// GetUserId asks the cache, then the store.
+// GetUserId reads the cache, then the store.
 func (u *users) GetUserId(ctx context.Context, _ int64, username string, _ map[string]string) (int64, error) {
 	if accounts.CheckUsername(username) != nil {
 		return 0, exception.NotFound("User %.100q is not registered", username)
@@ -176,7 +176,7 @@ func (u *users) GetUserId(ctx context.Context, _ int64, username string, _ map[s
 	return account.UserID, nil
 }
 
-// GetUsers returns who has these ids, in their order; ids that nobody has are left out.
+// GetUsers returns the users with these ids, in their order; unknown ids are left out.
 func (u *users) GetUsers(ctx context.Context, _ int64, userIDs []int64, _ map[string]string) ([]*idl.Creator, error) {
 	if len(userIDs) == 0 {
 		return []*idl.Creator{}, nil
@@ -198,7 +198,7 @@ func (u *users) GetUsers(ctx context.Context, _ int64, userIDs []int64, _ map[st
 	return creators, nil
 }
 
-// find reads an account; documents.ErrNotFound if nobody has the name.
+// find reads an account; documents.ErrNotFound if the name is unknown.
 func (u *users) find(ctx context.Context, username string) (account data.User, err error) {
 	err = u.accounts.Get(ctx, &account, documents.Equal("username", username))
 	return account, err

@@ -32,10 +32,10 @@ func startUserMention(ctx context.Context, host *service.Host) error {
 	return nil
 }
 
-// ComposeUserMentions finds users by their names, in the order of these. Names that nobody has are left out, and so is
-// what is given a second time.
+// ComposeUserMentions finds users by their names, in the order of these. Unknown names are left out, and so are
+// repeated ones.
 //
-// Quirk: that is not left out.
+// Quirk: repeated names are kept.
 func (m *userMention) ComposeUserMentions(ctx context.Context, _ int64, usernames []string, _ map[string]string) ([]*idl.UserMention, error) {
 	if len(usernames) > mostMentions {
 		return nil, exception.Invalid("mentions: %d are more than %d", len(usernames), mostMentions)

@@ -31,7 +31,7 @@ func testMentions(t *testing.T, a *app) {
 		if got := a.mentioned(t, "username_2", "nobody", "username_0", "username_2"); !slices.Equal(got, []string{"2 username_2", "0 username_0"}) {
 			t.Errorf("mentioned: %q", got)
 		}
-		// Those that nobody can have do not get into the way of others.
+		// Impossible names do not affect others.
 		if got := a.mentioned(t, "", strings.Repeat("x", 1000), "a b", "\x00", "\xff", "username_1"); !slices.Equal(got, []string{"1 username_1"}) {
 			t.Errorf("among impossible names: %q", got)
 		}

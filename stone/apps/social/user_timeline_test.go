@@ -189,9 +189,9 @@ func sayWhatFailed(a authors) {
 	if err := a.WriteUserTimeline(a.t.Context(), 1, 11, 1, 1000, nil); code(err) != idl.ErrorCode_SE_REDIS_ERROR {
 		a.t.Errorf("a write that Redis does not take: %v", err)
 	}
-	said := exception.Conflict("no such thing")
-	a.posts = &everyPost{fail: said}
-	if _, err := a.ReadUserTimeline(a.t.Context(), 1, 2, 0, 10, nil); !errors.Is(err, said) {
+	refusal := exception.Conflict("no such thing")
+	a.posts = &everyPost{fail: refusal}
+	if _, err := a.ReadUserTimeline(a.t.Context(), 1, 2, 0, 10, nil); !errors.Is(err, refusal) {
 		a.t.Errorf("post storage said it: %v", err)
 	}
 }

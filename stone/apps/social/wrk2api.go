@@ -7,7 +7,7 @@ import (
 	"loadstone.dev/stone/platform/web"
 )
 
-// routeLoadAPI serves what load generators ask: whoever asks says which user acts.
+// routeLoadAPI serves load generators: each request names the acting user.
 func (f *frontend) routeLoadAPI(mux *http.ServeMux) {
 	for path, answer := range map[string]func(*http.Request, web.Params) (string, error){
 		"user/register": f.registerWithID,
@@ -20,11 +20,11 @@ func (f *frontend) routeLoadAPI(mux *http.ServeMux) {
 			if err != nil {
 				return err
 			}
-			said, err := answer(r, params)
+			text, err := answer(r, params)
 			if err != nil {
 				return err
 			}
-			say(w, said)
+			say(w, text)
 			return nil
 		}))
 	}

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-func TestWaitEndsWhenItIsTold(t *testing.T) {
+func TestWaitEndsWhenItIsStopped(t *testing.T) {
 	command := stone(t, nil, "wait")
 	if err := command.Start(); err != nil {
 		t.Fatal(err)

@@ -33,7 +33,7 @@ func TestHashesOfPeopleAreNotCheap(t *testing.T) {
 	}
 }
 
-func TestTheCostIsTheOneAskedFor(t *testing.T) {
+func TestTheCostIsTheRequestedOne(t *testing.T) {
 	hash, err := Hash("secret", SeedCost+1)
 	if cost, _ := bcrypt.Cost([]byte(hash)); err != nil || cost != SeedCost+1 {
 		t.Errorf("cost %d, %v", cost, err)

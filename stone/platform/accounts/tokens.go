@@ -67,7 +67,7 @@ func (t Tokens) clock() func() time.Time {
 	return t.now
 }
 
-// GetExpirationTime is asked by the library, as are the rest.
+// GetExpirationTime is called by the library, as are the rest.
 func (p payload) GetExpirationTime() (*jwt.NumericDate, error) {
 	issued, err := strconv.ParseInt(p.Timestamp, 10, 64)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"loadstone.dev/stone/platform/service"
 )
 
-// services are a front and what it asks, which needs a store of each kind.
+// services are a front end and the service that it calls, which needs a store of each kind.
 var services = map[string]service.Definition{
 	"front": {
 		Wants: config.Wants{Needs: []string{"ids"}, Secret: true},

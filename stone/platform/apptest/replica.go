@@ -63,7 +63,7 @@ func (r *Replica) Stop() int {
 // Log is what the replica wrote since it was started.
 func (r *Replica) Log() string { return r.log.String() }
 
-// Ready asks the replica: whether it is ready, and what it says.
+// Ready queries the replica: whether it is ready, and its message.
 func (r *Replica) Ready() (bool, string) {
 	response, err := http.Get("http://" + r.Admin + "/readyz")
 	if err != nil {

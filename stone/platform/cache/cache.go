@@ -1,6 +1,6 @@
 // Package cache keeps short-lived values in memcached behind a narrow interface.
 //
-// A cache only saves work: a caller may treat every error as a miss and ask its document store.
+// A cache only saves work: a caller may treat every error as a miss and read its document store.
 package cache
 
 import (
@@ -23,7 +23,7 @@ const (
 )
 
 // Cache maps keys (at most 250 bytes, no spaces or control characters) to values that may be evicted
-// and, unless it is said how long they live, do not expire. Safe for concurrent use. A context says which request
+// and, without a lifetime, do not expire. Safe for concurrent use. A context says which request
 // an access is part of; what ends an access is its own timeout.
 type Cache interface {
 	// GetMulti returns the keys that the cache holds, in one request a server. With an error it
@@ -39,7 +39,7 @@ type Cache interface {
 	Increment(ctx context.Context, key string, delta uint64) (value uint64, found bool, err error)
 	// Flush forgets every key on every server.
 	Flush() error
-	// Ping asks every server for an answer.
+	// Ping checks that every server answers.
 	Ping() error
 	// Close returns the idle connections.
 	Close() error

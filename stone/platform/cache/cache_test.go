@@ -113,12 +113,12 @@ func TestSeveralServersShareTheKeys(t *testing.T) {
 }
 
 func TestAnAbsentServerIsAnErrorAndTheOthersStillAnswer(t *testing.T) {
-	const nobody = "127.0.0.1:1"
-	if _, err := open(t, nobody).GetMulti(t.Context(), []string{"key"}); err == nil {
+	const unreachable = "127.0.0.1:1"
+	if _, err := open(t, unreachable).GetMulti(t.Context(), []string{"key"}); err == nil {
 		t.Error("GetMulti from nobody: no error")
 	}
 	live := servertest.Memcached(t)
-	half, kept := open(t, live, nobody), 0
+	half, kept := open(t, live, unreachable), 0
 	for i := range 20 {
 		if half.Set(t.Context(), fmt.Sprint(i), []byte("x")) == nil {
 			kept++

@@ -48,7 +48,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-func TestNothingIsTracedUnlessItIsAsked(t *testing.T) {
+func TestNothingIsTracedByDefault(t *testing.T) {
 	got, err := Load(wants, environment(nil))
 	if err != nil || got.Traces != (Traces{Sample: 1}) {
 		t.Errorf("%+v, error %v", got.Traces, err)

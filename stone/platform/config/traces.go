@@ -6,7 +6,7 @@ import "strconv"
 type Traces struct {
 	Collector string  // STONE_TRACES: host:port that takes OTLP over gRPC; empty: nothing is traced
 	Sample    float64 // STONE_TRACES_SAMPLE: share of the requests that begin here which are traced, 0 to 1
-	Replica   string  // STONE_REPLICA: what the deployer calls this process; empty: it was not told
+	Replica   string  // STONE_REPLICA: what the deployer calls this process; empty: not set
 }
 
 func loadTraces(getenv func(string) string) (Traces, error) {

@@ -14,7 +14,7 @@ import (
 
 const late = 3 * time.Millisecond
 
-func TestWaitLastsAtLeastAsLongAsAsked(t *testing.T) {
+func TestWaitLastsAtLeastAsLongAsRequested(t *testing.T) {
 	for _, d := range []time.Duration{0, 50 * time.Microsecond, time.Millisecond, late} {
 		begun := time.Now()
 		Wait(t.Context(), d)
@@ -76,7 +76,7 @@ func TestThriftCallsAreDelayedBetweenArgumentsAndHandler(t *testing.T) {
 	}
 }
 
-// BenchmarkWait tells by how much a wait is longer than asked for: its median and 99th percentile.
+// BenchmarkWait measures by how much a wait is longer than requested: median and 99th percentile.
 func BenchmarkWait(b *testing.B) {
 	for _, d := range []time.Duration{50 * time.Microsecond, 100 * time.Microsecond, 500 * time.Microsecond, 5 * time.Millisecond} {
 		b.Run(d.String(), func(b *testing.B) {

@@ -37,7 +37,7 @@ type Store interface {
 	// Collection names a collection within a database, e.g. ("geo-db", "geo"). It does no I/O: a
 	// collection comes into being with its first write or index; before that it reads as empty.
 	Collection(database, name string) Collection
-	// Ping asks the server for an answer; it is the readiness check of a service.
+	// Ping checks that the server answers; it is the readiness check of a service.
 	Ping(ctx context.Context) error
 	// Close returns every connection.
 	Close(ctx context.Context) error
@@ -184,7 +184,7 @@ func lacksField(once string) error {
 	return fmt.Errorf("documents: the element has no field %q to tell it from others by", once)
 }
 
-// checkKept compares the mark that a copy has (empty: there is no copy) with the one asked for.
+// checkKept compares the mark that a copy has (empty: there is no copy) with the requested mark.
 func checkKept(collection, has, want string) error {
 	switch has {
 	case want:

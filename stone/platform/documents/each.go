@@ -31,7 +31,7 @@ func (c *postgresCollection) Each(ctx context.Context, visit func(decode func(in
 	}
 	defer rows.Close()
 	for rows.Next() {
-		body := rows.RawValues()[0] // of jsonb the driver asks as text
+		body := rows.RawValues()[0] // the driver requests jsonb as text
 		if err := visit(func(into any) error { return json.Unmarshal(body, into) }); err != nil {
 			return err
 		}

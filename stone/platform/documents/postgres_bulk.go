@@ -77,7 +77,7 @@ func (c *postgresCollection) Restore(ctx context.Context, mark string) error {
 	if err := checkKept(c.name, has, mark); err != nil {
 		return err
 	}
-	// One transaction: nobody sees the collection empty.
+	// One transaction: no reader sees the collection empty.
 	return c.define(ctx, fmt.Sprintf("TRUNCATE %[1]s; INSERT INTO %[1]s (key, body) SELECT key, body FROM %[2]s; ANALYZE %[1]s",
 		c.table, c.kept()))
 }

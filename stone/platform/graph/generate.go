@@ -10,7 +10,7 @@ const (
 	swaps    = 2000 // tries to mend one edge
 )
 
-// Generate makes a graph whose degrees are distributed as the published small graph's; nobody is alone. The same seed
+// Generate makes a graph whose degrees are distributed as the published small graph's; every node has a neighbour. The same seed
 // makes the same graph. Where there is no graph of that shape, because it is tiny or has nearly as many edges as there
 // can be, all degrees are about the same. It fails if there are fewer edges than half the nodes, or more than there can be.
 func Generate(nodes, edges int, seed uint64) (*Graph, error) {
@@ -23,7 +23,7 @@ func Generate(nodes, edges int, seed uint64) (*Graph, error) {
 			break
 		}
 		random := rand.New(rand.NewPCG(seed, attempt))
-		// Who has many neighbours shall not be told by the number.
+		// A node's number must not reveal its degree.
 		random.Shuffle(nodes, func(i, j int) { degrees[i], degrees[j] = degrees[j], degrees[i] })
 		if wired, done := wire(degrees, random); done {
 			return newGraph(nodes, wired), nil
@@ -32,7 +32,7 @@ func Generate(nodes, edges int, seed uint64) (*Graph, error) {
 	return newGraph(nodes, ring(nodes, edges)), nil
 }
 
-// CheckSize says why there is no graph of that size in which nobody is alone; nil if there is.
+// CheckSize says why there is no graph of that size in which every node has a neighbour; nil if there is.
 func CheckSize(nodes, edges int) error {
 	if fewest, most := (nodes+1)/2, nodes*(nodes-1)/2; nodes < 2 || nodes > largest || edges < fewest || edges > most {
 		return fmt.Errorf("%d nodes and %d edges: want 2 to %d nodes, and from half as many edges up to one for each pair",

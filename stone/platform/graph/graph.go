@@ -1,4 +1,4 @@
-// Package graph is who is friends with whom: undirected graphs without loops and double edges, read from edge lists or
+// Package graph is the friendships of users: undirected graphs without loops and double edges, read from edge lists or
 // generated in the shape of a published one. Nodes are numbered from 0.
 package graph
 

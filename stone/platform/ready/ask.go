@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// longestReason bounds what is told of an answer, in bytes; engines keep the last outputs of a check.
+// longestReason bounds the quoted part of an answer, in bytes; engines keep the last outputs of a check.
 const longestReason = 300
 
 // ask returns nil if the server is ready, else why not: words that follow the URL.

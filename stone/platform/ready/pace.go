@@ -12,7 +12,7 @@ func (c check) wasReady() bool {
 	return err == nil
 }
 
-// remember notes how this check ended. Where nothing can be noted, each check asks at once.
+// remember notes how this check ended. Where the folder is not writable, each check queries at once.
 func (c check) remember(ready bool) {
 	if c.pace == 0 {
 		return

@@ -1,4 +1,4 @@
-// Package ready asks servers of this host whether they are ready: the verb `stone ready`, which is the
+// Package ready checks that servers of this host are ready: the verb `stone ready`, which is the
 // health check of every container, runs every second until it succeeds and is charged to the limits of its replica.
 //
 // It therefore runs before the rest of the binary is initialised, which costs six times as much as the
@@ -46,7 +46,7 @@ func init() {
 
 // Main runs the verb with the arguments after its name and returns the exit code.
 func Main(args []string, out, complaints *os.File) int {
-	asked, err := parse(args)
+	parsed, err := parse(args)
 	switch {
 	case errors.Is(err, errHelp):
 		_, _ = out.WriteString(Usage)
@@ -55,18 +55,18 @@ func Main(args []string, out, complaints *os.File) int {
 		_, _ = complaints.WriteString("stone ready: " + err.Error() + "; see stone ready --help\n")
 		return 2
 	}
-	if asked.pace > 0 && asked.wasReady() {
-		time.Sleep(asked.pace)
+	if parsed.pace > 0 && parsed.wasReady() {
+		time.Sleep(parsed.pace)
 	}
-	deadline := time.Now().Add(asked.timeout)
-	for _, target := range asked.targets {
+	deadline := time.Now().Add(parsed.timeout)
+	for _, target := range parsed.targets {
 		if err := target.ask(deadline); err != nil {
-			asked.remember(false)
+			parsed.remember(false)
 			_, _ = complaints.WriteString(target.url + " " + err.Error() + "\n")
 			return 1
 		}
 	}
-	asked.remember(true)
+	parsed.remember(true)
 	return 0
 }
 
@@ -87,39 +87,39 @@ type target struct {
 var errHelp = errors.New("help")
 
 func parse(args []string) (check, error) {
-	asked := check{timeout: defaultTimeout}
+	parsed := check{timeout: defaultTimeout}
 	for len(args) > 0 {
 		word := args[0]
 		args = args[1:]
 		name, value, given := cut(word, "=")
 		switch {
 		case word == "-h" || word == "--help":
-			return asked, errHelp
+			return parsed, errHelp
 		case name == "--timeout" || name == "--pace":
 			if !given && len(args) > 0 {
 				value, args = args[0], args[1:]
 			}
 			duration, err := time.ParseDuration(value)
 			if err != nil || duration <= 0 {
-				return asked, errors.New(name + " " + strconv.Quote(value) + " is not a time such as 500ms or 2s")
+				return parsed, errors.New(name + " " + strconv.Quote(value) + " is not a time such as 500ms or 2s")
 			}
 			if name == "--timeout" {
-				asked.timeout = duration
+				parsed.timeout = duration
 			} else {
-				asked.pace = duration
+				parsed.pace = duration
 			}
 		default:
 			target, err := parseTarget(word)
 			if err != nil {
-				return asked, err
+				return parsed, err
 			}
-			asked.targets = append(asked.targets, target)
+			parsed.targets = append(parsed.targets, target)
 		}
 	}
-	if asked.targets == nil {
-		return asked, errors.New("give at least one URL")
+	if parsed.targets == nil {
+		return parsed, errors.New("give at least one URL")
 	}
-	return asked, nil
+	return parsed, nil
 }
 
 func parseTarget(url string) (target, error) {

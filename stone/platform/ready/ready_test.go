@@ -14,7 +14,7 @@ import (
 )
 
 // The verb as a container runs it: this test's own binary called with "ready" never reaches its tests.
-func run(t *testing.T, args ...string) (code int, said string) {
+func run(t *testing.T, args ...string) (code int, printed string) {
 	t.Helper()
 	command := exec.Command(os.Args[0], append([]string{"ready"}, args...)...)
 	output, err := command.CombinedOutput()
@@ -53,9 +53,9 @@ func speak(t *testing.T, closes bool, pieces ...string) (address string) {
 }
 
 func TestReady(t *testing.T) {
-	var asked []string
+	var requests []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		asked = append(asked, r.Method+" "+r.Host+r.URL.String())
+		requests = append(requests, r.Method+" "+r.Host+r.URL.String())
 		if r.URL.Path != "/readyz" {
 			w.WriteHeader(http.StatusServiceUnavailable)
 			fmt.Fprintln(w, `{"ready":false,"reasons":{"geo":"refused"}}`)
@@ -99,20 +99,20 @@ func TestReady(t *testing.T) {
 		{"http://127.0.0.1:80/\n", 2, "has a character that a URL cannot have"},
 		{"--help", 0, "usage: stone ready"},
 	} {
-		code, said := run(t, strings.Split(strings.TrimSuffix(example.args, " "), " ")...)
+		code, printed := run(t, strings.Split(strings.TrimSuffix(example.args, " "), " ")...)
 		if example.args == "" {
-			code, said = run(t)
+			code, printed = run(t)
 		}
-		if code != example.code || !strings.Contains(said, example.says) || (example.says == "") != (said == "") {
-			t.Errorf("%q: code %d, %q; want %d, %q", example.args, code, said, example.code, example.says)
+		if code != example.code || !strings.Contains(printed, example.says) || (example.says == "") != (printed == "") {
+			t.Errorf("%q: code %d, %q; want %d, %q", example.args, code, printed, example.code, example.says)
 		}
 	}
-	if asked[0] != "GET "+at+"/readyz?a=1" {
-		t.Errorf("asked %q", asked[0])
+	if requests[0] != "GET "+at+"/readyz?a=1" {
+		t.Errorf("asked %q", requests[0])
 	}
 }
 
-// A check that was ready holds the next one back; once it is not, the next asks at once.
+// A check that was ready holds the next one back; once it is not, the next queries at once.
 func TestPace(t *testing.T) {
 	var status atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -145,8 +145,8 @@ func TestPace(t *testing.T) {
 			t.Fatalf("step %d (%s): held back %t", step, example.description, held)
 		}
 		started := time.Now()
-		if code, said := run(t, example.args...); code != example.code {
-			t.Fatalf("step %d (%s): code %d, %s", step, example.description, code, said)
+		if code, printed := run(t, example.args...); code != example.code {
+			t.Fatalf("step %d (%s): code %d, %s", step, example.description, code, printed)
 		}
 		if took := time.Since(started); example.args[0] == "--pace=100ms" && took < 100*time.Millisecond {
 			t.Fatalf("step %d (%s): after %v", step, example.description, took)
@@ -162,9 +162,9 @@ func FuzzAnswer(f *testing.F) {
 	f.Add("HTTP/1.0 20")
 	f.Add("\x00\r\n\r\n")
 	f.Fuzz(func(t *testing.T, answer string) {
-		said := refusal(answer)
-		if !isPlain(said) || len(said) > 4*longestReason+40 { // quoting makes up to four of one
-			t.Errorf("%q is told as %q", answer, said)
+		printed := refusal(answer)
+		if !isPlain(printed) || len(printed) > 4*longestReason+40 { // quoting makes up to four of one
+			t.Errorf("%q is told as %q", answer, printed)
 		}
 		if code := status(answer); len(code) != 0 && len(code) != 3 {
 			t.Errorf("%q has the status %q", answer, code)

@@ -25,7 +25,7 @@ const callTimeout = 10 * time.Second
 
 // Dial prepares a client of a service's replicas; calls go round robin over those that are
 // connected and say that they are ready (gRPC health checking protocol). A single host name stands
-// for all its addresses in DNS, a single file ("file:/path") lists the replicas, and both are asked
+// for all its addresses in DNS, a single file ("file:/path") lists the replicas, and both are read
 // again every second; otherwise the addresses are the replicas. It connects in the background and
 // reconnects within a second. The options add to what every client is given.
 func Dial(addresses []string, options ...grpc.DialOption) (*grpc.ClientConn, error) {

@@ -37,7 +37,7 @@ func newFollower(source string, connection resolver.ClientConn, look func(contex
 // ResolveNow has nothing to add: the next look is a second away at most.
 func (f follower) ResolveNow(resolver.ResolveNowOptions) {}
 
-// Close returns when nothing will be told to the connection any more.
+// Close returns once the connection gets no further updates.
 func (f follower) Close() {
 	f.stop()
 	<-f.stopped
@@ -56,8 +56,8 @@ func (f follower) follow(last string) {
 	}
 }
 
-// read tells the connection what the list says if that is not what it said last; it returns what it says.
-// Of a list that makes no sense, or cannot be had, only the complaint is told: the connection keeps the last good one.
+// read updates the connection if the list has changed; it returns the list.
+// Of an invalid or unreadable list only the error is reported: the connection keeps the last valid one.
 func (f follower) read(last string) string {
 	text, err := f.look(f.context)
 	if f.context.Err() != nil {

@@ -16,8 +16,8 @@ const lookupTimeout = 5 * time.Second
 // lookup returns the addresses of a name; a test replaces it.
 var lookup = net.DefaultResolver.LookupHost
 
-// named resolves a name in DNS to all its addresses, and asks again every second. The resolver that comes with
-// gRPC asks once and then when a connection fails: of several replicas that become ready one after the other, only
+// named resolves a name in DNS to all its addresses, and again every second. The resolver that comes with
+// gRPC resolves once and then when a connection fails: of several replicas that become ready one after the other, only
 // those that were there at the first question would ever get calls.
 type named struct{}
 

@@ -12,16 +12,16 @@ import (
 // answer makes DNS say this from now on; no address stands for an error.
 func answer(t *testing.T) func(addresses ...string) {
 	t.Helper()
-	var said atomic.Pointer[[]string]
+	var listed atomic.Pointer[[]string]
 	before := lookup
 	t.Cleanup(func() { lookup = before })
 	lookup = func(_ context.Context, name string) ([]string, error) {
-		if name != "geo" || len(*said.Load()) == 0 {
+		if name != "geo" || len(*listed.Load()) == 0 {
 			return nil, errors.New("no such host")
 		}
-		return append([]string(nil), *said.Load()...), nil
+		return append([]string(nil), *listed.Load()...), nil
 	}
-	return func(addresses ...string) { said.Store(&addresses) }
+	return func(addresses ...string) { listed.Store(&addresses) }
 }
 
 // Replicas become ready one after the other, and each is in DNS from then on.

@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// slowest answer of a Redis: much more is asked of it at once than a service asks.
+	// slowest answer of a Redis: requests are much larger than a service's.
 	slowest = time.Minute
 	// redisConnections is as many as seeding has use for.
 	redisConnections = 64
@@ -106,7 +106,7 @@ func (o *Opened) Collection(at documents.Location) documents.Collection {
 	return at.In(o.Documents[at.Service])
 }
 
-// wait asks each store and cache until it answers, for as long as patience lasts.
+// wait queries each store and cache until it answers, for as long as patience lasts.
 func (o *Opened) wait(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for service, store := range o.Documents {

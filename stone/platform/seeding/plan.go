@@ -30,7 +30,7 @@ type Plan struct {
 	Unfinished int `json:"unfinished"`
 	// Password is that of all stores; empty where they have none.
 	Password string `json:"password"`
-	// Progress hears how far it is, in lines of JSON (Progress); nil: nobody does.
+	// Progress receives the progress, in lines of JSON (Progress); nil: not reported.
 	Progress io.Writer `json:"-"`
 }
 

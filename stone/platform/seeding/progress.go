@@ -13,7 +13,7 @@ const reportEvery = 200 * time.Millisecond
 // Progress tells how far a run is, as JSON lines such as {"what":"users","done":500,"of":962}. Safe for concurrent use.
 type Progress struct {
 	mutex sync.Mutex
-	out   io.Writer // nil: tells nobody
+	out   io.Writer // nil: not reported
 	last  time.Time
 	now   struct {
 		What string `json:"what"`

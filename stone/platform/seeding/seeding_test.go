@@ -182,14 +182,14 @@ func TestProgressIsFewLinesOfJSON(t *testing.T) {
 	}
 	last := -1
 	for _, line := range lines {
-		var said struct {
+		var report struct {
 			What     string
 			Done, Of int
 		}
-		if err := json.Unmarshal([]byte(line), &said); err != nil || said.What != "users" || said.Of != 2_000_000 || said.Done <= last {
+		if err := json.Unmarshal([]byte(line), &report); err != nil || report.What != "users" || report.Of != 2_000_000 || report.Done <= last {
 			t.Errorf("%s after %d: %v", line, last, err)
 		}
-		last = said.Done
+		last = report.Done
 	}
 	if fmt.Sprint(lines[0]) != `{"what":"users","done":0,"of":2000000}` {
 		t.Errorf("first line %s", lines[0])

@@ -100,7 +100,7 @@ func accepts(port string) bool {
 	return true
 }
 
-// stop asks for a fast end (SIGINT is that for PostgreSQL too) and kills what does not listen.
+// stop requests a fast shutdown (SIGINT is that for PostgreSQL too) and kills what does not end.
 func stop(server *exec.Cmd, ended <-chan struct{}) {
 	_ = server.Process.Signal(syscall.SIGINT)
 	select {

@@ -19,7 +19,7 @@ type Cached struct {
 	failures *atomic.Int64
 }
 
-// Get returns the values of those keys that the cache holds and could be asked for.
+// Get returns the values of those keys that the cache holds and returned in time.
 func (c *Cached) Get(ctx context.Context, keys []string) map[string][]byte {
 	if len(keys) == 0 {
 		return nil

@@ -36,7 +36,7 @@ const (
 	BadInput   = 2
 )
 
-// stopTimeout is how long requests in flight may take to end once a stop is asked for: less than
+// stopTimeout is how long requests in flight may take to end once a stop is requested: less than
 // the ten seconds after which Docker and others kill.
 const stopTimeout = 8 * time.Second
 

@@ -16,7 +16,7 @@ import (
 // process of the server, so it stays well below the 100 of MongoDB's driver, whose are threads.
 const defaultConnections = 16
 
-// Open prepares a pool of connections; it connects when it is asked. The tracer may be nil.
+// Open prepares a pool of connections; it connects on first use. The tracer may be nil.
 func Open(ctx context.Context, address string, tracer pgx.QueryTracer) (*pgxpool.Pool, error) {
 	config, err := pgxpool.ParseConfig(address)
 	if err != nil {

@@ -36,11 +36,11 @@ func OpenFolder(path string) (*Folder, error) {
 
 // Free is how many bytes can still be written.
 func (f *Folder) Free() (int64, error) {
-	var said unix.Statfs_t
-	if err := unix.Statfs(f.path, &said); err != nil {
+	var stats unix.Statfs_t
+	if err := unix.Statfs(f.path, &stats); err != nil {
 		return 0, fmt.Errorf("free space in %s: %w", f.path, err)
 	}
-	return int64(said.Bavail) * said.Bsize, nil
+	return int64(stats.Bavail) * stats.Bsize, nil
 }
 
 // Require is an error unless so many bytes can still be written.

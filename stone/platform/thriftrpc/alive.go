@@ -6,7 +6,7 @@ import (
 )
 
 // alive says whether an idle connection can still carry a call: a server that stopped has closed it, and one that owes
-// no answer has sent nothing. It asks the kernel, which takes about a microsecond, and so spares a call to a server that
+// no answer has sent nothing. It queries the kernel, which takes about a microsecond, and so spares a call to a server that
 // was started anew from failing.
 func alive(connection net.Conn) bool {
 	socket, is := connection.(syscall.Conn)

@@ -19,7 +19,7 @@ const (
 	callTimeout = 10 * time.Second
 	// dialTimeout is far above a connection's time to a replica that lives.
 	dialTimeout = time.Second
-	// avoided is how long a replica that refused a connection is asked last.
+	// avoided is how long a replica that refused a connection is tried last.
 	avoided = 500 * time.Millisecond
 	// mostIdle bounds the idle connections to one replica, as published.
 	mostIdle = 512
@@ -40,7 +40,7 @@ type Client struct {
 type replica struct {
 	address string
 	idle    []*connection // the warmest last
-	until   time.Time     // asked last before this
+	until   time.Time     // tried last before this
 	gone    bool
 }
 
@@ -102,7 +102,7 @@ func (c *Client) Call(ctx context.Context, method string, arguments, result thri
 	if err == nil {
 		_, err = connection.client.Call(ctx, method, arguments, result)
 	}
-	if told, is := err.(thrift.TApplicationException); err == nil || is && told.TypeId() == thrift.INTERNAL_ERROR {
+	if raised, is := err.(thrift.TApplicationException); err == nil || is && raised.TypeId() == thrift.INTERNAL_ERROR {
 		c.keep(connection)
 	} else {
 		_ = connection.Close()
@@ -152,7 +152,7 @@ func (c *Client) connect(ctx context.Context) (*connection, error) {
 	return nil, fmt.Errorf("%s: %w", c.name, errors.Join(refused...))
 }
 
-// order is the replicas in the order in which this call asks them: in turn, those that refused just now last.
+// order is the replicas in the order in which this call tries them: in turn, those that refused just now last.
 func (c *Client) order() ([]*replica, error) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()

@@ -116,7 +116,7 @@ func (s *Server) converse(one *peer) {
 	transport := thrift.NewTFramedTransportConf(thrift.NewStreamTransportRW(one), settings)
 	protocol := thrift.NewTBinaryProtocolConf(transport, settings)
 	for one.rest() {
-		// An error of a handler was told to the caller; it does not end the conversation.
+		// An error of a handler was sent to the caller; it does not end the connection.
 		if whole, _ := s.processor.Process(context.Background(), protocol, protocol); !whole {
 			return
 		}

@@ -124,7 +124,7 @@ func TestCallsGoToReplicasInTurn(t *testing.T) {
 		t.Errorf("heard %v", heard)
 	}
 	a.Stop(0)
-	for range 10 { // the connection that was kept is seen to be dead, and the next replica is asked
+	for range 10 { // the connection that was kept is seen to be dead, and the next replica is tried
 		if text, err := say(t, client, "y"); text != "b y" {
 			t.Fatalf("%q, %v", text, err)
 		}

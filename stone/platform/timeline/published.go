@@ -8,7 +8,7 @@ import (
 	"loadstone.dev/stone/platform/documents"
 )
 
-// WriteLooking is Write that asks the stores what one application published: for the list in the document store before it
+// WriteLooking is Write with the reads of one published application: the list in the document store before it
 // is written, and for its length in Redis before that is. Neither decides anything but, by whereHeld, whether Redis is
 // written to.
 //
@@ -29,7 +29,7 @@ func (l *Lists[D]) WriteLooking(ctx context.Context, owner any, entry Entry, whe
 
 // ReadPublished is Read as published. What it found in the store refill copies to Redis.
 //
-// Quirk: whatever Redis holds counts, and each read of a list that is shorter than asked for reads the store, whose
+// Quirk: whatever Redis holds counts, and each read of a list that is shorter than requested reads the store, whose
 // order is that of writing. A range that makes no sense is empty.
 func (l *Lists[D]) ReadPublished(ctx context.Context, owner any, start, stop int) (list []int64, refill func() error, err error) {
 	if start < 0 || stop <= start {

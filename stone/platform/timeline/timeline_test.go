@@ -173,7 +173,7 @@ func TestACopyThatWasOvertakenIsNotKept(t *testing.T) {
 }
 
 // What Redis has whole is not looked up in the store, long, short or empty.
-func TestTheStoreIsAskedOnce(t *testing.T) {
+func TestTheStoreIsReadOnce(t *testing.T) {
 	lists, store := start(t)
 	check(t, lists.Write(t.Context(), "short", timeline.Entry{ID: 1, Timestamp: 1}))
 	for _, owner := range []string{"short", "nobody"} {

@@ -10,7 +10,7 @@ import (
 	"loadstone.dev/stone/platform/tracing/tracetest"
 )
 
-// What tracing adds to a call that comes in, asks a store and calls another service: off there is nothing of it.
+// What tracing adds to a call that comes in, reads a store and calls another service: off there is nothing of it.
 func BenchmarkCall(b *testing.B) {
 	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-0"
 	for name, traceparent := range map[string]string{"sampled": parent + "1", "not sampled": parent + "0"} {

@@ -40,7 +40,7 @@ func (t *Tracing) Handler(mux http.Handler) http.Handler {
 	})
 }
 
-// apart is what is asked beside the requests of users: readiness, the files that belong to every page, and those of tasks
+// apart are requests that are not of users: readiness, the files that belong to every page, and those of tasks
 // (platform/tasks), which are removed between runs.
 func apart(path string) bool {
 	switch path {

@@ -22,7 +22,7 @@ import (
 	"loadstone.dev/stone/platform/tracing/tracetest"
 )
 
-// services are a front end, over gRPC a service with a cache and documents, and over Thrift one that asks another, which
+// services are a front end, over gRPC a service with a cache and documents, and over Thrift one that calls another, which
 // has a Redis, twice at the same time.
 var services = map[string]service.Definition{
 	"front":  {Wants: config.Wants{Needs: []string{"rate", "text", "upload"}}, Start: startFront},
@@ -106,7 +106,7 @@ func startRate(ctx context.Context, host *service.Host) error {
 	return nil
 }
 
-// GetRates asks the cache, then the store, then tells the cache.
+// GetRates reads the cache, then the store, then writes to the cache.
 func (r rate) GetRates(ctx context.Context, request *hotelpb.RatesRequest) (*hotelpb.RatePlans, error) {
 	if request.HotelIds[0] == "wrong" {
 		return nil, errors.New("no such hotel")
@@ -220,7 +220,7 @@ func TestARequestIsATree(t *testing.T) {
 	a := apptest.StartTraced(t, collector.Address, "test", services, "", servertest.Postgres)
 	a.WaitReady()
 	seen := 0
-	// tree asks and returns the spans of that alone.
+	// tree sends a request and returns its spans alone.
 	tree := func(method, path string, status, count int, headers ...string) []tracetest.Span {
 		t.Helper()
 		if got := ask(t, method, a.URL("front")+path, headers...); got != status {
@@ -291,8 +291,8 @@ func TestARequestIsATree(t *testing.T) {
 			if dropped := a.Replica(name).Counter("spans dropped"); int(produced) != received[name] || dropped != 0 {
 				t.Errorf("%s: produced %d, dropped %d, received %d", name, produced, dropped, received[name])
 			}
-			if told := collector.Told(name+"-1", "stone-spans-produced"); told != fmt.Sprint(produced) {
-				t.Errorf("%s told %s, want %d", name, told, produced)
+			if reported := collector.Reported(name+"-1", "stone-spans-produced"); reported != fmt.Sprint(produced) {
+				t.Errorf("%s told %s, want %d", name, reported, produced)
 			}
 		}
 	})

@@ -39,7 +39,7 @@ type sender struct {
 	stopped  chan struct{}
 	context  context.Context
 	cancel   context.CancelFunc
-	told     int64 // dropped spans that were logged
+	logged   int64 // dropped spans that were logged
 }
 
 func newSender(uploader *uploader, log *slog.Logger, counts counts, capacity int, stopping chan struct{}) *sender {
@@ -104,13 +104,13 @@ func (s *sender) flush() {
 			problem = err
 		}
 	}
-	if dropped := s.counts.dropped.Load(); dropped > s.told {
+	if dropped := s.counts.dropped.Load(); dropped > s.logged {
 		reason := "they end faster than they can be sent"
 		if problem != nil {
 			reason = problem.Error()
 		}
 		s.log.Warn("spans dropped", "reason", reason, "dropped", dropped, "of", s.counts.produced.Load())
-		s.told = dropped
+		s.logged = dropped
 	}
 }
 

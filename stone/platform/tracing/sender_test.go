@@ -85,8 +85,8 @@ func TestWhatEndedIsSentWhenTheServiceStops(t *testing.T) {
 	if got := len(to.Spans()); got != many {
 		t.Errorf("%d spans came", got)
 	}
-	if told := to.Told("rate-1", "stone-spans-produced"); told != fmt.Sprint(many) {
-		t.Errorf("it told of %s", told)
+	if reported := to.Reported("rate-1", "stone-spans-produced"); reported != fmt.Sprint(many) {
+		t.Errorf("it told of %s", reported)
 	}
 }
 
@@ -109,15 +109,15 @@ func TestWithoutACollectorSpansAreDroppedAndNothingWaits(t *testing.T) {
 
 func TestASlowCollectorCostsSpansButNoRequestTime(t *testing.T) {
 	to := tracetest.New(t)
-	asked, release := make(chan struct{}, 1), make(chan struct{})
+	arrived, release := make(chan struct{}, 1), make(chan struct{})
 	to.Answer(func() (*collector.ExportTraceServiceResponse, error) {
-		asked <- struct{}{}
+		arrived <- struct{}{}
 		<-release
 		return nil, status.Error(codes.Internal, "too late")
 	})
 	service := startTracing(t, "rate", to.Address, 1, 4)
 	service.request()
-	<-asked
+	<-arrived
 	for range 10 { // of which six find the queue full, at once
 		service.request()
 	}
@@ -133,14 +133,14 @@ func TestWhatTheCollectorRefuses(t *testing.T) {
 	defer service.Stop()
 	refuse := func(answer *collector.ExportTraceServiceResponse, failure error) {
 		t.Helper()
-		asked := make(chan struct{})
+		arrived := make(chan struct{})
 		var once sync.Once
 		to.Answer(func() (*collector.ExportTraceServiceResponse, error) {
-			defer once.Do(func() { close(asked) })
+			defer once.Do(func() { close(arrived) })
 			return answer, failure
 		})
 		service.request()
-		<-asked
+		<-arrived
 	}
 	dropped := func(count int64) {
 		t.Helper()

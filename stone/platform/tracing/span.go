@@ -16,7 +16,7 @@ import (
 type span struct {
 	tracing    *Tracing
 	kind       uint8      // as OTLP numbers them
-	need       *neighbour // whom it calls, if it is a client's
+	need       *neighbour // the peer that it calls, if it is a client's
 	trace      [16]byte
 	id, parent [8]byte // parent all zeros: a root
 	verb       string
@@ -63,7 +63,7 @@ func newTrace() (id [16]byte) {
 type part struct {
 	context.Context
 	span        *span  // nil: it is not traced
-	traceparent string // what the next service is told then
+	traceparent string // the header for the next service then
 	tracestate  string // as it came
 }
 

@@ -125,20 +125,20 @@ func TestWhatAServiceDoesItself(t *testing.T) {
 func TestWhatACallerSaysGoesOn(t *testing.T) {
 	service := startTracing(t, "text", tracetest.New(t).Address, 1, mostQueued)
 	defer service.Stop()
-	told := func(parentHeader string) (string, string) {
+	sent := func(parentHeader string) (string, string) {
 		ctx, span := service.serve(t.Context(), parentHeader, "vendor=1", "GET")
 		defer span.end()
 		ctx, cancel := context.WithCancel(ctx) // as handlers derive theirs
 		defer cancel()
 		return headers(ctx)
 	}
-	if header, state := told(someParent); header[:36] != someParent[:36] || header[36:52] == someParent[36:52] || header[52:] != "-01" || state != "vendor=1" {
+	if header, state := sent(someParent); header[:36] != someParent[:36] || header[36:52] == someParent[36:52] || header[52:] != "-01" || state != "vendor=1" {
 		t.Error(header, state)
 	}
-	if header, state := told(someParent[:53] + "00"); header != someParent[:53]+"00" || state != "vendor=1" {
+	if header, state := sent(someParent[:53] + "00"); header != someParent[:53]+"00" || state != "vendor=1" {
 		t.Error(header, state)
 	}
-	if header, state := told("nonsense"); len(header) != headerLength || header[3:35] == someParent[3:35] || state != "" {
+	if header, state := sent("nonsense"); len(header) != headerLength || header[3:35] == someParent[3:35] || state != "" {
 		t.Error(header, state)
 	}
 	if header, state := headers(t.Context()); header != "" || state != "" {

@@ -7,7 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Tables has each statement that the service's PostgreSQL is asked be a span: "select users", of the peer
+// Tables makes a span of each statement to the service's PostgreSQL: "select users", of the peer
 // "postgres-<service>". Nil if tracing is off.
 func (t *Tracing) Tables() pgx.QueryTracer {
 	if t == nil {

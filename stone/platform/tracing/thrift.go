@@ -103,11 +103,11 @@ func (c thriftClient) Call(ctx context.Context, method string, arguments, result
 	carry(ctx, arguments)
 	meta, err := c.next.Call(ctx, method, arguments, result)
 	if span != nil {
-		told := err
-		if told == nil && result != nil {
-			told = thrift.ExtractExceptionFromResult(result)
+		raised := err
+		if raised == nil && result != nil {
+			raised = thrift.ExtractExceptionFromResult(result)
 		}
-		span.endWith(told)
+		span.endWith(raised)
 	}
 	return meta, err
 }
@@ -120,13 +120,13 @@ func carry(ctx context.Context, arguments thrift.TStruct) {
 	if carrier == nil || parentHeader == "" || (*carrier)[traceparent] == parentHeader && (*carrier)[tracestate] == stateHeader {
 		return // as it is in a request that is not traced
 	}
-	said := make(map[string]string, len(*carrier)+2)
-	maps.Copy(said, *carrier)
-	said[traceparent] = parentHeader
-	if delete(said, tracestate); stateHeader != "" {
-		said[tracestate] = stateHeader
+	fields := make(map[string]string, len(*carrier)+2)
+	maps.Copy(fields, *carrier)
+	fields[traceparent] = parentHeader
+	if delete(fields, tracestate); stateHeader != "" {
+		fields[tracestate] = stateHeader
 	}
-	*carrier = said
+	*carrier = fields
 }
 
 // carrierFields are the numbers of the field Carrier by type of arguments; -1 where there is none.

@@ -1,5 +1,5 @@
-// Package tracing makes the spans of a service's requests and sends them to a collector, as OTLP over gRPC. Who decides
-// that a request is traced is the service that it enters; what that decided goes with the request (W3C Trace Context), in
+// Package tracing makes the spans of a service's requests and sends them to a collector, as OTLP over gRPC. The service
+// that a request enters decides whether it is traced; the decision travels with the request (W3C Trace Context), in
 // the headers of HTTP, the metadata of gRPC and the published carrier argument of Thrift.
 package tracing
 
@@ -88,7 +88,7 @@ func (t *Tracing) serve(ctx context.Context, parentHeader, stateHeader, verb str
 	return &part{Context: ctx, span: begun, tracestate: stateHeader}, begun
 }
 
-// headers are what a service is to be told that is called within this context: empty outside of a request.
+// headers are those of a call within this context: empty outside of a request.
 func headers(ctx context.Context) (parentHeader, stateHeader string) {
 	switch p := partOf(ctx); {
 	case p == nil:

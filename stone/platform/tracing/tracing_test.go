@@ -55,10 +55,10 @@ func TestWithoutACollectorNothingIsInstalled(t *testing.T) {
 	off.Stop()
 }
 
-// told is a Thrift client that notes the carriers of its calls.
-type told struct{ carriers []map[string]string }
+// carried is a Thrift client that records the carriers of its calls.
+type carried struct{ carriers []map[string]string }
 
-func (c *told) Call(_ context.Context, _ string, arguments, _ thrift.TStruct) (thrift.ResponseMeta, error) {
+func (c *carried) Call(_ context.Context, _ string, arguments, _ thrift.TStruct) (thrift.ResponseMeta, error) {
 	c.carriers = append(c.carriers, arguments.(*idl.UniqueIdServiceComposeUniqueIdArgs).Carrier)
 	return thrift.ResponseMeta{}, nil
 }
@@ -67,7 +67,7 @@ func TestACarrierIsNotChangedButReplaced(t *testing.T) {
 	to := tracetest.New(t)
 	service := startTracing(t, "text", to.Address, 1, mostQueued)
 	defer service.Stop()
-	var notes told
+	var notes carried
 	client := service.Thrift("ids", &notes)
 	call := func(ctx context.Context, carrier map[string]string) map[string]string {
 		t.Helper()

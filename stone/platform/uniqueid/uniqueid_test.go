@@ -44,7 +44,7 @@ func TestNoIDRepeatsWhateverTheClockDoes(t *testing.T) {
 	}
 }
 
-func TestNobodyGetsTheIDOfAnother(t *testing.T) {
+func TestIDsAreUnique(t *testing.T) {
 	ids := New("test")
 	const askers, each = 8, 5000
 	var mutex sync.Mutex

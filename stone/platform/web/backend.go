@@ -13,7 +13,7 @@ import (
 	"loadstone.dev/stone/platform/rpc"
 )
 
-// Backend is an HTTP service behind this one. Its replicas are asked in turn.
+// Backend is an HTTP service behind this one. Its replicas are called in turn.
 type Backend struct {
 	name      string
 	stop      func()
@@ -27,7 +27,7 @@ type Backend struct {
 }
 
 // DialHTTP prepares a client of a service's replicas: addresses, or a name in DNS, or a file that lists them, as in
-// rpc.Dial. It connects when it is asked.
+// rpc.Dial. It connects on first use.
 func DialHTTP(name string, addresses ...string) (*Backend, error) {
 	backend := &Backend{name: name, transport: &http.Transport{
 		DialContext:           (&net.Dialer{Timeout: time.Second}).DialContext,
@@ -111,7 +111,7 @@ func (b *Backend) Forward(site Site) http.Handler {
 		Transport: b,
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetXForwarded()
-			r.Out.Pattern = "" // ours, not that of whom it is passed on to
+			r.Out.Pattern = "" // ours, not the backend's
 		},
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
 			problem := site.Explain(r, Problemf(http.StatusBadGateway, "%v", err))

@@ -11,7 +11,7 @@ import (
 	"loadstone.dev/stone/platform/web"
 )
 
-func TestABackendsReplicasAreAskedInTurn(t *testing.T) {
+func TestABackendsReplicasAreCalledInTurn(t *testing.T) {
 	var addresses []string
 	for _, name := range []string{"a", "b"} {
 		replica := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -20,7 +20,7 @@ func SecurePage(header http.Header) {
 	header.Set("Cache-Control", "no-store")
 }
 
-// Asset serves a file that is part of the program, such as a style sheet; a browser asks again only when it has changed.
+// Asset serves a file that is part of the program, such as a style sheet; a browser fetches it again only when it has changed.
 func Asset(contentType string, content []byte) http.HandlerFunc {
 	sum := sha256.Sum256(content)
 	tag := `"` + hex.EncodeToString(sum[:8]) + `"`

@@ -64,5 +64,5 @@ func (p Pages) Show(w http.ResponseWriter, status int, page string, data any) er
 	return nil
 }
 
-// StyleSheet serves /style.css, which the layout asks for.
+// StyleSheet serves /style.css, which the layout links to.
 var StyleSheet = Asset("text/css; charset=utf-8", styleSheet)

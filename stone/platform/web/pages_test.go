@@ -47,7 +47,7 @@ func TestAPageThatFailsWritesNothing(t *testing.T) {
 	}
 }
 
-func TestTemplatesThatAreWrongAreSaid(t *testing.T) {
+func TestWrongTemplatesAreReported(t *testing.T) {
 	for name, files := range map[string]fstest.MapFS{
 		"no header":   {"a.html": {Data: []byte(`{{define "main"}}{{end}}`)}},
 		"bad header":  {"header.html": {Data: []byte(`{{define`)}},

@@ -11,7 +11,7 @@ import (
 	"loadstone.dev/stone/platform/logging"
 )
 
-// Problem is an error that the asker is told.
+// Problem is an error that the client receives.
 type Problem struct {
 	Status int
 	Text   string

@@ -13,10 +13,10 @@ import (
 	"loadstone.dev/stone/platform/web"
 )
 
-var errNobody = errors.New("nobody")
+var errNoUser = errors.New("nobody")
 
 func explain(err error) *web.Problem {
-	if errors.Is(err, errNobody) {
+	if errors.Is(err, errNoUser) {
 		return web.Problemf(http.StatusNotFound, "no such user")
 	}
 	return nil
@@ -43,7 +43,7 @@ func TestErrorsBecomeStatusAndText(t *testing.T) {
 	}{
 		{web.Problemf(400, "stop: %d", 3), 400, "stop: 3\n", false},
 		{fmt.Errorf("reading: %w", web.Problemf(409, "taken")), 409, "taken\n", false},
-		{fmt.Errorf("user: %w", errNobody), 404, "no such user\n", false},
+		{fmt.Errorf("user: %w", errNoUser), 404, "no such user\n", false},
 		{errors.New("store is down"), 500, "store is down\n", true},
 		{&http.MaxBytesError{Limit: 5}, 413, "body: more than 5 bytes\n", false},
 	} {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// MaxNights bounds a stay, and with it the keys that one request asks a cache for.
+// MaxNights bounds a stay, and with it the keys that one request reads from a cache.
 const MaxNights = 366
 
 // Reservation books rooms of a hotel for the nights from InDate until OutDate.

@@ -114,7 +114,7 @@ func TestTheSeedIsFilledVerifiedAndReset(t *testing.T) {
 	}
 }
 
-// write stores a review, and puts it into the lists that it is said to be in.
+// write stores a review, and puts it into the given lists.
 func write(t *testing.T, store documents.Store, review data.Review, inFilms, inUsers bool) {
 	t.Helper()
 	entry := data.Entry{ReviewID: review.ReviewID, Timestamp: review.Timestamp}

@@ -11,8 +11,8 @@ import (
 
 const mostExamples = 5
 
-// Check compares what users have paid with their orders: an order is stored once it is paid, so nobody has paid less. Who has
-// paid more has orders that failed at the last step, or payments without an order.
+// Check compares what users have paid with their orders: an order is stored once it is paid, so no user has paid less. A
+// user who has paid more has orders that failed at the last step, or payments without an order.
 func (a app) Check(ctx context.Context, in *seeding.Opened) ([]seeding.Finding, error) {
 	owed, err := sums(ctx, in, "order", "SELECT user_id, sum(amount)::bigint FROM orders GROUP BY user_id")
 	if err != nil {

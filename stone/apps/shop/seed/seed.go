@@ -171,7 +171,7 @@ func (a app) verify(ctx context.Context, in *seeding.Opened, of table, row *seed
 
 const clearTimeout = 5 * time.Minute // for tens of thousands of files on a slow disk
 
-// client asks no proxy for the web: none leads to a node.
+// client uses no web proxy: none leads to a node.
 var client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 
 // clearFiles has a replica of order remove what its tasks have written.

@@ -28,7 +28,7 @@ func TestWrongDatasets(t *testing.T) {
 	}
 }
 
-// What differs from the seed is counted, and orders that nobody has paid are found.
+// What differs from the seed is counted, and unpaid orders are found.
 func TestStoresThatHoldSomethingElse(t *testing.T) {
 	address := servertest.Postgres(t)
 	plan := seeding.Plan{Stores: map[string]string{}, Dataset: json.RawMessage(`{"users": 4, "balance": 100}`)}

@@ -44,7 +44,7 @@ type User struct {
 	Password  string `json:"password"`
 }
 
-// Node is a user in the graph of who follows whom.
+// Node is a user in the graph of followers.
 type Node struct {
 	UserID    int64  `json:"user_id"`
 	Followers []Edge `json:"followers"`

@@ -43,7 +43,7 @@ func (h *held) sizes(ctx context.Context, in *seeding.Opened, user int) (own, ho
 
 // ask reads the two timelines of some users through the API and logs them in. It returns how many answers there should
 // be, how many are right, and what is wrong with others.
-func (s *Seed) ask(ctx context.Context, in *seeding.Opened, of sizes) (asked, good int, wrong []string) {
+func (s *Seed) ask(ctx context.Context, in *seeding.Opened, of sizes) (requested, good int, wrong []string) {
 	client := &http.Client{Timeout: askWithin, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	defer client.CloseIdleConnections()
 	for i, user := range spread(between(0, s.users), askUsers) {
@@ -53,7 +53,7 @@ func (s *Seed) ask(ctx context.Context, in *seeding.Opened, of sizes) (asked, go
 			err = entry.timeline(ctx, "user-timeline", user, own, true)
 		}
 		note := func(what string, err error) {
-			if asked++; err == nil {
+			if requested++; err == nil {
 				good++
 				return
 			}
@@ -63,7 +63,7 @@ func (s *Seed) ask(ctx context.Context, in *seeding.Opened, of sizes) (asked, go
 		note("home timeline", entry.timeline(ctx, "home-timeline", user, home, false))
 		note("login", entry.login(ctx, user))
 	}
-	return asked, good, wrong
+	return requested, good, wrong
 }
 
 // entry is a front end.

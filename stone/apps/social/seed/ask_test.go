@@ -91,7 +91,7 @@ func (f *frontend) read(kind string, user int64) (posts []data.Post) {
 	return posts
 }
 
-func TestTheApplicationIsAsked(t *testing.T) {
+func TestTheApplicationIsChecked(t *testing.T) {
 	s := newStage(t, servertest.Postgres(t), small)
 	s.wantSeed(s.run(seeding.Fill))
 	front := &frontend{s: s}

@@ -20,7 +20,7 @@ const (
 )
 
 // Check compares posts, user timelines and home timelines with each other, whatever they hold; if the application runs
-// it also asks for some. Posts whose writes are unfinished may lack entries. It takes about 60 bytes a post.
+// it also requests some. Posts whose writes are unfinished may lack entries. It takes about 60 bytes a post.
 func (s *Seed) Check(ctx context.Context, in *seeding.Opened) ([]seeding.Finding, error) {
 	in.Progress.Begin("reading", 4)
 	held, err := s.read(ctx, in)
@@ -30,8 +30,8 @@ func (s *Seed) Check(ctx context.Context, in *seeding.Opened) ([]seeding.Finding
 	findings := held.compare(in.Plan.Unfinished, s.quirks)
 	if len(in.Plan.Entry) > 0 {
 		in.Progress.Begin("asking", 1)
-		asked, good, examples := s.ask(ctx, in, held.sizes)
-		findings = append(findings, finding("timelines and logins that the application answers right", asked, good, 0, examples))
+		requested, good, examples := s.ask(ctx, in, held.sizes)
+		findings = append(findings, finding("timelines and logins that the application answers right", requested, good, 0, examples))
 	}
 	return findings, nil
 }
@@ -139,7 +139,7 @@ func (s *Seed) fetch(ctx context.Context, in *seeding.Opened, some []written) ([
 	return deliveries, nil
 }
 
-// lookUp asks whether posts are in the home timelines where they should be, with their time.
+// lookUp checks that posts are in the home timelines where they should be, with their time.
 func (h *held) lookUp(ctx context.Context, client *goredis.Client, posts []delivery) error {
 	for _, post := range posts {
 		scores, err := client.Pipelined(ctx, func(pipeline goredis.Pipeliner) error {

@@ -146,7 +146,7 @@ func TestCheckToleratesWhatIsUnfinished(t *testing.T) {
 	}
 }
 
-// With the published cache of followers, a post may reach a part of them; it is told all the same.
+// With the published cache of followers, a post may reach a part of them; that is reported all the same.
 func TestCheckOfQuirksTellsWhatIsNotDelivered(t *testing.T) {
 	s := newStage(t, servertest.Postgres(t), small)
 	s.plan.Profile = "dsb-quirks"

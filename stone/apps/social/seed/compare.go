@@ -33,7 +33,7 @@ type delivery struct {
 	readers, missing []int64
 }
 
-// readers are those who followed the author well before the post was written, and those whom it mentions. It is open
+// readers are those who followed the author well before the post was written, and the mentioned users. It is open
 // whether one has it who began to follow at the same time.
 func readers(post data.Post, followers []data.Edge) (users []int64) {
 	for _, follower := range followers {
@@ -79,7 +79,7 @@ func (h *held) find(id int64) (index int, found bool) {
 // compare returns what should agree: of as many posts as are unfinished, entries may be missing.
 //
 // Quirk: a follow makes Redis believe that it knows all followers, where it knew none: posts reach that one alone. So
-// there it is told how many posts reached all, and is no fault.
+// there the number of posts that reached all is reported, and is no fault.
 func (h *held) compare(unfinished int, quirks bool) []seeding.Finding {
 	times := make([]int, len(h.posts)) // that a post is in its author's timeline
 	owned, inOrder := h.checkTimelines(times)
@@ -190,7 +190,7 @@ func (h *held) checkHomes() seeding.Finding {
 	return finding("entries of home timelines (a sample) that are posts, with their time", entries, good, 0, wrong)
 }
 
-// finding tolerates as many that are not so as it is told.
+// finding tolerates the given number of mismatches.
 func finding(what string, want, have, tolerated int, examples []string) seeding.Finding {
 	examples = append([]string{}, examples[:min(len(examples), mostExamples)]...)
 	return seeding.Finding{What: what, Want: want, Have: have, OK: want-have <= tolerated, Examples: examples}

@@ -1,4 +1,4 @@
-// Package seed fills the stores of Social Network with users who follow each other and, if asked for, with posts, and
+// Package seed fills the stores of Social Network with users who follow each other and, if requested, with posts, and
 // checks after load that its stores agree. What the seed is follows from a few numbers alone: everything can be made
 // again at any time, in pieces, in any order.
 package seed

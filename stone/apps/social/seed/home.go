@@ -62,7 +62,7 @@ func (s *Seed) mentioning(user int) (numbers []int) {
 	return numbers
 }
 
-// home is a user's home timeline: the numbers of the posts by those whom the user follows, or that mention the user, the
+// home is a user's home timeline: the numbers of the posts by followed users, or that mention the user, the
 // newest first.
 func (s *Seed) home(g *graph.Graph, user, limit int) []int {
 	numbers := s.mentioning(user)

@@ -20,7 +20,7 @@ const (
 	// loaded in one step, and what a run that was killed does again.
 	workers      = 4
 	largestPiece = 5000
-	lookups      = 500 // documents that are asked for at once
+	lookups      = 500 // documents of one request
 	// Of more users than exactly, a sample is compared: so many batches of users, evenly spread.
 	exactly     = 10_000
 	samples     = 20

@@ -47,7 +47,7 @@ func (s *Seed) hash(user *data.User) (err error) {
 	return err
 }
 
-// sameUser compares all but the hash, which is another each time, and asks it for the password.
+// sameUser compares all but the hash, which differs each time, and checks the password with it.
 func (s *Seed) sameUser(held, want data.User) bool {
 	hash, salt := held.Password, held.Salt
 	if s.quirks && s.hash(&want) != nil {

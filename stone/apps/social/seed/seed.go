@@ -52,7 +52,7 @@ func (s *Seed) Reset(ctx context.Context, into *seeding.Opened) ([]seeding.Row, 
 }
 
 // Verify compares counts and, where they agree, documents: all of them, or those of a sample of users if there are many.
-// If the application runs, it also asks it for some timelines and logins.
+// If the application runs, it also requests some timelines and logins.
 func (s *Seed) Verify(ctx context.Context, in *seeding.Opened) ([]seeding.Row, error) {
 	rows, err := s.Count(ctx, in)
 	if err != nil {
@@ -72,8 +72,8 @@ func (s *Seed) Verify(ctx context.Context, in *seeding.Opened) ([]seeding.Row, e
 		}
 	}
 	if len(in.Plan.Entry) > 0 {
-		asked, good, _ := s.ask(ctx, in, s.seeded)
-		rows = append(rows, seeding.Row{Store: "entry", Collection: "answers", Want: asked, Have: good})
+		requested, good, _ := s.ask(ctx, in, s.seeded)
+		rows = append(rows, seeding.Row{Store: "entry", Collection: "answers", Want: requested, Have: good})
 	}
 	return rows, nil
 }

@@ -122,7 +122,7 @@ func readHomes(ctx context.Context, client *goredis.Client, keys []string) ([]da
 	}
 	timelines := make([]data.Timeline, len(keys))
 	for i, answer := range answers {
-		// What is no number becomes 0, which is nobody and no post.
+		// What is no number becomes 0, which is no user and no post.
 		timelines[i].UserID, _ = strconv.ParseInt(keys[i], 10, 64)
 		for _, member := range answer.(*goredis.ZSliceCmd).Val() {
 			id, _ := strconv.ParseInt(member.Member.(string), 10, 64)

@@ -42,11 +42,11 @@ type Collector struct {
 	collector.UnimplementedTraceServiceServer
 	Address string // host:port
 
-	server *grpc.Server
-	mutex  sync.Mutex
-	spans  []Span
-	told   map[string]metadata.MD
-	answer func() (*collector.ExportTraceServiceResponse, error)
+	server   *grpc.Server
+	mutex    sync.Mutex
+	spans    []Span
+	reported map[string]metadata.MD
+	answer   func() (*collector.ExportTraceServiceResponse, error)
 
 	returned map[string]bool // traces, by Request
 }
@@ -59,7 +59,7 @@ func New(t testing.TB) *Collector {
 		t.Fatal(err)
 	}
 	c := &Collector{
-		Address: listener.Addr().String(), server: grpc.NewServer(), told: make(map[string]metadata.MD), returned: make(map[string]bool),
+		Address: listener.Addr().String(), server: grpc.NewServer(), reported: make(map[string]metadata.MD), returned: make(map[string]bool),
 		answer: func() (*collector.ExportTraceServiceResponse, error) {
 			return &collector.ExportTraceServiceResponse{}, nil
 		},
@@ -88,9 +88,9 @@ func (c *Collector) Export(ctx context.Context, request *collector.ExportTraceSe
 	}
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	if told, is := metadata.FromIncomingContext(ctx); is {
-		for _, instance := range told.Get("stone-instance") {
-			c.told[instance] = told
+	if reported, is := metadata.FromIncomingContext(ctx); is {
+		for _, instance := range reported.Get("stone-instance") {
+			c.reported[instance] = reported
 		}
 	}
 	for _, resource := range request.ResourceSpans {
@@ -141,17 +141,17 @@ func (c *Collector) Spans() []Span {
 	return slices.Clone(c.spans)
 }
 
-// Told is what an instance said last: one of the metadata of its requests, empty if it said nothing.
-func (c *Collector) Told(instance, key string) string {
+// Reported is a value of the metadata of an instance's last request, empty if there is none.
+func (c *Collector) Reported(instance, key string) string {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	if values := c.told[instance].Get(key); len(values) > 0 {
+	if values := c.reported[instance].Get(key); len(values) > 0 {
 		return values[0]
 	}
 	return ""
 }
 
-// Wait returns the spans once they hold what is asked.
+// Wait returns the spans once they satisfy the condition.
 func (c *Collector) Wait(t testing.TB, what string, holds func([]Span) bool) []Span {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {

@@ -19,10 +19,10 @@ var update = os.Getenv("STONE_UPDATE") != ""
 // holds them beside the published ones; docs/reference/round-trips.md is generated from it.
 type RoundTrips struct {
 	operations []string
-	asked      map[string]map[link]map[string]int // operation -> who asks whom -> what -> how often
+	counts     map[string]map[link]map[string]int // operation -> caller and callee -> what -> how often
 }
 
-// link is who asks whom.
+// link is a caller and its callee.
 type link struct{ service, peer string }
 
 // operation is an operation in the file.
@@ -31,7 +31,7 @@ type operation struct {
 	Rows      []row  `json:"rows"`
 }
 
-// row is what a service asks a peer, such as "2 MGET, 1 find number". Published and Note are written by hand.
+// row is the requests of a service to a peer, such as "2 MGET, 1 find number". Published and Note are written by hand.
 type row struct {
 	Service   string `json:"service"`
 	Peer      string `json:"peer"`
@@ -43,14 +43,14 @@ type row struct {
 
 // Add counts one request of an operation.
 func (r *RoundTrips) Add(operation string, request Branch) {
-	if r.asked == nil {
-		r.asked = make(map[string]map[link]map[string]int)
+	if r.counts == nil {
+		r.counts = make(map[string]map[link]map[string]int)
 	}
-	if r.asked[operation] == nil {
+	if r.counts[operation] == nil {
 		r.operations = append(r.operations, operation)
-		r.asked[operation] = make(map[link]map[string]int)
+		r.counts[operation] = make(map[link]map[string]int)
 	}
-	count(r.asked[operation], request)
+	count(r.counts[operation], request)
 }
 
 func count(into map[link]map[string]int, branch Branch) {
@@ -86,7 +86,7 @@ func (r *RoundTrips) Compare(t testing.TB, file, profile string) {
 		if at >= 0 {
 			rows = held[at].Rows
 		}
-		merged[i] = operation{name, merge(rows, r.asked[name], quirks)}
+		merged[i] = operation{name, merge(rows, r.counts[name], quirks)}
 	}
 	if update {
 		write(t, file, merged)
@@ -110,12 +110,12 @@ func (r *RoundTrips) Compare(t testing.TB, file, profile string) {
 }
 
 // merge puts counts into the rows of an operation, and drops rows that nothing says anything in.
-func merge(rows []row, asked map[link]map[string]int, quirks bool) []row {
+func merge(rows []row, counts map[link]map[string]int, quirks bool) []row {
 	byLink := make(map[link]row)
 	for _, one := range rows {
 		byLink[link{one.Service, one.Peer}] = one
 	}
-	for between := range asked {
+	for between := range counts {
 		if _, is := byLink[between]; !is {
 			byLink[between] = row{Service: between.service, Peer: between.peer}
 		}
@@ -126,9 +126,9 @@ func merge(rows []row, asked map[link]map[string]int, quirks bool) []row {
 	}) {
 		one := byLink[between]
 		if quirks {
-			one.Quirks = words(asked[between])
+			one.Quirks = words(counts[between])
 		} else {
-			one.Default = words(asked[between])
+			one.Default = words(counts[between])
 		}
 		if one.Published+one.Default+one.Quirks != "" {
 			all = append(all, one)
@@ -137,22 +137,22 @@ func merge(rows []row, asked map[link]map[string]int, quirks bool) []row {
 	return all
 }
 
-func words(asked map[string]int) string {
-	var said []string
-	for _, what := range slices.Sorted(maps.Keys(asked)) {
-		said = append(said, fmt.Sprintf("%d %s", asked[what], what))
+func words(counts map[string]int) string {
+	var parts []string
+	for _, what := range slices.Sorted(maps.Keys(counts)) {
+		parts = append(parts, fmt.Sprintf("%d %s", counts[what], what))
 	}
-	return strings.Join(said, ", ")
+	return strings.Join(parts, ", ")
 }
 
 func lines(of []operation, quirks bool) (all []string) {
 	for _, one := range of {
 		for _, row := range one.Rows {
-			said := row.Default
+			parts := row.Default
 			if quirks {
-				said = row.Quirks
+				parts = row.Quirks
 			}
-			all = append(all, fmt.Sprintf("%s: %s > %s: %s", one.Operation, row.Service, row.Peer, said))
+			all = append(all, fmt.Sprintf("%s: %s > %s: %s", one.Operation, row.Service, row.Peer, parts))
 		}
 	}
 	return all
