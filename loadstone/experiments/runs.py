@@ -56,7 +56,7 @@ def create(results: Path, document: Document, plan: Plan, overrides: list[str], 
 
 
 def _copy(folder: Path, name: str, file: Path, otherwise: str) -> None:
-    """Copy ``file`` to where the study refers to it, so that the run folder repeats the study; else to ``otherwise``."""
+    """Copy ``file`` to where the study refers to it, so that the run folder repeats the study, or to ``otherwise``."""
     inside = not Path(name).is_absolute() and ".." not in Path(name).parts
     target = folder / name if inside else folder / otherwise / file.name
     target.parent.mkdir(parents=True, exist_ok=True)

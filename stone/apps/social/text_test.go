@@ -48,7 +48,7 @@ func FuzzReplace(f *testing.F) {
 
 // helpers are the services that a text needs. Each answers once both were called, so only if they are at the same time.
 type helpers struct {
-	urls, names           []string
+	urls, names             []string
 	urlsCalled, namesCalled chan struct{}
 }
 
