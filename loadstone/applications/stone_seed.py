@@ -6,12 +6,14 @@ import contextlib
 import json
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from loadstone.infrastructure.machines import Machine
+from loadstone.infrastructure.subprocesses import Watchdog
 
+_SILENT_S = 600.0
 NOT_AS_WANTED = 4
 """The exit code where the stores' content is not as expected; the rows of a check have the details."""
 
@@ -28,9 +30,10 @@ def stone_seed(
     say: Callable[[str], None],
     machine: Machine | None = None,
 ) -> Any:
-    """Run it to its end, without a time limit, on ``machine`` or here; returns its output, parsed.
+    """Run it to its end on ``machine`` or here; returns its output, parsed. Leaves no process behind.
 
-    Leaves no process behind. The plan is its standard input: it holds the password of the stores, which is in no file.
+    The plan is its standard input: it holds the password of the stores, which is in no file. How long it takes depends
+    on the dataset; one that reports no progress for ten minutes is killed.
     """
     command = [str(stone) if machine is None else machine.stone, "seed", seeding, "--plan", "-", *flags]
     if machine is not None:
@@ -41,11 +44,14 @@ def stone_seed(
     ):
         json.dump(plan, given)
         given.seek(0)
-        with subprocess.Popen(
-            command, stdin=given, stdout=printed, stderr=subprocess.PIPE, text=True, encoding="utf-8"
-        ) as process:
+        with (
+            subprocess.Popen(
+                command, stdin=given, stdout=printed, stderr=subprocess.PIPE, text=True, encoding="utf-8"
+            ) as process,
+            Watchdog(process, _SILENT_S) as watchdog,
+        ):
             try:
-                messages = _relay(process.stderr or (), say)
+                messages = _relay(_renewing(process.stderr or (), watchdog), say)
                 code = process.wait()
             except BaseException:
                 process.kill()
@@ -54,7 +60,16 @@ def stone_seed(
         output = printed.read()
     if code == 0 or (code == NOT_AS_WANTED and "--check" in flags):
         return json.loads(output)
+    if watchdog.expired:
+        raise SeedingFailed(f"`stone seed {seeding}` reported no progress for {_SILENT_S:g} s")
     raise SeedingFailed(messages.strip() or f"stone seed ended with exit code {code}")
+
+
+def _renewing(lines: Iterable[str], watchdog: Watchdog) -> Iterator[str]:
+    """The lines; each is progress."""
+    for line in lines:
+        watchdog.renew()
+        yield line
 
 
 def _relay(lines: Iterable[str], say: Callable[[str], None]) -> str:

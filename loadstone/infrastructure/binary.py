@@ -7,7 +7,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from loadstone.model.errors import PreflightError
+from loadstone.infrastructure import subprocesses
+from loadstone.model.errors import LoadstoneError, PreflightError
 
 _REFERENCE_S = 30.0
 """A machine that takes so long for it has no speed worth a number."""
@@ -33,13 +34,13 @@ def reference_ms() -> float | None:
     """
     try:
         command = [str(stone_binary()), "reference"]
-        result = subprocess.run(command, capture_output=True, text=True, check=True, timeout=_REFERENCE_S)
+        result = subprocesses.run(command, _REFERENCE_S, check=True)
         return float(result.stdout)
-    except (OSError, ValueError, subprocess.SubprocessError, PreflightError):
+    except (OSError, ValueError, subprocess.SubprocessError, LoadstoneError):
         return None
 
 
 def stone_version() -> str:
     """What ``stone version`` prints."""
-    result = subprocess.run([stone_binary(), "version"], capture_output=True, text=True, check=False)
+    result = subprocesses.run([stone_binary(), "version"])
     return result.stdout.strip() or "unknown"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,11 +16,14 @@ from docker import APIClient
 from docker.errors import APIError, DockerException
 from docker.utils import kwargs_from_env
 
+from loadstone.infrastructure import subprocesses
 from loadstone.model.errors import DeploymentError
 
 _ANSWER_S = 60
 """For one answer of an engine that has much to do; one that is not there refuses at once."""
 _PING_S = 5
+_WORK_S = 1800.0
+"""For a command line that may pull images, start a whole application and wait for it, or stop one."""
 _TLS = ("DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH")
 _KEPT = ("PATH", "HOME", "USER", "LANG", "SSH_AUTH_SOCK", "XDG_RUNTIME_DIR")
 
@@ -68,16 +70,14 @@ class Engine:
         names = _TLS if self.url.startswith("tcp://") else ()
         return {name: os.environ[name] for name in names if name in os.environ}
 
-    def run(self, *command: str, given: str = "", folder: Path | None = None) -> str:
+    def run(self, *command: str, given: str = "", folder: Path | None = None, within_s: float = _WORK_S) -> str:
         """What a command line of Docker's prints, talking to this engine; raises DeploymentError in its words."""
         kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
         try:
-            done = subprocess.run(
+            done = subprocesses.run(
                 command,
+                within_s,
                 input=given,
-                capture_output=True,
-                text=True,
-                check=False,
                 env={**kept, **self._secrets(), "DOCKER_HOST": self.url},
                 cwd=folder,
             )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import socket
-import subprocess
 from pathlib import Path
 
+from loadstone.infrastructure import subprocesses
 from loadstone.model.cluster import Cluster
 from loadstone.model.document import Document
 from loadstone.model.errors import InputError
@@ -27,7 +27,7 @@ def read(cluster: Cluster) -> Inventory:
 def _address(name: str, config: str | None) -> str:
     """The IPv4 address to which ``ssh`` would connect."""
     command = ["ssh", *(["-F", config] if config else []), "-G", "--", name]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocesses.run(command)
     settings = dict(line.split(" ", 1) for line in done.stdout.splitlines() if " " in line)
     try:
         return socket.gethostbyname(settings.get("hostname", name))

@@ -10,8 +10,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+from loadstone.infrastructure import subprocesses
 from loadstone.infrastructure.builds.recipes import recipe
 from loadstone.model.software import AsProcess
+
+_VERSION_S = 20.0
 
 
 def find(process: AsProcess) -> str | None:
@@ -50,7 +53,10 @@ def _by_numbers(path: Path) -> list[int]:
 def version(program: str) -> str:
     """The version number that a program says of itself."""
     for option in ("--version", "-v", "version"):  # nginx knows the second alone, jaeger the third
-        result = subprocess.run([program, option], capture_output=True, text=True, check=False)
+        try:
+            result = subprocesses.run([program, option], _VERSION_S, stdin=subprocess.DEVNULL)
+        except subprocesses.OutOfTime:  # it serves, whatever the option
+            continue
         if result.returncode != 0:
             continue
         if match := re.search(r"\d+(\.\d+)+", result.stdout + result.stderr):

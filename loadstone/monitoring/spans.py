@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
 import time
 from pathlib import Path
 
+from loadstone.infrastructure import subprocesses
 from loadstone.infrastructure.binary import stone_binary
 from loadstone.model.cluster import Node
 from loadstone.model.deployment import Deployment
@@ -86,7 +86,7 @@ class Spans(Collector):
     def _saved(self) -> str:
         """Complete the span file of a receiver that was killed; returns the warning about it."""
         command = [str(stone_binary()), "spans", "--recover", str(self._folder)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = subprocesses.run(command, _MERGED_WITHIN_S)
         return " to the end" if done.returncode == 0 and (self._folder / FILE).exists() else ""
 
     def stop(self) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
 from loadstone.infrastructure.base import Finding as PreflightFinding
 from loadstone.infrastructure.binary import reference_ms
+from loadstone.infrastructure.subprocesses import OutOfTime
 from loadstone.model.base import Finding
 from loadstone.model.load import Load
 from loadstone.model.records import TrialSummary
@@ -19,6 +21,10 @@ from loadstone.workloads.members import Member
 
 Progress = Callable[[dict[str, Any]], None]
 """Called about once a second with the driver's progress."""
+
+
+_STARTED_S = 60.0
+"""To start, connect and write results on a machine whose cores are all at work."""
 
 
 def _nothing() -> None:
@@ -65,6 +71,21 @@ class DriverError(Exception):
 
 class TargetUnreachable(DriverError):
     """Nothing answers at the target."""
+
+
+def deadline_s(offer: Offer) -> float:
+    """The longest that a generator may run for an offer, in seconds: twice what is planned, and a minute."""
+    planned = offer.warmup_s + offer.duration_s + (offer.load.drain or offer.load.timeout)
+    return _STARTED_S + 2 * planned
+
+
+@contextmanager
+def in_time() -> Iterator[None]:
+    """Turn a generator that was killed at its deadline into a DriverError."""
+    try:
+        yield
+    except OutOfTime as error:
+        raise DriverError(str(error)) from None
 
 
 class Driver(ABC):

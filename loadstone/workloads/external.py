@@ -18,6 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+from loadstone.infrastructure import subprocesses
 from loadstone.infrastructure.base import Finding as PreflightFinding
 from loadstone.infrastructure.subprocesses import child
 from loadstone.model.records import (
@@ -33,7 +34,7 @@ from loadstone.model.records import (
 )
 from loadstone.model.workload import Operation as WorkloadOperation
 from loadstone.model.workload import Workload
-from loadstone.workloads.base import Driver, DriverError, Offer, Progress, TargetUnreachable
+from loadstone.workloads.base import Driver, DriverError, Offer, Progress, TargetUnreachable, deadline_s, in_time
 
 STATISTICS = ("mean", "p50", "p75", "p90", "p95", "p99", "p999", "max")
 Statistics = dict[str, float | None]
@@ -100,9 +101,7 @@ class External(Driver):
         return [PreflightFinding(self.name, "ok", self.version())]
 
     def version(self) -> str:
-        result = subprocess.run(
-            [self.program() or self.name, *self.version_option], capture_output=True, text=True, check=False
-        )
+        result = subprocesses.run([self.program() or self.name, *self.version_option])
         lines = (result.stdout or result.stderr).strip().splitlines()
         return lines[0] if lines else "unknown"
 
@@ -143,7 +142,16 @@ class External(Driver):
         with (
             tempfile.TemporaryFile("w+") as out,
             tempfile.TemporaryFile("w+") as err,
-            child(command, offer.cpus, stdout=out, stderr=err, cwd=offer.folder, env=environment) as process,
+            in_time(),
+            child(
+                command,
+                offer.cpus,
+                deadline_s(offer),
+                stdout=out,
+                stderr=err,
+                cwd=offer.folder,
+                env=environment,
+            ) as process,
         ):
             while True:
                 tick(time.monotonic() - began)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from loadstone.infrastructure.binary import stone_binary
-from loadstone.infrastructure.subprocesses import child, stop
+from loadstone.infrastructure.subprocesses import QUICK_S, Watchdog, child, stop
 from loadstone.model.load import Load
 from loadstone.model.records import TrialSummary
 from loadstone.model.slo import Slo
@@ -86,7 +86,8 @@ class SelfTest:
         command = [str(stone_binary()), "echo", "--stamps", str(self.stamps)]
         with child(command, self.server_cpus, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
             assert process.stdout is not None
-            line = process.stdout.readline().strip()
+            with Watchdog(process, QUICK_S):
+                line = process.stdout.readline().strip()
             if process.poll() is not None or ":" not in line:
                 raise DriverError(f"stone echo did not start: {line or 'no output'}")
             try:

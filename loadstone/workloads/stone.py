@@ -16,7 +16,7 @@ from loadstone.model.errors import InputError, PreflightError
 from loadstone.model.load import Load
 from loadstone.model.records import TrialSummary
 from loadstone.model.workload import operation_plan
-from loadstone.workloads.base import Driver, DriverError, Offer, Progress, TargetUnreachable
+from loadstone.workloads.base import Driver, DriverError, Offer, Progress, TargetUnreachable, deadline_s, in_time
 
 PRECISE = 100e-6
 """The lateness, in seconds, that precise waiting stays below."""
@@ -129,7 +129,8 @@ class Stone(Driver):
         # It pins its own load threads; its other threads may run on any CPU.
         with (
             tempfile.TemporaryFile("w+") as output,
-            child(command, stdout=output, stderr=subprocess.PIPE) as process,
+            in_time(),
+            child(command, within_s=deadline_s(offer), stdout=output, stderr=subprocess.PIPE) as process,
         ):
             messages = _relay(process.stderr, offer, progress)
             code = process.wait()

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from dataclasses import replace
 
+from loadstone.infrastructure import subprocesses
 from loadstone.infrastructure.base import Finding as PreflightFinding
 from loadstone.model.errors import PreflightError
 from loadstone.workloads.base import Offer
@@ -36,7 +36,7 @@ class Wrk2(Wrk):
     def is_fork(self) -> bool:
         """Whether the installed program is the fork, which has an option for the spacing."""
         program = self.program()
-        usage = subprocess.run([program, "-h"], capture_output=True, text=True, check=False) if program else None
+        usage = subprocesses.run([program, "-h"]) if program else None
         return usage is not None and "--dist" in usage.stdout + usage.stderr
 
     def preflight(self) -> list[PreflightFinding]:

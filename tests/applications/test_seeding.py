@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from loadstone.applications import stone_seed
 from loadstone.applications.seeding import Seeder, numbers
 from loadstone.infrastructure.local import Local
 from loadstone.model.application import Application
@@ -135,6 +136,12 @@ def test_an_end_without_words_says_its_code(tmp_path: Path) -> None:
 
 SINGLE = APPLICATION.replace("{software: redis}, replicas: 2", "{software: redis}")
 """No store has replicas that do not know each other."""
+
+
+def test_a_seed_that_reports_no_progress_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stone_seed, "_SILENT_S", 0.5)
+    with pytest.raises(DeploymentError, match=r"reported no progress for 0\.5 s"):
+        seeder(tmp_path, "exec sleep 1000").seed()
 
 
 def test_a_check_that_finds_something_is_no_failure(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 import resource
 import signal
 import time
@@ -27,6 +28,7 @@ from loadstone.experiments.resume import reopen, resumed
 from loadstone.model.errors import DeploymentError, InputError, Interrupted, TrialsInvalid
 from loadstone.model.records import AuditRow, TrialSummary
 from loadstone.report import page
+from loadstone.workloads import stone
 from loadstone.workloads.base import DriverError
 from tests.experiments.fakes import (
     SEARCH,
@@ -312,6 +314,19 @@ def test_a_step_of_the_wall_clock_is_a_warning_and_changes_no_verdict(
     stepped = [record for record in ledger.records if "wall clock" in " ".join(record.row["warnings"])]
     assert [record.row["order"] for record in stepped] == ([1] if warned else [])
     assert verdicts(ledger) == [(100, "held"), (200, "held"), (300, "not held")]
+
+
+def test_a_generator_that_does_not_end_makes_its_trials_invalid_in_time(
+    begin: Begin, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "stone").write_text("#!/bin/sh\n[ $1 != load ] || sleep 1000\n")
+    monkeypatch.setattr(stone, "deadline_s", lambda offer: 0.3)
+    plan, ledger = begin()
+    Conductor(plan, ledger, FakeInfrastructure(plan.study.cluster, "fake"), stone.Stone(), Recorder()).run()
+    assert len(ledger.records) == 12
+    for record in ledger.records:
+        assert record.outcome.verdict == "invalid"
+        assert re.search(r"generator failed: .*load.* did not end within 0.3 s", record.row["reasons"][0])
 
 
 def test_json_is_whole_or_absent(tmp_path: Path) -> None:

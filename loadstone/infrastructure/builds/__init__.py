@@ -8,10 +8,10 @@ from __future__ import annotations
 import math
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
+from loadstone.infrastructure import subprocesses
 from loadstone.infrastructure.base import Finding, Say
 from loadstone.infrastructure.builds import archives
 from loadstone.infrastructure.builds.compiling import build, obstacle
@@ -81,10 +81,8 @@ def _on_path(wanted: Recipe) -> tuple[Path | None, str]:
     if found is None:
         return None, ""
     try:
-        shown = subprocess.run(
-            [found, "version"], capture_output=True, text=True, check=False, timeout=_ANSWER_S
-        ).stdout
-    except (OSError, subprocess.TimeoutExpired):
+        shown = subprocesses.run([found, "version"], _ANSWER_S).stdout
+    except (OSError, subprocesses.OutOfTime):
         shown = ""
     match = re.search(r"\bv(\d+\.\d+)\.\d+\S*", shown)
     if match is None:

@@ -12,15 +12,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from loadstone.infrastructure import subprocesses
 from loadstone.infrastructure.base import Say
 from loadstone.infrastructure.builds.progress import Progress
 from loadstone.infrastructure.builds.recipes import Recipe, cache_folder
+from loadstone.infrastructure.subprocesses import Watchdog
 from loadstone.model.errors import PreflightError
 
 _OLDEST_GO = (1, 21)
 """The first version that downloads the newer toolchain which a module requires."""
 _GO_HOME = "/usr/local/go/bin"
 """Where Go's own instructions install it; found there without being on the PATH."""
+_SILENT_S = 3600.0
+"""The longest that Go may print nothing: it links, or fetches modules over a slow line."""
 _TELLING = 8
 """Lines of Go's that an error shows; the last ones say why."""
 
@@ -94,26 +98,32 @@ class _Work:
     def run(self, argv: list[str], line_by_line: Callable[[str], None]) -> None:
         """Run ``go`` so, passing on each line that it prints; raises PreflightError with the last ones if it fails."""
         last: list[str] = []
-        with subprocess.Popen(
-            ["nice", _go(), *argv],
-            cwd=self._recipe.module,
-            env=self._environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            pass_fds=(self._lock.fileno(),),  # The lock is held while Go runs, even if this process ends.
-        ) as process:
+        with (
+            subprocess.Popen(
+                ["nice", _go(), *argv],
+                cwd=self._recipe.module,
+                env=self._environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                errors="replace",
+                pass_fds=(self._lock.fileno(),),  # The lock is held while Go runs, even if this process ends.
+            ) as process,
+            Watchdog(process, _SILENT_S) as watchdog,
+        ):
             assert process.stdout is not None
             try:
                 for line in process.stdout:
+                    watchdog.renew()
                     self._log.write(line)
                     last = [*last, line.rstrip()][-_TELLING:]
                     line_by_line(line.strip())
             except BaseException:
                 process.terminate()
                 raise
+        if watchdog.expired:
+            raise PreflightError(f"`go {argv[0]}` for {self._recipe.name} printed nothing for {_SILENT_S:g} s")
         if process.returncode != 0:
             output = "".join(f"\n    {line}" for line in last) or f" exit status {process.returncode}"
             raise PreflightError(
@@ -140,8 +150,8 @@ def _go() -> str:
 
 
 def _go_version(go: str) -> tuple[int, int] | None:
-    output = subprocess.run([go, "version"], capture_output=True, text=True, check=False).stdout
-    found = re.search(r"\bgo(\d+)\.(\d+)", output)
+    said = subprocesses.run([go, "version"]).stdout
+    found = re.search(r"\bgo(\d+)\.(\d+)", said)
     return (int(found[1]), int(found[2])) if found else None
 
 

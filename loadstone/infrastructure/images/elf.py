@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import re
 import struct
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from loadstone.infrastructure import subprocesses
 from loadstone.model.errors import PreflightError
 
 _MACHINES = {3: "386", 40: "arm", 62: "amd64", 183: "arm64", 243: "riscv64", 22: "s390x"}
@@ -67,7 +67,7 @@ def libraries(file: Path) -> list[Path]:
         return []
     environment = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"}
     try:
-        result = subprocess.run(["ldd", str(file)], capture_output=True, text=True, env=environment, check=False)
+        result = subprocesses.run(["ldd", str(file)], env=environment)
     except FileNotFoundError:
         raise PreflightError("`ldd` is missing, which says what libraries a program needs") from None
     if result.returncode != 0 and "statically linked" not in result.stdout + result.stderr:

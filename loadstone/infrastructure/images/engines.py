@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,9 +16,12 @@ import docker
 import requests
 from docker.errors import APIError, DockerException, ImageNotFound
 
+from loadstone.infrastructure import subprocesses
 from loadstone.infrastructure.images.archive import full_name
 from loadstone.model.errors import PreflightError
 
+PULLED_S = 1800.0
+"""For an image of a gigabyte over a slow line."""
 _PATIENCE_S = 600
 """For one answer: a large image on a slow disk."""
 _NAMESPACE = "k8s.io"
@@ -146,19 +148,19 @@ class Containerd(Engine):
         raise PreflightError(f"containerd of {self.node} holds {digest} for no platform")
 
     def load(self, file: Path) -> None:
-        self._ctr("images", "import", str(file))
+        self._ctr("images", "import", str(file), within_s=subprocesses.time_to_copy(file))
 
     def pull(self, reference: str, plain: bool) -> None:
         try:
-            self._ctr("images", "pull", *(["--plain-http"] if plain else []), full_name(reference))
+            self._ctr("images", "pull", *(["--plain-http"] if plain else []), full_name(reference), within_s=PULLED_S)
         except PreflightError as error:
             raise CannotPull(str(error)) from None
 
-    def _ctr(self, *arguments: str) -> str:
+    def _ctr(self, *arguments: str, within_s: float = subprocesses.QUICK_S) -> str:
         if (ctr := shutil.which("ctr")) is None:
             raise PreflightError(CTR_IS_MISSING, INSTALL_CTR)
         command = [ctr, "--address", self.address, "--namespace", _NAMESPACE, *arguments]
-        result = subprocess.run(command, capture_output=True, text=True, check=False)
+        result = subprocesses.run(command, within_s)
         if result.returncode != 0:
             output = (result.stderr or result.stdout).strip().splitlines()
             reason = output[-1] if output else f"`ctr` exits with {result.returncode}"

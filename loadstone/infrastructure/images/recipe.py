@@ -7,14 +7,13 @@ import hashlib
 import json
 import os
 import pwd
-import subprocess
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from loadstone.infrastructure import programs
+from loadstone.infrastructure import programs, subprocesses
 from loadstone.infrastructure.base import Finding
 from loadstone.infrastructure.binary import stone_binary
 from loadstone.infrastructure.images import elf
@@ -29,6 +28,8 @@ _UNPRIVILEGED = 65534
 _STORE = 999
 """The user that a store has to itself, where it has one."""
 _KEY_LENGTH = 12
+_INITIALISED_S = 600.0
+"""To make an empty database on a slow disk."""
 
 
 @dataclass(frozen=True)
@@ -53,11 +54,9 @@ class Data:
             if user is not None:
                 os.chown(made, user.pw_uid, user.pw_gid)
             command = [word.replace("{data}", str(made)) for word in self.command]
-            result = subprocess.run(
+            result = subprocesses.run(
                 command,
-                capture_output=True,
-                text=True,
-                check=False,
+                within_s=_INITIALISED_S,
                 cwd="/",
                 env={"PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8"},
                 user=user.pw_uid if user else None,

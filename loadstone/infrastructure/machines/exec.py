@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
+from loadstone.infrastructure import subprocesses
 from loadstone.infrastructure.machines.faults import MachineLost
 from loadstone.infrastructure.machines.transport import Transport
 
@@ -123,10 +124,8 @@ def _output(command: Sequence[str]) -> str:
     """What a cluster's client prints; raises MachineLost with its complaint."""
     name = " ".join(word for word in command if word != "env" and not word.startswith("KUBECONFIG="))
     try:
-        done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_WITHIN_S, check=False
-        )
-    except subprocess.TimeoutExpired:
+        done = subprocesses.run(command, _WITHIN_S, stdin=subprocess.DEVNULL)
+    except subprocesses.OutOfTime:
         raise MachineLost(f"`{name}` did not answer within {_WITHIN_S:g} s") from None
     except OSError as error:
         raise MachineLost(f"`{name}` cannot be started: {error.strerror}") from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import re
@@ -11,8 +12,9 @@ import subprocess
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from loadstone.infrastructure import subprocesses
 from loadstone.infrastructure.machines.delivery import ROOTS_FOLDER, USERS_FOLDER, Delivery, architecture
 from loadstone.infrastructure.machines.faults import MachineLost
 from loadstone.infrastructure.machines.transport import Transport
@@ -118,7 +120,7 @@ class Ssh(Transport):
         login = self._login or self._look()
         self._run([*self._become(), "sh", "-c", _OPEN, "open", str(login.uid), path], "its login runs no commands")
         forward = [*self._options(), "-O", "forward", "-L", f"{local}:{path}", "--", self._host]
-        done = subprocess.run(forward, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+        done = self._in_time(forward, stdin=subprocess.DEVNULL)
         if done.returncode != 0:
             message, remedy = self.explain(done.stderr)
             raise MachineLost(f"{self._host}: {path} cannot be reached: {message}", remedy)
@@ -132,13 +134,9 @@ class Ssh(Transport):
         return super().explain(complaint)
 
     def close(self) -> None:
-        subprocess.run(
-            # Other processes of this user may share the connection: it ends with its last command.
-            [*self._options(), "-O", "stop", "--", self._host],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            check=False,
-        )
+        # Other processes of this user may share the connection: it ends with its last command.
+        with contextlib.suppress(MachineLost):
+            self._in_time([*self._options(), "-O", "stop", "--", self._host], stdin=subprocess.DEVNULL)
 
     def _as_root(self) -> bool:
         return self._login is not None and (self._root or self._login.uid == 0)
@@ -162,8 +160,9 @@ class Ssh(Transport):
 
     def _run(self, argv: Sequence[str], trouble: str, given: Path | None = None) -> str:
         """What a command there prints; raises MachineLost where ssh failed, PreflightError with its complaint."""
+        within_s = subprocesses.time_to_copy(given) if given is not None else subprocesses.QUICK_S
         with open(given or os.devnull, "rb") as stdin:
-            done = subprocess.run(self._ssh(argv), stdin=stdin, capture_output=True, text=True, check=False)
+            done = self._in_time(self._ssh(argv), within_s, stdin=stdin)
         if done.returncode == _FAILED:
             message, remedy = self.explain(done.stderr)
             raise MachineLost(f"{self._host}: {message}", remedy)
@@ -171,6 +170,13 @@ class Ssh(Transport):
             complaint = (done.stderr.strip() or f"exit status {done.returncode}").splitlines()[-1]
             raise PreflightError(f"{self._host}: {trouble}: {complaint}")
         return done.stdout
+
+    def _in_time(self, *args: Any, **options: Any) -> subprocess.CompletedProcess[str]:
+        """``subprocesses.run``; a host that takes too long is taken for lost."""
+        try:
+            return subprocesses.run(*args, **options)
+        except subprocesses.OutOfTime as error:
+            raise MachineLost(f"{self._host}: {error}") from None
 
     def _ssh(self, argv: Sequence[str]) -> list[str]:
         return [*self._options(), "-T", "--", self._host, shlex.join(argv)]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 
+from loadstone.infrastructure import subprocesses
 from loadstone.infrastructure.base import Finding
 from loadstone.model.errors import DeploymentError
 
@@ -21,9 +21,7 @@ def environment(more: dict[str, str] | None = None) -> dict[str, str]:
 
 def run(*argv: str, given: str = "") -> str:
     """What a command prints, ``given`` being its input; raises DeploymentError with its complaint."""
-    done = subprocess.run(
-        [*WITH_US, *argv], input=given, capture_output=True, text=True, check=False, env=environment()
-    )
+    done = subprocesses.run([*WITH_US, *argv], input=given, env=environment())
     if done.returncode != 0:
         complaint = done.stderr.strip() or f"exit status {done.returncode}"
         raise DeploymentError(f"`{' '.join(argv)}` failed: {complaint}")
@@ -32,13 +30,8 @@ def run(*argv: str, given: str = "") -> str:
 
 def impossible(command: str) -> str:
     """Why a line of shell fails in namespaces that vanish with it; empty if it does not."""
-    tried = subprocess.run(
-        [*WITH_US, "unshare", "--net", "--mount", "--uts", "sh", "-ec", command],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=environment(),
-    )
+    entered = ["unshare", "--net", "--mount", "--uts", "sh", "-ec", command]
+    tried = subprocesses.run([*WITH_US, *entered], env=environment())
     return "" if tried.returncode == 0 else tried.stderr.strip() or f"exit status {tried.returncode}"
 
 

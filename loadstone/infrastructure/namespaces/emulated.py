@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import secrets
 import shutil
-import subprocess
 import sys
 from dataclasses import asdict, dataclass, replace
 from ipaddress import IPv4Network
 from pathlib import Path
 from typing import Any
 
+from loadstone.infrastructure import subprocesses
 from loadstone.infrastructure.local import this_machine
 from loadstone.infrastructure.machines import connect
 from loadstone.infrastructure.namespaces import nameserver
@@ -116,7 +116,7 @@ class Emulated:
         this_machine(self.state).end(self.cluster)
         self.network.remove()
         for mounted in self._mounts():  # none of ours is; a user may have mounted something to look at it
-            subprocess.run(["umount", "--lazy", mounted], capture_output=True, check=False)
+            subprocesses.run(["umount", "--lazy", mounted])
         with contextlib.suppress(FileNotFoundError):
             shutil.rmtree(self.hosts_folder)
         with one_at_a_time(), contextlib.suppress(OSError):  # other clusters' folders may be there

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from loadstone.infrastructure import subprocesses
 from loadstone.infrastructure.binary import stone_binary
 from loadstone.infrastructure.local import this_machine
 from loadstone.infrastructure.namespaces.commands import WITH_US, environment
@@ -68,14 +69,11 @@ class Host:
         room.start(first, this_machine(self.state), (self.name, self.address, self.nameserver))
 
     def run(self, argv: list[str], **options: Any) -> subprocess.CompletedProcess[str]:
-        """Run a command in the host to its end, which is ours at the latest; ``options`` as of ``subprocess.run``.
+        """Run a command in the host to its end, which is ours at the latest; ``options`` as of ``subprocesses.run``.
 
         Output is captured text.
         """
-        return subprocess.run(
-            [*WITH_US, *self.command(argv)],
-            **{"capture_output": True, "text": True, "check": False, "env": environment(), **options},
-        )
+        return subprocesses.run([*WITH_US, *self.command(argv)], **{"env": environment(), **options})
 
     def command(self, argv: Sequence[str]) -> list[str]:
         """The command line that runs ``argv`` in the host, among its daemons."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 import shutil
-import subprocess
 import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
 
+from loadstone.infrastructure import subprocesses
 from loadstone.infrastructure.base import Access, Finding
 from loadstone.infrastructure.docker_api import Engine, docker_errors
 from loadstone.model.deployment import Deployment, Found, Replica
@@ -33,7 +33,7 @@ def command_line() -> tuple[str, ...] | None:
     for command in (("docker", "compose"), ("docker-compose",)):
         if shutil.which(command[0]) is None:
             continue
-        done = subprocess.run([*command, "version"], capture_output=True, check=False)
+        done = subprocesses.run([*command, "version"])
         if done.returncode == 0:
             return command
     return None

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import base64
 import json
-import subprocess
 import tempfile
 from pathlib import Path
 
+from loadstone.infrastructure import subprocesses
 from loadstone.infrastructure.software.base import Member
 from loadstone.infrastructure.software.kubernetes.plan import SERVICES, Plan
 from loadstone.model.errors import DeploymentError
@@ -115,6 +115,6 @@ def _certificate(folder: Path, name: str, subject: str, *extensions: str, signed
     added = [word for extension in ("subjectKeyIdentifier=hash", *extensions) for word in ("-addext", extension)]
     command = ["openssl", "req", "-x509", "-config", "openssl.cnf", "-days", _DAYS, "-subj", subject, *_KEY,
                "-keyout", f"{name}.key", "-out", f"{name}.crt", *by, *added]  # fmt: skip
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    done = subprocesses.run(command, cwd=folder)
     if done.returncode != 0:
         raise DeploymentError(f"openssl cannot issue the certificate of {name}: {done.stderr.strip()}")
