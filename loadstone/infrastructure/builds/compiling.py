@@ -150,8 +150,8 @@ def _go() -> str:
 
 
 def _go_version(go: str) -> tuple[int, int] | None:
-    said = subprocesses.run([go, "version"]).stdout
-    found = re.search(r"\bgo(\d+)\.(\d+)", said)
+    printed = subprocesses.run([go, "version"]).stdout
+    found = re.search(r"\bgo(\d+)\.(\d+)", printed)
     return (int(found[1]), int(found[2])) if found else None
 
 
