@@ -10,6 +10,7 @@ from loadstone.infrastructure.base import Infrastructure
 from loadstone.model.application import Application
 from loadstone.model.base import Finding, did_you_mean
 from loadstone.model.cluster import Cluster
+from loadstone.model.environment import GUESTS, in_given_guest, orchestrator_for
 from loadstone.model.load import SCRIPT, Load
 from loadstone.model.slo import key_of
 from loadstone.model.study import Settings, Study
@@ -27,6 +28,7 @@ _NOT_EVERYWHERE = ("hosts", "inventory", "link")
 def findings(study: Study, application: Application) -> Iterator[Finding]:
     """Everything that cannot be expressed, at its key."""
     yield from _by_orchestrators(study)
+    yield from _environments(study)
     yield from _images(study, application)
     yield from _by_infrastructure(study)
     yield from _by_driver(study, application)
@@ -44,7 +46,7 @@ def levels(study: Study, factor: str) -> Iterator[tuple[tuple[str | int, ...], A
 
 def _by_orchestrators(study: Study) -> Iterator[Finding]:
     known = plugins.names("orchestrators")
-    for where, name in levels(study, "orchestrator"):
+    for where, name in _named_orchestrators(study):
         if name not in known:
             yield where, f"no orchestrator {name!r}" + did_you_mean(str(name), known)
             continue
@@ -54,6 +56,37 @@ def _by_orchestrators(study: Study) -> Iterator[Finding]:
             for place, level in levels(study, factor):
                 if level not in {None, *possible} and any(getattr(each, factor) == level for each in treatments):
                     yield place, _cannot(f"{factor} {level!r}", f"orchestrator {name!r}", possible)
+
+
+def _named_orchestrators(study: Study) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """The names of orchestrators, each with what gives it; where none does, the levels of the environment."""
+    if "orchestrator" in {*study.model_fields_set, *study.factors}:
+        yield from levels(study, "orchestrator")
+        return
+    for where, level in levels(study, "environment"):
+        yield where, orchestrator_for(level, study.cluster.workers)
+
+
+def _environments(study: Study) -> Iterator[Finding]:
+    """Virtual machines that nothing makes, and levels that are the same on machines that are virtual already."""
+    known = plugins.names("infrastructure")
+    if study.cluster.infrastructure not in known:
+        return
+    infrastructure: type[Infrastructure] = plugins.find("infrastructure", study.cluster.infrastructure)
+    if infrastructure.makes_guests:
+        return
+    able = [each.name for each in _registered("infrastructure") if each.makes_guests]
+    seen: dict[str, str] = {}
+    for where, level in levels(study, "environment"):
+        if level is None:
+            continue
+        if level in GUESTS and study.cluster.machine is None:
+            message = f"infrastructure {infrastructure.name!r} makes no virtual machines"
+            remedy = f"set cluster: {{infrastructure: {' or '.join(able) or 'none does'}}}"
+            yield where, f"{message}; {remedy}, or declare cluster: {{machine: vm}} where its machines are virtual"
+        same = seen.setdefault(in_given_guest(level), level)
+        if study.cluster.machine == "vm" and same != level:
+            yield where, f"{level!r} is the same as {same!r} on machines that are virtual; keep one"
 
 
 def _images(study: Study, application: Application) -> Iterator[Finding]:
@@ -77,7 +110,7 @@ def _orchestrators(study: Study) -> list[tuple[tuple[str | int, ...], type[Orche
     """The orchestrators of a study that there are, each with its place in the file."""
     known = plugins.names("orchestrators")
     return [
-        (where, plugins.find("orchestrators", name)) for where, name in levels(study, "orchestrator") if name in known
+        (where, plugins.find("orchestrators", name)) for where, name in _named_orchestrators(study) if name in known
     ]
 
 

@@ -10,11 +10,13 @@ from typing import Any
 from loadstone import plugins
 from loadstone.applications import catalogue
 from loadstone.experiments import expressible, load_files, splitting
+from loadstone.infrastructure.base import Infrastructure
 from loadstone.model import proxy
 from loadstone.model.application import Application
 from loadstone.model.base import Finding, did_you_mean
 from loadstone.model.dataset import Keys, is_path
 from loadstone.model.document import Document
+from loadstone.model.environment import GUESTS, in_given_guest
 from loadstone.model.errors import InputError, Problem
 from loadstone.model.load import SCRIPT
 from loadstone.model.study import Settings, Study
@@ -39,6 +41,11 @@ class Plan:
     """Digests of the other files that the load is made from, by path."""
     notes: tuple[Problem, ...] = ()
     """What of an imported application is not carried, what is guessed, and what cannot be repeated."""
+
+    @property
+    def asks_environment(self) -> bool:
+        """Whether the study says what its replicas run in, or on what; else they may run in what is there."""
+        return "environment" in {*self.study.model_fields_set, *self.study.factors} or bool(self.study.cluster.machine)
 
     @property
     def baseline(self) -> Treatment:
@@ -117,13 +124,17 @@ def _digest(files: Mapping[str, Path], name: str | None) -> str | None:
 
 def _whole(settings: Settings, study: Study, application: Application) -> Settings:
     """With what was left out: what is the application's or the orchestrator's own, and what managers make of it."""
-    managers = study.cluster.managers
+    managers, machine = study.cluster.managers, study.cluster.machine
     orchestrator: type[Orchestrator] = plugins.find("orchestrators", settings.orchestrator)
+    environment = settings.environment or orchestrator.environments[0]
+    infrastructure: type[Infrastructure] = plugins.find("infrastructure", study.cluster.infrastructure)
+    if machine == "vm" and not (environment in GUESTS and infrastructure.makes_guests):
+        environment = in_given_guest(environment)
     return settings.model_copy(
         update={
             "workload": settings.workload or application.default_workload,
             "dataset": settings.dataset or application.default_dataset,
-            "environment": settings.environment or orchestrator.environments[0],
+            "environment": environment,
             "high_availability": "on" if managers is not None and managers >= 3 else settings.high_availability,
         }
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from loadstone import plugins
-from loadstone.experiments import emulation, tuning
+from loadstone.experiments import emulation, environments, tuning
 from loadstone.experiments.deployment import orchestrate
 from loadstone.experiments.plan import Plan
 from loadstone.experiments.provisioning import demand, infrastructure_of, sketch
@@ -44,6 +44,7 @@ def inspect(plan: Plan, emulated_ok: bool = False) -> list[Finding]:
     for treatment in plan.treatments:
         sketched = sketch(infrastructure, treatment)
         findings += [*tuning.findings(treatment, sketched.nodes), *_clients_elsewhere(driver, sketched.nodes)]
+        findings += environments.findings(plan, treatment, sketched.nodes)
         with tempfile.TemporaryDirectory(prefix="loadstone-") as folder:
             try:
                 orchestrator = orchestrate(plan, treatment, sketched, "preflight", Path(folder))

@@ -47,6 +47,7 @@ def make_row(
         "warnings": [*verdict.warnings, *warnings],
         "started": started.isoformat(timespec="milliseconds"),
         "emulated": emulated,
+        "environment": measured.environment,
         "documents": trial.treatment.settings.documents,
     }
     return of_window(row)

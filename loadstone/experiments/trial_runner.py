@@ -39,6 +39,8 @@ class Measured:
     """Of the reference loop, right before the load and after it: how fast the machine was."""
     cpu_capacity: float | None = None
     """Requests/s at which the busiest service would use all of its CPU; None where nothing says."""
+    environment: str | None = None
+    """What its replicas ran in, as the audit found it; None where nothing was deployed."""
 
 
 class TrialRunner:
@@ -64,8 +66,12 @@ class TrialRunner:
         """Run one trial into ``folder``; what fails makes it invalid."""
         clock = WallClock()
         audit = _audit(deployed, folder)
-        if audit:
-            return Measured(invalid(*audit))
+        wrong = _mismatches(audit)
+        measured = Measured(invalid(*wrong)) if wrong else self._measure(trial, deployed, nodes, folder)
+        found = dict.fromkeys(row.effective for row in audit if row.what == "environment")
+        return replace(measured, environment=", ".join(found) or deployed.treatment.settings.environment)
+
+    def _measure(self, trial: Trial, deployed: Deployed, nodes: tuple[Node, ...], folder: Path) -> Measured:
         if self._reset == "per-trial":
             self._listener.step("resetting state")
             deployed.seeder.reset(self._listener.step)
@@ -92,7 +98,7 @@ class TrialRunner:
             *checking.among_stores(deployed.seeder.check()),
         ]
         write_json(folder / "checks.json", [row.model_dump() for row in checks])
-        wrong = [*_audit(deployed, folder), *(row.message for row in checks if not row.ok)]
+        wrong = [*_mismatches(_audit(deployed, folder)), *(row.message for row in checks if not row.ok)]
         verdict = judge(summary, self._offered.objective, wrong, lateness_s=self._offered.lateness)
         doubts = (*verdict.warnings, *observed.problems, *clock.warnings())
         capacity = cpu_capacity(used, summary.throughput) if summary.aborted is None else None
@@ -163,10 +169,15 @@ def _sent(summary: TrialSummary | None) -> int | None:
     return sum(count or 0 for count in sent) if sent and None not in sent else None
 
 
-def _audit(deployed: Deployed, folder: Path) -> list[str]:
-    """Write what the audit read; return what is not as wanted, as sentences."""
+def _audit(deployed: Deployed, folder: Path) -> list[records.AuditRow]:
+    """What the audit reads, which is written as well."""
     rows: list[records.AuditRow] = deployed.orchestrator.audit()
     write_json(folder / "audit.json", [row.model_dump() for row in rows])
+    return rows
+
+
+def _mismatches(rows: list[records.AuditRow]) -> list[str]:
+    """What is not as wanted, as sentences."""
     return [
         f"audit: {row.replica} on {row.node} has {row.what} {row.effective}, requested {row.wanted}"
         for row in rows

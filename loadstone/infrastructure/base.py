@@ -85,6 +85,8 @@ class Infrastructure(ABC):
     """The keys of ``cluster`` that it follows, of those that not every infrastructure can: ``link``, ``inventory``."""
     self_contained: ClassVar[bool] = False
     """Whether it needs nothing but this machine."""
+    makes_guests: ClassVar[bool] = False
+    """Whether it makes virtual machines, for treatments in ``vm`` and ``vm-container``."""
     names_workers: ClassVar[bool] = True
     """Whether it names its workers ``worker-1`` and on; else they have names of their own."""
 

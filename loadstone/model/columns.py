@@ -99,6 +99,7 @@ _RESULT = (
     Column("started", "text", "", "start of the trial, RFC 3339"),
     _measured("aborted_at_s", "number", "s", "when a trial broke and was stopped, from the window's start; else null"),
     Column("emulated", "boolean", "", "some node is emulated: it shares the cores of one machine with others"),
+    _measured("environment", "text", "", "what the replicas ran in, as read back; null where nothing was deployed"),
     Column("documents", "text", "", "the document store: postgres or mongodb"),
 )
 

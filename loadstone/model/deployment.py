@@ -5,6 +5,7 @@ from __future__ import annotations
 from loadstone.model.application import Entry, Readiness, Resources, Tier
 from loadstone.model.base import Model
 from loadstone.model.cluster import Node
+from loadstone.model.environment import Environment
 from loadstone.model.proxy import Proxy
 from loadstone.model.software import Software
 
@@ -70,6 +71,8 @@ class Deployment(Model):
     replicas: tuple[Replica, ...]
     software: dict[str, Software]
     scaling: str = "baseline"
+    environment: Environment | None = None
+    """What the study asks for; None where it leaves that to the orchestrator and the machines."""
     proxy: Proxy | None = None
     """NGINX as the entry."""
     behind: Entry | None = None

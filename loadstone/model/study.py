@@ -15,6 +15,7 @@ from loadstone.model.base import Finding, Matches, Model, did_you_mean
 from loadstone.model.cluster import Cluster
 from loadstone.model.comparison import FEWEST_PAIRS, Comparison, Repeating, Repetitions
 from loadstone.model.delays import Delays
+from loadstone.model.environment import Environment, orchestrator_for
 from loadstone.model.load import Load
 from loadstone.model.messages import message, show
 from loadstone.model.observing import Metrics, Traces, or_off
@@ -31,7 +32,6 @@ MOST_COMBINATIONS = 1_000
 
 Scaling = Literal["baseline", "vertical", "horizontal", "unlimited"]
 Profile = Literal["default", "dsb-quirks", "paper"]
-Environment = Literal["bare", "container", "vm", "vm-container"]
 Name = Annotated[
     str, Matches(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", "letters, digits, '.', '_' and '-', no spaces, at most 64")
 ]
@@ -53,7 +53,8 @@ class Settings(Model):
     """One level of every factor: what a treatment fixes."""
 
     orchestrator: str = "process"
-    """What places replicas on nodes; ``process`` runs them as processes of this machine, limited by cgroups."""
+    """What places replicas on nodes; ``process`` runs them as processes of their machines, limited by cgroups. Left
+    out, it follows the environment: containers are run by ``compose``, on several workers by ``swarm``."""
     scaling: Scaling = "baseline"
     """``vertical`` is twice the CPU and memory, ``horizontal`` twice the replicas, ``unlimited`` no limits."""
     profile: Profile = "default"
@@ -261,7 +262,14 @@ class Study(Settings):
     def treatments(self) -> list[Settings]:
         """The cross product of the factors' levels without what ``except`` drops, in file order."""
         fixed = {name: getattr(self, name) for name in Settings.model_fields}
-        return [Settings.model_validate({**fixed, **chosen}) for chosen in self._combinations()]
+        treatments = [Settings.model_validate({**fixed, **chosen}) for chosen in self._combinations()]
+        if "orchestrator" in {*self.model_fields_set, *self.factors}:
+            return treatments
+        workers = self.cluster.workers
+        return [
+            settings.model_copy(update={"orchestrator": orchestrator_for(settings.environment, workers)})
+            for settings in treatments
+        ]
 
     def baseline(self) -> int:
         """Which of ``treatments`` the others are compared with."""

@@ -7,11 +7,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from loadstone.infrastructure.cores import format_cores
+from loadstone.infrastructure.local import this_machine
 from loadstone.infrastructure.machines import NodeError
 from loadstone.model.deployment import Deployment, Found, Replica
 from loadstone.model.records import AuditRow
-from loadstone.model.records.node import InForce, NodeLimits, NodeProcess, Standing
+from loadstone.model.records.node import Facts, InForce, NodeLimits, NodeProcess, Standing
 from loadstone.model.units import PERIOD_US, format_memory
+from loadstone.orchestration.environment import Files, environment_rows
 
 if TYPE_CHECKING:  # the package of processes imports this module
     from loadstone.orchestration.process.commands import Command
@@ -26,14 +28,15 @@ def audit_process(
     share: Share,
     processes: Mapping[str, NodeProcess],
     standings: Mapping[str, Standing],
+    facts: Facts,
 ) -> list[AuditRow]:
-    """Four rows a replica: CPU, memory, cores, node.
+    """Rows of a replica: CPU, memory, cores, node, and those of its environment.
 
     What is wanted is put as the kernel counts it: CPU in hundred-thousandths, memory in whole pages.
     """
     replica = command.replica
     row = partial(AuditRow, replica=replica.name, node=replica.node)
-    process = processes.get(replica.name)
+    process, found = processes.get(replica.name), None
     if process is None or not process.alive:
         return [row(what="process", wanted="running", effective="not running")]
     if share.part.group is None:
@@ -46,14 +49,23 @@ def audit_process(
         if (limits := _in_force(standing)) is None:
             why = standing.absent or "it is in no control group of its own"
             return [row(what="limits", wanted="in force", effective=why)]
-        effective = limits
+        effective, found = limits, standing.environment
     rows = limit_rows(replica, replica.node, command.limits, effective, share.part.unlimited_because)
     node = _node(deployment, replica.node, effective.cores or ())
-    return [*rows, row(what="node", wanted=replica.node, effective=node)]
+    node_of = deployment.node(replica.node)
+    environment = environment_rows(
+        replica, node_of, deployment.environment, "bare", "disk", facts, found, this_machine().boot
+    )
+    return [*rows, row(what="node", wanted=replica.node, effective=node), *environment]
 
 
-def audit_container(found: Found, replica: Replica, deployment: Deployment, standing: Standing) -> list[AuditRow]:
-    """Rows of a replica in a container: CPU, memory, cores and node. What could not be read is a mismatch."""
+def audit_container(
+    found: Found, replica: Replica, deployment: Deployment, standing: Standing, facts: Facts | None, files: Files
+) -> list[AuditRow]:
+    """Rows of a replica in a container: CPU, memory, cores, node and those of its environment.
+
+    What could not be read is a mismatch; ``facts`` are None of a machine that does not answer.
+    """
     row = partial(AuditRow, replica=replica.name, node=found.node or "none")
     if (effective := _in_force(standing)) is None:
         why = "; ".join(filter(None, (found.why, standing.absent or "no process of it runs")))
@@ -68,7 +80,11 @@ def audit_container(found: Found, replica: Replica, deployment: Deployment, stan
     if wanted.memory is None and node is not None and (effective.memory or 0) >= node.memory:
         # A kubelet limits all pods together to what its node has.
         effective = effective.model_copy(update={"memory": None})
-    return [*limit_rows(replica, found.node, wanted, effective), row(what="node", wanted=on, effective=found.node)]
+    rows = [*limit_rows(replica, found.node, wanted, effective), row(what="node", wanted=on, effective=found.node)]
+    if node is None or facts is None:
+        return [*rows, row(what="environment", wanted=deployment.environment or "container", effective="unknown")]
+    asked, boot = deployment.environment, this_machine().boot
+    return [*rows, *environment_rows(replica, node, asked, "container", files, facts, standing.environment, boot)]
 
 
 def limit_rows(replica: Replica, node: str, wanted: NodeLimits, effective: InForce, waived: str = "") -> list[AuditRow]:

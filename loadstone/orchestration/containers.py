@@ -12,17 +12,19 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
+from typing import ClassVar
 
 from loadstone.infrastructure import images, journal
 from loadstone.infrastructure.base import Access, Finding, Say
 from loadstone.infrastructure.machines import exec
 from loadstone.model.cluster import Node
-from loadstone.model.deployment import Deployment, Found, Replica
+from loadstone.model.deployment import DATA, Deployment, Found, Replica
 from loadstone.model.errors import DeploymentError
 from loadstone.model.records import AuditRow
 from loadstone.model.records.node import Subject, Used
 from loadstone.orchestration.auditing import audit_container
 from loadstone.orchestration.base import Orchestrator
+from loadstone.orchestration.environment import Files
 from loadstone.orchestration.reading import Reader
 
 LABEL = "loadstone.deployment"
@@ -38,7 +40,9 @@ _KNOWN_AGAIN_WITHIN_S = 30.0
 class Containers(Orchestrator):
     """Replicas in containers of a cluster; found again by the names and labels that ``render`` gives them."""
 
-    environments = ("container",)
+    environments = ("container", "vm-container")
+    files: ClassVar[Files] = "volume"
+    """Where services of ``stone`` keep theirs."""
 
     # What each orchestrator supplies
 
@@ -237,12 +241,14 @@ class Containers(Orchestrator):
         replicas = {replica.name: replica for replica in self.deployment.replicas}
         rows = []
         seen = {found.name: found for found in self._find()}
-        standings = self._reader.read(list(seen.values()))
+        folders = {name: DATA for name, one in replicas.items() if one.stone is not None and DATA in one.volumes}
+        standings = self._reader.read(list(seen.values()), ("limits", "environment"), folders)
+        facts = self._reader.facts(list(seen.values()))
         for name, replica in replicas.items():
             if (found := seen.get(name)) is None:
                 rows.append(AuditRow(replica=name, node="none", what="container", wanted="running", effective="none"))
                 continue
-            rows += audit_container(found, replica, self.deployment, standings[name])
+            rows += audit_container(found, replica, self.deployment, standings[name], facts.get(found.node), self.files)
             wanted = self._image_ids.get(replica.software or replica.image or "stone", found.image)
             if found.image:
                 rows.append(AuditRow(replica=name, node=found.node, what="image", wanted=wanted, effective=found.image))

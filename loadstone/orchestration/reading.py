@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
 
 from loadstone.infrastructure.machines import Machine, connect, in_parallel
+from loadstone.infrastructure.machines.base import ReplicaPart
 from loadstone.model.cluster import Node
 from loadstone.model.deployment import Found
 from loadstone.model.errors import LoadstoneError
-from loadstone.model.records.node import Standing, Subject
+from loadstone.model.records.node import Facts, Standing, Subject
 
 
 class Reader:
@@ -18,12 +21,23 @@ class Reader:
     def __init__(self, nodes: Iterable[Node]) -> None:
         self._nodes = {node.name: node for node in nodes}
 
-    def read(self, found: Sequence[Found]) -> dict[str, Standing]:
-        """Limits and usage of each, by the replica's name; raises nothing."""
-        standings = {found.name: Standing.nothing(why) for found in found if (why := self._why_nowhere(found))}
-        for answer in in_parallel(_read, self._by_machine(found)):
+    def read(
+        self,
+        found: Sequence[Found],
+        what: Sequence[ReplicaPart] = ("limits", "usage"),
+        folders: Mapping[str, str] = MappingProxyType({}),
+    ) -> dict[str, Standing]:
+        """What the kernel has of each, by the replica's name; raises nothing. ``folders``: of those that keep files."""
+        standings = {replica.name: Standing.nothing(why) for replica in found if (why := self._why_nowhere(replica))}
+        for answer in in_parallel(partial(_read, what), self._by_machine(found, folders)):
             standings |= answer
         return standings
+
+    def facts(self, found: Sequence[Found]) -> dict[str, Facts]:
+        """Facts of the machines that these are on, by node; without those that do not answer."""
+        nodes = [self._nodes[name] for name in dict.fromkeys(replica.node for replica in found) if name in self._nodes]
+        facts = zip(nodes, in_parallel(_facts, nodes), strict=True)
+        return {node.name: known for node, known in facts if known is not None}
 
     def new_peaks(self, found: Sequence[Found]) -> bool:
         """Begin a new memory peak of each; whether all could."""
@@ -41,19 +55,29 @@ class Reader:
             return f"it is on {replica.node!r}, no node of this cluster" if replica.node else "it has no node"
         return "" if replica.container else "it has no container"
 
-    def _by_machine(self, found: Sequence[Found]) -> list[tuple[Machine, dict[str, Subject]]]:
+    def _by_machine(
+        self, found: Sequence[Found], folders: Mapping[str, str] = MappingProxyType({})
+    ) -> list[tuple[Machine, dict[str, Subject]]]:
         subjects: dict[Machine, dict[str, Subject]] = defaultdict(dict)
         for replica in found:
             if not self._why_nowhere(replica):
+                subject = Subject(container=replica.container, folder=folders.get(replica.name, ""))
                 node = self._nodes[replica.node]
-                subjects[connect(node.name, node.reach)][replica.name] = Subject(container=replica.container)
+                subjects[connect(node.name, node.reach)][replica.name] = subject
         return list(subjects.items())
 
 
-def _read(wanted: tuple[Machine, dict[str, Subject]]) -> dict[str, Standing]:
+def _facts(node: Node) -> Facts | None:
+    try:
+        return connect(node.name, node.reach).facts()
+    except LoadstoneError:
+        return None
+
+
+def _read(what: Sequence[ReplicaPart], wanted: tuple[Machine, dict[str, Subject]]) -> dict[str, Standing]:
     machine, subjects = wanted
     try:
-        return machine.read(["limits", "usage"], subjects)
+        return machine.read(what, subjects)
     except LoadstoneError as error:
         return dict.fromkeys(subjects, Standing.nothing(str(error).partition("\n")[0]))
 

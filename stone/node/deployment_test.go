@@ -183,17 +183,22 @@ func TestLimitsAreInForce(t *testing.T) {
 		t.Errorf("%q, want %q", text, want)
 	}
 	read := Read{}
-	subjects := m{"a": m{"group": *begun.Group + "/a"}, "b": m{"group": *begun.Group + "/b"}}
-	c.must("read", m{"what": []string{"limits", "usage", "namespaces", "events"}, "replicas": subjects}, &read)
+	subjects := m{"a": m{"group": *begun.Group + "/a", "folder": begun.Folder}, "b": m{"group": *begun.Group + "/b"}}
+	c.must("read", m{"what": []string{"limits", "usage", "environment", "events"}, "replicas": subjects}, &read)
 	a := read.Replicas["a"]
 	if a.Limits == nil || *a.Limits.CPU != 0.5 || *a.Limits.Memory != 64<<20 || len(a.Limits.Cores) != 1 || a.Limits.Cores[0] != uint64(core) {
 		t.Errorf("%+v", a.Limits)
 	}
-	if a.Usage == nil || a.Usage.Processes != 1 || a.Usage.Memory == 0 || a.Events == nil || len(a.Namespaces) != 7 {
-		t.Errorf("%+v %+v %+v", a.Usage, a.Events, a.Namespaces)
+	if a.Usage == nil || a.Usage.Processes != 1 || a.Usage.Memory == 0 || a.Events == nil || a.Environment == nil {
+		t.Errorf("%+v %+v %+v", a.Usage, a.Events, a.Environment)
 	}
-	if own := a.Namespaces["net"]; own != nil && *own {
-		t.Error("the network of the machine was taken for its own")
+	for kind, owner := range a.Environment.Namespaces {
+		if owner != facts.Namespaces[kind] && facts.Namespaces[kind] != "" {
+			t.Errorf("%s: %q, that of its node is %q", kind, owner, facts.Namespaces[kind])
+		}
+	}
+	if files := a.Environment.Files; files == nil || files.Type == "" || a.Environment.Container != "" {
+		t.Errorf("%+v", a.Environment)
 	}
 	if read.Replicas["b"].Absent == "" {
 		t.Errorf("%+v", read.Replicas["b"])
@@ -204,7 +209,7 @@ func TestLimitsAreInForce(t *testing.T) {
 		t.Errorf("%+v", peaks)
 	}
 	c.fails("spawn", m{"deployment": "hotel", "name": "b", "argv": []string{"true"}, "limits": m{"memory": 1}}, Failed, "1 MiB or more")
-	c.fails("read", m{"what": []string{"all"}}, Input, "read limits, usage, namespaces or events")
+	c.fails("read", m{"what": []string{"all"}}, Input, "read limits, usage, environment or events")
 	c.fails("read", m{"replicas": m{"x": m{"group": "../etc"}}}, Input, "is no group that may be read")
 }
 

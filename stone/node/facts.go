@@ -6,11 +6,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 
 	"github.com/prometheus/procfs"
 	"golang.org/x/sys/unix"
+
+	"loadstone.dev/stone/node/counters"
 )
 
 // Hello is the first line that a node writes.
@@ -56,7 +59,9 @@ type Facts struct {
 	Swap            uint64     `json:"swap"`
 	Hypervisor      Hypervisor `json:"hypervisor"`
 	Product         string     `json:"product"` // DMI's name of the machine; empty where the kernel has none
-	Cgroups         string     `json:"cgroups"` // "v1", "v2", or "" without the controllers that limits need
+	// Namespaces are whose those of the node itself are, by kind.
+	Namespaces map[string]counters.Owner `json:"namespaces"`
+	Cgroups    string                    `json:"cgroups"` // "v1", "v2", or "" without the controllers that limits need
 	// CPULimit (cores' worth of time) and MemoryLimit are those that the node itself is held to, with the session that it
 	// is in; nil: unlimited, or unknown.
 	CPULimit    *float64 `json:"cpu_limit"`
@@ -67,7 +72,7 @@ type Facts struct {
 	Tools            map[string]string `json:"tools"` // paths of the requested ones that are installed
 }
 
-// Hypervisor is present where the processor says so.
+// Hypervisor is present where the processor or the firmware says so.
 type Hypervisor struct {
 	Present bool   `json:"present"`
 	Name    string `json:"name"` // the machine's maker, which for guests is the hypervisor's
@@ -101,7 +106,9 @@ func (n *Node) facts(_ context.Context, _ *call, args factsArgs) (answer, error)
 		Memory:           bytesOf(memory.MemTotalBytes),
 		MemoryAvailable:  bytesOf(memory.MemAvailableBytes),
 		Swap:             bytesOf(memory.SwapTotalBytes),
+		Hypervisor:       n.hypervisor(),
 		Product:          n.dmi("product_name"),
+		Namespaces:       counters.Namespaces(n.Proc, "self"),
 		Cgroups:          n.groups.Version(),
 		UnlimitedBecause: n.groups.Problem(),
 		Disks:            map[string]uint64{},
@@ -114,10 +121,6 @@ func (n *Node) facts(_ context.Context, _ *call, args factsArgs) (answer, error)
 	}
 	if processors, err := proc.CPUInfo(); err == nil && len(processors) > 0 {
 		facts.CPUModel = processors[0].ModelName
-		facts.Hypervisor.Present = strings.Contains(" "+strings.Join(processors[0].Flags, " ")+" ", " hypervisor ")
-	}
-	if facts.Hypervisor.Present {
-		facts.Hypervisor.Name = n.dmi("sys_vendor")
 	}
 	for _, folder := range []string{n.State, os.TempDir()} {
 		if free, err := freeBytes(folder); err == nil {
@@ -130,6 +133,19 @@ func (n *Node) facts(_ context.Context, _ *call, args factsArgs) (answer, error)
 		}
 	}
 	return answer{value: facts}, nil
+}
+
+// machines are words in the maker or the product that firmware names only in guests. The processors of most hypervisors
+// have a flag as well, but not on every architecture.
+var machines = regexp.MustCompile(`(?i)\b(QEMU|KVM|VMware|VirtualBox|Virtual Machine|Xen|Bochs|BHYVE|Parallels)\b`)
+
+func (n *Node) hypervisor() Hypervisor {
+	flag := strings.Contains(strings.ReplaceAll(n.text("cpuinfo"), "\n", " ")+" ", " hypervisor ")
+	maker := n.dmi("sys_vendor")
+	if flag || machines.MatchString(maker+" "+n.dmi("product_name")) {
+		return Hypervisor{true, maker}
+	}
+	return Hypervisor{}
 }
 
 func (n *Node) text(file string) string {

@@ -40,12 +40,12 @@ func (n *Node) oomKills(group string) *int64 {
 func (n *Node) read(ctx context.Context, _ *call, args readArgs) (answer, error) {
 	parts := counters.Parts{}
 	of := map[string]*bool{
-		"limits": &parts.Limits, "usage": &parts.Usage, "namespaces": &parts.Namespaces, "events": &parts.Events,
+		"limits": &parts.Limits, "usage": &parts.Usage, "environment": &parts.Environment, "events": &parts.Events,
 	}
 	for _, part := range args.What {
 		wanted := of[part]
 		if wanted == nil {
-			return answer{}, faultf(Input, "%.40q: read limits, usage, namespaces or events", part)
+			return answer{}, faultf(Input, "%.40q: read limits, usage, environment or events", part)
 		}
 		*wanted = true
 	}

@@ -52,8 +52,11 @@ class Fixed(Reader):
         super().__init__([])
         self.standing = standing
 
-    def read(self, found: Sequence[Found]) -> dict[str, Standing]:
+    def read(self, found: Sequence[Found], *_: object) -> dict[str, Standing]:
         return {one.name: self.standing for one in found}
+
+    def facts(self, found: Sequence[Found]) -> dict[str, Facts]:
+        return {one.node: facts(boot=this_machine().boot) for one in found}
 
     def new_peaks(self, found: Sequence[Found]) -> bool:
         return True

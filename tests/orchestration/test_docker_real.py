@@ -143,7 +143,10 @@ def test_it_serves_seeded_data(shop: Deployed) -> None:
 def test_limits_placement_and_images_are_in_force(shop: Deployed, orchestrator: Orchestrator, name: str) -> None:
     rows = orchestrator.audit()
     assert wrong(rows) == []
-    assert len(rows) == applications.SHOP * len(("cpu", "memory", "cores", "node", "image"))
+    of_each = ("cpu", "memory", "cores", "node", "environment", "kernel", "image")
+    files = [row for row in rows if row.what == "files"]
+    assert len(rows) == applications.SHOP * len(of_each) + len(files)
+    assert {row.effective for row in files} == {"volume"}
     effective = {(row.what, row.effective) for row in rows}
     assert {value for what, value in effective if what in ("cpu", "memory")} == {"0.2", "128MiB"}
     if name == "swarm":

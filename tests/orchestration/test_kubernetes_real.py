@@ -166,7 +166,7 @@ def test_a_deployment_s_life(small: Kubernetes) -> None:
     small.apply()  # changes nothing
     assert small.events() == []
     assert small.audit() and [row for row in small.audit() if not row.ok] == []
-    assert {row.what for row in small.audit()} == {"cpu", "memory", "cores", "node", "image"}
+    assert {row.what for row in small.audit()} == {"cpu", "memory", "cores", "node", "environment", "kernel", "image"}
     assert set(small.usage()) == {"web-1", "cache-1"}
     assert small.logs().keys() == {"web-1", "cache-1"} and small.logs("web")["web-1"]
     assert _seen_by(found(small)["web-1"], "/etc/web/main.conf") == "one\ntwo\n"

@@ -88,7 +88,8 @@ def test_limits_are_applied_before_the_program_runs(stores: Process) -> None:
     assert rows["cache-1", "cpu"] == ("0.5", "0.5")
     assert rows["cache-1", "memory"] == ("64MiB", "64MiB")
     assert rows["documents-1", "node"] == ("worker-1", "worker-1")
-    assert len(rows) == 12
+    assert len(rows) == 18
+    assert rows["cache-1", "kernel"] == ("this machine's",) * 2
     uid = psutil.Process(pid_of(stores, "documents-1")).uids().real
     assert uid != 0
 

@@ -37,7 +37,8 @@ def worker(name: str = "worker-1", cores: tuple[int, ...] = (0, 1)) -> Node:
 
 def audited(found: Found, standing: Standing, node: Node) -> list[AuditRow]:
     deployment = deployed(parse(SERVICES), [two_nodes()[0], node])
-    return audit_container(found, deployment.of("geo")[0], deployment, standing)
+    here = this_machine().facts()
+    return audit_container(found, deployment.of("geo")[0], deployment, standing, here, "volume")
 
 
 @pytest.mark.parametrize(
@@ -95,17 +96,20 @@ def container(own_folders: Path, control_groups: None) -> Iterator[tuple[str, li
 def test_what_is_in_force_for_a_real_container(container: tuple[str, list[Path]]) -> None:
     identity, folders = container
     found, reader = replica(container=identity), Reader([worker()])
-    (one,) = reader.read([found]).values()
+    (one,) = reader.read([found], ("limits", "usage", "environment")).values()
     assert one.limits is not None and one.limits.cores is not None and len(one.limits.cores) == 1
     assert one.usage is not None and one.usage.pids == 2 and one.usage.memory > 0
     cores = one.limits.cores
     assert [(row.what, row.effective, row.ok) for row in audited(found, one, worker(cores=cores))] == [
         ("cpu", "0.25", True), ("memory", "32MiB", True), ("cores", str(cores[0]), True), ("node", "worker-1", True),
+        ("environment", "a container with its machine's mnt and pid and net namespaces", False),
+        ("kernel", "this machine's", True),
     ]  # fmt: skip
 
     groups.lift(folders, "memory")
-    (one,) = reader.read([found]).values()
-    assert [row.what for row in audited(found, one, worker(cores=cores)) if not row.ok] == ["memory"]
+    (one,) = reader.read([found], ("limits", "environment")).values()
+    wrong = [row.what for row in audited(found, one, worker(cores=cores)) if not row.ok]
+    assert wrong == ["memory", "environment"], "no engine gave it namespaces of its own"
 
     groups.kill(folders)
     wait(lambda: not groups.processes(folders))

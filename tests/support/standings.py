@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from loadstone.model.records.node import InForce, Standing, Used
+from collections.abc import Mapping
+
+from loadstone.model.records.node import Facts, Hypervisor, InForce, Mounted, ReplicaEnvironment, Standing, Used
+from loadstone.model.records.node.replicas import Owner
 
 _NOT_COUNTED = dict.fromkeys(("periods", "throttled_periods", "throttled_s", "memory_peak", "oom_kills"))
 
@@ -12,6 +15,47 @@ def used(**counted: float) -> Used:
     return Used.model_validate({**_NOT_COUNTED, "cpu_s": 1.0, "memory": 1, "pids": 1, **counted})
 
 
-def standing(limits: InForce | None, usage: Used | None) -> Standing:
-    """Of a replica that could be read."""
-    return Standing(absent="", limits=limits, usage=usage, namespaces=None, events=None)
+_CONTAINER = "0123456789abcdef" * 4
+
+
+def in_container(**namespaces: Owner) -> ReplicaEnvironment:
+    """Of a replica in a container, with other owners of namespaces where they are given."""
+    owners: dict[str, Owner] = {"mnt": "own", "pid": "own", "net": "own", "user": "kernel", **namespaces}
+    return ReplicaEnvironment(container=_CONTAINER, namespaces=owners, files=None)
+
+
+def of_process(files: Mounted | None = None, **namespaces: Owner) -> ReplicaEnvironment:
+    """Of a process that no engine started, with other owners of namespaces where they are given."""
+    owners: dict[str, Owner] = {"mnt": "node", "pid": "kernel", "net": "node", **namespaces}
+    return ReplicaEnvironment(container="", namespaces=owners, files=files)
+
+
+def standing(limits: InForce | None, usage: Used | None, environment: ReplicaEnvironment | None = None) -> Standing:
+    """Of a replica that could be read, in a container where nothing else is given."""
+    return Standing(absent="", limits=limits, usage=usage, environment=environment or in_container(), events=None)
+
+
+def facts(guest: bool = False, boot: str = "b007", namespaces: Mapping[str, Owner] | None = None) -> Facts:
+    """Of a machine with two cores; ``guest``: it is virtual."""
+    return Facts(
+        hostname="lab-1",
+        kernel="6.1.0",
+        os="Debian",
+        arch="amd64",
+        boot=boot,
+        uid=0,
+        cpus=(0, 1),
+        cpu_model="one of Intel's",
+        memory=2**33,
+        memory_available=2**33,
+        swap=0,
+        hypervisor=Hypervisor(present=guest, name="QEMU" if guest else ""),
+        product="",
+        namespaces=dict(namespaces or {"mnt": "kernel", "pid": "kernel", "net": "kernel"}),
+        cgroups="v2",
+        cpu_limit=None,
+        memory_limit=None,
+        unlimited_because="",
+        disks={},
+        tools={},
+    )

@@ -44,6 +44,9 @@ def conditions(run: RunFolder, treatment: TreatmentSummary) -> dict[str, str]:
     application = run.plan.get("application")
     named = application.get("name") if isinstance(application, dict) else None
     found["application"] = str(named or run.study.get("application"))
+    environments = set(filter(None, treatment.trials["environment"].to_pylist()))
+    if environments:  # what was found, whatever was planned; earlier releases did not look
+        found["environment"] = ", ".join(sorted(environments))
     found["workers"] = str((run.study.get("cluster") or {}).get("workers", 1))
     found["generators"] = str(_generators((run.study.get("load") or {}).get("workers")))
     return found

@@ -30,6 +30,7 @@ class Nomad(Containers):
     """Jobs that are registered through Nomad's HTTP API with whichever server answers."""
 
     name = "nomad"
+    files = "layer"
     software = "nomad"
     managed = True
 

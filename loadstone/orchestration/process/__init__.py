@@ -34,7 +34,7 @@ class Process(Orchestrator):
 
     name = "process"
     software = "process"
-    environments = ("bare",)
+    environments = ("bare", "vm")
     expresses: ClassVar[Mapping[str, frozenset[str]]] = {"high_availability": frozenset({"off"})}
 
     def __init__(self, deployment: Deployment, folder: Path, access: Access | None = None) -> None:
@@ -286,11 +286,12 @@ class Process(Orchestrator):
         def of(share: Share) -> list[AuditRow]:
             chosen = self._chosen(False, share.node)
             try:
-                processes, standings = share.processes(), share.standings(["limits"], self._names(share))
+                processes, standings = share.processes(), share.standings(["limits", "environment"], chosen)
+                facts = share.machine.facts()
                 return [
                     row
                     for command in chosen
-                    for row in audit_process(command, self.deployment, share, processes, standings)
+                    for row in audit_process(command, self.deployment, share, processes, standings, facts)
                 ]
             except MachineLost as error:
                 return [
@@ -311,7 +312,7 @@ class Process(Orchestrator):
 
         def of(share: Share) -> dict[str, Standing]:
             try:
-                return share.standings(["usage"], self._names(share))
+                return share.standings(["usage"], self._chosen(False, share.node))
             except MachineLost:  # that it is lost is an event
                 return {}
 
@@ -327,23 +328,20 @@ class Process(Orchestrator):
         return {
             name: (share.node, subject)
             for share in self._shares.values()
-            for name, subject in share.subjects(self._names(share)).items()
+            for name, subject in share.subjects(self._chosen(False, share.node)).items()
         }
 
     def new_peaks(self) -> bool:
         self._attach()
 
         def begin(share: Share) -> bool:
-            subjects = share.subjects(self._names(share))
+            subjects = share.subjects(self._chosen(False, share.node))
             try:
                 return bool(subjects) and share.machine.new_peaks(subjects)
             except MachineLost:
                 return False
 
         return all(in_parallel(begin, self._shares.values()))
-
-    def _names(self, share: Share) -> list[str]:
-        return [command.replica.name for command in self._chosen(False, share.node)]
 
     # Removing
 

@@ -113,13 +113,20 @@ class Share:
                 return command, done.complaint
         return None
 
-    def standings(self, what: Sequence[ReplicaPart], names: Sequence[str]) -> dict[str, Standing]:
+    def standings(self, what: Sequence[ReplicaPart], commands: Sequence[Command]) -> dict[str, Standing]:
         """What the kernel has of replicas; nothing where there are no control groups."""
-        return self.machine.read(what, self.subjects(names)) if self.part.group is not None else {}
+        return self.machine.read(what, self.subjects(commands)) if self.part.group is not None else {}
 
-    def subjects(self, names: Sequence[str]) -> dict[str, Subject]:
+    def subjects(self, commands: Sequence[Command]) -> dict[str, Subject]:
         """Where the replicas are; nothing where there are no control groups."""
-        return {name: Subject(group=f"{self.part.group}/{name}") for name in names if self.part.group is not None}
+        if self.part.group is None:
+            return {}
+        return {
+            command.replica.name: Subject(
+                group=f"{self.part.group}/{command.replica.name}", folder=command.environment.get("STONE_DATA", "")
+            )
+            for command in commands
+        }
 
     def unlimited(self, process: NodeProcess) -> InForce:
         """Of a process without a control group: the cores that the scheduler lets it have (proc(5))."""

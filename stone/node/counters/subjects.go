@@ -13,13 +13,11 @@ import (
 
 // Standing is what the kernel says of one replica now. Absent says why there is nothing.
 type Standing struct {
-	Absent string  `json:"absent"`
-	Limits *Limits `json:"limits"`
-	Usage  *Usage  `json:"usage"`
-	// Namespaces are by kind: whether its first process is in another one than the kernel's init. Nil: the kernel does
-	// not let us know, or no process of it runs.
-	Namespaces map[string]*bool `json:"namespaces"`
-	Events     *Events          `json:"events"`
+	Absent      string       `json:"absent"`
+	Limits      *Limits      `json:"limits"`
+	Usage       *Usage       `json:"usage"`
+	Environment *Environment `json:"environment"`
+	Events      *Events      `json:"events"`
 }
 
 // Events count what befell a replica since it was started. Nil: this kernel does not count it.
@@ -29,10 +27,7 @@ type Events struct {
 }
 
 // Parts are what to read of each replica.
-type Parts struct{ Limits, Usage, Namespaces, Events bool }
-
-// kinds are the namespaces that a process has, as /proc/PID/ns names them.
-var kinds = []string{"cgroup", "ipc", "mnt", "net", "pid", "user", "uts"}
+type Parts struct{ Limits, Usage, Environment, Events bool }
 
 // Standings reads replicas, by name.
 func (h *Host) Standings(ctx context.Context, wanted map[string]Subject, parts Parts) (map[string]Standing, error) {
@@ -51,7 +46,7 @@ func (h *Host) Standings(ctx context.Context, wanted map[string]Subject, parts P
 			at = h.groups.at(subject.Group)
 			its = h.members(at)
 		}
-		answer[name] = h.standing(at, its, parts)
+		answer[name] = h.standing(at, its, parts, subject.Folder)
 	}
 	return answer, ctx.Err()
 }
@@ -107,7 +102,7 @@ func (h *Host) members(at place) []procfs.Proc {
 	return found
 }
 
-func (h *Host) standing(at place, processes []procfs.Proc, parts Parts) Standing {
+func (h *Host) standing(at place, processes []procfs.Proc, parts Parts, folder string) Standing {
 	if len(at) == 0 {
 		return Standing{Absent: "no control group of it is on this machine"}
 	}
@@ -135,25 +130,8 @@ func (h *Host) standing(at place, processes []procfs.Proc, parts Parts) Standing
 			standing.Events.ForksRefused = counts["max"]
 		}
 	}
-	if parts.Namespaces {
-		standing.Namespaces = h.namespaces(processes)
+	if parts.Environment {
+		standing.Environment = h.environment(at, processes, folder)
 	}
 	return standing
-}
-
-// namespaces says of each kind whether the first of some processes is in another than the kernel's init.
-func (h *Host) namespaces(processes []procfs.Proc) map[string]*bool {
-	own := map[string]*bool{}
-	for _, kind := range kinds {
-		own[kind] = nil
-		if len(processes) == 0 {
-			continue
-		}
-		its, err := os.Readlink(filepath.Join(h.roots.Proc, strconv.Itoa(processes[0].PID), "ns", kind))
-		inits, wrong := os.Readlink(filepath.Join(h.roots.Proc, "1/ns", kind))
-		if differs := its != inits; err == nil && wrong == nil {
-			own[kind] = &differs
-		}
-	}
-	return own
 }

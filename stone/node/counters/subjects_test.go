@@ -39,7 +39,10 @@ func TestAGroupOnVersion1(t *testing.T) {
 		"memory/loadstone/x/memory.limit_in_bytes": "9223372036854771712\n", "memory/loadstone/memory.limit_in_bytes": "9223372036854771712\n",
 	})
 	process(t, proc, 900, "S", "0", "3:memory:/loadstone/x/rate-1\n")
-	for link, target := range map[string]string{"900/ns/net": "net:[2]", "1/ns/net": "net:[1]", "900/ns/pid": "pid:[1]", "1/ns/pid": "pid:[1]"} {
+	tree(t, proc, map[string]string{"900/mountinfo": "20 1 8:1 / / rw - ext4 /dev/sda1 rw\n21 20 0:9 / /data rw - tmpfs tmpfs rw\n22 20 0:9 / /data2 rw - xfs /dev/sdb rw\n"})
+	for link, target := range map[string]string{
+		"900/ns/net": "net:[2]", "1/ns/net": "net:[1]", "900/ns/uts": "uts:[7]", "1/ns/uts": "uts:[7]", "900/ns/pid": "pid:[4026531836]",
+	} {
 		path := filepath.Join(proc, link)
 		_ = os.MkdirAll(filepath.Dir(path), 0o755)
 		_ = os.Remove(path)
@@ -47,14 +50,15 @@ func TestAGroupOnVersion1(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got := standings(t, host, map[string]Subject{"rate-1": {Group: "loadstone/x/rate-1"}, "gone": {Group: "loadstone/x/gone"}, "geo-1": {Container: gone}})
-	const none = `{"absent":"no control group of it is on this machine","limits":null,"usage":null,"namespaces":null,"events":null}`
+	got := standings(t, host, map[string]Subject{"rate-1": {Group: "loadstone/x/rate-1", Folder: "/data/a"}, "gone": {Group: "loadstone/x/gone"}, "geo-1": {Container: gone}})
+	const none = `{"absent":"no control group of it is on this machine","limits":null,"usage":null,"environment":null,"events":null}`
 	if got["gone"] != none || got["geo-1"] != none {
 		t.Errorf("got %s, %s", got["gone"], got["geo-1"])
 	}
 	same(t, got["rate-1"], `{"absent":"","limits":{"cpu":0.5,"memory":8192,"cores":[0]},`+
 		`"usage":{"cpu_s":2,"periods":9,"throttled_periods":2,"throttled_s":1,"memory":4096,"memory_peak":5000,"oom_kills":3,"pids":1},`+
-		`"namespaces":{"cgroup":null,"ipc":null,"mnt":null,"net":true,"pid":false,"user":null,"uts":null},"events":{"oom_kills":3,"forks_refused":null}}`)
+		`"environment":{"container":"","namespaces":{"cgroup":"","ipc":"","mnt":"","net":"own","pid":"kernel","user":"","uts":"node"},`+
+		`"files":{"point":"/data","type":"tmpfs"}},"events":{"oom_kills":3,"forks_refused":null}}`)
 	if peaks, err := host.NewPeaksOf(t.Context(), map[string]Subject{"a": {Group: "loadstone/x/rate-1"}, "b": {Group: "loadstone/x/gone"}}); err != nil || !peaks["a"] || peaks["b"] {
 		t.Errorf("%v, %v", peaks, err)
 	}

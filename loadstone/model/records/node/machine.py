@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from loadstone.model.base import Model
+from loadstone.model.records.node.replicas import Owner
 
 MOST_PORTS = 1000
 
@@ -18,7 +19,7 @@ class FactsArgs(Model):
 
 
 class Hypervisor(Model):
-    """Present where the processor says so; its name is the machine's maker."""
+    """Present where the processor or the firmware says so; its name is the machine's maker."""
 
     present: bool
     name: str
@@ -41,6 +42,8 @@ class Facts(Model):
     swap: int
     hypervisor: Hypervisor
     product: str
+    namespaces: dict[str, Owner]
+    """Whose those of the node itself are, by kind."""
     cgroups: Literal["v1", "v2", ""]
     cpu_limit: float | None
     """Cores' worth of time that the node itself is held to, by the control group of its session; None: unlimited."""

@@ -12,12 +12,14 @@ class Subject(Model):
 
     container: str = ""
     group: str = ""
+    folder: str = ""
+    """Of its files, as it sees it; empty: it has none."""
 
 
 class ReadArgs(Model):
     """``read``: of each replica."""
 
-    what: tuple[Literal["limits", "usage", "namespaces", "events"], ...]
+    what: tuple[Literal["limits", "usage", "environment", "events"], ...]
     replicas: dict[str, Subject]
 
 
@@ -51,6 +53,29 @@ class ReplicaEvents(Model):
     forks_refused: int | None
 
 
+Owner = Literal["kernel", "node", "own", ""]
+"""Whose a namespace is: that of the kernel's first process, that of the node (of an emulated host), or another; empty
+where the kernel does not let us know."""
+
+
+class Mounted(Model):
+    """A mount, as a process sees it; ``type`` is that of its file system."""
+
+    point: str
+    type: str
+
+
+class ReplicaEnvironment(Model):
+    """What lies between a replica's first process and its kernel."""
+
+    container: str
+    """The id of the container whose engine made its control group; empty: no engine did."""
+    namespaces: dict[str, Owner]
+    """By kind; none without a process."""
+    files: Mounted | None
+    """What holds the folder of its files; None without a folder."""
+
+
 class Standing(Model):
     """What the kernel has of one replica; the parts that were wanted."""
 
@@ -58,14 +83,13 @@ class Standing(Model):
     """Why there is nothing; empty if there is."""
     limits: InForce | None
     usage: Used | None
-    namespaces: dict[str, bool | None] | None
-    """By kind: whether its first process is in another one than the kernel's init; None if unknown."""
+    environment: ReplicaEnvironment | None
     events: ReplicaEvents | None
 
     @classmethod
     def nothing(cls, why: str) -> Standing:
         """Of a replica that could not be read."""
-        return cls(absent=why, limits=None, usage=None, namespaces=None, events=None)
+        return cls(absent=why, limits=None, usage=None, environment=None, events=None)
 
 
 class Standings(Model):

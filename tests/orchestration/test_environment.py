@@ -1,0 +1,130 @@
+"""What a replica runs in is read back: each row of the audit, broken."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loadstone.infrastructure.local import this_machine
+from loadstone.model.cluster import Node, Reach
+from loadstone.model.environment import Environment
+from loadstone.model.records.node import Facts, Mounted, ReplicaEnvironment, SpawnArgs, Subject
+from loadstone.orchestration.environment import Files, environment_of, environment_rows
+from tests.orchestration.conftest import SERVICES, deployed, parse, two_nodes
+from tests.support.standings import facts, in_container, of_process
+
+REAL, GUEST = facts(), facts(guest=True)
+DISK, MEMORY = Mounted(point="/", type="ext4"), Mounted(point="/tmp", type="tmpfs")
+INSIDE = facts(namespaces={"pid": "node"})
+"""Of a machine whose node runs in a container."""
+
+
+def rows(
+    asked: Environment | None, default: Any, machine: Facts, found: ReplicaEnvironment | None, files: Files = "disk"
+) -> dict[str, tuple[str, str, bool]]:
+    replica = deployed(parse(SERVICES)).of("geo")[0]
+    node = Node(name="worker-1", role="worker", address="127.0.0.1", cpus=(0,), memory=2**33)
+    read = environment_rows(replica, node, asked, default, files, machine, found, boot="b007")
+    return {row.what: (row.wanted, row.effective, row.ok) for row in read}
+
+
+@pytest.mark.parametrize(
+    ("asked", "default", "machine", "found", "wanted", "effective"),
+    [
+        ("bare", "bare", REAL, of_process(), "bare", "bare"),
+        (None, "bare", REAL, None, "bare", "bare"),
+        ("container", "container", REAL, in_container(), "container", "container"),
+        (None, "bare", GUEST, of_process(), "vm (guest given)", "vm (guest given)"),
+        (None, "container", GUEST, in_container(), "vm-container (guest given)", "vm-container (guest given)"),
+        ("vm (guest given)", "bare", GUEST, of_process(), "vm (guest given)", "vm (guest given)"),
+        (None, "bare", INSIDE, of_process(pid="node"), "container (given)", "container (given)"),
+        # Broken:
+        ("bare", "bare", GUEST, of_process(), "bare", "vm (guest given)"),
+        ("bare", "bare", GUEST, None, "bare", "vm (guest given)"),
+        ("vm (guest given)", "bare", REAL, of_process(), "vm (guest given)", "bare"),
+        ("container", "container", GUEST, in_container(), "container", "vm-container (guest given)"),
+        ("bare", "bare", INSIDE, of_process(pid="node"), "bare", "container (given)"),
+        ("bare", "bare", REAL, in_container(), "bare", "container"),
+        (None, "bare", REAL, in_container(), "bare", "container"),
+        ("container", "container", REAL, of_process(), "container", "bare"),
+        (
+            "container",
+            "container",
+            REAL,
+            of_process(mnt="own", pid="own", net="own"),
+            "container",
+            "a process with its own mnt and pid and net namespaces, started by no engine",
+        ),
+        ("container", "container", REAL, in_container(net="node"), "container", "a container with its machine's net namespace"),
+        ("container", "container", REAL, in_container(pid="kernel"), "container", "a container with its machine's pid namespace"),
+    ],
+)  # fmt: skip
+def test_the_environment_is_what_the_kernel_has(
+    asked: Environment | None,
+    default: str,
+    machine: Facts,
+    found: ReplicaEnvironment | None,
+    wanted: str,
+    effective: str,
+) -> None:
+    assert rows(asked, default, machine, found)["environment"] == (wanted, effective, wanted == effective)
+
+
+def test_namespaces_that_the_kernel_does_not_show_are_not_held_against_an_engine() -> None:
+    assert environment_of(REAL, in_container(mnt="", pid="", net="")) == "container"
+
+
+def test_the_kernel_of_a_machine_beside_this_one_is_this_one_s() -> None:
+    assert rows(None, "bare", facts(), of_process())["kernel"] == ("this machine's", "this machine's", True)
+    other = rows(None, "bare", facts(boot="another"), of_process())["kernel"]
+    assert other == ("this machine's", "that of another boot, 6.1.0", False)
+
+
+def test_of_a_host_elsewhere_nobody_knows_which_kernel_it_should_have() -> None:
+    replica, node = deployed(parse(SERVICES)).of("geo")[0], two_nodes()[1]
+    far = node.model_copy(update={"reach": Reach(transport="ssh", options={"host": "far"})})
+    read = environment_rows(replica, far, None, "bare", "disk", facts(boot="another"), of_process(), boot="b007")
+    assert [row.what for row in read] == ["environment"]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found", "effective"),
+    [
+        ("disk", of_process(files=DISK), "disk"),
+        ("disk", of_process(files=MEMORY), "memory (tmpfs at /tmp)"),
+        ("volume", in_container().model_copy(update={"files": Mounted(point="/data", type="ext4")}), "volume"),
+        ("volume", in_container().model_copy(update={"files": Mounted(point="/", type="overlay")}), "layer"),
+        ("layer", in_container().model_copy(update={"files": Mounted(point="/", type="overlay")}), "layer"),
+        ("layer", in_container().model_copy(update={"files": Mounted(point="/data", type="ext4")}), "volume"),
+        ("volume", in_container().model_copy(update={"files": Mounted(point="/data", type="tmpfs")}), "memory (tmpfs at /data)"),
+    ],
+)  # fmt: skip
+def test_files_are_where_the_orchestrator_puts_them(wanted: Files, found: ReplicaEnvironment, effective: str) -> None:
+    default = "bare" if wanted == "disk" else "container"
+    assert rows(None, default, REAL, found, wanted)["files"] == (wanted, effective, wanted == effective)
+
+
+@pytest.fixture
+def group(own_folders: Path, control_groups: None) -> Iterator[str]:
+    machine = this_machine()
+    begun = machine.begin("environments", "x", "a test").group
+    assert begun is not None
+    yield begun
+    machine.end("environments")
+
+
+@pytest.mark.root
+def test_a_process_with_namespaces_of_its_own_is_no_container(group: str) -> None:
+    machine = this_machine()
+    for name, argv in {"plain": (), "apart": ("unshare", "--mount", "--net")}.items():
+        machine.spawn(SpawnArgs(deployment="environments", name=name, argv=(*argv, "sleep", "1000")))
+    subjects = {name: Subject(group=f"{group}/{name}", folder="/proc") for name in ("plain", "apart")}
+    here = machine.facts()
+    found = {name: one.environment for name, one in machine.read(["environment"], subjects).items()}
+    assert environment_of(here, found["plain"]) == environment_of(here, None)
+    described = environment_of(here, found["apart"])
+    assert described == "a process with its own mnt and net namespaces, started by no engine"
+    assert found["plain"] is not None and found["plain"].files == Mounted(point="/proc", type="proc")
