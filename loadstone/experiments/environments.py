@@ -36,7 +36,7 @@ def _is_guest(node: Node) -> bool | None:
 
 def _finding(node: Node, level: str, declared: bool) -> Finding:
     if declared:
-        message = f"{node.name} is no virtual machine, but cluster.machine declares it as one"
+        message = f"{node.name} is no virtual machine, but cluster.machine declares it"
         return Finding("environment", "error", message, "remove cluster.machine")
     message = f"{node.name} is a virtual machine, so what runs on it is not {level!r}"
     remedy = "declare it with cluster: {machine: vm}, and results will call it so; or leave the environment out"

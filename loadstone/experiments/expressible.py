@@ -82,8 +82,8 @@ def _environments(study: Study) -> Iterator[Finding]:
             continue
         if level in GUESTS and study.cluster.machine is None:
             message = f"infrastructure {infrastructure.name!r} makes no virtual machines"
-            remedy = f"set cluster: {{infrastructure: {' or '.join(able) or 'none does'}}}"
-            yield where, f"{message}; {remedy}, or declare cluster: {{machine: vm}} where its machines are virtual"
+            other = f"set cluster: {{infrastructure: {' or '.join(able)}}}, or " if able else ""
+            yield where, f"{message}; {other}declare cluster: {{machine: vm}} where its machines are virtual"
         same = seen.setdefault(in_given_guest(level), level)
         if study.cluster.machine == "vm" and same != level:
             yield where, f"{level!r} is the same as {same!r} on machines that are virtual; keep one"

@@ -32,8 +32,8 @@ def environment_rows(
     """Rows of a replica: its environment, its kernel where that must be this machine's, and what holds its files.
 
     ``asked``: what the study wants; None where it leaves that to the orchestrator, whose ``default`` is then expected
-    on whatever the machine is. ``found``: None where no control group finds the replica, which then is in the environment
-    of the node that started it. ``boot``: of this machine's kernel.
+    on whatever the machine is. ``found``: None where no control group finds the replica, which then is in the
+    environment of the node that started it. ``boot``: of this machine's kernel.
     """
     row = partial(AuditRow, replica=replica.name, node=node.name)
     expected = asked or (_of_process(facts) if default == "bare" else _of_container(facts))

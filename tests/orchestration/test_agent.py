@@ -9,17 +9,18 @@ import pytest
 import yaml
 
 import loadstone
+from loadstone.infrastructure.local import this_machine
 from loadstone.model.cluster import Node, Reach
 from loadstone.model.deployment import Deployment, Found
 from loadstone.model.errors import DeploymentError
-from loadstone.model.records.node import InForce, Standing
+from loadstone.model.records.node import Facts, InForce, Standing
 from loadstone.orchestration import agent, containers
 from loadstone.orchestration.containers import SERVICE_LABEL
 from loadstone.orchestration.kubernetes import Kubernetes
 from loadstone.orchestration.reading import Reader
 from tests.orchestration.conftest import deployed, parse, two_nodes
 from tests.orchestration.fake_containers import Fake
-from tests.support.standings import standing, used
+from tests.support.standings import facts, standing, used
 
 FOREIGN = """\
 name: foreign

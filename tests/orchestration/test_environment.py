@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from loadstone.infrastructure.local import this_machine
@@ -15,8 +16,10 @@ from loadstone.model.records.node import Facts, Mounted, ReplicaEnvironment, Spa
 from loadstone.orchestration.environment import Files, environment_of, environment_rows
 from tests.orchestration.conftest import SERVICES, deployed, parse, two_nodes
 from tests.support.standings import facts, in_container, of_process
+from tests.support.users import wait
 
 REAL, GUEST = facts(), facts(guest=True)
+SHARED = "a container with its machine's {} namespace"
 DISK, MEMORY = Mounted(point="/", type="ext4"), Mounted(point="/tmp", type="tmpfs")
 INSIDE = facts(namespaces={"pid": "node"})
 """Of a machine whose node runs in a container."""
@@ -25,7 +28,7 @@ INSIDE = facts(namespaces={"pid": "node"})
 def rows(
     asked: Environment | None, default: Any, machine: Facts, found: ReplicaEnvironment | None, files: Files = "disk"
 ) -> dict[str, tuple[str, str, bool]]:
-    replica = deployed(parse(SERVICES)).of("geo")[0]
+    replica = deployed(parse(SERVICES), two_nodes()).of("geo")[0]
     node = Node(name="worker-1", role="worker", address="127.0.0.1", cpus=(0,), memory=2**33)
     read = environment_rows(replica, node, asked, default, files, machine, found, boot="b007")
     return {row.what: (row.wanted, row.effective, row.ok) for row in read}
@@ -58,8 +61,8 @@ def rows(
             "container",
             "a process with its own mnt and pid and net namespaces, started by no engine",
         ),
-        ("container", "container", REAL, in_container(net="node"), "container", "a container with its machine's net namespace"),
-        ("container", "container", REAL, in_container(pid="kernel"), "container", "a container with its machine's pid namespace"),
+        ("container", "container", REAL, in_container(net="node"), "container", SHARED.format("net")),
+        ("container", "container", REAL, in_container(pid="kernel"), "container", SHARED.format("pid")),
     ],
 )  # fmt: skip
 def test_the_environment_is_what_the_kernel_has(
@@ -84,7 +87,7 @@ def test_the_kernel_of_a_machine_beside_this_one_is_this_one_s() -> None:
 
 
 def test_of_a_host_elsewhere_nobody_knows_which_kernel_it_should_have() -> None:
-    replica, node = deployed(parse(SERVICES)).of("geo")[0], two_nodes()[1]
+    replica, node = deployed(parse(SERVICES), two_nodes()).of("geo")[0], two_nodes()[1]
     far = node.model_copy(update={"reach": Reach(transport="ssh", options={"host": "far"})})
     read = environment_rows(replica, far, None, "bare", "disk", facts(boot="another"), of_process(), boot="b007")
     assert [row.what for row in read] == ["environment"]
@@ -95,11 +98,11 @@ def test_of_a_host_elsewhere_nobody_knows_which_kernel_it_should_have() -> None:
     [
         ("disk", of_process(files=DISK), "disk"),
         ("disk", of_process(files=MEMORY), "memory (tmpfs at /tmp)"),
-        ("volume", in_container().model_copy(update={"files": Mounted(point="/data", type="ext4")}), "volume"),
-        ("volume", in_container().model_copy(update={"files": Mounted(point="/", type="overlay")}), "layer"),
-        ("layer", in_container().model_copy(update={"files": Mounted(point="/", type="overlay")}), "layer"),
-        ("layer", in_container().model_copy(update={"files": Mounted(point="/data", type="ext4")}), "volume"),
-        ("volume", in_container().model_copy(update={"files": Mounted(point="/data", type="tmpfs")}), "memory (tmpfs at /data)"),
+        ("volume", in_container(Mounted(point="/data", type="ext4")), "volume"),
+        ("volume", in_container(Mounted(point="/", type="overlay")), "layer"),
+        ("layer", in_container(Mounted(point="/", type="overlay")), "layer"),
+        ("layer", in_container(Mounted(point="/data", type="ext4")), "volume"),
+        ("volume", in_container(Mounted(point="/data", type="tmpfs")), "memory (tmpfs at /data)"),
     ],
 )  # fmt: skip
 def test_files_are_where_the_orchestrator_puts_them(wanted: Files, found: ReplicaEnvironment, effective: str) -> None:
@@ -119,10 +122,13 @@ def group(own_folders: Path, control_groups: None) -> Iterator[str]:
 @pytest.mark.root
 def test_a_process_with_namespaces_of_its_own_is_no_container(group: str) -> None:
     machine = this_machine()
-    for name, argv in {"plain": (), "apart": ("unshare", "--mount", "--net")}.items():
-        machine.spawn(SpawnArgs(deployment="environments", name=name, argv=(*argv, "sleep", "1000")))
+    spawned = {
+        name: machine.spawn(SpawnArgs(deployment="environments", name=name, argv=(*argv, "sleep", "1000")))
+        for name, argv in {"plain": (), "apart": ("unshare", "--mount", "--net")}.items()
+    }
     subjects = {name: Subject(group=f"{group}/{name}", folder="/proc") for name in ("plain", "apart")}
     here = machine.facts()
+    wait(lambda: "sleep" in (psutil.Process(spawned["apart"].pid).cmdline() or [""])[0])  # unshare has become it
     found = {name: one.environment for name, one in machine.read(["environment"], subjects).items()}
     assert environment_of(here, found["plain"]) == environment_of(here, None)
     described = environment_of(here, found["apart"])

@@ -127,7 +127,7 @@ def test_official_images_are_asked_with_their_own_tools_and_as_seldom() -> None:
 
 
 def test_what_swarm_cannot_do_is_not_promised() -> None:
-    assert Swarm.environments == ("container",)
+    assert Swarm.environments == ("container", "vm-container")
     assert "high_availability" not in Swarm.levels(), "all levels of it"
 
 

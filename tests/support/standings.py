@@ -18,10 +18,10 @@ def used(**counted: float) -> Used:
 _CONTAINER = "0123456789abcdef" * 4
 
 
-def in_container(**namespaces: Owner) -> ReplicaEnvironment:
+def in_container(files: Mounted | None = None, **namespaces: Owner) -> ReplicaEnvironment:
     """Of a replica in a container, with other owners of namespaces where they are given."""
     owners: dict[str, Owner] = {"mnt": "own", "pid": "own", "net": "own", "user": "kernel", **namespaces}
-    return ReplicaEnvironment(container=_CONTAINER, namespaces=owners, files=None)
+    return ReplicaEnvironment(container=_CONTAINER, namespaces=owners, files=files)
 
 
 def of_process(files: Mounted | None = None, **namespaces: Owner) -> ReplicaEnvironment:
