@@ -10,6 +10,7 @@ from typing import ClassVar
 from loadstone.infrastructure.base import Access, Finding, Say
 from loadstone.infrastructure.journal import Entry
 from loadstone.model.deployment import Deployment
+from loadstone.model.environment import Environment
 from loadstone.model.records import AuditRow
 from loadstone.model.records.node import Subject, Used
 
@@ -28,7 +29,7 @@ class Orchestrator(ABC):
     """Whether it runs services of its own on manager nodes."""
     single_worker: ClassVar[bool] = False
     """Whether all replicas run on one node."""
-    environments: ClassVar[tuple[str, ...]]
+    environments: ClassVar[tuple[Environment, ...]]
     """What can lie under a replica; the first where a study leaves it out."""
     resolves_names: ClassVar[bool] = False
     """Whether a replica reaches a service by its name."""

@@ -106,6 +106,19 @@ def test_what_is_not_in_the_run_says_why(rated: Path, given: Row, why: str) -> N
     assert [row["value"] for row in rows] == [None] * len(rows)
 
 
+def test_values_of_bare_metal_are_not_laid_beside_what_ran_in_a_guest(rated: Path, tmp_path: Path) -> None:
+    bare = published(levels={"environment": "bare"})
+    assert {row["why"] for row in laid(rated, bare)} == {""}
+    folder = Path(shutil.copytree(rated, tmp_path / "run"))
+    for file in folder.glob("trials/*/trial.json"):
+        trial = json.loads(file.read_text())
+        trial["row"]["environment"] = "vm (guest given)"
+        file.write_text(json.dumps(trial))
+    (folder / "trials.parquet").unlink()
+    (row,) = laid(folder, bare)
+    assert (row["value"], row["why"]) == (None, "not in this run: environment bare")
+
+
 def test_trials_that_were_stopped_early_have_no_latency(rated: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(rated, tmp_path / "run"))
     (folder / "trials.parquet").unlink()
