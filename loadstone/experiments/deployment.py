@@ -38,7 +38,7 @@ def resolve_treatment(plan: Plan, treatment: Treatment, nodes: Sequence[Node], n
         beside=plan.study.stacks,
     )
     deployment = delayed(deployment, treatment.settings.delays)
-    if plan.asks_environment:
+    if plan.requests_environment:
         deployment = deployment.model_copy(update={"environment": treatment.settings.environment})
     if plan.study.cluster.images == "packaged":
         return deployment

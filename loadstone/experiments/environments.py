@@ -19,7 +19,7 @@ def findings(plan: Plan, treatment: Treatment, nodes: Sequence[Node]) -> list[Fi
     Guests that are yet to be made are not looked at, nor nodes that only a deployment reaches: there the audit says it.
     """
     level = treatment.settings.environment
-    if not plan.asks_environment or level in GUESTS:
+    if not plan.requests_environment or level in GUESTS:
         return []
     workers = [node for node in nodes if node.role == "worker" and not node.reach.through_cluster]
     declared = plan.study.cluster.machine == "vm"

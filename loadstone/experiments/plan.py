@@ -43,7 +43,7 @@ class Plan:
     """What of an imported application is not carried, what is guessed, and what cannot be repeated."""
 
     @property
-    def asks_environment(self) -> bool:
+    def requests_environment(self) -> bool:
         """Whether the study says what its replicas run in, or on what; else they may run in what is there."""
         return "environment" in {*self.study.model_fields_set, *self.study.factors} or bool(self.study.cluster.machine)
 

@@ -64,7 +64,6 @@ class TrialRunner:
 
     def run(self, trial: Trial, deployed: Deployed, nodes: tuple[Node, ...], folder: Path) -> Measured:
         """Run one trial into ``folder``; what fails makes it invalid."""
-        clock = WallClock()
         audit = _audit(deployed, folder)
         wrong = _mismatches(audit)
         measured = Measured(invalid(*wrong)) if wrong else self._measure(trial, deployed, nodes, folder)
@@ -72,6 +71,7 @@ class TrialRunner:
         return replace(measured, environment=", ".join(found) or deployed.treatment.settings.environment)
 
     def _measure(self, trial: Trial, deployed: Deployed, nodes: tuple[Node, ...], folder: Path) -> Measured:
+        clock = WallClock()
         if self._reset == "per-trial":
             self._listener.step("resetting state")
             deployed.seeder.reset(self._listener.step)

@@ -36,7 +36,7 @@ class Cluster(Model):
     hosts: Annotated[list[str] | None, Field(min_length=1, examples=[["node-1", "node-2"]])] = None
     """Of infrastructure ``hosts``, instead of an inventory: workers, by their names in the SSH configuration."""
     machine: Literal["vm"] | None = None
-    """``vm`` declares that the machines of the cluster are virtual. A study that asks for an ``environment`` is refused
+    """``vm`` declares that the machines of the cluster are virtual. A study that sets an ``environment`` is refused
     where they are and this does not say so; its results call it ``vm (guest given)``, or ``vm-container``."""
     install: bool = False
     """Of infrastructure ``hosts``: packages of programs that hosts lack are installed by ``apt-get``, and stay."""

@@ -72,7 +72,7 @@ class Deployment(Model):
     software: dict[str, Software]
     scaling: str = "baseline"
     environment: Environment | None = None
-    """What the study asks for; None where it leaves that to the orchestrator and the machines."""
+    """What the study sets; None where it leaves that to the orchestrator and the machines."""
     proxy: Proxy | None = None
     """NGINX as the entry."""
     behind: Entry | None = None

@@ -83,8 +83,8 @@ def audit_container(
     rows = [*limit_rows(replica, found.node, wanted, effective), row(what="node", wanted=on, effective=found.node)]
     if node is None or facts is None:
         return [*rows, row(what="environment", wanted=deployment.environment or "container", effective="unknown")]
-    asked, boot = deployment.environment, this_machine().boot
-    return [*rows, *environment_rows(replica, node, asked, "container", files, facts, standing.environment, boot)]
+    requested, boot = deployment.environment, this_machine().boot
+    return [*rows, *environment_rows(replica, node, requested, "container", files, facts, standing.environment, boot)]
 
 
 def limit_rows(replica: Replica, node: str, wanted: NodeLimits, effective: InForce, waived: str = "") -> list[AuditRow]:

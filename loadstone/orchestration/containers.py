@@ -241,7 +241,9 @@ class Containers(Orchestrator):
         replicas = {replica.name: replica for replica in self.deployment.replicas}
         rows = []
         seen = {found.name: found for found in self._find()}
-        folders = {name: DATA for name, one in replicas.items() if one.stone is not None and DATA in one.volumes}
+        folders = {
+            name: DATA for name, replica in replicas.items() if replica.stone is not None and DATA in replica.volumes
+        }
         standings = self._reader.read(list(seen.values()), ("limits", "environment"), folders)
         facts = self._reader.facts(list(seen.values()))
         for name, replica in replicas.items():

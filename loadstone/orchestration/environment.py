@@ -22,7 +22,7 @@ _IN_MEMORY = ("tmpfs", "ramfs")
 def environment_rows(
     replica: Replica,
     node: Node,
-    asked: Environment | None,
+    requested: Environment | None,
     default: Literal["bare", "container"],
     files: Files,
     facts: Facts,
@@ -31,12 +31,12 @@ def environment_rows(
 ) -> list[AuditRow]:
     """Rows of a replica: its environment, its kernel where that must be this machine's, and what holds its files.
 
-    ``asked``: what the study wants; None where it leaves that to the orchestrator, whose ``default`` is then expected
-    on whatever the machine is. ``found``: None where no control group finds the replica, which then is in the
+    ``requested``: by the study; None where it leaves that to the orchestrator, whose ``default`` is then expected on
+    whatever the machine is. ``found``: None where no control group finds the replica, which then is in the
     environment of the node that started it. ``boot``: of this machine's kernel.
     """
     row = partial(AuditRow, replica=replica.name, node=node.name)
-    expected = asked or (_of_process(facts) if default == "bare" else _of_container(facts))
+    expected = requested or (_of_process(facts) if default == "bare" else _of_container(facts))
     rows = [row(what="environment", wanted=expected, effective=environment_of(facts, found))]
     if node.reach.local:
         kernel = "this machine's" if facts.boot == boot else f"that of another boot, {facts.kernel}"

@@ -35,7 +35,10 @@ def plan(**more: Any) -> Plan:
 def test_an_environment_chooses_the_orchestrator_where_none_is_named(workers: int, engine: str) -> None:
     cluster = {"infrastructure": "namespaces", "workers": workers}
     made = plan(cluster=cluster, factors={"environment": ["bare", "container"]})
-    found = [(one.settings.environment, one.settings.orchestrator, one.label) for one in made.treatments]
+    found = [
+        (treatment.settings.environment, treatment.settings.orchestrator, treatment.label)
+        for treatment in made.treatments
+    ]
     assert found == [("bare", "process", "environment=bare"), ("container", engine, "environment=container")]
     named = plan(cluster=cluster, orchestrator="nomad", environment="container")
     assert named.treatments[0].settings.orchestrator == "nomad"
@@ -45,11 +48,11 @@ def test_machines_that_are_declared_virtual_are_called_so_everywhere() -> None:
     cluster = {"infrastructure": "namespaces", "machine": "vm"}
     comparison = {"comparison": {"baseline": {"environment": "bare"}}, "trial": {"repetitions": 10}}
     made = plan(cluster=cluster, factors={"environment": ["bare", "container"]}, **comparison)
-    assert [one.label for one in made.treatments] == [
+    assert [treatment.label for treatment in made.treatments] == [
         "environment=vm (guest given)", "environment=vm-container (guest given)",
     ]  # fmt: skip
     assert made.baseline.label == "environment=vm (guest given)"
-    assert [resolve_treatment(made, one, NODES, "a").environment for one in made.treatments] == [
+    assert [resolve_treatment(made, treatment, NODES, "a").environment for treatment in made.treatments] == [
         "vm (guest given)", "vm-container (guest given)",
     ]  # fmt: skip
 
@@ -58,8 +61,8 @@ def test_an_environment_that_is_left_out_may_be_what_is_there() -> None:
     left_out = plan()
     assert left_out.treatments[0].settings.environment == "bare"
     assert resolve_treatment(left_out, left_out.treatments[0], NODES, "a").environment is None
-    asked = plan(environment="bare")
-    assert resolve_treatment(asked, asked.treatments[0], NODES, "a").environment == "bare"
+    requested = plan(environment="bare")
+    assert resolve_treatment(requested, requested.treatments[0], NODES, "a").environment == "bare"
 
 
 @pytest.mark.parametrize(
@@ -82,4 +85,4 @@ def test_preflight_looks_at_the_machines(
     monkeypatch.setattr(environments, "connect", lambda _name, _reach: There)
     made = plan(**given)
     findings = environments.findings(made, made.treatments[0], NODES)
-    assert [(one.level, one.message) for one in findings] == ([("error", message)] if message else [])
+    assert [(finding.level, finding.message) for finding in findings] == ([("error", message)] if message else [])

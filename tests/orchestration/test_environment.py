@@ -26,16 +26,16 @@ INSIDE = facts(namespaces={"pid": "node"})
 
 
 def rows(
-    asked: Environment | None, default: Any, machine: Facts, found: ReplicaEnvironment | None, files: Files = "disk"
+    requested: Environment | None, default: Any, machine: Facts, found: ReplicaEnvironment | None, files: Files = "disk"
 ) -> dict[str, tuple[str, str, bool]]:
     replica = deployed(parse(SERVICES), two_nodes()).of("geo")[0]
     node = Node(name="worker-1", role="worker", address="127.0.0.1", cpus=(0,), memory=2**33)
-    read = environment_rows(replica, node, asked, default, files, machine, found, boot="b007")
+    read = environment_rows(replica, node, requested, default, files, machine, found, boot="b007")
     return {row.what: (row.wanted, row.effective, row.ok) for row in read}
 
 
 @pytest.mark.parametrize(
-    ("asked", "default", "machine", "found", "wanted", "effective"),
+    ("requested", "default", "machine", "found", "wanted", "effective"),
     [
         ("bare", "bare", REAL, of_process(), "bare", "bare"),
         (None, "bare", REAL, None, "bare", "bare"),
@@ -66,27 +66,27 @@ def rows(
     ],
 )  # fmt: skip
 def test_the_environment_is_what_the_kernel_has(
-    asked: Environment | None,
+    requested: Environment | None,
     default: str,
     machine: Facts,
     found: ReplicaEnvironment | None,
     wanted: str,
     effective: str,
 ) -> None:
-    assert rows(asked, default, machine, found)["environment"] == (wanted, effective, wanted == effective)
+    assert rows(requested, default, machine, found)["environment"] == (wanted, effective, wanted == effective)
 
 
 def test_namespaces_that_the_kernel_does_not_show_are_not_held_against_an_engine() -> None:
     assert environment_of(REAL, in_container(mnt="", pid="", net="")) == "container"
 
 
-def test_the_kernel_of_a_machine_beside_this_one_is_this_one_s() -> None:
+def test_replicas_on_this_machine_are_on_its_kernel() -> None:
     assert rows(None, "bare", facts(), of_process())["kernel"] == ("this machine's", "this machine's", True)
     other = rows(None, "bare", facts(boot="another"), of_process())["kernel"]
     assert other == ("this machine's", "that of another boot, 6.1.0", False)
 
 
-def test_of_a_host_elsewhere_nobody_knows_which_kernel_it_should_have() -> None:
+def test_a_host_elsewhere_may_have_any_kernel() -> None:
     replica, node = deployed(parse(SERVICES), two_nodes()).of("geo")[0], two_nodes()[1]
     far = node.model_copy(update={"reach": Reach(transport="ssh", options={"host": "far"})})
     read = environment_rows(replica, far, None, "bare", "disk", facts(boot="another"), of_process(), boot="b007")
@@ -129,7 +129,7 @@ def test_a_process_with_namespaces_of_its_own_is_no_container(group: str) -> Non
     subjects = {name: Subject(group=f"{group}/{name}", folder="/proc") for name in ("plain", "apart")}
     here = machine.facts()
     wait(lambda: "sleep" in (psutil.Process(spawned["apart"].pid).cmdline() or [""])[0])  # unshare has become it
-    found = {name: one.environment for name, one in machine.read(["environment"], subjects).items()}
+    found = {name: standing.environment for name, standing in machine.read(["environment"], subjects).items()}
     assert environment_of(here, found["plain"]) == environment_of(here, None)
     described = environment_of(here, found["apart"])
     assert described == "a process with its own mnt and net namespaces, started by no engine"
