@@ -33,6 +33,7 @@ var (
 // run is one execution of a plan.
 type run struct {
 	plan      *Plan
+	out       string // the folder of the results
 	schedule  schedule.Schedule
 	catalogue *request.Catalogue
 	identity  result.Identity
@@ -81,7 +82,7 @@ func RunPart(ctx context.Context, plan *Plan, out string, progress io.Writer, co
 	if err != nil {
 		return nil, err
 	}
-	r.reached = found
+	r.reached, r.out = found, out
 	if r.spare, err = reserve(); err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 
@@ -28,6 +29,9 @@ type scripted struct {
 	locked    bool
 }
 
+// scriptResults is the folder of the results that a script may write in, so that it changes nothing of ours.
+const scriptResults = "script"
+
 const (
 	scriptAhead  = 2048 // requests that a script makes before they are due
 	answersAhead = 16   // ... if it reads answers, which may change its next request
@@ -45,6 +49,7 @@ func (r *run) script(thread int) (source, error) {
 	o := script.Options{
 		Path: p.Script.Path, Args: p.Script.Args, Env: p.Script.Env, URLPath: p.Script.URLPath, Seed: p.Seed, Thread: p.number(thread),
 		Scheme: p.scheme, Host: host, Port: port, Addresses: append([]string{p.host}, p.Replicas...), Output: os.Stdout,
+		Results: filepath.Join(r.out, scriptResults),
 	}
 	if thread > 0 {
 		o.First = r.scripts[0]

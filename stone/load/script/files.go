@@ -101,11 +101,13 @@ func (m *machine) open(L *lua.LState) int {
 	if !known {
 		L.RaiseError("io.open: %q is no mode; give r, w, a, r+, w+ or a+", L.CheckString(2))
 	}
-	path := name
-	if flags&os.O_CREATE == 0 {
-		path = m.beside(name)
+	var file *os.File
+	var err error
+	if flags == os.O_RDONLY {
+		file, err = m.readFile(name)
+	} else {
+		file, err = m.writeFile(name, flags)
 	}
-	file, err := os.OpenFile(path, flags, 0o666)
 	if err != nil {
 		return failed(L, name, err)
 	}
@@ -116,7 +118,7 @@ func (m *machine) open(L *lua.LState) int {
 // lines is io.lines(name): a file that cannot be read is an error, and it is closed at its end.
 func (m *machine) lines(L *lua.LState) int {
 	name := L.CheckString(1)
-	file, err := os.Open(m.beside(name))
+	file, err := m.readFile(name)
 	if err != nil {
 		L.RaiseError("io.lines: cannot read %s: %s", name, reason(err))
 	}

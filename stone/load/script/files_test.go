@@ -57,7 +57,7 @@ print(select(2, io.open("data.txt"):read("*x")))`,
 
 func TestScriptsMayWriteFiles(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "out.csv")
-	got := printed(t, Options{Env: map[string]string{"OUT": path}}, `
+	got := printed(t, Options{Env: map[string]string{"OUT": path}, Results: filepath.Dir(path)}, `
 local name = os.getenv("OUT")
 for _, mode in ipairs({"w", "a+"}) do
   local f = io.open(name, mode)
@@ -74,5 +74,52 @@ print(io.open(name):write("z"))`)
 	}
 	if got, err := os.ReadFile(path); err != nil || string(got) != "p99,0.3\nY\np99,0.3\nx\n" {
 		t.Errorf("%q, %v", got, err)
+	}
+}
+
+// A script is confined: it reads its own folder and the results, writes the results, and sees the plan's variables.
+func TestAScriptIsConfined(t *testing.T) {
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte("hunter2"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("SECRET", "hunter2")
+	path := folder(t, map[string]string{
+		"main.lua": `
+local secret = os.getenv("FILE")
+for _, try in ipairs({
+  function() return assert(io.open(secret)):read("*a") end,
+  function() return assert(io.open("../" .. secret:match("([^/]*/[^/]*)$"))):read("*a") end,
+  function() return assert(io.open("link")):read("*a") end,
+  function() for line in io.lines(secret) do return line end end,
+  function() return dofile(secret) end,
+  function() return assert(loadfile(secret)) end,
+  function() package.path = secret return require("hunter2") end,
+  function() return assert(io.open(secret, "a")):write("x") end,
+  function() return assert(io.open("main.lua", "r+")):write("x") end,
+  function() return assert(io.open("link", "w")):write("x") end,
+  function() return os.remove(secret) end,
+  function() return os.rename(secret, secret .. "2") end,
+  function() return os.tmpname() end,
+  function() return assert(os.getenv("SECRET")) end,
+}) do
+  local done, what = pcall(try)
+  if done or tostring(what):match("hunter2'? near") then print("not refused:", _, what) end
+end
+print(assert(io.open("own.txt", "w")):write("mine"):close(), io.open("own.txt"):read("*a"))`,
+	})
+	results := filepath.Join(filepath.Dir(path), "results")
+	for _, link := range []string{filepath.Join(filepath.Dir(path), "link"), filepath.Join(results, "link")} {
+		if os.MkdirAll(results, 0o755) != nil || os.Symlink(secret, link) != nil {
+			t.Fatal(link)
+		}
+	}
+	var out bytes.Buffer
+	opened(t, Options{Path: path, Output: &out, Env: map[string]string{"FILE": secret}, Results: results})
+	if out.String() != "true\tmine\n" {
+		t.Error(out.String())
+	}
+	if kept, err := os.ReadFile(secret); err != nil || string(kept) != "hunter2" {
+		t.Errorf("%q, %v", kept, err)
 	}
 }

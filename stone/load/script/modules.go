@@ -1,7 +1,7 @@
 package script
 
 import (
-	"os"
+	"io"
 	"path/filepath"
 	"strings"
 
@@ -88,16 +88,13 @@ func (m *machine) openModules() {
 	m.chunks = nil // no error is the prelude's
 }
 
-// searchPath is package.path: beside the script, the working folder, LUA_PATH, and where distributions keep modules.
+// searchPath is package.path: beside the script, LUA_PATH of the plan, and where distributions keep modules.
 func (m *machine) searchPath() string {
-	var path []string
-	for _, folder := range []string{filepath.Dir(m.options.Path), "."} {
-		path = append(path, filepath.Join(folder, "?.lua"), filepath.Join(folder, "?", "init.lua"))
-	}
-	if own, ok := m.environment("LUA_PATH"); ok {
+	path := []string{filepath.Join(m.folder(), "?.lua"), filepath.Join(m.folder(), "?", "init.lua")}
+	if own := m.options.Env["LUA_PATH"]; own != "" {
 		path = append(path, strings.Trim(strings.ReplaceAll(own, ";;", ";"), ";"))
 	}
-	for _, folder := range []string{"/usr/local/share/lua/5.1", "/usr/share/lua/5.1"} {
+	for _, folder := range library {
 		path = append(path, filepath.Join(folder, "?.lua"), filepath.Join(folder, "?", "init.lua"))
 	}
 	return strings.Join(path, ";")
@@ -109,8 +106,8 @@ func (m *machine) search(L *lua.LState) int {
 	path, _ := text(L.GetGlobal("package").(*lua.LTable).RawGetString("path"))
 	for pattern := range strings.SplitSeq(path, ";") {
 		file := strings.ReplaceAll(pattern, "?", strings.ReplaceAll(name, ".", "/"))
-		if source, err := os.ReadFile(file); err == nil {
-			program, err := m.compile(string(source), file)
+		if source, err := m.readModule(file); err == nil {
+			program, err := m.compile(source, file)
 			if err != nil {
 				L.RaiseError("module %q: %s", name, err.Error())
 			}
@@ -156,12 +153,17 @@ func (m *machine) load(L *lua.LState) int {
 }
 
 func (m *machine) loadFile(L *lua.LState) int {
-	path := m.beside(L.CheckString(1))
-	source, err := os.ReadFile(path)
+	path := L.CheckString(1)
+	file, err := m.readFile(path)
+	var source []byte
+	if err == nil {
+		source, err = io.ReadAll(io.LimitReader(file, maxSource))
+		_ = file.Close()
+	}
 	if err != nil {
 		L.Push(lua.LNil)
 		L.Push(lua.LString("cannot open " + path + ": " + reason(err)))
 		return 2
 	}
-	return m.loaded(L, string(source), path)
+	return m.loaded(L, string(source), file.Name())
 }

@@ -20,7 +20,8 @@ import (
 type Options struct {
 	Path               string            // the script's file
 	Args               []string          // args[1] and on of init(args); args[0] is the URL
-	Env                map[string]string // os.getenv looks here before the environment of the process
+	Env                map[string]string // what os.getenv finds
+	Results            string            // the folder that the script may write in; empty: none
 	Seed               uint64            // of math.random, together with Thread
 	Thread             int               // number of the load thread, 0 for the first; unlike in all other threads of the run
 	Scheme, Host, Port string            // of the URL; Port may be empty

@@ -2,8 +2,6 @@ package script
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -12,13 +10,16 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
+const prepare = "prepare what the script needs before the load starts"
+
 // openSystem is what a script sees of the machine: its environment, the time, and where it prints to.
 func (m *machine) openSystem() {
 	m.set("os", map[string]lua.LGFunction{
 		"getenv":  m.getenv,
-		"execute": unavailable("os.execute", "prepare what the script needs before the load starts"),
-		"date":    m.date(),
-		"exit":    unavailable("os.exit", "wrk.thread:stop() ends a thread's load, error(...) the run"),
+		"execute": unavailable("os.execute", prepare), "remove": unavailable("os.remove", prepare),
+		"rename": unavailable("os.rename", prepare), "tmpname": unavailable("os.tmpname", `io.open(name, "w") writes into the results`),
+		"date": m.date(),
+		"exit": unavailable("os.exit", "wrk.thread:stop() ends a thread's load, error(...) the run"),
 	})
 	m.state.GetGlobal("os").(*lua.LTable).RawSetString("setenv", lua.LNil)
 	info := m.original("debug", "getinfo")
@@ -44,19 +45,12 @@ func unavailable(name, remedy string) lua.LGFunction {
 }
 
 func (m *machine) getenv(L *lua.LState) int {
-	if value, ok := m.environment(L.CheckString(1)); ok {
+	if value, ok := m.options.Env[L.CheckString(1)]; ok {
 		L.Push(lua.LString(value))
 	} else {
 		L.Push(lua.LNil)
 	}
 	return 1
-}
-
-func (m *machine) environment(name string) (string, bool) {
-	if value, ok := m.options.Env[name]; ok {
-		return value, true
-	}
-	return os.LookupEnv(name)
 }
 
 // date is os.date, with the formats of C that gopher-lua's does not know.
@@ -89,18 +83,6 @@ func (m *machine) date() lua.LGFunction {
 		L.Push(lua.LNumber(when.Unix()))
 		return date(L)
 	}
-}
-
-// beside is the path of a file that is named from the working folder or from the script's.
-func (m *machine) beside(path string) string {
-	if _, err := os.Stat(path); err == nil || filepath.IsAbs(path) {
-		return path
-	}
-	other := filepath.Join(filepath.Dir(m.options.Path), path)
-	if _, err := os.Stat(other); err == nil {
-		return other
-	}
-	return path
 }
 
 func (m *machine) print(L *lua.LState) int {
