@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -70,15 +70,25 @@ class Engine:
         names = _TLS if self.url.startswith("tcp://") else ()
         return {name: os.environ[name] for name in names if name in os.environ}
 
-    def run(self, *command: str, given: str = "", folder: Path | None = None, within_s: float = _WORK_S) -> str:
-        """What a command line of Docker's prints, talking to this engine; raises DeploymentError in its words."""
+    def run(
+        self,
+        *command: str,
+        given: str = "",
+        folder: Path | None = None,
+        variables: Mapping[str, str] | None = None,
+        within_s: float = _WORK_S,
+    ) -> str:
+        """What a command line of Docker's prints, talking to this engine; raises DeploymentError in its words.
+
+        ``variables`` are added to its environment.
+        """
         kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
         try:
             done = subprocesses.run(
                 command,
                 within_s,
                 input=given,
-                env={**kept, **self._secrets(), "DOCKER_HOST": self.url},
+                env={**kept, **self._secrets(), **(variables or {}), "DOCKER_HOST": self.url},
                 cwd=folder,
             )
         except FileNotFoundError:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import secrets
 import time
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
@@ -155,10 +156,15 @@ class Containers(Orchestrator):
                 layer="orchestrators",
                 implementation=self.name,
                 folder=str(self.folder.resolve()),
-                facts={"access": self.cluster.as_data()},
+                facts={"access": self.cluster.as_data(), "password": secrets.token_urlsafe()},
             )
             self.folder.mkdir(parents=True, exist_ok=True)
             journal.save(entry)
+
+    @property
+    def password(self) -> str:
+        entry = journal.load(self.deployment.name)
+        return str(entry.facts["password"]) if entry is not None else ""
 
     def ready(self, stores_only: bool = False) -> None:
         started = time.monotonic()

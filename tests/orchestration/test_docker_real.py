@@ -29,6 +29,7 @@ from tests.orchestration.conftest import deployed as resolved
 from tests.orchestration.conftest import parse
 from tests.support import applications, groups
 from tests.support.clusters import SharedClusters, folders
+from tests.support.strangers import refuse_a_stranger
 from tests.support.users import wait
 
 pytestmark = [pytest.mark.root, pytest.mark.docker, pytest.mark.timeout(1200)]
@@ -138,6 +139,10 @@ def container_of(orchestrator: Orchestrator, replica: str) -> tuple[Any, str]:
 def test_it_serves_seeded_data(shop: Deployed) -> None:
     assert order(shop)["user"] == 1
     assert shop.seeder.counts()["postgres-user", "users"] == 1000
+
+
+def test_stores_demand_their_password(orchestrator: Orchestrator) -> None:
+    assert refuse_a_stranger(orchestrator) == 3
 
 
 def test_limits_placement_and_images_are_in_force(shop: Deployed, orchestrator: Orchestrator, name: str) -> None:

@@ -124,7 +124,9 @@ def test_an_image_brings_its_own_files_folders_and_words() -> None:
 def test_stores_start_as_their_software_says() -> None:
     docs = rendered(other(STORES))
     software = catalogue.software().software["redis"].container
-    assert container(docs, "queue")["args"] == software.command
+    assert container(docs, "queue")["args"] == [word.replace("$(", "$$(") for word in software.command]
+    reference = {"secretKeyRef": {"name": "stores", "key": "password"}}
+    assert container(docs, "queue")["env"] == [{"name": "REDISCLI_AUTH", "valueFrom": reference}]
     assert container(docs, "queue")["readinessProbe"]["tcpSocket"] == {"port": 6379}
     assert container(docs, "cache")["ports"] == [{"name": "main", "containerPort": 11211}]
 

@@ -156,7 +156,8 @@ class Compose(Containers):
             raise DeploymentError("neither `docker compose` nor docker-compose is installed")
         project = ("--project-name", self._project_name, "--file", _FILE)
         try:
-            self._engine.run(*command, *project, *arguments, folder=self.folder)
+            variables = docker.secrets(self.password)
+            self._engine.run(*command, *project, *arguments, folder=self.folder, variables=variables)
         except DeploymentError as error:
             raise errors.clear(error) from None
 

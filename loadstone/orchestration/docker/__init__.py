@@ -10,9 +10,10 @@ from typing import Any
 from loadstone.model import yaml12
 from loadstone.model.deployment import Deployment, Replica
 from loadstone.model.errors import DeploymentError
+from loadstone.model.software import STORE_PASSWORD
 from loadstone.model.units import format_seconds
 from loadstone.orchestration.containers import LABEL, SERVICE_LABEL
-from loadstone.orchestration.discovery import environment, readiness_url
+from loadstone.orchestration.discovery import PASSWORD_VARIABLE, environment, password, readiness_url
 from loadstone.orchestration.docker.errors import taken_port
 from loadstone.orchestration.docker.readiness import checked_port
 from loadstone.orchestration.ports import is_free
@@ -53,7 +54,7 @@ def service(deployment: Deployment, replica: Replica) -> Tree:
         entry |= {
             "entrypoint": list(replica.entrypoint),
             "command": list(replica.command),
-            "environment": replica.environment,
+            "environment": password(deployment, replica) | replica.environment,
         }
     entry["healthcheck"] = _health_check(deployment, replica)
     entry["labels"] = labels(deployment, replica.service)
@@ -77,8 +78,15 @@ def _quoted(word: str) -> str:
     return word if re.fullmatch(r"[\w./:=-]+", word) else "'" + word.replace("'", "'\\''") + "'"
 
 
+def secrets(password: str) -> dict[str, str]:
+    """The variables that the files refer to, for the command that reads them."""
+    return {PASSWORD_VARIABLE: password}
+
+
 def _escaped(value: Any) -> Any:
     """Compose files replace ``$NAME``; a dollar sign is written as two."""
+    if value == STORE_PASSWORD:
+        return f"${{{PASSWORD_VARIABLE}}}"
     if isinstance(value, str):
         return value.replace("$", "$$")
     if isinstance(value, list):

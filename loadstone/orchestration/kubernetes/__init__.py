@@ -70,6 +70,7 @@ class Kubernetes(Containers):
     def _create(self, services: list[str]) -> None:
         _refuse_foreign(self._api, self._namespace)
         self._api.apply(manifests.namespace_manifest(self.deployment))
+        self._api.apply(manifests.secret_manifest(self.deployment, self.password))
         if agent.nodes(self.deployment):
             self._api.apply(node_agent.manifest(self.deployment, self._pull))
         for service in services:

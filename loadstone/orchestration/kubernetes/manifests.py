@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import math
 import re
 from collections.abc import Iterable
@@ -9,6 +10,7 @@ from typing import Any
 
 from loadstone.model import yaml12
 from loadstone.model.deployment import Deployment, Replica
+from loadstone.model.software import STORE_PASSWORD
 from loadstone.model.units import format_memory
 from loadstone.model.yaml12 import Line
 from loadstone.orchestration import discovery
@@ -21,6 +23,8 @@ PUBLISHED_LABEL = "loadstone.published"
 """On a Service that opens ports on nodes: the service, or the one replica, that they lead to."""
 HOST_LABEL = "kubernetes.io/hostname"
 """On a node: its name."""
+_SECRET = "stores"
+_SECRET_KEY = "password"
 _POD_LABEL = "statefulset.kubernetes.io/pod-name"
 _LONGEST_NAME = 63
 _LONGEST_SERVICE = _LONGEST_NAME - len("-999-published")
@@ -60,6 +64,14 @@ def namespace_manifest(deployment: Deployment) -> Manifest:
     """The namespace that holds everything else."""
     name = namespace_of(deployment.name)
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": {LABEL: name}}}
+
+
+def secret_manifest(deployment: Deployment, password: str) -> Manifest:
+    """What has the password of the stores; in no file."""
+    name = namespace_of(deployment.name)
+    metadata = {"name": _SECRET, "namespace": name, "labels": {LABEL: name}}
+    data = {_SECRET_KEY: base64.b64encode(password.encode()).decode()}
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": data}
 
 
 def service_manifests(deployment: Deployment, service: str, pull: str) -> list[Manifest]:
@@ -159,15 +171,19 @@ def _container(deployment: Deployment, replica: Replica, pull: str) -> dict[str,
         "imagePullPolicy": pull,
         "command": _literal(replica.entrypoint),
         "args": _literal(_arguments(deployment, replica)),
-        "env": [
-            Line(name=name, value=_literal([value])[0]) for name, value in _environment(deployment, replica).items()
-        ],
+        "env": [_variable(name, value) for name, value in _environment(deployment, replica).items()],
         "ports": [Line(name=_port_name(name, port), containerPort=port) for name, port in replica.ports.items()],
         "resources": _resources(replica),
         "readinessProbe": _probe(replica),
         "volumeMounts": _mounts(replica),
     }
     return {key: value for key, value in container.items() if value}
+
+
+def _variable(name: str, value: str) -> Line:
+    if value == STORE_PASSWORD:
+        return Line(name=name, valueFrom=Line(secretKeyRef=Line(name=_SECRET, key=_SECRET_KEY)))
+    return Line(name=name, value=_literal([value])[0])
 
 
 def _literal(arguments: Iterable[str]) -> list[str]:
@@ -188,7 +204,7 @@ def _environment(deployment: Deployment, replica: Replica) -> dict[str, str]:
         return discovery.environment(deployment, replica)
     if replica.software is not None:
         return deployment.software[replica.software].container.environment
-    return replica.environment
+    return discovery.password(deployment, replica) | replica.environment
 
 
 def _resources(replica: Replica) -> dict[str, Any]:

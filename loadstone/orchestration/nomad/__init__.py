@@ -11,6 +11,7 @@ from typing import Any
 from loadstone.infrastructure.base import Access, Finding
 from loadstone.model.deployment import Deployment, Found
 from loadstone.model.errors import DeploymentError
+from loadstone.model.software import STORE_PASSWORD
 from loadstone.orchestration import agent
 from loadstone.orchestration.containers import Containers
 from loadstone.orchestration.nomad import capacity, jobs
@@ -67,7 +68,8 @@ class Nomad(Containers):
     def _create(self, services: list[str]) -> None:
         agents = [agent.NAME] if agent.nodes(self.deployment) else []
         files = self.render()
-        evaluations = {name: self._cluster.register(files[f"{name}.nomad.hcl"]) for name in services + agents}
+        texts = {name: files[f"{name}.nomad.hcl"].replace(STORE_PASSWORD, self.password) for name in services + agents}
+        evaluations = {name: self._cluster.register(text) for name, text in texts.items()}
         for name, evaluation in evaluations.items():
             self._await_placing(name, evaluation)
 

@@ -78,10 +78,11 @@ def environment(deployment: Deployment, replica: Replica) -> dict[str, str]:
     """The variables of a replica that are known before anything runs: all but where others are."""
     if replica.software is not None:
         return deployment.software[replica.software].container.environment
+    password = discovery.password(deployment, replica)
     if replica.image is not None:
-        return replica.environment
+        return password | replica.environment
     files = {discovery.variable(deployment, need): f"file:/{_file(need)}" for need in _ours(deployment, replica)}
-    return discovery.listening(replica) | files | discovery.settings(deployment) | replica.environment
+    return discovery.listening(replica) | files | discovery.settings(deployment) | password | replica.environment
 
 
 def templates(deployment: Deployment, replica: Replica) -> list[Template]:

@@ -143,7 +143,10 @@ class Swarm(Containers):
             self._name_by_id(stack)
         extra = ("--with-registry-auth",) if self.cluster.registry else ()
         command = ("docker", "stack", "deploy", "--resolve-image", "never", *extra, "--compose-file", "-")
-        self._managers.run(*command, self._stack_name, given=docker.dump(stack), folder=self.folder)
+        variables = docker.secrets(self.password)
+        self._managers.run(
+            *command, self._stack_name, given=docker.dump(stack), folder=self.folder, variables=variables
+        )
 
     def _name_by_id(self, stack: Tree) -> None:
         """Nodes have the images already. Given a name, Swarm still queries its registry, which may have another image

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -27,14 +27,16 @@ class Managers:
         """What a manager answers; raises Unreachable or Unable if none does."""
         return self._try(lambda engine: question(engine.api))
 
-    def run(self, *command: str, given: str = "", folder: Path | None = None) -> str:
+    def run(
+        self, *command: str, given: str = "", folder: Path | None = None, variables: Mapping[str, str] | None = None
+    ) -> str:
         """What a command line of Docker's prints that talks to a manager with a leader."""
 
         def with_a_leader(engine: Engine) -> Engine:
             engine.api.nodes()
             return engine
 
-        return self._try(with_a_leader).run(*command, given=given, folder=folder)
+        return self._try(with_a_leader).run(*command, given=given, folder=folder, variables=variables)
 
     def _try(self, step: Callable[[Engine], T]) -> T:
         deadline = time.monotonic() + _LEADER_WITHIN_S

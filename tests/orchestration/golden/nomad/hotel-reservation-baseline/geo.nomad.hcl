@@ -75,10 +75,11 @@ job "test-geo" {
       }
 
       env = {
-        STONE_LISTEN    = "0.0.0.0:8083"
-        STONE_ADMIN     = "0.0.0.0:9083"
-        STONE_PROFILE   = ""
-        STONE_LOG_LEVEL = "info"
+        STONE_LISTEN         = "0.0.0.0:8083"
+        STONE_ADMIN          = "0.0.0.0:9083"
+        STONE_PROFILE        = ""
+        STONE_LOG_LEVEL      = "info"
+        STONE_STORE_PASSWORD = "{store_password}"
       }
 
       template {

@@ -75,10 +75,11 @@ job "test-rate" {
       }
 
       env = {
-        STONE_LISTEN    = "0.0.0.0:8084"
-        STONE_ADMIN     = "0.0.0.0:9084"
-        STONE_PROFILE   = ""
-        STONE_LOG_LEVEL = "info"
+        STONE_LISTEN         = "0.0.0.0:8084"
+        STONE_ADMIN          = "0.0.0.0:9084"
+        STONE_PROFILE        = ""
+        STONE_LOG_LEVEL      = "info"
+        STONE_STORE_PASSWORD = "{store_password}"
       }
 
       template {

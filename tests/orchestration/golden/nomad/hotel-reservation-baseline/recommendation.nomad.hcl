@@ -75,10 +75,11 @@ job "test-recommendation" {
       }
 
       env = {
-        STONE_LISTEN    = "0.0.0.0:8085"
-        STONE_ADMIN     = "0.0.0.0:9085"
-        STONE_PROFILE   = ""
-        STONE_LOG_LEVEL = "info"
+        STONE_LISTEN         = "0.0.0.0:8085"
+        STONE_ADMIN          = "0.0.0.0:9085"
+        STONE_PROFILE        = ""
+        STONE_LOG_LEVEL      = "info"
+        STONE_STORE_PASSWORD = "{store_password}"
       }
 
       template {

@@ -75,10 +75,11 @@ job "test-review" {
       }
 
       env = {
-        STONE_LISTEN    = "0.0.0.0:8088"
-        STONE_ADMIN     = "0.0.0.0:9088"
-        STONE_PROFILE   = ""
-        STONE_LOG_LEVEL = "info"
+        STONE_LISTEN         = "0.0.0.0:8088"
+        STONE_ADMIN          = "0.0.0.0:9088"
+        STONE_PROFILE        = ""
+        STONE_LOG_LEVEL      = "info"
+        STONE_STORE_PASSWORD = "{store_password}"
       }
 
       template {
