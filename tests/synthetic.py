@@ -23,7 +23,7 @@ import yaml
 from loadstone.analysis.schema import schema
 from loadstone.experiments.next_trial import NextTrial, Outcome
 from loadstone.experiments.search import Search, next_probe
-from loadstone.model.columns import of_window
+from loadstone.model.records import TrialRow
 from loadstone.model.study import Study
 from loadstone.model.trial import Phase, Treatment, Trial
 from tests.synthetic_files import audit, checks, series, usage
@@ -169,7 +169,7 @@ class Synthetic:
         started = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC) + timedelta(seconds=20 * order)
         summary = self._summary(random, strayed, step, started)
         verdict, reasons = self._verdict(summary, order)
-        row = of_window(_row(trial, summary, verdict, reasons, started)) | {"order": order}
+        row = TrialRow.model_validate(_row(trial, summary, verdict, reasons, started) | {"order": order}).columns()
         slower = 1 + self.drift * min(order, 20) / 20
         row |= {"reference_before_ms": 4.0 * slower, "reference_after_ms": 4.04 * slower}
         place = folder / "trials" / trial.id

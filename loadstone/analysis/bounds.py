@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from loadstone.analysis.run import RunFolder
-from loadstone.analysis.summary import TreatmentSummary, load_of
-from loadstone.analysis.usage import cpu_by_service, highest_held
+from loadstone.analysis.summary import TreatmentSummary
+from loadstone.analysis.usage import by_service, highest_held
 
 AT_LIMIT = 0.8
 """A service that uses this share of its limit on average is kept waiting by it in its busier moments."""
@@ -35,8 +35,9 @@ class Fullest:
 def fullest(run: RunFolder, treatment: TreatmentSummary) -> Fullest | None:
     """At the highest load that held; None where nothing held or no service has a limit."""
     trial = highest_held(treatment)
-    limited = [row for row in cpu_by_service(run, treatment).to_pylist() if row["limit_cores"]]
-    if trial is None or not limited:
+    used = by_service(trial, run.readings(trial.trial_id)) if trial is not None else []
+    shares = [(row.cores / row.limit_cores, row.limit_cores, row) for row in used if row.limit_cores]
+    if trial is None or not shares:
         return None
-    row = max(limited, key=lambda usage: usage["cores"] / usage["limit_cores"])
-    return Fullest(row["service"], row["cores"], row["limit_cores"], load_of(trial))
+    _, limit, row = max(shares, key=lambda found: found[0])
+    return Fullest(row.service, row.cores, limit, trial.load)

@@ -7,10 +7,13 @@ slow trial is none.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import median
+from typing import ClassVar
 
-import pyarrow as pa
+from loadstone.analysis.schema import TableRow
+from loadstone.model.records import TrialRow
 
 FEWEST = 5
 """The fewest trials whose course can be separated from the scatter of single readings."""
@@ -28,36 +31,46 @@ class Drift:
     longest_ms: float
 
 
-def course(trials: pa.Table) -> pa.Table:
-    """One row per trial that has readings, in the order they were run: ``before_ms``, ``after_ms``, ``smoothed_ms``."""
-    found = [
-        row
-        for row in trials.select(["trial_id", "treatment", "order", *_READINGS]).to_pylist()
-        if any(row[name] is not None for name in _READINGS)
+@dataclass(frozen=True, kw_only=True)
+class SpeedReading(TableRow):
+    """How long the same computation took before and after a trial's load, and the running median of three trials."""
+
+    NAME: ClassVar[str] = "reference"
+
+    trial_id: str
+    treatment: str
+    order: int
+    before_ms: float | None
+    after_ms: float | None
+    smoothed_ms: float
+
+
+def course(trials: Iterable[TrialRow]) -> list[SpeedReading]:
+    """The trials that have readings, in the order they were run."""
+    found = [(row, times) for row in trials if (times := _times(row))]
+    shortest = [min(times) for _, times in found]
+    return [
+        SpeedReading(
+            trial_id=row.trial_id,
+            treatment=row.treatment,
+            order=row.order,
+            before_ms=row.reference_before_ms,
+            after_ms=row.reference_after_ms,
+            smoothed_ms=median(shortest[max(place - 1, 0) : place + 2]),
+        )
+        for place, (row, _) in enumerate(found)
     ]
-    shortest = [min(row[name] for name in _READINGS if row[name] is not None) for row in found]
-    for place, row in enumerate(found):
-        row["before_ms"], row["after_ms"] = (row.pop(name) for name in _READINGS)
-        row["smoothed_ms"] = median(shortest[max(place - 1, 0) : place + 2])
-    return pa.Table.from_pylist(found, schema=_COURSE)
 
 
-def drift(trials: pa.Table) -> Drift | None:
+def _times(row: TrialRow) -> list[float]:
+    return [time for time in (row.reference_before_ms, row.reference_after_ms) if time is not None]
+
+
+def drift(trials: Iterable[TrialRow]) -> Drift | None:
     """How far the speed strayed; None where there are too few readings, as in runs of releases up to 0.1."""
-    smoothed = course(trials)["smoothed_ms"].to_pylist()
+    smoothed = [reading.smoothed_ms for reading in course(trials)]
     if len(smoothed) < FEWEST:
         return None
     inner = smoothed[1:-1]  # the first and the last are a mean of two
     low, high = min(inner), max(inner)
     return Drift(high / low - 1, low, high)
-
-
-_READINGS = ("reference_before_ms", "reference_after_ms")
-_COURSE = pa.schema(
-    [
-        ("trial_id", pa.string()),
-        ("treatment", pa.string()),
-        ("order", pa.int64()),
-        *((name, pa.float64()) for name in ("before_ms", "after_ms", "smoothed_ms")),
-    ]
-)

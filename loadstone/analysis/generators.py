@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from statistics import median
-
-import pyarrow as pa
+from typing import ClassVar
 
 from loadstone.analysis.run import RunFolder
-from loadstone.analysis.summary import Row
+from loadstone.analysis.schema import TableRow
 
 MEASURES = (
     *("sent", "completed", "own_lateness_p99_ms", "connects", "cpu_s", "cpu_share"),
@@ -15,35 +16,64 @@ MEASURES = (
 )
 
 
-def by_host(run: RunFolder) -> pa.Table:
-    """One row a trial and host; empty where every load came from one process. Null is what a release did not report."""
-    rows: list[Row] = []
-    for trial in run.trials.to_pylist():
-        summary = run.summary(trial["trial_id"])
+@dataclass(frozen=True, kw_only=True)
+class HostRow(TableRow):
+    """One generating host in one trial; None is what a release did not report."""
+
+    NAME: ClassVar[str] = "generators"
+
+    trial_id: str
+    treatment: str
+    verdict: str
+    host: str
+    sent: int | None
+    completed: int | None
+    own_lateness_p99_ms: float | None
+    connects: int | None
+    cpu_s: float | None
+    cpu_share: float | None
+    clock_offset_us: float | None
+    clock_error_us: float | None
+    reference_before_ms: float | None
+    reference_after_ms: float | None
+
+
+@dataclass(frozen=True)
+class HostMedians:
+    """A host over its ``trials``; ``median`` has each of ``MEASURES`` that it reports."""
+
+    host: str
+    trials: int
+    median: dict[str, float]
+
+
+def by_host(run: RunFolder) -> list[HostRow]:
+    """One row a trial and host; empty where every load came from one process."""
+    rows = []
+    for trial in run.trials:
+        summary = run.summary(trial.trial_id)
         for worker in summary.generator.workers if summary is not None else ():
-            host = worker.name or worker.address or str(worker.number)
-            row = {name: trial[name] for name in ("trial_id", "treatment", "verdict")} | {"host": host}
-            rows.append(row | {name: getattr(worker, name) for name in MEASURES})
-    return pa.Table.from_pylist(rows, schema=_BY_HOST)
+            row = HostRow(
+                trial_id=trial.trial_id,
+                treatment=trial.treatment,
+                verdict=trial.verdict,
+                host=worker.name or worker.address or str(worker.number),
+                **{name: getattr(worker, name) for name in MEASURES},
+            )
+            rows.append(row)
+    return rows
 
 
-def medians(table: pa.Table) -> list[Row]:
-    """One row a host: the number of its trials, and the median over them of each measure."""
-    rows: list[Row] = table.to_pylist()
-    found = []
-    for host in dict.fromkeys(row["host"] for row in rows):
-        mine = [row for row in rows if row["host"] == host]
-        values = {name: [row[name] for row in mine if row[name] is not None] for name in MEASURES}
-        found.append(
-            {"host": host, "trials": len(mine)} | {name: median(of) if of else None for name, of in values.items()}
-        )
-    return found
+def medians(rows: Iterable[HostRow]) -> list[HostMedians]:
+    """One entry a host, with the medians over its trials."""
+    by_name: dict[str, list[HostRow]] = {}
+    for row in rows:
+        by_name.setdefault(row.host, []).append(row)
+    return [HostMedians(host, len(mine), dict(_medians(mine))) for host, mine in by_name.items()]
 
 
-_WHOLE = ("sent", "completed", "connects")
-_BY_HOST = pa.schema(
-    [
-        *((name, pa.string()) for name in ("trial_id", "treatment", "verdict", "host")),
-        *((name, pa.int64() if name in _WHOLE else pa.float64()) for name in MEASURES),
-    ]
-)
+def _medians(rows: list[HostRow]) -> Iterator[tuple[str, float]]:
+    for name in MEASURES:
+        values = [value for row in rows if (value := getattr(row, name)) is not None]
+        if values:
+            yield name, median(values)

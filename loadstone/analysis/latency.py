@@ -4,20 +4,98 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from statistics import median
+from typing import ClassVar
 
-import pyarrow as pa
-
-from loadstone.analysis.run import VERDICTS, RunFolder
-from loadstone.analysis.summary import VALID, Row, TreatmentSummary, load_of
-from loadstone.model.records import Latency, TrialSummary
+from loadstone.analysis.run import RunFolder
+from loadstone.analysis.schema import OfTrial, TableRow
+from loadstone.analysis.summary import TreatmentSummary
+from loadstone.model.records import Latency, TrialRow, TrialSummary
 from loadstone.model.slo import Slo
 
 SHARES = (0.5, 0.8, 0.95)
 """Of the breaking point: where the percentile spectrum is shown."""
 
-_MEASURED = ("throughput", "p50_ms", "p75_ms", "p90_ms", "p95_ms", "p99_ms", "p999_ms", "max_ms", "service_p99_ms")
+
+@dataclass(frozen=True, kw_only=True)
+class LoadPoint(OfTrial):
+    """A trial's latency, throughput and dropped share against its load; of one that was stopped early only its load."""
+
+    NAME: ClassVar[str] = "load"
+
+    load: float
+    loop: str | None
+    offered_per_s: float | None
+    throughput: float | None
+    p50_ms: float | None
+    p75_ms: float | None
+    p90_ms: float | None
+    p95_ms: float | None
+    p99_ms: float | None
+    p999_ms: float | None
+    max_ms: float | None
+    service_p99_ms: float | None
+    dropped_share: float | None
+    verdict: str
+    aborted_at_s: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RateRow(TableRow):
+    """A treatment at a fixed load: verdicts, and medians over the repetitions that are valid."""
+
+    NAME: ClassVar[str] = "rates"
+
+    treatment: str
+    rate: float
+    clients: int | None
+    trials: int
+    held: int
+    not_held: int
+    measured: int
+    invalid: int
+    throughput: float | None
+    p50_ms: float | None
+    p99_ms: float | None
+    p99_lowest_ms: float | None
+    p99_highest_ms: float | None
+    p999_ms: float | None
+    dropped_share: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpectrumPoint(OfTrial):
+    """The latency at one percentile; ``share`` is the trial's load as a share of the breaking point."""
+
+    NAME: ClassVar[str] = "spectrum"
+
+    verdict: str
+    share: float
+    percentile: float
+    latency_ms: float | None
+    service_ms: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class OperationRow(OfTrial):
+    """Counts and latency of one operation in one trial."""
+
+    NAME: ClassVar[str] = "operations"
+
+    verdict: str
+    operation: str
+    offered: int | None
+    completed: int
+    dropped_share: float | None
+    violations: int | None
+    p50_ms: float | None
+    p95_ms: float | None
+    p99_ms: float | None
+    p999_ms: float | None
+    max_ms: float | None
+    service_p99_ms: float | None
 
 
 def percentile_column(slo: Slo | None) -> tuple[str, str, float | None]:
@@ -32,183 +110,163 @@ def percentile_column(slo: Slo | None) -> tuple[str, str, float | None]:
     return "p99_ms", "P99", None
 
 
-def load_points(trials: pa.Table) -> pa.Table:
-    """One row per trial that measured something: latency, throughput and dropped share against its load.
-
-    Of a trial that was stopped early there is only its load and when it broke.
-    """
-    rows = [_point(row) for row in trials.to_pylist() if _ran(row)]
-    rows.sort(key=lambda row: (row["treatment"], row["load"], row["trial_id"]))
-    return pa.Table.from_pylist(rows, schema=_POINTS)
+def load_points(trials: Iterable[TrialRow]) -> list[LoadPoint]:
+    """One row per trial that measured something."""
+    points = [_point(row) for row in trials if row.offered or row.completed or row.stopped]
+    return sorted(points, key=lambda point: (point.treatment, point.load, point.trial_id))
 
 
-def _ran(row: Row) -> bool:
-    return bool(row["offered"] or row["completed"]) or row["aborted_at_s"] is not None
+def _point(row: TrialRow) -> LoadPoint:
+    offered, completed, window = row.offered, row.completed, row.window_s
+    return LoadPoint(
+        **LoadPoint.columns_of(row),
+        loop=row.loop,
+        offered_per_s=offered / window if offered is not None and window else None,
+        throughput=row.throughput,
+        p50_ms=row.p50_ms,
+        p75_ms=row.p75_ms,
+        p90_ms=row.p90_ms,
+        p95_ms=row.p95_ms,
+        p99_ms=row.p99_ms,
+        p999_ms=row.p999_ms,
+        max_ms=row.max_ms,
+        service_p99_ms=row.service_p99_ms,
+        dropped_share=1 - completed / offered if offered and completed is not None else None,
+        aborted_at_s=row.aborted_at_s,
+    )
 
 
-def _point(row: Row) -> Row:
-    offered, completed, window = row["offered"], row["completed"], row["window_s"]
-    return {
-        **{name: row[name] for name in ("trial_id", "treatment", "phase", "rate", "clients", "loop")},
-        "load": load_of(row),
-        "offered_per_s": offered / window if offered is not None and window else None,
-        **{name: row[name] for name in (*_MEASURED, "verdict", "aborted_at_s")},
-        "dropped_share": 1 - completed / offered if offered and completed is not None else None,
-    }
-
-
-def by_rate(trials: pa.Table) -> pa.Table:
+def by_rate(trials: Iterable[TrialRow]) -> list[RateRow]:
     """One row per treatment and fixed load: verdicts, and the median with the range over repetitions.
 
     Invalid trials are counted and left out of the rest.
     """
-    groups: dict[tuple[str, float, int | None], list[Row]] = {}
-    for row in trials.sort_by("order").to_pylist():
-        if row["phase"] in ("fixed", "closed"):
-            groups.setdefault((row["treatment"], row["rate"], row["clients"]), []).append(row)
+    groups: dict[tuple[str, float, int | None], list[TrialRow]] = {}
+    for row in sorted(trials, key=lambda row: row.order):
+        if row.repeatable:
+            groups.setdefault((row.treatment, row.rate, row.clients), []).append(row)
     treatments = list(dict.fromkeys(treatment for treatment, _, _ in groups))
     in_order = sorted(groups, key=lambda key: (treatments.index(key[0]), key[1], key[2] or 0))
-    return pa.Table.from_pylist([_at_rate(*key, groups[key]) for key in in_order], schema=_BY_RATE)
+    return [_at_rate(*key, groups[key]) for key in in_order]
 
 
-def _at_rate(treatment: str, rate: float, clients: int | None, rows: list[Row]) -> Row:
-    verdicts = Counter(row["verdict"] for row in rows)
-    valid = [row for row in rows if row["verdict"] != "invalid"]
-    values = {name: [row[name] for row in valid if row[name] is not None] for name in _MEASURED}
-    offered = sum(row["offered"] or 0 for row in valid)
-    lost = [row["offered"] - row["completed"] for row in valid if None not in (row["offered"], row["completed"])]
-    return {
-        "treatment": treatment,
-        "rate": rate,
-        "clients": clients,
-        "trials": len(rows),
-        **{verdict.replace(" ", "_"): verdicts[verdict] for verdict in VERDICTS},
-        **{name: median(values[name]) if values[name] else None for name in _MEDIANS},
-        "p99_lowest_ms": min(values["p99_ms"], default=None),
-        "p99_highest_ms": max(values["p99_ms"], default=None),
-        "dropped_share": sum(lost) / offered if lost and offered else None,
-    }
+def _at_rate(treatment: str, rate: float, clients: int | None, rows: Sequence[TrialRow]) -> RateRow:
+    verdicts = Counter(row.verdict for row in rows)
+    valid = [row for row in rows if row.valid]
+    p99 = _known(row.p99_ms for row in valid)
+    offered = sum(row.offered or 0 for row in valid)
+    lost = _known(
+        None if row.offered is None or row.completed is None else row.offered - row.completed for row in valid
+    )
+    return RateRow(
+        treatment=treatment,
+        rate=rate,
+        clients=clients,
+        trials=len(rows),
+        held=verdicts["held"],
+        not_held=verdicts["not held"],
+        measured=verdicts["measured"],
+        invalid=verdicts["invalid"],
+        throughput=_median(row.throughput for row in valid),
+        p50_ms=_median(row.p50_ms for row in valid),
+        p99_ms=_median(p99),
+        p99_lowest_ms=min(p99, default=None),
+        p99_highest_ms=max(p99, default=None),
+        p999_ms=_median(row.p999_ms for row in valid),
+        dropped_share=sum(lost) / offered if lost and offered else None,
+    )
 
 
-def near_shares(treatment: TreatmentSummary, shares: Iterable[float] = SHARES) -> list[tuple[float, Row]]:
+def _known(values: Iterable[float | None]) -> list[float]:
+    return [value for value in values if value is not None]
+
+
+def _median(values: Iterable[float | None]) -> float | None:
+    known = _known(values)
+    return median(known) if known else None
+
+
+def near_shares(treatment: TreatmentSummary, shares: Iterable[float] = SHARES) -> list[tuple[float, TrialRow]]:
     """For each share of the reference load the nearest trial that ran to its end, with the share it really is at.
 
     A trial is given once; full trials are preferred to the bracket's where both are about as near.
     """
     reference = treatment.reference
-    ran = [row for row in treatment.rows() if row["verdict"] != "invalid" and row["aborted_at_s"] is None]
+    ran = treatment.whole
     if not ran or not reference:
         return []
 
-    def distance(row: Row, wanted: float) -> float:
-        return abs(math.log(load_of(row) / (wanted * reference))) + (0.05 if row["phase"] == "bracket" else 0)
+    def distance(row: TrialRow, wanted: float) -> float:
+        return abs(math.log(row.load / (wanted * reference))) + (0.05 if row.phase == "bracket" else 0)
 
-    chosen = {}
+    chosen: dict[str, tuple[float, TrialRow]] = {}
     for wanted in shares:
         row = min(ran, key=lambda row: distance(row, wanted))
-        chosen[row["trial_id"]] = (load_of(row) / reference, row)
+        chosen[row.trial_id] = (row.load / reference, row)
     return sorted(chosen.values(), key=lambda pair: pair[0])
 
 
-def beside_breaking_point(treatment: TreatmentSummary) -> list[Row]:
+def beside_breaking_point(treatment: TreatmentSummary) -> list[TrialRow]:
     """The valid trial of the highest load that held (or had no SLO), and that of the lowest above it that did not.
 
     Of trials that ran to their end: one that was stopped early has no latency.
     """
-    ran = [row for row in treatment.rows() if row["verdict"] in VALID and row["aborted_at_s"] is None]
-    good = [row for row in ran if row["verdict"] != "not held"]
-    held = max(good, key=lambda row: (load_of(row), row["repetition"]), default=None)
-    above = [row for row in ran if row["verdict"] == "not held" and (held is None or load_of(row) >= load_of(held))]
-    broke = min(above, key=load_of, default=None)
+    ran = treatment.whole
+    good = [row for row in ran if row.verdict != "not held"]
+    held = max(good, key=lambda row: (row.load, row.repetition), default=None)
+    above = [row for row in ran if row.verdict == "not held" and (held is None or row.load >= held.load)]
+    broke = min(above, key=lambda row: row.load, default=None)
     return [row for row in (held, broke) if row is not None]
 
 
-def spectrum(run: RunFolder, treatment: TreatmentSummary) -> pa.Table:
+def spectrum(run: RunFolder, treatment: TreatmentSummary) -> list[SpectrumPoint]:
     """Latency in ms by percentile of the trials of ``near_shares``, from their summaries."""
-    rows = []
+    points = []
     for portion, row in near_shares(treatment):
-        summary = run.summary(row["trial_id"])
+        summary = run.summary(row.trial_id)
+        about = SpectrumPoint.columns_of(row)
         for percentile, intended, service in summary.spectrum if summary is not None else ():
-            point = {"share": portion, "percentile": percentile, "latency_ms": intended, "service_ms": service}
-            rows.append(_trial(row) | point)
-    return pa.Table.from_pylist(rows, schema=_SPECTRUM)
+            point = SpectrumPoint(
+                **about, share=portion, percentile=percentile, latency_ms=intended, service_ms=service
+            )
+            points.append(point)
+    return points
 
 
-def operations(run: RunFolder, treatment: TreatmentSummary) -> pa.Table:
+def operations(run: RunFolder, treatment: TreatmentSummary) -> list[OperationRow]:
     """Counts and latency by operation of the trials of ``beside_breaking_point``, from their summaries."""
-    rows = []
+    rows: list[OperationRow] = []
     for row in beside_breaking_point(treatment):
-        rows += of_operations(row, run.summary(row["trial_id"]))
-    return pa.Table.from_pylist(rows, schema=OPERATIONS)
+        rows += of_operations(row, run.summary(row.trial_id))
+    return rows
 
 
-def of_operations(row: Row, summary: TrialSummary | None) -> list[Row]:
+def of_operations(row: TrialRow, summary: TrialSummary | None) -> list[OperationRow]:
     """Counts and latency by operation of one trial, from its summary; none of one that was stopped early."""
-    rows: list[Row] = []
-    if summary is None or row["aborted_at_s"] is not None:
-        return rows
+    if summary is None or row.stopped:
+        return []
+    rows = []
     for operation in summary.operations:
-        counted = operation.latency_ms.counted(row["clients"])
+        counted = operation.latency_ms.counted(row.clients)
         offered, completed = operation.counts.offered, operation.counts.completed
         rows.append(
-            _trial(row)
-            | {"operation": operation.name, "offered": offered, "completed": completed}
-            | {"dropped_share": 1 - completed / offered if offered else None}
-            | {"violations": operation.violations}
-            | {f"{name}_ms": _of(counted, name) for name in ("p50", "p95", "p99", "p999", "max")}
-            | {"service_p99_ms": _of(operation.latency_ms.service, "p99")}
+            OperationRow(
+                **OperationRow.columns_of(row),
+                operation=operation.name,
+                offered=offered,
+                completed=completed,
+                dropped_share=1 - completed / offered if offered else None,
+                violations=operation.violations,
+                p50_ms=_of(counted, "p50"),
+                p95_ms=_of(counted, "p95"),
+                p99_ms=_of(counted, "p99"),
+                p999_ms=_of(counted, "p999"),
+                max_ms=_of(counted, "max"),
+                service_p99_ms=_of(operation.latency_ms.service, "p99"),
+            )
         )
     return rows
 
 
 def _of(latency: Latency | None, statistic: str) -> float | None:
     return latency.statistic(statistic) if latency is not None else None
-
-
-def _trial(row: Row) -> Row:
-    return {name: row[name] for name in ("trial_id", "treatment", "phase", "rate", "clients", "verdict")}
-
-
-_TRIAL = [
-    ("trial_id", pa.string()),
-    ("treatment", pa.string()),
-    ("phase", pa.string()),
-    ("rate", pa.float64()),
-    ("clients", pa.int64()),
-    ("verdict", pa.string()),
-]
-_POINTS = pa.schema(
-    [
-        *_TRIAL[:-1],
-        ("load", pa.float64()),
-        ("loop", pa.string()),
-        *((name, pa.float64()) for name in ("offered_per_s", *_MEASURED, "dropped_share")),
-        ("verdict", pa.string()),
-        ("aborted_at_s", pa.float64()),
-    ]
-)
-_MEDIANS = ("throughput", "p50_ms", "p99_ms", "p999_ms")
-_BY_RATE = pa.schema(
-    [
-        ("treatment", pa.string()),
-        ("rate", pa.float64()),
-        ("clients", pa.int64()),
-        *((name, pa.int64()) for name in ("trials", "held", "not_held", "measured", "invalid")),
-        *((name, pa.float64()) for name in _MEDIANS[:-1]),
-        *((name, pa.float64()) for name in ("p99_lowest_ms", "p99_highest_ms", "p999_ms", "dropped_share")),
-    ]
-)
-_SPECTRUM = pa.schema(
-    [*_TRIAL, *((name, pa.float64()) for name in ("share", "percentile", "latency_ms", "service_ms"))]
-)
-OPERATIONS = pa.schema(
-    [
-        *_TRIAL,
-        ("operation", pa.string()),
-        ("offered", pa.int64()),
-        ("completed", pa.int64()),
-        ("dropped_share", pa.float64()),
-        ("violations", pa.int64()),
-        *((f"{name}_ms", pa.float64()) for name in ("p50", "p95", "p99", "p999", "max", "service_p99")),
-    ]
-)

@@ -1,12 +1,16 @@
-"""``trials.parquet`` as Arrow sees it."""
+"""Tables as Arrow sees them: ``trials.parquet``, and tables whose rows are frozen dataclasses."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, TypeVar, get_type_hints
 
 import pyarrow as pa
 
 from loadstone.model import columns
+from loadstone.model.records import TrialRow
+from loadstone.model.records.trial_row import FACTOR_PREFIX
 
 _ARROW = {
     "text": pa.string(),
@@ -14,7 +18,38 @@ _ARROW = {
     "number": pa.float64(),
     "boolean": pa.bool_(),
     "list of texts": pa.list_(pa.string()),
+    "list of numbers": pa.list_(pa.float64()),
 }
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableRow:
+    """A row of a table of the report; its fields are the columns."""
+
+    NAME: ClassVar[str]
+    """Of the table."""
+
+    @classmethod
+    def columns_of(cls, trial: TrialRow) -> dict[str, Any]:
+        """The columns of the table that a trial's own row has, too."""
+        return {field.name: getattr(trial, field.name) for field in fields(cls) if field.name in _OF_TRIAL}
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfTrial(TableRow):
+    """Whose row it is: of one trial, or of something in it."""
+
+    trial_id: str
+    treatment: str
+    phase: str
+    rate: float
+    clients: int | None
+
+
+_OF_TRIAL = frozenset(("trial_id", "treatment", "phase", "rate", "clients", "load", "verdict"))
+"""The columns of tables that name a trial, its load and its verdict."""
+Row = TypeVar("Row", bound=TableRow)
+_OfTrial = TypeVar("_OfTrial", bound=OfTrial)
 
 
 def schema(factors: Iterable[str] = ()) -> pa.Schema:
@@ -32,5 +67,28 @@ def schema(factors: Iterable[str] = ()) -> pa.Schema:
 
 def factors_of(names: Iterable[str]) -> list[str]:
     """The factors among column names, in their order."""
-    prefix = columns.FACTOR_PREFIX
-    return [name.removeprefix(prefix) for name in names if name.startswith(prefix)]
+    return [name.removeprefix(FACTOR_PREFIX) for name in names if name.startswith(FACTOR_PREFIX)]
+
+
+def of_trial(kind: type[_OfTrial], trial: TrialRow, part: TableRow) -> _OfTrial:
+    """What was found in one trial, as a row of the table of all trials."""
+    return kind(**kind.columns_of(trial), **vars(part))
+
+
+def schema_of(kind: type[TableRow]) -> pa.Schema:
+    """The schema of a table whose rows are of a dataclass: a column for each of its fields."""
+    types = get_type_hints(kind, include_extras=True)
+    return pa.schema([(field.name, _ARROW[columns.type_of(types[field.name])[0]]) for field in fields(kind)])
+
+
+def table(kind: type[Row], rows: Iterable[Row]) -> pa.Table:
+    """The rows as a table, which has its columns also without any row."""
+    some, names = list(rows), [field.name for field in fields(kind)]
+    return pa.table({name: [getattr(row, name) for row in some] for name in names}, schema=schema_of(kind))
+
+
+def rows(kind: type[Row], table: pa.Table) -> list[Row]:
+    """The rows of such a table."""
+    columns = [table[field.name].to_pylist() for field in fields(kind)]
+    names = [field.name for field in fields(kind)]
+    return [kind(**dict(zip(names, values, strict=True))) for values in zip(*columns, strict=True)]

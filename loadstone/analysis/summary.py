@@ -3,30 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
-
-import pyarrow as pa
-import pyarrow.compute as pc
+from typing import ClassVar, Literal
 
 from loadstone.analysis import breaking_point as bp
 from loadstone.analysis.confirmation import OFF, Verdict, confirmation, together
 from loadstone.analysis.posterior import TrialOutcome, posterior
 from loadstone.analysis.run import RunFolder
-from loadstone.analysis.schema import factors_of
-from loadstone.model.columns import FACTOR_PREFIX
+from loadstone.analysis.schema import TableRow
+from loadstone.model.records import TrialRow
+from loadstone.model.records.run_files import PlannedTreatment
 from loadstone.model.units import share
 
-VALID = ("held", "not held", "measured")
-"""The verdicts of valid trials."""
 Known = Literal["estimated", "bracketed", "above", "below", "nothing"]
-Row = dict[str, Any]
-
-
-def load_of(row: Row) -> float:
-    """The load of a trial: requests/s offered; in a closed loop, which offers none, its clients."""
-    return float(row["rate"] if row["clients"] is None else row["clients"])
 
 
 @dataclass(frozen=True)
@@ -64,7 +54,8 @@ class TreatmentSummary:
     id: str
     label: str
     levels: dict[str, str]
-    trials: pa.Table
+    trials: tuple[TrialRow, ...]
+    """In the order they were run."""
     planned: int | None
     """Trials that the plan has for fixed loads; a search decides as it goes."""
     searched: Searched | None
@@ -77,59 +68,59 @@ class TreatmentSummary:
 
     def count(self, verdict: str) -> int:
         """Trials with that verdict."""
-        return int(pc.sum(pc.equal(self.trials["verdict"], verdict)).as_py() or 0)
+        return sum(row.verdict == verdict for row in self.trials)
 
     @property
     def held_up_to(self) -> float | None:
         """The highest load below which, itself included, every valid trial held; None where there is none."""
         broke = self.breaks_from
-        held = [load_of(row) for row in self.rows("held") if broke is None or load_of(row) < broke]
+        held = [row.load for row in self.rows("held") if broke is None or row.load < broke]
         return max(held, default=None)
 
     @property
     def breaks_from(self) -> float | None:
         """The lowest load at which some trial did not hold."""
-        return min((load_of(row) for row in self.rows("not held")), default=None)
+        return min((row.load for row in self.rows("not held")), default=None)
 
     @property
     def reference(self) -> float | None:
         """The load that others are given as a share of: the breaking point, else the highest held, else the lowest."""
         if self.searched is not None and self.searched.result is not None:
             return self.searched.result.breaking_point.value
-        measured = max(map(load_of, self.rows("measured")), default=None)
-        return self.held_up_to or measured or min(map(load_of, self.rows("not held")), default=None)
+        measured = max((row.load for row in self.rows("measured")), default=None)
+        return self.held_up_to or measured or min((row.load for row in self.rows("not held")), default=None)
 
-    def rows(self, verdict: str | None = None) -> list[Row]:
-        """The trials as mappings, in the order they were run."""
-        rows: list[Row] = self.trials.to_pylist()
-        return rows if verdict is None else [row for row in rows if row["verdict"] == verdict]
+    def rows(self, verdict: str) -> list[TrialRow]:
+        """The trials with that verdict, in the order they were run."""
+        return [row for row in self.trials if row.verdict == verdict]
+
+    @property
+    def whole(self) -> list[TrialRow]:
+        """The valid trials that ran to their end: one that was stopped early has no numbers of its window."""
+        return [row for row in self.trials if row.valid and not row.stopped]
 
 
 def treatments(run: RunFolder) -> list[TreatmentSummary]:
     """All treatments that were planned or run, in the plan's order."""
-    planned = {str(t.get("id")): t for t in run.plan.get("treatments") or [] if isinstance(t, dict)}
-    ids = dict.fromkeys([*planned, *run.trials["treatment_id"].to_pylist()])
-    return [_treatment(run, treatment_id, planned.get(treatment_id, {})) for treatment_id in ids]
+    planned = {treatment.id: treatment for treatment in run.plan.treatments}
+    ids = dict.fromkeys([*planned, *(row.treatment_id for row in run.trials)])
+    return [_treatment(run, treatment_id, planned.get(treatment_id)) for treatment_id in ids]
 
 
-def _treatment(run: RunFolder, treatment_id: str, plan: dict[str, Any]) -> TreatmentSummary:
-    trials = run.trials.filter(pc.equal(run.trials["treatment_id"], treatment_id))
-    rows: list[Row] = trials.to_pylist()
-    label, levels = str(plan.get("label") or treatment_id), {}
-    if rows:
-        label = rows[0]["treatment"]
-        levels = {name: rows[0][FACTOR_PREFIX + name] for name in factors_of(trials.column_names)}
+def _treatment(run: RunFolder, treatment_id: str, plan: PlannedTreatment | None) -> TreatmentSummary:
+    rows = [row for row in run.trials if row.treatment_id == treatment_id]
+    label = rows[0].treatment if rows else (plan.label if plan is not None else "") or treatment_id
     searched: Searched | None = None
     searches: tuple[Searched, ...] = ()
-    if run.searches or any(row["phase"] not in ("fixed", "closed") for row in rows):
+    if run.searches or any(not row.repeatable for row in rows):
         searched, searches = _search(rows), _each_search(rows)
     doubts = [*_search_doubts(searched, _precision(run)), *_disagreement(searches)]
     warnings = doubts if rows else ["no trial yet"]
     return TreatmentSummary(
         id=treatment_id,
         label=label,
-        levels=levels,
-        trials=trials,
+        levels=rows[0].factors if rows else {},
+        trials=tuple(rows),
         planned=None if searched else _planned(run, treatment_id),
         searched=searched,
         searches=searches,
@@ -140,43 +131,39 @@ def _treatment(run: RunFolder, treatment_id: str, plan: dict[str, Any]) -> Treat
 
 def _planned(run: RunFolder, treatment_id: str) -> int | None:
     """Of a rule that ends the repetitions, the fewest; the baseline of a comparison runs twice as often."""
-    load = run.study.get("load") or {}
-    loads = load.get("rates") or (load.get("closed") or {}).get("clients")
-    repetitions = (run.study.get("trial") or {}).get("repetitions", 1)
-    if isinstance(repetitions, dict):
-        repetitions = repetitions.get("least")
-    if not (isinstance(loads, list) and isinstance(repetitions, int)):
+    loads, repetitions = run.study.load.levels, run.study.trial.fewest
+    if loads is None or repetitions is None:
         return None
-    return len(loads) * repetitions * (2 if run.plan.get("baseline") == treatment_id else 1)
+    return len(loads) * repetitions * (2 if run.plan.baseline == treatment_id else 1)
 
 
 def _precision(run: RunFolder) -> float | None:
-    written = ((run.study.get("load") or {}).get("capacity") or {}).get("precision")
+    search = run.study.load.capacity
     try:
-        return share(written) if written is not None else None
+        return share(search.precision) if search is not None and search.precision is not None else None
     except ValueError:
         return None
 
 
-def search_trials(rows: list[Row]) -> tuple[list[TrialOutcome], list[TrialOutcome]]:
+def search_trials(rows: Sequence[TrialRow]) -> tuple[list[TrialOutcome], list[TrialOutcome]]:
     """The valid trials of a search: full ones, and the short ones of the bracket."""
-    valid = [row for row in rows if row["verdict"] != "invalid"]
-    full = [_evidence(row) for row in valid if row["phase"] in ("fine", "confirm")]
-    return full, [_evidence(row) for row in valid if row["phase"] == "bracket"]
+    valid = [row for row in rows if row.valid]
+    full = [_evidence(row) for row in valid if row.phase in ("fine", "confirm")]
+    return full, [_evidence(row) for row in valid if row.phase == "bracket"]
 
 
-def _evidence(row: Row) -> TrialOutcome:
-    return TrialOutcome(row["rate"], row["verdict"] == "held")
+def _evidence(row: TrialRow) -> TrialOutcome:
+    return TrialOutcome(row.rate, row.verdict == "held")
 
 
-def _each_search(rows: list[Row]) -> tuple[Searched, ...]:
-    repetitions = sorted({row["repetition"] for row in rows})
+def _each_search(rows: Sequence[TrialRow]) -> tuple[Searched, ...]:
+    repetitions = sorted({row.repetition for row in rows})
     if len(repetitions) < 2:
         return ()
-    return tuple(replace(_search([r for r in rows if r["repetition"] == n]), repetition=n) for n in repetitions)
+    return tuple(replace(_search([r for r in rows if r.repetition == n]), repetition=n) for n in repetitions)
 
 
-def _search(rows: list[Row]) -> Searched:
+def _search(rows: Sequence[TrialRow]) -> Searched:
     full, short = search_trials(rows)
     held = [trial.load for trial in (*full, *short) if trial.held]
     broke = [trial.load for trial in (*full, *short) if not trial.held]
@@ -189,27 +176,27 @@ def _search(rows: list[Row]) -> Searched:
         known = "below"
     else:
         known = "estimated" if full else "bracketed"
-    valid = [row for row in rows if row["verdict"] != "invalid"]
+    valid = [row for row in rows if row.valid]
     return Searched(
         known=known,
         low=max(held, default=None),
         high=min(broke, default=None),
         result=bp.estimate(full, short) if known == "estimated" else None,
         confirmation=_confirmation(valid),
-        evidence=tuple(row["trial_id"] for row in valid if row["phase"] in ("fine", "confirm")),
-        bracket=tuple(row["trial_id"] for row in valid if row["phase"] == "bracket"),
+        evidence=tuple(row.trial_id for row in valid if row.phase in ("fine", "confirm")),
+        bracket=tuple(row.trial_id for row in valid if row.phase == "bracket"),
     )
 
 
-def _confirmation(valid: list[Row]) -> Verdict | None:
+def _confirmation(valid: Sequence[TrialRow]) -> Verdict | None:
     """Each search's fresh trials are judged by the posterior of its earlier trials."""
-    return together([_of_search(valid, n) for n in sorted({row["repetition"] for row in valid})])
+    return together([_of_search(valid, n) for n in sorted({row.repetition for row in valid})])
 
 
-def _of_search(valid: list[Row], repetition: int) -> Verdict | None:
-    mine = [row for row in valid if row["repetition"] == repetition]
-    first = next((i for i, row in enumerate(mine) if row["phase"] == "confirm"), len(mine))
-    fresh = [_evidence(row) for row in mine if row["phase"] == "confirm"]
+def _of_search(valid: Sequence[TrialRow], repetition: int) -> Verdict | None:
+    mine = [row for row in valid if row.repetition == repetition]
+    first = next((i for i, row in enumerate(mine) if row.phase == "confirm"), len(mine))
+    fresh = [_evidence(row) for row in mine if row.phase == "confirm"]
     return confirmation(posterior(*search_trials(mine[:first])), fresh).verdict if fresh else None
 
 
@@ -238,47 +225,66 @@ def _search_doubts(searched: Searched | None, precision: float | None) -> Iterat
     yield from searched.result.warnings
 
 
-def trial_warnings(trials: pa.Table) -> dict[str, int]:
+def trial_warnings(trials: Iterable[TrialRow]) -> dict[str, int]:
     """The trials' own warnings, each with how many trials have it."""
-    return dict(Counter(text for texts in trials["warnings"].to_pylist() for text in texts))
+    return dict(Counter(text for row in trials for text in row.warnings))
 
 
-def breaking_points(found: list[TreatmentSummary]) -> pa.Table:
-    """One row per treatment with a search: capacity, breaking point and slope with 95 % intervals, and the evidence.
+@dataclass(frozen=True, kw_only=True)
+class BreakingPointRow(TableRow):
+    """What a search knows, with 95 % intervals; ``search`` numbers those of a treatment with several. Requests/s."""
 
-    Where a treatment was searched several times, a row for each search follows.
-    """
-    rows = [
+    NAME: ClassVar[str] = "breaking_points"
+
+    treatment: str
+    search: int | None
+    known: str
+    low: float | None = None
+    high: float | None = None
+    capacity: float | None = None
+    capacity_low: float | None = None
+    capacity_high: float | None = None
+    breaking_point: float | None = None
+    breaking_point_low: float | None = None
+    breaking_point_high: float | None = None
+    slope: float | None = None
+    slope_low: float | None = None
+    slope_high: float | None = None
+    full_trials: int
+    bracket_trials: int
+    confirmed: bool | None
+    evidence: str
+    """The ids of the trials that count at full weight."""
+
+
+def breaking_points(found: list[TreatmentSummary]) -> list[BreakingPointRow]:
+    """One row per treatment with a search; where it was searched several times, a row for each search follows."""
+    return [
         _search_row(treatment, searched)
         for treatment in found
         if treatment.searched is not None
         for searched in (treatment.searched, *treatment.searches)
     ]
-    return pa.Table.from_pylist(rows, schema=_BREAKING_POINTS)
 
 
-def _search_row(treatment: TreatmentSummary, searched: Searched) -> Row:
-    row: Row = {"treatment": treatment.label, "search": searched.repetition, "known": searched.known}
+def _search_row(treatment: TreatmentSummary, searched: Searched) -> BreakingPointRow:
+    values: dict[str, float | None] = {}
     if searched.result is None:  # with an estimate, overlapping trials would make the bounds confusing
-        row |= {"low": searched.low, "high": searched.high}
+        values |= {"low": searched.low, "high": searched.high}
     if result := searched.result:
-        for name in ("capacity", "breaking_point", "slope"):
-            estimate: bp.Estimate = getattr(result, name)
-            row |= {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
-    row |= {"full_trials": len(searched.evidence), "bracket_trials": len(searched.bracket)}
-    return row | {"confirmed": searched.confirmed, "evidence": " ".join(searched.evidence)}
-
-
-_BREAKING_POINTS = pa.schema(
-    [
-        ("treatment", pa.string()),
-        ("search", pa.int64()),
-        ("known", pa.string()),
-        ("low", pa.float64()),
-        ("high", pa.float64()),
-        *((f"{n}{s}", pa.float64()) for n in ("capacity", "breaking_point", "slope") for s in ("", "_low", "_high")),
-        *((name, pa.int64()) for name in ("full_trials", "bracket_trials")),
-        ("confirmed", pa.bool_()),
-        ("evidence", pa.string()),
-    ]
-)
+        for name, estimate in (
+            ("capacity", result.capacity),
+            ("breaking_point", result.breaking_point),
+            ("slope", result.slope),
+        ):
+            values |= {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
+    return BreakingPointRow(
+        treatment=treatment.label,
+        search=searched.repetition,
+        known=searched.known,
+        full_trials=len(searched.evidence),
+        bracket_trials=len(searched.bracket),
+        confirmed=searched.confirmed,
+        evidence=" ".join(searched.evidence),
+        **values,
+    )

@@ -7,7 +7,6 @@ load that held and the lowest above it that did not, and trials spread over its 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,8 +15,22 @@ import pyarrow as pa
 
 from loadstone.analysis.latency import beside_breaking_point
 from loadstone.analysis.run import RunFolder
-from loadstone.analysis.summary import VALID, Row, TreatmentSummary, load_of
+from loadstone.analysis.schema import OfTrial, TableRow, rows, schema_of
+from loadstone.analysis.summary import TreatmentSummary
+from loadstone.analysis.traced_rows import (
+    ClockOffset,
+    HeatCell,
+    OperationTimes,
+    PathTime,
+    ServiceTimes,
+    TracedClock,
+    TracedHeat,
+    TracedOperation,
+    TracedPath,
+    TracedService,
+)
 from loadstone.model.errors import InputError
+from loadstone.model.records import TrialRow
 
 FILE = "traces.json"
 _FORMAT = 2
@@ -25,15 +38,14 @@ _FORMAT = 2
 _MOST, _LEAST_A_TREATMENT, _MOST_A_TREATMENT = 48, 2, 8
 """Trials that are looked into, in all and of each treatment."""
 _MOST_PATHS = 400
-_TABLES = ("services", "operations", "paths", "clocks", "heat")
-_TRIAL = ("trial_id", "treatment", "phase", "rate", "clients", "verdict")
-_TRIAL_SCHEMA: list[tuple[str, pa.DataType]] = [
-    *((name, pa.string()) for name in ("trial_id", "treatment", "phase")),
-    ("rate", pa.float64()),
-    ("clients", pa.int64()),
-    ("verdict", pa.string()),
-    ("load", pa.float64()),
-]
+_TABLES: dict[str, tuple[type[TableRow], type[OfTrial]]] = {
+    "services": (ServiceTimes, TracedService),
+    "operations": (OperationTimes, TracedOperation),
+    "paths": (PathTime, TracedPath),
+    "clocks": (ClockOffset, TracedClock),
+    "heat": (HeatCell, TracedHeat),
+}
+"""By name the rows of a trial's own table, and those of the table of all trials."""
 
 
 @dataclass(frozen=True)
@@ -64,14 +76,14 @@ def gather(run: RunFolder, treatments: list[TreatmentSummary]) -> Traced:
         points: list[tuple[float, pa.Table]] = []
         for trial in chosen(run, treatment, a_treatment):
             try:
-                tables, odd = _of_trial(run, trial["trial_id"])
+                tables, odd = _of_trial(run, trial.trial_id)
             except InputError as error:
                 warnings.append(str(error).replace(f"{run.folder}/", ""))
                 continue
             for name, table in tables.items():
-                found[name].append(_named(table, trial))
+                found[name].append(_named(_TABLES[name][1], table, trial))
             health = {key: health.get(key, 0) + count for key, count in odd.items()}
-            points.append((load_of(trial), tables["services"]))
+            points.append((trial.load, tables["services"]))
         if points:
             growth = traces.growth(points)
             growing[treatment.label] = growth.service, growth.why
@@ -79,43 +91,42 @@ def gather(run: RunFolder, treatments: list[TreatmentSummary]) -> Traced:
     return Traced(tables, health, growing, warnings)
 
 
-def chosen(run: RunFolder, treatment: TreatmentSummary, most: int) -> list[Row]:
+def chosen(run: RunFolder, treatment: TreatmentSummary, most: int) -> list[TrialRow]:
     """The trials to look into, by load: those beside the breaking point, and others spread over the loads.
 
     None that was stopped early: traces of its first requests do not represent its load.
     """
-    ran = [row for row in treatment.rows() if row["verdict"] in VALID and row["aborted_at_s"] is None]
-    rows = [row for row in ran if _spans(run, row["trial_id"]).exists()]
-    there = {row["trial_id"] for row in rows}
-    first = [row for row in beside_breaking_point(treatment) if row["trial_id"] in there]
-    taken = {load_of(row) for row in first}
-    other = {load_of(row): row for row in reversed(rows) if load_of(row) not in taken}
+    traced = [row for row in treatment.whole if _spans(run, row.trial_id).exists()]
+    there = {row.trial_id for row in traced}
+    first = [row for row in beside_breaking_point(treatment) if row.trial_id in there]
+    taken = {row.load for row in first}
+    other = {row.load: row for row in reversed(traced) if row.load not in taken}
     loads, room = sorted(other), max(most - len(first), 0)
     if len(loads) > room:
         loads = [loads[round(place * (len(loads) - 1) / max(room - 1, 1))] for place in range(room)]
-    return sorted([*first, *(other[load] for load in loads)], key=load_of)
+    return sorted([*first, *(other[load] for load in loads)], key=lambda row: row.load)
 
 
-def operations(run: RunFolder, trial_id: str) -> list[Row]:
+def operations(run: RunFolder, trial_id: str) -> list[OperationTimes]:
     """Spans by service, operation and peer of one trial; nothing where it has none that can be read."""
+    if not _spans(run, trial_id).exists():
+        return []
     try:
-        found: list[Row] = (
-            _of_trial(run, trial_id)[0]["operations"].to_pylist() if _spans(run, trial_id).exists() else []
-        )
+        return rows(OperationTimes, _of_trial(run, trial_id)[0]["operations"])
     except InputError:
         return []
-    return found
 
 
 def _spans(run: RunFolder, trial_id: str) -> Path:
     return run.folder / "trials" / trial_id / "spans.parquet"
 
 
-def _named(table: pa.Table, trial: Row) -> pa.Table:
+def _named(kind: type[OfTrial], table: pa.Table, trial: TrialRow) -> pa.Table:
     """The table with the trial's own columns before its own."""
-    values = {name: trial[name] for name in _TRIAL} | {"load": load_of(trial)}
-    columns = [pa.array([values[name]] * table.num_rows, type) for name, type in _TRIAL_SCHEMA]
-    return pa.table([*columns, *table.columns], schema=pa.schema([*_TRIAL_SCHEMA, *table.schema]))
+    about = kind.columns_of(trial)
+    schema = schema_of(kind)
+    repeated = (pa.array([value] * table.num_rows, schema.field(name).type) for name, value in about.items())
+    return pa.table([*repeated, *table.columns], schema=schema)
 
 
 def _of_trial(run: RunFolder, trial_id: str) -> tuple[dict[str, pa.Table], dict[str, int]]:
@@ -152,15 +163,9 @@ def _kept(file: Path, spans: Path, window: dict[str, Any]) -> tuple[dict[str, pa
         content = json.loads(file.read_text(encoding="utf-8"))
         if content["format"] != _FORMAT or content["window"] != window:
             return None
-        schemas = dict(_schemas())
-        tables = {name: pa.table(content["tables"][name], schema=schemas[name]) for name in _TABLES}
+        tables = {
+            name: pa.table(content["tables"][name], schema=schema_of(kind)) for name, (kind, _) in _TABLES.items()
+        }
         return tables, {str(key): int(count) for key, count in content["health"].items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError, pa.ArrowException):
         return None
-
-
-def _schemas() -> Iterator[tuple[str, pa.Schema]]:
-    from loadstone.analysis.traces import clocks, paths, tables
-
-    yield from (("services", tables.SERVICES), ("operations", tables.OPERATIONS), ("heat", tables.HEAT))
-    yield from (("paths", paths.SCHEMA), ("clocks", clocks.SCHEMA))

@@ -7,41 +7,62 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-
-import pyarrow as pa
+from dataclasses import dataclass
+from typing import ClassVar, TypeVar
 
 from loadstone.analysis.run import RunFolder
-from loadstone.analysis.summary import Row, TreatmentSummary, load_of
-from loadstone.model.records import Reading
+from loadstone.analysis.schema import TableRow
+from loadstone.analysis.summary import TreatmentSummary
+from loadstone.model.records import Reading, TrialRow
 
 
-def highest_held(treatment: TreatmentSummary) -> Row | None:
+@dataclass(frozen=True, kw_only=True)
+class ServiceCpu(TableRow):
+    """What all replicas of a service used in one trial.
+
+    ``cores`` is CPU time over the window; ``limit_cores`` is None where a replica has no limit; ``throttled_share`` is
+    the share of the window in which its replicas wanted to run and were not let, on average.
+    """
+
+    NAME: ClassVar[str] = "cpu"
+
+    trial_id: str
+    treatment: str
+    rate: float
+    clients: int | None
+    service: str
+    tier: str
+    replicas: int
+    cpu_s: float
+    cores: float
+    limit_cores: float | None
+    throttled_share: float | None
+    cpu_ms_per_request: float | None
+    memory_peak_bytes: int | None
+    memory_limit_bytes: int | None
+
+
+def highest_held(treatment: TreatmentSummary) -> TrialRow | None:
     """The trial of the highest load that held (or had no SLO), of full duration where there is one; else None."""
     good = [*treatment.rows("held"), *treatment.rows("measured")]
-    return max(good, key=lambda row: (row["phase"] != "bracket", load_of(row)), default=None)
+    return max(good, key=lambda row: (row.phase != "bracket", row.load), default=None)
 
 
-def cpu_by_service(run: RunFolder, treatment: TreatmentSummary) -> pa.Table:
-    """One row per service, busiest first, at the highest held load.
-
-    ``cores`` is CPU time over the window, summed over replicas; ``limit_cores`` is null where a replica has no limit;
-    ``throttled_share`` is the share of the window in which its replicas wanted to run and were not let, on average.
-    """
+def cpu_by_service(run: RunFolder, treatment: TreatmentSummary) -> list[ServiceCpu]:
+    """One row per service, busiest first, at the highest held load."""
     trial = highest_held(treatment)
-    if trial is None:
-        return pa.Table.from_pylist([], schema=SCHEMA)
-    return pa.Table.from_pylist(by_service(trial, run.readings(trial["trial_id"])), schema=SCHEMA)
+    return by_service(trial, run.readings(trial.trial_id)) if trial is not None else []
 
 
-def by_service(trial: Row, readings: Iterable[Reading] | None) -> list[Row]:
+def by_service(trial: TrialRow, readings: Iterable[Reading] | None) -> list[ServiceCpu]:
     """The rows of one trial's services, busiest first, from its readings; none of one that was stopped early."""
-    if readings is None or trial["aborted_at_s"] is not None:
+    if readings is None or trial.stopped:
         return []
     found: dict[str, list[Reading]] = {}
     for reading in readings:
         found.setdefault(reading.service, []).append(reading)
     rows = [_row(trial, service, mine) for service, mine in found.items()]
-    return sorted(rows, key=lambda row: -row["cpu_s"])
+    return sorted(rows, key=lambda row: -row.cpu_s)
 
 
 LEAST_USED = 0.02
@@ -64,42 +85,29 @@ def cpu_capacity(readings: Iterable[Reading], throughput: float | None) -> float
     return throughput / busiest if throughput and busiest >= LEAST_USED else None
 
 
-def _row(trial: Row, service: str, replicas: list[Reading]) -> Row:
+def _row(trial: TrialRow, service: str, replicas: list[Reading]) -> ServiceCpu:
     cpu = sum(replica.cpu_s for replica in replicas)
     window = replicas[0].window_s or math.nan
     throttled = _sum(replica.throttled_s for replica in replicas)
-    return {
-        **{name: trial[name] for name in ("trial_id", "treatment", "rate", "clients")},
-        "service": service,
-        "tier": replicas[0].tier,
-        "replicas": len(replicas),
-        "cpu_s": cpu,
-        "cores": cpu / window,
-        "limit_cores": _sum(replica.cpu_limit for replica in replicas),
-        "throttled_share": None if throttled is None else throttled / len(replicas) / window,
-        "cpu_ms_per_request": 1000 * cpu / window / trial["throughput"] if trial["throughput"] else None,
-        "memory_peak_bytes": _sum(replica.memory_peak for replica in replicas),
-        "memory_limit_bytes": _sum(replica.memory_limit for replica in replicas),
-    }
+    return ServiceCpu(
+        **ServiceCpu.columns_of(trial),
+        service=service,
+        tier=replicas[0].tier,
+        replicas=len(replicas),
+        cpu_s=cpu,
+        cores=cpu / window,
+        limit_cores=_sum(replica.cpu_limit for replica in replicas),
+        throttled_share=None if throttled is None else throttled / len(replicas) / window,
+        cpu_ms_per_request=1000 * cpu / window / trial.throughput if trial.throughput else None,
+        memory_peak_bytes=_sum(replica.memory_peak for replica in replicas),
+        memory_limit_bytes=_sum(replica.memory_limit for replica in replicas),
+    )
 
 
-def _sum(values: Iterable[float | None]) -> float | None:
+_Number = TypeVar("_Number", int, float)
+
+
+def _sum(values: Iterable[_Number | None]) -> _Number | None:
     """The sum; None where any is missing: a sum over the rest would pass for all."""
     some = list(values)
     return None if None in some else sum(value for value in some if value is not None)
-
-
-SCHEMA = pa.schema(
-    [
-        ("trial_id", pa.string()),
-        ("treatment", pa.string()),
-        ("rate", pa.float64()),
-        ("clients", pa.int64()),
-        ("service", pa.string()),
-        ("tier", pa.string()),
-        ("replicas", pa.int64()),
-        *((name, pa.float64()) for name in ("cpu_s", "cores", "limit_cores", "throttled_share", "cpu_ms_per_request")),
-        ("memory_peak_bytes", pa.int64()),
-        ("memory_limit_bytes", pa.int64()),
-    ]
-)

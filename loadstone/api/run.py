@@ -15,6 +15,7 @@ from loadstone.analysis.metrics import MetricTables
 from loadstone.analysis.metrics import gather as measured
 from loadstone.analysis.run import RunFolder as Results
 from loadstone.analysis.run import open_run
+from loadstone.analysis.schema import table
 from loadstone.analysis.summary import TreatmentSummary
 from loadstone.analysis.trace_cache import Traced
 from loadstone.analysis.trace_cache import gather as traced
@@ -74,12 +75,12 @@ class Run:
     @property
     def study(self) -> dict[str, Any]:
         """The study as it was resolved."""
-        return self._run.study
+        return self._run.study.document
 
     @property
     def provenance(self) -> dict[str, Any]:
         """Versions, host, nodes, the command."""
-        return self._run.provenance
+        return self._run.provenance.document
 
     @property
     def slo(self) -> Slo | None:
@@ -99,36 +100,38 @@ class Run:
     @property
     def trials(self) -> Table:
         """One row a trial, in the order they were run (docs/reference/columns.md); invalid ones too."""
-        return Table(self._run.trials)
+        return Table(self._run.table)
 
     @cached_property
     def breaking_points(self) -> Table:
         """One row a treatment that was searched, estimates with 95 % intervals; then one for each search of several."""
-        return Table(summary.breaking_points(self.treatments))
+        return Table(table(summary.BreakingPointRow, summary.breaking_points(self.treatments)))
 
     @cached_property
     def rates(self) -> Table:
         """One row a treatment and fixed load: verdicts, medians over repetitions."""
-        return Table(latency.by_rate(self._run.trials))
+        return Table(table(latency.RateRow, latency.by_rate(self._run.trials)))
 
     @cached_property
     def operations(self) -> Table:
         """One row a trial and operation: counts and latency."""
         found = [
-            row for trial in self._trials() for row in latency.of_operations(trial.row, self._run.summary(trial.id))
+            row for trial in self._run.trials for row in latency.of_operations(trial, self._run.summary(trial.trial_id))
         ]
-        return Table(pa.Table.from_pylist(found, schema=latency.OPERATIONS))
+        return Table(table(latency.OperationRow, found))
 
     @cached_property
     def cpu(self) -> Table:
         """One row a trial and service: cores used in the window, limits, how long it was throttled."""
-        found = [row for trial in self._trials() for row in usage.by_service(trial.row, self._run.readings(trial.id))]
-        return Table(pa.Table.from_pylist(found, schema=usage.SCHEMA))
+        found = [
+            row for trial in self._run.trials for row in usage.by_service(trial, self._run.readings(trial.trial_id))
+        ]
+        return Table(table(usage.ServiceCpu, found))
 
     @cached_property
     def steady(self) -> Table:
         """One row a trial: whether its latency had settled, and why not."""
-        return Table(steady_state_table.steady(self._run))
+        return Table(table(steady_state_table.SteadyRow, steady_state_table.steady(self._run)))
 
     @property
     def nodes(self) -> Table:
@@ -210,7 +213,7 @@ class Run:
         return f"<Run {self.name}: {len(self.trials)} trials in {self.path}>"
 
     def _trials(self) -> Iterator[Trial]:
-        for row in self._run.trials.to_pylist():
+        for row in self._run.trials:
             yield Trial(self._run, row)
 
     def _each(self, table: str) -> Iterator[pa.Table]:

@@ -11,8 +11,11 @@ import pyarrow.parquet as pq
 
 from loadstone.analysis import steady_state_table
 from loadstone.analysis.run import RunFolder as Results
+from loadstone.analysis.schema import table
+from loadstone.analysis.steady_state_table import LatencyPart
 from loadstone.api.table import Table
 from loadstone.model.errors import InputError
+from loadstone.model.records import TrialRow
 
 if TYPE_CHECKING:
     from loadstone.analysis.traces import TraceAnalysis
@@ -21,17 +24,18 @@ if TYPE_CHECKING:
 class Trial:
     """One measured run of a treatment at one load; ``run.trial(trial_id)``."""
 
-    def __init__(self, run: Results, row: dict[str, Any]) -> None:
+    def __init__(self, run: Results, row: TrialRow) -> None:
         self._run = run
-        self.row = row
+        self._row = row
+        self.row = row.columns()
         """Its row of ``run.trials``."""
-        self.path = run.folder / "trials" / row["trial_id"]
+        self.path = run.folder / "trials" / row.trial_id
         """Its folder, with all that it left."""
 
     @property
     def id(self) -> str:
         """Its name: the hash of its treatment, load and repetition."""
-        return str(self.row["trial_id"])
+        return self._row.trial_id
 
     @cached_property
     def summary(self) -> dict[str, Any]:
@@ -46,7 +50,7 @@ class Trial:
     @cached_property
     def over_time(self) -> Table:
         """Latency in ms over the window: ``mean``, ``p50`` or ``p99`` (``what``) from ``from_s`` to ``to_s``."""
-        return Table(steady_state_table.over_time(self._run, [self.row])[0])
+        return Table(table(LatencyPart, steady_state_table.over_time(self._run, [self._row])[0]))
 
     @property
     def metrics(self) -> Table:
@@ -79,5 +83,6 @@ class Trial:
             raise InputError(f"{file}: cannot be read: {str(error).splitlines()[0]}") from None
 
     def __repr__(self) -> str:
-        load = f"{self.row['rate']:g} req/s" if self.row["clients"] is None else f"{self.row['clients']} clients"
-        return f"<Trial {self.id}: {self.row['treatment']} at {load}, {self.row['verdict']}>"
+        row = self._row
+        load = f"{row.rate:g} req/s" if row.clients is None else f"{row.clients} clients"
+        return f"<Trial {self.id}: {row.treatment} at {load}, {row.verdict}>"

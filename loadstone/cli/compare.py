@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,13 +18,14 @@ from loadstone.model.errors import InputError
 
 if TYPE_CHECKING:  # a slow import that the help does not need
     from loadstone.analysis.comparison import Compared
+    from loadstone.analysis.comparison.calibration import CalibrationRow
+    from loadstone.analysis.comparison.tables import EffectRow, NoiseRow
 
 EPILOG = (
     "Examples: [bold]loadstone compare[/], [bold]loadstone compare compare-delay --margin 5%[/], "
     "[bold]loadstone compare results/a/20260102-030405 results/a/20260202-030405[/], "
     "[bold]loadstone compare compare-delay --detect 2%[/]"
 )
-Row = dict[str, Any]
 _WIDE = 200
 
 
@@ -74,7 +75,9 @@ def command(
             "margin": found.margin,
             "warnings": found.warnings,
         }
-        print_json(_plain({**header, **tables, **({"detect": plans} if sought is not None else {})}))
+        print_json(
+            _plain({**header, **tables, **({"detect": [asdict(plan) for plan in plans]} if sought is not None else {})})
+        )
         return
     for text in found.warnings:
         warn(text)
@@ -99,93 +102,105 @@ def _print_comparison(found: Compared) -> None:
 
     for text in sentences.sentences(found):
         out.print(_bold(text))
-    noise = found.tables["noise"].to_pylist()
-    if found.tables["comparison"].num_rows:
+    noise = found.noise
+    if found.effects:
         out.print(
             f"\n= equal within {format.percent(found.margin)}; ~ cannot tell (+N: about N more pairs or runs would)",
             style="dim",
         )
-    for (treatment, load), rows in _grouped(found.tables["comparison"].to_pylist()).items():
-        floor = [row for row in noise if (row["baseline"], row["load"]) == (rows[0]["baseline"], load)]
+    for (treatment, load), rows in sentences.grouped(found.effects).items():
+        floor = [row for row in noise if (row.baseline, row.load) == (rows[0].baseline, load)]
         out.print()
-        pairs = "pairs" if rows[0]["method"] == "paired" else "runs of each, unpaired"
+        pairs = "pairs" if rows[0].method == "paired" else "runs of each, unpaired"
         out.print(
-            f"{treatment} against {rows[0]['baseline']} at {sentences.load(rows[0])}, {rows[0]['runs']} {pairs}",
+            f"{treatment} against {rows[0].baseline} at {sentences.load(rows[0])}, {rows[0].runs} {pairs}",
             markup=False,
         )
         _print(_table(rows, floor))
-    if found.tables["calibration"].num_rows:
+    if found.calibration:
         out.print()
-        _print(_calibration(found.tables["calibration"].to_pylist()))
+        _print(_calibration(found.calibration))
 
 
-def _grouped(rows: Iterable[Row]) -> dict[tuple[str, float], list[Row]]:
-    groups: dict[tuple[str, float], list[Row]] = {}
-    for row in rows:
-        groups.setdefault((row["treatment"], row["load"]), []).append(row)
-    return groups
-
-
-def _table(rows: list[Row], noise: list[Row]) -> Table:
+def _table(rows: list[EffectRow], noise: list[NoiseRow]) -> Table:
     """The baseline against itself first, then every endpoint; ``~`` where the verdict is open."""
     from loadstone.report import comparison_sentences as sentences
     from loadstone.report import format
 
     table = _grid("", "old", "new", "change", "95 % interval", "p", "")
-    first = [row for row in noise if row["scope"] == "requests"]
+    first = [row for row in noise if row.scope == "requests"]
     for row in [*first, *rows]:
-        mark = {"cannot tell": "~", "equal": "="}.get(row["verdict"], sentences.change(row["ratio"]))
-        name = f"{'A/A' if row in first else row['name']} {row['statistic'].upper()}"
-        style = {"slower": "red", "faster": "green"}.get(row["verdict"], "")
-        p_value = (
-            "" if row["p_adjusted"] is None else sentences.p(row["p_adjusted"]).removeprefix("p ").removeprefix("= ")
-        )
-        old, new = format.milliseconds(row["a_ms"]), format.milliseconds(row["b_ms"])
+        mark = {"cannot tell": "~", "equal": "="}.get(row.verdict, sentences.change(row.ratio))
+        name = f"{'A/A' if row in first else row.name} {row.statistic.upper()}"
+        style = {"slower": "red", "faster": "green"}.get(row.verdict, "")
+        p_value = "" if row.p_adjusted is None else sentences.p(row.p_adjusted).removeprefix("p ").removeprefix("= ")
+        old, new = format.milliseconds(row.a_ms), format.milliseconds(row.b_ms)
         cells: list[str | Text] = [old, new, Text(mark, style), Text(sentences.interval(row)), p_value]
         cells.append(Text(_verdict(row), style))
         table.add_row(Text(name, "dim" if row in first else ""), *cells)
     return table
 
 
-def _verdict(row: Row) -> str:
+def _verdict(row: EffectRow) -> str:
     """The verdict; for ``~`` the number of further pairs or runs that would decide."""
     from loadstone.report import format
 
-    if row["verdict"] != "cannot tell":
-        return str(row["verdict"])
-    noun = "pair" if row["method"] == "paired" else "run"
-    return f"+{format.plural(row['needed'], noun)}" if row["needed"] else ""
+    if row.verdict != "cannot tell":
+        return str(row.verdict)
+    noun = "pair" if row.method == "paired" else "run"
+    return f"+{format.plural(row.needed, noun)}" if row.needed else ""
 
 
-def _calibration(rows: list[Row]) -> Table:
+def _calibration(rows: list[CalibrationRow]) -> Table:
     from loadstone.report import format
 
     table = _grid("injected delay", "median of", "longer by (ms)", "95 % interval", "detected", "KS", "AD")
     for row in rows:
-        delay = f"{row['service']} {format.milliseconds(row['delay_ms'])}" if row["delay_ms"] else "none (A/A)"
-        detected = Text("yes", "green") if row["detected"] else Text("no")
-        moved, ends = f"{row['shift_ms']:+.3f}", f"[{row['low_ms']:+.3f}, {row['high_ms']:+.3f}]"
-        distances = [format.number(row[name]) for name in ("ks", "ad")]
-        table.add_row(Text(delay), Text(row["name"]), moved, Text(ends), detected, *distances)
+        delay = f"{row.service} {format.milliseconds(row.delay_ms)}" if row.delay_ms else "none (A/A)"
+        detected = Text("yes", "green") if row.detected else Text("no")
+        moved, ends = f"{row.shift_ms:+.3f}", f"[{row.low_ms:+.3f}, {row.high_ms:+.3f}]"
+        distances = [format.number(row.ks), format.number(row.ad)]
+        table.add_row(Text(delay), Text(row.name), moved, Text(ends), detected, *distances)
     return table
 
 
-def _plans(found: Compared, effect: float) -> list[Row]:
-    """Rows of the number of pairs by endpoint and load, from the noise of A/A."""
+@dataclass(frozen=True)
+class _Plan:
+    """The pairs that detect ``effect`` at one load, by the spread of A/A and by both ends of its 95 % interval."""
+
+    baseline: str
+    load: float
+    clients: int | None
+    statistic: str
+    sd: float
+    sd_low: float
+    sd_high: float
+    effect: float
+    pairs: int | None
+    pairs_low: int | None
+    pairs_high: int | None
+
+
+def _plans(found: Compared, effect: float) -> list[_Plan]:
+    """By endpoint and load, from the noise of A/A."""
     from loadstone.analysis.statistics import needed_pairs
 
-    rows = [row for row in found.tables["noise"].to_pylist() if row["scope"] == "requests"]
-    family = len({row["statistic"] for row in rows})
+    rows = [row for row in found.noise if row.scope == "requests"]
+    alpha = 0.05 / max(1, len({row.statistic for row in rows}))
     return [
-        {name: row[name] for name in ("baseline", "load", "clients", "statistic", "sd", "sd_low", "sd_high")}
-        | {"effect": effect, "pairs": needed_pairs(row["sd"], effect, 0.05 / max(1, family))}
-        | {"pairs_low": needed_pairs(row["sd_low"], effect, 0.05 / max(1, family))}
-        | {"pairs_high": needed_pairs(row["sd_high"], effect, 0.05 / max(1, family))}
+        _Plan(
+            **{name: getattr(row, name) for name in ("baseline", "load", "clients", "statistic")},
+            **{name: getattr(row, name) for name in ("sd", "sd_low", "sd_high")},
+            effect=effect,
+            pairs=needed_pairs(row.sd, effect, alpha),
+            pairs_low=needed_pairs(row.sd_low, effect, alpha),
+            pairs_high=needed_pairs(row.sd_high, effect, alpha),
+        )
         for row in rows
     ]
 
 
-def _print_plans(plans: list[Row], effect: float) -> None:
+def _print_plans(plans: list[_Plan], effect: float) -> None:
     from loadstone.report import comparison_sentences as sentences
     from loadstone.report import format
 
@@ -194,12 +209,12 @@ def _print_plans(plans: list[Row], effect: float) -> None:
             "no A/A comparison to plan from: add `comparison: {}` to the study, or run the baseline 4 times"
         )
     table = _grid("", "spread within pairs", f"pairs for {format.percent(effect)}", "from", "to")
-    several = len({row["baseline"] for row in plans}) > 1
+    several = len({row.baseline for row in plans}) > 1
     for row in plans:
-        of = f" of {row['baseline']}" if several else ""
-        pairs = [row[name] or "> 10,000" for name in ("pairs", "pairs_low", "pairs_high")]
-        name = f"{row['statistic'].upper()}{of} at {sentences.load(row)}"
-        table.add_row(name, format.percent(row["sd"]), *map(str, pairs))
+        of = f" of {row.baseline}" if several else ""
+        pairs = [pairs or "> 10,000" for pairs in (row.pairs, row.pairs_low, row.pairs_high)]
+        name = f"{row.statistic.upper()}{of} at {sentences.load(row)}"
+        table.add_row(name, format.percent(row.sd), *map(str, pairs))
     _print(table)
     out.print(
         "For 80 % power at a 5 % significance level over both endpoints; from, to: by the 95 % interval of the spread.",

@@ -74,7 +74,7 @@ def command(
     nodes = predicting.nodes_of(measured.folder)
     counts = what_if.replica_counts(replicas or [])
     wanted = [overrides or []] if overrides or counts else [["scaling=vertical"], ["scaling=horizontal"]]
-    layouts = [what_if.supposed(measured.plan, found.id, nodes, settings, counts) for settings in wanted]
+    layouts = [what_if.supposed(measured.plan.document, found.id, nodes, settings, counts) for settings in wanted]
     objectives = [what_if.other_objective(measured.plan, settings) for settings in wanted]
     scale = capacity.scale(*_registered(measured))
     try:
@@ -113,7 +113,7 @@ def command(
 def _chosen(treatments: list[TreatmentSummary], label: str | None) -> TreatmentSummary:
     """The treatment of that label; else the first with trials."""
     if label is None:
-        measured = [treatment for treatment in treatments if treatment.trials.num_rows]
+        measured = [treatment for treatment in treatments if treatment.trials]
         if not measured:
             raise InputError("this run has no finished trial; predictions are made from measured trials")
         return measured[0]
@@ -136,8 +136,7 @@ def _scores(measured: RunFolder) -> list[dict[str, Any]]:
     from loadstone.analysis import capacity
 
     found, treatments = _registered(measured)
-    rows: list[dict[str, Any]] = capacity.scores(found, treatments).to_pylist()
-    return rows
+    return [asdict(score) for score in capacity.scores(found, treatments)]
 
 
 def _registered(measured: RunFolder) -> tuple[list[Registered], list[TreatmentSummary]]:
@@ -173,16 +172,19 @@ def _calls(measured: RunFolder, found: TreatmentSummary, deployed: set[str], par
     """From the traces of the treatment where they name the model's services, else from the application."""
     from loadstone.analysis import trace_cache
     from loadstone.analysis.capacity import calls
+    from loadstone.analysis.schema import rows
+    from loadstone.analysis.traced_rows import TracedOperation
 
-    application = measured.plan["application"]
-    entry = application["entry"]["service"]
+    application = measured.plan.application
+    entry = application.entry.service
     seen = trace_cache.gather(measured, [found])
-    rows = seen.tables["traces_operations"].to_pylist() if "traces_operations" in seen.tables else []
-    trials = {row["trial_id"]: row["traces"] for row in found.rows() if row["traces"]}
-    for trial in reversed(dict.fromkeys(row["trial_id"] for row in rows)):
-        mine = [row for row in rows if row["trial_id"] == trial]
-        roots = sum(row["count"] for row in mine if row["service"] == entry and not row["peer"])
-        measured_calls = calls.of_traces(mine, entry, roots, parallel) if trial in trials and roots else None
+    by_trial: dict[str, list[TracedOperation]] = {}
+    for row in rows(TracedOperation, seen.tables[TracedOperation.NAME]) if TracedOperation.NAME in seen.tables else ():
+        by_trial.setdefault(row.trial_id, []).append(row)
+    traced = {row.trial_id for row in found.trials if row.traces}
+    for trial, mine in reversed(by_trial.items()):
+        roots = sum(row.count for row in mine if row.service == entry and not row.peer)
+        measured_calls = calls.of_traces(mine, entry, roots, parallel) if trial in traced and roots else None
         if measured_calls is not None and set(measured_calls.service) <= deployed and len(measured_calls.service) > 1:
             return measured_calls
     return calls.of_application(application, deployed, parallel)

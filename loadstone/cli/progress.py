@@ -12,6 +12,7 @@ from rich.status import Status
 from loadstone.cli.app import err
 from loadstone.experiments.ledger import Record
 from loadstone.experiments.listener import Listener
+from loadstone.model.records import TrialRow
 from loadstone.model.trial import Trial
 from loadstone.report import format
 
@@ -72,14 +73,14 @@ class Display(Listener):
         self._durations.append(time.monotonic() - self._trial_began)
         row = record.row
         style = _STYLES[record.outcome.verdict]
-        treatment = f"{row['treatment']}  " if self._trial and self._trial.treatment.factors else ""
-        what = f"{treatment}{record.outcome.phase:<7} {format.load_of(row['rate'], row.get('clients')):>14}"
+        treatment = f"{row.treatment}  " if self._trial and self._trial.treatment.factors else ""
+        what = f"{treatment}{record.outcome.phase:<7} {format.load_of(row.rate, row.clients):>14}"
         verdict = f"[{style}]{record.outcome.verdict:<8}[/]"
         self._console.print(
-            f"{self._clock()} trial {row['order']:>3}  {what}  {verdict}  {_numbers(row)}{self._time_left()}"
+            f"{self._clock()} trial {row.order:>3}  {what}  {verdict}  {_numbers(row)}{self._time_left()}"
         )
         if record.outcome.verdict == "invalid":
-            for reason in row["reasons"]:
+            for reason in row.reasons:
                 self._console.print(f"          {reason}", markup=False)
 
     def _show(self, detail: str = "") -> None:
@@ -101,14 +102,14 @@ class Display(Listener):
         return each * self._left
 
 
-def _numbers(row: dict[str, Any]) -> str:
+def _numbers(row: TrialRow) -> str:
     if broke := format.broke(row):
         return broke
-    if row.get("completed") is None:
+    if row.completed is None:
         return ""
-    share = f"{100 * row['completed'] / row['offered']:5.1f} %" if row["offered"] else f"{row['completed']:,}"
-    loop = " (closed loop)" if row.get("clients") is not None else ""
-    return f"P99 {_milliseconds(row['p99_ms']):>10}{loop}  completed {share}"
+    share = f"{100 * row.completed / row.offered:5.1f} %" if row.offered else f"{row.completed:,}"
+    loop = " (closed loop)" if row.clients is not None else ""
+    return f"P99 {_milliseconds(row.p99_ms):>10}{loop}  completed {share}"
 
 
 def _milliseconds(value: float | None) -> str:

@@ -13,12 +13,13 @@ from rich.table import Table
 from rich.text import Text
 
 from loadstone.analysis.run import open_run
-from loadstone.analysis.summary import Row, load_of
+from loadstone.analysis.schema import rows
+from loadstone.analysis.traced_rows import ClockOffset, PathTime, ServiceTimes
 from loadstone.cli.app import Json, Results, Run, out, print_json, warn
 from loadstone.experiments import runs
 from loadstone.experiments.ledger import writing
 from loadstone.model.errors import InputError
-from loadstone.model.records import SpanCounts
+from loadstone.model.records import SpanCounts, TrialRow
 from loadstone.report import format
 from loadstone.report.format import plural
 
@@ -56,7 +57,7 @@ class _Chosen:
     """A file of spans. ``trial`` is the trial's row, None for a file outside a run."""
 
     file: Path
-    trial: Row | None = None
+    trial: TrialRow | None = None
     window_ns: tuple[int | None, int | None] = (None, None)
     spans: SpanCounts | None = None
 
@@ -103,32 +104,29 @@ def _choose(folder: Path, run: str | None, trial: str | None) -> _Chosen:
             raise InputError(f"{run} is a file of spans and has no trials; leave --trial out")
         return _Chosen(Path(run))
     opened = open_run(runs.locate(folder, run))
-    spans = {
-        row["trial_id"]: opened.folder / "trials" / row["trial_id"] / "spans.parquet"
-        for row in opened.trials.to_pylist()
-    }
-    rows = [row for row in opened.trials.to_pylist() if spans[row["trial_id"]].exists()]
-    if not rows:
+    spans = {row.trial_id: opened.folder / "trials" / row.trial_id / "spans.parquet" for row in opened.trials}
+    traced = [row for row in opened.trials if spans[row.trial_id].exists()]
+    if not traced:
         raise InputError(f"{opened.folder} has no spans: its study records none; add `traces: {{sample: 100%}}`")
-    row = _trial_row(rows, trial, opened.folder) if trial is not None else _best(rows)
-    observed = opened.observed(row["trial_id"])
+    row = _trial_row(traced, trial, opened.folder) if trial is not None else _best(traced)
+    observed = opened.observed(row.trial_id)
     counts = observed.traces if observed is not None else None
-    return _Chosen(spans[row["trial_id"]], row, opened.window_ns(row["trial_id"]), counts)
+    return _Chosen(spans[row.trial_id], row, opened.window_ns(row.trial_id), counts)
 
 
-def _trial_row(rows: list[Row], trial: str, folder: Path) -> Row:
-    fitting = [row for row in rows if row["trial_id"].startswith(trial)]
+def _trial_row(rows: list[TrialRow], trial: str, folder: Path) -> TrialRow:
+    fitting = [row for row in rows if row.trial_id.startswith(trial)]
     if len(fitting) != 1:
-        ids = ", ".join(row["trial_id"] for row in (fitting or rows)[:5])
+        ids = ", ".join(row.trial_id for row in (fitting or rows)[:5])
         what = f"{len(fitting)} trials with spans begin with {trial!r}" if fitting else f"no trial {trial!r} with spans"
         raise InputError(f"{what} in {folder}; give one of: {ids}")
     return fitting[0]
 
 
-def _best(rows: list[Row]) -> Row:
+def _best(rows: list[TrialRow]) -> TrialRow:
     """The highest load that held, of full duration where there is one; else the last trial."""
-    good = [row for row in rows if row["verdict"] in ("held", "measured")]
-    return max(good, key=lambda row: (row["phase"] != "bracket", load_of(row)), default=rows[-1])
+    good = [row for row in rows if row.verdict in ("held", "measured")]
+    return max(good, key=lambda row: (row.phase != "bracket", row.load), default=rows[-1])
 
 
 def _write(file: Path, pieces: Iterable[str]) -> None:
@@ -141,7 +139,7 @@ def _write(file: Path, pieces: Iterable[str]) -> None:
 
 def _data(chosen: _Chosen, found: TraceAnalysis) -> dict[str, Any]:
     tables = {name: getattr(found, name).to_pylist() for name in _TABLES}
-    trial = chosen.trial["trial_id"] if chosen.trial is not None else None
+    trial = chosen.trial.trial_id if chosen.trial is not None else None
     return {"file": str(chosen.file), "trial": trial, "health": asdict(found.health), **tables}
 
 
@@ -149,8 +147,8 @@ def _show(chosen: _Chosen, found: TraceAnalysis) -> None:
     health = found.health
     what = f"{plural(health.traces, 'trace')}, {plural(health.spans, 'span')}"
     if (row := chosen.trial) is not None:
-        load = format.load_of(row["rate"], row["clients"])
-        what = f"{row['treatment']}, {load}, {row['verdict']}: {what} (trial {row['trial_id']})"
+        load = format.load_of(row.rate, row.clients)
+        what = f"{row.treatment}, {load}, {row.verdict}: {what} (trial {row.trial_id})"
     out.print(what, style="bold", markup=False)
     for doubt in _doubts(chosen, found):
         warn(doubt)
@@ -167,9 +165,9 @@ def _doubts(chosen: _Chosen, found: TraceAnalysis) -> list[str]:
     for name, meaning in _ODD.items():
         if count := getattr(found.health, name):
             doubts.append(f"{meaning}: {count:,}")
-    for row in found.clocks.to_pylist():
-        if row["offset_ms"]:
-            doubts.append(f"the clock of {row['host']} was {row['offset_ms']:+.3g} ms off; times are corrected")
+    for row in rows(ClockOffset, found.clocks):
+        if row.offset_ms:
+            doubts.append(f"the clock of {row.host} was {row.offset_ms:+.3g} ms off; times are corrected")
     if not found.health.traces:
         doubts.append(f"no trace starts in the measured window, and {found.health.outside:,} outside of it")
     return doubts
@@ -178,20 +176,20 @@ def _doubts(chosen: _Chosen, found: TraceAnalysis) -> list[str]:
 def _services(found: TraceAnalysis) -> Table:
     names = ("service", "of latency", "a request", "of it calling", "waited for", "spans")
     table = _table("Services, by time on the critical path", names)
-    for row in found.services.to_pylist():
-        calling, waited = (1000 * row[name] / found.health.traces or None for name in ("network_s", "waited_s"))
-        times = (format.milliseconds(time) for time in (row["per_request_ms"], calling, waited))
-        table.add_row(Text(row["service"]), format.percent(row["critical_share"]), *times, format.count(row["spans"]))
+    for row in rows(ServiceTimes, found.services):
+        calling, waited = (1000 * time / found.health.traces or None for time in (row.network_s, row.waited_s))
+        times = (format.milliseconds(time) for time in (row.per_request_ms, calling, waited))
+        table.add_row(Text(row.service), format.percent(row.critical_share), *times, format.count(row.spans))
     return table
 
 
 def _paths(found: TraceAnalysis) -> Table:
-    rows = found.paths.to_pylist()
-    more = f"; {len(rows) - _SHOWN_PATHS} more" if len(rows) > _SHOWN_PATHS else ""
+    found_paths = rows(PathTime, found.paths)
+    more = f"; {len(found_paths) - _SHOWN_PATHS} more" if len(found_paths) > _SHOWN_PATHS else ""
     table = _table(f"Slowest call paths{more}", ("path", "of latency", "a span", "spans"))
-    for row in rows[:_SHOWN_PATHS]:
-        cells = (format.percent(row["share"]), format.milliseconds(1000 * row["critical_s"] / row["count"]))
-        table.add_row(Text(row["path"]), *cells, format.count(row["count"]))
+    for row in found_paths[:_SHOWN_PATHS]:
+        cells = (format.percent(row.share), format.milliseconds(1000 * row.critical_s / row.count))
+        table.add_row(Text(row.path), *cells, format.count(row.count))
     return table
 
 

@@ -51,7 +51,7 @@ class Conductor:
                 record = self._run_trial(trial)
                 self._listener.trial_finished(record)
                 if record.outcome.verdict == "invalid" and self._plan.study.trial.on_invalid == "stop":
-                    reasons = "; ".join(record.row["reasons"])
+                    reasons = "; ".join(record.row.reasons)
                     raise TrialsInvalid(f"stopped by trial.on_invalid: trial {trial.id} is invalid: {reasons}")
         finally:
             try:
@@ -144,5 +144,5 @@ class Conductor:
 
     def _finish(self, trial: Trial, started: datetime, measured: Measured, warnings: list[str]) -> Record:
         emulated = any(node.emulated for node in self._provider.provision.nodes)
-        row = make_row(trial, started, measured, warnings, emulated)
+        row = make_row(trial, len(self._ledger.records) + 1, started, measured, warnings, emulated)
         return self._ledger.finish(trial, row, json.loads(json.dumps(asdict(measured.verdict))))

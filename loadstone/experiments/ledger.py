@@ -14,17 +14,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from loadstone.analysis.run import trial_files
 from loadstone.analysis.schema import schema
 from loadstone.experiments.durable import sync, sync_tree
 from loadstone.experiments.next_trial import Outcome
-from loadstone.model.columns import of_window
 from loadstone.model.errors import InputError, LoadstoneError
-from loadstone.model.trial import Trial
+from loadstone.model.records import TrialRow
+from loadstone.model.trial import Phase, Trial
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Record:
     treatment_id: str
     repetition: int
     outcome: Outcome
-    row: dict[str, Any]
+    row: TrialRow
 
 
 class DiskFull(LoadstoneError):
@@ -97,22 +98,21 @@ class Ledger:
             folder.mkdir(parents=True, exist_ok=True)
         return folder
 
-    def finish(self, trial: Trial, row: dict[str, Any], verdict: dict[str, Any]) -> Record:
+    def finish(self, trial: Trial, row: TrialRow, verdict: dict[str, Any]) -> Record:
         """Write a trial down for good."""
-        row = {**row, "order": len(self.records) + 1}
         folder = self.trial_folder(trial)
         file = folder / "trial.json"
         with writing(folder):
             sync_tree(folder)
             sync(folder.parent)
-        write_json(file, {"trial": trial.model_dump(mode="json"), "row": row, "verdict": verdict})
+        write_json(file, {"trial": trial.model_dump(mode="json"), "row": row.columns(), "verdict": verdict})
         record = _record(file)
         self.records.append(record)
         self._write_table()
         return record
 
     def _write_table(self) -> None:
-        table = pa.Table.from_pylist([record.row for record in self.records], schema=schema(self._factors))
+        table = pa.Table.from_pylist([record.row.columns() for record in self.records], schema=schema(self._factors))
         target = self.folder / "trials.parquet"
         temporary = self.folder / ".trials.parquet.tmp"
         with writing(target):
@@ -127,15 +127,12 @@ class Ledger:
 def _records(folder: Path) -> list[Record]:
     """The finished trials of a run folder, in the order in which they finished."""
     found = [_record(file) for file in (folder / "trials").glob("*/trial.json")]
-    return sorted(found, key=lambda record: int(record.row["order"]))
+    return sorted(found, key=lambda record: record.row.order)
 
 
 def _record(file: Path) -> Record:
-    try:
-        row = of_window(json.loads(file.read_text(encoding="utf-8"))["row"])
-        outcome = Outcome(row["rate"], row["phase"], row["verdict"], row.get("cpu_capacity"))
-        return Record(row["trial_id"], row["treatment_id"], row["repetition"], outcome, row)
-    except (ValueError, KeyError, TypeError) as error:
-        raise InputError(
-            f"{file} is damaged ({error.__class__.__name__}: {error}); move its folder away to have the trial run again"
-        ) from None
+    row, problem = trial_files.row(file.parent)
+    if row is None:
+        raise InputError(f"{file} is damaged ({problem}); move its folder away to have the trial run again")
+    outcome = Outcome(row.rate, cast(Phase, row.phase), row.verdict, row.cpu_capacity)
+    return Record(row.trial_id, row.treatment_id, row.repetition, outcome, row)

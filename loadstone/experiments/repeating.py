@@ -41,12 +41,12 @@ def _imprecise(rule: Repeating, records: Sequence[Record]) -> Iterator[tuple[str
     groups: dict[tuple[str, float, int | None], list[Record]] = {}
     for record in records:
         row = record.row
-        if record.outcome.verdict != "invalid" and row.get("aborted_at_s") is None:
-            groups.setdefault((row["treatment"], row["rate"], row["clients"]), []).append(record)
+        if record.outcome.verdict != "invalid" and not row.stopped:
+            groups.setdefault((row.treatment, row.rate, row.clients), []).append(record)
     for (treatment, rate, clients), runs in groups.items():
         load = f"{rate:g} req/s" if clients is None else f"{clients} clients"
         for name, wanted in rule.until.wanted.items():
-            values = [value for record in runs if (value := record.row.get(f"{name}_ms"))]
+            values = [value for record in runs if (value := getattr(record.row, f"{name}_ms"))]
             reached = precision(values)
             if reached > wanted:
                 yield treatment, load, name, len(values), reached, wanted

@@ -7,8 +7,7 @@ from typing import Any
 
 from loadstone.analysis.steady_state_table import judge
 from loadstone.experiments.trial_runner import Measured
-from loadstone.model.columns import FACTOR_PREFIX, of_window
-from loadstone.model.records import Latency, Observed, TrialSummary
+from loadstone.model.records import Latency, Observed, TrialRow, TrialSummary
 from loadstone.model.trial import Trial
 
 _COUNTS = ("offered", "sent", "completed", "late", "errors", "timeouts", "unsent", "abandoned", "in_flight", "skipped")
@@ -16,25 +15,19 @@ _LATENCIES = ("p50", "p75", "p90", "p95", "p99", "p999", "max", "mean")
 
 
 def make_row(
-    trial: Trial,
-    started: datetime,
-    measured: Measured,
-    warnings: list[str],
-    emulated: bool,
-) -> dict[str, Any]:
-    """One row of ``trials.parquet``; measured columns are null where there is no summary.
-
-    Of a trial that was stopped early those of its whole window are null: it says when it broke, and nothing more.
-    """
+    trial: Trial, order: int, started: datetime, measured: Measured, warnings: list[str], emulated: bool
+) -> TrialRow:
+    """The row of the trial that finished as the ``order``-th of its run."""
     summary, verdict = measured.summary, measured.verdict
     row = {
         "trial_id": trial.id,
         "treatment_id": trial.treatment.id,
         "treatment": trial.treatment.label,
-        **{FACTOR_PREFIX + name: level for name, level in trial.treatment.levels.items()},
+        "factors": trial.treatment.levels,
         "phase": trial.phase,
         "repetition": trial.repetition,
         "number": trial.number,
+        "order": order,
         "rate": _rate(trial, summary),
         "clients": trial.clients,
         **(_measured(summary, trial.clients) if summary is not None else {}),
@@ -50,7 +43,7 @@ def make_row(
         "environment": measured.environment,
         "documents": trial.treatment.settings.documents,
     }
-    return of_window(row)
+    return TrialRow.model_validate(row)
 
 
 def _rate(trial: Trial, summary: TrialSummary | None) -> float:

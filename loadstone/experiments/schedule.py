@@ -9,7 +9,7 @@ import hashlib
 import itertools
 import json
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from loadstone.experiments import pruning, reference_treatments, repeating
@@ -17,6 +17,7 @@ from loadstone.experiments.ledger import Record
 from loadstone.experiments.next_trial import NextTrial, Outcome
 from loadstone.experiments.plan import Plan
 from loadstone.experiments.search import Failed, Found, Search, expected_trials, next_probe
+from loadstone.model.records import TrialRow
 from loadstone.model.trial import Phase, Treatment, Trial
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def next_trial(plan: Plan, records: Sequence[Record], foretold: Sequence[Registe
         # By what they are, not by their ids: those change with every setting that a release adds.
         done = {_place(record.treatment_id, record.row) for record in records}
         planned = fixed_trials(plan, records)
-        return next((trial for trial in planned if _place(trial.treatment.id, trial.model_dump()) not in done), None)
+        return next((trial for trial in planned if _place(trial.treatment.id, trial) not in done), None)
     for campaign in _in_turn(plan, records, foretold):
         step = _step(plan, campaign, records)
         if not isinstance(step, Found | Failed):
@@ -48,9 +49,9 @@ def next_trial(plan: Plan, records: Sequence[Record], foretold: Sequence[Registe
     return None
 
 
-def _place(treatment_id: str, trial: Mapping[str, Any]) -> tuple[Any, ...]:
+def _place(treatment_id: str, trial: Trial | TrialRow) -> tuple[Any, ...]:
     """Which trial of a run's plan it is."""
-    return (treatment_id, *(trial[key] for key in ("phase", "rate", "clients", "repetition", "number")))
+    return treatment_id, trial.phase, trial.rate, trial.clients, trial.repetition, trial.number
 
 
 def _step(plan: Plan, campaign: Campaign, records: Sequence[Record]) -> NextTrial | Found | Failed:

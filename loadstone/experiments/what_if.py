@@ -15,6 +15,7 @@ from loadstone.model.base import did_you_mean
 from loadstone.model.cluster import Node
 from loadstone.model.document import Document
 from loadstone.model.errors import InputError
+from loadstone.model.records.run_files import PlanFile
 from loadstone.model.slo import Slo
 
 ALL = "all"
@@ -43,15 +44,15 @@ def supposed(
     return " ".join(changes) or "as measured", layout_of(changed, changed.treatments[0], _nodes(changed, nodes))
 
 
-def other_objective(plan: Mapping[str, Any], assignments: Sequence[str]) -> Objective | None:
+def other_objective(plan: PlanFile, assignments: Sequence[str]) -> Objective | None:
     """The objective that ``load.capacity.slo`` assignments ask for; None where they leave it as it was measured."""
     changes = [assignment for assignment in assignments if assignment.startswith(_OBJECTIVE)]
     if not changes:
         return None
-    study = plan["study"]
-    if not (study["load"] or {}).get("capacity"):
+    study = plan.study
+    if study is None or study.load.capacity is None:
         raise InputError(f"--set {changes[0]!r}: the run has no capacity search, so this objective does not exist")
-    document = Document.of({"load": study["load"]}, plan.get("source") or Path("study.yaml"))
+    document = Document.of({"load": study.document["load"]}, plan.source or Path("study.yaml"))
     for change in changes:
         document.override(change)
     try:

@@ -65,8 +65,8 @@ def export(run_folder: Path, target: Path, licence: str | None = None, authors: 
     folder = find_run(run_folder)
     page.build(folder)
     content = contents.gather(folder)
-    licence = checked(licence) if licence else content.run.study.get("licence")
-    authors = authors or content.run.study.get("authors") or ()
+    licence = checked(licence) if licence else content.run.study.licence
+    authors = authors or content.run.study.authors
     (folder / "README.md").write_text(_readme(content, licence, authors), encoding="utf-8")
     files = {name: path for name, path in _files(folder) if path.resolve() != target.resolve()}
     root = f"{folder.resolve().parent.name}-{folder.resolve().name}"
@@ -91,7 +91,7 @@ def _readme(content: Content, licence: str | None, authors: Sequence[str]) -> st
     return _README.format(
         name=content.run.name,
         answer=sentences.answer(content),
-        again=facts.repeat(content)["again"],
+        again=facts.repeat(content).again,
         citation=crate.citation(content, licence, authors),
         columns=markdown(),
     )

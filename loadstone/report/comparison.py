@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from loadstone.analysis import comparison as analysis
 from loadstone.analysis.comparison import Compared, comparable, doubts
+from loadstone.analysis.comparison.tables import EffectRow, NoiseRow
 from loadstone.report import comparison_sentences as sentences
 from loadstone.report import format
 from loadstone.report.content import Content
@@ -70,33 +70,31 @@ class _Line:
     p: str
     verdict: str
     kind: str
+    load: str
+    detects: str
 
 
 def gather(content: Content) -> Section | None:
     """None where a run has nothing to compare."""
     if not comparable(content.run):
         return None
-    found = analysis.within(content.run, spans=content.run.trials.num_rows <= MOST_SPANS)
-    if not any(found.tables[name].num_rows for name in ("comparison", "noise", "capacities")):
+    found = analysis.within(content.run, spans=len(content.run.trials) <= MOST_SPANS)
+    if not (found.effects or found.noise or found.capacities):
         return None
     only = {treatment.label for treatment in content.treatments} - {found.baseline}
     tables = {_file(name): table for name, table in found.tables.items()}
     known = set(doubts.of_searches((treatment.label, treatment) for treatment in content.treatments))
-    which = (
-        f", of the first {figures.MOST} comparisons" if figures.panels_of(tables["comparison"]) > figures.MOST else ""
-    )
+    which = f", of the first {figures.MOST} comparisons" if figures.panels_of(found.effects) > figures.MOST else ""
     shown = {
         "baseline": found.baseline,
         "alone": not only,
         "paired": found.method == "paired",
         "margin": format.percent(found.margin),
         "groups": list(_groups(found)),
-        "noise": [_line(row) for row in found.tables["noise"].to_pylist()],
-        "capacities": [
-            row | {"change": sentences.change(row["ratio"])} for row in found.tables["capacities"].to_pylist()
-        ],
-        "shapes": found.tables["shapes"].to_pylist(),
-        "calibration": found.tables["calibration"].to_pylist(),
+        "noise": [_line(row) for row in found.noise],
+        "capacities": found.capacities,
+        "shapes": found.shapes,
+        "calibration": found.calibration,
     }
     return Section(
         name="comparison",
@@ -112,12 +110,9 @@ def gather(content: Content) -> Section | None:
 
 def _answers(content: Content, found: Compared) -> list[str]:
     """For the top of the page: all where the study requests a comparison, else the first breaking points."""
-    requested = "baseline" in content.run.plan
-    return (
-        sentences.sentences(found)
-        if requested
-        else [sentences.capacity(row) for row in found.tables["capacities"].to_pylist()[:3]]
-    )
+    if content.run.plan.baseline is not None:
+        return sentences.sentences(found)
+    return [sentences.capacity(row) for row in found.capacities[:3]]
 
 
 def _sentence(text: str) -> str:
@@ -128,30 +123,33 @@ def _file(table: str) -> str:
     return table if table in ("comparison", "calibration") else f"comparison_{table}"
 
 
-def _groups(found: Compared) -> Iterable[dict[str, Any]]:
-    """The rows of each treatment at each load."""
-    groups: dict[tuple[str, float], list[dict[str, Any]]] = {}
-    for row in found.tables["comparison"].to_pylist():
-        groups.setdefault((row["treatment"], row["load"]), []).append(row)
-    for (treatment, _), rows in groups.items():
-        runs = format.plural(rows[0]["runs"], "pair" if found.method == "paired" else "run")
-        title = f"{treatment} at {sentences.load(rows[0])}: {runs}"
-        yield {"title": title, "rows": [_line(row) for row in rows]}
+@dataclass(frozen=True)
+class _Group:
+    """A treatment at one load."""
+
+    title: str
+    rows: list[_Line]
 
 
-def _line(row: dict[str, Any]) -> dict[str, Any]:
-    line = _Line(
-        name=row["name"],
-        statistic=row["statistic"].upper(),
-        old=row["a_ms"],
-        new=row["b_ms"],
-        change=sentences.change(row["ratio"]),
-        sort=row["ratio"],
+def _groups(found: Compared) -> Iterator[_Group]:
+    for (treatment, _), rows in sentences.grouped(found.effects).items():
+        runs = format.plural(rows[0].runs, "pair" if found.method == "paired" else "run")
+        yield _Group(f"{treatment} at {sentences.load(rows[0])}: {runs}", [_line(row) for row in rows])
+
+
+def _line(row: EffectRow) -> _Line:
+    detects = row.detects if isinstance(row, NoiseRow) else float("inf")
+    return _Line(
+        name=row.name,
+        statistic=row.statistic.upper(),
+        old=row.a_ms,
+        new=row.b_ms,
+        change=sentences.change(row.ratio),
+        sort=row.ratio,
         interval=sentences.interval(row),
-        p=sentences.p(row["p_adjusted"]),
+        p=sentences.p(row.p_adjusted),
         verdict=sentences.verdict(row),
-        kind=row["verdict"],
+        kind=row.verdict,
+        load=sentences.load(row),
+        detects=format.percent(detects) if detects < float("inf") else format.NOTHING,
     )
-    detects = row.get("detects")
-    seen = format.percent(detects) if detects is not None and detects < float("inf") else format.NOTHING
-    return asdict(line) | {"load": sentences.load(row), "detects": seen}

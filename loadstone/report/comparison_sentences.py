@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Protocol, TypeVar
 
 from loadstone.analysis.comparison import Compared
 from loadstone.analysis.comparison.calibration import limits
 from loadstone.analysis.comparison.measured import ALL
+from loadstone.analysis.comparison.tables import CapacityRow, EffectRow, NoiseRow
 from loadstone.report import format
 
-Row = Mapping[str, Any]
+
+class LoadedRow(Protocol):
+    """A row that has the load of what is compared."""
+
+    @property
+    def load(self) -> float:
+        """Requests/s."""
+
+    @property
+    def clients(self) -> int | None:
+        """Of a closed loop."""
+
+
+_Effect = TypeVar("_Effect", bound=EffectRow)
 MOST = 6
 """The most sentences about treatments; more are summarised, as tables and figures have them."""
 _DIRECTIONS = {"slower": "longer", "faster": "shorter"}
@@ -24,12 +38,12 @@ def change(ratio: float | None) -> str:
     return f"{percent:+.1f} %" if abs(percent) < 100 else f"{ratio:.2f}x"
 
 
-def interval(row: Row) -> str:
+def interval(row: EffectRow) -> str:
     """``[+4.2, +6.0]``, in percent or as ratios, as ``change``."""
-    low, high = row["low"], row["high"]
+    low, high = row.low, row.high
     if not (low > 0 and high < float("inf")):
         return ""
-    if abs(row["ratio"] - 1) >= 1:
+    if abs(row.ratio - 1) >= 1:
         return f"[{low:.2f}, {high:.2f}]"
     return f"[{100 * (low - 1):+.1f}, {100 * (high - 1):+.1f}]"
 
@@ -41,30 +55,28 @@ def p(value: float | None) -> str:
     return "p < 0.001" if value < 0.001 else f"p = {value:.2g}"
 
 
-def verdict(row: Row) -> str:
+def verdict(row: EffectRow) -> str:
     """``slower``, ``equal within 2 %``, or ``cannot tell; about 12 more pairs would``."""
-    if row["verdict"] == "equal":
-        return f"equal within {format.percent(row['margin'])}"
-    if row["verdict"] != "cannot tell":
-        return str(row["verdict"])
-    return f"cannot tell; {_more(row)}" if row["needed"] else "cannot tell"
+    if row.verdict == "equal":
+        return f"equal within {format.percent(row.margin)}"
+    if row.verdict != "cannot tell":
+        return str(row.verdict)
+    return f"cannot tell; {_more(row)}" if row.needed else "cannot tell"
 
 
-def load(row: Row) -> str:
+def load(row: LoadedRow) -> str:
     """``150 req/s``, ``20 clients``, or the pace of a replayed trace."""
-    if row["clients"] is not None:
-        return format.clients(row["clients"])
-    return format.rate(row["load"]) if row["load"] else "the trace's own pace"
+    if row.clients is not None:
+        return format.clients(row.clients)
+    return format.rate(row.load) if row.load else "the trace's own pace"
 
 
 def sentences(compared: Compared) -> list[str]:
     """The findings, breaking points first."""
-    found = [capacity(row) for row in compared.tables["capacities"].to_pylist()[:MOST]]
-    groups: dict[tuple[str, float], list[Row]] = {}
-    for row in _of_all(compared, "comparison"):
-        groups.setdefault((row["treatment"], row["load"]), []).append(row)
+    found = [capacity(row) for row in compared.capacities[:MOST]]
+    groups = grouped(_of_all(compared.effects))
     if len(groups) > MOST:
-        differ = sum(any(row["verdict"] in _DIRECTIONS for row in rows) for rows in groups.values())
+        differ = sum(any(row.verdict in _DIRECTIONS for row in rows) for rows in groups.values())
         found.append(f"**{differ} of {len(groups)}** comparisons with {compared.baseline} show a difference.")
     else:
         found += [_treatment(rows) for rows in groups.values()]
@@ -72,69 +84,64 @@ def sentences(compared: Compared) -> list[str]:
     return found + list(_calibration(compared))
 
 
-def capacity(row: Row) -> str:
+def capacity(row: CapacityRow) -> str:
     """``Half of the trials hold at **2,310 req/s** [...] with **nomad**, at 1,480 [...] with swarm: **1.56x**.``"""
-    point = {
-        side: f"{format.rate(row[side])} {format.interval(row[f'{side}_low'], row[f'{side}_high'])}" for side in "ab"
-    }
-    rate, _, rest = point["b"].partition(" [")
-    ratio = f"**{row['ratio']:.2f}x** [{row['low']:.2f}, {row['high']:.2f}]"
-    ends = {"equal": f", equal within {format.percent(row['margin'])}", "cannot tell": ": cannot tell which is higher"}
-    end = ends.get(row["verdict"], "")
+    before = f"{format.rate(row.a)} {format.interval(row.a_low, row.a_high)}"
+    ratio = f"**{row.ratio:.2f}x** [{row.low:.2f}, {row.high:.2f}]"
+    ends = {"equal": f", equal within {format.percent(row.margin)}", "cannot tell": ": cannot tell which is higher"}
+    end = ends.get(row.verdict, "")
     return (
-        f"Half of the trials hold at **{rate}** [{rest} with **{row['treatment']}**, at {point['a']} with "
-        f"{row['baseline']} (their breaking points): {ratio}{end}."
+        f"Half of the trials hold at **{format.rate(row.b)}** {format.interval(row.b_low, row.b_high)} with "
+        f"**{row.treatment}**, at {before} with {row.baseline} (their breaking points): {ratio}{end}."
     )
 
 
-def _treatment(rows: Sequence[Row]) -> str:
+def _treatment(rows: Sequence[EffectRow]) -> str:
     first = rows[0]
-    parts = [f"{row['statistic'].upper()} {_found(row)}" for row in rows]
-    return f"**{first['treatment']}** against {first['baseline']} at {load(first)}: {'; '.join(parts)}."
+    parts = [f"{row.statistic.upper()} {_found(row)}" for row in rows]
+    return f"**{first.treatment}** against {first.baseline} at {load(first)}: {'; '.join(parts)}."
 
 
-def _found(row: Row) -> str:
-    size = f"{change(row['ratio'])} {interval(row)}".rstrip()
-    runs = format.plural(row["runs"], "pair" if row["method"] == "paired" else "run")
-    if row["verdict"] in _DIRECTIONS:
-        longer = change(row["ratio"]).lstrip("+-")
-        return f"**{longer} {_DIRECTIONS[row['verdict']]}** {interval(row)} ({runs}, {p(row['p_adjusted'])})"
-    if row["verdict"] == "equal":
-        return f"equal within {format.percent(row['margin'])}: {size} ({runs})"
-    why = f"{runs}, {p(row['p_adjusted'])}" + (f"; {_more(row)} decide" if row["needed"] else "")
+def _found(row: EffectRow) -> str:
+    size = f"{change(row.ratio)} {interval(row)}".rstrip()
+    runs = format.plural(row.runs, "pair" if row.method == "paired" else "run")
+    if row.verdict in _DIRECTIONS:
+        longer = change(row.ratio).lstrip("+-")
+        return f"**{longer} {_DIRECTIONS[row.verdict]}** {interval(row)} ({runs}, {p(row.p_adjusted)})"
+    if row.verdict == "equal":
+        return f"equal within {format.percent(row.margin)}: {size} ({runs})"
+    why = f"{runs}, {p(row.p_adjusted)}" + (f"; {_more(row)} decide" if row.needed else "")
     return f"no difference detected: {size} ({why})"
 
 
-def _more(row: Row) -> str:
-    noun = "pair" if row["method"] == "paired" else "run"
-    more = format.plural(row["needed"], f"more {noun}")
-    return f"about {more} would" if row["method"] == "paired" else f"about {more} of each would"
+def _more(row: EffectRow) -> str:
+    noun = "pair" if row.method == "paired" else "run"
+    more = format.plural(row.needed or 0, f"more {noun}")
+    return f"about {more} would" if row.method == "paired" else f"about {more} of each would"
 
 
 def _noise(compared: Compared) -> Iterator[str]:
-    groups: dict[tuple[str, float], list[Row]] = {}
-    for row in _of_all(compared, "noise"):
-        groups.setdefault((row["baseline"], row["load"]), []).append(row)
+    groups: dict[tuple[str, float], list[NoiseRow]] = {}
+    for noise in _of_all(compared.noise):
+        groups.setdefault((noise.baseline, noise.load), []).append(noise)
     several = len({baseline for baseline, _ in groups}) > 1
     for rows in groups.values() if len(groups) <= 2 else ():
-        changes = [f"{row['statistic'].upper()} {change(row['ratio'])} {interval(row)}" for row in rows]
+        changes = [f"{row.statistic.upper()} {change(row.ratio)} {interval(row)}" for row in rows]
         seen = [
-            f"{row['statistic'].upper()} above {format.percent(row['detects'])}"
-            for row in rows
-            if row["detects"] < float("inf")
+            f"{row.statistic.upper()} above {format.percent(row.detects)}" for row in rows if row.detects < float("inf")
         ]
-        how = "" if rows[0]["from_second_runs"] else ", from neighbouring runs"
+        how = "" if rows[0].from_second_runs else ", from neighbouring runs"
         limit = f"; with as many pairs, differences of {' and of '.join(seen)} would be detected" if seen else ""
-        found = any(row["verdict"] in _DIRECTIONS for row in rows)
+        found = any(row.verdict in _DIRECTIONS for row in rows)
         alarm = " **The baseline differs from itself: do not trust the other differences.**" if found else ""
-        of = f" of {rows[0]['baseline']}" if several else ""
+        of = f" of {rows[0].baseline}" if several else ""
         yield f"A/A{of} at {load(rows[0])}{how}: {'; '.join(changes)}{limit}.{alarm}"
 
 
 def _calibration(compared: Compared) -> Iterator[str]:
-    table = compared.tables["calibration"].to_pylist()
-    smallest = {(row["load"], row["service"]): row for row in table if row["delay_ms"] > 0}
-    if len({row["delay_ms"] for row in table}) < 3:
+    table = compared.calibration
+    smallest = {(row.load, row.service): row for row in table if row.delay_ms > 0}
+    if len({row.delay_ms for row in table}) < 3:
         return
     for (at, service, name), delay in limits(table).items():
         if name != ALL or (at, service) not in smallest:
@@ -146,6 +153,13 @@ def _calibration(compared: Compared) -> Iterator[str]:
             yield f"Calibration at {at:g} req/s: delays of {service} are detected in the P50 **from {shown}** on."
 
 
-def _of_all(compared: Compared, table: str) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = compared.tables[table].to_pylist()
-    return [row for row in rows if row["scope"] == "requests"]
+def grouped(rows: Iterable[_Effect]) -> dict[tuple[str, float], list[_Effect]]:
+    """By treatment and load."""
+    groups: dict[tuple[str, float], list[_Effect]] = {}
+    for row in rows:
+        groups.setdefault((row.treatment, row.load), []).append(row)
+    return groups
+
+
+def _of_all(rows: Iterable[_Effect]) -> list[_Effect]:
+    return [row for row in rows if row.scope == "requests"]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import pyarrow as pa
 
@@ -15,12 +16,29 @@ from loadstone.analysis.evidence import Evidence
 from loadstone.analysis.grid import Grid, grid
 from loadstone.analysis.posterior import posterior
 from loadstone.analysis.run import RunFolder, open_run
+from loadstone.analysis.schema import TableRow, rows, table
 from loadstone.analysis.summary import TreatmentSummary
 from loadstone.model.slo import Slo
 
 if TYPE_CHECKING:
     from loadstone.analysis.capacity import LeftOut
     from loadstone.analysis.reproduction import BestFits
+
+
+_Row = TypeVar("_Row", bound=TableRow)
+
+
+@dataclass(frozen=True, kw_only=True)
+class HoldPoint(TableRow):
+    """P(hold) at one load, with its 95 % band."""
+
+    NAME: ClassVar[str] = "hold"
+
+    treatment: str
+    load: float
+    probability: float
+    low: float
+    high: float
 
 
 @dataclass(frozen=True)
@@ -38,9 +56,7 @@ class Content:
     @property
     def application(self) -> str:
         """The application's name."""
-        planned = self.run.plan.get("application")
-        name = planned.get("name") if isinstance(planned, dict) else None
-        return str(name or self.run.study.get("application") or "the application")
+        return self.run.application or "the application"
 
     @property
     def closed(self) -> bool:
@@ -66,55 +82,52 @@ class Content:
 
         return reproduction.best_fits(self.run, self.treatments)
 
-    def rows(self, table: str, **equal: Any) -> list[dict[str, Any]]:
-        """The rows of a table in which the columns ``equal`` these values."""
-        rows: list[dict[str, Any]] = self.tables[table].to_pylist()
-        return [row for row in rows if all(row[name] == value for name, value in equal.items())]
+    def rows(self, kind: type[_Row], **equal: Any) -> list[_Row]:
+        """The rows of a table in which the columns ``equal`` these values; none of a table that is not there."""
+        found = rows(kind, self.tables[kind.NAME]) if kind.NAME in self.tables else []
+        return [row for row in found if all(getattr(row, name) == value for name, value in equal.items())]
 
 
 def gather(path: Path) -> Content:
     """Read the run at ``path`` and analyse it."""
     run = open_run(path)
     treatments = summary.treatments(run)
-    tables = {
-        "breaking_points": summary.breaking_points(treatments),
-        "rates": latency.by_rate(run.trials),
-        "load": latency.load_points(run.trials),
-        "hold": _hold(treatments),
-        "spectrum": _each(latency.spectrum, run, treatments),
-        "operations": _each(latency.operations, run, treatments),
-        "cpu": _each(usage.cpu_by_service, run, treatments),
-        "reference": drift.course(run.trials),
-        "trials": run.trials,
-    }
     found, points = evidence.gather(run, treatments), grid(treatments)
-    tables |= {"audit": found.audit} | ({"grid": points.table()} if points is not None else {})
+    tables = {
+        "breaking_points": table(summary.BreakingPointRow, summary.breaking_points(treatments)),
+        "rates": table(latency.RateRow, latency.by_rate(run.trials)),
+        "load": table(latency.LoadPoint, latency.load_points(run.trials)),
+        "hold": table(HoldPoint, _hold(treatments)),
+        "spectrum": table(latency.SpectrumPoint, _each(latency.spectrum, run, treatments)),
+        "operations": table(latency.OperationRow, _each(latency.operations, run, treatments)),
+        "cpu": table(usage.ServiceCpu, _each(usage.cpu_by_service, run, treatments)),
+        "reference": table(drift.SpeedReading, drift.course(run.trials)),
+        "trials": run.table,
+        "audit": table(evidence.AuditedLimit, found.audit),
+        **({"grid": points.table()} if points is not None else {}),
+    }
     return Content(run, treatments, run.objective, tables, found, points)
 
 
-def _each(function: Any, run: RunFolder, treatments: list[TreatmentSummary]) -> pa.Table:
-    tables = [function(run, treatment) for treatment in treatments]
-    return pa.concat_tables(tables) if tables else pa.table({})
+def _each(
+    function: Callable[[RunFolder, TreatmentSummary], list[_Row]], run: RunFolder, treatments: list[TreatmentSummary]
+) -> list[_Row]:
+    return [row for treatment in treatments for row in function(run, treatment)]
 
 
-_HOLD = pa.schema(
-    [("treatment", pa.string()), *((name, pa.float64()) for name in ("load", "probability", "low", "high"))]
-)
 _HOLD_POINTS = 80
 
 
-def _hold(treatments: list[TreatmentSummary]) -> pa.Table:
+def _hold(treatments: list[TreatmentSummary]) -> Iterator[HoldPoint]:
     """P(hold) with its 95 % band around each capacity and breaking point, as far as the full trials near them go."""
-    rows = []
     for treatment in treatments:
         if treatment.searched is None or treatment.searched.result is None:
             continue
-        full, short = summary.search_trials(treatment.rows())
+        full, short = summary.search_trials(treatment.trials)
         capacity, point = treatment.searched.result.capacity, treatment.searched.result.breaking_point
         low = max(min(0.9 * capacity.low, *(trial.load for trial in full)), 0.7 * capacity.low)
         high = min(max(1.1 * point.high, *(trial.load for trial in full)), 1.4 * point.high)
         loads = [low + (high - low) * step / (_HOLD_POINTS - 1) for step in range(_HOLD_POINTS)]
         band = bp.hold_band(posterior(full, short), loads)
-        columns = zip(band.load, band.median, band.low, band.high, strict=True)
-        rows += [dict(zip(_HOLD.names, (treatment.label, *values), strict=True)) for values in columns]
-    return pa.Table.from_pylist(rows, schema=_HOLD)
+        for load, median, lowest, highest in zip(band.load, band.median, band.low, band.high, strict=True):
+            yield HoldPoint(treatment=treatment.label, load=load, probability=median, low=lowest, high=highest)

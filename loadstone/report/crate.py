@@ -64,7 +64,7 @@ def metadata(content: Content, files: Mapping[str, Path], licence: str | None, a
 def citation(content: Content, licence: str | None, authors: Sequence[str]) -> str:
     """How data and software are cited, and on what terms the data may be used, in Markdown."""
     by = ", ".join(authors) or "authors not stated"
-    version = content.run.provenance.get("loadstone", "of unknown version")
+    version = content.run.provenance.loadstone or "of unknown version"
     terms = f"[{licence}]({publishing.address(licence)})" if licence else _NO_LICENCE
     return (
         f"- This dataset: {by}. *{content.run.name}: a run of Loadstone*. {_published(content)}.\n"
@@ -77,7 +77,7 @@ _NO_LICENCE = "none was stated, so only its authors may use it; ask them, or exp
 
 
 def _root(content: Content, files: Mapping[str, Path], licence: str | None, authors: Sequence[str]) -> Entity:
-    parts = [str(content.run.study.get("description") or ""), sentences.answer(content).replace("**", "")]
+    parts = [content.run.study.description or "", sentences.answer(content).replace("**", "")]
     root: Entity = {
         "@id": "./",
         "@type": "Dataset",
@@ -93,8 +93,8 @@ def _root(content: Content, files: Mapping[str, Path], licence: str | None, auth
 
 def _published(content: Content) -> str:
     """The day on which the run was started; of a run without any date, that of this specification."""
-    started = content.run.provenance.get("time") or min(content.run.trials["started"].to_pylist(), default="2020-10-30")
-    return str(started)[:10]
+    started = content.run.provenance.time or min((row.started for row in content.run.trials), default="2020-10-30")
+    return started[:10]
 
 
 def _licence(licence: str | None) -> Entity:
@@ -107,17 +107,17 @@ def _licence(licence: str | None) -> Entity:
 def _run(content: Content, files: Mapping[str, Path]) -> Iterator[Entity]:
     """The act of measuring: what was done, with what, on what."""
     provenance = content.run.provenance
-    software = [("loadstone", str(provenance.get("loadstone", "unknown")))]
-    software += sorted((str(name), str(version)) for name, version in (provenance.get("software") or {}).items())
-    host = provenance.get("host") or {}
+    software = [("loadstone", provenance.loadstone or "unknown")]
+    software += sorted((str(name), str(version)) for name, version in provenance.software.items())
+    host = provenance.host
     instruments = [f"#{name}" for name, _ in software] + (["#host"] if host else [])
     commands = facts.repeat(content)
     yield {
         "@id": "#run",
         "@type": "CreateAction",
-        "name": commands["given"] or commands["again"],
-        "description": f"To repeat it in this folder: {commands['again']}",
-        **({"startTime": str(provenance["time"])} if provenance.get("time") else {}),
+        "name": commands.given or commands.again,
+        "description": f"To repeat it in this folder: {commands.again}",
+        **({"startTime": provenance.time} if provenance.time else {}),
         "instrument": [{"@id": name} for name in instruments],
         **_named(files, "object", "study.yaml"),
         **_named(files, "result", "trials.parquet"),

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from loadstone.analysis.run import VERDICTS
-from loadstone.analysis.summary import Row, TreatmentSummary, load_of
-from loadstone.model.records import TrialSummary
+from loadstone.analysis.summary import TreatmentSummary
+from loadstone.model.records import TrialRow, TrialSummary
 from loadstone.report import format
 from loadstone.report.content import Content
 from loadstone.report.plots import Axis, Line, Mark, Plot, linear, logarithmic, nines
@@ -25,14 +25,14 @@ class PlotView:
     plot: Plot
 
 
-def spectrum(trials: Sequence[tuple[Row, TrialSummary | None]], content: Content) -> PlotView | None:
+def spectrum(trials: Sequence[tuple[TrialRow, TrialSummary | None]], content: Content) -> PlotView | None:
     """Latency over all percentiles: of one trial with its service time, of several each by its load."""
     lines = []
     for place, (row, summary) in enumerate(trials):
         name = format.load(row) if len(trials) > 1 else "latency"
         # Above one request in all that were offered there is only the maximum, again and again.
         points = summary.spectrum if summary is not None else ()
-        shown = [p for p in points if (100 - p[0]) / 100 * (row["offered"] or 0) >= 1]
+        shown = [p for p in points if (100 - p[0]) / 100 * (row.offered or 0) >= 1]
         lines.append(Line(name, [(p[0], p[1]) for p in shown if p[1]], place))
         if len(trials) == 1:
             lines.append(Line("service time", [(p[0], p[2]) for p in shown if p[2]], 1, "dashed"))
@@ -48,7 +48,7 @@ def spectrum(trials: Sequence[tuple[Row, TrialSummary | None]], content: Content
     return PlotView(title, caption, Plot(title, x, y, lines, marks))
 
 
-def over_time(row: Row, summary: TrialSummary | None, content: Content) -> PlotView | None:
+def over_time(row: TrialRow, summary: TrialSummary | None, content: Content) -> PlotView | None:
     """The mean latency by intended send time, with the warm-up that was found within the window."""
     series = summary.series if summary is not None else None
     if series is None:
@@ -60,9 +60,9 @@ def over_time(row: Row, summary: TrialSummary | None, content: Content) -> PlotV
         return _backlog(summary)
     x = linear("time in the window (s)", [0.0, len(series.mean_ms) * step])
     y = linear("mean latency (ms)", [value for _, value in values])
-    cut = row["warmup_cut_s"]
+    cut = row.warmup_cut_s
     marks = [Mark(f"warm-up up to {format.duration(cut)}", x=cut)] if cut else []
-    settled = {True: " It had settled.", False: " It had not settled.", None: ""}[row["steady"]]
+    settled = {True: " It had settled.", False: " It had not settled.", None: ""}[row.steady]
     caption = f"Means over {format.duration(step)}, by the time at which requests were due.{settled}"
     title = "Latency over time"
     return PlotView(title, caption, Plot(title, x, y, [Line("", run) for run in runs], marks))
@@ -94,16 +94,16 @@ def _backlog(summary: TrialSummary | None) -> PlotView | None:
 def load(treatment: TreatmentSummary, content: Content) -> PlotView | None:
     """Every trial's latency against its load, with the SLO and the capacity."""
     column, name, limit = content.percentile
-    rows = [row for row in treatment.rows() if row[column]]
-    broke = [load_of(row) for row in treatment.rows() if format.broke(row)]
+    rows = [row for row in treatment.trials if getattr(row, column)]
+    broke = [row.load for row in treatment.trials if row.stopped]
     if not rows:
         return None
     lines = []
     for colour, verdict in enumerate(VERDICTS):
-        points = [(load_of(row), row[column]) for row in rows if row["verdict"] == verdict]
+        points = [(row.load, getattr(row, column)) for row in rows if row.verdict == verdict]
         lines += [Line(verdict, points, colour, verdict.replace(" ", "-"))] if points else []
-    x = _loads(content, [load_of(row) for row in rows] + broke)
-    y = logarithmic(f"{name} latency (ms)", [row[column] for row in rows] + ([limit] if limit else []))
+    x = _loads(content, [row.load for row in rows] + broke)
+    y = logarithmic(f"{name} latency (ms)", [getattr(row, column) for row in rows] + ([limit] if limit else []))
     if broke:
         lines.append(Line("broke early", [(load, y.low) for load in broke], VERDICTS.index("not held"), "broke"))
     marks = [Mark(f"SLO: {name} ≤ {format.milliseconds(limit)}", y=limit)] if limit is not None else []

@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from markupsafe import Markup, escape
 
 from loadstone.analysis import latency, usage
+from loadstone.analysis.latency import OperationRow
+from loadstone.analysis.metrics.nodes import NodeRow
+from loadstone.analysis.metrics.power import EnergyRow
 from loadstone.analysis.run import logs
-from loadstone.analysis.summary import Row, TreatmentSummary
+from loadstone.analysis.schema import OfTrial
+from loadstone.analysis.summary import BreakingPointRow, TreatmentSummary
+from loadstone.analysis.traced_rows import TracedOperation, TracedService
+from loadstone.analysis.usage import ServiceCpu
+from loadstone.model.records import TrialRow
 from loadstone.report import detail_plots, facts, rendering, sentences
 from loadstone.report.observability import Observability
 
-Rows = list[Row]
+_Observed = TypeVar("_Observed", bound=OfTrial)
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,80}")
 """What may name a file: an identity that was damaged gets no page."""
 MOST_OPERATIONS, MOST_SERVICES = 10, 40
-_TABLES = ("metrics_nodes", "metrics_services", "metrics_energy", "traces_services", "traces_operations")
 
 
 class Pages:
@@ -28,7 +35,7 @@ class Pages:
     def __init__(self, observed: Observability, report: Path) -> None:
         self.content = observed.content
         self.report = report
-        self.trials = {row["trial_id"]: row for row in self.content.rows("trials") if _NAME.fullmatch(row["trial_id"])}
+        self.trials = {row.trial_id: row for row in self.content.run.trials if _NAME.fullmatch(row.trial_id)}
         self.treatments = {
             treatment.id: treatment for treatment in self.content.treatments if _NAME.fullmatch(treatment.id)
         }
@@ -46,28 +53,32 @@ class Pages:
         """Write all of them, with the style and the script that they share."""
         for name in ("page.css", "page.js"):
             (self.report / name).write_text(rendering.render(name, written, {}), encoding="utf-8")
-        observed = self._by_trial()
         order = list(self.trials)
         for place, (trial_id, row) in enumerate(self.trials.items()):
-            beside = {"before": order[place - 1] if place else None, "after": (order[place + 1 :] or [None])[0]}
-            shown = self._trial(row, observed.get(trial_id, {})) | beside
+            beside = {"before": order[place - 1] if place else None, "after": next(iter(order[place + 1 :]), None)}
+            shown = self._trial(row) | beside
             text = rendering.render("trial.html.j2", written, shown)
             (self.report / "trials" / f"{trial_id}.html").write_text(text, encoding="utf-8")
         for name, treatment in self.treatments.items():
             text = rendering.render("treatment.html.j2", written, self._treatment(treatment))
             (self.report / "treatments" / f"{name}.html").write_text(text, encoding="utf-8")
 
-    def _by_trial(self) -> dict[str, dict[str, Rows]]:
-        """What was observed in each trial, by table."""
-        found: dict[str, dict[str, Rows]] = {}
-        for name in _TABLES:
-            for row in self.content.rows(name) if name in self.content.tables else ():
-                found.setdefault(row["trial_id"], {}).setdefault(name, []).append(row)
+    @cached_property
+    def _by_trial(self) -> dict[type[OfTrial], dict[str, list[Any]]]:
+        """What was observed, by the kind of row and trial."""
+        found: dict[type[OfTrial], dict[str, list[Any]]] = {}
+        for kind in (NodeRow, EnergyRow, TracedService, TracedOperation):
+            by_trial = found.setdefault(kind, {})
+            for row in self.content.rows(kind):
+                by_trial.setdefault(row.trial_id, []).append(row)
         return found
 
-    def _trial(self, row: Row, observed: dict[str, Rows]) -> dict[str, Any]:
+    def _of(self, kind: type[_Observed], trial: TrialRow | None) -> list[_Observed]:
+        return self._by_trial[kind].get(trial.trial_id, []) if trial is not None else []
+
+    def _trial(self, row: TrialRow) -> dict[str, Any]:
         run, content = self.content.run, self.content
-        trial_id = row["trial_id"]
+        trial_id = row.trial_id
         summary, audit = run.summary(trial_id), run.audit(trial_id) or ()
         folder = run.folder / "trials" / trial_id
         return {
@@ -84,12 +95,12 @@ class Pages:
                 if plot is not None
             ],
             "services": usage.by_service(row, run.readings(trial_id))[:MOST_SERVICES],
-            "nodes": observed.get("metrics_nodes", []),
-            "energy": observed.get("metrics_energy", []),
-            "critical": observed.get("traces_services", [])[:MOST_SERVICES],
-            "slowest": _slowest(observed.get("traces_operations", [])),
+            "nodes": self._of(NodeRow, row),
+            "energy": self._of(EnergyRow, row),
+            "critical": self._of(TracedService, row)[:MOST_SERVICES],
+            "slowest": _slowest(self._of(TracedOperation, row)),
             "audit": audit,
-            "deployed": facts.replicas([row.model_dump() for row in audit if not row.ok]),
+            "deployed": facts.replicas([row for row in audit if not row.ok]),
             "checks": run.checks(trial_id),
             "logs": logs.read(folder),
             "files": _files(folder),
@@ -97,7 +108,7 @@ class Pages:
 
     def _treatment(self, treatment: TreatmentSummary) -> dict[str, Any]:
         run, content = self.content.run, self.content
-        near = [(row, run.summary(row["trial_id"])) for _, row in latency.near_shares(treatment)]
+        near = [(row, run.summary(row.trial_id)) for _, row in latency.near_shares(treatment)]
         plots = (detail_plots.load(treatment, content), detail_plots.spectrum(near, content))
         deployment = run.folder / "deployments" / treatment.id
         mine = {"treatment": treatment.label}
@@ -107,26 +118,21 @@ class Pages:
             "treatment": treatment,
             "finding": sentences.finding(content, treatment),
             "bounded": sentences.bounded(content, treatment),
-            "breaking": content.rows("breaking_points", **mine),
-            "rows": treatment.rows(),
+            "breaking": content.rows(BreakingPointRow, **mine),
+            "rows": treatment.trials,
             "plots": [plot for plot in plots if plot is not None],
-            "operations": content.rows("operations", **mine),
-            "services": content.rows("cpu", **mine),
-            "highest": highest["trial_id"] if highest is not None else None,
-            "nodes": self._of("metrics_nodes", highest),
-            "critical": self._of("traces_services", highest)[:MOST_SERVICES],
-            "slowest": _slowest(self._of("traces_operations", highest)),
+            "operations": content.rows(OperationRow, **mine),
+            "services": content.rows(ServiceCpu, **mine),
+            "highest": highest.trial_id if highest is not None else None,
+            "nodes": self._of(NodeRow, highest),
+            "critical": self._of(TracedService, highest)[:MOST_SERVICES],
+            "slowest": _slowest(self._of(TracedOperation, highest)),
             "deployments": [
-                deployment for deployment in facts.deployments(content) if deployment["treatment"] == treatment.label
+                deployed for deployed in facts.deployments(content) if deployed.treatment == treatment.label
             ],
             "files": _files(deployment),
             "logs": logs.read(deployment),
         }
-
-    def _of(self, table: str, trial: Row | None) -> Rows:
-        if trial is None or table not in self.content.tables:
-            return []
-        return self.content.rows(table, trial_id=trial["trial_id"])
 
     def _shared(self) -> dict[str, Any]:
         content = self.content
@@ -139,9 +145,9 @@ def _link(target: str, text: str) -> Markup:
     return Markup('<a href="{}">{}</a>').format(target, text)
 
 
-def _slowest(operations: Rows) -> Rows:
+def _slowest(operations: Iterable[TracedOperation]) -> list[TracedOperation]:
     """The operations and calls with the highest P99."""
-    return sorted(operations, key=lambda row: -(row["total_p99_ms"] or 0.0))[:MOST_OPERATIONS]
+    return sorted(operations, key=lambda row: -(row.total_p99_ms or 0.0))[:MOST_OPERATIONS]
 
 
 def _files(folder: Path) -> Sequence[tuple[str, int]]:

@@ -3,71 +3,102 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 from loadstone.report import format, sentences
 from loadstone.report.content import Content
 
 
-def deployments(content: Content) -> list[dict[str, Any]]:
-    """By treatment: the replicas of its last audit, each with the limits that the kernel had in force."""
+class Limit(Protocol):
+    """A limit of a replica, wanted and in force."""
+
+    @property
+    def replica(self) -> str:
+        """Whose limit it is."""
+
+    @property
+    def node(self) -> str:
+        """Where the replica runs."""
+
+    @property
+    def what(self) -> str:
+        """The name of the limit."""
+
+
+@dataclass(frozen=True)
+class Replicas:
+    """What an audit read back: ``on`` which node, and the limits by name, by replica; ``what`` are all names."""
+
+    what: list[str]
+    on: dict[str, str]
+    limits: dict[str, dict[str, Limit]]
+
+
+@dataclass(frozen=True)
+class DeployedTreatment:
+    """The replicas of a treatment's last audit, each with the limits that the kernel had in force."""
+
+    treatment: str
+    trial: str
+    replicas: Replicas
+
+
+def deployments(content: Content) -> list[DeployedTreatment]:
+    """By treatment."""
     found = []
     for treatment in content.treatments:
-        rows = content.rows("audit", treatment=treatment.label)
-        if not rows:
-            continue
-        last = rows[-1]["trial_id"]
-        audited = replicas([row for row in rows if row["trial_id"] == last])
-        found.append({"treatment": treatment.label, "trial": last, **audited})
+        rows = [row for row in content.evidence.audit if row.treatment == treatment.label]
+        if rows:
+            last = rows[-1].trial_id
+            audited = replicas([row for row in rows if row.trial_id == last])
+            found.append(DeployedTreatment(treatment.label, last, audited))
     return found
 
 
-def replicas(audit: list[dict[str, Any]]) -> dict[str, Any]:
-    """By replica what an audit read back, and all things that it looked at."""
-    found: dict[str, dict[str, Any]] = {}
+def replicas(audit: Sequence[Limit]) -> Replicas:
+    """By replica what an audit read back."""
+    found = Replicas(list(dict.fromkeys(row.what for row in audit)), {}, {})
     for row in audit:
-        found.setdefault(row["replica"], {"on": row["node"]})[row["what"]] = row
-    return {"what": list(dict.fromkeys(row["what"] for row in audit)), "replicas": found}
+        found.on[row.replica] = row.node
+        found.limits.setdefault(row.replica, {})[row.what] = row
+    return found
 
 
 def study(content: Content) -> Iterator[tuple[str, str]]:
     """The line about the study under its name."""
     given, trials = content.run.study, content.run.trials
-    load, trial = given.get("load") or {}, given.get("trial") or {}
     yield "Application", content.application
-    if workload := given.get("workload"):
-        yield "Workload", str(workload)
+    if given.workload:
+        yield "Workload", str(given.workload)
     yield "SLO", sentences.slo(content) if content.slo or not content.closed else "none"
     if content.closed:
         yield "Arrivals", "closed loop: each client waits for its answer"
-    elif arrival := load.get("arrival"):
-        yield "Arrivals", f"{arrival.get('process', 'mixed') if isinstance(arrival, dict) else arrival}, open loop"
-    if (driver := load.get("driver", "stone")) != "stone":
-        yield "Driver", str(driver)
-    if window := trial.get("duration"):
-        yield "Window", f"{window} after {trial.get('warmup', '0s')} of warm-up"
-    documents = sorted(set(trials["documents"].to_pylist()))
-    if documents:
-        yield "Documents", ", ".join(documents)
-    if len(trials):
-        yield "Started", str(min(trials["started"].to_pylist()))[:16].replace("T", " ")
+    elif given.load.process:
+        yield "Arrivals", f"{given.load.process}, open loop"
+    if given.load.driver != "stone":
+        yield "Driver", given.load.driver
+    if given.trial.duration:
+        yield "Window", f"{given.trial.duration} after {given.trial.warmup} of warm-up"
+    if trials:
+        yield "Documents", ", ".join(sorted({row.documents for row in trials}))
+        yield "Started", min(row.started for row in trials)[:16].replace("T", " ")
 
 
 def origin(content: Content) -> Iterator[tuple[str, str]]:
     """Provenance as names and values, nested ones with their path."""
-    order = ("loadstone", "stone", "python", "time")
-    provenance = content.run.provenance
-    first = {name: provenance[name] for name in order if name in provenance}
-    yield from _flat({**first, **{k: v for k, v in provenance.items() if k not in ("warnings", "command", "tuning")}})
-    for treatment, values in (provenance.get("tuning") or {}).items():
+    provenance, plan = content.run.provenance, content.run.plan
+    shown = {k: v for k, v in provenance.document.items() if k not in ("warnings", "command", "tuning")}
+    first: dict[str, Any] = {name: shown[name] for name in ("loadstone", "stone", "python", "time") if name in shown}
+    yield from _flat({**first, **shown})
+    for treatment, values in provenance.tuning.items():
         yield f"tuned for {treatment}", f"{len(values)} values of its hosts; provenance.json has each before and after"
-    load = content.run.study.get("load") or {}
-    if "seed" in load:
-        yield "seed", f"{load['seed']} (each trial's seed is in its trial.json)"
-    for name in ("application_digest", "source"):
-        if value := content.run.plan.get(name):
-            yield name.replace("_", " "), str(value)
+    if (seed := content.run.study.load.seed) is not None:
+        yield "seed", f"{seed} (each trial's seed is in its trial.json)"
+    for name, value in (("application digest", plan.application_digest), ("source", plan.source)):
+        if value:
+            yield name, str(value)
 
 
 def _flat(value: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
@@ -94,11 +125,19 @@ def _value(key: str, value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def repeat(content: Content) -> dict[str, str]:
+@dataclass(frozen=True)
+class Commands:
     """The command that was given, and the one that repeats it from this folder's own files."""
-    given = content.run.provenance.get("command")
-    overrides = [part for text in content.run.plan.get("overrides") or [] for part in ("--set", str(text))]
-    return {
-        "given": shlex.join(map(str, given)) if isinstance(given, list) else str(given or ""),
-        "again": shlex.join(["loadstone", "run", "study.yaml", *overrides]),
-    }
+
+    given: str
+    again: str
+
+
+def repeat(content: Content) -> Commands:
+    """How the run was started, and how it is repeated."""
+    given = content.run.provenance.command
+    overrides = [part for text in content.run.plan.overrides for part in ("--set", str(text))]
+    return Commands(
+        given=shlex.join(map(str, given)) if isinstance(given, list) else given or "",
+        again=shlex.join(["loadstone", "run", "study.yaml", *overrides]),
+    )

@@ -84,7 +84,7 @@ def draw(jobs: Sequence[Job], meanwhile: Callable[[], _Result]) -> tuple[list[Dr
 
 def _parallel(jobs: Sequence[Job]) -> bool:
     """Whether to fork. Forking a process with other threads could deadlock on their locks."""
-    many = bool(jobs) and jobs[0].content.run.trials.num_rows >= MANY_TRIALS
+    many = bool(jobs) and len(jobs[0].content.run.trials) >= MANY_TRIALS
     return many and sys.platform == "linux" and threading.active_count() == 1
 
 

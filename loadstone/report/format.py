@@ -3,10 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
+from typing import Protocol
+
+from loadstone.model.records import TrialRow
 
 NOTHING = "–"
+
+
+class Loaded(Protocol):
+    """A row that has the load of a trial."""
+
+    @property
+    def rate(self) -> float:
+        """Requests/s; 0 in a closed loop."""
+
+    @property
+    def clients(self) -> int | None:
+        """Of a closed loop."""
 
 
 def number(value: float | None) -> str:
@@ -53,25 +66,24 @@ def load_of(offered: float, of_clients: int | None) -> str:
     return rate(offered) if offered else "a trace"
 
 
-def load(row: Mapping[str, Any]) -> str:
-    """The load of a trial's row."""
-    return load_of(row["rate"], row["clients"])
+def load(row: Loaded) -> str:
+    """The load of a row of a trial."""
+    return load_of(row.rate, row.clients)
 
 
-def broke(row: Mapping[str, Any]) -> str:
+def broke(row: TrialRow) -> str:
     """``broke at 0.3 s`` for a trial that was stopped early, ``stopped at`` if it is invalid; empty for others."""
-    at = row.get("aborted_at_s")
-    if at is None:
+    if (at := row.aborted_at_s) is None:
         return ""
-    verb = "stopped" if row["verdict"] == "invalid" else "broke"
+    verb = "broke" if row.valid else "stopped"
     return f"{verb} at {at:.1f} s" if at >= 0.05 else f"{verb} at {1000 * at:.0f} ms"
 
 
-def why(row: Mapping[str, Any]) -> list[str]:
+def why(row: TrialRow) -> list[str]:
     """The reasons of a verdict; of an invalid trial also when it was stopped, which a trial that broke has as
     reason."""
-    reasons = [reason.replace("stopped after ", "broke at ", 1) for reason in row["reasons"]]  # up to release 0.1
-    return [broke(row), *reasons] if row["verdict"] == "invalid" and row.get("aborted_at_s") is not None else reasons
+    reasons = [reason.replace("stopped after ", "broke at ", 1) for reason in row.reasons]  # up to release 0.1
+    return [broke(row), *reasons] if not row.valid and row.stopped else reasons
 
 
 def interval(low: float | None, high: float | None) -> str:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
-import pyarrow as pa
 
 from loadstone.analysis import capacity
-from loadstone.analysis.capacity import CannotTell, CapacityModel
+from loadstone.analysis.capacity import CannotTell, CapacityModel, Score
+from loadstone.analysis.schema import table
 from loadstone.report import format, sentences
 from loadstone.report.content import Content
+from loadstone.report.demand_rows import CurvePoint, DemandRow
 from loadstone.report.figures import model as figures
 from loadstone.report.figures.kinds import Kind
 from loadstone.report.section import Section
@@ -33,27 +34,6 @@ _KINDS = (
         "demand_curves",
     ),
 )
-DEMANDS = pa.schema(
-    [
-        ("treatment", pa.string()),
-        ("service", pa.string()),
-        ("tier", pa.string()),
-        ("replicas", pa.int64()),
-        *((name, pa.float64()) for name in ("cpu_ms", "cpu_ms_low", "cpu_ms_high", "cores", "limit_cores", "share")),
-        ("loads", pa.int64()),
-    ]
-)
-"""At the breaking point, from the fit: CPU per request with its 95 % interval, cores of all replicas, the limit of
-one, and the share of the limit that requests would use at this cost; null where that is more than there is, for then
-the fit does not describe that load. ``loads``: how many the fit is from."""
-_CURVES = pa.schema(
-    [
-        ("treatment", pa.string()),
-        ("service", pa.string()),
-        *((name, pa.float64()) for name in ("load", "cpu_ms", "low", "high")),
-        ("trial_id", pa.string()),
-    ]
-)
 
 
 def gather(content: Content) -> Section | None:
@@ -65,18 +45,21 @@ def gather(content: Content) -> Section | None:
     models, doubts = _models(content, {prediction.base_id for prediction in registered})
     if not models and not registered:
         return None
-    rows: list[dict[str, Any]] = scores.to_pylist()
-    demands = pa.Table.from_pylist([row for model in models for row in _demands(model)], schema=DEMANDS)
-    curves = pa.Table.from_pylist([row for model in models for row in _curves(model)], schema=_CURVES)
-    late = [row["treatment"] for row in rows if row["before"] is False]
+    demands = [row for model in models for row in _demands(model)]
+    curves = [row for model in models for row in _curves(model)]
+    late = [score.treatment for score in scores if score.before is False]
     return Section(
         name="model",
         title="Capacity model",
         explains=True,
-        tables={"predictions": scores, "demands": demands, "demand_curves": curves},
+        tables={
+            "predictions": table(Score, scores),
+            "demands": table(DemandRow, demands),
+            "demand_curves": table(CurvePoint, curves),
+        },
         kinds=_KINDS,
         shown={
-            "scores": rows,
+            "scores": scores,
             "demands": [row for model in models for row in _demands(model)[:_MOST_SERVICES]],
             "models": [_model_sentence(model) for model in models],
             "doubts": list(
@@ -84,7 +67,7 @@ def gather(content: Content) -> Section | None:
             ),
             "several": len(models) > 1,
         },
-        answers=_answers(rows),
+        answers=_answers(scores),
         cautions=[*wrong, *(f"{name} was measured before its prediction was registered" for name in late)],
     )
 
@@ -119,7 +102,7 @@ def _model_sentence(model: CapacityModel) -> str:
     )
 
 
-def _demands(model: CapacityModel) -> list[dict[str, Any]]:
+def _demands(model: CapacityModel) -> list[DemandRow]:
     rows = []
     for service, demand in model.demands.items():
         count = model.layout.count(service)
@@ -128,49 +111,59 @@ def _demands(model: CapacityModel) -> list[dict[str, Any]]:
         limit = next(replica.limit for replica in model.layout.replicas if replica.service == service)
         cores = float(demand.cores(rate))
         rows.append(
-            {
-                "treatment": model.label,
-                "service": service,
-                "tier": demand.tier,
-                "replicas": count,
-                "cpu_ms": 1e3 * demand.seconds(rate),
-                "cpu_ms_low": 1e3 * low,
-                "cpu_ms_high": 1e3 * high,
-                "cores": cores * count if limit is None or cores <= limit else None,
-                "limit_cores": limit,
-                "share": cores / limit if limit and cores <= limit else None,
-                "loads": len({round(point.rate, 1) for point in demand.points}),
-            }
+            DemandRow(
+                treatment=model.label,
+                service=service,
+                tier=demand.tier,
+                replicas=count,
+                cpu_ms=1e3 * demand.seconds(rate),
+                cpu_ms_low=1e3 * low,
+                cpu_ms_high=1e3 * high,
+                cores=cores * count if limit is None or cores <= limit else None,
+                limit_cores=limit,
+                share=cores / limit if limit and cores <= limit else None,
+                loads=len({round(point.rate, 1) for point in demand.points}),
+            )
         )
-    return sorted(rows, key=lambda row: -row["cpu_ms"])
+    return sorted(rows, key=lambda row: -row.cpu_ms)
 
 
-def _curves(model: CapacityModel) -> list[dict[str, Any]]:
-    """Trials (rows with an id) and the fitted curve with its band, of the services with the highest demand."""
-    rows: list[dict[str, Any]] = []
-    for service in [row["service"] for row in _demands(model)[:_MOST_SERVICES]]:
+def _curves(model: CapacityModel) -> list[CurvePoint]:
+    """Trials and the fitted curve with its band, of the services with the highest demand."""
+    rows = []
+    for service in [row.service for row in _demands(model)[:_MOST_SERVICES]]:
         demand, count = model.demands[service], model.layout.count(service)
-        key = {"treatment": model.label, "service": service}
         for point in demand.points:
-            rows.append(key | {"load": point.rate * count, "cpu_ms": 1e3 * point.demand, "trial_id": point.trial})
+            cost = 1e3 * point.demand
+            trial = CurvePoint(
+                treatment=model.label, service=service, load=point.rate * count, cpu_ms=cost, trial_id=point.trial
+            )
+            rows.append(trial)
         lowest = min(point.rate for point in demand.points)
-        for rate in np.linspace(lowest, model.breaking_point.value / count, _CURVE):
-            low, high = demand.interval(float(rate), model.draws[:, :3])
-            curve = {"load": float(rate) * count, "cpu_ms": 1e3 * demand.seconds(float(rate))}
-            rows.append(key | curve | {"low": 1e3 * low, "high": 1e3 * high})
+        for rate in map(float, np.linspace(lowest, model.breaking_point.value / count, _CURVE)):
+            low, high = demand.interval(rate, model.draws[:, :3])
+            fitted = CurvePoint(
+                treatment=model.label,
+                service=service,
+                load=rate * count,
+                cpu_ms=1e3 * demand.seconds(rate),
+                low=1e3 * low,
+                high=1e3 * high,
+            )
+            rows.append(fitted)
     return rows
 
 
-def _answers(rows: list[dict[str, Any]]) -> list[str]:
+def _answers(scores: Sequence[Score]) -> list[str]:
     answers = []
-    for row in rows:
-        if row["measured"] is None or row["before"] is False:
+    for row in scores:
+        if row.measured is None or row.error is None or row.before is False:
             continue
-        predicted = f"{format.number(row['predicted'])} {format.interval(row['predicted_low'], row['predicted_high'])}"
-        measured = f"{format.number(row['measured'])} {format.interval(row['measured_low'], row['measured_high'])}"
+        predicted = f"{format.number(row.predicted)} {format.interval(row.predicted_low, row.predicted_high)}"
+        measured = f"{format.number(row.measured)} {format.interval(row.measured_low, row.measured_high)}"
         answers.append(
-            f"{row['treatment']}: predicted **{predicted} req/s**, bounded by {row['bottleneck']}, then measured"
-            f" **{measured}**: {format.percent(abs(row['error']))} too {'high' if row['error'] > 0 else 'low'},"
-            f" a {row['outcome']}."
+            f"{row.treatment}: predicted **{predicted} req/s**, bounded by {row.bottleneck}, then measured"
+            f" **{measured}**: {format.percent(abs(row.error))} too {'high' if row.error > 0 else 'low'},"
+            f" a {row.outcome}."
         )
     return answers

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TypeVar
 
 from loadstone.analysis import metrics, usage
 from loadstone.analysis import trace_cache as traced
 from loadstone.analysis.latency import beside_breaking_point
 from loadstone.analysis.metrics import MetricTables
-from loadstone.analysis.metrics.power import ACTIVE
+from loadstone.analysis.metrics.gather import ObservedRow
+from loadstone.analysis.metrics.nodes import NodeRow
+from loadstone.analysis.metrics.power import CstateRow, EnergyRow, PowerRow
+from loadstone.analysis.metrics.replicas import ServiceRow
+from loadstone.analysis.schema import OfTrial
 from loadstone.analysis.trace_cache import Traced
+from loadstone.analysis.traced_rows import TracedOperation, TracedService
 from loadstone.report import format, observability_tables
 from loadstone.report.content import Content
-from loadstone.report.observability_tables import PageTable
+from loadstone.report.observability_tables import AccountRow, PageTable, TimeRow
 
-Rows = list[dict[str, Any]]
+_Observed = TypeVar("_Observed", bound=OfTrial)
 _MOST_DOUBTS = 8
 _MOST_OPERATIONS = 25
 
@@ -36,27 +41,18 @@ class Observability:
 
     def facts(self) -> dict[str, str]:
         """What captions of figures leave open: the window, and how many nodes are added up or averaged."""
-        windows = sorted(
-            {row["window_s"] for row in self.content.rows("trials") if row["aborted_at_s"] is None} - {None}
-        )
+        windows = sorted({row.window_s for row in self.content.run.trials if row.window_s is not None})
         window = format.duration(windows[-1]) if windows else "the measured part of a trial"
         if len(windows) > 1 and windows[0] < 0.99 * windows[-1]:
             window = f"{format.duration(windows[0])} to {window}"
-        recorded = {row["node"] for row in self._rows("metrics_nodes") if row["shared_by"] is None}
+        recorded = {row.node for row in self.content.rows(NodeRow) if row.shared_by is None}
         return {
             "window": window,
             "nodes": format.plural(len(recorded), "node") if recorded else "All nodes share one machine",
-            "tested": self._nodes("metrics_cstates"),
-            "powered": self._nodes("metrics_power"),
+            "tested": _tested(self.content.rows(CstateRow)),
+            "powered": _tested(self.content.rows(PowerRow)),
             "panels": ", of the first four treatments" if len(self.content.treatments) > 4 else "",
         }
-
-    def _nodes(self, table: str) -> str:
-        count = len({row["node"] for row in self._rows(table) if row["replicas"]})
-        return f"the {format.plural(count, 'node')} with replicas" if count != 1 else "the one node with replicas"
-
-    def _rows(self, table: str) -> Rows:
-        return self.content.rows(table) if table in self.content.tables else []
 
     @property
     def _several(self) -> bool:
@@ -64,80 +60,75 @@ class Observability:
 
     def time(self) -> PageTable:
         """By treatment and service: its share of the critical path beside the breaking point, the highest first."""
-        found: Rows = []
+        found: list[TimeRow] = []
         for treatment in self.content.treatments:
-            beside = {row["trial_id"]: row["verdict"] == "not held" for row in beside_breaking_point(treatment)}
-            by_service: dict[str, dict[str, Any]] = {}
-            for row in self._rows("traces_services"):
-                if row["trial_id"] in beside:
-                    key = {"treatment": treatment.label, "service": row["service"]}
-                    by_service.setdefault(row["service"], key).update(_side(row, beside[row["trial_id"]]))
+            beside = {row.trial_id: row.verdict == "not held" for row in beside_breaking_point(treatment)}
+            by_service: dict[str, TimeRow] = {}
+            for row in self.content.rows(TracedService):
+                if row.trial_id in beside:
+                    service = by_service.setdefault(row.service, TimeRow(treatment.label, row.service))
+                    service.add(row, beside[row.trial_id])
             found += sorted(by_service.values(), key=_most_critical)
         return observability_tables.time(found, self._several)
 
     def operations(self) -> PageTable:
         """Operations of the highest trial that held, the most time in all first; at most 25 of a treatment."""
         beside = (row for treatment in self.content.treatments for row in beside_breaking_point(treatment))
-        held = {row["trial_id"]: 0 for row in beside if row["verdict"] != "not held"}
+        held = {row.trial_id: 0 for row in beside if row.verdict != "not held"}
         kept = []
-        for row in self._rows("traces_operations"):
-            if held.get(row["trial_id"], _MOST_OPERATIONS) < _MOST_OPERATIONS:
-                held[row["trial_id"]] += 1
+        for row in self.content.rows(TracedOperation):
+            if held.get(row.trial_id, _MOST_OPERATIONS) < _MOST_OPERATIONS:
+                held[row.trial_id] += 1
                 kept.append(row)
         return observability_tables.operations(kept, self._several)
 
     def nodes(self) -> PageTable:
         """Nodes at the highest load that held."""
-        return observability_tables.nodes(self._highest("metrics_nodes"), self._several)
+        return observability_tables.nodes(self._highest(NodeRow), self._several)
 
     def services(self) -> PageTable:
         """Services at the highest load that held."""
-        return observability_tables.services(self._highest("metrics_services"), self._several)
+        return observability_tables.services(self._highest(ServiceRow), self._several)
 
     def cstates(self) -> PageTable:
         """C-states at the highest load that held."""
-        return observability_tables.cstates(self._highest("metrics_cstates"), ACTIVE, self._several)
+        return observability_tables.cstates(self._highest(CstateRow), self._several)
 
     def energy(self) -> PageTable:
         """Power at the highest load that held."""
         load = "Clients" if self.content.closed else "Offered<br>req/s"
-        return observability_tables.energy(self._highest("metrics_energy"), load, self._several)
+        return observability_tables.energy(self._highest(EnergyRow), load, self._several)
 
-    def _highest(self, table: str) -> Rows:
+    def _highest(self, kind: type[_Observed]) -> list[_Observed]:
         """The rows of each treatment's highest trial that held."""
         found = (usage.highest_held(treatment) for treatment in self.content.treatments)
-        held = {row["trial_id"] for row in found if row is not None}
-        return [row for row in self._rows(table) if row["trial_id"] in held]
+        held = {row.trial_id for row in found if row is not None}
+        return [row for row in self.content.rows(kind) if row.trial_id in held]
 
     def accounts(self) -> PageTable:
         """By treatment the sums of what was observed over its trials."""
-        found = []
-        for treatment in self.content.treatments:
-            rows = [row for row in self._rows("observed") if row["treatment"] == treatment.label]
-            if rows:
-                sums = _summed(rows)
-                recorded = {"recorded_of": f"{sums['recorded']} of {sums['nodes']}"}
-                found.append({"treatment": treatment.label, "trials": len(rows), **sums, **recorded})
+        by_label: dict[str, list[ObservedRow]] = {}
+        for row in self.content.rows(ObservedRow):
+            by_label.setdefault(row.treatment, []).append(row)
+        labels = [treatment.label for treatment in self.content.treatments if treatment.label in by_label]
+        found = [observability_tables.account(label, by_label[label]) for label in labels]
         return observability_tables.accounts(found, self._several)
 
     def sentences(self) -> Iterator[str]:
         """What the accounts come to; ``**`` is bold."""
-        everything = _summed(self._rows("observed"))
-        if everything["traces"] is not None:
-            yield from _spans(everything, self._rows("observed"))
+        rows = self.content.rows(ObservedRow)
+        everything = observability_tables.account("", rows)
+        if everything.traces is not None:
+            yield from _spans(everything, rows)
         odd = {name: count for name, count in self.traced.health.items() if count and name in _ODD}
         if odd:
             yield (
                 "Among the traces that were analysed: " + ", ".join(_ODD[name].format(odd[name]) for name in odd) + "."
             )
-        if everything["readings"]:
-            skipped = everything["skipped"] or 0
-            gaps = (
-                f"{format.count(skipped)} scheduled readings are missing"
-                if skipped
-                else "no scheduled reading is missing"
-            )
-            yield f"Nodes and replicas were read {format.count(everything['readings'])} times; {gaps}."
+        if everything.readings:
+            skipped = everything.skipped or 0
+            gaps = f"{format.count(skipped)} scheduled readings are" if skipped else "no scheduled reading is"
+            yield f"Nodes and replicas were read {format.count(everything.readings)} times; {gaps} missing."
 
     def growing(self) -> list[tuple[str, str]]:
         """By treatment, what is known of the service that grows."""
@@ -190,36 +181,22 @@ def gather(content: Content) -> Observability:
     return Observability(replace(content, tables=content.tables | tables | missing), measured, looked_into)
 
 
-def _side(row: dict[str, Any], broke: bool) -> dict[str, Any]:
-    """A service's part of a trial's critical path, as columns of the table that has two trials beside each other."""
-    side = "broke" if broke else "held"
-    network = row["network_s"] / row["critical_s"] if row["critical_s"] else None
-    shares = {f"{side}_{name}": row[name] for name in ("critical_share", "per_request_ms")}
-    return {**shares, f"{side}_network_share": network}
+def _tested(rows: Iterable[CstateRow | PowerRow]) -> str:
+    count = len({row.node for row in rows if row.replicas})
+    return f"the {format.plural(count, 'node')} with replicas" if count != 1 else "the one node with replicas"
 
 
-def _most_critical(row: dict[str, Any]) -> float:
-    return -float(row.get("held_critical_share", row.get("broke_critical_share", 0.0)))
+def _most_critical(row: TimeRow) -> float:
+    share = row.held_critical_share if row.held_critical_share is not None else row.broke_critical_share
+    return -(share or 0.0)
 
 
-def _summed(rows: Rows) -> dict[str, Any]:
-    """Sums over trials; None where no trial has the number."""
-    names = ("requests", "traces", "produced", "received", "dropped", "refused", "readings", "skipped")
-    known = {name: [row[name] for row in rows if row[name] is not None] for name in names}
-    sums = {name: sum(values) if values else None for name, values in known.items()}
-    recorded = [(row["recorded"], row["nodes"]) for row in rows]
-    least = min(recorded, default=(0, 0))
-    return {**sums, "recorded": least[0], "nodes": least[1]}
-
-
-def _spans(sums: dict[str, Any], rows: Rows) -> Iterator[str]:
-    samples = {row["sample"] for row in rows if row["sample"] is not None}
+def _spans(sums: AccountRow, rows: Iterable[ObservedRow]) -> Iterator[str]:
+    samples = {row.sample for row in rows if row.sample is not None}
     share = "" if samples <= {1.0} else f" (a sample of {' or '.join(format.percent(s) for s in sorted(samples))})"
-    of = f" of {format.count(sums['requests'])} requests{share}" if sums["requests"] is not None else ""
-    yield f"**{format.count(sums['traces'])}** traces{of} came in, with {format.count(sums['received'])} spans."
-    if sums["produced"] is not None:
-        dropped = f"{format.count(sums['dropped'] or 0)} were dropped"
-        refused = (
-            f"{format.count(sums['refused'])} were refused at least once" if sums["refused"] else "none was refused"
-        )
-        yield f"Services produced {format.count(sums['produced'])} spans in these trials; {dropped}, {refused}."
+    of = f" of {format.count(sums.requests)} requests{share}" if sums.requests is not None else ""
+    yield f"**{format.count(sums.traces)}** traces{of} came in, with {format.count(sums.received)} spans."
+    if sums.produced is not None:
+        dropped = f"{format.count(sums.dropped or 0)} were dropped"
+        refused = f"{format.count(sums.refused)} were refused at least once" if sums.refused else "none was refused"
+        yield f"Services produced {format.count(sums.produced)} spans in these trials; {dropped}, {refused}."

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from loadstone.analysis.metrics.gather import ObservedRow
+from loadstone.analysis.metrics.nodes import NodeRow
+from loadstone.analysis.metrics.power import ACTIVE, CstateRow, EnergyRow
+from loadstone.analysis.metrics.replicas import ServiceRow
+from loadstone.analysis.traced_rows import TracedOperation, TracedService
 from loadstone.report import format
-
-Row = dict[str, Any]
-Rows = list[Row]
 
 
 @dataclass(frozen=True)
@@ -26,16 +28,18 @@ class PageTable:
     """A table of the page."""
 
     columns: list[TableColumn]
-    rows: Rows
+    rows: list[list[Any]]
+    """The values of the columns."""
 
     def __len__(self) -> int:
         return len(self.rows)
 
 
-def shown(rows: Rows, columns: Sequence[TableColumn], several: bool) -> PageTable:
-    """The table without empty columns; with the treatment where there are several."""
-    named = [TableColumn("treatment", "Treatment"), *columns] if several else list(columns)
-    return PageTable([column for column in named if any(row.get(column.name) is not None for row in rows)], rows)
+def shown(rows: Sequence[object], columns: Sequence[TableColumn], several: bool) -> PageTable:
+    """The table without empty columns; with the treatment where there are several. Columns are attributes of a row."""
+    named = [TableColumn("treatment", "Treatment"), *columns] if several else columns
+    kept = [column for column in named if any(getattr(row, column.name) is not None for row in rows)]
+    return PageTable(kept, [[getattr(row, column.name) for column in kept] for row in rows])
 
 
 def per_s(value: float | None) -> str:
@@ -43,8 +47,29 @@ def per_s(value: float | None) -> str:
     return format.NOTHING if value is None else f"{format.size(value)}/s"
 
 
-def time(rows: Rows, several: bool) -> PageTable:
-    """Shares of the critical path, at the highest load that held (``held_``) and above it (``broke_``)."""
+@dataclass
+class TimeRow:
+    """A service's part of the critical path at the highest load that held, and above it."""
+
+    treatment: str
+    service: str
+    held_critical_share: float | None = None
+    held_per_request_ms: float | None = None
+    held_network_share: float | None = None
+    broke_critical_share: float | None = None
+    broke_per_request_ms: float | None = None
+    broke_network_share: float | None = None
+
+    def add(self, trial: TracedService, broke: bool) -> None:
+        """Take a trial's part, which held or broke."""
+        side = "broke" if broke else "held"
+        setattr(self, f"{side}_critical_share", trial.critical_share)
+        setattr(self, f"{side}_per_request_ms", trial.per_request_ms)
+        setattr(self, f"{side}_network_share", trial.network_s / trial.critical_s if trial.critical_s else None)
+
+
+def time(rows: Sequence[TimeRow], several: bool) -> PageTable:
+    """Shares of the critical path."""
     columns = [TableColumn("service", "Service")]
     for side, head in (("held", "Share of the critical<br>path, held"), ("broke", "Share above it,<br>not held")):
         columns += [
@@ -55,42 +80,89 @@ def time(rows: Rows, several: bool) -> PageTable:
     return shown(rows, columns, several)
 
 
-def operations(rows: Rows, several: bool) -> PageTable:
+def operations(rows: Sequence[TracedOperation], several: bool) -> PageTable:
     """Spans by service, operation and what is called."""
     return shown(rows, _OPERATIONS, several)
 
 
-def nodes(rows: Rows, several: bool) -> PageTable:
+def nodes(rows: Sequence[NodeRow], several: bool) -> PageTable:
     """Nodes, with the busy share of their CPUs."""
-    for row in rows:
-        row["busy"] = row["cpu_cores"] / row["cpus"] if row["cpu_cores"] is not None and row["cpus"] else None
     return shown(rows, _NODES, several)
 
 
-def services(rows: Rows, several: bool) -> PageTable:
+def services(rows: Sequence[ServiceRow], several: bool) -> PageTable:
     """Services, their replicas together."""
     return shown(rows, _SERVICES, several)
 
 
-def cstates(rows: Rows, active: str, several: bool) -> PageTable:
+def cstates(rows: Sequence[CstateRow], several: bool) -> PageTable:
     """Nodes, with two columns a state: its share and how often it was entered."""
-    columns = [TableColumn("node", "Node")]
-    found: dict[tuple[str, str], Row] = {}
+    states = sorted(dict.fromkeys(row.state for row in rows), key=lambda state: state != ACTIVE)
+    columns = [TableColumn("treatment", "Treatment")] if several else []
+    columns.append(TableColumn("node", "Node"))
+    for state in states:
+        columns.append(TableColumn(state, state, format.percent))
+        columns.append(TableColumn(state, "entered<br>1/s", format.number))
+    found: dict[tuple[str, str], dict[str, CstateRow]] = {}
     for row in rows:
-        cells = found.setdefault((row["treatment"], row["node"]), {name: row[name] for name in ("treatment", "node")})
-        cells |= {f"{row['state']} share": row["share"], f"{row['state']} entered": row["transitions_per_s"]}
-    for state in sorted(dict.fromkeys(row["state"] for row in rows), key=lambda state: state != active):
-        columns.append(TableColumn(f"{state} share", state, format.percent))
-        columns.append(TableColumn(f"{state} entered", "entered<br>1/s", format.number))
-    return shown(list(found.values()), columns, several)
+        found.setdefault((row.treatment, row.node), {})[row.state] = row
+    cells: list[list[Any]] = []
+    for (treatment, node), by_state in found.items():
+        cells.append([treatment, node] if several else [node])
+        for state in states:
+            here = by_state.get(state)
+            cells[-1] += [here.share, here.transitions_per_s] if here is not None else [None, None]
+    kept = [place for place in range(len(columns)) if any(row[place] is not None for row in cells)]
+    return PageTable([columns[place] for place in kept], [[row[place] for place in kept] for row in cells])
 
 
-def energy(rows: Rows, load: str, several: bool) -> PageTable:
+def energy(rows: Sequence[EnergyRow], load: str, several: bool) -> PageTable:
     """Power and energy; ``load`` is the head of the loads' column."""
     return shown(rows, [TableColumn("load", load, format.number), *_ENERGY], several)
 
 
-def accounts(rows: Rows, several: bool) -> PageTable:
+@dataclass(frozen=True)
+class AccountRow:
+    """What was observed of a treatment's trials: sums, None where no trial has the number."""
+
+    treatment: str
+    trials: int
+    requests: int | None
+    traces: int | None
+    produced: int | None
+    received: int | None
+    dropped: int | None
+    refused: int | None
+    readings: int | None
+    skipped: int | None
+    recorded_of: str
+    """Nodes that were recorded, of all, in the trial with the fewest."""
+
+
+def account(treatment: str, rows: Sequence[ObservedRow]) -> AccountRow:
+    """The sums over trials."""
+    recorded, nodes = min(((row.recorded, row.nodes) for row in rows), default=(0, 0))
+    return AccountRow(
+        treatment=treatment,
+        trials=len(rows),
+        requests=_sum(row.requests for row in rows),
+        traces=_sum(row.traces for row in rows),
+        produced=_sum(row.produced for row in rows),
+        received=_sum(row.received for row in rows),
+        dropped=_sum(row.dropped for row in rows),
+        refused=_sum(row.refused for row in rows),
+        readings=_sum(row.readings for row in rows),
+        skipped=_sum(row.skipped for row in rows),
+        recorded_of=f"{recorded} of {nodes}",
+    )
+
+
+def _sum(values: Iterable[int | None]) -> int | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
+
+
+def accounts(rows: Sequence[AccountRow], several: bool) -> PageTable:
     """Numbers of trials, readings and spans, by treatment."""
     return shown(rows, _ACCOUNTS, several)
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import pyarrow as pa
 
-from loadstone.analysis import latency, summary
+from loadstone.analysis import latency, summary, usage
 from loadstone.analysis.run import VERDICTS
 from loadstone.model.errors import InputError
 from loadstone.report import content as contents
@@ -154,14 +154,14 @@ def _render(
             for name in content.tables
             if "csv" in written.get(name, ())
         },
-        "breaking": content.rows("breaking_points"),
+        "breaking": content.rows(summary.BreakingPointRow),
         "left_out": {treatment.label for treatment in content.treatments if treatment.id in content.left_out},
         "grid": content.grid,
-        "forest": _forest(content.rows("breaking_points")),
-        "rates": content.rows("rates"),
-        "operations": content.rows("operations"),
-        "cpu": content.rows("cpu"),
-        "trials": content.rows("trials"),
+        "forest": _forest(content.rows(summary.BreakingPointRow)),
+        "rates": content.rows(latency.RateRow),
+        "operations": content.rows(latency.OperationRow),
+        "cpu": content.rows(usage.ServiceCpu),
+        "trials": content.run.trials,
         "percentile": latency.percentile_column(content.slo),
         "verdicts": {v: sum(t.count(v) for t in content.treatments) for v in VERDICTS},
         "common": set(summary.trial_warnings(content.run.trials)),
@@ -174,7 +174,7 @@ def _render(
     return rendering.render("index.html.j2", written, values)
 
 
-def _forest(rows: list[dict[str, Any]]) -> dict[str, float]:
+def _forest(rows: Iterable[summary.BreakingPointRow]) -> dict[str, float]:
     """The common axis of the intervals in the table of capacities, in requests/s."""
-    ends = [row[name] for row in rows for name in ("capacity_low", "capacity_high") if row[name]]
+    ends = [end for row in rows for end in (row.capacity_low, row.capacity_high) if end]
     return {"low": 0.95 * min(ends), "high": 1.05 * max(ends)} if ends else {}

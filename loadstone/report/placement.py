@@ -7,16 +7,21 @@ from collections.abc import Iterator
 import pyarrow as pa
 
 from loadstone.analysis import metrics
+from loadstone.analysis.metrics.power import EnergyRow
 from loadstone.analysis.placement import FACTOR, Extremes, Fastest, Tables, extremes, tables
-from loadstone.analysis.summary import Row
+from loadstone.analysis.placement.tables import (
+    PlacementCapacity,
+    PlacementCstate,
+    PlacementLoad,
+    PlacementNetwork,
+)
+from loadstone.analysis.schema import table
 from loadstone.report import format
 from loadstone.report.content import Content
 from loadstone.report.figures import placement as figures
 from loadstone.report.figures.kinds import Kind
 from loadstone.report.section import Section
 
-_TABLE = "metrics_energy"
-"""One of the tables of what was observed, which are gathered together."""
 KINDS = (
     Kind(
         "placement-latency",
@@ -83,15 +88,15 @@ def gather(content: Content) -> Section | None:
     """The section of a run that varies placement; None for any other."""
     if not any(FACTOR in treatment.levels for treatment in content.treatments):
         return None
-    observed = content.tables if _TABLE in content.tables else metrics.gather(content.run).tables
+    observed = content.tables if EnergyRow.NAME in content.tables else metrics.gather(content.run).tables
     found = tables(content.treatments, observed)
     if not found:
         return None
-    loads, capacities = found.loads.to_pylist(), found.capacities.to_pylist()
-    interleaved = (content.run.study.get("trial") or {}).get("order", "interleaved") == "interleaved"
+    loads, capacities = found.loads, found.capacities
+    interleaved = content.run.study.trial.order == "interleaved"
     sides = list(extremes(content.treatments, loads, capacities, interleaved))
     shown = figures.drawn(loads)
-    every = len({row["placement"] for row in loads})
+    every = len({row.placement for row in loads})
     some = f"; the {len(shown)} fastest and slowest of {every} placements" if len(shown) < every else ""
     return Section(
         name="placement",
@@ -107,30 +112,31 @@ def gather(content: Content) -> Section | None:
 
 def _tables(found: Tables) -> dict[str, pa.Table]:
     return {
-        "placement_loads": found.loads,
-        "placement_cstates": found.cstates,
-        "placement_network": found.network,
-        "placement_capacity": found.capacities,
+        "placement_loads": table(PlacementLoad, found.loads),
+        "placement_cstates": table(PlacementCstate, found.cstates),
+        "placement_network": table(PlacementNetwork, found.network),
+        "placement_capacity": table(PlacementCapacity, found.capacities),
     }
 
 
 def _shown(
-    content: Content, loads: list[Row], capacities: list[Row], sides: list[Fastest | Extremes]
+    content: Content,
+    loads: list[PlacementLoad],
+    capacities: list[PlacementCapacity],
+    sides: list[Fastest | Extremes],
 ) -> dict[str, object]:
-    best = {(side.others, side.load): side for side in sides if isinstance(side, Fastest)}
     at = []
-    for (others, load), fastest in best.items():
-        rows = sorted((r for r in loads if r["others"] == others and r["load"] == load), key=lambda row: row["p99_ms"])
-        for row in rows:
-            side = "best" if row["placement"] == fastest.best["placement"] else ""
-            side = "worst" if row["placement"] == fastest.worst["placement"] else side
-            at.append({**row, "side": side})
+    for fastest in (side for side in sides if isinstance(side, Fastest)):
+        rows = [row for row in loads if (row.others, row.load) == (fastest.others, fastest.load)]
+        for row in sorted(rows, key=lambda row: row.p99_ms or 0.0):
+            worst = "worst" if row.placement == fastest.worst.placement else ""
+            at.append((row, worst or ("best" if row.placement == fastest.best.placement else "")))
     return {
         "at": at,
         "loads": loads,
-        "capacities": sorted(capacities, key=lambda row: -(row["capacity"] or 0.0)),
-        "others": any(row["others"] for row in [*loads, *capacities]),
-        "has": {name for name in _OPTIONAL if any(row[name] is not None for row in loads)},
+        "capacities": sorted(capacities, key=lambda row: -(row.capacity or 0.0)),
+        "others": any(row.others for row in loads) or any(row.others for row in capacities),
+        "has": {name for name in _OPTIONAL if any(getattr(row, name) is not None for row in loads)},
         "load": "Clients" if content.closed else "Offered<br>req/s",
     }
 
@@ -146,8 +152,8 @@ def _sentence(side: Fastest | Extremes, closed: bool) -> str:
     begun = f"{where}at {at}" if where else f"At {at}"
     best, worst = _p99(side.best), _p99(side.worst)
     finding = (
-        f"{begun} **{side.best['placement']}** answered fastest of {side.placements} placements, P99 {best}, and "
-        f"**{side.worst['placement']}** slowest, {worst}"
+        f"{begun} **{side.best.placement}** answered fastest of {side.placements} placements, P99 {best}, and "
+        f"**{side.worst.placement}** slowest, {worst}"
     )
     if side.ratio is None or side.low is None:
         return f"{finding}; a single trial of each cannot show whether they differ."
@@ -159,23 +165,23 @@ def _sentence(side: Fastest | Extremes, closed: bool) -> str:
 
 def _by_capacity(side: Extremes) -> str:
     best, worst = (
-        f"{format.rate(row['capacity'])} {format.interval(row['capacity_low'], row['capacity_high'])}"
+        f"{format.rate(row.capacity)} {format.interval(row.capacity_low, row.capacity_high)}"
         for row in (side.best, side.worst)
     )
     end = "." if side.differ else "; their intervals overlap, so no difference is shown."
     return (
-        f"**{side.best['placement']}** has the highest capacity of {side.placements} placements, {best}, and "
-        f"**{side.worst['placement']}** the lowest, {worst}{end}"
+        f"**{side.best.placement}** has the highest capacity of {side.placements} placements, {best}, and "
+        f"**{side.worst.placement}** the lowest, {worst}{end}"
     )
 
 
-def _p99(row: Row) -> str:
-    value = format.milliseconds(row["p99_ms"])
-    return value if row["p99_ms_low"] is None else f"{value} {format.interval(row['p99_ms_low'], row['p99_ms_high'])}"
+def _p99(row: PlacementLoad) -> str:
+    value = format.milliseconds(row.p99_ms)
+    return value if row.p99_ms_low is None else f"{value} {format.interval(row.p99_ms_low, row.p99_ms_high)}"
 
 
 def _cautions(content: Content) -> Iterator[str]:
-    if any(content.run.trials["emulated"].to_pylist()):
+    if content.run.emulated:
         yield (
             "Placements were compared on emulated hosts, which share one machine's cores: they differ by the network "
             "and by what replicas on a node share there, and not by how many cores a tier has to itself."

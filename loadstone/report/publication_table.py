@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from loadstone.model import columns as known
+from loadstone.model.records.trial_row import FACTOR_PREFIX
 from loadstone.report import format
 
 _CHOSEN: dict[str, tuple[str, ...]] = {
@@ -101,7 +101,7 @@ def _with(cell: str, low: Any, high: Any, text: Callable[[Any], str]) -> str:
 
 def _unit(field: pa.Field) -> tuple[_Unit, str]:
     """The unit of a column, and its name as text without it."""
-    name = field.name.removeprefix(known.FACTOR_PREFIX)
+    name = field.name.removeprefix(FACTOR_PREFIX)
     given = (field.metadata or {}).get(b"unit", b"").decode() or None
     ending = next((end for end in _ENDINGS if name.endswith(end) and name not in _UNITS), "")
     unit = _UNITS.get(name) or (_ENDINGS[ending] if ending else _Unit(""))

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from loadstone.analysis import published as laying
+from loadstone.analysis.published import PublishedRow
+from loadstone.analysis.schema import table
 from loadstone.model import papers
 from loadstone.report import format
 from loadstone.report.content import Content
@@ -13,7 +16,6 @@ from loadstone.report.figures import published as figure
 from loadstone.report.figures.kinds import Kind
 from loadstone.report.section import Section
 
-Row = dict[str, Any]
 MOST_ROWS = 40
 """In the page's table; all stand in the CSV."""
 
@@ -40,24 +42,23 @@ _KINDS = (
 
 def gather(content: Content) -> Section | None:
     """None where the study reproduces no published one."""
-    name = content.run.study.get("reproduces")
+    name = content.run.study.reproduces
     if not name:
         return None
     if name not in papers.names():
         text = f"this version of Loadstone has no published values of {name!r}, which this study reproduces"
         return Section("published", "Published values", shown={"paper": None, "name": name}, cautions=[text])
     paper = papers.paper(name)
-    fits = content.best_fits.tables["reproduction"] if paper.method == "best-fit-run" else None
-    table = laying.beside(content.run, content.treatments, papers.values(name), fits)
-    rows: list[Row] = table.to_pylist()
-    here = [row for row in rows if not row["why"]]
+    fits = content.best_fits.fits if paper.method == "best-fit-run" else []
+    rows = laying.beside(content.run, content.treatments, papers.values(name), fits)
+    here = [row for row in rows if not row.why]
     # A value has a row for each treatment with its settings, and counts once.
     values = {_value(row) for row in rows}
-    absent = {_value(row): row["why"] for row in rows if _value(row) not in set(map(_value, here))}
+    absent = {_value(row): row.why for row in rows if _value(row) not in set(map(_value, here))}
     shown = {
         "paper": paper,
         "name": name,
-        "rows": [row | _texts(row) for row in sorted(here, key=lambda row: row["source"])[:MOST_ROWS]],
+        "rows": [_shown(row) for row in sorted(here, key=lambda row: row.source)[:MOST_ROWS]],
         "more": max(0, len(here) - MOST_ROWS),
         "absent": Counter(absent.values()).most_common(),
         "missing": len(absent),
@@ -65,43 +66,54 @@ def gather(content: Content) -> Section | None:
     return Section(
         name="published",
         title="Published values",
-        tables={"published": table},
+        tables={"published": table(PublishedRow, rows)},
         kinds=_KINDS,
         shown=shown,
         answers=[_answer(paper, here, len(values) - len(absent), len(values))],
     )
 
 
-def _value(row: Row) -> tuple[str | None, ...]:
+def _value(row: PublishedRow) -> tuple[str | None, ...]:
     """The levels that identify a published value in its paper."""
-    return tuple(row[name] for name in ("source", "quantity", "setting", "at", "span"))
+    return row.source, row.quantity, row.setting, row.at, row.span
 
 
-def _answer(paper: papers.Paper, here: list[Row], found: int, count: int) -> str:
+def _answer(paper: papers.Paper, here: Sequence[PublishedRow], found: int, count: int) -> str:
     values = format.plural(count, "published value")
     if not here:
         return f"{paper.by}: none of the {values} was measured under its settings here."
-    ratios = [row[end] for row in here for end in ("ratio_low", "ratio_high") if row[end] is not None]
+    ratios = [end for row in here for end in (row.ratio_low, row.ratio_high) if end is not None]
     ranging = f", at **{format.number(min(ratios))}** to **{format.number(max(ratios))}** times them" if ratios else ""
     return f"{paper.by}: **{found}** of {values} were measured under their settings here{ranging}."
 
 
-def _texts(row: Row) -> dict[str, str]:
-    unit = f" {row['unit']}" if row["unit"] else ""
-    ours = between(row["low"], row["high"]) if row["value"] is None else format.number(row["value"])
-    if row["value"] is not None and row["low"] is not None:
-        ours += f" {format.interval(row['low'], row['high'])}"
-    published = row["published"]
-    theirs = between(row["published_low"], row["published_high"]) if published is None else format.number(published)
-    at = f" at {row['at']} load" if row["at"] == "highest" else f" at {row['at']} req/s" if row["at"] else ""
-    return {"what": row["quantity"] + at, "theirs": theirs + unit, "ours": ours + unit, "times": _times(row)}
+@dataclass(frozen=True)
+class _Line:
+    """A row of the page's table."""
+
+    row: PublishedRow
+    what: str
+    theirs: str
+    ours: str
+    times: str
 
 
-def _times(row: Row) -> str:
+def _shown(row: PublishedRow) -> _Line:
+    unit = f" {row.unit}" if row.unit else ""
+    ours = between(row.low, row.high) if row.value is None else format.number(row.value)
+    if row.value is not None and row.low is not None:
+        ours += f" {format.interval(row.low, row.high)}"
+    published = row.published
+    theirs = between(row.published_low, row.published_high) if published is None else format.number(published)
+    at = f" at {row.at} load" if row.at == "highest" else f" at {row.at} req/s" if row.at else ""
+    return _Line(row, row.quantity + at, theirs + unit, ours + unit, _times(row))
+
+
+def _times(row: PublishedRow) -> str:
     """The ratio with its interval; where either is a range, from the least to the most that it may be."""
-    low, high = row["ratio_low"], row["ratio_high"]
-    if row["ratio"] is not None:
-        return format.number(row["ratio"]) + (f" {format.interval(low, high)}" if low != high else "")
+    low, high = row.ratio_low, row.ratio_high
+    if row.ratio is not None:
+        return format.number(row.ratio) + (f" {format.interval(low, high)}" if low != high else "")
     if low is None and high is None:
         return format.NOTHING
     if low is not None and high is not None:

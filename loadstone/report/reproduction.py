@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from loadstone.model import papers
 from loadstone.report import format
 from loadstone.report.content import Content
@@ -12,7 +10,6 @@ from loadstone.report.figures.kinds import Kind
 from loadstone.report.figures.names import short
 from loadstone.report.section import Section
 
-Row = dict[str, Any]
 MOST_SPANS = 40
 """In the page's table; all stand in the CSV."""
 
@@ -29,25 +26,25 @@ _KIND = Kind(
 
 def gather(content: Content) -> Section | None:
     """None where the study reproduces none that compared so."""
-    name = content.run.study.get("reproduces")
-    if name not in papers.names() or papers.paper(name).method != "best-fit-run":
+    name = content.run.study.reproduces
+    if name is None or name not in papers.names() or papers.paper(name).method != "best-fit-run":
         return None
     found = content.best_fits
-    rows: list[Row] = found.tables["reproduction"].to_pylist()
+    rows = found.fits
     load = figure.shown_load(rows)
-    at = "" if load is None else f" at {format.load({'rate': load[0], 'clients': load[1]})}"
-    here = [row for row in rows if (row["rate"], row["clients"]) == load]
-    spans = list(dict.fromkeys(row["span"] for row in here))
-    loads = len({(row["rate"], row["clients"]) for row in rows})
+    at = "" if load is None else f" at {format.load_of(*load)}"
+    here = [row for row in rows if (row.rate, row.clients) == load]
+    spans = list(dict.fromkeys(row.span for row in here))
+    loads = len({(row.rate, row.clients) for row in rows})
     names = {treatment.label: short(treatment) for treatment in content.treatments}
     shown = {
         "by": papers.paper(name).by,
         "at": at,
         "loads": loads,
-        "rows": [row | {"name": names[row["treatment"]]} for row in here if row["span"] in spans[:MOST_SPANS]],
+        "rows": [(names[row.treatment], row) for row in here if row.span in spans[:MOST_SPANS]],
         "more": max(0, len(spans) - MOST_SPANS),
-        "baseline": next((row["treatment"] for row in here if row["baseline"]), ""),
-        "fewest": min((row["runs"] for row in here), default=0),
+        "baseline": next((row.treatment for row in here if row.baseline), ""),
+        "fewest": min((row.runs for row in here), default=0),
         "search": content.run.searches,
     }
     most = f"Shown: the {figure.MOST_SPANS} spans that take most time." if len(spans) > figure.MOST_SPANS else ""

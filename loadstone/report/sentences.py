@@ -142,9 +142,9 @@ def _found_by_search(content: Content, treatment: TreatmentSummary, searched: Se
 
 def _measured(treatment: TreatmentSummary) -> str:
     """Of a closed loop without an SLO: the throughput with the fewest and with the most clients."""
-    rows = sorted(treatment.rows("measured"), key=summary.load_of)
-    ends = [rows[0]] if summary.load_of(rows[0]) == summary.load_of(rows[-1]) else [rows[0], rows[-1]]
-    found = [f"**{format.rate(row['throughput'])}** with {format.load(row)}" for row in ends]
+    rows = sorted(treatment.rows("measured"), key=lambda row: row.load)
+    ends = [rows[0]] if rows[0].load == rows[-1].load else [rows[0], rows[-1]]
+    found = [f"**{format.rate(row.throughput)}** with {format.load(row)}" for row in ends]
     return f"completed {' and '.join(found)}, in a closed loop."
 
 
@@ -155,8 +155,8 @@ def _found_at_loads(content: Content, treatment: TreatmentSummary) -> str:
     name, kind, loop = (format.clients, "number", " in a closed loop") if content.closed else (format.rate, "rate", "")
     if from_ is None:
         return f"held {slo(content)} in {trials}{loop}, up to **{name(up_to)}**, the highest {kind} tried."
-    there = [row for row in treatment.rows() if summary.load_of(row) == from_ and row["verdict"] != "invalid"]
-    broke = sum(row["verdict"] == "not held" for row in there)
+    there = [row for row in treatment.trials if row.load == from_ and row.valid]
+    broke = sum(row.verdict == "not held" for row in there)
     failed = f"at {name(from_)} {broke} of {format.plural(len(there), 'trial')} did not hold"
     if up_to is None:
         return f"did not hold {slo(content)}{loop} even at the lowest {kind}: {failed}."
@@ -199,7 +199,7 @@ def _warnings(content: Content) -> Iterator[str]:
     if invalid:
         subject = "1 trial is" if invalid == 1 else f"{format.count(invalid)} trials are"
         yield f"{subject} invalid and not counted; see the table of trials for the reasons."
-    if any(content.run.trials["emulated"].to_pylist()):
+    if content.run.emulated:
         yield (
             "The nodes were emulated on one machine and shared its cores: compare treatments with each other, not with"
             " other machines; do not compare numbers of nodes."
@@ -213,4 +213,4 @@ def _warnings(content: Content) -> Iterator[str]:
     of_trials = summary.trial_warnings(content.run.trials)
     for text, count in of_trials.items():
         yield f"{text} ({format.count(count)} of {format.plural(len(content.run.trials), 'trial')})"
-    yield from (str(text) for text in content.run.provenance.get("warnings") or [] if text not in of_trials)
+    yield from (str(text) for text in content.run.provenance.warnings if text not in of_trials)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
 from rich import box
 from rich.console import Group, RenderableType
@@ -12,6 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from loadstone.analysis.comparison import comparable, within
+from loadstone.analysis.latency import RateRow
+from loadstone.analysis.summary import BreakingPointRow
 from loadstone.report import comparison_sentences, format, sentences
 from loadstone.report import content as contents
 from loadstone.report.content import Content
@@ -34,9 +35,9 @@ def render(run_folder: Path) -> RenderableType:
     left_out = [treatment for treatment in content.treatments if treatment.id in content.left_out]
     parts += [_bold(f"{treatment.label} {sentences.finding(content, treatment)}") for treatment in left_out]
     parts += [Text.assemble("! ", text, style="yellow") for text in sentences.warnings(content)]
-    if content.rows("breaking_points") and len(content.run.trials):
+    if content.rows(BreakingPointRow) and len(content.run.trials):
         parts.append(_breaking_points(content))
-    if content.rows("rates"):
+    if content.rows(RateRow):
         parts.append(_rates(content))
     if len(content.run.trials):
         parts.append(_trials(content))
@@ -45,7 +46,7 @@ def render(run_folder: Path) -> RenderableType:
 
 def _compared(content: Content) -> list[str]:
     """The findings of the comparison, where the study requests one."""
-    if "baseline" not in content.run.plan or not comparable(content.run):
+    if content.run.plan.baseline is None or not comparable(content.run):
         return []
     return comparison_sentences.sentences(within(content.run, spans=False, distributions=False))
 
@@ -68,22 +69,20 @@ def _breaking_points(content: Content) -> Table:
     columns = [("treatment", False), ("capacity", True), ("95 % interval", True), ("breaking point", True)]
     title = "Capacity (95 % of trials hold) and breaking point (half of them do), req/s"
     table = _table(title, [*columns, ("95 % interval", True), ("trials", True)])
-    for row in content.rows("breaking_points"):
-        name = row["treatment"] if row["search"] is None else f"  search {row['search']}"
-        trials = f"{row['full_trials']} + {row['bracket_trials']}"
-        if row["breaking_point"] is None:
+    for row in content.rows(BreakingPointRow):
+        name = row.treatment if row.search is None else f"  search {row.search}"
+        trials = f"{row.full_trials} + {row.bracket_trials}"
+        if row.breaking_point is None:
             bounds = {
-                "above": f"> {format.number(row['low'])}",
-                "below": f"< {format.number(row['high'])}",
-                "bracketed": f"{format.number(row['low'])} to {format.number(row['high'])}",
+                "above": f"> {format.number(row.low)}",
+                "below": f"< {format.number(row.high)}",
+                "bracketed": f"{format.number(row.low)} to {format.number(row.high)}",
             }
-            table.add_row(Text(name), bounds.get(row["known"], format.NOTHING), "", "", "", trials)
+            table.add_row(Text(name), bounds.get(row.known, format.NOTHING), "", "", "", trials)
             continue
-        of, at = (
-            (format.number(row[point]), Text(format.interval(row[f"{point}_low"], row[f"{point}_high"])))
-            for point in ("capacity", "breaking_point")
-        )
-        table.add_row(Text(name), Text(of[0], "bold"), of[1], *at, trials)
+        capacity = format.number(row.capacity), format.interval(row.capacity_low, row.capacity_high)
+        point = format.number(row.breaking_point), format.interval(row.breaking_point_low, row.breaking_point_high)
+        table.add_row(Text(name), Text(capacity[0], "bold"), Text(capacity[1]), point[0], Text(point[1]), trials)
     return table
 
 
@@ -92,15 +91,15 @@ def _rates(content: Content) -> Table:
     names = ("treatment", load, "held", "completed", "P50", "P99")
     title = "Closed loop, by number of clients (medians)" if content.closed else "At fixed rates (medians)"
     table = _table(title, [(name, name != "treatment") for name in names])
-    for row in content.rows("rates"):
-        judged = row["held"] + row["not_held"]
+    for row in content.rows(RateRow):
+        judged = row.held + row.not_held
         table.add_row(
-            Text(row["treatment"]),
-            format.number(row["rate"] if row["clients"] is None else row["clients"]),
-            f"{row['measured']} measured" if row["measured"] else f"{row['held']} of {judged}",
-            format.number(row["throughput"]),
-            format.milliseconds(row["p50_ms"]),
-            format.milliseconds(row["p99_ms"]),
+            Text(row.treatment),
+            format.number(row.rate if row.clients is None else row.clients),
+            f"{row.measured} measured" if row.measured else f"{row.held} of {judged}",
+            format.number(row.throughput),
+            format.milliseconds(row.p50_ms),
+            format.milliseconds(row.p99_ms),
         )
     return table
 
@@ -109,15 +108,13 @@ def _trials(content: Content) -> Table:
     column, name, _ = content.percentile
     load, name = ("clients", f"{name}, closed loop") if content.closed else ("offered", name)
     columns = [("#", True), ("treatment", False), ("phase", False), (load, True), (name, True), ("verdict", False)]
-    trials: list[dict[str, Any]] = content.rows("trials")
     several = len(content.treatments) > 1
     shown = [column for column in columns if several or column[0] != "treatment"]
     table = _table("Last trials", [*shown, ("why", False)])
-    for row in trials[-LAST_TRIALS:]:
-        cells: list[Text] = [Text(str(row["order"]))]
-        cells += [Text(row["treatment"])] if several else []
-        amount = row["rate"] if row["clients"] is None else row["clients"]
-        cells += [Text(row["phase"]), Text(format.number(amount)), Text(format.milliseconds(row[column]))]
-        cells += [Text(*_MARK[row["verdict"]]), Text("; ".join(format.why(row)))]
+    for row in content.run.trials[-LAST_TRIALS:]:
+        cells: list[Text] = [Text(str(row.order))]
+        cells += [Text(row.treatment)] if several else []
+        cells += [Text(row.phase), Text(format.number(row.load)), Text(format.milliseconds(getattr(row, column)))]
+        cells += [Text(*_MARK[row.verdict]), Text("; ".join(format.why(row)))]
         table.add_row(*cells)
     return table

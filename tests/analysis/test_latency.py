@@ -16,36 +16,36 @@ from loadstone.model.slo import Slo
 
 def test_rates_are_medians_over_valid_trials(rated: Path):
     run = open_run(rated)
-    rows = {row["rate"]: row for row in latency.by_rate(run.trials).to_pylist()}
+    rows = {row.rate: row for row in latency.by_rate(run.trials)}
     assert list(rows) == [200, 500, 2000]
     for rate, row in rows.items():
-        mine = [t for t in run.trials.to_pylist() if t["rate"] == rate]
-        valid = [t for t in mine if t["verdict"] != "invalid"]
-        assert row["trials"] == 3 and row["invalid"] == len(mine) - len(valid)
-        assert row["p99_ms"] == median(t["p99_ms"] for t in valid)
-        assert row["p99_lowest_ms"] == min(t["p99_ms"] for t in valid)
-        assert row["throughput"] == median(t["throughput"] for t in valid)
-        dropped = sum(t["offered"] - t["completed"] for t in valid) / sum(t["offered"] for t in valid)
-        assert row["dropped_share"] == pytest.approx(dropped)
-    assert rows[500]["invalid"] == 1
-    assert (rows[500]["held"], rows[2000]["not_held"]) == (2, 3)
+        mine = [t for t in run.trials if t.rate == rate]
+        valid = [t for t in mine if t.verdict != "invalid"]
+        assert row.trials == 3 and row.invalid == len(mine) - len(valid)
+        assert row.p99_ms == median(t.p99_ms for t in valid)
+        assert row.p99_lowest_ms == min(t.p99_ms for t in valid)
+        assert row.throughput == median(t.throughput for t in valid)
+        dropped = sum(t.offered - t.completed for t in valid) / sum(t.offered for t in valid)
+        assert row.dropped_share == pytest.approx(dropped)
+    assert rows[500].invalid == 1
+    assert (rows[500].held, rows[2000].not_held) == (2, 3)
 
 
 def test_a_search_has_no_table_of_rates(searched: Path):
-    assert latency.by_rate(open_run(searched).trials).num_rows == 0
+    assert latency.by_rate(open_run(searched).trials) == []
 
 
 def test_points_are_all_trials_that_measured_something(searched: Path):
     run = open_run(searched)
-    points = latency.load_points(run.trials).to_pylist()
-    assert {p["trial_id"] for p in points} == set(run.trials["trial_id"].to_pylist())
+    points = latency.load_points(run.trials)
+    assert {p.trial_id for p in points} == {row.trial_id for row in run.trials}
     for point in points:
-        row = next(t for t in run.trials.to_pylist() if t["trial_id"] == point["trial_id"])
-        assert point["p99_ms"] == row["p99_ms"] and point["verdict"] == row["verdict"]
-        if row["aborted_at_s"] is None:
-            assert point["offered_per_s"] == pytest.approx(row["offered"] / row["window_s"])
+        row = next(t for t in run.trials if t.trial_id == point.trial_id)
+        assert point.p99_ms == row.p99_ms and point.verdict == row.verdict
+        if row.aborted_at_s is None:
+            assert point.offered_per_s == pytest.approx(row.offered / row.window_s)
         else:
-            assert {name for name, value in point.items() if value is not None} == {
+            assert {name for name, value in vars(point).items() if value is not None} == {
                 *("trial_id", "treatment", "phase", "rate", "load", "verdict", "aborted_at_s")
             }
 
@@ -56,14 +56,12 @@ def test_the_spectrum_is_that_of_the_trials_nearest_to_the_shares(searched: Path
         near = latency.near_shares(treatment)
         assert near[-1][0] == pytest.approx(0.95, abs=0.05)
         assert [share for share, _ in near] == sorted(share for share, _ in near)
-        assert all(row["verdict"] != "invalid" and row["aborted_at_s"] is None for _, row in near)
-        table = latency.spectrum(run, treatment).to_pylist()
+        assert all(row.verdict != "invalid" and row.aborted_at_s is None for _, row in near)
+        table = latency.spectrum(run, treatment)
         for _, row in near:
-            summary_file = searched / "trials" / row["trial_id"] / "summary.json"
+            summary_file = searched / "trials" / row.trial_id / "summary.json"
             written = json.loads(summary_file.read_text())["spectrum"]
-            mine = [
-                [r["percentile"], r["latency_ms"], r["service_ms"]] for r in table if r["trial_id"] == row["trial_id"]
-            ]
+            mine = [[r.percentile, r.latency_ms, r.service_ms] for r in table if r.trial_id == row.trial_id]
             assert mine == written
 
 
@@ -72,32 +70,32 @@ def test_operations_are_those_of_the_trials_beside_the_breaking_point(searched: 
     for treatment in summary.treatments(run):
         beside = latency.beside_breaking_point(treatment)
         held = beside[0]
-        assert held["rate"] == max(row["rate"] for row in treatment.rows("held"))
+        assert held.rate == max(row.rate for row in treatment.rows("held"))
         for broke in beside[1:]:
-            assert broke["rate"] >= held["rate"] and broke["verdict"] == "not held" and broke["aborted_at_s"] is None
-        rows = latency.operations(run, treatment).to_pylist()
-        assert {row["trial_id"] for row in rows} == {trial["trial_id"] for trial in beside}
+            assert broke.rate >= held.rate and broke.verdict == "not held" and broke.aborted_at_s is None
+        rows = latency.operations(run, treatment)
+        assert {row.trial_id for row in rows} == {trial.trial_id for trial in beside}
         for trial in beside:
-            mine = [row for row in rows if row["trial_id"] == trial["trial_id"]]
-            assert sum(row["offered"] for row in mine) == trial["offered"]
-            assert sum(row["violations"] for row in mine) == trial["violations"]
+            mine = [row for row in rows if row.trial_id == trial.trial_id]
+            assert sum(row.offered for row in mine) == trial.offered
+            assert sum(row.violations for row in mine) == trial.violations
 
 
 def test_an_operation_without_a_request_has_no_latency(rated: Path, tmp_path: Path):
     folder = Path(shutil.copytree(rated, tmp_path / "run"))
     (treatment,) = summary.treatments(open_run(folder))
     held = latency.beside_breaking_point(treatment)[0]
-    file = folder / "trials" / held["trial_id"] / "summary.json"
+    file = folder / "trials" / held.trial_id / "summary.json"
     written = json.loads(file.read_text())
     nothing = {"count": 0, **dict.fromkeys(("mean", "p50", "p75", "p90", "p95", "p99", "p999", "max"), 0)}
     counts = dict.fromkeys(written["operations"][0]["counts"], 0)
     never = {"name": "never", "counts": counts, "violations": 0}
     written["operations"].append({**never, "latency_ms": {"intended": nothing, "service": nothing}})
     file.write_text(json.dumps(written))
-    rows = latency.operations(open_run(folder), treatment).to_pylist()
-    (row,) = [row for row in rows if row["operation"] == "never"]
-    assert row["offered"] == 0
-    assert all(row[name] is None for name in ("p50_ms", "p99_ms", "service_p99_ms", "dropped_share"))
+    rows = latency.operations(open_run(folder), treatment)
+    (row,) = [row for row in rows if row.operation == "never"]
+    assert row.offered == 0
+    assert all(getattr(row, name) is None for name in ("p50_ms", "p99_ms", "service_p99_ms", "dropped_share"))
 
 
 @pytest.mark.parametrize(

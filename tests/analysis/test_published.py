@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from scipy import stats
 
@@ -46,15 +45,22 @@ def searched(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return Synthetic(name="searched", duration_s=2.0).write(tmp_path_factory.mktemp("results"))
 
 
+def fitted(**given: Any) -> BestFitRow:
+    """A best-fit run with these columns."""
+    at: Row = {"span": "", "kind": "span", "rate": 300.0, "clients": None, "treatment": "", "baseline": False}
+    at |= {"best_fit": "t", "repetition": 1, "runs": 1, "requests": 1, "baseline_ad_q95": None}
+    at |= dict.fromkeys(("ad_statistic", "ks_statistic", *(f"p{p}_us" for p in (50, 75, 90, 95, 99, 100))), 0.0)
+    return BestFitRow(**(at | given))
+
+
 def laid(folder: Path, *values: Published, fits: list[Row] | None = None) -> list[Row]:
     run = open_run(folder)
-    table = beside(run, summary.treatments(run), values, pa.Table.from_pylist(fits) if fits else None)
-    rows: list[Row] = table.to_pylist()
-    return rows
+    best = [fitted(**fit) for fit in fits or []]
+    return [asdict(row) for row in beside(run, summary.treatments(run), values, best)]
 
 
 def trials(folder: Path, scaling: str, rate: float) -> list[Row]:
-    rows: list[Row] = open_run(folder).trials.to_pylist()
+    rows: list[Row] = open_run(folder).table.to_pylist()
     here = [row for row in rows if row["factor_scaling"] == scaling and row["rate"] == rate]
     return [row for row in here if row["verdict"] != "invalid" and row["aborted_at_s"] is None]
 
@@ -142,8 +148,8 @@ def test_settings_that_are_there_but_not_together(tmp_path: Path) -> None:
     treatments = [
         treatment for treatment in summary.treatments(run) if treatment.label != "orchestrator=swarm scaling=vertical"
     ]
-    (row,) = beside(run, treatments, [published(levels={"orchestrator": "swarm", "scaling": "vertical"})]).to_pylist()
-    assert row["why"] == "not in this run together: swarm, vertical"
+    (row,) = beside(run, treatments, [published(levels={"orchestrator": "swarm", "scaling": "vertical"})])
+    assert row.why == "not in this run together: swarm, vertical"
 
 
 def test_units_are_the_published_ones(rated: Path) -> None:

@@ -32,18 +32,18 @@ def test_a_whole_run_has_no_warning(rated: Path):
     run = open_run(rated)
     assert run.warnings == ()
     assert run.name == "rated"
-    assert run.trials.schema.equals(schema([]))
-    assert run.trials["order"].to_pylist() == list(range(1, 10))
+    assert run.table.schema.equals(schema([]))
+    assert [row.order for row in run.trials] == list(range(1, 10))
     assert run.objective is not None and run.objective.limits == {99.0: 200.0}
     assert not run.searches
-    assert run.provenance["loadstone"] == "0.1.0"
+    assert run.provenance.loadstone == "0.1.0"
 
 
 def test_without_the_parquet_file_the_trials_say_the_same(run: Path):
     expected = open_run(run).trials
     (run / "trials.parquet").unlink()
     again = open_run(run)
-    assert again.trials.equals(expected)
+    assert again.trials == expected
     assert again.warnings == ()
 
 
@@ -55,7 +55,7 @@ def test_an_older_parquet_file_is_not_believed(run: Path):
     newer = (run / "trials.parquet").stat().st_mtime + 10
     os.utime(file, (newer, newer))
     read = open_run(run)
-    assert 12345.0 in read.trials["p99_ms"].to_pylist()
+    assert 12345.0 in [row.p99_ms for row in read.trials]
     assert any("older than some trial" in text for text in read.warnings)
 
 
@@ -160,7 +160,7 @@ def test_only_the_trials_are_enough(run: Path):
 def test_a_damaged_plan_falls_back_to_the_study_file(run: Path):
     (run / "plan.json").write_text("{")
     read = open_run(run)
-    assert read.study["name"] == "rated"
+    assert read.study.name == "rated"
     assert read.objective is not None
     assert any(text.startswith("plan.json cannot be read") for text in read.warnings)
 
@@ -209,9 +209,9 @@ def test_an_earlier_release_wrote_numbers_of_trials_that_were_stopped_which_are_
     if written == "trial.json":
         (folder / "trials.parquet").unlink()
     read = open_run(folder)
-    assert read.warnings == () and read.trials.equals(open_run(searched).trials)
-    stopped = [row for row in read.trials.to_pylist() if row["aborted_at_s"] is not None]
-    assert stopped and all({row[name] for name in NUMBERS} == {None} for row in stopped)
+    assert read.warnings == () and read.trials == open_run(searched).trials
+    stopped = [row for row in read.trials if row.stopped]
+    assert stopped and all({getattr(row, name) for name in NUMBERS} == {None} for row in stopped)
     points = summary.treatments(read)
     assert [point.searched for point in points] == [
         treatment.searched for treatment in summary.treatments(open_run(searched))
@@ -226,4 +226,4 @@ def test_columns_that_an_earlier_release_did_not_know_are_no_damage(run: Path):
     table = pq.read_table(run / "trials.parquet")
     pq.write_table(table.drop_columns(["aborted_at_s"]), run / "trials.parquet")
     read = open_run(run)
-    assert read.warnings == () and read.trials["aborted_at_s"].null_count == len(read.trials) == 9
+    assert read.warnings == () and [row.aborted_at_s for row in read.trials] == [None] * 9

@@ -58,32 +58,29 @@ def test_without_a_course_there_is_no_verdict():
 
 def test_every_trial_has_a_row_and_trials_that_were_stopped_have_no_verdict(tmp_path: Path):
     run = open_run(Synthetic(duration_s=2.0).write(tmp_path))
-    rows = steady_state_table.steady(run).to_pylist()
-    assert [row["trial_id"] for row in rows] == run.trials["trial_id"].to_pylist()
-    stopped = {row["trial_id"] for row in run.trials.to_pylist() if row["aborted_at_s"] is not None}
-    assert stopped and {row["trial_id"] for row in rows if not row["judged"]} == stopped
-    assert all(row["stationary"] is None and row["reason"] == "stopped early" for row in rows if not row["judged"])
+    rows = steady_state_table.steady(run)
+    assert [row.trial_id for row in rows] == [row.trial_id for row in run.trials]
+    stopped = {row.trial_id for row in run.trials if row.aborted_at_s is not None}
+    assert stopped and {row.trial_id for row in rows if not row.judged} == stopped
+    assert all(row.stationary is None and row.reason == "stopped early" for row in rows if not row.judged)
 
 
 def test_latency_over_time_is_of_the_summary_and_of_the_log(tmp_path: Path):
     run = open_run(Synthetic(rates=[300], duration_s=2.0).write(tmp_path))
-    (row,) = run.trials.to_pylist()
-    file = run.folder / "trials" / row["trial_id"] / hlog.FILE
+    (row,) = run.trials
+    file = run.folder / "trials" / row.trial_id / hlog.FILE
     log(file, [(0, 1, "intended", [1, 2, 90]), (0, 1, "service", [1]), (1, 2, "intended", [4, 4, 4])])
-    table, problems = steady_state_table.over_time(run, [row])
+    found, problems = steady_state_table.over_time(run, [row])
     assert problems == []
-    found = table.to_pylist()
-    seconds = [
-        (item["what"], item["from_s"], item["to_s"], item["requests"]) for item in found if item["what"] != "mean"
-    ]
+    seconds = [(item.what, item.from_s, item.to_s, item.requests) for item in found if item.what != "mean"]
     assert seconds == [("p50", 0, 1, 3), ("p99", 0, 1, 3), ("p50", 1, 2, 3), ("p99", 1, 2, 3)]
-    assert [round(item["ms"]) for item in found if item["what"] != "mean"] == [2, 90, 4, 4]
+    assert [round(item.ms) for item in found if item.what != "mean"] == [2, 90, 4, 4]
     means = json.loads(file.with_name("summary.json").read_text())["series"]["mean_ms"]
-    assert [item["ms"] for item in found if item["what"] == "mean"] == [mean for mean in means if mean is not None]
+    assert [item.ms for item in found if item.what == "mean"] == [mean for mean in means if mean is not None]
     file.write_text(file.read_text()[:-40])
-    table, problems = steady_state_table.over_time(run, [row])
-    assert len(problems) == 1 and problems[0].startswith(f"not shown over time: {row['trial_id']}/latency.hlog cannot")
-    assert set(table["what"].to_pylist()) == {"mean"}
+    found, problems = steady_state_table.over_time(run, [row])
+    assert len(problems) == 1 and problems[0].startswith(f"not shown over time: {row.trial_id}/latency.hlog cannot")
+    assert {item.what for item in found} == {"mean"}
 
 
 def test_requests_without_an_answer_are_no_interval_and_short_ones_are_left_out(tmp_path: Path):

@@ -10,6 +10,7 @@ from loadstone.analysis import summary
 from loadstone.analysis.run import open_run
 from loadstone.analysis.summary import TreatmentSummary
 from tests.synthetic import Synthetic
+from tests.trial_rows import trial_row
 
 
 def treatments(folder: Path) -> list[TreatmentSummary]:
@@ -31,7 +32,7 @@ def test_the_evidence_is_every_valid_trial_of_the_treatment(searched: Path):
     for treatment in treatments(searched):
         assert treatment.searched is not None
         named = {*treatment.searched.evidence, *treatment.searched.bracket}
-        valid = {row["trial_id"] for row in treatment.rows() if row["verdict"] != "invalid"}
+        valid = {row.trial_id for row in treatment.trials if row.verdict != "invalid"}
         assert named == valid
         assert treatment.count("held") + treatment.count("not held") == len(valid)
     assert sum(treatment.count("invalid") for treatment in treatments(searched)) == 1
@@ -39,13 +40,13 @@ def test_the_evidence_is_every_valid_trial_of_the_treatment(searched: Path):
 
 def test_the_table_repeats_the_estimates(searched: Path):
     found = treatments(searched)
-    rows = summary.breaking_points(found).to_pylist()
-    assert [row["treatment"] for row in rows] == ["scaling=baseline", "scaling=vertical"]
+    rows = summary.breaking_points(found)
+    assert [row.treatment for row in rows] == ["scaling=baseline", "scaling=vertical"]
     for row, treatment in zip(rows, found, strict=True):
         assert treatment.searched is not None and treatment.searched.result is not None
-        assert row["breaking_point"] == treatment.searched.result.breaking_point.value
-        assert row["capacity_low"] == treatment.searched.result.capacity.low
-        assert row["full_trials"] == len(row["evidence"].split())
+        assert row.breaking_point == treatment.searched.result.breaking_point.value
+        assert row.capacity_low == treatment.searched.result.capacity.low
+        assert row.full_trials == len(row.evidence.split())
 
 
 def test_several_searches_are_given_each_and_together(tmp_path: Path):
@@ -54,7 +55,7 @@ def test_several_searches_are_given_each_and_together(tmp_path: Path):
     assert [search.repetition for search in treatment.searches] == [1, 2]
     together = {id for search in treatment.searches for id in search.evidence}
     assert together == set(treatment.searched.evidence)
-    assert [row["search"] for row in summary.breaking_points([treatment]).to_pylist()] == [None, 1, 2]
+    assert [row.search for row in summary.breaking_points([treatment])] == [None, 1, 2]
 
 
 def test_fixed_rates_hold_up_to_the_rate_below_the_first_that_broke(rated: Path):
@@ -76,10 +77,8 @@ def test_a_held_trial_above_a_broken_one_is_no_limit():
 
 
 def _treatment(rows: list[tuple[float, str]]) -> TreatmentSummary:
-    import pyarrow as pa
-
-    table = pa.Table.from_pylist([{"rate": float(rate), "clients": None, "verdict": verdict} for rate, verdict in rows])
-    return TreatmentSummary("id", "label", {}, table, None, None, (), ())
+    trials = tuple(trial_row(rate=float(rate), verdict=verdict) for rate, verdict in rows)
+    return TreatmentSummary("id", "label", {}, trials, None, None, (), ())
 
 
 @pytest.mark.parametrize(
@@ -99,8 +98,8 @@ def test_what_an_unfinished_or_failed_search_knows(
     assert treatment.searched is not None
     assert (treatment.searched.known, treatment.searched.low, treatment.searched.high) == (known, low, high)
     assert treatment.searched.result is None
-    (row,) = summary.breaking_points([treatment]).to_pylist()
-    assert row["known"] == known and row["breaking_point"] is None
+    (row,) = summary.breaking_points([treatment])
+    assert row.known == known and row.breaking_point is None
 
 
 def test_doubts_about_a_search_are_warnings(tmp_path: Path):

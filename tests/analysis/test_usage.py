@@ -18,15 +18,15 @@ def test_cpu_is_that_of_the_highest_held_load(searched: Path):
     run = open_run(searched)
     for treatment in summary.treatments(run):
         trial = usage.highest_held(treatment)
-        assert trial is not None and trial["verdict"] == "held" and trial["phase"] != "bracket"
-        written = json.loads((searched / "trials" / trial["trial_id"] / "usage.json").read_text())
-        rows = usage.cpu_by_service(run, treatment).to_pylist()
-        assert [row["cpu_s"] for row in rows] == sorted((row["cpu_s"] for row in written), reverse=True)
-        assert {row["service"]: row["tier"] for row in rows} == {name: tier for name, (tier, _) in SERVICES.items()}
+        assert trial is not None and trial.verdict == "held" and trial.phase != "bracket"
+        written = json.loads((searched / "trials" / trial.trial_id / "usage.json").read_text())
+        rows = usage.cpu_by_service(run, treatment)
+        assert [row.cpu_s for row in rows] == sorted((row["cpu_s"] for row in written), reverse=True)
+        assert {row.service: row.tier for row in rows} == {name: tier for name, (tier, _) in SERVICES.items()}
         for row in rows:
-            assert row["cores"] == pytest.approx(row["cpu_s"] / written[0]["window_s"])
+            assert row.cores == pytest.approx(row.cpu_s / written[0]["window_s"])
             # Of what was completed within the window; what the drain completed is of no processor time in it.
-            assert row["cpu_ms_per_request"] == pytest.approx(1000 * row["cores"] / trial["throughput"])
+            assert row.cpu_ms_per_request == pytest.approx(1000 * row.cores / trial.throughput)
 
 
 def test_replicas_are_added_and_a_missing_limit_is_no_limit(searched: Path, tmp_path: Path):
@@ -40,19 +40,19 @@ def test_replicas_are_added_and_a_missing_limit_is_no_limit(searched: Path, tmp_
         {**base, "cpu_s": 4.0, "cpu_limit": 0.5, "throttled_s": 3.0},
         {**base, "service": "rate", "cpu_s": 1.0, "cpu_limit": None, "throttled_s": None},
     ]
-    (folder / "trials" / trial["trial_id"] / "usage.json").write_text(json.dumps(replicas))
-    geo, rate = usage.cpu_by_service(open_run(folder), treatment).to_pylist()
-    assert (geo["replicas"], geo["cores"], geo["limit_cores"]) == (2, 0.6, 1.0)
-    assert geo["throttled_share"] == pytest.approx(0.2)
-    assert geo["memory_peak_bytes"] == 10 and geo["memory_limit_bytes"] is None
-    assert rate["limit_cores"] is None and rate["throttled_share"] is None
+    (folder / "trials" / trial.trial_id / "usage.json").write_text(json.dumps(replicas))
+    geo, rate = usage.cpu_by_service(open_run(folder), treatment)
+    assert (geo.replicas, geo.cores, geo.limit_cores) == (2, 0.6, 1.0)
+    assert geo.throttled_share == pytest.approx(0.2)
+    assert geo.memory_peak_bytes == 10 and geo.memory_limit_bytes is None
+    assert rate.limit_cores is None and rate.throttled_share is None
 
 
 def test_no_held_trial_gives_an_empty_table(rated: Path):
     run = open_run(rated)
     (treatment,) = summary.treatments(run)
-    nothing = summary.TreatmentSummary("x", "x", {}, treatment.trials.slice(0, 0), None, None, (), ())
-    assert usage.cpu_by_service(run, nothing).num_rows == 0
+    nothing = summary.TreatmentSummary("x", "x", {}, (), None, None, (), ())
+    assert usage.cpu_by_service(run, nothing) == []
 
 
 def test_audits_and_checks_are_counted_over_all_trials(searched: Path):
@@ -61,10 +61,10 @@ def test_audits_and_checks_are_counted_over_all_trials(searched: Path):
     trials = len(run.trials)
     assert (found.audited, found.checked) == (3 * len(SERVICES) * trials, trials)
     assert (found.mismatched, found.waived, found.failed) == (1, 0, 0)
-    wrong = [row for row in found.audit.to_pylist() if not row["ok"]]
-    assert [(row["replica"], row["wanted"], row["effective"]) for row in wrong] == [("rate-1", "1.00", "0.50")]
-    last = {row["trial_id"] for row in found.audit.to_pylist()} - {wrong[0]["trial_id"]}
-    assert last == {treatment.rows()[-1]["trial_id"] for treatment in summary.treatments(run)}
+    wrong = [row for row in found.audit if not row.ok]
+    assert [(row.replica, row.wanted, row.effective) for row in wrong] == [("rate-1", "1.00", "0.50")]
+    last = {row.trial_id for row in found.audit} - {wrong[0].trial_id}
+    assert last == {treatment.trials[-1].trial_id for treatment in summary.treatments(run)}
 
 
 def test_the_busiest_service_says_where_the_cpu_ends() -> None:

@@ -12,6 +12,7 @@ import pytest
 from rich.console import Console
 
 from loadstone import plugins
+from loadstone.analysis.latency import RateRow
 from loadstone.cli.plan_summary import load_summary
 from loadstone.experiments import runs, schedule
 from loadstone.experiments.conductor import Conductor
@@ -119,8 +120,8 @@ def test_a_run_that_is_going_on_says_how_many_trials_are_left(conduct: Conduct) 
 
 def test_the_table_of_figures_is_by_clients(conduct: Conduct) -> None:
     folder = conduct(JUDGED)
-    rates = gather(folder).rows("rates", treatment="scaling=baseline")
-    assert [(row["clients"], row["trials"], row["held"], row["measured"]) for row in rates] == [
+    rates = gather(folder).rows(RateRow, treatment="scaling=baseline")
+    assert [(row.clients, row.trials, row.held, row.measured) for row in rates] == [
         (1, 2, 2, 0),
         (5, 2, 2, 0),
         (20, 2, 2, 0),

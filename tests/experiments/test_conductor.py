@@ -106,7 +106,7 @@ def test_a_trial_whose_stores_do_not_agree_with_each_other_is_invalid(
     conduct(plan, ledger)
     assert {verdict for _, verdict in verdicts(ledger)} == {"invalid"}
     record = ledger.records[0]
-    assert record.row["reasons"] == ["posts in timelines: 1,198, wanted 1,200; for example p7, p9"]
+    assert record.row.reasons == ("posts in timelines: 1,198, wanted 1,200; for example p7, p9",)
     told = json.loads((ledger.folder / "trials" / record.trial_id / "checks.json").read_text())
     assert [(row["what"], row["have"], row["ok"]) for row in told] == [
         ("users", 3, True),
@@ -167,8 +167,8 @@ def test_a_limit_that_is_not_applied_makes_the_trial_invalid_and_is_not_loaded(b
     assert driver.ran == []
     assert {record.outcome.verdict for record in ledger.records} == {"invalid"}
     assert runs.conclude(plan, ledger) == []  # fixed rates have no search that could fail
-    assert ledger.records[0].row["reasons"] == ["audit: web-1 on worker has cpu unlimited, requested 1"]
-    assert ledger.records[0].row.get("p99_ms") is None
+    assert ledger.records[0].row.reasons == ("audit: web-1 on worker has cpu unlimited, requested 1",)
+    assert ledger.records[0].row.p99_ms is None
 
 
 def test_a_replica_that_dies_makes_its_trial_invalid_and_the_study_goes_on_with_a_new_deployment(begin: Begin) -> None:
@@ -183,8 +183,8 @@ def test_a_replica_that_dies_makes_its_trial_invalid_and_the_study_goes_on_with_
 
     conduct(plan, ledger, Murderer())
     assert [record.outcome.verdict == "invalid" for record in ledger.records] == [False, True] + [False] * 10
-    assert ledger.records[1].row["reasons"] == ["web-1 died: killed by signal 9"]
-    assert ledger.records[1].row["p99_ms"] is not None
+    assert ledger.records[1].row.reasons == ("web-1 died: killed by signal 9",)
+    assert ledger.records[1].row.p99_ms is not None
 
 
 def test_on_invalid_stop_ends_the_study_with_the_trials_so_far(begin: Begin) -> None:
@@ -219,7 +219,7 @@ def test_a_first_deployment_that_fails_is_told_at_once_and_a_later_one_is_an_inv
     assert [record.outcome.verdict for record in ledger.records][:3] == ["invalid", "invalid", "held"] or [
         record.outcome.verdict for record in ledger.records
     ][:2] == ["invalid", "invalid"]
-    assert "it said no" in ledger.records[1].row["reasons"][0]
+    assert "it said no" in ledger.records[1].row.reasons[0]
 
 
 def test_a_full_disk_is_a_clear_error_and_finished_trials_are_intact(begin: Begin) -> None:
@@ -355,5 +355,5 @@ def test_every_run_of_a_comparison_has_a_deployment_of_its_own(begin: Begin) -> 
     assert len(ledger.records) == 7 * 3 * 3
     assert len(FakeOrchestrator.applied) == 7 * 3, "the loads of a run share it, also where the next run is of the same"
     rows = [record.row for record in ledger.records]
-    assert sum(row["number"] == 2 for row in rows) == 7 * 3
-    assert {row["treatment"] for row in rows if row["number"] == 2} == {"scaling=baseline"}
+    assert sum(row.number == 2 for row in rows) == 7 * 3
+    assert {row.treatment for row in rows if row.number == 2} == {"scaling=baseline"}

@@ -130,7 +130,7 @@ def test_a_prediction_is_there_before_the_first_trial_of_its_treatment(tmp_path:
     before = [seen for seen, one in zip(driver.seen, ledger.records, strict=True) if one.treatment_id == horizontal.id]
     assert before and all(seen == [horizontal.id] for seen in before)
     kept = json.loads((ledger.folder / "predictions" / f"{horizontal.id}.json").read_text())
-    started = [r.row["started"] for r in ledger.records if r.treatment_id == horizontal.id]
+    started = [r.row.started for r in ledger.records if r.treatment_id == horizontal.id]
     assert datetime.fromisoformat(kept["time"]) <= min(map(datetime.fromisoformat, started))
     assert set(kept["trials"]) <= {r.trial_id for r in ledger.records if r.treatment_id == plan.treatments[0].id}
     assert sum("predicted for scaling=horizontal" in step for step in said.steps) == 1
@@ -144,10 +144,10 @@ def test_a_prediction_is_scored_against_what_was_measured(tmp_path: Path) -> Non
     (found,), wrong = capacity.registered(run.folder)
     assert wrong == [] and found.bottleneck_name == "node worker (1 core)"
     assert found.predicted == pytest.approx(0.95 / COST_S, rel=0.06)
-    (row,) = capacity.scores([found], summary.treatments(run)).to_pylist()
-    assert row["measured"] == pytest.approx(500, rel=0.06) and row["before"] is True
-    assert row["error"] == pytest.approx(found.predicted / row["measured"] - 1)
-    assert row["outcome"] == ("hit" if found.low <= row["measured"] <= found.high else "miss")
+    (row,) = capacity.scores([found], summary.treatments(run))
+    assert row.measured == pytest.approx(500, rel=0.06) and row.before is True
+    assert row.error == pytest.approx(found.predicted / row.measured - 1)
+    assert row.outcome == ("hit" if found.low <= row.measured <= found.high else "miss")
 
 
 def test_a_resumed_run_keeps_what_it_foretold(tmp_path: Path) -> None:
@@ -262,7 +262,7 @@ def test_an_invalid_trial_of_the_model_is_run_once_more() -> None:
 def test_what_was_not_deployed_can_be_supposed(tmp_path: Path) -> None:
     plan, ledger = begin(tmp_path, PREDICTING)
     stored, nodes = json.loads((ledger.folder / "plan.json").read_text()), nodes_of(ledger.folder)
-    base = plan.treatments[0].id
+    base, planned = plan.treatments[0].id, open_run(ledger.folder).plan
 
     def ask(*assignments: str, **replicas: int) -> capacity.Layout:
         return what_if.supposed(stored, base, nodes, assignments, replicas)[1]
@@ -273,12 +273,12 @@ def test_what_was_not_deployed_can_be_supposed(tmp_path: Path) -> None:
     assert len(ask("scaling=horizontal", web=3).replicas) == 6
     wide = ask("cluster.workers=4", web=8)
     assert len(wide.cores) == 4 and {one.node for one in wide.replicas} == set(wide.cores)
-    assert what_if.other_objective(stored, ["scaling=vertical"]) is None
-    changed = what_if.other_objective(stored, ["load.capacity.slo.p99=70ms"])
+    assert what_if.other_objective(planned, ["scaling=vertical"]) is None
+    changed = what_if.other_objective(planned, ["load.capacity.slo.p99=70ms"])
     assert changed is not None and changed.limits[0] == (pytest.approx(0.01), 0.07)
     assert [one.limit for one in ask("load.capacity.slo.p99=70ms").replicas] == [0.5]
     with pytest.raises(InputError, match=r"slo\.p99=often"):
-        what_if.other_objective(stored, ["load.capacity.slo.p99=often"])
+        what_if.other_objective(planned, ["load.capacity.slo.p99=often"])
     with pytest.raises(InputError, match="'sideways'"):
         ask("scaling=sideways")
     with pytest.raises(InputError, match="--replicas wab: tiny has no such service; did you mean 'web'"):

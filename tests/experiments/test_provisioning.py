@@ -132,8 +132,8 @@ def test_a_node_that_stops_makes_its_trial_invalid_and_the_rest_gets_a_new_clust
     plan, ledger = begin(tmp_path, STUDY)
     conduct(plan, ledger, Breaking())
     invalid = [record.row for record in ledger.records if record.outcome.verdict == "invalid"]
-    assert [row["reasons"] for row in invalid] == [["worker: its engine does not answer"]]
-    assert invalid[0]["order"] == 2
+    assert [row.reasons for row in invalid] == [("worker: its engine does not answer",)]
+    assert invalid[0].order == 2
     assert len(ledger.records) == 12
     assert FakeInfrastructure.provided == [("process", 0), ("process", 0)]
     assert FakeOrchestrator.running == set()

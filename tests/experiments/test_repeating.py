@@ -15,6 +15,7 @@ from loadstone.experiments.next_trial import Outcome
 from loadstone.experiments.plan import Plan, read_plan
 from loadstone.model.trial import Trial
 from tests.experiments.fakes import STUDY, write_study
+from tests.trial_rows import row_of
 
 COMPARED = STUDY.replace("repetitions: 2", "repetitions: 7") + "comparison: {baseline: {scaling: unlimited}}\n"
 UNTIL = STUDY.replace("repetitions: 2", "repetitions: {least: 4, most: 9, every: 2, until: {p50: 2%}}").replace(
@@ -28,10 +29,8 @@ def plan_of(folder: Path, text: str) -> Plan:
 
 
 def finish(trial: Trial, p50: float, verdict: str = "held") -> Record:
-    row = trial.model_dump(exclude={"treatment"}) | {"treatment": trial.treatment.label}
-    row |= {"p50_ms": p50, "aborted_at_s": None}
     outcome = Outcome(trial.rate, trial.phase, verdict)  # type: ignore[arg-type]
-    return Record(trial.id, trial.treatment.id, trial.repetition, outcome, row)
+    return Record(trial.id, trial.treatment.id, trial.repetition, outcome, row_of(trial, verdict, p50_ms=p50))
 
 
 def replay(plan: Plan, p50: Latency, records: Sequence[Record] = (), verdict: str = "held") -> list[Record]:

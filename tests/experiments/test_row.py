@@ -31,8 +31,8 @@ def row(folder: Path, study: str, told: Any, observed: dict[str, Any] | None = N
         TrialSummary.model_validate(told),
         Observed.model_validate(around | observed) if observed is not None else None,
     )
-    made = make_row(next(fixed_trials(plan)), datetime.now(UTC), measured, [], False)
-    rows: list[dict[str, Any]] = pa.Table.from_pylist([{**made, "order": 1}], schema=schema(["scaling"])).to_pylist()
+    made = make_row(next(fixed_trials(plan)), 1, datetime.now(UTC), measured, [], False)
+    rows: list[dict[str, Any]] = pa.Table.from_pylist([made.columns()], schema=schema(["scaling"])).to_pylist()
     return rows[0]
 
 

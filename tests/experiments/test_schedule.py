@@ -15,11 +15,12 @@ from loadstone.experiments.next_trial import Outcome
 from loadstone.experiments.plan import Plan, read_plan
 from loadstone.model.trial import Trial
 from tests.experiments.fakes import SEARCH, STUDY, write_study
+from tests.trial_rows import row_of
 
 
 def finish(trial: Trial, capacity: float) -> Record:
     outcome = Outcome(trial.rate, trial.phase, "held" if trial.rate < capacity else "not held")
-    return Record(trial.id, trial.treatment.id, trial.repetition, outcome, {})
+    return Record(trial.id, trial.treatment.id, trial.repetition, outcome, row_of(trial, outcome.verdict))
 
 
 def replay(plan: Plan, capacity: float, records: list[Record] | None = None) -> list[Record]:
@@ -106,6 +107,6 @@ def test_a_search_whose_trials_are_all_invalid_fails_with_the_reason(search: Pla
     records: list[Record] = []
     while (trial := schedule.next_trial(search, records)) is not None:
         outcome = Outcome(trial.rate, trial.phase, "invalid")
-        records.append(Record(trial.id, trial.treatment.id, trial.repetition, outcome, {}))
+        records.append(Record(trial.id, trial.treatment.id, trial.repetition, outcome, row_of(trial, outcome.verdict)))
     assert len(schedule.failures(search, records)) == 2
     assert "invalid" in schedule.failures(search, records)[0]

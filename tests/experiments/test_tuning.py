@@ -95,7 +95,7 @@ def test_each_treatment_gets_its_own_and_the_host_is_as_before(tmp_path: Path, h
         ("released", "off", "always"),
     ]
     assert host.now == AT_FIRST and host.left is None
-    levels = [record.row["factor_tuning"] for record in ledger.records]
+    levels = [record.row.factors["tuning"] for record in ledger.records]
     assert list(dict.fromkeys(levels)) == ["none", "thp:never,irqs:0", "smt:off"]
     provenance = json.loads((ledger.folder / "provenance.json").read_text())["tuning"]
     assert set(provenance) == {"tuning=thp:never,irqs:0", "tuning=smt:off"}
@@ -148,7 +148,7 @@ def test_a_trial_during_which_somebody_else_sets_a_knob_is_invalid(tmp_path: Pat
     conduct(plan, ledger, Disturbing())
     first, *others = ledger.records
     assert first.outcome.verdict == "invalid"
-    assert "here: tuning.thp: /sys/thp was set to never, but is madvise now" in first.row["reasons"]
+    assert "here: tuning.thp: /sys/thp was set to never, but is madvise now" in first.row.reasons
     assert others and all(record.outcome.verdict != "invalid" for record in others)  # it was tuned again
     assert host.requests.count("tune") == 2
     assert host.now == AT_FIRST

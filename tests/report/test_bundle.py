@@ -42,7 +42,7 @@ def test_a_zip_opens_as_the_run_that_it_was_made_from(run: Path, tmp_path: Path)
     packed.remove(metadata)
     assert packed == {path.relative_to(run) for path in run.rglob("*") if path.is_file() and path.name != ".lock"}
     assert all((root / path).read_bytes() == (run / path).read_bytes() for path in packed)
-    assert open_run(root).trials.equals(open_run(run).trials)
+    assert open_run(root).trials == open_run(run).trials
     readme = (root / "README.md").read_text()
     assert "held P99 ≤ 200 ms" in readme and "| `p99_ms` |" in readme
     for kind, ending in (("CSV", "csv"), ("LaTeX", "tex"), ("Markdown", "md")):

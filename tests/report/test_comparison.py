@@ -47,11 +47,11 @@ def test_the_top_says_what_differs_and_what_the_noise_is(slower: Section) -> Non
 def test_tables_and_figures_are_of_what_there_is(slower: Section) -> None:
     assert set(slower.tables) == {"comparison", "comparison_noise"}
     assert [kind.name for kind in slower.kinds] == ["comparison_forest"]
-    assert [group["title"] for group in slower.shown["groups"]] == [
+    assert [group.title for group in slower.shown["groups"]] == [
         "scaling=vertical at 150 req/s: 8 pairs",
         "scaling=horizontal at 150 req/s: 8 pairs",
     ]
-    assert {row["verdict"] for row in slower.shown["groups"][0]["rows"] if row["statistic"] == "P50"} == {"slower"}
+    assert {row.verdict for row in slower.shown["groups"][0].rows if row.statistic == "P50"} == {"slower"}
 
 
 def test_breaking_points_are_compared_where_there_was_a_search(searched: Path) -> None:

@@ -81,7 +81,7 @@ def test_a_file_that_is_gone_is_no_error(name: str, run: Path):
     for file in [run / name, *run.glob(f"trials/*/{name}")]:
         file.unlink(missing_ok=True)
     read = open_run(run)
-    assert read.trials.num_rows == 8  # from trials.parquet or from the trials' own files
+    assert len(read.trials) == 8  # from trials.parquet or from the trials' own files
     missing = {"trial.json": "no verdict yet", **{name: f"{name} is missing" for name in ("summary.json", *OF_RUN[:2])}}
     if name in missing:
         assert any(missing[name] in text for text in read.warnings)
@@ -102,7 +102,7 @@ def test_what_a_newer_version_wrote_is_said(run: Path):
     assert f"{item.name} summary.json (schema 2 is not of this version" in warnings
     assert "plan.json: the study is of version 9" in warnings
     assert "made by Loadstone 99.0.0, newer than this" in warnings
-    assert read.trials.num_rows == 8
+    assert len(read.trials) == 8
 
 
 def test_a_part_of_the_wrong_kind_is_left_out_and_the_rest_is_used(run: Path):
@@ -110,7 +110,7 @@ def test_a_part_of_the_wrong_kind_is_left_out_and_the_rest_is_used(run: Path):
     read = open_run(run)
     assert "plan.json: application is malformed and left out" in read.warnings
     assert "plan.json: overrides is malformed and left out" in read.warnings
-    assert read.objective is not None and len(read.plan["treatments"]) == 2
+    assert read.objective is not None and len(read.plan.treatments) == 2
 
 
 def test_an_identity_that_cannot_name_a_file_gets_no_page(run: Path):

@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from loadstone.analysis.latency import LoadPoint
 from loadstone.report import page
 from loadstone.report.content import gather
 from loadstone.report.figures import names, style
@@ -53,11 +54,11 @@ def test_the_latency_figure_has_a_marker_for_every_trial(searched: Path):
         (axes,) = figure.axes
         drawn = [tuple(point) for collection in axes.collections for point in collection.get_offsets().tolist()]
     column, _, limit = content.percentile
-    rows = content.rows("load")
-    stopped = [row for row in rows if row["aborted_at_s"] is not None]
-    assert stopped and all(row[column] is None for row in stopped)
-    ran = [(row["rate"], row[column]) for row in rows if row["aborted_at_s"] is None]
-    assert sorted(drawn) == sorted([*ran, *((row["rate"], 0.0) for row in stopped)])
+    rows = content.rows(LoadPoint)
+    stopped = [row for row in rows if row.aborted_at_s is not None]
+    assert stopped and all(getattr(row, column) is None for row in stopped)
+    ran = [(row.rate, getattr(row, column)) for row in rows if row.aborted_at_s is None]
+    assert sorted(drawn) == sorted([*ran, *((row.rate, 0.0) for row in stopped)])
     arrows = [collection for collection in axes.collections if collection.get_transform() is not axes.transData]
     on_axis = [c for c in arrows if c.get_offset_transform() == axes.get_xaxis_transform()]
     assert sum(len(c.get_offsets()) for c in on_axis) == len(stopped), "an arrow on the axis has no latency"

@@ -53,7 +53,7 @@ def test_a_prediction_that_came_too_late_is_no_answer_but_a_caution(tmp_path: Pa
 
 def test_a_bracket_is_no_measurement(tmp_path: Path):
     whole = contents.gather(predicted(tmp_path / "whole", 1.0)).treatments
-    run = predicted(tmp_path, 1.78, stop=whole[0].trials.num_rows + 5)
+    run = predicted(tmp_path, 1.78, stop=len(whole[0].trials) + 5)
     section = model.gather(contents.gather(run))
     assert section is not None and section.answers == []
     (row,) = section.tables["predictions"].to_pylist()

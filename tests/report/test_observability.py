@@ -8,14 +8,18 @@ import os
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
-from loadstone.analysis import trace_cache
+from loadstone.analysis import trace_cache, usage
+from loadstone.analysis.metrics.power import EnergyRow
+from loadstone.analysis.traced_rows import TracedHeat, TracedOperation
 from loadstone.report import content, format, observability, page, sections
 from loadstone.report.figures import busy, critical, cstates, heat, loads, power, style, threads
 from loadstone.report.figures.observability_kinds import PARTS
+from loadstone.report.observability_tables import PageTable
 from tests import observed
 from tests.report.reading import Page
 from tests.synthetic import Synthetic
@@ -117,6 +121,10 @@ def test_a_figure_drawn_twice_has_the_same_bytes(rich: Path):
             assert style.save(figure, "svg") == (rich / "report" / "figures" / f"{kind.name}.svg").read_bytes()
 
 
+def values(table: PageTable) -> list[dict[str, Any]]:
+    return [{column.name: value for column, value in zip(table.columns, row, strict=True)} for row in table.rows]
+
+
 def test_tables_repeat_the_files_beside_the_page(rich: Path):
     with (rich / "report" / "tables" / "metrics_services.csv").open() as file:
         written = list(csv.DictReader(file))
@@ -124,11 +132,12 @@ def test_tables_repeat_the_files_beside_the_page(rich: Path):
     assert len(written) == 8 * len(observed.SERVICES)
     shown = seen.services()
     assert len(shown) == 2 * len(observed.SERVICES)
-    for row in shown.rows:
-        (item,) = [w for w in written if (w["trial_id"], w["service"]) == (row["trial_id"], row["service"])]
+    trials = {t.label: highest.trial_id for t in seen.content.treatments if (highest := usage.highest_held(t))}
+    for row in values(shown):
+        (item,) = [w for w in written if (w["trial_id"], w["service"]) == (trials[row["treatment"]], row["service"])]
         assert float(item["cores"]) == row["cores"]
-    assert {row["load"] for row in seen.energy().rows} == {
-        max(t["rate"] for t in treatment.rows("held")) for treatment in seen.content.treatments
+    assert {row["load"] for row in values(seen.energy())} == {
+        max(t.rate for t in treatment.rows("held")) for treatment in seen.content.treatments
     }
 
 
@@ -204,10 +213,10 @@ def test_bars_of_c_states_fill_the_whole_and_power_adds_up(rich: Path):
         for bar in axes.patches:
             tops[bar.get_x()] = tops.get(bar.get_x(), 0) + bar.get_height()
         assert list(tops.values()) == pytest.approx([100] * 4)
-    rows = gathered(rich).content.rows("metrics_energy")
+    rows = gathered(rich).content.rows(EnergyRow)
     for axes, treatment in zip(draw(power.domains, rich).axes, ("scaling=baseline", "scaling=vertical"), strict=True):
         total = sum(bar.get_height() for bar in axes.patches)
-        assert total == pytest.approx(sum(row["watts"] for row in rows if row["treatment"] == treatment))
+        assert total == pytest.approx(sum(row.watts or 0.0 for row in rows if row.treatment == treatment))
 
 
 def test_every_trial_is_a_dot(rich: Path):
@@ -217,7 +226,7 @@ def test_every_trial_is_a_dot(rich: Path):
 
 def test_the_icicle_is_whole_and_nothing_is_wider_than_what_calls_it(rich: Path):
     seen = gathered(rich).content
-    for _, rows in critical.highest_held(seen, "traces_paths"):
+    for _, rows in critical.highest_held(seen):
         below, total = critical._inclusive(rows)
         assert sum(time for path, time in below.items() if len(path) == 1) == pytest.approx(total)
         for path, time in below.items():
@@ -228,14 +237,12 @@ def test_the_icicle_is_whole_and_nothing_is_wider_than_what_calls_it(rich: Path)
 
 
 def test_heat_counts_every_trace_of_a_window(rich: Path):
-    rows = gathered(rich).content.rows("traces_heat")
-    services = gathered(rich).traced.tables["traces_operations"].to_pylist()
-    for trial in {row["trial_id"] for row in rows}:
-        counted = sum(row["count"] for row in rows if row["trial_id"] == trial)
+    rows = gathered(rich).content.rows(TracedHeat)
+    services = gathered(rich).content.rows(TracedOperation)
+    for trial in {row.trial_id for row in rows}:
+        counted = sum(row.count for row in rows if row.trial_id == trial)
         roots = sum(
-            row["count"]
-            for row in services
-            if row["trial_id"] == trial and row["service"] == "frontend" and not row["peer"]
+            row.count for row in services if row.trial_id == trial and row.service == "frontend" and not row.peer
         )
         assert counted == roots > 0
     assert len(draw(heat.heat, rich).axes) == len(

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from loadstone.analysis.latency import OperationRow, RateRow, SpectrumPoint
+from loadstone.analysis.usage import ServiceCpu
 from loadstone.model.errors import InputError
 from loadstone.report import format, page
 from loadstone.report.content import gather
@@ -95,55 +97,55 @@ def test_two_factors_give_a_grid_of_breaking_points(crossed: Path):
 def test_the_table_of_trials_has_them_all_with_verdict_and_reason(searched: Path):
     _, parsed = read(searched)
     rows = {row["Trial"]: row for row in parsed.rows("trials")}
-    trials = gather(searched).rows("trials")
-    assert set(rows) == {trial["trial_id"] for trial in trials}
+    trials = gather(searched).run.trials
+    assert set(rows) == {trial.trial_id for trial in trials}
     for trial in trials:
-        row = rows[trial["trial_id"]]
-        assert row["Verdict"].endswith(trial["verdict"])
-        assert row["P99"] == format.milliseconds(trial["p99_ms"])
-        assert row["Offered req/s"] == format.number(trial["rate"])
+        row = rows[trial.trial_id]
+        assert row["Verdict"].endswith(trial.verdict)
+        assert row["P99"] == format.milliseconds(trial.p99_ms)
+        assert row["Offered req/s"] == format.number(trial.rate)
         why = row["Reasons and warnings"]
-        assert all(reason in why for reason in trial["reasons"])
-        assert ("broke at" in why) == (trial["aborted_at_s"] is not None)
-        if trial["aborted_at_s"] is not None:
+        assert all(reason in why for reason in trial.reasons)
+        assert ("broke at" in why) == (trial.aborted_at_s is not None)
+        if trial.aborted_at_s is not None:
             assert {row[name] for name in ("P50", "P99", "Completed req/s", "Dropped")} == {format.NOTHING}
 
 
 def test_what_broke_and_was_stopped_has_no_number_anywhere(searched: Path):
     report = searched / "report"
-    stopped = [row for row in gather(searched).rows("trials") if row["aborted_at_s"] is not None]
+    stopped = [row for row in gather(searched).run.trials if row.stopped]
     with (report / "tables" / "trials.csv").open() as file:
         written = {row["trial_id"]: row for row in csv.DictReader(file)}
     latex = (report / "tables" / "trials.tex").read_text()
     assert stopped and "Broke at (s)" in latex
     for row in stopped:
-        assert {written[row["trial_id"]][name] for name in ("p99_ms", "throughput", "completed", "in_flight")} == {""}
-        (line,) = [line for line in latex.splitlines() if line.startswith(f"{row['order']} & ")]
-        assert line.count("& -- ") >= 6 and f"& {format.number(row['aborted_at_s'])} " in line
-        expected = re.sub("<[^>]+>", " ", (report / "trials" / f"{row['trial_id']}.html").read_text())
+        assert {written[row.trial_id][name] for name in ("p99_ms", "throughput", "completed", "in_flight")} == {""}
+        (line,) = [line for line in latex.splitlines() if line.startswith(f"{row.order} & ")]
+        assert line.count("& -- ") >= 6 and f"& {format.number(row.aborted_at_s)} " in line
+        expected = re.sub("<[^>]+>", " ", (report / "trials" / f"{row.trial_id}.html").read_text())
         assert format.broke(row) in expected and "no latency or throughput is reported" in expected
         assert not {"P99", "Throughput", "Completed", "In flight", "Latency over"} & set(expected.split())
     for treatment in gather(searched).treatments:
         page_of = (report / "treatments" / f"{treatment.id}.html").read_text()
-        loads = sum(row["treatment"] == treatment.label for row in stopped)
+        loads = sum(row.treatment == treatment.label for row in stopped)
         (arrows,) = re.findall(r'class="d s\d broke" d="(M[^"]+v-10[^"]*v-10[^"]*)"', page_of) or [""]
         assert arrows.count("v-10") == loads if loads > 1 else True
-    for name in ("operations", "cpu", "spectrum"):
-        shown = {row["trial_id"] for row in gather(searched).rows(name)}
-        assert not shown & {row["trial_id"] for row in stopped}, name
+    for kind in (OperationRow, ServiceCpu, SpectrumPoint):
+        shown = {row.trial_id for row in gather(searched).rows(kind)}
+        assert not shown & {row.trial_id for row in stopped}, kind.NAME
 
 
 def test_rates_operations_and_cpu_repeat_their_tables(rated: Path):
     _, parsed = read(rated)
     content = gather(rated)
-    for shown, row in zip(parsed.rows("rates"), content.rows("rates"), strict=True):
-        assert shown["P99"] == format.milliseconds(row["p99_ms"])
-        assert shown["Held"] == f"{row['held']} of {row['held'] + row['not_held']}"
-    for shown, row in zip(parsed.rows("operations"), content.rows("operations"), strict=True):
-        assert (shown["Operation"], shown["P50"]) == (row["operation"], format.milliseconds(row["p50_ms"]))
-        assert shown["Requests"] == format.count(row["offered"])
-    for shown, row in zip(parsed.rows("cpu"), content.rows("cpu"), strict=True):
-        assert (shown["Service"], shown["Cores"]) == (row["service"], format.number(row["cores"]))
+    for shown, row in zip(parsed.rows("rates"), content.rows(RateRow), strict=True):
+        assert shown["P99"] == format.milliseconds(row.p99_ms)
+        assert shown["Held"] == f"{row.held} of {row.held + row.not_held}"
+    for shown, row in zip(parsed.rows("operations"), content.rows(OperationRow), strict=True):
+        assert (shown["Operation"], shown["P50"]) == (row.operation, format.milliseconds(row.p50_ms))
+        assert shown["Requests"] == format.count(row.offered)
+    for shown, row in zip(parsed.rows("cpu"), content.rows(ServiceCpu), strict=True):
+        assert (shown["Service"], shown["Cores"]) == (row.service, format.number(row.cores))
 
 
 def test_downloads_are_the_csv_files(searched: Path):
@@ -153,7 +155,7 @@ def test_downloads_are_the_csv_files(searched: Path):
     for name, data in links.items():
         assert base64.b64decode(data) == (searched / "report" / "tables" / f"{name}.csv").read_bytes()
     rows = list(csv.DictReader(io.StringIO(base64.b64decode(links["trials"]).decode())))
-    assert [row["trial_id"] for row in rows] == gather(searched).run.trials["trial_id"].to_pylist()
+    assert [row["trial_id"] for row in rows] == [row.trial_id for row in gather(searched).run.trials]
 
 
 def test_provenance_and_the_command_to_repeat(searched: Path):

@@ -39,12 +39,12 @@ def section(tmp_path: Path) -> Callable[[dict[float, list[float] | None]], Secti
 def test_trials_are_counted_and_those_that_had_not_settled_are_named(section):
     found = section({100.0: FLAT, 200.0: JUMP, 300.0: None, 400.0: RISE, 5000.0: FLAT})
     (line,) = found.shown["treatments"]
-    assert [line[name] for name in ("steady", "unsettled", "short", "untold")] == [4, 4, 0, 2]
-    why = {row["load"]: row["why"] for row in found.shown["unsettled"]}
+    assert [line.steady, line.unsettled, line.short, line.unjudged] == [4, 4, 0, 2]
+    why = {row.load: why for row, why in found.shown["unsettled"]}
     assert why[400.0].startswith("it rises by 6")
     assert why[200.0] == "its level changes at 1.2 s" or why[200.0].startswith("it rises by ")
     unsettled = [row["trial_id"] for row in found.tables["steady"].to_pylist() if row["stationary"] is False]
-    assert [row["trial_id"] for row in found.shown["unsettled"]] == unsettled
+    assert [row.trial_id for row, _ in found.shown["unsettled"]] == unsettled
     assert found.shown["more"] == 0
     (caution,) = found.cautions
     assert caution.startswith("4 of 6 trials that held or were measured had not reached a steady state (")
@@ -54,7 +54,7 @@ def test_trials_are_counted_and_those_that_had_not_settled_are_named(section):
 def test_a_run_of_steady_trials_has_no_caution(section):
     found = section({100.0: FLAT, 200.0: FLAT})
     assert found.cautions == [] and found.shown["unsettled"] == []
-    assert found.shown["treatments"][0]["steady"] == 4
+    assert found.shown["treatments"][0].steady == 4
 
 
 def test_there_is_no_section_where_no_trial_kept_its_course(section):

@@ -6,6 +6,8 @@ from pathlib import Path
 
 from rich.console import Console
 
+from loadstone.analysis.latency import RateRow
+from loadstone.analysis.summary import BreakingPointRow
 from loadstone.report import format, terminal
 from loadstone.report.content import gather
 from tests.synthetic import Synthetic
@@ -20,23 +22,23 @@ def printed(folder: Path, width: int = 120) -> str:
 def test_a_search_shows_breaking_points_and_the_last_trials(searched: Path):
     text = printed(searched)
     content = gather(searched)
-    for row in content.rows("breaking_points"):
-        (line,) = [line for line in text.splitlines() if line.strip().startswith(row["treatment"] + " ")]
-        assert format.interval(row["breaking_point_low"], row["breaking_point_high"]) in line
-        assert format.number(row["capacity"]) in line
+    for row in content.rows(BreakingPointRow):
+        (line,) = [line for line in text.splitlines() if line.strip().startswith(row.treatment + " ")]
+        assert format.interval(row.breaking_point_low, row.breaking_point_high) in line
+        assert format.number(row.capacity) in line
     last = text[text.index("Last trials") :]
-    trials = content.rows("trials")
-    assert f" {trials[-1]['order']} " in last
-    assert f" {trials[-terminal.LAST_TRIALS]['order']} " in last
-    assert f" {trials[-terminal.LAST_TRIALS - 1]['order']} " not in last
+    trials = content.run.trials
+    assert f" {trials[-1].order} " in last
+    assert f" {trials[-terminal.LAST_TRIALS].order} " in last
+    assert f" {trials[-terminal.LAST_TRIALS - 1].order} " not in last
     assert "! 1 trial is invalid" in text
 
 
 def test_fixed_rates_show_medians(rated: Path):
     text = printed(rated)
     assert "Breaking points" not in text
-    for row in gather(rated).rows("rates"):
-        assert format.milliseconds(row["p99_ms"]) in text
+    for row in gather(rated).rows(RateRow):
+        assert format.milliseconds(row.p99_ms) in text
 
 
 def test_a_run_without_trials_and_one_with_odd_names(tmp_path: Path):

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+
+from loadstone.analysis.traced_rows import OperationTimes
+from loadstone.model.records.run_files import ApplicationPart
 
 _MOST = 400
 """Calls of one request; a graph that unfolds to more is not simulated beyond."""
@@ -56,26 +58,26 @@ def unfold(entry: str, edges: Edges, parallel: bool, source: str) -> Calls:
     return Calls(tuple(service), tuple(parent), tuple(probability), parallel, source)
 
 
-def of_application(application: Mapping[str, Any], deployed: Collection[str], parallel: bool = False) -> Calls:
+def of_application(application: ApplicationPart, deployed: Collection[str], parallel: bool = False) -> Calls:
     """As ``plan.json`` has it: each service is taken to call each that it needs, if ``deployed``, once per visit."""
     edges = {
         (name, need): 1.0
-        for name, service in application["services"].items()
-        for need in [*service.get("needs", []), *service.get("calls", [])]
+        for name, service in application.services.items()
+        for need in (*service.needs, *service.calls)
         if need in deployed
     }
-    entry = application["entry"]["service"]
     order = "at once" if parallel else "one after the other"
-    return unfold(entry, edges, parallel, f"assumed: each service calls all that it needs once, {order}")
+    source = f"assumed: each service calls all that it needs once, {order}"
+    return unfold(application.entry.service, edges, parallel, source)
 
 
-def of_traces(operations: Sequence[Mapping[str, Any]], entry: str, traces: int, parallel: bool = False) -> Calls:
-    """From the rows of ``traces_operations`` of one trial with so many traces: calls are spans that have a peer."""
+def of_traces(operations: Sequence[OperationTimes], entry: str, traces: int, parallel: bool = False) -> Calls:
+    """From the spans of one trial with so many traces: calls are spans that have a peer."""
     calls: dict[tuple[str, str], float] = {}
     for row in operations:
-        if row["peer"] and row["peer"] != row["service"]:
-            pair = (row["service"], row["peer"])
-            calls[pair] = calls.get(pair, 0.0) + row["count"] / traces
+        if row.peer and row.peer != row.service:
+            pair = (row.service, row.peer)
+            calls[pair] = calls.get(pair, 0.0) + row.count / traces
     visits = _summed(calls) | {entry: 1.0}
     edges = {pair: count / visits[pair[0]] for pair, count in calls.items() if visits.get(pair[0])}
     order = "at once" if parallel else "one after the other"

@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
-from typing import Any
 
 import numpy as np
 
@@ -18,7 +17,10 @@ from loadstone.analysis.capacity.objective import of_study
 from loadstone.analysis.capacity.pressed import PRESSED, Pressed, Surroundings, calibrate
 from loadstone.analysis.run import RunFolder
 from loadstone.analysis.summary import TreatmentSummary
+from loadstone.model.records import Reading, TrialRow
 
+Measured = tuple[TrialRow, tuple[Reading, ...]]
+"""A trial and what its replicas used."""
 LEAST_LOADS, WANTED_LOADS = 2, 4
 FULL = 0.78
 """Trials up to this share of the breaking point measure the bottleneck's cost of a request: 75 %, and the random
@@ -109,7 +111,7 @@ def fit(run: RunFolder, treatment: TreatmentSummary) -> CapacityModel:
     measured = [(row, usage) for row, usage in _trials(run, treatment) if usage]
     if not measured:
         raise CannotTell(f"{treatment.label}: no trial that held has CPU counters (usage.json)")
-    layout = Layout.seen(measured[-1][1], run.provenance.get("nodes") or [])
+    layout = Layout.seen(measured[-1][1], run.provenance.nodes)
     points, tiers = _points(measured)
     found: dict[str, CpuDemand] = {}
     for service, pairs in points.items():
@@ -155,7 +157,7 @@ def _spread(point: Estimate) -> float:
 
 def _pressed(
     run: RunFolder,
-    measured: Sequence[tuple[dict[str, Any], list[dict[str, Any]]]],
+    measured: Sequence[Measured],
     point: Estimate,
     station: Station,
     layout: Layout,
@@ -168,12 +170,12 @@ def _pressed(
     (part,) = station.parts
     node = next(replica.node for replica in layout.replicas if replica.service == station.name)
     others = [
-        sum(reading["cpu_s"] / reading["window_s"] for reading in usage if _beside(reading, node, part.service))
-        / row["throughput"]
+        sum(reading.cpu_s / reading.window_s for reading in usage if _beside(reading, node, part.service))
+        / (row.throughput or math.inf)
         for row, usage in measured[-_HIGHEST:]
     ]
     surroundings = Surroundings(
-        apart_s=max(float(measured[0][0]["p50_ms"] or 0) / 1e3 - points[part.service][0].demand, 0.0),
+        apart_s=max((measured[0][0].p50_ms or 0.0) / 1e3 - points[part.service][0].demand, 0.0),
         others_s=median(others),
         cores=layout.cores.get(node, _UNKNOWN_CORES),
     )
@@ -183,19 +185,19 @@ def _pressed(
     )
 
 
-def _beside(reading: Mapping[str, Any], node: str, service: str) -> bool:
+def _beside(reading: Reading, node: str, service: str) -> bool:
     """Whether a replica of another service ran on the node."""
-    return bool(reading["window_s"]) and (reading.get("node") or "") == node and reading["service"] != service
+    return bool(reading.window_s) and reading.node == node and reading.service != service
 
 
-def _observed(station: Station, usage: Sequence[dict[str, Any]]) -> float | None:
+def _observed(station: Station, usage: Sequence[Reading]) -> float | None:
     """The share of its cores that what runs there used; of equal replicas the mean."""
     cores = 0.0
     for part in station.parts:
         mine = [
-            reading["cpu_s"] / reading["window_s"]
+            reading.cpu_s / reading.window_s
             for reading in usage
-            if reading["service"] == part.service and reading["window_s"]
+            if reading.service == part.service and reading.window_s
         ]
         if not mine:
             return None
@@ -214,26 +216,25 @@ def breaking_point(treatment: TreatmentSummary) -> Estimate:
     return Estimate(math.sqrt(low * high), low, high)
 
 
-def _trials(run: RunFolder, treatment: TreatmentSummary) -> list[tuple[dict[str, Any], list[dict[str, Any]]]]:
-    rows = [row for row in treatment.rows() if row["verdict"] in ("held", "measured") and row["throughput"]]
-    whole = sorted((row for row in rows if row["aborted_at_s"] is None), key=lambda row: float(row["throughput"]))
-    return [(row, [reading.model_dump() for reading in run.readings(row["trial_id"]) or ()]) for row in whole]
+def _trials(run: RunFolder, treatment: TreatmentSummary) -> list[Measured]:
+    """The trials that held to their end, by throughput."""
+    rows = [row for row in treatment.whole if row.verdict in ("held", "measured") and row.throughput]
+    rows.sort(key=lambda row: row.throughput or 0.0)
+    return [(row, run.readings(row.trial_id) or ()) for row in rows]
 
 
-def _points(
-    measured: Sequence[tuple[dict[str, Any], list[dict[str, Any]]]],
-) -> tuple[dict[str, list[Point]], dict[str, str | None]]:
+def _points(measured: Sequence[Measured]) -> tuple[dict[str, list[Point]], dict[str, str | None]]:
     points: dict[str, list[Point]] = {}
     tiers: dict[str, str | None] = {}
     for row, usage in measured:
-        for service in dict.fromkeys(replica["service"] for replica in usage):
-            mine = [replica for replica in usage if replica["service"] == service and replica["window_s"]]
+        for service in dict.fromkeys(replica.service for replica in usage):
+            mine = [replica for replica in usage if replica.service == service and replica.window_s]
             if not mine:
                 continue
-            tiers[service] = mine[0].get("tier")
-            cores = sum(replica["cpu_s"] / replica["window_s"] for replica in mine) / len(mine)
-            rate = row["throughput"] / len(mine)
-            points.setdefault(service, []).append(Point(rate, cores, mine[0]["window_s"], row["trial_id"]))
+            tiers[service] = mine[0].tier
+            cores = sum(replica.cpu_s / replica.window_s for replica in mine) / len(mine)
+            rate = (row.throughput or 0.0) / len(mine)
+            points.setdefault(service, []).append(Point(rate, cores, mine[0].window_s, row.trial_id))
     return points, tiers
 
 

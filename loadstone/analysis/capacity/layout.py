@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from loadstone.model.deployment import Deployment
+from loadstone.model.records import Reading
+from loadstone.model.records.run_files import NodeFacts
 
 
 @dataclass(frozen=True)
@@ -36,10 +38,10 @@ class Layout:
         )
 
     @classmethod
-    def seen(cls, usage: Iterable[Mapping[str, Any]], nodes: Iterable[Mapping[str, Any]]) -> Layout:
+    def seen(cls, usage: Iterable[Reading], nodes: Iterable[NodeFacts]) -> Layout:
         """Of a trial's ``usage.json`` and the nodes of a run's provenance."""
-        placed = tuple(Placed(row["service"], row.get("node") or "", row.get("cpu_limit")) for row in usage)
-        cores = {node["name"]: float(len(node["cpus"])) for node in nodes if node.get("role") == "worker"}
+        placed = tuple(Placed(reading.service, reading.node, reading.cpu_limit) for reading in usage)
+        cores = {node.name: float(len(node.cpus)) for node in nodes if node.role == "worker"}
         return cls(placed, {name: count for name, count in cores.items() if any(p.node == name for p in placed)})
 
     def count(self, service: str) -> int:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from pydantic import ValidationError
 
+from loadstone.model.records.run_files import StudyFile
 from loadstone.model.slo import Slo
 from loadstone.model.units import seconds
 
@@ -34,13 +33,12 @@ class Objective:
         return abs(math.log2(limit / limit_there)) + (0.0 if math.isclose(share, share_there) else 0.5)
 
 
-def of_study(study: Mapping[str, Any], slo: Slo | None) -> Objective | None:
+def of_study(study: StudyFile, slo: Slo | None) -> Objective | None:
     """Of a study as ``plan.json`` has it; None where it has no SLO or its times cannot be read."""
-    load, trial = study.get("load") or {}, study.get("trial") or {}
     if slo is None:
         return None
     try:
-        times = [seconds(value) for value in (trial["warmup"], trial["duration"], load.get("timeout") or "2s")]
-        return Objective.of(slo, *times)
-    except (KeyError, ValueError, ValidationError):
+        warm, window, timeout = map(seconds, (study.trial.warmup, study.trial.duration, study.load.timeout or "2s"))
+        return Objective.of(slo, warm, window, timeout)
+    except (TypeError, ValueError, ValidationError):
         return None

@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-import pyarrow as pa
 from pydantic import TypeAdapter, ValidationError
 
 from loadstone.analysis.capacity.fitting import CapacityModel
 from loadstone.analysis.capacity.predicting import Prediction
 from loadstone.analysis.run import RunFolder
+from loadstone.analysis.schema import TableRow
 from loadstone.analysis.summary import TreatmentSummary
 
 FOLDER = "predictions"
@@ -121,7 +121,8 @@ class LeftOut:
 
 def left_out(run: RunFolder, treatments: Sequence[TreatmentSummary]) -> dict[str, LeftOut]:
     """The treatments without trials that a guided study has no need of, by id; nothing of any other study."""
-    if not ((run.study.get("load") or {}).get("capacity") or {}).get("guided"):
+    search = run.study.load.capacity
+    if search is None or not search.guided:
         return {}
     predictions, _ = registered(run.folder)
     by_id = {treatment.id: treatment for treatment in treatments}
@@ -138,28 +139,36 @@ def left_out(run: RunFolder, treatments: Sequence[TreatmentSummary]) -> dict[str
     }
 
 
-SCORES = pa.schema(
-    [
-        ("treatment", pa.string()),
-        ("base", pa.string()),
-        *((name, pa.float64()) for name in ("predicted", "predicted_low", "predicted_high")),
-        ("bottleneck", pa.string()),
-        *((name, pa.float64()) for name in ("measured", "measured_low", "measured_high", "error")),
-        ("outcome", pa.string()),
-        ("registered", pa.string()),
-        ("before", pa.bool_()),
-        ("extrapolation", pa.float64()),
-    ]
-)
-"""``error``: predicted / measured - 1. ``outcome``: ``hit`` where the measured breaking point lies inside the predicted
-interval, ``miss``, or ``not measured``. ``before``: whether the treatment's first trial began after ``registered``."""
+@dataclass(frozen=True, kw_only=True)
+class Score(TableRow):
+    """A prediction beside what was measured; loads in requests/s with the ends of their 95 % intervals.
+
+    ``error``: the predicted to the measured, less 1. ``before``: whether it was written down before any trial of its
+    treatment was run. ``outcome``: hit, miss or not measured.
+    """
+
+    NAME: ClassVar[str] = "predictions"
+
+    treatment: str
+    base: str
+    predicted: float
+    predicted_low: float
+    predicted_high: float
+    bottleneck: str
+    measured: float | None = None
+    measured_low: float | None = None
+    measured_high: float | None = None
+    error: float | None = None
+    outcome: str
+    registered: str
+    before: bool | None = None
+    extrapolation: float
 
 
-def scores(predictions: list[Registered], treatments: list[TreatmentSummary]) -> pa.Table:
-    """One row a prediction, beside what was measured."""
+def scores(predictions: Sequence[Registered], treatments: Sequence[TreatmentSummary]) -> list[Score]:
+    """One row per prediction."""
     by_id = {treatment.id: treatment for treatment in treatments}
-    rows = [_score(prediction, by_id.get(prediction.treatment_id)) for prediction in predictions]
-    return pa.Table.from_pylist(rows, schema=SCORES)
+    return [_score(prediction, by_id.get(prediction.treatment_id)) for prediction in predictions]
 
 
 _FEW = 4.0
@@ -172,10 +181,9 @@ def scale(predictions: Sequence[Registered], treatments: Sequence[TreatmentSumma
     The root mean square of what they missed by in standard deviations, with a prior at 1; ``leaving_out`` is a
     treatment that is left out, so that no prediction is judged by itself.
     """
-    rows = scores(
-        [prediction for prediction in predictions if prediction.treatment_id != leaving_out], list(treatments)
-    ).to_pylist()
-    return scale_of((row["predicted"], row["predicted_low"], row["predicted_high"], row["measured"]) for row in rows)
+    others = [prediction for prediction in predictions if prediction.treatment_id != leaving_out]
+    rows = scores(others, treatments)
+    return scale_of((row.predicted, row.predicted_low, row.predicted_high, row.measured) for row in rows)
 
 
 def scale_of(outcomes: Iterable[tuple[float, float, float, float | None]]) -> float:
@@ -188,22 +196,30 @@ def scale_of(outcomes: Iterable[tuple[float, float, float, float | None]]) -> fl
     return math.sqrt((_FEW + sum(miss**2 for miss in missed)) / (_FEW + len(missed)))
 
 
-def _score(prediction: Registered, treatment: TreatmentSummary | None) -> dict[str, Any]:
-    row: dict[str, Any] = {
-        "treatment": prediction.treatment,
-        "base": prediction.base,
-        "bottleneck": prediction.bottleneck_name,
-    }
-    row |= {"predicted": prediction.predicted, "predicted_low": prediction.low, "predicted_high": prediction.high}
-    row |= {"registered": prediction.time, "extrapolation": prediction.extrapolation, "outcome": "not measured"}
+def _score(prediction: Registered, treatment: TreatmentSummary | None) -> Score:
+    score = Score(
+        treatment=prediction.treatment,
+        base=prediction.base,
+        bottleneck=prediction.bottleneck_name,
+        predicted=prediction.predicted,
+        predicted_low=prediction.low,
+        predicted_high=prediction.high,
+        registered=prediction.time,
+        extrapolation=prediction.extrapolation,
+        outcome="not measured",
+    )
     if treatment is None:
-        return row
-    valid = [trial["started"] for trial in treatment.rows() if trial["verdict"] != "invalid"]
-    if valid:
-        row["before"] = datetime.fromisoformat(prediction.time) <= min(map(datetime.fromisoformat, valid))
+        return score
+    if started := [datetime.fromisoformat(trial.started) for trial in treatment.trials if trial.valid]:
+        score = replace(score, before=datetime.fromisoformat(prediction.time) <= min(started))
     if treatment.searched is None or treatment.searched.result is None:  # a bracket alone is no measurement
-        return row
+        return score
     measured = treatment.searched.result.breaking_point
-    row |= {"measured": measured.value, "measured_low": measured.low, "measured_high": measured.high}
-    row["error"] = prediction.predicted / measured.value - 1
-    return row | {"outcome": "hit" if prediction.low <= measured.value <= prediction.high else "miss"}
+    return replace(
+        score,
+        measured=measured.value,
+        measured_low=measured.low,
+        measured_high=measured.high,
+        error=prediction.predicted / measured.value - 1,
+        outcome="hit" if prediction.low <= measured.value <= prediction.high else "miss",
+    )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from statistics import median
-from typing import Any
 
 from loadstone.analysis.capacity.calls import Calls
 from loadstone.analysis.capacity.fitting import CapacityModel
@@ -12,6 +11,7 @@ from loadstone.analysis.capacity.layout import Layout
 from loadstone.analysis.capacity.pressed import Pressed
 from loadstone.analysis.capacity.simulation import SimulatedLoad, Work, simulate
 from loadstone.analysis.summary import TreatmentSummary
+from loadstone.model.records import TrialRow
 
 _CASES = 5
 _BELOW = 0.95
@@ -74,9 +74,9 @@ def validate(model: CapacityModel, treatment: TreatmentSummary, calls: Calls) ->
     Their latencies are held back: but for the median at the lowest load nothing was fitted to them.
     """
     most = _BELOW * model.breaking_point.value
-    whole = [row for row in treatment.rows("held") if row["aborted_at_s"] is None and row["rate"] <= most]
-    rows = [row for row in whole if row["p50_ms"] and row["p99_ms"]]
-    rows.sort(key=lambda row: float(row["rate"]))
+    whole = [row for row in treatment.rows("held") if not row.stopped and row.rate <= most]
+    rows = [row for row in whole if row.p50_ms and row.p99_ms]
+    rows.sort(key=lambda row: row.rate)
     count = min(_CASES, len(rows))
     chosen = [rows[round(place * (len(rows) - 1) / max(count - 1, 1))] for place in range(count)]
     if not chosen:
@@ -87,18 +87,18 @@ def validate(model: CapacityModel, treatment: TreatmentSummary, calls: Calls) ->
     return Validation(hop, cases, median(middle) if middle else None, median(tail) if tail else None)
 
 
-def _hop(model: CapacityModel, row: dict[str, Any], calls: Calls) -> float:
+def _hop(model: CapacityModel, row: TrialRow, calls: Calls) -> float:
     """Twice each call but the entry's: there and back."""
     bare = _case(model, row, calls, 0.0).simulated.latency_ms["p50"]
     hops = 2 * (sum(calls.visits().values()) - 1) or 1.0
-    measured = float(row["p50_ms"])
+    measured = row.p50_ms or 0.0
     return max(0.0, (measured - (bare or measured)) / 1e3 / hops)
 
 
-def _case(model: CapacityModel, row: dict[str, Any], calls: Calls, hop: float) -> Case:
-    rate = float(row["throughput"] or row["rate"])
+def _case(model: CapacityModel, row: TrialRow, calls: Calls, hop: float) -> Case:
+    rate = row.throughput or row.rate
     simulated = simulate(model.layout, calls, work(model, model.layout, rate), rate, hop)
-    return Case(row["trial_id"], row["rate"], row["p50_ms"], row["p99_ms"], simulated)
+    return Case(row.trial_id, row.rate, row.p50_ms or 0.0, row.p99_ms or 0.0, simulated)
 
 
 def _errors(cases: tuple[Case, ...], name: str) -> list[float]:

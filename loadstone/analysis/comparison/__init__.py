@@ -6,52 +6,58 @@ The statistics are those of ``analysis.comparison``; this finds the runs that be
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
 from loadstone.analysis import summary
 from loadstone.analysis.comparison import calibration, capacities, doubts, shapes, tables
-from loadstone.analysis.comparison.measured import FIXED, measured, usable
+from loadstone.analysis.comparison.calibration import CalibrationRow
+from loadstone.analysis.comparison.measured import measured, usable
+from loadstone.analysis.comparison.tables import CapacityRow, EffectRow, NoiseRow, ShapeRow, ShiftRow, Sides
 from loadstone.analysis.comparison.treatments import again, at, effects, loads, noise, pairs
 from loadstone.analysis.run import RunFolder
+from loadstone.analysis.schema import table
 from loadstone.analysis.summary import TreatmentSummary
 from loadstone.model.comparison import Comparison
 from loadstone.model.errors import InputError
 from loadstone.model.units import share
 
 
-@dataclass(frozen=True)
+@dataclass
 class Compared:
-    """What was found: ``tables`` by name, as ``tables`` and ``calibration`` have them."""
+    """What was found."""
 
     baseline: str
     margin: float
     method: str
     """``paired`` or ``unpaired``."""
-    tables: dict[str, pa.Table]
-    warnings: list[str]
+    effects: list[EffectRow] = field(default_factory=list)
+    noise: list[NoiseRow] = field(default_factory=list)
+    """The baseline against itself."""
+    shapes: list[ShapeRow] = field(default_factory=list)
+    """The baseline against itself first."""
+    shifts: list[ShiftRow] = field(default_factory=list)
+    capacities: list[CapacityRow] = field(default_factory=list)
+    calibration: list[CalibrationRow] = field(default_factory=list)
+    doubts: list[str] = field(default_factory=list)
 
+    @property
+    def warnings(self) -> list[str]:
+        """What a reader must know before believing it, each once."""
+        return list(dict.fromkeys(self.doubts))
 
-@dataclass
-class _Found:
-    effects: list[tables.Row] = field(default_factory=list)
-    noise: list[tables.Row] = field(default_factory=list)
-    shapes: list[tables.Row] = field(default_factory=list)
-    shifts: list[tables.Row] = field(default_factory=list)
-    capacities: list[tables.Row] = field(default_factory=list)
-    calibration: list[tables.Row] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
-
-    def compared(self, baseline: str, margin: float, method: str) -> Compared:
-        schemas = {"comparison": tables.EFFECTS, "noise": tables.NOISE, "shapes": tables.SHAPES}
-        schemas |= {"shifts": tables.SHIFTS, "capacities": tables.CAPACITIES}
-        schemas |= {"calibration": calibration.TABLE}
-        rows = (self.effects, self.noise, self.shapes, self.shifts, self.capacities, self.calibration)
-        made = {
-            name: pa.Table.from_pylist(some, schema) for (name, schema), some in zip(schemas.items(), rows, strict=True)
+    @property
+    def tables(self) -> dict[str, pa.Table]:
+        """All of it, by name."""
+        return {
+            "comparison": table(EffectRow, self.effects),
+            "noise": table(NoiseRow, self.noise),
+            "shapes": table(ShapeRow, self.shapes),
+            "shifts": table(ShiftRow, self.shifts),
+            "capacities": table(CapacityRow, self.capacities),
+            "calibration": table(CalibrationRow, self.calibration),
         }
-        return Compared(baseline, margin, method, made, list(dict.fromkeys(self.warnings)))
 
 
 def within(
@@ -72,41 +78,41 @@ def within(
     a = baseline_of(run, treatments, baseline)
     others = [treatment for treatment in treatments if treatment.id != a.id]
     margin = margin_of(run) if margin is None else margin
-    sequential = (run.study.get("trial") or {}).get("order") == "sequential"
+    sequential = run.study.trial.order == "sequential"
     method = "unpaired" if unpaired or sequential else "paired"
-    found = _Found()
+    found = Compared(a.label, margin, method)
     found.capacities += capacities.compared(a, others, margin)
     if found.capacities:
-        found.warnings += doubts.of_searches((treatment.label, treatment) for treatment in treatments)
-    runs = measured(run, run.trials.to_pylist(), spans)
-    found.warnings += doubts.of_trials(run.trials.to_pylist(), method)
+        found.doubts += doubts.of_searches((treatment.label, treatment) for treatment in treatments)
+    runs = measured(run, run.trials, spans)
+    found.doubts += doubts.of_trials(run.trials, method)
     if sequential and runs:
-        found.warnings.append("treatments ran one after the other: what drifted between them counts as a difference")
+        found.doubts.append("treatments ran one after the other: what drifted between them counts as a difference")
     for load in loads(runs):
         mine, second = at(runs, a.label, load), again(runs, a.label, load)
         if not mine:
             continue
         counts = [len(pairs(mine, at(runs, other.label, load))) for other in others]
-        first = {"baseline": a.label, "load": load, "clients": mine[0].clients}
+        first: Sides = {"baseline": a.label, "treatment": tables.AGAIN, "load": load, "clients": mine[0].clients}
         floor = noise(mine, second, margin, max([*counts, len(mine) if not others else 0]))
-        found.noise += tables.noise_rows(first | {"treatment": tables.AGAIN}, floor, bool(pairs(mine, second)))
-        found.warnings += doubts.of_drift(runs, a.label, load, margin)
+        found.noise += tables.noise_rows(first, floor, bool(pairs(mine, second)))
+        found.doubts += doubts.of_drift(runs, a.label, load, margin)
         for other in others:
             theirs = at(runs, other.label, load)
             if not theirs:
                 continue
             results = effects(mine, theirs, margin, method == "paired")
-            found.effects += tables.effect_rows(first | {"treatment": other.label}, results)
+            found.effects += tables.effect_rows({**first, "treatment": other.label}, results)
             count = results[0][1].effect.runs if results else 0
-            found.warnings += doubts.of_pairs(other.label, load, count, method)
-            found.warnings += doubts.of_missing(other.label, load, [*mine, *theirs])
+            found.doubts += doubts.of_pairs(other.label, load, count, method)
+            found.doubts += doubts.of_missing(other.label, load, [*mine, *theirs])
     if distributions:
-        keys = [(row["treatment"], row["load"]) for row in (*found.noise, *found.effects)]
+        keys = [(row.treatment, row.load) for row in (*found.noise, *found.effects)]
         described = shapes.of(run, runs, a.label, list(dict.fromkeys(keys)), method == "paired")
         found.shapes, found.shifts = described.distances, described.shifts
-        found.warnings += described.warnings
-    found.calibration += calibration.rows(calibration.injected(run, a.id), found.effects, found.noise, found.shapes)
-    return found.compared(a.label, margin, method)
+        found.doubts += described.warnings
+    found.calibration += calibration.rows(calibration.injected(run, a.id), [*found.noise, *found.effects], found.shapes)
+    return found
 
 
 def between(old: RunFolder, new: RunFolder, margin: float | None = None, spans: bool = True) -> Compared:
@@ -114,33 +120,32 @@ def between(old: RunFolder, new: RunFolder, margin: float | None = None, spans: 
 
     Raises InputError where they share none.
     """
-    margin = margin_of(new) if margin is None else margin
-    found = _Found()
-    found.warnings += doubts.of_machines(old, new)
+    found = Compared(old.folder.name, margin_of(new) if margin is None else margin, "unpaired")
+    found.doubts += doubts.of_machines(old, new)
     matched = _matched(old, new)
-    of_old, of_new = (measured(run, run.trials.to_pylist(), spans) for run in (old, new))
+    of_old, of_new = (measured(run, run.trials, spans) for run in (old, new))
     for run in (old, new):
-        found.warnings += doubts.of_trials(run.trials.to_pylist(), "unpaired")
+        found.doubts += doubts.of_trials(run.trials, "unpaired")
     for a, b in matched:
-        sides = {"baseline": _of(a, old), "treatment": _of(b, new)}
-        points = [row | sides for row in capacities.compared(a, [b], margin)]
+        before, after = _of(a, old), _of(b, new)
+        points = [replace(row, baseline=before, treatment=after) for row in capacities.compared(a, [b], found.margin)]
         found.capacities += points
         if points:
-            found.warnings += doubts.of_searches([(sides["baseline"], a), (sides["treatment"], b)])
+            found.doubts += doubts.of_searches([(before, a), (after, b)])
         for load in loads(of_old):
             mine, theirs = at(of_old, a.label, load), at(of_new, b.label, load)
             if not (mine and theirs):
                 continue
-            where = {**sides, "load": load, "clients": mine[0].clients}
-            floor = noise(mine, again(of_old, a.label, load), margin, min(len(mine), len(theirs)))
+            where: Sides = {"baseline": before, "treatment": after, "load": load, "clients": mine[0].clients}
+            floor = noise(mine, again(of_old, a.label, load), found.margin, min(len(mine), len(theirs)))
             second = bool(pairs(mine, again(of_old, a.label, load)))
-            found.noise += tables.noise_rows(where | {"treatment": tables.AGAIN}, floor, second)
-            results = effects(mine, theirs, margin, paired=False)
+            found.noise += tables.noise_rows({**where, "treatment": tables.AGAIN}, floor, second)
+            results = effects(mine, theirs, found.margin, paired=False)
             found.effects += tables.effect_rows(where, results)
             count = results[0][1].effect.runs if results else 0
-            found.warnings += doubts.of_pairs(sides["treatment"], load, count, "unpaired")
-            found.warnings += doubts.of_missing(sides["treatment"], load, [*mine, *theirs])
-    return found.compared(old.folder.name, margin, "unpaired")
+            found.doubts += doubts.of_pairs(after, load, count, "unpaired")
+            found.doubts += doubts.of_missing(after, load, [*mine, *theirs])
+    return found
 
 
 def _of(treatment: TreatmentSummary, run: RunFolder) -> str:
@@ -152,8 +157,7 @@ def baseline_of(run: RunFolder, treatments: Sequence[TreatmentSummary], given: s
     if not treatments:
         raise InputError(f"{run.folder}: there is nothing to compare: it has no treatment")
     if given is None:
-        planned = run.plan.get("baseline")
-        return next((treatment for treatment in treatments if treatment.id == planned), treatments[0])
+        return next((treatment for treatment in treatments if treatment.id == run.plan.baseline), treatments[0])
     exact = [treatment for treatment in treatments if treatment.label == given]
     found = exact or [treatment for treatment in treatments if given in treatment.label]
     if len(found) != 1:
@@ -165,7 +169,7 @@ def baseline_of(run: RunFolder, treatments: Sequence[TreatmentSummary], given: s
 
 def margin_of(run: RunFolder) -> float:
     """What the study calls practically equal."""
-    written = (run.study.get("comparison") or {}).get("margin")
+    written = run.study.comparison.margin
     try:
         return share(written) if written is not None else Comparison().margin
     except ValueError:
@@ -174,9 +178,8 @@ def margin_of(run: RunFolder) -> float:
 
 def comparable(run: RunFolder) -> bool:
     """Whether there is anything to compare: two treatments with breaking points or usable runs, or runs twice."""
-    rows = run.trials.to_pylist()
-    there = {row["treatment_id"] for row in rows if usable(row) or row["phase"] not in FIXED}
-    return len(there) > 1 or any(row["phase"] in FIXED and row["number"] > 1 for row in rows)
+    there = {row.treatment_id for row in run.trials if usable(row) or not row.repeatable}
+    return len(there) > 1 or any(row.repeatable and row.number > 1 for row in run.trials)
 
 
 def _matched(old: RunFolder, new: RunFolder) -> list[tuple[TreatmentSummary, TreatmentSummary]]:

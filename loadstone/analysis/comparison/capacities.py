@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from loadstone.analysis import breaking_point as bp
+from loadstone.analysis.comparison.tables import CapacityRow
 from loadstone.analysis.posterior import Floats, Posterior, posterior
 from loadstone.analysis.summary import TreatmentSummary, search_trials
 
@@ -32,7 +33,7 @@ def _points(belief: Posterior) -> Floats:
     return points
 
 
-def compared(baseline: TreatmentSummary, others: Sequence[TreatmentSummary], margin: float) -> list[dict[str, Any]]:
+def compared(baseline: TreatmentSummary, others: Sequence[TreatmentSummary], margin: float) -> list[CapacityRow]:
     """One row for each other treatment whose breaking point is known, as the baseline's; none without that."""
     if baseline.searched is None or baseline.searched.result is None:
         return []
@@ -42,11 +43,23 @@ def compared(baseline: TreatmentSummary, others: Sequence[TreatmentSummary], mar
         if other.searched is None or other.searched.result is None:
             continue
         after, found = other.searched.result.breaking_point, ratio(of_a, _posterior(other))
-        row: dict[str, Any] = {"baseline": baseline.label, "treatment": other.label}
-        for side, point in (("a", before), ("b", after)):
-            row |= {side: point.value, f"{side}_low": point.low, f"{side}_high": point.high}
-        row |= {"ratio": found.value, "low": found.low, "high": found.high, "margin": margin}
-        rows.append(row | {"verdict": verdict(found, margin)})
+        rows.append(
+            CapacityRow(
+                baseline=baseline.label,
+                treatment=other.label,
+                a=before.value,
+                a_low=before.low,
+                a_high=before.high,
+                b=after.value,
+                b_low=after.low,
+                b_high=after.high,
+                ratio=found.value,
+                low=found.low,
+                high=found.high,
+                margin=margin,
+                verdict=verdict(found, margin),
+            )
+        )
     return rows
 
 
@@ -60,4 +73,4 @@ def verdict(found: bp.Estimate, margin: float) -> Verdict:
 
 
 def _posterior(treatment: TreatmentSummary) -> Posterior:
-    return posterior(*search_trials(treatment.rows()))
+    return posterior(*search_trials(treatment.trials))

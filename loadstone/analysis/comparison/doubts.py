@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from loadstone.analysis.comparison.measured import ALL, FIXED, STATISTICS, Key, MeasuredRun, usable
+from loadstone.analysis.comparison.measured import ALL, STATISTICS, Key, MeasuredRun, usable
 from loadstone.analysis.comparison.treatments import at
 from loadstone.analysis.run import RunFolder
-from loadstone.analysis.summary import Row, TreatmentSummary
+from loadstone.analysis.summary import TreatmentSummary
 from loadstone.model.comparison import FEWEST_PAIRS
+from loadstone.model.records import TrialRow
 
 _P50 = Key("requests", ALL, "p50")
 _SIGNIFICANT = 0.01
@@ -27,18 +28,18 @@ _HOST = {
 }
 
 
-def of_trials(rows: Sequence[Row], method: str) -> Iterator[str]:
+def of_trials(rows: Sequence[TrialRow], method: str) -> Iterator[str]:
     """Trials that take no part, and trials that were not stationary."""
     pair = ", and with each its pair" if method == "paired" else ""
-    fixed = [row for row in rows if row["phase"] in FIXED]
-    invalid = sum(row["verdict"] == "invalid" for row in fixed)
+    fixed = [row for row in rows if row.repeatable]
+    invalid = sum(not row.valid for row in fixed)
     if invalid:
         yield f"{_trials(invalid)} left out{pair}: {'it is' if invalid == 1 else 'they are'} invalid"
-    stopped = sum(row["verdict"] != "invalid" and row["aborted_at_s"] is not None for row in fixed)
+    stopped = sum(row.valid and row.stopped for row in fixed)
     if stopped:
         yield f"{_trials(stopped)} left out{pair}: {'it was' if stopped == 1 else 'they were'} stopped early"
     used = [row for row in fixed if usable(row)]
-    restless = sum(row["steady"] is False for row in used)
+    restless = sum(row.steady is False for row in used)
     if restless:
         were = "was" if restless == 1 else "were"
         yield f"{restless} of {len(used)} trials {were} not stationary: latency drifted or jumped within the window"
@@ -94,18 +95,18 @@ def of_machines(old: RunFolder, new: RunFolder) -> Iterator[str]:
         "the runs were made one after the other, not interleaved: drift between them cannot be distinguished from "
         "the change"
     )
-    before, after = (run.provenance.get("host") or {} for run in (old, new))
+    before, after = (run.provenance.host for run in (old, new))
     for key, word in _HOST.items():
         if before.get(key) != after.get(key):
             yield f"the machines differ: {word} {_text(before.get(key))} and {_text(after.get(key))}"
-    had, has = (run.provenance.get("software") or {} for run in (old, new))
+    had, has = (run.provenance.software for run in (old, new))
     for name in sorted({*had, *has}):
         if had.get(name) != has.get(name):
             yield f"the software differs: {name} {_text(had.get(name))} and {_text(has.get(name))}"
     for key in ("load", "trial"):
-        if old.study.get(key) != new.study.get(key):
+        if old.study.document.get(key) != new.study.document.get(key):
             yield f"the studies differ in {key!r}"
-    if old.plan.get("application_digest") != new.plan.get("application_digest"):
+    if old.plan.application_digest != new.plan.application_digest:
         yield "the applications differ"
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from loadstone.analysis import trace_cache
 from loadstone.analysis.run import RunFolder
-from loadstone.analysis.summary import Row, load_of
+from loadstone.model.records import TrialRow
 
 Scope = Literal["requests", "operations", "spans"]
 SCOPES: tuple[Scope, ...] = ("requests", "operations", "spans")
@@ -17,7 +17,6 @@ SCOPES: tuple[Scope, ...] = ("requests", "operations", "spans")
 STATISTICS = {"p50": 10, "p99": 100}
 """The endpoints, with the requests below which a run has none: the P99 of 50 requests is their maximum."""
 ALL = "all requests"
-FIXED = ("fixed", "closed")
 
 
 class Key(NamedTuple):
@@ -43,23 +42,22 @@ class MeasuredRun:
     """Milliseconds by endpoint."""
 
 
-def usable(row: Row) -> bool:
+def usable(row: TrialRow) -> bool:
     """Whether a trial at a fixed load measured latency: it is valid and was not stopped early."""
-    measured = row["verdict"] != "invalid" and row["aborted_at_s"] is None
-    return measured and row["phase"] in FIXED and bool(row["p50_ms"])
+    return row.valid and not row.stopped and row.repeatable and bool(row.p50_ms)
 
 
-def measured(run: RunFolder, rows: Sequence[Row], spans: bool = True) -> list[MeasuredRun]:
+def measured(run: RunFolder, rows: Sequence[TrialRow], spans: bool = True) -> list[MeasuredRun]:
     """All usable runs in the order in which they ran; ``spans`` also looks into their traces, where there are any."""
     return [
         MeasuredRun(
-            trial_id=row["trial_id"],
-            treatment=row["treatment"],
-            load=load_of(row),
-            clients=row["clients"],
-            block=row["repetition"],
-            again=row["number"] > 1,
-            order=row["order"],
+            trial_id=row.trial_id,
+            treatment=row.treatment,
+            load=row.load,
+            clients=row.clients,
+            block=row.repetition,
+            again=row.number > 1,
+            order=row.order,
             values=dict(_values(run, row, spans)),
         )
         for row in rows
@@ -67,23 +65,23 @@ def measured(run: RunFolder, rows: Sequence[Row], spans: bool = True) -> list[Me
     ]
 
 
-def _values(run: RunFolder, row: Row, spans: bool) -> Iterator[tuple[Key, float]]:
-    yield from _of("requests", ALL, row["completed"] or row["offered"], row, "{}_ms")
-    summary = run.summary(row["trial_id"])
+def _values(run: RunFolder, row: TrialRow, spans: bool) -> Iterator[tuple[Key, float]]:
+    yield from _of("requests", ALL, row.completed or row.offered, {"p50": row.p50_ms, "p99": row.p99_ms})
+    summary = run.summary(row.trial_id)
     operations = summary.operations if summary is not None else ()
     for operation in operations if len(operations) > 1 else ():
-        counted = operation.latency_ms.counted(row["clients"])
+        counted = operation.latency_ms.counted(row.clients)
         if counted is not None:
-            yield from _of("operations", operation.name, counted.count, counted.model_dump(), "{}")
-    for span in trace_cache.operations(run, row["trial_id"]) if spans else ():
-        to = f" to {span['peer']}" if span["peer"] else ""
-        name = f"{span['service']}{to}: {span['operation']}"
-        yield from _of("spans", name, span["count"], span, "total_{}_ms")
+            yield from _of("operations", operation.name, counted.count, {"p50": counted.p50, "p99": counted.p99})
+    for span in trace_cache.operations(run, row.trial_id) if spans else ():
+        to = f" to {span.peer}" if span.peer else ""
+        name = f"{span.service}{to}: {span.operation}"
+        yield from _of("spans", name, span.count, {"p50": span.total_p50_ms, "p99": span.total_p99_ms})
 
 
-def _of(scope: Scope, name: str, count: int | None, values: dict[str, Any], column: str) -> Iterator[tuple[Key, float]]:
+def _of(scope: Scope, name: str, count: int | None, values: Mapping[str, float | None]) -> Iterator[tuple[Key, float]]:
     for statistic, fewest in STATISTICS.items():
-        value = values[column.format(statistic)]
+        value = values[statistic]
         if value is not None and 0 < value < math.inf and (count or 0) >= fewest:
             yield Key(scope, name, statistic), float(value)
 

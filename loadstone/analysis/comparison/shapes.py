@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from loadstone.analysis.comparison.measured import MeasuredRun
-from loadstone.analysis.comparison.tables import AGAIN, Row, shape_rows
+from loadstone.analysis.comparison.tables import AGAIN, ShapeRow, ShiftRow, Sides, shape_rows
 from loadstone.analysis.comparison.treatments import Pair, again, at, pairs
 from loadstone.analysis.run import RunFolder
 from loadstone.model.errors import InputError
@@ -21,10 +21,10 @@ MOST = 120
 
 @dataclass(frozen=True)
 class Shapes:
-    """Rows of the tables ``SHAPES`` and ``SHIFTS``."""
+    """Distances between whole distributions, and how far percentiles moved."""
 
-    distances: list[Row] = field(default_factory=list)
-    shifts: list[Row] = field(default_factory=list)
+    distances: list[ShapeRow] = field(default_factory=list)
+    shifts: list[ShiftRow] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
 
@@ -47,7 +47,7 @@ def of(
         ]
         if not there:
             continue
-        where = {"baseline": baseline, "treatment": treatment, "load": load, "clients": both[0][0].clients}
+        where: Sides = {"baseline": baseline, "treatment": treatment, "load": load, "clients": both[0][0].clients}
         described = shape([a for a, _ in there], [b for _, b in there], paired)
         distances, shifts = shape_rows(where, described)
         found.distances.append(distances)

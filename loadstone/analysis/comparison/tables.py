@@ -3,98 +3,171 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
-
-import pyarrow as pa
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, TypedDict
 
 from loadstone.analysis.comparison.measured import Key
+from loadstone.analysis.schema import TableRow
 from loadstone.analysis.statistics import EndpointComparison, Floor
 
 if TYPE_CHECKING:
     from loadstone.analysis.statistics.shape import Shape
 
-_TEXT, _NUMBER, _WHOLE = pa.string(), pa.float64(), pa.int64()
-_AT: list[tuple[str, pa.DataType]] = [
-    ("baseline", _TEXT),
-    ("treatment", _TEXT),
-    ("load", _NUMBER),
-    ("clients", _WHOLE),
-]
-_ENDPOINT: list[tuple[str, pa.DataType]] = [("scope", _TEXT), ("name", _TEXT), ("statistic", _TEXT)]
-_EFFECT: list[tuple[str, pa.DataType]] = [
-    *((name, _NUMBER) for name in ("a_ms", "b_ms", "ratio", "low", "high", "p", "p_t", "p_adjusted", "p_equal")),
-    ("method", _TEXT),
-    ("runs", _WHOLE),
-    *((name, _NUMBER) for name in ("sd", "margin")),
-    ("verdict", _TEXT),
-    ("needed", _WHOLE),
-]
-EFFECTS = pa.schema([*_AT, *_ENDPOINT, *_EFFECT])
-"""One row per treatment, load and endpoint. ``a_ms`` and ``b_ms``: geometric means over runs of baseline and treatment;
-``ratio``: b / a with its interval from ``low`` to ``high``; the rest as in ``comparison.Effect``."""
-NOISE = pa.schema(
-    [
-        *_AT,
-        *_ENDPOINT,
-        *_EFFECT,
-        *((name, _NUMBER) for name in ("sd_low", "sd_high", "detects", "detects_low", "detects_high")),
-        ("from_second_runs", pa.bool_()),
-    ]
-)
-"""A against A: the same, with the smallest slowdown that as many pairs as were run find with 80 % power.
-``from_second_runs``: the baseline ran twice in each block; else its neighbouring runs were taken for pairs."""
-SHAPES = pa.schema([*_AT, *((name, _NUMBER) for name in ("ks", "ad", "cvm", "wasserstein_ms"))])
-"""Distances between the pooled latencies of all requests of both sides; a row of the baseline against itself first."""
-SHIFTS = pa.schema(
-    [*_AT, *((name, _NUMBER) for name in ("percentile", "a_ms", "b_ms", "shift_ms", "low_ms", "high_ms"))]
-)
-"""How far each percentile of all requests moved."""
-CAPACITIES = pa.schema(
-    [
-        *_AT[:2],
-        *((f"{side}{end}", _NUMBER) for side in ("a", "b") for end in ("", "_low", "_high")),
-        *((name, _NUMBER) for name in ("ratio", "low", "high", "margin")),
-        ("verdict", _TEXT),
-    ]
-)
-"""Breaking points in requests/s of the baseline (a) and a treatment (b), and how many times as much that is."""
-
-Row = dict[str, Any]
 AGAIN = "A/A"
 """What stands for the treatment where the baseline is compared with itself."""
 
 
-def effect_rows(where: Row, found: Iterable[tuple[Key, EndpointComparison]]) -> list[Row]:
-    """Rows of ``EFFECTS``."""
-    return [where | _row(key, comparison) for key, comparison in found]
+class Sides(TypedDict):
+    """What is compared with what, and at which load."""
+
+    baseline: str
+    treatment: str
+    load: float
+    clients: int | None
 
 
-def noise_rows(where: Row, found: Iterable[tuple[Key, Floor]], second: bool) -> list[Row]:
-    """Rows of ``NOISE``."""
-    names = ("sd_low", "sd_high", "detects", "detects_low", "detects_high")
+@dataclass(frozen=True, kw_only=True)
+class _Compared(TableRow):
+    baseline: str
+    treatment: str
+    load: float
+    clients: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class EffectRow(_Compared):
+    """One endpoint of a treatment at a load: ``ratio`` is b / a with its interval, the rest as ``statistics.Effect``.
+
+    ``a_ms`` and ``b_ms``: geometric means over runs of baseline and treatment.
+    """
+
+    NAME: ClassVar[str] = "comparison"
+
+    scope: str
+    name: str
+    statistic: str
+    a_ms: float
+    b_ms: float
+    ratio: float
+    low: float
+    high: float
+    p: float
+    p_t: float
+    p_adjusted: float | None
+    p_equal: float | None
+    method: str
+    runs: int
+    sd: float
+    margin: float
+    verdict: str
+    needed: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoiseRow(EffectRow):
+    """A against A: also the smallest slowdown that as many pairs as were run find with 80 % power.
+
+    ``from_second_runs``: the baseline ran twice in each block; else its neighbouring runs were taken for pairs.
+    """
+
+    NAME: ClassVar[str] = "comparison_noise"
+
+    sd_low: float
+    sd_high: float
+    detects: float
+    detects_low: float
+    detects_high: float
+    from_second_runs: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShapeRow(_Compared):
+    """Distances between the pooled latencies of all requests of both sides."""
+
+    NAME: ClassVar[str] = "comparison_shapes"
+
+    ks: float
+    ad: float
+    cvm: float
+    wasserstein_ms: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShiftRow(_Compared):
+    """How far a percentile of all requests moved."""
+
+    NAME: ClassVar[str] = "comparison_shifts"
+
+    percentile: float
+    a_ms: float
+    b_ms: float
+    shift_ms: float
+    low_ms: float
+    high_ms: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class CapacityRow(TableRow):
+    """Breaking points in requests/s of the baseline (a) and a treatment (b), and how many times as much that is."""
+
+    NAME: ClassVar[str] = "comparison_capacities"
+
+    baseline: str
+    treatment: str
+    a: float
+    a_low: float
+    a_high: float
+    b: float
+    b_low: float
+    b_high: float
+    ratio: float
+    low: float
+    high: float
+    margin: float
+    verdict: str
+
+
+def effect_rows(sides: Sides, found: Iterable[tuple[Key, EndpointComparison]]) -> list[EffectRow]:
+    """The endpoints of one treatment at one load."""
+    return [EffectRow(**sides, **_effect(key, comparison)) for key, comparison in found]
+
+
+def noise_rows(sides: Sides, found: Iterable[tuple[Key, Floor]], second: bool) -> list[NoiseRow]:
+    """The endpoints of the baseline against itself at one load."""
     return [
-        where
-        | _row(key, floor.comparison)
-        | {name: getattr(floor, name) for name in names}
-        | {"from_second_runs": second}
+        NoiseRow(
+            **sides,
+            **_effect(key, floor.comparison),
+            sd_low=floor.sd_low,
+            sd_high=floor.sd_high,
+            detects=floor.detects,
+            detects_low=floor.detects_low,
+            detects_high=floor.detects_high,
+            from_second_runs=second,
+        )
         for key, floor in found
     ]
 
 
-def shape_rows(where: Row, shape: Shape) -> tuple[Row, list[Row]]:
-    """A row of ``SHAPES`` and rows of ``SHIFTS``, of samples in microseconds."""
-    distances = {"ks": shape.ks, "ad": shape.ad, "cvm": shape.cvm, "wasserstein_ms": shape.wasserstein / 1000}
+def shape_rows(sides: Sides, shape: Shape) -> tuple[ShapeRow, list[ShiftRow]]:
+    """The distances of samples in microseconds, and how far each percentile moved."""
+    distances = ShapeRow(**sides, ks=shape.ks, ad=shape.ad, cvm=shape.cvm, wasserstein_ms=shape.wasserstein / 1000)
     shifts = [
-        where
-        | {"percentile": shift.percentile}
-        | {f"{name}_ms": getattr(shift, name) / 1000 for name in ("a", "b", "shift", "low", "high")}
+        ShiftRow(
+            **sides,
+            percentile=shift.percentile,
+            a_ms=shift.a / 1000,
+            b_ms=shift.b / 1000,
+            shift_ms=shift.shift / 1000,
+            low_ms=shift.low / 1000,
+            high_ms=shift.high / 1000,
+        )
         for shift in shape.shifts
     ]
-    return where | distances, shifts
+    return distances, shifts
 
 
-def _row(key: Key, comparison: EndpointComparison) -> Row:
+def _effect(key: Key, comparison: EndpointComparison) -> dict[str, Any]:
     effect, (a, b) = comparison.effect, (comparison.endpoint.a, comparison.endpoint.b)
     return {**key._asdict(), "a_ms": _mean(a), "b_ms": _mean(b), **asdict(effect)}
 

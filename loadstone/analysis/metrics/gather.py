@@ -3,57 +3,67 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import pyarrow as pa
 
 from loadstone.analysis.metrics import network, nodes, power, replicas
+from loadstone.analysis.metrics.network import BetweenRow, NetworkRow
+from loadstone.analysis.metrics.nodes import InTrial, NodeRow
+from loadstone.analysis.metrics.power import CstateRow, EnergyRow, PowerRow
+from loadstone.analysis.metrics.replicas import ReplicaRow, ServiceRow
 from loadstone.analysis.metrics.windows import WindowValues, measure, read
 from loadstone.analysis.run import RunFolder
-from loadstone.analysis.summary import Row, load_of
+from loadstone.analysis.schema import TableRow, of_trial, table
 from loadstone.model.records import Observed, Reading, SpanCounts
 
-_TRIAL: list[tuple[str, pa.DataType]] = [
-    *((name, pa.string()) for name in ("trial_id", "treatment", "phase")),
-    ("rate", pa.float64()),
-    ("clients", pa.int64()),
-    ("load", pa.float64()),
-    ("verdict", pa.string()),
-]
 _REPLICA = "replica:"
 _BY_NAME = (_REPLICA, "network:")
 """Families of metrics that are distinguished by name only."""
-_SPANS = (
-    "requests",
-    "traces",
-    "roots",
-    "produced",
-    "received",
-    "written",
-    "dropped",
-    "refused",
-    "unreadable",
-    "unread",
+
+
+@dataclass(frozen=True, kw_only=True)
+class Accounts(TableRow):
+    """What was observed: spans and requests as the receiver counted them, nodes, and readings of counters."""
+
+    sample: float | None
+    requests: int | None
+    traces: int | None
+    roots: int | None
+    produced: int | None
+    received: int | None
+    written: int | None
+    dropped: int | None
+    refused: int | None
+    unreadable: int | None
+    unread: int | None
+    nodes: int
+    recorded: int
+    readings: int
+    skipped: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class ObservedRow(Accounts, InTrial):
+    """What was observed in one trial."""
+
+    NAME: ClassVar[str] = "observed"
+
+
+KINDS: tuple[type[InTrial], ...] = (
+    NodeRow,
+    ReplicaRow,
+    ServiceRow,
+    CstateRow,
+    PowerRow,
+    EnergyRow,
+    NetworkRow,
+    BetweenRow,
+    ObservedRow,
 )
-_OBSERVED: list[tuple[str, pa.DataType]] = [
-    ("sample", pa.float64()),
-    *((name, pa.int64()) for name in (*_SPANS, "nodes", "recorded", "readings", "skipped")),
-]
-SCHEMAS: dict[str, pa.Schema] = {
-    name: pa.schema([*_TRIAL, *columns])
-    for name, columns in {
-        "metrics_nodes": nodes.COLUMNS,
-        "metrics_replicas": replicas.COLUMNS,
-        "metrics_services": replicas.OF_SERVICES,
-        "metrics_cstates": power.CSTATES,
-        "metrics_power": power.POWER,
-        "metrics_energy": power.ENERGY,
-        "metrics_network": network.COLUMNS,
-        "metrics_between": network.BETWEEN,
-        "observed": _OBSERVED,
-    }.items()
-}
+"""The rows of the tables."""
 
 
 @dataclass(frozen=True)
@@ -76,77 +86,77 @@ class MetricTables:
 
 def gather(run: RunFolder) -> MetricTables:
     """Read and measure what was observed in each trial of the run."""
-    rows: dict[str, list[Row]] = {name: [] for name in SCHEMAS}
+    rows: dict[type[InTrial], list[InTrial]] = {kind: [] for kind in KINDS}
     absent: dict[tuple[str, str], list[str]] = {}
     recorded: dict[str, None] = {}
     shared: list[str] = []
     doubts: Counter[str] = Counter()
-    for trial in run.trials.to_pylist():
-        observed = run.observed(trial["trial_id"])
+    for trial in run.trials:
+        observed = run.observed(trial.trial_id)
         if observed is None:
             continue
-        table, problem = read(run.folder / "trials" / trial["trial_id"] / "metrics.parquet")
+        recording, problem = read(run.folder / "trials" / trial.trial_id / "metrics.parquet")
         # What was planned as the window of a trial that was stopped early is for the most part the quiet after it.
-        window = observed.window if trial["aborted_at_s"] is None else None
+        window = observed.window if not trial.stopped else None
         measured = WindowValues(0.0, 0.0, {}, {})
-        if table is not None and window is not None:
-            measured = measure(table, window.from_ns, window.to_ns)
-        readings = run.readings(trial["trial_id"]) or ()
-        for name, found in _tables(observed, measured, readings, trial["throughput"]).items():
-            rows[name] += [_trial(trial) | row for row in found]
+        if recording is not None and window is not None:
+            measured = measure(recording, window.from_ns, window.to_ns)
+        readings = run.readings(trial.trial_id) or ()
+        for kind, parts in _parts(observed, measured, readings, trial.throughput):
+            rows[kind] += [of_trial(kind, trial, part) for part in parts]
         _note_absent(observed, absent)
         recorded |= {name: None for name, node in observed.nodes.items() if node.recorded}
         shared = shared or next((list(node.shared_by) for node in observed.nodes.values() if node.shared_by), [])
         doubtful = [*([problem] if problem else []), *observed.problems, *_doubts(observed, measured)]
         doubts.update(dict.fromkeys(doubtful, 1))
-    tables = {name: pa.Table.from_pylist(found, schema=SCHEMAS[name]) for name, found in rows.items()}
-    return MetricTables(tables, absent, list(recorded), shared, list(_warnings(doubts, tables["observed"].num_rows)))
+    tables = {kind.NAME: table(kind, found) for kind, found in rows.items()}
+    return MetricTables(tables, absent, list(recorded), shared, list(_warnings(doubts, len(rows[ObservedRow]))))
 
 
-def _tables(
+def _parts(
     observed: Observed, measured: WindowValues, readings: Iterable[Reading], throughput: float | None
-) -> dict[str, list[Row]]:
-    of_nodes, of_replicas = nodes.nodes(observed, measured), replicas.replicas(observed, measured, readings)
-    domains = power.power(observed, measured)
-    energy = power.energy(domains, throughput)
-    traffic = network.network(observed, measured)
-    between = network.between(traffic, throughput)
-    return {
-        "metrics_nodes": of_nodes,
-        "metrics_replicas": of_replicas,
-        "metrics_services": replicas.services(of_replicas),
-        "metrics_cstates": power.cstates(observed, measured),
-        "metrics_power": domains,
-        "metrics_energy": [energy] if energy else [],
-        "metrics_network": traffic,
-        "metrics_between": [between] if between else [],
-        "observed": [_observed(observed, measured)],
-    }
+) -> Iterator[tuple[type[InTrial], Sequence[TableRow]]]:
+    of_replicas = replicas.replicas(observed, measured, readings)
+    domains, traffic = power.power(observed, measured), network.network(observed, measured)
+    energy, between = power.energy(domains, throughput), network.between(traffic, throughput)
+    yield NodeRow, nodes.nodes(observed, measured)
+    yield ReplicaRow, of_replicas
+    yield ServiceRow, replicas.services(of_replicas)
+    yield CstateRow, power.cstates(observed, measured)
+    yield PowerRow, domains
+    yield EnergyRow, [energy] if energy else []
+    yield NetworkRow, traffic
+    yield BetweenRow, [between] if between else []
+    yield ObservedRow, [_accounts(observed, measured)]
 
 
-def _observed(observed: Observed, measured: WindowValues) -> Row:
+def _accounts(observed: Observed, measured: WindowValues) -> Accounts:
     spans = observed.traces or SpanCounts()
     recorded = {name for name, node in observed.nodes.items() if node.recorded}
     together = recorded.union(*(observed.nodes[name].shared_by for name in recorded))
-    return {
-        "sample": spans.sample,
-        **{name: getattr(spans, name) for name in _SPANS},
-        "nodes": len(observed.nodes),
-        "recorded": len(together),
-        "readings": sum(taken for taken, _ in measured.readings.values()),
-        "skipped": sum(_skipped(observed, name, missing) for name, (_, missing) in measured.readings.items()),
-    }
+    return Accounts(
+        sample=spans.sample,
+        requests=spans.requests,
+        traces=spans.traces,
+        roots=spans.roots,
+        produced=spans.produced,
+        received=spans.received,
+        written=spans.written,
+        dropped=spans.dropped,
+        refused=spans.refused,
+        unreadable=spans.unreadable,
+        unread=spans.unread,
+        nodes=len(observed.nodes),
+        recorded=len(together),
+        readings=sum(taken for taken, _ in measured.readings.values()),
+        skipped=sum(_skipped(observed, name, missing) for name, (_, missing) in measured.readings.items()),
+    )
 
 
 def _skipped(observed: Observed, name: str, gaps: int) -> int:
     """As the recorder counted them, which knows of those before the first reading and after the last, too."""
     node = observed.nodes.get(name)
     return gaps if node is None or node.skipped is None else node.skipped
-
-
-def _trial(trial: Row) -> Row:
-    kept = {name: trial[name] for name in ("trial_id", "treatment", "phase", "rate", "clients", "verdict")}
-    return kept | {"load": load_of(trial)}
 
 
 def _note_absent(observed: Observed, absent: dict[tuple[str, str], list[str]]) -> None:

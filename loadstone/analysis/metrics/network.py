@@ -7,12 +7,12 @@ knows what left for the client and for managers; what is left of all that worker
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar
 
-import pyarrow as pa
-
-from loadstone.analysis.metrics.nodes import INNER
+from loadstone.analysis.metrics.nodes import INNER, InTrial
 from loadstone.analysis.metrics.windows import WindowValues, total
-from loadstone.analysis.summary import Row
+from loadstone.analysis.schema import TableRow
 from loadstone.model.records import Observed
 
 _SWITCH = "network:switch/"
@@ -21,32 +21,64 @@ _UPLINK = "uplink"
 _METRICS = ("network_received_bytes_total", "network_transmitted_bytes_total")
 
 
-def network(observed: Observed, measured: WindowValues) -> list[Row]:
+@dataclass(frozen=True, kw_only=True)
+class NetworkUse(TableRow):
+    """What a node received and sent."""
+
+    node: str
+    role: str
+    received_bytes_per_s: float | None
+    sent_bytes_per_s: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetworkRow(NetworkUse, InTrial):
+    """What a node received and sent in one trial."""
+
+    NAME: ClassVar[str] = "metrics_network"
+
+
+@dataclass(frozen=True, kw_only=True)
+class BetweenUse(TableRow):
+    """What workers sent to each other, and per completed request, in all directions together."""
+
+    between_bytes_per_s: float
+    between_bytes_per_request: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class BetweenRow(BetweenUse, InTrial):
+    """What workers sent to each other in one trial."""
+
+    NAME: ClassVar[str] = "metrics_between"
+
+
+def network(observed: Observed, measured: WindowValues) -> list[NetworkUse]:
     """One row a node: bytes that it received and sent a second; none for nodes that share an interface."""
     return [*_emulated(observed, measured), *_real(observed, measured)]
 
 
-def between(rows: Iterable[Row], throughput: float | None) -> Row | None:
-    """What workers sent to each other, bytes a second, and per completed request, in all directions together.
+def between(rows: Iterable[NetworkUse], throughput: float | None) -> BetweenUse | None:
+    """What went between workers; None where the traffic of client and managers is not known.
 
-    None where the traffic of client and managers is not known. Client and managers speak to each other little while a
-    trial is measured; that little is taken for traffic of workers that left them, so this is a lower bound.
+    Client and managers speak to each other little while a trial is measured; that little is taken for traffic of
+    workers that left them, so this is a lower bound.
     """
-    by_role: dict[str, list[Row]] = {}
+    by_role: dict[str, list[NetworkUse]] = {}
     for row in rows:
-        by_role.setdefault(row["role"], []).append(row)
+        by_role.setdefault(row.role, []).append(row)
     workers, others = by_role.pop("worker", []), [row for some in by_role.values() for row in some]
-    sent = total(row["sent_bytes_per_s"] for row in workers)
+    sent = total(row.sent_bytes_per_s for row in workers)
     if sent is None or len(workers) < 2 or "client" not in by_role:
         return None
-    elsewhere = total(row["received_bytes_per_s"] for row in others)
+    elsewhere = total(row.received_bytes_per_s for row in others)
     if elsewhere is None:
         return None
     rate = max(0.0, sent - elsewhere)
-    return {"between_bytes_per_s": rate, "between_bytes_per_request": rate / throughput if throughput else None}
+    return BetweenUse(between_bytes_per_s=rate, between_bytes_per_request=rate / throughput if throughput else None)
 
 
-def _emulated(observed: Observed, measured: WindowValues) -> Iterable[Row]:
+def _emulated(observed: Observed, measured: WindowValues) -> Iterable[NetworkUse]:
     """What the switch received at a host's port is what that host sent."""
     ports = {subject.removeprefix(_SWITCH): node for node, subject, _ in measured.values if subject.startswith(_SWITCH)}
     for port, recorder in ports.items():
@@ -56,7 +88,7 @@ def _emulated(observed: Observed, measured: WindowValues) -> Iterable[Row]:
             yield _row(observed, name, received, sent)
 
 
-def _real(observed: Observed, measured: WindowValues) -> Iterable[Row]:
+def _real(observed: Observed, measured: WindowValues) -> Iterable[NetworkUse]:
     for name, node in observed.nodes.items():
         if node.recorded and not node.shared_by:
             received, sent = (_over_interfaces(measured, name, metric) for metric in _METRICS)
@@ -70,16 +102,7 @@ def _over_interfaces(measured: WindowValues, name: str, metric: str) -> float | 
     return None if moved is None else moved / measured.seconds
 
 
-def _row(observed: Observed, name: str, received: float | None, sent: float | None) -> Row:
+def _row(observed: Observed, name: str, received: float | None, sent: float | None) -> NetworkUse:
     known = observed.nodes.get(name)
     role = "client" if name == "client" else (known.role if known is not None else None) or "worker"
-    return {"node": name, "role": role, "received_bytes_per_s": received, "sent_bytes_per_s": sent}
-
-
-COLUMNS: list[tuple[str, pa.DataType]] = [
-    *((name, pa.string()) for name in ("node", "role")),
-    *((name, pa.float64()) for name in ("received_bytes_per_s", "sent_bytes_per_s")),
-]
-BETWEEN: list[tuple[str, pa.DataType]] = [
-    (name, pa.float64()) for name in ("between_bytes_per_s", "between_bytes_per_request")
-]
+    return NetworkUse(node=name, role=role, received_bytes_per_s=received, sent_bytes_per_s=sent)

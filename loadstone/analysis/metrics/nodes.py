@@ -4,13 +4,66 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import chain
-
-import pyarrow as pa
+from typing import Any, ClassVar
 
 from loadstone.analysis.metrics.windows import WindowValues, total
-from loadstone.analysis.summary import Row
+from loadstone.analysis.schema import OfTrial, TableRow
 from loadstone.model.records import Observed
+
+
+@dataclass(frozen=True, kw_only=True)
+class InTrial(OfTrial):
+    """Whose row it is in tables of all trials."""
+
+    load: float
+    verdict: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodeUse(TableRow):
+    """One node, or a machine that several share: ``shared_by`` names these nodes, None elsewhere.
+
+    The rows of the nodes of such a machine have processor time only.
+    """
+
+    node: str
+    shared_by: tuple[str, ...] | None
+    replicas: bool
+    """Whether it runs any."""
+    cpus: int | None
+    cpu_cores: float | None
+    cpu_user_cores: float | None
+    cpu_system_cores: float | None
+    cpu_iowait_cores: float | None
+    cpu_irq_cores: float | None
+    cpu_steal_cores: float | None
+    memory_used_bytes: float | None = None
+    memory_user_bytes: float | None = None
+    context_switches_per_s: float | None = None
+    interrupts_per_s: float | None = None
+    network_received_bytes_per_s: float | None = None
+    network_transmitted_bytes_per_s: float | None = None
+    disk_read_bytes_per_s: float | None = None
+    disk_written_bytes_per_s: float | None = None
+    clock_offset_ms: float | None = None
+    frequency_ghz: float | None = None
+    readings: int | None = None
+    skipped: int | None = None
+
+    @property
+    def busy(self) -> float | None:
+        """The share of its CPUs' time in which they worked."""
+        return self.cpu_cores / self.cpus if self.cpu_cores is not None and self.cpus else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodeRow(NodeUse, InTrial):
+    """What a node did in one trial."""
+
+    NAME: ClassVar[str] = "metrics_nodes"
+
 
 MODES = {
     "user": ("user", "nice"),
@@ -39,12 +92,9 @@ _PARTS = re.compile(r"((sd|vd|xvd|hd)[a-z]+|(nvme\d+n|mmcblk)\d+p)\d+$|loop|ram|
 """Parts and layers of disks: what they do is done by a disk as well."""
 
 
-def nodes(observed: Observed, measured: WindowValues) -> list[Row]:
-    """One row a node. Where several share a kernel, one row for the machine, and one for each that has its own CPUs.
-
-    ``shared_by`` names the nodes of such a machine; null elsewhere. The rows of its nodes have processor time only.
-    """
-    rows: list[Row] = []
+def nodes(observed: Observed, measured: WindowValues) -> list[NodeUse]:
+    """One row a node. Where several share a kernel, one row for the machine, and one for each that has its own CPUs."""
+    rows: list[NodeUse] = []
     for name, node in observed.nodes.items():
         if not node.recorded or not any(key[0] == name for key in measured.values):
             continue
@@ -66,27 +116,35 @@ def under_test(observed: Observed, name: str) -> bool:
     return any(replica.node in here for replica in observed.replicas.values())
 
 
-def _machine(observed: Observed, measured: WindowValues, name: str, shared: list[str]) -> Row:
+def _machine(observed: Observed, measured: WindowValues, name: str, shared: list[str]) -> NodeUse:
     cpus = {subject for node, subject, _ in measured.values if node == name and _is_cpu(subject)}
-    row: Row = {"node": title(observed, name), "shared_by": shared or None, "replicas": under_test(observed, name)}
-    row |= {"cpus": len(cpus) or None} | _cpu(measured, name, ["node"])
     whole, available = (measured.get(name, "node", f"memory_{what}_bytes").mean for what in ("total", "available"))
-    row["memory_used_bytes"] = whole - available if whole is not None and available is not None else None
-    row["memory_user_bytes"] = measured.get(name, "node", "memory_user_bytes").mean
-    row |= {column: measured.rate(name, "node", metric) for column, metric in _PER_S.items()}
+    moved = {}
     for kind, columns, left_out in (("interface:", _NETWORK, INNER), ("disk:", _DISK, _PARTS)):
         for column, metric in columns.items():
-            real = [value.change for on, value in measured.subjects(name, kind, metric) if not left_out.match(on)]
-            moved = total(real)
-            row[column] = None if moved is None else moved / measured.seconds
+            changes = [value.change for on, value in measured.subjects(name, kind, metric) if not left_out.match(on)]
+            change = total(changes)
+            moved[column] = None if change is None else change / measured.seconds
     clock = measured.get(name, "node", "clock_offset_seconds").mean
-    row["clock_offset_ms"] = None if clock is None else 1000 * clock
     frequency = [
         value.mean for _, value in measured.subjects(name, "cpu:", "frequency_hertz") if value.mean is not None
     ]
-    row["frequency_ghz"] = sum(frequency) / len(frequency) / 1e9 if frequency else None
     readings, skipped = measured.readings.get(name, (0, 0))
-    return row | {"readings": readings, "skipped": skipped}
+    return NodeUse(
+        node=title(observed, name),
+        shared_by=tuple(shared) or None,
+        replicas=under_test(observed, name),
+        cpus=len(cpus) or None,
+        **_cpu(measured, name, ["node"]),
+        memory_used_bytes=whole - available if whole is not None and available is not None else None,
+        memory_user_bytes=measured.get(name, "node", "memory_user_bytes").mean,
+        **{column: measured.rate(name, "node", metric) for column, metric in _PER_S.items()},
+        **moved,
+        clock_offset_ms=None if clock is None else 1000 * clock,
+        frequency_ghz=sum(frequency) / len(frequency) / 1e9 if frequency else None,
+        readings=readings,
+        skipped=skipped,
+    )
 
 
 def _is_cpu(subject: str) -> bool:
@@ -102,31 +160,16 @@ def _apart(observed: Observed, shared: list[str]) -> Iterator[tuple[str, list[in
         yield from ((name, own) for name, own in cpus.items() if own)
 
 
-def _part(observed: Observed, measured: WindowValues, machine: str, name: str, cpus: list[int]) -> Row:
+def _part(observed: Observed, measured: WindowValues, machine: str, name: str, cpus: list[int]) -> NodeUse:
     replicas = any(replica.node == name for replica in observed.replicas.values())
     used = _cpu(measured, machine, [f"cpu:{cpu}" for cpu in cpus])
-    return {"node": name, "shared_by": None, "replicas": replicas, "cpus": len(cpus)} | used
+    return NodeUse(node=name, shared_by=None, replicas=replicas, cpus=len(cpus), **used)
 
 
-def _cpu(measured: WindowValues, name: str, subjects: list[str]) -> Row:
+def _cpu(measured: WindowValues, name: str, subjects: list[str]) -> dict[str, Any]:
     """Cores by mode: processor time over the window's length, summed over the subjects."""
-    row: Row = {}
+    cores: dict[str, float | None] = {}
     for mode, counters in MODES.items():
         rates = (measured.rate(name, s, f"cpu_{c}_seconds_total") for s in subjects for c in counters)
-        row[f"cpu_{mode}_cores"] = total(rates)
-    row["cpu_cores"] = total(row[f"cpu_{mode}_cores"] for mode in BUSY)
-    return row
-
-
-COLUMNS: list[tuple[str, pa.DataType]] = [
-    ("node", pa.string()),
-    ("shared_by", pa.list_(pa.string())),
-    ("replicas", pa.bool_()),
-    ("cpus", pa.int64()),
-    ("cpu_cores", pa.float64()),
-    *((f"cpu_{mode}_cores", pa.float64()) for mode in MODES),
-    *((name, pa.float64()) for name in ("memory_used_bytes", "memory_user_bytes")),
-    *((name, pa.float64()) for name in (*_PER_S, *_NETWORK, *_DISK, "clock_offset_ms", "frequency_ghz")),
-    ("readings", pa.int64()),
-    ("skipped", pa.int64()),
-]
+        cores[f"cpu_{mode}_cores"] = total(rates)
+    return cores | {"cpu_cores": total(cores[f"cpu_{mode}_cores"] for mode in BUSY)}

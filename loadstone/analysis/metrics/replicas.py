@@ -3,107 +3,146 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
-import pyarrow as pa
-
+from loadstone.analysis.metrics.nodes import InTrial
 from loadstone.analysis.metrics.windows import WindowValues, total
-from loadstone.analysis.summary import Row
-from loadstone.model.records import Observed, Reading
-
-_SUMS = (
-    "cores",
-    "memory_bytes",
-    "threads_before",
-    "threads_after",
-    "processes",
-    "network_received_bytes_per_s",
-    "network_transmitted_bytes_per_s",
-)
-_SHARES = ("throttled_share", "throttled_periods_share")
+from loadstone.analysis.schema import TableRow
+from loadstone.model.records import Observed, ObservedReplica, Reading
 
 
-def replicas(observed: Observed, measured: WindowValues, readings: Iterable[Reading] = ()) -> list[Row]:
+@dataclass(frozen=True, kw_only=True)
+class _Use(TableRow):
+    cores: float | None
+    throttled_share: float | None
+    throttled_periods_share: float | None
+    memory_bytes: float | None
+    threads_before: float | None
+    threads_after: float | None
+    processes: float | None
+    network_received_bytes_per_s: float | None
+    network_transmitted_bytes_per_s: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Replica(TableRow):
+    replica: str
+    service: str
+    tier: str
+    node: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Service(TableRow):
+    service: str
+    tier: str
+    replicas: int
+    nodes: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplicaUse(_Use, _Replica):
+    """One replica that was recorded."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplicaRow(ReplicaUse, InTrial):
+    """A replica in one trial."""
+
+    NAME: ClassVar[str] = "metrics_replicas"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServiceUse(_Use, _Service):
+    """Replicas of a service together: sums; of throttled shares the mean. None where any of them has none."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServiceRow(ServiceUse, InTrial):
+    """A service in one trial."""
+
+    NAME: ClassVar[str] = "metrics_services"
+
+
+def replicas(observed: Observed, measured: WindowValues, readings: Iterable[Reading] = ()) -> list[ReplicaUse]:
     """One row for each replica that was recorded, in the deployment's order.
 
     Processor time and throttling are those of ``usage.json`` where its counters were read at the window's
     ends: what is read once a second can only be interpolated there.
     """
-    exact = {
-        reading.replica: _used(reading) for reading in readings if reading.from_ns is not None and reading.window_s
-    }
-    found = {key[1]: key[0] for key in measured.values if key[1].startswith("replica:")}
-    return [
-        {
-            "replica": name,
-            **replica.model_dump(),
-            **_row(measured, found[f"replica:{name}"], f"replica:{name}"),
-            **exact.get(name, {}),
-        }
+    exact = {reading.replica: reading for reading in readings if reading.from_ns is not None and reading.window_s}
+    recorders = {key[1]: key[0] for key in measured.values if key[1].startswith("replica:")}
+    rows = [
+        _row(measured, recorders[f"replica:{name}"], name, replica)
         for name, replica in observed.replicas.items()
-        if f"replica:{name}" in found
+        if f"replica:{name}" in recorders
     ]
+    return [_exactly(row, exact[row.replica]) if row.replica in exact else row for row in rows]
 
 
-def _row(measured: WindowValues, recorder: str, subject: str) -> Row:
+def _row(measured: WindowValues, recorder: str, name: str, replica: ObservedReplica) -> ReplicaUse:
     """``recorder`` is the node under whose name its counters stand; it may be another's that shares the kernel."""
+    subject = f"replica:{name}"
 
     def rate(metric: str) -> float | None:
         return measured.rate(recorder, subject, f"container_{metric}_total")
 
     throttled, periods = rate("throttled_periods"), rate("periods")
     threads = measured.get(recorder, subject, "container_threads")
-    return {
-        "cores": rate("cpu_seconds"),
-        "throttled_share": rate("throttled_seconds"),
-        "throttled_periods_share": throttled / periods if throttled is not None and periods else None,
-        "memory_bytes": measured.get(recorder, subject, "container_memory_bytes").mean,
-        "threads_before": threads.before,
-        "threads_after": threads.after,
-        "processes": measured.get(recorder, subject, "container_processes").after,
-        "network_received_bytes_per_s": rate("network_received_bytes"),
-        "network_transmitted_bytes_per_s": rate("network_transmitted_bytes"),
-    }
+    return ReplicaUse(
+        replica=name,
+        service=replica.service,
+        tier=replica.tier,
+        node=replica.node,
+        cores=rate("cpu_seconds"),
+        throttled_share=rate("throttled_seconds"),
+        throttled_periods_share=throttled / periods if throttled is not None and periods else None,
+        memory_bytes=measured.get(recorder, subject, "container_memory_bytes").mean,
+        threads_before=threads.before,
+        threads_after=threads.after,
+        processes=measured.get(recorder, subject, "container_processes").after,
+        network_received_bytes_per_s=rate("network_received_bytes"),
+        network_transmitted_bytes_per_s=rate("network_transmitted_bytes"),
+    )
 
 
-def _used(reading: Reading) -> Row:
+def _exactly(row: ReplicaUse, reading: Reading) -> ReplicaUse:
     throttled, periods, stopped = reading.throttled_s, reading.periods, reading.throttled_periods
-    return {
-        "cores": reading.cpu_s / reading.window_s,
-        "throttled_share": None if throttled is None else throttled / reading.window_s,
-        "throttled_periods_share": stopped / periods if stopped is not None and periods else None,
-    }
+    return replace(
+        row,
+        cores=reading.cpu_s / reading.window_s,
+        throttled_share=None if throttled is None else throttled / reading.window_s,
+        throttled_periods_share=stopped / periods if stopped is not None and periods else None,
+    )
 
 
-def services(rows: Iterable[Row]) -> list[Row]:
-    """Replicas of a service together: sums; of throttled shares the mean. Null where any of them has none."""
-    by_service: dict[str, list[Row]] = {}
+def services(rows: Iterable[ReplicaUse]) -> list[ServiceUse]:
+    """By service what its replicas did together."""
+    by_service: dict[str, list[ReplicaUse]] = {}
     for row in rows:
-        by_service.setdefault(row["service"], []).append(row)
-    return [
-        {
-            "service": service,
-            "tier": mine[0]["tier"],
-            "replicas": len(mine),
-            "nodes": len({row["node"] for row in mine}),
-            **{name: total(row[name] for row in mine) for name in _SUMS},
-            **{name: _mean([row[name] for row in mine]) for name in _SHARES},
-        }
-        for service, mine in by_service.items()
-    ]
+        by_service.setdefault(row.service, []).append(row)
+    return [_service(service, mine) for service, mine in by_service.items()]
+
+
+def _service(service: str, mine: list[ReplicaUse]) -> ServiceUse:
+    return ServiceUse(
+        service=service,
+        tier=mine[0].tier,
+        replicas=len(mine),
+        nodes=len({row.node for row in mine}),
+        cores=total(row.cores for row in mine),
+        throttled_share=_mean([row.throttled_share for row in mine]),
+        throttled_periods_share=_mean([row.throttled_periods_share for row in mine]),
+        memory_bytes=total(row.memory_bytes for row in mine),
+        threads_before=total(row.threads_before for row in mine),
+        threads_after=total(row.threads_after for row in mine),
+        processes=total(row.processes for row in mine),
+        network_received_bytes_per_s=total(row.network_received_bytes_per_s for row in mine),
+        network_transmitted_bytes_per_s=total(row.network_transmitted_bytes_per_s for row in mine),
+    )
 
 
 def _mean(values: list[float | None]) -> float | None:
     added = total(values)
     return None if added is None else added / len(values)
-
-
-_NUMBERS = [(name, pa.float64()) for name in ("cores", *_SHARES, *_SUMS[1:])]
-COLUMNS: list[tuple[str, pa.DataType]] = [
-    *((name, pa.string()) for name in ("replica", "service", "tier", "node")),
-    *_NUMBERS,
-]
-OF_SERVICES: list[tuple[str, pa.DataType]] = [
-    *((name, pa.string()) for name in ("service", "tier")),
-    *((name, pa.int64()) for name in ("replicas", "nodes")),
-    *_NUMBERS,
-]

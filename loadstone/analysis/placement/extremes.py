@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from loadstone.analysis.placement.tables import FACTOR, Rows, others, valid
+from loadstone.analysis.placement.tables import FACTOR, PlacementCapacity, PlacementLoad, others, valid
 from loadstone.analysis.statistics import Endpoint, compare
-from loadstone.analysis.summary import Row, TreatmentSummary, load_of
+from loadstone.analysis.summary import TreatmentSummary
 
 NOTHING_DROPPED = 0.01
 """A load at which no placement dropped more than this share is one that all of them bear."""
@@ -25,8 +25,8 @@ class Fastest:
 
     others: str
     load: float
-    best: Row
-    worst: Row
+    best: PlacementLoad
+    worst: PlacementLoad
     placements: int
     ratio: float | None
     """Of their P99, worst to best, with its interval; None where there is a single trial, which has no spread."""
@@ -44,55 +44,63 @@ class Extremes:
     """By capacity, requests/s. ``best`` and ``worst`` are rows of ``Tables.capacities``."""
 
     others: str
-    best: Row
-    worst: Row
+    best: PlacementCapacity
+    worst: PlacementCapacity
     placements: int
 
     @property
     def differ(self) -> bool:
         """Whether their 95 % intervals have no load in common."""
-        return bool(self.worst["capacity_high"] < self.best["capacity_low"])
+        return (self.worst.capacity_high or 0.0) < (self.best.capacity_low or 0.0)
 
 
 def extremes(
-    treatments: Sequence[TreatmentSummary], loads: Rows, capacities: Rows, interleaved: bool
+    treatments: Sequence[TreatmentSummary],
+    loads: Sequence[PlacementLoad],
+    capacities: Sequence[PlacementCapacity],
+    interleaved: bool,
 ) -> Iterator[Fastest | Extremes]:
     """For each combination of other factors: by latency at the highest load that all bear, and by capacity.
 
     ``interleaved``: trials of equal repetition were run in one block, so they are paired.
     """
-    for group in dict.fromkeys(row["others"] for row in [*loads, *capacities]):
-        mine = [row for row in loads if row["others"] == group]
+    groups = [*(row.others for row in loads), *(row.others for row in capacities)]
+    for group in dict.fromkeys(groups):
+        mine = [row for row in loads if row.others == group]
         if (load := reference(mine)) is not None:
-            at = [row for row in mine if row["load"] == load]
+            at = [row for row in mine if row.load == load]
             alike = [treatment for treatment in treatments if FACTOR in treatment.levels and others(treatment) == group]
             yield _fastest(group, load, at, alike, interleaved)
-        known = [row for row in capacities if row["others"] == group and row["capacity"] is not None]
+        known = [row for row in capacities if row.others == group and row.capacity is not None]
         if len(known) > 1:
-            ordered = sorted(known, key=lambda row: row["capacity"])
+            ordered = sorted(known, key=lambda row: row.capacity or 0.0)
             yield Extremes(group, ordered[-1], ordered[0], len(known))
 
 
-def reference(rows: Rows) -> float | None:
+def reference(rows: Sequence[PlacementLoad]) -> float | None:
     """The highest load that all placements were measured at and none dropped at, else the lowest; None for one only."""
-    placements = {row["placement"] for row in rows}
-    by_load: dict[float, Rows] = {}
+    placements = {row.placement for row in rows}
+    by_load: dict[float, list[PlacementLoad]] = {}
     for row in rows:
-        if row["p99_ms"] is not None:
-            by_load.setdefault(row["load"], []).append(row)
+        if row.p99_ms is not None:
+            by_load.setdefault(row.load, []).append(row)
     shared = {load: some for load, some in by_load.items() if len(some) == len(placements)}
     if len(placements) < 2 or not shared:
         return None
-    borne = [
-        load for load, some in shared.items() if all((row["dropped_share"] or 0) <= NOTHING_DROPPED for row in some)
-    ]
+    borne = [load for load, some in shared.items() if all((row.dropped_share or 0) <= NOTHING_DROPPED for row in some)]
     return max(borne) if borne else min(shared)
 
 
-def _fastest(group: str, load: float, rows: Rows, treatments: Sequence[TreatmentSummary], interleaved: bool) -> Fastest:
-    ordered = sorted(rows, key=lambda row: row["p99_ms"])
+def _fastest(
+    group: str,
+    load: float,
+    rows: Sequence[PlacementLoad],
+    treatments: Sequence[TreatmentSummary],
+    interleaved: bool,
+) -> Fastest:
+    ordered = sorted(rows, key=lambda row: row.p99_ms or 0.0)
     best, worst = ordered[0], ordered[-1]
-    a, b = (_values(treatments, row["placement"], load) for row in (best, worst))
+    a, b = (_values(treatments, row.placement, load) for row in (best, worst))
     paired = interleaved and list(a) == list(b)
     pairs = len(rows) * (len(rows) - 1) // 2
     ratio: tuple[float, float, float] | None = None
@@ -107,8 +115,5 @@ def _fastest(group: str, load: float, rows: Rows, treatments: Sequence[Treatment
 def _values(treatments: Sequence[TreatmentSummary], placement: str, load: float) -> dict[tuple[int, int], float]:
     """P99 by repetition and number."""
     mine = next(treatment for treatment in treatments if treatment.levels[FACTOR] == placement)
-    at = [row for row in valid(mine) if load_of(row) == load and row["p99_ms"] is not None]
-    return {
-        (row["repetition"], row["number"]): row["p99_ms"]
-        for row in sorted(at, key=lambda r: (r["repetition"], r["number"]))
-    }
+    at = sorted((row for row in valid(mine) if row.load == load), key=lambda row: (row.repetition, row.number))
+    return {(row.repetition, row.number): row.p99_ms for row in at if row.p99_ms is not None}

@@ -2,65 +2,154 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Any
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import pyarrow as pa
 from scipy.special import stdtrit
 
-from loadstone.analysis.metrics.power import ACTIVE
-from loadstone.analysis.summary import Row, Searched, TreatmentSummary, load_of
+from loadstone.analysis.metrics.network import BetweenRow, NetworkRow
+from loadstone.analysis.metrics.power import ACTIVE, CstateRow, EnergyRow
+from loadstone.analysis.schema import OfTrial, TableRow, rows
+from loadstone.analysis.summary import Searched, TreatmentSummary
+from loadstone.model.records import TrialRow
 
 FACTOR = "placement"
-_ENERGY = ("package_watts", "dram_watts", "watts", "joules_per_request")
-_BETWEEN = ("between_bytes_per_s", "between_bytes_per_request")
-_WITH_INTERVAL = ("mean_ms", "p99_ms", "executed_per_s")
-Rows = list[Row]
+_Row = TypeVar("_Row", bound=OfTrial)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlacementLoad(TableRow):
+    """A placement at a fixed load: means over its valid trials with their 95 % intervals."""
+
+    NAME: ClassVar[str] = "placement_loads"
+
+    placement: str
+    others: str
+    trials: int
+    held: int
+    load: float
+    mean_ms: float | None = None
+    mean_ms_low: float | None = None
+    mean_ms_high: float | None = None
+    p99_ms: float | None = None
+    p99_ms_low: float | None = None
+    p99_ms_high: float | None = None
+    executed_per_s: float | None = None
+    executed_per_s_low: float | None = None
+    executed_per_s_high: float | None = None
+    dropped_share: float | None = None
+    dropped_per_s: float | None = None
+    c0_share: float | None = None
+    transitions_per_s: float | None = None
+    package_watts: float | None = None
+    dram_watts: float | None = None
+    watts: float | None = None
+    joules_per_request: float | None = None
+    between_bytes_per_s: float | None = None
+    between_bytes_per_request: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlacementCstate(TableRow):
+    """A C-state under a placement and load: means over the nodes with replicas."""
+
+    NAME: ClassVar[str] = "placement_cstates"
+
+    placement: str
+    others: str
+    state: str
+    load: float
+    share: float | None
+    transitions_per_s: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlacementNetwork(TableRow):
+    """The bytes of a node under a placement and load."""
+
+    NAME: ClassVar[str] = "placement_network"
+
+    placement: str
+    others: str
+    node: str
+    role: str | None
+    load: float
+    received_bytes_per_s: float | None
+    sent_bytes_per_s: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlacementCapacity(TableRow):
+    """A placement whose breaking point was searched."""
+
+    NAME: ClassVar[str] = "placement_capacity"
+
+    placement: str
+    others: str
+    known: str
+    breaking_point: float | None = None
+    breaking_point_low: float | None = None
+    breaking_point_high: float | None = None
+    capacity: float | None = None
+    capacity_low: float | None = None
+    capacity_high: float | None = None
 
 
 @dataclass(frozen=True)
 class Tables:
     """``others`` are the levels of all other factors, empty where only placement is varied."""
 
-    loads: pa.Table
-    """A row for each placement and fixed load."""
-    cstates: pa.Table
-    """By placement, load and state: share and transitions, mean over the nodes with replicas."""
-    network: pa.Table
-    """By placement, load and node: bytes received and sent."""
-    capacities: pa.Table
-    """A row for each placement whose breaking point was searched."""
+    loads: list[PlacementLoad]
+    cstates: list[PlacementCstate]
+    network: list[PlacementNetwork]
+    capacities: list[PlacementCapacity]
 
     def __bool__(self) -> bool:
-        return bool(self.loads.num_rows or self.capacities.num_rows)
+        return bool(self.loads or self.capacities)
 
 
 def tables(treatments: Sequence[TreatmentSummary], metrics: Mapping[str, pa.Table]) -> Tables:
     """Of a run that varies placement; ``metrics`` are the tables of ``analysis.metrics``."""
-    observed = {name: _by_trial(metrics.get(name)) for name in _TABLES}
-    loads, cstates, network = [], [], []
-    placed = [treatment for treatment in treatments if FACTOR in treatment.levels]
-    for treatment in placed:
-        about = {"placement": treatment.levels[FACTOR], "others": others(treatment)}
+    cstates, energy = _by_trial(CstateRow, metrics), _by_trial(EnergyRow, metrics)
+    network, between = _by_trial(NetworkRow, metrics), _by_trial(BetweenRow, metrics)
+    found = Tables([], [], [], [])
+    for treatment in treatments:
+        if FACTOR not in treatment.levels:
+            continue
+        placement, other = treatment.levels[FACTOR], others(treatment)
         for load, trials in _by_load(treatment).items():
-            at = {**about, "load": load}
-            mine = {
-                name: [row for t in trials for row in found.get(t["trial_id"], [])] for name, found in observed.items()
-            }
-            states = _states(mine["metrics_cstates"])
-            loads.append({**at, **_row(trials, mine, states)})
-            cstates += [{**at, **state} for state in states]
-            network += [{**at, **node} for node in _nodes(mine["metrics_network"])]
-    capacities = [_capacity(t, t.searched) for t in placed if t.searched is not None]
-    return Tables(
-        loads=pa.Table.from_pylist(loads, schema=_LOADS),
-        cstates=pa.Table.from_pylist(cstates, schema=_CSTATES),
-        network=pa.Table.from_pylist(network, schema=_NETWORK),
-        capacities=pa.Table.from_pylist(capacities, schema=_CAPACITIES),
-    )
+            ids = [trial.trial_id for trial in trials]
+            states = [
+                PlacementCstate(
+                    placement=placement, others=other, load=load, state=state, share=share, transitions_per_s=entered
+                )
+                for state, share, entered in _states(_of(cstates, ids))
+            ]
+            found.cstates.extend(states)
+            found.loads.append(
+                PlacementLoad(
+                    placement=placement,
+                    others=other,
+                    load=load,
+                    **_measured(trials),
+                    **_slept(states),
+                    **_means(_of(energy, ids), "package_watts", "dram_watts", "watts", "joules_per_request"),
+                    **_means(_of(between, ids), "between_bytes_per_s", "between_bytes_per_request"),
+                )
+            )
+            for node, some in _grouped(_of(network, ids), "node").items():
+                means = _means(some, "received_bytes_per_s", "sent_bytes_per_s")
+                row = PlacementNetwork(
+                    placement=placement, others=other, load=load, node=node, role=some[0].role, **means
+                )
+                found.network.append(row)
+        if treatment.searched is not None:
+            found.capacities.append(_capacity(treatment, treatment.searched))
+    return found
 
 
 def others(treatment: TreatmentSummary) -> str:
@@ -68,10 +157,9 @@ def others(treatment: TreatmentSummary) -> str:
     return " ".join(f"{name}={level}" for name, level in treatment.levels.items() if name != FACTOR)
 
 
-def valid(treatment: TreatmentSummary) -> Rows:
+def valid(treatment: TreatmentSummary) -> list[TrialRow]:
     """Valid trials at fixed loads."""
-    rows = treatment.rows()
-    return [row for row in rows if row["phase"] in ("fixed", "closed") and row["verdict"] != "invalid"]
+    return [row for row in treatment.trials if row.repeatable and row.valid]
 
 
 def interval(values: Sequence[float], logarithmic: bool) -> tuple[float, float | None, float | None]:
@@ -88,111 +176,71 @@ def interval(values: Sequence[float], logarithmic: bool) -> tuple[float, float |
     return back(mean), low, high
 
 
-def _by_load(treatment: TreatmentSummary) -> dict[float, Rows]:
-    found: dict[float, Rows] = {}
+def _by_load(treatment: TreatmentSummary) -> dict[float, list[TrialRow]]:
+    found: dict[float, list[TrialRow]] = {}
     for row in valid(treatment):
-        found.setdefault(load_of(row), []).append(row)
+        found.setdefault(row.load, []).append(row)
     return dict(sorted(found.items()))
 
 
-def _by_trial(table: pa.Table | None) -> dict[str, Rows]:
-    found: dict[str, Rows] = {}
-    for row in table.to_pylist() if table is not None else []:
-        found.setdefault(row["trial_id"], []).append(row)
+def _by_trial(kind: type[_Row], metrics: Mapping[str, pa.Table]) -> dict[str, list[_Row]]:
+    return _grouped(rows(kind, metrics[kind.NAME]), "trial_id") if kind.NAME in metrics else {}
+
+
+def _grouped(some: Iterable[_Row], column: str) -> dict[str, list[_Row]]:
+    found: dict[str, list[_Row]] = {}
+    for row in some:
+        found.setdefault(getattr(row, column), []).append(row)
     return found
 
 
-def _row(trials: Rows, observed: Mapping[str, Rows], states: Rows) -> Row:
-    row: Row = {"trials": len(trials), "held": sum(trial["verdict"] == "held" for trial in trials)}
-    values = {"mean_ms": _known(trials, "mean_ms"), "p99_ms": _known(trials, "p99_ms")}
-    values["executed_per_s"] = _known(trials, "throughput")
-    for name in _WITH_INTERVAL:
-        if values[name]:
-            found = interval(values[name], logarithmic=name.endswith("_ms") and min(values[name]) > 0)
-            row |= dict(zip((name, f"{name}_low", f"{name}_high"), found, strict=True))
-    offered = [trial for trial in trials if trial["offered"]]
-    scheduled = sum(trial["offered"] for trial in offered)
-    if scheduled:
-        dropped = scheduled - sum(trial["completed"] for trial in offered)
-        row |= {
-            "dropped_share": dropped / scheduled,
-            "dropped_per_s": dropped / sum(trial["window_s"] for trial in offered),
-        }
-    active = [state["share"] for state in states if state["state"] == ACTIVE]
-    entered = [state["transitions_per_s"] for state in states if state["transitions_per_s"] is not None]
-    row |= {"c0_share": active[0] if active else None, "transitions_per_s": sum(entered) if entered else None}
-    row |= {name: _mean(observed["metrics_energy"], name) for name in _ENERGY}
-    return row | {name: _mean(observed["metrics_between"], name) for name in _BETWEEN}
+def _of(by_trial: Mapping[str, list[_Row]], trial_ids: Iterable[str]) -> list[_Row]:
+    return [row for trial_id in trial_ids for row in by_trial.get(trial_id, [])]
 
 
-def _states(rows: Rows) -> Rows:
-    """Each state's mean over the nodes with replicas and over trials."""
-    tested = [row for row in rows if row["replicas"]]
-    return [
-        {"state": state, **{name: _mean(_of(tested, "state", state), name) for name in ("share", "transitions_per_s")}}
-        for state in dict.fromkeys(row["state"] for row in tested)
-    ]
+def _measured(trials: Sequence[TrialRow]) -> dict[str, Any]:
+    """The columns that come from the trials' own rows."""
+    found: dict[str, Any] = {"trials": len(trials), "held": sum(trial.verdict == "held" for trial in trials)}
+    for name, column in (("mean_ms", "mean_ms"), ("p99_ms", "p99_ms"), ("executed_per_s", "throughput")):
+        if values := _known(trials, column):
+            ends = interval(values, logarithmic=name.endswith("_ms") and min(values) > 0)
+            found |= dict(zip((name, f"{name}_low", f"{name}_high"), ends, strict=True))
+    offered = [trial for trial in trials if trial.offered]
+    if scheduled := sum(trial.offered or 0 for trial in offered):
+        dropped = scheduled - sum(trial.completed or 0 for trial in offered)
+        found["dropped_share"] = dropped / scheduled
+        found["dropped_per_s"] = dropped / sum(trial.window_s or 0.0 for trial in offered)
+    return found
 
 
-def _nodes(rows: Rows) -> Rows:
-    return [
-        {
-            "node": node,
-            "role": _of(rows, "node", node)[0]["role"],
-            **{name: _mean(_of(rows, "node", node), name) for name in ("received_bytes_per_s", "sent_bytes_per_s")},
-        }
-        for node in dict.fromkeys(row["node"] for row in rows)
-    ]
+def _slept(states: Sequence[PlacementCstate]) -> dict[str, Any]:
+    active = [state.share for state in states if state.state == ACTIVE]
+    entered = [state.transitions_per_s for state in states if state.transitions_per_s is not None]
+    return {"c0_share": active[0] if active else None, "transitions_per_s": sum(entered) if entered else None}
 
 
-def _capacity(treatment: TreatmentSummary, searched: Searched) -> Row:
-    row: Row = {"placement": treatment.levels[FACTOR], "others": others(treatment), "known": searched.known}
+def _states(some: Sequence[CstateRow]) -> Iterator[tuple[str, float | None, float | None]]:
+    """Each state's mean share and transitions over the nodes with replicas and over trials."""
+    for state, mine in _grouped([row for row in some if row.replicas], "state").items():
+        means = _means(mine, "share", "transitions_per_s")
+        yield state, means["share"], means["transitions_per_s"]
+
+
+def _capacity(treatment: TreatmentSummary, searched: Searched) -> PlacementCapacity:
+    values: dict[str, float] = {}
     if searched.result is not None:
-        for name in ("breaking_point", "capacity"):
-            found = getattr(searched.result, name)
-            row |= {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}
-    return row
+        for name, found in (("breaking_point", searched.result.breaking_point), ("capacity", searched.result.capacity)):
+            values |= {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}
+    return PlacementCapacity(
+        placement=treatment.levels[FACTOR], others=others(treatment), known=searched.known, **values
+    )
 
 
-def _of(rows: Rows, column: str, value: Any) -> Rows:
-    return [row for row in rows if row[column] == value]
+def _known(some: Iterable[object], column: str) -> list[float]:
+    return [value for row in some if (value := getattr(row, column)) is not None]
 
 
-def _known(rows: Iterable[Row], column: str) -> list[float]:
-    return [row[column] for row in rows if row[column] is not None]
-
-
-def _mean(rows: Rows, column: str) -> float | None:
+def _means(some: Sequence[object], *columns: str) -> dict[str, Any]:
     """Null where any trial has none: a mean over the rest would pass for all."""
-    values = _known(rows, column)
-    return fmean(values) if values and len(values) == len(rows) else None
-
-
-def _schema(texts: Sequence[str], counts: Sequence[str], numbers: Sequence[str]) -> pa.Schema:
-    kinds = ((texts, pa.string()), (counts, pa.int64()), (numbers, pa.float64()))
-    return pa.schema([(name, kind) for names, kind in kinds for name in names])
-
-
-def _ends(*names: str) -> list[str]:
-    return [f"{name}{end}" for name in names for end in ("", "_low", "_high")]
-
-
-_ABOUT = ("placement", "others")
-_TABLES = ("metrics_cstates", "metrics_energy", "metrics_network", "metrics_between")
-_LOADS = _schema(
-    _ABOUT,
-    ("trials", "held"),
-    (
-        "load",
-        *_ends(*_WITH_INTERVAL),
-        "dropped_share",
-        "dropped_per_s",
-        "c0_share",
-        "transitions_per_s",
-        *_ENERGY,
-        *_BETWEEN,
-    ),
-)
-_CSTATES = _schema((*_ABOUT, "state"), (), ("load", "share", "transitions_per_s"))
-_NETWORK = _schema((*_ABOUT, "node", "role"), (), ("load", "received_bytes_per_s", "sent_bytes_per_s"))
-_CAPACITIES = _schema((*_ABOUT, "known"), (), _ends("breaking_point", "capacity"))
+    known = {column: _known(some, column) for column in columns}
+    return {name: fmean(values) if values and len(values) == len(some) else None for name, values in known.items()}

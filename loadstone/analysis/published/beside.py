@@ -2,60 +2,82 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
-
-import pyarrow as pa
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from loadstone.analysis.published.measuring import Ours, measured
+from loadstone.analysis.reproduction_rows import BestFitRow
 from loadstone.analysis.run import RunFolder
-from loadstone.analysis.summary import Row, TreatmentSummary
+from loadstone.analysis.schema import TableRow
+from loadstone.analysis.summary import TreatmentSummary
 from loadstone.model.papers import UNITS, Published, unit_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublishedRow(TableRow):
+    """A published value, and what a treatment under its settings came to: ``value``, ``low`` and ``high``, in its unit.
+
+    ``why`` is empty where there is one of these. Ratios are ours to the published; to a published range, from its
+    upper to its lower end. They have the interval of ours.
+    """
+
+    NAME: ClassVar[str] = "published"
+
+    source: str
+    quantity: str
+    measure: str | None
+    span: str | None
+    at: str | None
+    setting: str
+    unit: str
+    published: float | None
+    published_low: float | None
+    published_high: float | None
+    treatment: str | None
+    value: float | None
+    low: float | None
+    high: float | None
+    trials: int
+    ratio: float | None
+    ratio_low: float | None
+    ratio_high: float | None
+    why: str
 
 
 def beside(
     run: RunFolder,
     treatments: list[TreatmentSummary],
     published: Iterable[Published],
-    best_fits: pa.Table | None = None,
-) -> pa.Table:
+    best_fits: Sequence[BestFitRow] = (),
+) -> list[PublishedRow]:
     """One row a published value and treatment that was run under its settings; one with ``why`` where there is none.
 
-    ``best_fits`` is the table ``reproduction``, for what is published of best-fit runs and spans. Ratios are ours to
-    the published; to a published range, from its upper to its lower end. They have the interval of ours.
+    ``best_fits`` is for what is published of best-fit runs and spans.
     """
     settings = {treatment.id: conditions(run, treatment) for treatment in treatments}
-    fits: list[Row] = best_fits.to_pylist() if best_fits is not None else []
     rows = []
     for entry in published:
         fitting = [t for t in treatments if not entry.why and _misfit(entry, settings[t.id]) is None]
         for treatment in fitting:
-            rows.append(_row(entry, treatment.label, measured(run, treatment, entry, fits)))
+            rows.append(_row(entry, treatment.label, measured(run, treatment, entry, best_fits)))
         if not fitting:
             rows.append(_row(entry, None, Ours(why=entry.why or _why_not(entry, settings))))
-    return pa.Table.from_pylist(rows, schema=SCHEMA)
+    return rows
 
 
 def conditions(run: RunFolder, treatment: TreatmentSummary) -> dict[str, str]:
     """What a treatment was measured under: its settings, ``application``, ``workers`` and ``generators``."""
-    plans: dict[str, Row] = {str(entry.get("id")): entry for entry in run.plan.get("treatments") or []}
-    planned = plans.get(treatment.id, {})
-    found = {name: _text(value) for name, value in (planned.get("settings") or {}).items()} | treatment.levels
-    application = run.plan.get("application")
-    named = application.get("name") if isinstance(application, dict) else None
-    found["application"] = str(named or run.study.get("application"))
-    environments = set(filter(None, treatment.trials["environment"].to_pylist()))
+    planned = run.plan.treatment(treatment.id)
+    settings = planned.settings if planned is not None else {}
+    found = {name: _text(value) for name, value in settings.items()} | treatment.levels
+    found["application"] = str(run.application)
+    environments = {row.environment for row in treatment.trials if row.environment}
     if environments:  # what was found, whatever was planned; earlier releases did not look
         found["environment"] = ", ".join(sorted(environments))
-    found["workers"] = str((run.study.get("cluster") or {}).get("workers", 1))
-    found["generators"] = str(_generators((run.study.get("load") or {}).get("workers")))
+    found["workers"] = str(run.study.cluster.workers)
+    found["generators"] = str(run.study.load.generators)
     return found
-
-
-def _generators(workers: Any) -> int:
-    """The number of hosts that generated the load; earlier releases listed their addresses, none where it
-    was this one alone."""
-    return max(1, len(workers)) if isinstance(workers, list) else workers or 1
 
 
 def _text(value: Any) -> str:
@@ -79,28 +101,31 @@ def _named(name: str, level: str) -> str:
     return f"{name} {level}" if level in ("on", "off") or level.isdigit() else level
 
 
-def _row(entry: Published, label: str | None, ours: Ours) -> Row:
+def _row(entry: Published, label: str | None, ours: Ours) -> PublishedRow:
     scale = UNITS[unit_of(entry.measure)][entry.unit] if entry.measure is not None else 1.0
     value, low, high = (None if end is None else scale * end for end in (ours.value, ours.low, ours.high))
-    return {
-        "source": entry.source,
-        "quantity": entry.quantity,
-        "measure": entry.measure,
-        "span": entry.span,
-        "at": None if entry.at is None else f"{entry.at:g}" if isinstance(entry.at, float) else entry.at,
-        "setting": ", ".join(_named(name, level) for name, level in entry.levels.items()),
-        "unit": entry.unit,
-        "published": entry.value,
-        "published_low": entry.low,
-        "published_high": entry.high,
-        "treatment": label,
-        "value": value,
-        "low": low,
-        "high": high,
-        "trials": ours.trials,
-        **dict(zip(("ratio", "ratio_low", "ratio_high"), _ratios(entry, value, low, high), strict=True)),
-        "why": ours.why,
-    }
+    ratio, ratio_low, ratio_high = _ratios(entry, value, low, high)
+    return PublishedRow(
+        source=entry.source,
+        quantity=entry.quantity,
+        measure=entry.measure,
+        span=entry.span,
+        at=None if entry.at is None else f"{entry.at:g}" if isinstance(entry.at, float) else entry.at,
+        setting=", ".join(_named(name, level) for name, level in entry.levels.items()),
+        unit=entry.unit,
+        published=entry.value,
+        published_low=entry.low,
+        published_high=entry.high,
+        treatment=label,
+        value=value,
+        low=low,
+        high=high,
+        trials=ours.trials,
+        ratio=ratio,
+        ratio_low=ratio_low,
+        ratio_high=ratio_high,
+        why=ours.why,
+    )
 
 
 def _ratios(
@@ -117,17 +142,3 @@ def _ratios(
         ours_low / upper if ours_low is not None and upper else None,
         ours_high / lower if ours_high is not None and lower else None,
     )
-
-
-SCHEMA = pa.schema(
-    [
-        *((name, pa.string()) for name in ("source", "quantity", "measure", "span", "at", "setting", "unit")),
-        *((name, pa.float64()) for name in ("published", "published_low", "published_high")),
-        ("treatment", pa.string()),
-        *((name, pa.float64()) for name in ("value", "low", "high")),
-        ("trials", pa.int64()),
-        *((name, pa.float64()) for name in ("ratio", "ratio_low", "ratio_high")),
-        ("why", pa.string()),
-    ]
-)
-"""Ours are ``value``, ``low`` and ``high``, in the published unit; ``why`` is empty where there is one of them."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import exp, inf, log
 from statistics import fmean, stdev
@@ -9,9 +10,11 @@ from statistics import fmean, stdev
 from scipy.special import stdtrit
 
 from loadstone.analysis.metrics import power, windows
+from loadstone.analysis.reproduction_rows import BestFitRow
 from loadstone.analysis.run import RunFolder
-from loadstone.analysis.summary import VALID, Row, TreatmentSummary, load_of
+from loadstone.analysis.summary import TreatmentSummary
 from loadstone.model.papers import Published
+from loadstone.model.records import TrialRow
 
 LATENCIES = {"p50": 50.0, "p75": 75.0, "p90": 90.0, "p95": 95.0, "p99": 99.0, "p999": 99.9, "max": 100.0}
 """Percentile by measure."""
@@ -29,16 +32,16 @@ class Ours:
     """Why there is neither."""
 
 
-def measured(run: RunFolder, treatment: TreatmentSummary, entry: Published, fits: list[Row]) -> Ours:
-    """What the treatment came to; ``fits`` are the rows of the table ``reproduction``."""
+def measured(run: RunFolder, treatment: TreatmentSummary, entry: Published, fits: Sequence[BestFitRow]) -> Ours:
+    """What the treatment came to; ``fits`` are the best-fit runs."""
     if entry.span is not None or entry.measure in ("anderson_darling", "kolmogorov_smirnov"):
         return _of_best_fit(treatment, entry, fits)
     if entry.measure == "breaking_point":
         return _breaking_point(treatment)
-    rows = [row for row in treatment.rows() if row["verdict"] in VALID and row["aborted_at_s"] is None]
+    rows = treatment.whole
     if entry.measure == "nothing_dropped_up_to":
         return _nothing_dropped(rows)
-    loads = sorted(set(map(load_of, treatment.rows())))
+    loads = sorted({row.load for row in treatment.trials})
     if entry.at is None:
         if len(loads) > 1:
             return Ours(why="published for one load, and this run has several")
@@ -47,11 +50,11 @@ def measured(run: RunFolder, treatment: TreatmentSummary, entry: Published, fits
     if wanted not in loads:
         tried = ", ".join(f"{load:g}" for load in loads) or "none"
         return Ours(why=f"not in this run: {wanted:g} req/s (tried: {tried})")
-    return _over_runs(run, entry.measure or "", [row for row in rows if load_of(row) == wanted])
+    return _over_runs(run, entry.measure or "", [row for row in rows if row.load == wanted])
 
 
 def _breaking_point(treatment: TreatmentSummary) -> Ours:
-    trials = len(treatment.rows()) - treatment.count("invalid")
+    trials = len(treatment.trials) - treatment.count("invalid")
     if (searched := treatment.searched) is not None:
         if searched.result is not None:
             point = searched.result.breaking_point
@@ -62,29 +65,27 @@ def _breaking_point(treatment: TreatmentSummary) -> Ours:
     return Ours(low=low, high=high, trials=trials) if low or high else Ours(why="no valid trial")
 
 
-def _nothing_dropped(rows: list[Row]) -> Ours:
+def _nothing_dropped(rows: Sequence[TrialRow]) -> Ours:
     """The highest load up to which no trial dropped a request; it lies below the lowest that did."""
-    dropped = [load_of(row) for row in rows if row["offered"] is not None and row["completed"] != row["offered"]]
-    good = [load_of(row) for row in rows if load_of(row) < min(dropped, default=inf)]
+    dropped = [row.load for row in rows if row.offered is not None and row.completed != row.offered]
+    good = [row.load for row in rows if row.load < min(dropped, default=inf)]
     if not rows:
         return Ours(why="no valid trial")
     return Ours(low=max(good, default=None), high=min(dropped, default=None), trials=len(rows))
 
 
-def _of_best_fit(treatment: TreatmentSummary, entry: Published, fits: list[Row]) -> Ours:
-    mine = [
-        row for row in fits if row["treatment"] == treatment.label and row["span"] == (entry.span or "all requests")
-    ]
+def _of_best_fit(treatment: TreatmentSummary, entry: Published, fits: Sequence[BestFitRow]) -> Ours:
+    mine = [row for row in fits if row.treatment == treatment.label and row.span == (entry.span or "all requests")]
     if not mine:
         return Ours(why=f"not in this run: span {entry.span}")
     if len(mine) > 1:
         return Ours(why="published for one load, and this run has several")
     column = {"anderson_darling": "ad_statistic", "kolmogorov_smirnov": "ks_statistic", "max": "p100_us"}
-    value = mine[0][column.get(entry.measure or "", f"{entry.measure}_us")]
-    return Ours(value / 1000 if entry.measure in LATENCIES else value, trials=mine[0]["runs"])
+    value: float | None = getattr(mine[0], column.get(entry.measure or "", f"{entry.measure}_us"), None)
+    return Ours(value / 1000 if value is not None and entry.measure in LATENCIES else value, trials=mine[0].runs)
 
 
-def _over_runs(run: RunFolder, measure: str, rows: list[Row]) -> Ours:
+def _over_runs(run: RunFolder, measure: str, rows: Sequence[TrialRow]) -> Ours:
     """The mean over trials with its 95 % interval (Student's t): of latencies and rates the geometric mean."""
     found = [_of_trial(run, measure, row) for row in rows]
     values = [value for value in found if value is not None]
@@ -99,17 +100,17 @@ def _over_runs(run: RunFolder, measure: str, rows: list[Row]) -> Ours:
     return Ours(exp(logs.value or 0.0), low, high, logs.trials)
 
 
-def _of_trial(run: RunFolder, measure: str, row: Row) -> float | None:
+def _of_trial(run: RunFolder, measure: str, row: TrialRow) -> float | None:
     match measure:
         case "throughput":
-            return float(row["throughput"])
+            return row.throughput
         case "completed_share":
-            return row["completed"] / row["offered"] if row["offered"] else None
+            return row.completed / row.offered if row.offered and row.completed is not None else None
         case "traced_share":
             return _traced(run, row)
         case "c0_share":
             return _in_c0(run, row)
-    latency: float | None = row[f"{measure}_ms"]
+    latency: float | None = getattr(row, f"{measure}_ms")
     return latency
 
 
@@ -121,24 +122,24 @@ def _mean(values: list[float]) -> Ours:
     return Ours(mean, mean - reach, mean + reach, count)
 
 
-def _traced(run: RunFolder, row: Row) -> float | None:
+def _traced(run: RunFolder, row: TrialRow) -> float | None:
     """Requests with a stored trace, of all that were sent, warm-up included."""
-    observed = run.observed(row["trial_id"])
+    observed = run.observed(row.trial_id)
     spans = observed.traces if observed is not None else None
     if spans is None or not spans.requests or spans.traces is None:
         return None
     return spans.traces / spans.requests
 
 
-def _in_c0(run: RunFolder, row: Row) -> float | None:
+def _in_c0(run: RunFolder, row: TrialRow) -> float | None:
     """Of all nodes with replicas, the mean."""
-    observed = run.observed(row["trial_id"])
-    table, _ = windows.read(run.folder / "trials" / row["trial_id"] / "metrics.parquet")
+    observed = run.observed(row.trial_id)
+    table, _ = windows.read(run.folder / "trials" / row.trial_id / "metrics.parquet")
     if observed is None or observed.window is None or table is None:
         return None
     measured = windows.measure(table, observed.window.from_ns, observed.window.to_ns)
     states = [
-        cstate for cstate in power.cstates(observed, measured) if cstate["state"] == power.ACTIVE and cstate["replicas"]
+        cstate for cstate in power.cstates(observed, measured) if cstate.state == power.ACTIVE and cstate.replicas
     ]
-    shares = [state["share"] for state in states if state["share"] is not None]
+    shares = [state.share for state in states if state.share is not None]
     return fmean(shares) if shares else None

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -12,9 +12,10 @@ from loadstone.analysis import traces
 from loadstone.analysis.reproduction.fitting import Scenario
 from loadstone.analysis.run import RunFolder, hlog
 from loadstone.analysis.statistics.merging import Sample, sample
-from loadstone.analysis.summary import VALID, Row, TreatmentSummary, load_of
+from loadstone.analysis.summary import TreatmentSummary
 from loadstone.analysis.traces.spans import CLIENT, PRODUCER, SpanColumns
 from loadstone.model.errors import InputError
+from loadstone.model.records import TrialRow
 
 REQUESTS = "all requests"
 FEWEST = 10
@@ -44,7 +45,7 @@ class Samples:
 
 def baseline(run: RunFolder, treatments: list[TreatmentSummary]) -> TreatmentSummary:
     """The one that others are compared with: that of ``comparison.baseline`` in the study, else the first."""
-    wanted: Mapping[str, Any] = (run.study.get("comparison") or {}).get("baseline") or {}
+    wanted = run.study.comparison.baseline or {}
     fits = (
         treatment
         for treatment in treatments
@@ -62,28 +63,24 @@ def read(run: RunFolder, treatments: list[TreatmentSummary]) -> Samples:
     found = Samples()
     # By load, then by what was measured, then by treatment: the samples of each trial.
     every: dict[float, dict[tuple[Kind, str], dict[str, dict[str, Sample]]]] = {}
-    loads: dict[float, Row] = {}
+    loads: dict[float, TrialRow] = {}
     for treatment in ordered:
         for row in runs(treatment):
-            loads.setdefault(load_of(row), row)
-            there = every.setdefault(load_of(row), {})
+            loads.setdefault(row.load, row)
+            there = every.setdefault(row.load, {})
             for what, values in _samples(run, row, found.warnings):
-                there.setdefault(what, {}).setdefault(treatment.label, {})[row["trial_id"]] = values
+                there.setdefault(what, {}).setdefault(treatment.label, {})[row.trial_id] = values
     for load in sorted(every):
         for (kind, name), by_label in sorted(every[load].items(), key=_weight):
             if first.label in by_label:
                 scenarios = [Scenario(label, tuple(of), tuple(of.values())) for label, of in by_label.items()]
-                found.groups.append(Group(kind, name, loads[load]["rate"], loads[load]["clients"], scenarios))
+                found.groups.append(Group(kind, name, loads[load].rate, loads[load].clients, scenarios))
     return found
 
 
-def runs(treatment: TreatmentSummary) -> list[Row]:
+def runs(treatment: TreatmentSummary) -> list[TrialRow]:
     """The trials that count as runs: valid, at a fixed load, to their end; a search's are each of another load."""
-    return [
-        row
-        for row in treatment.rows()
-        if row["verdict"] in VALID and row["phase"] in ("fixed", "closed") and row["aborted_at_s"] is None
-    ]
+    return [row for row in treatment.whole if row.repeatable]
 
 
 def _weight(entry: tuple[tuple[Kind, str], dict[str, dict[str, Sample]]]) -> tuple[int, float, str]:
@@ -92,19 +89,19 @@ def _weight(entry: tuple[tuple[Kind, str], dict[str, dict[str, Sample]]]) -> tup
     return ("requests", "operation", "span").index(kind), -spent, name
 
 
-def _samples(run: RunFolder, row: Row, warnings: list[str]) -> Iterator[tuple[tuple[Kind, str], Sample]]:
-    place = run.folder / "trials" / row["trial_id"]
+def _samples(run: RunFolder, row: TrialRow, warnings: list[str]) -> Iterator[tuple[tuple[Kind, str], Sample]]:
+    place = run.folder / "trials" / row.trial_id
     try:
         if (place / hlog.FILE).exists():
             # Where clients wait for answers there is no intended send time.
-            tag = hlog.ALL if row["clients"] is None else "service"
+            tag = hlog.ALL if row.clients is None else "service"
             for name, distribution in hlog.distributions(place / hlog.FILE, tag).items():
                 operation = name.removeprefix(tag).removeprefix(":")
                 kind: Kind = "operation" if operation else "requests"
                 if distribution.size >= FEWEST:
                     yield (kind, operation or REQUESTS), distribution
         if (place / "spans.parquet").exists():
-            spans = traces.read(place / "spans.parquet", *run.window_ns(row["trial_id"]))
+            spans = traces.read(place / "spans.parquet", *run.window_ns(row.trial_id))
             yield from ((("span", name), duration) for name, duration in durations(spans).items())
     except InputError as error:
         warnings.append(str(error).replace(f"{run.folder}/", ""))

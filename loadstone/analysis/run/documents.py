@@ -1,121 +1,32 @@
-"""The files of a run as a whole, as far as reports read them: malformed parts are left out and named."""
+"""Reads the files of a run as a whole: malformed parts are left out and named."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, TypeVar
 
-from pydantic import ConfigDict, TypeAdapter, ValidationError
-from typing_extensions import TypedDict
+from pydantic import ValidationError
 
 from loadstone import __version__
+from loadstone.model.records.run_files import PlanFile, Provenance, RunFile, StudyFile
 
 _KNOWN_STUDY = 1
 """The version of study files that this Loadstone reads."""
-_MORE = ConfigDict(extra="allow", strict=True)
+_File = TypeVar("_File", bound=RunFile)
 
 
-class StudyCapacity(TypedDict, total=False):
-    """The search of a study."""
-
-    __pydantic_config__ = _MORE  # type: ignore[misc]
-    slo: dict[str, Any] | None
-
-
-class StudyClosedLoop(TypedDict, total=False):
-    """The closed loop of a study."""
-
-    __pydantic_config__ = _MORE  # type: ignore[misc]
-    clients: Any
-
-
-class StudyLoad(TypedDict, total=False):
-    """The load of a study."""
-
-    __pydantic_config__ = _MORE  # type: ignore[misc]
-    arrival: str | dict[str, Any] | None
-    capacity: StudyCapacity | None
-    slo: dict[str, Any] | None
-    rates: Any
-    closed: StudyClosedLoop | None
-
-
-class StudyTrials(TypedDict, total=False):
-    """The trials of a study."""
-
-    __pydantic_config__ = _MORE  # type: ignore[misc]
-    repetitions: Any
-
-
-class StudyDocument(TypedDict, total=False):
-    """A study, in ``plan.json`` as resolved or in ``study.yaml`` as given."""
-
-    __pydantic_config__ = _MORE  # type: ignore[misc]
-    name: str
-    description: str | None
-    load: StudyLoad | None
-    trial: StudyTrials | None
-    factors: dict[str, Any] | None
-
-
-class Named(TypedDict, total=False):
-    """An application or a treatment."""
-
-    __pydantic_config__ = _MORE  # type: ignore[misc]
-    name: str
-    id: str
-    label: str
-
-
-class PlanDocument(TypedDict, total=False):
-    """``plan.json``."""
-
-    __pydantic_config__ = _MORE  # type: ignore[misc]
-    study: StudyDocument
-    application: Named
-    treatments: list[Named] | None
-    overrides: list[Any] | None
-
-
-class Provenance(TypedDict, total=False):
-    """``provenance.json``."""
-
-    __pydantic_config__ = _MORE  # type: ignore[misc]
-    command: list[Any] | str | None
-    warnings: list[Any] | None
-    tuning: dict[str, dict[str, Any]] | None
-
-
-class OutcomeDocument(TypedDict, total=False):
-    """``outcome.json``."""
-
-    __pydantic_config__ = _MORE  # type: ignore[misc]
-    failures: list[Any] | None
-
-
-_SHAPES: dict[str, TypeAdapter[Any]] = {
-    "plan.json": TypeAdapter(PlanDocument),
-    "study.yaml": TypeAdapter(StudyDocument),
-    "provenance.json": TypeAdapter(Provenance),
-    "outcome.json": TypeAdapter(OutcomeDocument),
-}
-
-
-def usable(name: str, content: dict[str, Any], warnings: list[str]) -> dict[str, Any]:
+def usable(kind: type[_File], name: str, content: dict[str, Any], warnings: list[str]) -> _File:
     """The content without malformed parts; these, and other versions, are appended to ``warnings``."""
-    for place in dict.fromkeys(_misshapen(name, content)):
-        content = _without(content, place)
-        warnings.append(f"{name}: {'.'.join(map(str, place))} is malformed and left out")
-    warnings += _newer(name, content)
-    return content
-
-
-def _misshapen(name: str, content: dict[str, Any]) -> list[tuple[str, ...]]:
-    """The key paths of malformed parts; within a list, that of the list."""
     try:
-        _SHAPES[name].validate_python(content)
+        found = kind.model_validate(content)
     except ValidationError as error:
-        return [_within(content, detail["loc"]) for detail in error.errors()]
-    return []
+        places = dict.fromkeys(_within(content, detail["loc"]) for detail in error.errors())
+        for place in places:
+            content = _without(content, place)
+            warnings.append(f"{name}: {'.'.join(place)} is malformed and left out")
+        return usable(kind, name, content, warnings)
+    warnings += _newer(name, found)
+    return found
 
 
 def _within(content: Any, place: tuple[int | str, ...]) -> tuple[str, ...]:
@@ -131,7 +42,9 @@ def _within(content: Any, place: tuple[int | str, ...]) -> tuple[str, ...]:
 
 
 def _without(content: dict[str, Any], place: tuple[str, ...]) -> dict[str, Any]:
-    """The content without the key at ``place``."""
+    """The content without the key at ``place``; nothing of it where the place is not known."""
+    if not place:
+        return {}
     first, *rest = place
     if first not in content:
         return content
@@ -140,16 +53,15 @@ def _without(content: dict[str, Any], place: tuple[str, ...]) -> dict[str, Any]:
     return content | {first: _without(content[first], tuple(rest))}
 
 
-def _newer(name: str, content: dict[str, Any]) -> list[str]:
-    study = content.get("study", {}) if name == "plan.json" else content
-    version = study.get("version", _KNOWN_STUDY)
-    if name in ("plan.json", "study.yaml") and version != _KNOWN_STUDY:
+def _newer(name: str, file: RunFile) -> Iterator[str]:
+    study = file.study if isinstance(file, PlanFile) else file if isinstance(file, StudyFile) else None
+    version = study.document.get("version", _KNOWN_STUDY) if study is not None else _KNOWN_STUDY
+    if version != _KNOWN_STUDY:
         text = f"{name}: the study is of version {version!r}, and this Loadstone knows {_KNOWN_STUDY}"
-        return [f"{text}: new keys are not shown"]
-    made = content.get("loadstone") if name == "provenance.json" else None
-    if isinstance(made, str) and _release(made) > _release(__version__):
-        return [f"provenance.json: this run was made by Loadstone {made}, newer than this {__version__}: update it"]
-    return []
+        yield f"{text}: new keys are not shown"
+    made = file.loadstone if isinstance(file, Provenance) else None
+    if made is not None and _release(made) > _release(__version__):
+        yield f"{name}: this run was made by Loadstone {made}, newer than this {__version__}: update it"
 
 
 def _release(version: str) -> tuple[int, ...]:

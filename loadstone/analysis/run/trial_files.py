@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from loadstone.model.records import AuditRow, Check, Observed, Reading, TrialSummary
+from loadstone.model.records import AuditRow, Check, Observed, Reading, Record, TrialRow, TrialSummary
 
 _SHAPES: dict[str, TypeAdapter[Any]] = {
     "summary.json": TypeAdapter(TrialSummary),
@@ -17,6 +17,14 @@ _SHAPES: dict[str, TypeAdapter[Any]] = {
     "usage.json": TypeAdapter(tuple[Reading, ...]),
     "observed.json": TypeAdapter(Observed),
 }
+
+
+class _TrialFile(Record):
+    """``trial.json``, of which only this is read: the rest is the trial and its verdict in full."""
+
+    row: TrialRow
+
+
 _KEPT = 8192
 """Files that are kept as they were read: several parts of a report look into each."""
 
@@ -42,12 +50,23 @@ def _read(file: str, name: str, changed_ns: int, size: int) -> tuple[Any, str]:
     try:
         return _SHAPES[name].validate_json(Path(file).read_bytes()), ""
     except ValidationError as error:
-        return None, _problem(error)
+        return None, problem_of(error)
     except OSError as error:
         return None, str(error)
 
 
-def _problem(error: ValidationError) -> str:
+def row(folder: Path) -> tuple[TrialRow | None, str]:
+    """The row of a trial that finished, or None and what is wrong with its ``trial.json``."""
+    try:
+        return _TrialFile.model_validate_json((folder / "trial.json").read_bytes()).row, ""
+    except ValidationError as error:
+        return None, problem_of(error)
+    except OSError as error:
+        return None, str(error)
+
+
+def problem_of(error: ValidationError) -> str:
+    """The first thing that is wrong, with its place."""
     first = error.errors()[0]
     place = ".".join(map(str, first["loc"]))
     if place == "schema":

@@ -22,12 +22,11 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 
+from loadstone.analysis import schema
+from loadstone.analysis.traced_rows import ClockOffset
 from loadstone.analysis.traces.compiled import kernel
 from loadstone.analysis.traces.spans import CLIENT, SERVER, Ints, SpanColumns
 
-SCHEMA = pa.schema([("host", pa.string()), ("offset_ms", pa.float64()), ("pairs", pa.int64())])
-"""``offset_ms``: how far the host's clock is ahead of the root's host; ``pairs``: the number of calls used, 0
-where there are none."""
 _ENOUGH = 20_000
 """The most calls used for each pair of hosts, evenly chosen."""
 _NEARLY = 0.95
@@ -43,11 +42,10 @@ class Clocks:
     hosts: tuple[str, ...]
 
     def table(self) -> pa.Table:
-        """One row per host: see ``SCHEMA``."""
+        """One row per host."""
         rows = sorted(zip(self.hosts, self.shift_ns.tolist(), self.pairs.tolist(), strict=True))
-        return pa.Table.from_pylist(
-            [{"host": host, "offset_ms": -shift / 1e6, "pairs": pairs} for host, shift, pairs in rows], schema=SCHEMA
-        )
+        offsets = (ClockOffset(host=host, offset_ms=-shift / 1e6, pairs=pairs) for host, shift, pairs in rows)
+        return schema.table(ClockOffset, offsets)
 
 
 def compare(spans: SpanColumns) -> Clocks:

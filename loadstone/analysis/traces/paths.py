@@ -13,6 +13,8 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 
+from loadstone.analysis.schema import schema_of
+from loadstone.analysis.traced_rows import PathTime
 from loadstone.analysis.traces.compiled import kernel
 from loadstone.analysis.traces.critical import Critical
 from loadstone.analysis.traces.grouping import by, numbered
@@ -22,17 +24,6 @@ from loadstone.analysis.traces.spans import Codes, Ints, Rows, SpanColumns
 _NONE = np.empty(0, np.int32)
 DEEPEST = 64
 """Deeper calls count for the step above them, so that endless recursion makes no endless names."""
-SCHEMA = pa.schema(
-    [
-        ("path", pa.string()),
-        ("count", pa.int64()),
-        ("critical_s", pa.float64()),
-        ("share", pa.float64()),
-        ("depth", pa.int64()),
-    ]
-)
-"""``path``: steps joined by `` > ``. ``count``: spans on critical paths. ``critical_s``: their exclusive time there;
-``share`` of all traces' durations. ``depth``: steps. The most time first."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +45,7 @@ class Paths:
         return chains
 
     def table(self) -> pa.Table:
-        """See ``SCHEMA``."""
+        """See ``PathTime``."""
         chains = self.chains()
         total = max(int(self.critical_ns.sum()), 1)
         order = np.argsort(-self.critical_ns, kind="stable")
@@ -66,7 +57,7 @@ class Paths:
                 "share": self.critical_ns[order] / total,
                 "depth": [len(chains[k]) for k in order],
             },
-            schema=SCHEMA,
+            schema=schema_of(PathTime),
         )
 
 

@@ -6,57 +6,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from loadstone.analysis.schema import schema_of
+from loadstone.analysis.traced_rows import HeatCell, OperationTimes, ServiceTimes
 from loadstone.analysis.traces.critical import Critical
 from loadstone.analysis.traces.grouping import percentiles
 from loadstone.analysis.traces.owners import Owners
 from loadstone.analysis.traces.spans import Ints, Rows, SpanColumns
 
-OPERATIONS = pa.schema(
-    [
-        ("service", pa.string()),
-        ("operation", pa.string()),
-        ("peer", pa.string()),
-        ("count", pa.int64()),
-        ("errors", pa.int64()),
-        *((f"total_{name}_ms", pa.float64()) for name in ("p50", "p90", "p99", "mean")),
-        *((f"exclusive_{name}_ms", pa.float64()) for name in ("p50", "p99", "mean")),
-    ]
-)
-"""One row per service, operation and peer (empty for what is no call of another), the most time in all first.
-
-``total``: from a span's start to its end. ``exclusive``: less the time in which a child of it ran. A span that never
-ended counts with the end that it is taken to have.
-"""
-SERVICES = pa.schema(
-    [
-        ("service", pa.string()),
-        ("spans", pa.int64()),
-        ("exclusive_s", pa.float64()),
-        ("critical_s", pa.float64()),
-        ("critical_share", pa.float64()),
-        ("per_request_ms", pa.float64()),
-        ("network_s", pa.float64()),
-        ("waited_s", pa.float64()),
-    ]
-)
-"""One row per service and store, the most critical time first.
-
-``spans`` and times are of the spans whose own time is the service's (see ``owners``). ``critical_s``: their exclusive
-time on critical paths, over all traces; ``critical_share`` of all root durations, so shares add up to 1;
-``per_request_ms``: by trace. ``network_s``: of ``critical_s``, in calls of other services but not in these: on the
-network and in queues. ``waited_s``: the same time by the service that was called, not part of its ``critical_s``.
-"""
-HEAT = pa.schema(
-    [
-        ("from_s", pa.float64()),
-        ("to_s", pa.float64()),
-        ("low_ms", pa.float64()),
-        ("high_ms", pa.float64()),
-        ("count", pa.int64()),
-    ]
-)
-"""Root durations by time and length, only cells with any: roots that started ``from_s`` to ``to_s`` after the first and
-took ``low_ms`` up to ``high_ms``. Lengths in 20 steps a decade, from 1 us; the first step is ``low_ms`` 0."""
 _STEPS = 20
 _LEVELS = 1000
 """More than there are: 2^63 ns is 16 decades above 1 us."""
@@ -67,7 +23,10 @@ _PERCENTILES = (50.0, 90.0, 99.0)
 def operations(
     groups: Rows, texts: list[tuple[str, ...]], failed: NDArray[np.bool_], total: Ints, exclusive: Ints
 ) -> pa.Table:
-    """See ``OPERATIONS``. ``texts``: service, operation, peer by group; ``total`` and ``exclusive`` in ns, by span."""
+    """See ``OperationTimes``.
+
+    ``texts``: service, operation, peer by group; ``total`` and ``exclusive`` in ns, by span.
+    """
     size = len(texts)
     count = np.bincount(groups, minlength=size)
     errors = np.bincount(groups[failed], minlength=size)
@@ -81,11 +40,11 @@ def operations(
         *(values[order] for values in (count, errors, *of_total.T, spent / count / 1e6)),
         *(values[order] for values in (of_exclusive[:, 0], of_exclusive[:, 2], alone / count / 1e6)),
     ]
-    return pa.table(columns, schema=OPERATIONS)
+    return pa.table(columns, schema=schema_of(OperationTimes))
 
 
 def services(spans: SpanColumns, critical: Critical, owners: Owners) -> pa.Table:
-    """See ``SERVICES``."""
+    """See ``ServiceTimes``."""
     names, owner = owners.service.names, owners.service.codes
     size = len(names)
     on_path = np.maximum(critical.on_path, 0)
@@ -105,13 +64,13 @@ def services(spans: SpanColumns, critical: Critical, owners: Owners) -> pa.Table
         network[order] / 1e9,
         waited[order] / 1e9,
     ]
-    return pa.table(columns, schema=SERVICES)
+    return pa.table(columns, schema=schema_of(ServiceTimes))
 
 
 def heat(start: Ints, duration: Ints) -> pa.Table:
-    """See ``HEAT``. Start and duration of the roots in ns."""
+    """See ``HeatCell``. Start and duration of the roots in ns."""
     if not len(start):
-        return pa.Table.from_pylist([], schema=HEAT)
+        return schema_of(HeatCell).empty_table()
     since = (start - start.min()) / 1e9
     width = _width(float(since.max()))
     column = (since / width).astype(np.int64)
@@ -120,7 +79,7 @@ def heat(start: Ints, duration: Ints) -> pa.Table:
     column, level = np.divmod(cells, _LEVELS)
     low = np.where(level > 0, 1e-3 * 10 ** ((level - 1) / _STEPS), 0.0)
     high = 1e-3 * 10 ** (level / _STEPS)
-    return pa.table([column * width, (column + 1) * width, low, high, count], schema=HEAT)
+    return pa.table([column * width, (column + 1) * width, low, high, count], schema=schema_of(HeatCell))
 
 
 def _levels(duration: Ints) -> NDArray[np.int64]:

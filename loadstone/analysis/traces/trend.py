@@ -4,26 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 from scipy.stats import kendalltau
 
+from loadstone.analysis.schema import TableRow, rows, schema_of
+from loadstone.analysis.traced_rows import ServiceTimes
+
 Floats = NDArray[np.float64]
-SCHEMA = pa.schema(
-    [
-        ("service", pa.string()),
-        ("share_low", pa.float64()),
-        ("share_high", pa.float64()),
-        ("gain", pa.float64()),
-        ("per_request_low_ms", pa.float64()),
-        ("per_request_high_ms", pa.float64()),
-    ]
-)
-"""Means over the trials of the lowest and of the highest load; the largest ``gain`` (of the share) first."""
 LEAST_LOADS, LEAST_TRIALS, LEAST_GAIN, SURE = 3, 4, 0.02, 0.05
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServiceGrowth(TableRow):
+    """Means over the trials of the lowest and of the highest load; the largest ``gain`` (of the share) first."""
+
+    service: str
+    share_low: float
+    share_high: float
+    gain: float
+    per_request_low_ms: float
+    per_request_high_ms: float
 
 
 @dataclass(frozen=True)
@@ -74,13 +77,13 @@ def _shares(trials: Sequence[tuple[float, pa.Table]], names: list[str]) -> tuple
     share, per_request = np.zeros((len(trials), len(names))), np.zeros((len(trials), len(names)))
     place = {name: k for k, name in enumerate(names)}
     for row, (_, table) in enumerate(trials):
-        services: list[dict[str, Any]] = table.to_pylist()
-        total = sum(service["critical_s"] for service in services) or 1.0
-        requests_ms = sum(service["per_request_ms"] for service in services)
+        services = rows(ServiceTimes, table)
+        total = sum(service.critical_s for service in services) or 1.0
+        requests_ms = sum(service.per_request_ms for service in services)
         for spent in services:
-            part = (spent["critical_s"] - spent["network_s"] + spent["waited_s"]) / total
-            share[row, place[spent["service"]]] = part
-            per_request[row, place[spent["service"]]] = part * requests_ms
+            part = (spent.critical_s - spent.network_s + spent.waited_s) / total
+            share[row, place[spent.service]] = part
+            per_request[row, place[spent.service]] = part * requests_ms
     return share, per_request
 
 
@@ -90,8 +93,8 @@ def _rises(loads: Floats, values: Floats) -> bool:
 
 def _table(names: list[str], shares: list[Floats], times: list[Floats]) -> pa.Table:
     if not shares:
-        return pa.Table.from_pylist([], schema=SCHEMA)
+        return schema_of(ServiceGrowth).empty_table()
     gain = shares[1] - shares[0]
     order = np.argsort(-gain, kind="stable")
     columns = [[names[k] for k in order], *(values[order] for values in (*shares, gain, *times))]
-    return pa.table(columns, schema=SCHEMA)
+    return pa.table(columns, schema=schema_of(ServiceGrowth))

@@ -26,6 +26,7 @@ from loadstone.model.records.summary import (
     Totals,
     TrialSummary,
 )
+from loadstone.model.records.trial_row import TrialRow, TrialVerdict
 
 __all__ = [
     "Aborted",
@@ -53,6 +54,8 @@ __all__ = [
     "Series",
     "SpanCounts",
     "Totals",
+    "TrialRow",
     "TrialSummary",
+    "TrialVerdict",
     "Window",
 ]

@@ -11,7 +11,7 @@ Whole = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 """A whole number as tables have them: of 64 bits."""
 
 
-class _NullIsEmpty:
+class NullIsEmpty:
     """Go writes an empty list as null."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
@@ -24,7 +24,7 @@ class _NullIsEmpty:
 
 
 _Item = TypeVar("_Item")
-Items = Annotated[tuple[_Item, ...], _NullIsEmpty()]
+Items = Annotated[tuple[_Item, ...], NullIsEmpty()]
 """A list."""
 
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from textwrap import fill
-from typing import Any
+from typing import Any, TypeVar
 
-import pyarrow as pa
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+from loadstone.analysis.comparison.calibration import CalibrationRow
 from loadstone.analysis.comparison.measured import ALL
-from loadstone.analysis.comparison.tables import AGAIN
+from loadstone.analysis.comparison.tables import AGAIN, CapacityRow, EffectRow, NoiseRow, ShiftRow
 from loadstone.report import comparison_sentences as sentences
 from loadstone.report.content import Content
 from loadstone.report.figures import style
@@ -31,26 +31,26 @@ _COLOURS = {
 }
 _MARKERS = {"slower": ">", "faster": "<", "equal": "s", "cannot tell": "o"}
 _NOISE: dict[str, Any] = {"color": style.QUIET, "alpha": 0.3, "linewidth": 7, "solid_capstyle": "butt"}
-Row = dict[str, Any]
+_Compared = TypeVar("_Compared", EffectRow, ShiftRow)
 
 
-def panels_of(table: pa.Table) -> int:
+def panels_of(rows: Iterable[EffectRow]) -> int:
     """How many treatments and loads there are to compare."""
-    return len(set(zip(table["treatment"].to_pylist(), table["load"].to_pylist(), strict=True)))
+    return len({(row.treatment, row.load) for row in rows})
 
 
 def forest(content: Content) -> Figure | None:
     """One panel a treatment and load, one line an endpoint, over the noise of A/A."""
-    groups = _grouped(content.rows("comparison"), "treatment", "load")
+    groups = _grouped(content.rows(EffectRow))
     if not groups:
         return None
-    noise = {(row["load"], *_endpoint(row)): row for row in _rows(content, "comparison_noise")}
+    noise = {(row.load, *_endpoint(row)): row for row in content.rows(NoiseRow)}
     shown = dict(list(groups.items())[:MOST])
     titles = [f"{fill(treatment, _TITLE)}\nat {sentences.load(rows[0])}" for (treatment, _), rows in shown.items()]
     names = list(dict.fromkeys(_endpoint(row) for rows in shown.values() for row in rows))[:_MOST_ROWS]
     figure, panels = style.panels(titles, 2, 1.2 + 0.24 * len(names), sharex=True, sharey=True)
     for axes, ((_, load), rows) in zip(panels, shown.items(), strict=True):
-        margin = rows[0]["margin"]
+        margin = rows[0].margin
         for edge in (100 * margin, 100 * (1 / (1 + margin) - 1)):
             axes.axvline(edge, color=style.QUIET, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
         axes.axvline(0, color=style.INK, linewidth=0.8, zorder=1)
@@ -62,29 +62,29 @@ def forest(content: Content) -> Figure | None:
         axes.grid(axis="y", visible=False)
         axes.set_xlabel("change (%)")
     _limit(panels, [row for rows in shown.values() for row in rows])
-    style.legend(figure, _handles(row["verdict"] for rows in shown.values() for row in rows))
+    style.legend(figure, _handles(row.verdict for rows in shown.values() for row in rows))
     return figure
 
 
-def _line(axes: Axes, y: int, row: Row, noise: Row | None) -> None:
+def _line(axes: Axes, y: int, row: EffectRow, noise: NoiseRow | None) -> None:
     if noise is not None:
-        axes.plot([_percent(noise["low"]), _percent(noise["high"])], [y, y], zorder=2, **_NOISE)
-    colour = _COLOURS[row["verdict"]]
-    axes.plot([_percent(row["low"]), _percent(row["high"])], [y, y], color=colour, linewidth=1.4, zorder=3)
-    face = "none" if row["verdict"] == "cannot tell" else colour
-    marker = _MARKERS[row["verdict"]]
-    axes.plot([_percent(row["ratio"])], [y], marker, color=colour, markerfacecolor=face, markersize=5, zorder=4)
+        axes.plot([_percent(noise.low), _percent(noise.high)], [y, y], zorder=2, **_NOISE)
+    colour = _COLOURS[row.verdict]
+    axes.plot([_percent(row.low), _percent(row.high)], [y, y], color=colour, linewidth=1.4, zorder=3)
+    face = "none" if row.verdict == "cannot tell" else colour
+    marker = _MARKERS[row.verdict]
+    axes.plot([_percent(row.ratio)], [y], marker, color=colour, markerfacecolor=face, markersize=5, zorder=4)
 
 
 def _percent(ratio: float) -> float:
     return 100 * (min(ratio, 100.0) - 1)
 
 
-def _limit(panels: Sequence[Axes], rows: Sequence[Row]) -> None:
+def _limit(panels: Sequence[Axes], rows: Sequence[EffectRow]) -> None:
     """What one wide interval would push together keeps its room: the axis goes as far as the points need, twice."""
-    far = max(abs(_percent(row["ratio"])) for row in rows)
-    widest = max(max(abs(_percent(row["low"])), abs(_percent(row["high"]))) for row in rows)
-    reach = min(1.05 * widest, max(3 * far, 3 * 100 * rows[0]["margin"])) or 1.0  # all runs were the same
+    far = max(abs(_percent(row.ratio)) for row in rows)
+    widest = max(max(abs(_percent(row.low)), abs(_percent(row.high))) for row in rows)
+    reach = min(1.05 * widest, max(3 * far, 3 * 100 * rows[0].margin)) or 1.0  # all runs were the same
     panels[0].set_xlim(-reach, reach)
 
 
@@ -108,25 +108,25 @@ def _handles(verdicts: Any) -> list[Any]:
 
 def capacities(content: Content) -> Figure | None:
     """Ratios of breaking points, one line a treatment."""
-    rows = content.rows("comparison_capacities")
+    rows = content.rows(CapacityRow)
     if not rows:
         return None
     figure = Figure(figsize=(style.WIDTH, 1.1 + 0.32 * len(rows)), layout="constrained")
     axes = figure.subplots()
     axes.axvline(1, color=style.INK, linewidth=0.8, zorder=1)
     for y, row in enumerate(rows):
-        axes.plot([row["low"], row["high"]], [y, y], color=style.COLOURS[0], linewidth=1.4)
-        axes.plot([row["ratio"]], [y], "o", color=style.COLOURS[0], markersize=5)
-    axes.set_yticks(range(len(rows)), [row["treatment"] for row in rows])
+        axes.plot([row.low, row.high], [y, y], color=style.COLOURS[0], linewidth=1.4)
+        axes.plot([row.ratio], [y], "o", color=style.COLOURS[0], markersize=5)
+    axes.set_yticks(range(len(rows)), [row.treatment for row in rows])
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.grid(axis="y", visible=False)
-    axes.set_xlabel(f"times the breaking point of {rows[0]['baseline']}")
+    axes.set_xlabel(f"times the breaking point of {rows[0].baseline}")
     return figure
 
 
 def shifts(content: Content) -> Figure | None:
     """How far each percentile moved, in ms; one panel a treatment and load."""
-    groups = _grouped(_rows(content, "comparison_shifts"), "treatment", "load")
+    groups = _grouped(content.rows(ShiftRow))
     again = {load: rows for (treatment, load), rows in groups.items() if treatment == AGAIN}
     shown = dict([item for item in groups.items() if item[0][0] != AGAIN][:MOST])
     if not shown:
@@ -138,7 +138,7 @@ def shifts(content: Content) -> Figure | None:
         if load in again:
             _band(axes, again[load], style.QUIET, "A/A")
         _band(axes, rows, style.COLOURS[1], "against the baseline")
-        ticks = [row["percentile"] for row in rows]
+        ticks = [row.percentile for row in rows]
         axes.set_xticks(range(len(ticks)), [f"{tick:g}" for tick in ticks])
         axes.set_xlabel("percentile of all requests")
     panels[0].set_ylabel("longer by (ms)")
@@ -146,60 +146,52 @@ def shifts(content: Content) -> Figure | None:
     return figure
 
 
-def _band(axes: Axes, rows: Sequence[Row], colour: str, label: str) -> None:
+def _band(axes: Axes, rows: Sequence[ShiftRow], colour: str, label: str) -> None:
     x = list(range(len(rows)))
-    known = all(abs(row[end]) < float("inf") for row in rows for end in ("low_ms", "high_ms"))
+    known = all(abs(end) < float("inf") for row in rows for end in (row.low_ms, row.high_ms))
     if known:
-        axes.fill_between(
-            x, [r["low_ms"] for r in rows], [r["high_ms"] for r in rows], color=colour, alpha=0.2, linewidth=0
-        )
-    axes.plot(
-        x, [row["shift_ms"] for row in rows], color=colour, marker="o", markersize=3.5, linewidth=1.4, label=label
-    )
+        axes.fill_between(x, [r.low_ms for r in rows], [r.high_ms for r in rows], color=colour, alpha=0.2, linewidth=0)
+    axes.plot(x, [row.shift_ms for row in rows], color=colour, marker="o", markersize=3.5, linewidth=1.4, label=label)
 
 
 def calibration(content: Content) -> Figure | None:
     """What was measured, and the KS distance, against the delay that was put in."""
-    rows = [row for row in content.rows("calibration") if row["name"] == ALL]
-    if len({row["delay_ms"] for row in rows}) < 3:
+    rows = [row for row in content.rows(CalibrationRow) if row.name == ALL]
+    if len({row.delay_ms for row in rows}) < 3:
         return None
     figure = Figure(figsize=(style.WIDTH, 5.2), layout="constrained")
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(2, 1))
-    longest = 1000 * max(row["delay_ms"] for row in rows)
+    longest = 1000 * max(row.delay_ms for row in rows)
     upper.plot([0, longest], [0, longest], color=style.QUIET, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
-    for index, load in enumerate(sorted({row["load"] for row in rows})):
-        mine = [row for row in rows if row["load"] == load]
+    for index, load in enumerate(sorted({row.load for row in rows})):
+        mine = [row for row in rows if row.load == load]
         colour = style.COLOURS[index % len(style.COLOURS)]
         for row in mine:
-            x = 1000 * row["delay_ms"]
-            upper.plot([x, x], [1000 * row["low_ms"], 1000 * row["high_ms"]], color=colour, linewidth=1.4)
-            face = colour if row["detected"] else "none"
-            upper.plot([x], [1000 * row["shift_ms"]], "o", color=colour, markerfacecolor=face, markersize=6)
-        far = [(1000 * row["delay_ms"], row["ks"]) for row in mine if row["ks"] is not None]
+            x = 1000 * row.delay_ms
+            upper.plot([x, x], [1000 * row.low_ms, 1000 * row.high_ms], color=colour, linewidth=1.4)
+            face = colour if row.detected else "none"
+            upper.plot([x], [1000 * row.shift_ms], "o", color=colour, markerfacecolor=face, markersize=6)
+        far = [(1000 * row.delay_ms, row.ks) for row in mine if row.ks is not None]
         if far:
             lower.plot(*zip(*far, strict=True), color=colour, marker="o", markersize=4, label=f"at {load:g} req/s")
         for row in mine:
-            if row["delay_ms"] == 0 and row["ks"] is not None:
-                lower.axhline(row["ks"], color=colour, linewidth=1, linestyle=(0, (4, 3)))
+            if row.delay_ms == 0 and row.ks is not None:
+                lower.axhline(row.ks, color=colour, linewidth=1, linestyle=(0, (4, 3)))
     upper.set_ylabel("P50 longer by (us)")
     lower.set_ylabel("KS distance")
     lower.set_ylim(bottom=0)
     lower.set_xlabel("injected delay (us)")
-    if len({row["load"] for row in rows}) > 1:
+    if len({row.load for row in rows}) > 1:
         lower.legend()
     return figure
 
 
-def _rows(content: Content, table: str) -> list[Row]:
-    return content.rows(table) if table in content.tables else []
-
-
-def _grouped(rows: Sequence[Row], *names: str) -> dict[tuple[Any, ...], list[Row]]:
-    groups: dict[tuple[Any, ...], list[Row]] = {}
+def _grouped(rows: Iterable[_Compared]) -> dict[tuple[str, float], list[_Compared]]:
+    groups: dict[tuple[str, float], list[_Compared]] = {}
     for row in rows:
-        groups.setdefault(tuple(row[name] for name in names), []).append(row)
+        groups.setdefault((row.treatment, row.load), []).append(row)
     return groups
 
 
-def _endpoint(row: Row) -> tuple[str, str, str]:
-    return row["scope"], row["name"], row["statistic"]
+def _endpoint(row: EffectRow) -> tuple[str, str, str]:
+    return row.scope, row.name, row.statistic

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -11,11 +13,11 @@ from matplotlib.patches import Patch
 
 from loadstone.analysis.latency import beside_breaking_point
 from loadstone.analysis.summary import TreatmentSummary
+from loadstone.analysis.traced_rows import TracedPath, TracedService
 from loadstone.report import format
 from loadstone.report.content import Content
 from loadstone.report.figures import loads, style
 from loadstone.report.figures.load import load_label
-from loadstone.report.figures.loads import Rows
 from loadstone.report.figures.names import LINES, short
 
 MOST_PANELS = 4
@@ -26,23 +28,23 @@ _WIDTH, _LETTER = 11.0, 0.0063
 _JOIN = " > "
 
 
-def highest_held(content: Content, table: str) -> list[tuple[TreatmentSummary, Rows]]:
-    """By treatment the rows of its highest trial that held, else of the lowest with any; at most four treatments."""
+def highest_held(content: Content) -> list[tuple[TreatmentSummary, list[TracedPath]]]:
+    """By treatment the paths of its highest trial that held, else of the lowest with any; at most four treatments."""
     found = []
-    for treatment, rows in loads.treated(content, content.rows(table)):
-        there = {row["trial_id"]: row["load"] for row in rows}
-        held = [row["trial_id"] for row in beside_breaking_point(treatment) if row["verdict"] != "not held"]
+    for treatment, rows in loads.treated(content, content.rows(TracedPath)):
+        there = {row.trial_id: row.load for row in rows}
+        held = [row.trial_id for row in beside_breaking_point(treatment) if row.verdict != "not held"]
         trial = next((t for t in held if t in there), min(there, key=lambda t: there[t]))
-        found.append((treatment, [row for row in rows if row["trial_id"] == trial]))
+        found.append((treatment, [row for row in rows if row.trial_id == trial]))
     return found[:MOST_PANELS]
 
 
 def flame(content: Content) -> Figure | None:
     """Critical time by call path, the entries on top and the calls that they make below them."""
-    if "traces_paths" not in content.tables:
+    pairs = highest_held(content)
+    if not pairs:
         return None
-    pairs = highest_held(content, "traces_paths")
-    deepest = max(min(max(row["depth"] for row in rows), _DEEPEST) for _, rows in pairs)
+    deepest = max(min(max(row.depth for row in rows), _DEEPEST) for _, rows in pairs)
     titles = [short(treatment) for treatment, _ in pairs]
     figure, panels = style.panels(titles, 1, 0.62 + 0.27 * deepest)
     figure.set_figwidth(_WIDTH)
@@ -62,18 +64,18 @@ def flame(content: Content) -> Figure | None:
 
 def _services(content: Content) -> dict[str, str]:
     """A colour for each service, by its share anywhere; what comes after the sixth is grey."""
-    names = loads.most(content.rows("traces_services"), "service", "critical_share", len(style.COLOURS))
+    names = loads.most(content.rows(TracedService), "service", "critical_share", len(style.COLOURS))
     return dict(zip(names, style.COLOURS, strict=False))
 
 
-def _inclusive(rows: Rows) -> tuple[dict[tuple[str, ...], float], float]:
+def _inclusive(rows: Sequence[TracedPath]) -> tuple[dict[tuple[str, ...], float], float]:
     """Critical time of each path with all that it calls, and of everything."""
     below: dict[tuple[str, ...], float] = {}
     for row in rows:
-        steps = tuple(row["path"].split(_JOIN))
+        steps = tuple(row.path.split(_JOIN))
         for depth in range(1, len(steps) + 1):
-            below[steps[:depth]] = below.get(steps[:depth], 0.0) + row["critical_s"]
-    return below, sum(row["critical_s"] for row in rows) or 1.0
+            below[steps[:depth]] = below.get(steps[:depth], 0.0) + row.critical_s
+    return below, sum(row.critical_s for row in rows) or 1.0
 
 
 def _draw(axes: Axes, below: dict[tuple[str, ...], float], total: float, colours: dict[str, str]) -> None:
@@ -104,9 +106,9 @@ def _fitting(name: str, width: float) -> str:
 
 def shares(content: Content) -> Figure | None:
     """Each service's share of the critical path against the load; the one that grows most is drawn strongly."""
-    rows = content.rows("traces_services") if "traces_services" in content.tables else []
+    rows = content.rows(TracedService)
     pairs = [(treatment, _shared(mine)) for treatment, mine in loads.treated(content, rows)]
-    pairs = [(treatment, mine) for treatment, mine in pairs if len({row["load"] for row in mine}) > 1]
+    pairs = [(treatment, mine) for treatment, mine in pairs if len({row.load for row in mine}) > 1]
     if not pairs:
         return None
     names = loads.most([row for _, mine in pairs for row in mine], "service", "share", len(style.COLOURS))
@@ -115,7 +117,7 @@ def shares(content: Content) -> Figure | None:
     for axes, (_, mine) in zip(panels, pairs, strict=True):
         grown = _gains(mine)
         for index, name in enumerate(names):
-            points = loads.medians([row for row in mine if row["service"] == name], "share")
+            points = loads.medians([row for row in mine if row.service == name], "share")
             strong = grown[0] == name
             look: dict[str, Any] = {"color": style.COLOURS[index], "linestyle": LINES[index], "marker": "o"}
             axes.plot(*zip(*points, strict=True), linewidth=2.6 if strong else 1.3, markersize=3.5, **look)
@@ -124,7 +126,7 @@ def shares(content: Content) -> Figure | None:
             axes.annotate(text, (0.02, 0.97), xycoords="axes fraction", va="top", fontsize=8, weight="bold")
         axes.set_ylim(bottom=0)
         axes.margins(y=0.15)
-        style.plain_scale(axes, "x", [row["load"] for row in rows], log=False)
+        style.plain_scale(axes, "x", [row.load for row in rows], log=False)
         axes.set_xlabel(load_label(content))
         axes.set_ylabel("share of the critical path (%)")
     handles = [Line2D([], [], color=style.COLOURS[i], linestyle=LINES[i], label=name) for i, name in enumerate(names)]
@@ -132,27 +134,36 @@ def shares(content: Content) -> Figure | None:
     return figure
 
 
-def _shared(rows: Rows) -> Rows:
-    """With ``share``, %, of a trial's critical path: a service's own time and that on the way to it; 0 for none."""
+@dataclass(frozen=True)
+class _Share:
+    """A service's share, %, of a trial's critical path: its own time and that on the way to it; 0 for none."""
+
+    trial_id: str
+    load: float
+    service: str
+    share: float
+
+
+def _shared(rows: Sequence[TracedService]) -> list[_Share]:
     whole: dict[str, float] = {}
     for row in rows:
-        whole[row["trial_id"]] = whole.get(row["trial_id"], 0.0) + row["critical_s"]
-    found = {(row["trial_id"], row["service"]): row for row in rows}
-    loads_of = {row["trial_id"]: row["load"] for row in rows}
+        whole[row.trial_id] = whole.get(row.trial_id, 0.0) + row.critical_s
+    found = {(row.trial_id, row.service): row for row in rows}
+    loads_of = {row.trial_id: row.load for row in rows}
     shares = []
-    for service in dict.fromkeys(row["service"] for row in rows):
+    for service in dict.fromkeys(row.service for row in rows):
         for trial, load in loads_of.items():
             there = found.get((trial, service))
-            spent = there["critical_s"] - there["network_s"] + there["waited_s"] if there else 0.0
+            spent = there.critical_s - there.network_s + there.waited_s if there else 0.0
             share = 100 * spent / (whole[trial] or 1.0)
-            shares.append({"trial_id": trial, "load": load, "service": service, "share": share})
+            shares.append(_Share(trial, load, service, share))
     return shares
 
 
-def _gains(rows: Rows) -> tuple[str, float, float]:
+def _gains(rows: Sequence[_Share]) -> tuple[str, float, float]:
     """The service whose share grows most from the lowest load to the highest, and its shares there."""
     ends = []
-    for service in dict.fromkeys(row["service"] for row in rows):
-        points = loads.medians([row for row in rows if row["service"] == service], "share")
+    for service in dict.fromkeys(row.service for row in rows):
+        points = loads.medians([row for row in rows if row.service == service], "share")
         ends.append((service, points[0][1], points[-1][1]))
     return max(ends, key=lambda end: end[2] - end[1])

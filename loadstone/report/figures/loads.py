@@ -4,33 +4,52 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
+from loadstone.analysis.schema import OfTrial
 from loadstone.analysis.summary import TreatmentSummary
 from loadstone.report import format
 from loadstone.report.content import Content
 from loadstone.report.figures import style
 
-Rows = list[dict[str, Any]]
+
+class Treated(Protocol):
+    """A row of a table of trials."""
+
+    @property
+    def treatment(self) -> str:
+        """Its treatment's label."""
+
+
+class AtLoad(Protocol):
+    """A row of a table of trials that has the load."""
+
+    @property
+    def load(self) -> float:
+        """Requests/s, or clients of a closed loop."""
+
+
+_Valid = TypeVar("_Valid", bound=OfTrial)
+_Treated = TypeVar("_Treated", bound=Treated)
 MOST_LOADS = 8
 """Bars of one treatment; of more loads as many are shown, spread evenly from the lowest to the highest."""
 
 
-def valid(content: Content, table: str, *needed: str) -> Rows:
+def valid(content: Content, kind: type[_Valid], *needed: str) -> list[_Valid]:
     """The rows of trials that are not invalid, in which none of the columns is null."""
-    rows = content.rows(table)
-    return [row for row in rows if row["verdict"] != "invalid" and all(row[name] is not None for name in needed)]
+    rows = [row for row in content.rows(kind) if getattr(row, "verdict") != "invalid"]  # noqa: B009
+    return [row for row in rows if all(getattr(row, name) is not None for name in needed)]
 
 
-def treated(content: Content, rows: Rows) -> list[tuple[TreatmentSummary, Rows]]:
+def treated(content: Content, rows: Iterable[_Treated]) -> list[tuple[TreatmentSummary, list[_Treated]]]:
     """Treatments that have rows, each with its own."""
-    pairs = [
-        (treatment, [row for row in rows if row["treatment"] == treatment.label]) for treatment in content.treatments
-    ]
-    return [(treatment, mine) for treatment, mine in pairs if mine]
+    by_label: dict[str, list[_Treated]] = {}
+    for row in rows:
+        by_label.setdefault(row.treatment, []).append(row)
+    return [(treatment, by_label[treatment.label]) for treatment in content.treatments if treatment.label in by_label]
 
 
 def shown(loads: Iterable[float], most: int = MOST_LOADS) -> list[float]:
@@ -41,19 +60,19 @@ def shown(loads: Iterable[float], most: int = MOST_LOADS) -> list[float]:
     return [every[round(place * (len(every) - 1) / (most - 1))] for place in range(most)]
 
 
-def medians(rows: Rows, column: str) -> list[tuple[float, float]]:
+def medians(rows: Iterable[AtLoad], column: str) -> list[tuple[float, float]]:
     """Load and median over its trials, by load."""
     by_load: dict[float, list[float]] = {}
     for row in rows:
-        by_load.setdefault(row["load"], []).append(row[column])
+        by_load.setdefault(row.load, []).append(getattr(row, column))
     return [(load, median(values)) for load, values in sorted(by_load.items())]
 
 
-def most(rows: Rows, name: str, column: str, count: int) -> list[str]:
+def most(rows: Iterable[object], name: str, column: str, count: int) -> list[str]:
     """The names with the highest value in any row, the highest first."""
     highest: dict[str, float] = {}
     for row in rows:
-        highest[row[name]] = max(row[column], highest.get(row[name], 0.0))
+        highest[getattr(row, name)] = max(getattr(row, column), highest.get(getattr(row, name), 0.0))
     return sorted(highest, key=lambda name: -highest[name])[:count]
 
 

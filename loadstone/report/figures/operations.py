@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from loadstone.analysis.latency import OperationRow
 from loadstone.report import format
 from loadstone.report.content import Content
 from loadstone.report.figures import style
@@ -18,34 +19,35 @@ _PLACE = dict.fromkeys(("held", "measured"), (0.16, style.COLOURS[0])) | {"not h
 
 def operations(content: Content) -> Figure | None:
     """From the median to P99 of each operation, in the highest trial that held and the lowest above that did not."""
-    everything = [row for row in content.rows("operations") if row["p99_ms"] is not None]
-    shown = [t for t in content.treatments if any(row["treatment"] == t.label for row in everything)]
+    everything = [row for row in content.rows(OperationRow) if row.p99_ms is not None]
+    shown = [t for t in content.treatments if any(row.treatment == t.label for row in everything)]
     if not shown:
         return None
     names = _names(everything)
     figure, panels = style.panels([short(t) for t in shown], 2, 1.1 + 0.42 * len(names), sharex=True, sharey=True)
     for axes, treatment in zip(panels, shown, strict=True):
-        rows = [row for row in everything if row["treatment"] == treatment.label]
+        rows = [row for row in everything if row.treatment == treatment.label]
         for row in rows:
-            offset, colour = _PLACE[row["verdict"]]
-            y = names.index(row["operation"]) + offset
-            axes.plot([row["p50_ms"], row["p99_ms"]], [y, y], color=colour, linewidth=1.4, zorder=2)
-            axes.plot([row["p50_ms"]], [y], "|", color=colour, markersize=9, markeredgewidth=1.6)
-            style.scatter(axes, [(row["p99_ms"], y)], row["verdict"], colour)
+            offset, colour = _PLACE[row.verdict]
+            y = names.index(row.operation) + offset
+            median, tail = style.known(row.p50_ms), style.known(row.p99_ms)
+            axes.plot([median, tail], [y, y], color=colour, linewidth=1.4, zorder=2)
+            axes.plot([median], [y], "|", color=colour, markersize=9, markeredgewidth=1.6)
+            style.scatter(axes, [(tail, y)], row.verdict, colour)
         axes.set_yticks(range(len(names)), names)
         axes.set_ylim(-0.6, len(names) - 0.4)
         axes.grid(axis="y", visible=False)
-        style.plain_scale(axes, "x", [row[name] for row in everything for name in ("p50_ms", "p99_ms")])
-        loads = {row["verdict"]: format.load(row) for row in rows}
+        style.plain_scale(axes, "x", [latency for row in everything for latency in (row.p50_ms, row.p99_ms)])
+        loads = {row.verdict: format.load(row) for row in rows}
         at = f"at {' and '.join(loads.values())}"
         axes.set_xlabel(f"latency{', closed loop' if content.closed else ''} (ms)\n{at}")
-    style.legend(figure, [_handle(verdict) for verdict in _PLACE if any(r["verdict"] == verdict for r in everything)])
+    style.legend(figure, [_handle(verdict) for verdict in _PLACE if any(r.verdict == verdict for r in everything)])
     return figure
 
 
-def _names(rows: list[dict[str, Any]]) -> list[str]:
+def _names(rows: Sequence[OperationRow]) -> list[str]:
     """Operations by their worst P99, the worst on top."""
-    worst = {row["operation"]: row["p99_ms"] for row in sorted(rows, key=lambda row: row["p99_ms"])}
+    worst = {row.operation: row.p99_ms or 0.0 for row in sorted(rows, key=lambda row: row.p99_ms or 0.0)}
     return sorted(worst, key=lambda name: worst[name])
 
 

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from loadstone.analysis.metrics.power import ACTIVE
+from loadstone.analysis.placement.tables import PlacementCapacity, PlacementCstate, PlacementLoad
 from loadstone.report import format
 from loadstone.report.content import Content
 from loadstone.report.figures import loads, style
 from loadstone.report.figures.load import load_label
-from loadstone.report.figures.loads import Rows
 
+_Placed = TypeVar("_Placed", PlacementLoad, PlacementCstate)
 MOST = 12
 """Placements that are drawn: of more, the fastest half of these and the slowest."""
 _MOST_LOADS = 10
@@ -50,69 +51,72 @@ def power(content: Content) -> Figure | None:
     """Power of packages and memory, a stacked bar for each placement."""
     rows = _loads(content, "package_watts")
     parts = {"package": "package_watts", "DRAM": "dram_watts"}
-    known = {name: column for name, column in parts.items() if any(row[column] is not None for row in rows)}
-    return _by_placement(content, rows, "power (W)", {n: [(r, r[c] or 0.0) for r in rows] for n, c in known.items()})
+    known = {name: column for name, column in parts.items() if any(getattr(row, column) is not None for row in rows)}
+    return _by_placement(
+        content, rows, "power (W)", {n: [(r, getattr(r, c) or 0.0) for r in rows] for n, c in known.items()}
+    )
 
 
 def between(content: Content) -> Figure | None:
     """Bytes between workers for each completed request."""
     rows = _loads(content, "between_bytes_per_request")
-    heights = [(row, row["between_bytes_per_request"] / 1024) for row in rows]
+    heights = [(row, (row.between_bytes_per_request or 0.0) / 1024) for row in rows]
     return _by_placement(content, rows, "KiB per request", {"between workers": heights})
 
 
 def capacity(content: Content) -> Figure | None:
     """A dot for each placement's capacity with its interval, the highest first."""
-    rows = [row for row in content.rows("placement_capacity") if row["capacity"] is not None]
+    rows = [row for row in content.rows(PlacementCapacity) if row.capacity is not None]
     if not rows:
         return None
-    groups = list(dict.fromkeys(row["others"] for row in rows))
-    height = max(1.2, 0.3 * max(sum(row["others"] == group for row in rows) for group in groups) + 0.8)
+    groups = list(dict.fromkeys(row.others for row in rows))
+    height = max(1.2, 0.3 * max(sum(row.others == group for row in rows) for group in groups) + 0.8)
     figure, panels = style.panels(groups, 1, height, sharex=True)
     for axes, group in zip(panels, groups, strict=True):
-        mine = sorted((row for row in rows if row["others"] == group), key=lambda row: row["capacity"])
+        mine = sorted((row for row in rows if row.others == group), key=lambda row: row.capacity or 0.0)
         for place, row in enumerate(mine):
-            axes.plot([row["capacity_low"], row["capacity_high"]], [place] * 2, color=style.COLOURS[0], lw=1.6)
-            axes.plot(row["capacity"], place, "o", color=style.COLOURS[0], ms=5)
-        axes.set_yticks(range(len(mine)), [row["placement"] for row in mine])
+            ends = [style.known(row.capacity_low), style.known(row.capacity_high)]
+            axes.plot(ends, [place] * 2, color=style.COLOURS[0], lw=1.6)
+            axes.plot(style.known(row.capacity), place, "o", color=style.COLOURS[0], ms=5)
+        axes.set_yticks(range(len(mine)), [row.placement for row in mine])
         axes.set_ylim(-0.6, len(mine) - 0.4)
         axes.grid(axis="y", visible=False)
         axes.set_xlabel("capacity (requests/s), 95 % interval")
     return figure
 
 
-def drawn(rows: Rows) -> list[str]:
+def drawn(rows: Sequence[PlacementLoad]) -> list[str]:
     """The placements that figures show, in the order of the study."""
-    names = list(dict.fromkeys(row["placement"] for row in rows))
+    names = list(dict.fromkeys(row.placement for row in rows))
     if len(names) <= MOST:
         return names
-    slowest = {name: max(row["p99_ms"] or 0.0 for row in rows if row["placement"] == name) for name in names}
+    slowest = {name: max(row.p99_ms or 0.0 for row in rows if row.placement == name) for name in names}
     ranked = sorted(names, key=lambda name: slowest[name])
     kept = {*ranked[: MOST // 2], *ranked[-MOST // 2 :]}
     return [name for name in names if name in kept]
 
 
-def _loads(content: Content, *needed: str) -> Rows:
-    rows = content.rows("placement_loads")
+def _loads(content: Content, *needed: str) -> list[PlacementLoad]:
+    rows = content.rows(PlacementLoad)
     shown = drawn(rows)
-    return [row for row in rows if row["placement"] in shown and all(row[name] is not None for name in needed)]
+    return [row for row in rows if row.placement in shown and all(getattr(row, name) is not None for name in needed)]
 
 
 def _by_load(
-    content: Content, rows: Rows, quantities: Sequence[tuple[str, str]], dropped: bool = False
+    content: Content, rows: Sequence[PlacementLoad], quantities: Sequence[tuple[str, str]], dropped: bool = False
 ) -> Figure | None:
     """A panel for each quantity and combination of other factors: a group of bars a load, a bar a placement."""
     if not rows:
         return None
-    groups = list(dict.fromkeys(row["others"] for row in rows))
+    groups = list(dict.fromkeys(row.others for row in rows))
     titles = [" · ".join(filter(None, (group, label))) for group in groups for _, label in quantities]
     figure, panels = style.panels(titles, 1, 2.5, sharex=False)
     figure.set_figwidth(_WIDE)
     looks = _looks(rows)
     each = iter(panels)
     for group in groups:
-        mine = [row for row in rows if row["others"] == group]
-        at = loads.shown((row["load"] for row in mine), _MOST_LOADS)
+        mine = [row for row in rows if row.others == group]
+        at = loads.shown((row.load for row in mine), _MOST_LOADS)
         for column, label in quantities:
             axes = next(each)
             _grouped(axes, mine, at, column, looks, dropped)
@@ -124,21 +128,28 @@ def _by_load(
     return figure
 
 
-def _grouped(axes: Axes, rows: Rows, at: Sequence[float], column: str, looks: dict[str, Any], dropped: bool) -> None:
+def _grouped(
+    axes: Axes,
+    rows: Sequence[PlacementLoad],
+    at: Sequence[float],
+    column: str,
+    looks: dict[str, Any],
+    dropped: bool,
+) -> None:
     width = 0.84 / len(looks)
     for place, (name, look) in enumerate(looks.items()):
-        mine = {row["load"]: row for row in rows if row["placement"] == name and row["load"] in at}
+        mine = {row.load: row for row in rows if row.placement == name and row.load in at}
         x = [at.index(load) + (place - (len(looks) - 1) / 2) * width for load in mine]
-        heights = [row[column] for row in mine.values()]
+        heights = [getattr(row, column) for row in mine.values()]
         axes.bar(x, heights, width=0.92 * width, linewidth=0, **look)
         for middle, row in zip(x, mine.values(), strict=True):
-            low, high = row.get(f"{column}_low"), row.get(f"{column}_high")
+            low, high = getattr(row, f"{column}_low"), getattr(row, f"{column}_high")
             if low is not None and high is not None and not dropped:
                 axes.plot([middle, middle], [max(low, 0), high], color=style.INK, linewidth=0.8)
         if dropped:
-            lost = [row["dropped_per_s"] or 0.0 for row in mine.values()]
+            lost = [row.dropped_per_s or 0.0 for row in mine.values()]
             axes.bar(x, lost, bottom=heights, width=0.92 * width, fill=False, edgecolor=style.INK, linewidth=0.8)
-    heights = [row[column] for row in rows if row["load"] in at]
+    heights = [getattr(row, column) for row in rows if row.load in at]
     highest, lowest = max(heights), min(heights)
     if not dropped and highest > _FAR * lowest > 0:
         style.plain_scale(axes, "y", heights, log=True)
@@ -150,34 +161,34 @@ def _grouped(axes: Axes, rows: Rows, at: Sequence[float], column: str, looks: di
 
 
 def _stacked(content: Content, column: str, label: str, scale: float, active: bool) -> Figure | None:
-    every = content.rows("placement_cstates")
-    shown = drawn(content.rows("placement_loads"))
-    rows = [row for row in every if row["placement"] in shown and row[column] is not None]
-    states = [state for state in dict.fromkeys(row["state"] for row in rows) if state != ACTIVE]
+    every = content.rows(PlacementCstate)
+    shown = drawn(content.rows(PlacementLoad))
+    rows = [row for row in every if row.placement in shown and getattr(row, column) is not None]
+    states = [state for state in dict.fromkeys(row.state for row in rows) if state != ACTIVE]
     if not states:
         return None
     names = [ACTIVE, *states] if active else states
-    parts = {name: [(row, scale * row[column]) for row in rows if row["state"] == name] for name in names}
+    parts = {name: [(row, scale * getattr(row, column)) for row in rows if row.state == name] for name in names}
     colours = loads.looks([ACTIVE, *states], first=1)
     return _by_placement(content, rows, label, parts, {name: colours[name] for name in names})
 
 
 def _by_placement(
     content: Content,
-    rows: Rows,
+    rows: Sequence[_Placed],
     label: str,
-    parts: dict[str, list[tuple[dict[str, Any], float]]],
+    parts: dict[str, list[tuple[_Placed, float]]],
     looks: dict[str, Any] | None = None,
 ) -> Figure | None:
     """A panel for some loads of each combination of other factors: a bar a placement, of parts on each other."""
     if not rows or not parts:
         return None
     looks = looks or loads.looks(list(parts))
-    groups = list(dict.fromkeys(row["others"] for row in rows))
+    groups = list(dict.fromkeys(row.others for row in rows))
     at = [
         (group, load)
         for group in groups
-        for load in loads.shown((row["load"] for row in rows if row["others"] == group), _PANELS)
+        for load in loads.shown((row.load for row in rows if row.others == group), _PANELS)
     ]
     unit = "clients" if content.closed else "req/s"
     titles = [" · ".join(filter(None, (group, f"{format.number(load)} {unit}"))) for group, load in at]
@@ -185,10 +196,14 @@ def _by_placement(
     figure.set_figwidth(_WIDE)
     for axes, (group, load) in zip(panels, at, strict=True):
         heights = {
-            name: {row["placement"]: value for row, value in values if row["others"] == group and row["load"] == load}
+            name: {row.placement: value for row, value in values if row.others == group and row.load == load}
             for name, values in parts.items()
         }
-        placements = [name for name in drawn(rows) if any(name in some for some in heights.values())]
+        placements = [
+            name
+            for name in dict.fromkeys(row.placement for row in rows)
+            if any(name in some for some in heights.values())
+        ]
         bottom = [0.0] * len(placements)
         for name, some in heights.items():
             mine = [some.get(placement, 0.0) for placement in placements]
@@ -203,5 +218,5 @@ def _by_placement(
     return figure
 
 
-def _looks(rows: Rows) -> dict[str, dict[str, Any]]:
-    return loads.looks(list(dict.fromkeys(row["placement"] for row in rows)))
+def _looks(rows: Sequence[PlacementLoad]) -> dict[str, dict[str, Any]]:
+    return loads.looks(list(dict.fromkeys(row.placement for row in rows)))

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from statistics import median
-from typing import Any
 
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from loadstone.analysis.metrics.power import EnergyRow
 from loadstone.report.content import Content
 from loadstone.report.figures import loads, style
 from loadstone.report.figures.load import load_label
-from loadstone.report.figures.loads import Rows
 from loadstone.report.figures.names import panelled, short
 
 
 def domains(content: Content) -> Figure | None:
     """Watts of all nodes with replicas together: cores, the rest of their packages, memory."""
-    rows = loads.valid(content, "metrics_energy", "watts")
+    rows = loads.valid(content, EnergyRow, "watts")
     if not rows:
         return None
     parts = _parts(rows)
@@ -26,9 +26,9 @@ def domains(content: Content) -> Figure | None:
     height = style.HEIGHT if len(pairs) == 1 else 2.9
     figure, panels = style.panels([short(treatment) for treatment, _ in pairs], 2, height, sharey=True)
     for axes, (_, mine) in zip(panels, pairs, strict=True):
-        at = loads.shown(row["load"] for row in mine)
+        at = loads.shown(row.load for row in mine)
         heights = {
-            part: [median(_watts(row, part, parts) for row in mine if row["load"] == load) for load in at]
+            part: [median(_watts(row, part, parts) for row in mine if row.load == load) for load in at]
             for part in parts
         }
         loads.stacked(axes, at, heights, colours)
@@ -38,24 +38,24 @@ def domains(content: Content) -> Figure | None:
     return figure
 
 
-def _parts(rows: Rows) -> list[str]:
+def _parts(rows: Sequence[EnergyRow]) -> list[str]:
     """Cores are shown separately where every trial recorded them."""
-    cores = all(row["core_watts"] is not None for row in rows)
+    cores = all(row.core_watts is not None for row in rows)
     package = ["cores", "rest of the package"] if cores else ["package"]
-    return package + ["DRAM"] * any(row["dram_watts"] is not None for row in rows)
+    return package + ["DRAM"] * any(row.dram_watts is not None for row in rows)
 
 
-def _watts(row: dict[str, Any], part: str, parts: list[str]) -> float:
+def _watts(row: EnergyRow, part: str, parts: list[str]) -> float:
     if part == "DRAM":
-        return row["dram_watts"] or 0.0
+        return row.dram_watts or 0.0
     if part == "cores":
-        return float(row["core_watts"])
-    return float(row["package_watts"] - (row["core_watts"] if "cores" in parts else 0.0))
+        return row.core_watts or 0.0
+    return (row.package_watts or 0.0) - ((row.core_watts or 0.0) if "cores" in parts else 0.0)
 
 
 def per_request(content: Content) -> Figure | None:
     """Joules per completed request against the load, a line a treatment."""
-    rows = loads.valid(content, "metrics_energy", "joules_per_request")
+    rows = loads.valid(content, EnergyRow, "joules_per_request")
     if not rows:
         return None
     groups = panelled(content.treatments)
@@ -63,17 +63,17 @@ def per_request(content: Content) -> Figure | None:
     figure, panels = style.panels([title for title, _ in groups], 2, height, sharex=True, sharey=True)
     for axes, (_, series) in zip(panels, groups, strict=True):
         for group in series:
-            mine = [row for row in rows if row["treatment"] == group.treatment.label]
+            mine = [row for row in rows if row.treatment == group.treatment.label]
             for verdict in style.VERDICTS:
-                points = [(row["load"], row["joules_per_request"]) for row in mine if row["verdict"] == verdict]
+                points = [(row.load, style.known(row.joules_per_request)) for row in mine if row.verdict == verdict]
                 style.scatter(axes, points, verdict, group.colour)
             line = loads.medians(mine, "joules_per_request")
             axes.plot(*zip(*line, strict=True), color=group.colour, linestyle=group.line, lw=1.2) if line else None
-        style.plain_scale(axes, "x", [row["load"] for row in rows])
-        style.plain_scale(axes, "y", [row["joules_per_request"] for row in rows])
+        style.plain_scale(axes, "x", [row.load for row in rows])
+        style.plain_scale(axes, "y", [row.joules_per_request for row in rows])
         axes.set_xlabel(load_label(content))
         axes.set_ylabel("energy per request (J)")
     lines = [Line2D([], [], color=group.colour, linestyle=group.line, label=group.name) for group in groups[0][1]]
-    verdicts = style.verdict_handles({row["verdict"] for row in rows})
+    verdicts = style.verdict_handles({row.verdict for row in rows})
     style.legend(figure, [*(lines if len(lines) > 1 else []), *verdicts])
     return figure

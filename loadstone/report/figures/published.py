@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from loadstone.analysis.published import PublishedRow
 from loadstone.analysis.published.measuring import LATENCIES
 from loadstone.report.content import Content
 from loadstone.report.figures import style
@@ -18,15 +19,14 @@ _ROW = 0.24
 """Inches."""
 _THEIRS, _OURS = 0.14, -0.14
 """Of a row's height, so that neither hides the other."""
-Row = dict[str, Any]
 
 
 def values(content: Content) -> Figure | None:
     """One panel for each unit, one line for each published value that has one of ours."""
-    rows = [row for row in content.rows("published") if not row["why"] and row["span"] is None]
-    by_unit: dict[str, list[Row]] = {}
+    rows = [row for row in content.rows(PublishedRow) if not row.why and row.span is None]
+    by_unit: dict[str, list[PublishedRow]] = {}
     for row in rows[:MOST_ROWS]:
-        by_unit.setdefault(row["unit"], []).append(row)
+        by_unit.setdefault(row.unit, []).append(row)
     if not by_unit:
         return None
     counts = [len(some) for some in by_unit.values()]
@@ -36,12 +36,12 @@ def values(content: Content) -> Figure | None:
     panels = figure.subplots(len(by_unit), 1, squeeze=False, height_ratios=[count + 1.5 for count in counts])[:, 0]
     for axes, (unit, some) in zip(panels, by_unit.items(), strict=True):
         for place, row in enumerate(some):
-            _between(axes, -place + _THEIRS, row["published"], row["published_low"], row["published_high"], None)
-            _between(axes, -place + _OURS, row["value"], row["low"], row["high"], style.COLOURS[0])
+            _between(axes, -place + _THEIRS, row.published, row.published_low, row.published_high, None)
+            _between(axes, -place + _OURS, row.value, row.low, row.high, style.COLOURS[0])
         axes.set_yticks([-place for place in range(len(some))], [_label(row) for row in some])
         axes.set_ylim(0.4 - len(some), 0.6)
         ends = ("published", "published_low", "published_high", "value", "low", "high")
-        style.plain_scale(axes, "x", [row[end] for row in some for end in ends])
+        style.plain_scale(axes, "x", [getattr(row, end) for row in some for end in ends])
         axes.margins(x=0.12)
         axes.set_xlabel(unit or "statistic")
     theirs = Line2D([], [], color=style.QUIET, marker="D", markersize=4.5, markerfacecolor="none", label="published")
@@ -49,10 +49,10 @@ def values(content: Content) -> Figure | None:
     return figure
 
 
-def _label(row: Row) -> str:
-    at = f", {row['at']} req/s" if row["at"] and row["at"] != "highest" else ""
-    source = f" ({row['source']})" if row["source"] else ""
-    named = f"{row['quantity']}{at}{source}\n{row['setting']}"
+def _label(row: PublishedRow) -> str:
+    at = f", {row.at} req/s" if row.at and row.at != "highest" else ""
+    source = f" ({row.source})" if row.source else ""
+    named = f"{row.quantity}{at}{source}\n{row.setting}"
     return named if len(named) < 90 else named[:87] + "..."
 
 
@@ -73,27 +73,27 @@ def _between(
 
 def percentiles(content: Content) -> Figure | None:
     """One panel for each span whose percentiles were published and measured."""
-    rows = [row for row in content.rows("published") if row["span"] and row["measure"] in LATENCIES and not row["why"]]
-    spans = list(dict.fromkeys(row["span"] for row in rows))[:MOST_SPANS]
+    rows = [row for row in content.rows(PublishedRow) if row.span and row.measure in LATENCIES and not row.why]
+    spans = list(dict.fromkeys(row.span for row in rows))[:MOST_SPANS]
     if not spans:
         return None
-    names = {row["span"]: row["quantity"].rpartition(", ")[0] for row in rows}
+    names = {row.span: row.quantity.rpartition(", ")[0] for row in rows}
     figure, panels = style.panels([names[span] for span in spans], 3, 2.3)
     figure.set_size_inches(1.5 * style.WIDTH, figure.get_figheight())
-    settings = list(dict.fromkeys(row["setting"] for row in rows))
-    measures = [measure for measure in LATENCIES if any(row["measure"] == measure for row in rows)]
+    settings = list(dict.fromkeys(row.setting for row in rows))
+    measures = [measure for measure in LATENCIES if any(row.measure == measure for row in rows)]
     for axes, span in zip(panels, spans, strict=True):
-        mine = [row for row in rows if row["span"] == span]
+        mine = [row for row in rows if row.span == span]
         for setting in settings:
-            some = sorted((r for r in mine if r["setting"] == setting), key=lambda row: LATENCIES[row["measure"]])
-            places = [measures.index(row["measure"]) for row in some]
+            some = sorted((r for r in mine if r.setting == setting), key=lambda row: LATENCIES[row.measure or ""])
+            places = [measures.index(row.measure or "") for row in some]
             colour = style.COLOURS[settings.index(setting) % len(style.COLOURS)]
             published: dict[str, Any] = {"marker": "D", "markersize": 4.5, "markerfacecolor": "none", "linestyle": ""}
-            axes.plot(places, [row["published"] for row in some], color=colour, **published)
-            axes.plot(places, [row["value"] for row in some], color=colour, linewidth=1.5)
+            axes.plot(places, [style.known(row.published) for row in some], color=colour, **published)
+            axes.plot(places, [style.known(row.value) for row in some], color=colour, linewidth=1.5)
         axes.set_xticks(range(len(measures)), ["max" if m == "max" else f"{LATENCIES[m]:g}" for m in measures])
-        style.plain_scale(axes, "y", [row[name] for row in mine for name in ("published", "value")], log=True)
-        axes.set_ylabel(mine[0]["unit"])
+        style.plain_scale(axes, "y", [value for row in mine for value in (row.published, row.value)], log=True)
+        axes.set_ylabel(mine[0].unit)
     style.legend(
         figure,
         [Line2D([], [], color=style.COLOURS[i % len(style.COLOURS)], label=name) for i, name in enumerate(settings)],

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+from loadstone.analysis.steady_state_table import LatencyPart, SteadyRow
 from loadstone.report import format
 from loadstone.report.content import Content
 from loadstone.report.figures import style
@@ -26,10 +27,10 @@ _CHANGE: dict[str, Any] = {"color": style.COLOURS[3], "linewidth": 1.2, "linesty
 
 def over_time(content: Content) -> Figure | None:
     """One panel for each trial that is shown."""
-    points: dict[str, list[dict[str, Any]]] = {}
-    for point in content.rows("over_time"):
-        points.setdefault(point["trial_id"], []).append(point)
-    verdicts = {row["trial_id"]: row for row in content.rows("steady")}
+    points: dict[str, list[LatencyPart]] = {}
+    for point in content.rows(LatencyPart):
+        points.setdefault(point.trial_id, []).append(point)
+    verdicts = {row.trial_id: row for row in content.rows(SteadyRow)}
     shown = list(points)[:MOST]
     if not shown:
         return None
@@ -43,43 +44,41 @@ def over_time(content: Content) -> Figure | None:
     panels[0].set_ylabel("latency (ms)")
     every = [point for trial in shown for point in points[trial]]
     for axes in panels:
-        style.plain_scale(axes, "y", [point["ms"] for point in every])
+        style.plain_scale(axes, "y", [point.ms for point in every])
     style.legend(figure, _handles(every, [verdicts[trial] for trial in shown if trial in verdicts]))
     return figure
 
 
-def _title(trial: dict[str, Any], several: bool) -> str:
-    text = f"{trial['verdict']} at {format.load(trial)}"
-    return f"{trial['treatment']}\n{text}" if several else text
+def _title(trial: LatencyPart, several: bool) -> str:
+    text = f"{trial.verdict} at {format.load(trial)}"
+    return f"{trial.treatment}\n{text}" if several else text
 
 
-def _draw(axes: Axes, points: list[dict[str, Any]]) -> None:
+def _draw(axes: Axes, points: list[LatencyPart]) -> None:
     for what, look in _LINES.items():
-        mine = [point for point in points if point["what"] == what]
+        mine = [point for point in points if point.what == what]
         if not mine:
             continue
         if what == "mean":
-            axes.plot(
-                [(point["from_s"] + point["to_s"]) / 2 for point in mine], [point["ms"] for point in mine], **look
-            )
+            axes.plot([(point.from_s + point.to_s) / 2 for point in mine], [point.ms for point in mine], **look)
         else:
-            edges = [point["from_s"] for point in mine] + [mine[-1]["to_s"]]
-            axes.step(edges, [point["ms"] for point in mine] + [mine[-1]["ms"]], where="post", **look)
-    axes.set_xlim(0, max(point["to_s"] for point in points))
+            edges = [point.from_s for point in mine] + [mine[-1].to_s]
+            axes.step(edges, [point.ms for point in mine] + [mine[-1].ms], where="post", **look)
+    axes.set_xlim(0, max(point.to_s for point in points))
 
 
-def _mark(axes: Axes, verdict: dict[str, Any]) -> None:
-    if verdict["cut_s"]:
-        axes.axvspan(0, verdict["cut_s"], **_CUT)
-    for at in verdict["changes_s"] or ():
+def _mark(axes: Axes, verdict: SteadyRow) -> None:
+    if verdict.cut_s:
+        axes.axvspan(0, verdict.cut_s, **_CUT)
+    for at in verdict.changes_s or ():
         axes.axvline(at, **_CHANGE)
 
 
-def _handles(points: list[dict[str, Any]], verdicts: list[dict[str, Any]]) -> list[Any]:
-    present = {point["what"] for point in points}
+def _handles(points: list[LatencyPart], verdicts: list[SteadyRow]) -> list[Any]:
+    present = {point.what for point in points}
     handles: list[Any] = [Line2D([], [], **look) for what, look in _LINES.items() if what in present]
-    if any(verdict["cut_s"] for verdict in verdicts):
+    if any(verdict.cut_s for verdict in verdicts):
         handles.append(Patch(**_CUT))
-    if any(verdict["changes_s"] for verdict in verdicts):
+    if any(verdict.changes_s for verdict in verdicts):
         handles.append(Line2D([], [], **_CHANGE))
     return handles

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -195,6 +196,11 @@ def _fonts_without_layout() -> Iterator[None]:
         yield
     finally:
         subset.Options._drop_tables_default = dropped
+
+
+def known(value: float | None) -> float:
+    """NaN for None: it is not drawn."""
+    return math.nan if value is None else value
 
 
 def settle(figure: Figure) -> None:

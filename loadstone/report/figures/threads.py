@@ -6,6 +6,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from loadstone.analysis import usage
+from loadstone.analysis.latency import LoadPoint
+from loadstone.analysis.metrics.replicas import ServiceRow
 from loadstone.report import format
 from loadstone.report.content import Content
 from loadstone.report.figures import loads, style
@@ -16,9 +18,9 @@ MOST = 30
 
 def threads(content: Content) -> Figure | None:
     """From the window's start (hollow) to its end (filled), at the highest load that held."""
-    held = {row["trial_id"] for t in content.treatments if (row := usage.highest_held(t)) is not None}
-    rows = loads.valid(content, "metrics_services", "threads_before", "threads_after")
-    rows = [row for row in rows if row["trial_id"] in held]
+    held = {trial.trial_id for t in content.treatments if (trial := usage.highest_held(t)) is not None}
+    rows = loads.valid(content, ServiceRow, "threads_before", "threads_after")
+    rows = [row for row in rows if row.trial_id in held]
     if not rows:
         return None
     names = loads.most(rows, "service", "threads_after", MOST)[::-1]
@@ -27,11 +29,12 @@ def threads(content: Content) -> Figure | None:
     figure, panels = style.panels(titles, 2, 1.0 + 0.24 * len(names), sharex=True, sharey=True)
     colour = style.COLOURS[0]
     for axes, (_, mine) in zip(panels, pairs, strict=True):
-        for row in (row for row in mine if row["service"] in names):
-            y = names.index(row["service"])
-            axes.plot([row["threads_before"], row["threads_after"]], [y, y], color=colour, lw=1.4, zorder=2)
-            axes.scatter([row["threads_before"]], [y], s=26, facecolors="white", edgecolors=colour, zorder=3)
-            axes.scatter([row["threads_after"]], [y], s=26, color=colour, zorder=4, linewidths=0)
+        for row in (row for row in mine if row.service in names):
+            y = names.index(row.service)
+            before, after = style.known(row.threads_before), style.known(row.threads_after)
+            axes.plot([before, after], [y, y], color=colour, lw=1.4, zorder=2)
+            axes.scatter([before], [y], s=26, facecolors="white", edgecolors=colour, zorder=3)
+            axes.scatter([after], [y], s=26, color=colour, zorder=4, linewidths=0)
         axes.set_yticks(range(len(names)), names)
         axes.set_ylim(-0.6, len(names) - 0.4)
         axes.set_xlim(left=0)
@@ -52,9 +55,9 @@ def throttling(content: Content) -> Figure | None:
     """The SLO's percentile of each trial against the throttled share of its most throttled service."""
     column, name, limit = content.percentile
     worst: dict[str, float] = {}
-    for row in loads.valid(content, "metrics_services", "throttled_periods_share"):
-        worst[row["trial_id"]] = max(row["throttled_periods_share"], worst.get(row["trial_id"], 0.0))
-    rows = [row for row in content.rows("load") if row["trial_id"] in worst and row[column] is not None]
+    for row in loads.valid(content, ServiceRow, "throttled_periods_share"):
+        worst[row.trial_id] = max(row.throttled_periods_share or 0.0, worst.get(row.trial_id, 0.0))
+    rows = [row for row in content.rows(LoadPoint) if row.trial_id in worst and (getattr(row, column) is not None)]
     if not any(worst.values()) or not rows:
         return None
     groups = panelled(content.treatments)
@@ -62,9 +65,9 @@ def throttling(content: Content) -> Figure | None:
     figure, panels = style.panels([title for title, _ in groups], 2, height, sharex=True, sharey=True)
     for axes, (_, series) in zip(panels, groups, strict=True):
         for group in series:
-            mine = [row for row in rows if row["treatment"] == group.treatment.label]
+            mine = [row for row in rows if row.treatment == group.treatment.label]
             for verdict in style.VERDICTS:
-                points = [(100 * worst[r["trial_id"]], r[column]) for r in mine if r["verdict"] == verdict]
+                points = [(100 * worst[r.trial_id], getattr(r, column)) for r in mine if r.verdict == verdict]
                 style.scatter(axes, points, verdict, group.colour)
         if limit is not None:
             axes.axhline(limit, color=style.INK, linewidth=1, linestyle=(0, (4, 2)), zorder=1)
@@ -76,7 +79,7 @@ def throttling(content: Content) -> Figure | None:
                 textcoords="offset points",
                 fontsize=8,
             )
-        style.plain_scale(axes, "y", [row[column] for row in rows] + [limit], log=True)
+        style.plain_scale(axes, "y", [getattr(row, column) for row in rows] + [limit], log=True)
         axes.set_xlim(left=-2)
         axes.set_xlabel("throttled periods of the most throttled service (%)")
         axes.set_ylabel(f"{name} latency{', closed loop' if content.closed else ''} (ms)")
@@ -85,6 +88,6 @@ def throttling(content: Content) -> Figure | None:
         for _, some in groups
         for group in some
     ]
-    verdicts = style.verdict_handles({row["verdict"] for row in rows})
+    verdicts = style.verdict_handles({row.verdict for row in rows})
     style.legend(figure, [*(colours if 1 < len(colours) <= len(style.COLOURS) else []), *verdicts])
     return figure

@@ -141,7 +141,7 @@ def test_what_something_else_than_cpu_breaks_is_told(tmp_path: Path):
 def test_nothing_is_told_without_a_breaking_point_or_counters(tmp_path: Path):
     folder = run_of(tmp_path, COSTS, POINT)
     (treatment,) = summary.treatments(open_run(folder))
-    held = replace(treatment, trials=treatment.trials.filter(np.array(treatment.trials["verdict"]) == "held"))
+    held = replace(treatment, trials=tuple(treatment.rows("held")))
     with pytest.raises(CannotTell, match="every trial held"):
         fit(open_run(folder), held)
     for place in (folder / "trials").iterdir():

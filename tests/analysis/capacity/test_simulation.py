@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from dataclasses import fields
 
 import pytest
 
 from loadstone.analysis.capacity import Layout, Placed
 from loadstone.analysis.capacity.calls import of_application, of_traces, unfold
 from loadstone.analysis.capacity.simulation import PERIOD_S, Work, simulate
+from loadstone.analysis.traced_rows import OperationTimes
+from loadstone.model.records.run_files import ApplicationPart
 
 ONE = unfold("a", {}, False, "test")
 
@@ -82,17 +85,18 @@ def test_equal_seeds_give_equal_numbers():
     assert first == second
 
 
+def spans(service: str, peer: str, count: int) -> OperationTimes:
+    times = [field.name for field in fields(OperationTimes) if field.name.endswith("_ms")]
+    return OperationTimes(service=service, operation="", peer=peer, count=count, errors=0, **dict.fromkeys(times, 0.0))
+
+
 def test_calls_of_an_application_and_of_traces():
     services = {"web": {"needs": ["geo"], "calls": ["user"]}, "geo": {"needs": ["store"]}, "user": {}, "store": {}}
-    application = {"entry": {"service": "web"}, "services": services}
+    application = ApplicationPart.model_validate({"entry": {"service": "web"}, "services": services})
     declared = of_application(application, set(services))
     assert "user" not in of_application(application, {"web", "geo", "store"}).visits()
     assert declared.visits() == {"web": 1.0, "geo": 1.0, "user": 1.0, "store": 1.0}
-    rows = [
-        {"service": "web", "peer": "", "count": 100},
-        {"service": "web", "peer": "geo", "count": 60},
-        {"service": "geo", "peer": "store", "count": 150},
-    ]
+    rows = [spans("web", "", 100), spans("web", "geo", 60), spans("geo", "store", 150)]
     seen = of_traces(rows, "web", 100)
     assert seen.visits() == pytest.approx({"web": 1.0, "geo": 0.6, "store": 1.5})
     assert "from 100 traces" in seen.source and declared.source.startswith("assumed")

@@ -6,16 +6,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 
 from loadstone.analysis import comparison
 from loadstone.analysis.comparison import calibration, doubts
+from loadstone.analysis.comparison.calibration import CalibrationRow
 from loadstone.analysis.comparison.measured import ALL, MeasuredRun, endpoints, measured
+from loadstone.analysis.comparison.tables import EffectRow
 from loadstone.analysis.comparison.treatments import again, at, noise, pairs
 from loadstone.analysis.run import RunFolder, open_run
 from loadstone.model.errors import InputError
+from loadstone.model.records.run_files import PlannedTreatment
 from tests.synthetic import Synthetic
+from tests.trial_rows import trial_row
 
 BASE, SLOW = "scaling=baseline", "scaling=vertical"
 
@@ -34,59 +37,59 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
     return open_run(synthetic.write(tmp_path_factory.mktemp("results")))
 
 
-def effects(found: comparison.Compared, **equal: Any) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = found.tables["comparison"].to_pylist()
-    return [row for row in rows if all(row[name] == value for name, value in equal.items())]
+def effects(found: comparison.Compared, **equal: Any) -> list[EffectRow]:
+    return [row for row in found.effects if all(getattr(row, name) == value for name, value in equal.items())]
 
 
 def without(run: RunFolder, keep: Any) -> RunFolder:
-    return replace(run, trials=run.trials.filter([bool(keep(row)) for row in run.trials.to_pylist()]))
+    return replace(run, trials=tuple(row for row in run.trials if keep(row)))
 
 
 def test_blocks_are_pairs_and_the_delay_is_found(run: RunFolder) -> None:
     found = comparison.within(run)
     assert (found.baseline, found.method, found.margin) == (BASE, "paired", 0.02)
     [p50] = effects(found, name=ALL, statistic="p50")
-    assert p50["runs"] == 8
-    assert p50["verdict"] == "slower"
-    assert p50["low"] < 1 + 0.5 / p50["a_ms"] < p50["high"]
+    assert p50.runs == 8
+    assert p50.verdict == "slower"
+    assert p50.low < 1 + 0.5 / p50.a_ms < p50.high
 
 
 def test_the_baseline_is_compared_with_its_second_runs(run: RunFolder) -> None:
-    rows = comparison.within(run).tables["noise"].to_pylist()
-    assert {row["from_second_runs"] for row in rows} == {True}
-    assert {row["runs"] for row in rows} == {8}
-    assert [row["verdict"] for row in rows if row["name"] == ALL and row["verdict"] in ("slower", "faster")] == []
+    rows = comparison.within(run).noise
+    assert {row.from_second_runs for row in rows} == {True}
+    assert {row.runs for row in rows} == {8}
+    assert [row.verdict for row in rows if row.name == ALL and row.verdict in ("slower", "faster")] == []
 
 
 def test_without_second_runs_neighbours_are_the_noise(run: RunFolder) -> None:
-    rows = comparison.within(without(run, lambda row: row["number"] == 1)).tables["noise"].to_pylist()
-    assert {row["from_second_runs"] for row in rows} == {False}
-    assert {row["runs"] for row in rows} == {4}
+    rows = comparison.within(without(run, lambda row: row.number == 1)).noise
+    assert {row.from_second_runs for row in rows} == {False}
+    assert {row.runs for row in rows} == {4}
 
 
 def test_each_scope_is_a_family_of_its_own(run: RunFolder) -> None:
     found = comparison.within(run)
     [alone] = effects(found, scope="requests", statistic="p50")
-    assert alone["p_adjusted"] == pytest.approx(2 * alone["p"])
+    assert alone.p_adjusted == pytest.approx(2 * alone.p)
     operations = effects(found, scope="operations")
-    assert {row["name"] for row in operations} == {"hotels", "recommendations"}, "the others have too few requests"
-    smallest = min(operations, key=lambda row: row["p"])
-    assert smallest["p_adjusted"] == pytest.approx(min(1, len(operations) * smallest["p"]))
+    assert {row.name for row in operations} == {"hotels", "recommendations"}, "the others have too few requests"
+    smallest = min(operations, key=lambda row: row.p)
+    assert smallest.p_adjusted == pytest.approx(min(1, len(operations) * smallest.p))
 
 
 def test_an_invalid_trial_and_one_that_was_stopped_take_their_pairs_along(run: RunFolder) -> None:
-    rows = run.trials.to_pylist()
-    gone = {row["trial_id"] for row in rows if row["treatment"] == SLOW and row["repetition"] == 3}
-    stopped = {row["trial_id"] for row in rows if row["treatment"] == BASE and row["repetition"] == 5}
+    rows = run.trials
+    gone = {row.trial_id for row in rows if row.treatment == SLOW and row.repetition == 3}
+    stopped = {row.trial_id for row in rows if row.treatment == BASE and row.repetition == 5}
     changed = [
-        row
-        | ({"verdict": "invalid"} if row["trial_id"] in gone else {})
-        | ({"aborted_at_s": 1.0} if row["trial_id"] in stopped else {})
+        row.model_copy(
+            update=({"verdict": "invalid"} if row.trial_id in gone else {})
+            | ({"aborted_at_s": 1.0} if row.trial_id in stopped else {})
+        )
         for row in rows
     ]
-    found = comparison.within(replace(run, trials=run.trials.from_pylist(changed, schema=run.trials.schema)))
-    assert {row["runs"] for row in effects(found)} == {6}
+    found = comparison.within(replace(run, trials=tuple(changed)))
+    assert {row.runs for row in effects(found)} == {6}
     assert found.warnings[:2] == [
         "1 trial was left out, and with each its pair: it is invalid",
         "2 trials were left out, and with each its pair: they were stopped early",
@@ -94,29 +97,30 @@ def test_an_invalid_trial_and_one_that_was_stopped_take_their_pairs_along(run: R
 
 
 def test_no_pair_is_left_out_where_there_are_none(run: RunFolder) -> None:
-    first, second, *rest = run.trials.to_pylist()
-    rows = [first | {"verdict": "invalid"}, second | {"aborted_at_s": 1.0}, *rest]
-    changed = replace(run, trials=run.trials.from_pylist(rows, schema=run.trials.schema))
+    first, second, *rest = run.trials
+    invalid = first.model_copy(update={"verdict": "invalid"})
+    stopped = second.model_copy(update={"aborted_at_s": 1.0})
+    changed = replace(run, trials=(invalid, stopped, *rest))
     result = ["1 trial was left out: it is invalid", "1 trial was left out: it was stopped early"]
     assert comparison.within(changed, unpaired=True).warnings[:2] == result
     assert set(result) <= set(comparison.between(run, changed).warnings)
 
 
 def test_one_restless_trial_is_one() -> None:
-    row = {"phase": "fixed", "verdict": "held", "aborted_at_s": None, "p50_ms": 1.0}
-    [text] = doubts.of_trials([row | {"steady": False}, row | {"steady": True}], "paired")
+    rows = [trial_row(p50_ms=1.0, steady=steady) for steady in (False, True)]
+    [text] = doubts.of_trials(rows, "paired")
     assert text.startswith("1 of 2 trials was not stationary: ")
 
 
 def test_unpaired_compares_all_runs_of_both_sides(run: RunFolder) -> None:
-    fewer = without(run, lambda row: row["treatment"] == BASE or row["repetition"] > 2)
-    assert {row["runs"] for row in effects(comparison.within(fewer, unpaired=True))} == {6}
-    assert {row["method"] for row in effects(comparison.within(fewer, unpaired=True))} == {"unpaired"}
+    fewer = without(run, lambda row: row.treatment == BASE or row.repetition > 2)
+    assert {row.runs for row in effects(comparison.within(fewer, unpaired=True))} == {6}
+    assert {row.method for row in effects(comparison.within(fewer, unpaired=True))} == {"unpaired"}
 
 
 def test_too_few_pairs_are_said(run: RunFolder) -> None:
-    found = comparison.within(without(run, lambda row: row["repetition"] < 4))
-    assert {row["verdict"] for row in effects(found)} == {"cannot tell"}
+    found = comparison.within(without(run, lambda row: row.repetition < 4))
+    assert {row.verdict for row in effects(found)} == {"cannot tell"}
     assert f"{SLOW} at 200: 3 pairs can show no difference, however large; at least 7 are needed" in found.warnings
 
 
@@ -124,16 +128,17 @@ def test_another_baseline_turns_it_around(run: RunFolder) -> None:
     found = comparison.within(run, baseline="vertical")
     assert found.baseline == SLOW
     [p50] = effects(found, name=ALL, statistic="p50")
-    assert (p50["treatment"], p50["verdict"]) == (BASE, "faster")
+    assert (p50.treatment, p50.verdict) == (BASE, "faster")
     with pytest.raises(InputError, match="--baseline 'scaling' names 2 treatments of this run; it has: scaling=base"):
         comparison.within(run, baseline="scaling")
 
 
 def test_two_runs_are_unpaired_and_said_to_be_apart(run: RunFolder) -> None:
-    other = replace(run, provenance={**run.provenance, "host": {**run.provenance["host"], "kernel": "6.1"}})
+    host = {**run.provenance.host, "kernel": "6.1"}
+    other = replace(run, provenance=run.provenance.model_copy(update={"host": host}))
     found = comparison.between(run, other)
-    assert {row["method"] for row in effects(found)} == {"unpaired"}
-    assert {row["ratio"] for row in effects(found)} == {1.0}
+    assert {row.method for row in effects(found)} == {"unpaired"}
+    assert {row.ratio for row in effects(found)} == {1.0}
     assert found.warnings[0].startswith("the runs were made one after the other")
     assert [text for text in found.warnings if text.startswith("the machines differ: kernel")]
     assert not list(doubts.of_machines(run, run))[1:]
@@ -151,15 +156,13 @@ def test_only_endpoints_that_every_run_has_are_compared() -> None:
 
 
 def test_an_endpoint_that_one_run_lacks_is_said_to_be_missing(run: RunFolder) -> None:
-    rows = run.trials.to_pylist()
-    [gone] = [row for row in rows if row["treatment"] == SLOW and row["repetition"] == 3]
-    few = pa.Table.from_pylist(
-        [row | ({"completed": 40} if row is gone else {}) for row in rows], schema=run.trials.schema
-    )
+    rows = run.trials
+    [gone] = [row for row in rows if row.treatment == SLOW and row.repetition == 3]
+    few = tuple(row.model_copy(update={"completed": 40}) if row is gone else row for row in rows)
     found = comparison.within(replace(run, trials=few))
-    message = f"the P99 of all requests is not compared, as trial {gone['trial_id']} answered fewer than 100"
+    message = f"the P99 of all requests is not compared, as trial {gone.trial_id} answered fewer than 100"
     assert [text for text in found.warnings if "not compared" in text] == [f"{SLOW} at 200: {message}"]
-    assert [row["statistic"] for row in effects(found, name=ALL)] == ["p50"]
+    assert [row.statistic for row in effects(found, name=ALL)] == ["p50"]
     assert not any("not compared" in text for text in comparison.within(run).warnings)
 
 
@@ -176,19 +179,21 @@ def test_second_runs_are_no_runs_of_the_treatment() -> None:
 
 
 def test_what_is_measured_comes_from_rows_and_summaries(run: RunFolder) -> None:
-    [first, *_] = measured(run, run.trials.to_pylist())
-    row = run.trials.to_pylist()[0]
+    [first, *_] = measured(run, run.trials)
+    row = run.trials[0]
     summary = run.summary(first.trial_id)
     assert summary is not None
     operation = summary.operations[0]
     text = {(key.name, key.statistic): value for key, value in first.values.items()}
-    assert text[ALL, "p99"] == row["p99_ms"]
+    assert text[ALL, "p99"] == row.p99_ms
     assert operation.latency_ms.intended is not None
     assert text[operation.name, "p50"] == operation.latency_ms.intended.p50
 
 
-def row(delay: float, detected: bool) -> dict[str, Any]:
-    return {"load": 100.0, "service": "web", "name": ALL, "delay_ms": delay, "detected": detected}
+def row(delay: float, detected: bool) -> CalibrationRow:
+    at: dict[str, Any] = {"treatment": "a", "service": "web", "scope": "requests", "name": ALL, "load": 100.0}
+    shift: dict[str, Any] = dict.fromkeys(("shift_ms", "low_ms", "high_ms", "p_adjusted", "ks", "ad"), 0.0)
+    return CalibrationRow(**at, **shift, delay_ms=delay, detected=detected)
 
 
 @pytest.mark.parametrize(
@@ -206,15 +211,15 @@ def test_the_limit_is_the_delay_from_which_on_all_are_detected(detected: dict[fl
 
 
 def test_delays_are_those_of_treatments_that_differ_in_nothing_else(run: RunFolder, tmp_path: Path) -> None:
-    def treatment(name: str, **settings: Any) -> dict[str, Any]:
-        return {"id": name, "label": name, "settings": {"scaling": "baseline", **settings}}
+    def treatment(name: str, **settings: Any) -> PlannedTreatment:
+        return PlannedTreatment(id=name, label=name, settings={"scaling": "baseline", **settings})
 
-    planned = [
+    planned = (
         treatment("a"),
         treatment("b", delays={"web": "0.05ms"}),
         treatment("c", delays={"web": "1ms"}, profile="paper"),
         treatment("d", delays={"web": "1ms", "search": "1ms"}),
-    ]
-    changed = replace(run, plan={**run.plan, "treatments": planned})
+    )
+    changed = replace(run, plan=run.plan.model_copy(update={"treatments": planned}))
     assert calibration.injected(changed, "a") == {"b": ("web", pytest.approx(0.05))}
     assert calibration.injected(changed, "b") == {}

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from loadstone.analysis import metrics
-from loadstone.analysis.metrics.gather import SCHEMAS
+from loadstone.analysis.metrics.gather import KINDS
 from loadstone.analysis.run import open_run
 from tests import observed
 from tests.synthetic import Synthetic
@@ -33,17 +33,17 @@ def test_every_trial_is_in_every_table(rich: Path):
     assert found and found.warnings == [] and found.shared == []
     per_trial = {"metrics_nodes": 3, "metrics_replicas": 10, "metrics_services": 10, "metrics_cstates": 15}
     per_trial |= {"metrics_power": 6, "metrics_energy": 1, "metrics_network": 3, "metrics_between": 1, "observed": 1}
-    assert set(found.tables) == set(SCHEMAS) == set(per_trial)
+    assert set(found.tables) == {kind.NAME for kind in KINDS} == set(per_trial)
     for name, rows in per_trial.items():
         assert found.tables[name].num_rows == 6 * rows
-        assert found.tables[name]["trial_id"].unique().to_pylist() == run.trials["trial_id"].to_pylist()
+        assert found.tables[name]["trial_id"].unique().to_pylist() == [row.trial_id for row in run.trials]
     assert found.absent == {("power", "no /sys/class/powercap"): ["client"]}
     assert found.recorded == ["worker-1", "worker-2", "client"]
 
 
 def test_spans_are_counted_beside_requests(rich: Path):
     run = open_run(rich)
-    windows = run.trials["window_s"].to_pylist()
+    windows = [row.window_s or 0.0 for row in run.trials]
     for row, window in zip(metrics.gather(run).tables["observed"].to_pylist(), windows, strict=True):
         assert row["traces"] == row["requests"] - row["requests"] // 500
         assert row["produced"] == row["received"] + row["dropped"]

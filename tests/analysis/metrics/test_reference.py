@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from loadstone.analysis.metrics.gather import SCHEMAS
+from loadstone.analysis.metrics.gather import KINDS
+from loadstone.analysis.schema import schema_of
 
+SCHEMAS = {kind.NAME: schema_of(kind) for kind in KINDS}
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "metrics.md"
 COMMON = ("trial_id", "treatment", "phase", "rate", "clients", "load", "verdict")
 

@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 
 from loadstone.analysis import metrics, summary
+from loadstone.analysis.metrics.power import CstateRow
 from loadstone.analysis.placement import Extremes, Fastest, extremes, tables
 from loadstone.analysis.placement.extremes import reference
-from loadstone.analysis.placement.tables import Tables, interval
+from loadstone.analysis.placement.tables import PlacementLoad, Tables, interval
 from loadstone.analysis.run import open_run
+from loadstone.analysis.schema import rows
 from tests.placements import SPLITS, placed
 
 
@@ -30,61 +32,63 @@ def found(folder: Path) -> tuple[list[summary.TreatmentSummary], Tables]:
 
 def test_every_placement_has_a_row_at_every_load(rich: Path) -> None:
     treatments, made = found(rich)
-    rows = made.loads.to_pylist()
-    assert [(row["placement"], row["load"]) for row in rows] == [(p, r) for p in SPLITS for r in (200, 500, 700)]
-    for row in rows:
-        assert row["trials"] == 4 and row["others"] == ""
-        assert row["p99_ms_low"] <= row["p99_ms"] <= row["p99_ms_high"]
-    item = next(row for row in rows if (row["placement"], row["load"]) == ("FL-CD", 500))
-    trials = [t for t in treatments[1].rows() if t["rate"] == 500]
-    assert item["executed_per_s"] == pytest.approx(fmean(t["throughput"] for t in trials))
-    assert item["p99_ms"] == pytest.approx(math.exp(fmean(math.log(t["p99_ms"]) for t in trials)))
-    offered, completed = (sum(t[name] for t in trials) for name in ("offered", "completed"))
-    assert item["dropped_share"] == pytest.approx(1 - completed / offered)
+    every = made.loads
+    assert [(row.placement, row.load) for row in every] == [(p, r) for p in SPLITS for r in (200, 500, 700)]
+    for row in every:
+        assert row.trials == 4 and row.others == ""
+        assert row.p99_ms_low <= row.p99_ms <= row.p99_ms_high
+    item = next(row for row in every if (row.placement, row.load) == ("FL-CD", 500))
+    trials = [t for t in treatments[1].trials if t.rate == 500]
+    assert item.executed_per_s == pytest.approx(fmean(t.throughput for t in trials))
+    assert item.p99_ms == pytest.approx(math.exp(fmean(math.log(t.p99_ms) for t in trials)))
+    offered, completed = (sum(getattr(t, name) for t in trials) for name in ("offered", "completed"))
+    assert item.dropped_share == pytest.approx(1 - completed / offered)
 
 
 def test_states_are_means_over_nodes_with_replicas_and_power_is_their_sum(rich: Path) -> None:
     _, made = found(rich)
     measured = metrics.gather(open_run(rich)).tables
-    trial = open_run(rich).trials.to_pylist()[0]
-    at = [row for row in made.cstates.to_pylist() if (row["placement"], row["load"]) == ("FLC-D", 200)]
-    assert sum(row["share"] for row in at) == pytest.approx(1)
+    trial = open_run(rich).trials[0]
+    at = [row for row in made.cstates if (row.placement, row.load) == ("FLC-D", 200)]
+    assert sum(row.share for row in at) == pytest.approx(1)
     tested = [
-        row["share"] for row in measured["metrics_cstates"].to_pylist()
-        if row["treatment"] == trial["treatment"] and row["load"] == 200 and row["replicas"] and row["state"] == "C0"
+        row.share for row in rows(CstateRow, measured["metrics_cstates"])
+        if row.treatment == trial.treatment and row.load == 200 and row.replicas and row.state == "C0"
     ]  # fmt: skip
-    row = made.loads.to_pylist()[0]
+    row = made.loads[0]
     assert len(tested) == 4 * 2
-    assert row["c0_share"] == pytest.approx(fmean(tested))
-    assert row["watts"] == pytest.approx(row["package_watts"] + row["dram_watts"])
+    assert row.c0_share == pytest.approx(fmean(tested))
+    assert row.watts == pytest.approx(row.package_watts + row.dram_watts)
 
 
 def test_bytes_between_nodes_are_what_did_not_leave_for_the_client(tmp_path: Path) -> None:
     _, made = found(placed(tmp_path, "poor", rates=[450], repetitions=1))
-    row = made.loads.to_pylist()[0]
+    row = made.loads[0]
     # At half of what the synthetic machine bears, workers send 15 MB/s in full, and the client gets 2 MB/s of it.
-    assert row["between_bytes_per_s"] == pytest.approx(0.5 * 13e6, rel=1e-3)
-    assert row["between_bytes_per_request"] == pytest.approx(row["between_bytes_per_s"] / row["executed_per_s"])
-    assert {item["node"]: item["role"] for item in made.network.to_pylist()} == {
+    assert row.between_bytes_per_s == pytest.approx(0.5 * 13e6, rel=1e-3)
+    assert row.between_bytes_per_request == pytest.approx(row.between_bytes_per_s / row.executed_per_s)
+    assert {item.node: item.role for item in made.network} == {
         "client": "client", "worker-1": "worker", "worker-2": "worker"
     }  # fmt: skip
 
 
 def test_what_machines_lack_is_null_and_not_zero(tmp_path: Path) -> None:
     _, made = found(placed(tmp_path, "poor", rates=[450], repetitions=1))
-    for row in made.loads.to_pylist():
-        assert [row[name] for name in ("c0_share", "transitions_per_s", "package_watts", "dram_watts")] == [None] * 4
-        assert row["p99_ms_low"] is None, "a single trial has no interval"
-    assert made.cstates.num_rows == 0
+    for row in made.loads:
+        assert [getattr(row, name) for name in ("c0_share", "transitions_per_s", "package_watts", "dram_watts")] == [
+            None
+        ] * 4
+        assert row.p99_ms_low is None, "a single trial has no interval"
+    assert made.cstates == []
 
 
 def test_the_best_and_the_worst_at_the_highest_load_that_all_bear(rich: Path) -> None:
     treatments, made = found(rich)
-    (item,) = extremes(treatments, made.loads.to_pylist(), [], interleaved=True)
+    (item,) = extremes(treatments, made.loads, [], interleaved=True)
     assert isinstance(item, Fastest)
-    assert (item.load, item.best["placement"], item.worst["placement"]) == (700, "FLC-D", "FLD-C")
+    assert (item.load, item.best.placement, item.worst.placement) == (700, "FLC-D", "FLD-C")
     assert item.ratio is not None and item.low is not None and item.high is not None
-    assert item.ratio == pytest.approx(item.worst["p99_ms"] / item.best["p99_ms"])
+    assert item.ratio == pytest.approx(item.worst.p99_ms / item.best.p99_ms)
     assert item.low < item.ratio < item.high
 
 
@@ -92,7 +96,7 @@ def test_the_best_and_the_worst_at_the_highest_load_that_all_bear(rich: Path) ->
 def test_equal_placements_are_not_differ(tmp_path: Path, repetitions: int) -> None:
     same = dict.fromkeys(SPLITS, 1000.0)
     treatments, made = found(placed(tmp_path, rates=[300], repetitions=repetitions, capacities=same, seed=2))
-    (item,) = extremes(treatments, made.loads.to_pylist(), [], interleaved=True)
+    (item,) = extremes(treatments, made.loads, [], interleaved=True)
     assert isinstance(item, Fastest) and not item.differ
     assert (item.ratio is None) == (repetitions == 1)
 
@@ -100,16 +104,17 @@ def test_equal_placements_are_not_differ(tmp_path: Path, repetitions: int) -> No
 def test_capacities_are_compared_where_they_were_searched(tmp_path: Path) -> None:
     far = {"FLC-D": 1300.0, "FLD-C": 600.0}
     treatments, made = found(placed(tmp_path, rates=None, repetitions=1, capacities=far))
-    assert made.loads.num_rows == 0
-    capacities = made.capacities.to_pylist()
+    assert made.loads == []
+    capacities = made.capacities
     (item,) = extremes(treatments, [], capacities, interleaved=True)
     assert isinstance(item, Extremes) and item.differ
-    assert (item.best["placement"], item.worst["placement"], item.placements) == ("FLC-D", "FLD-C", 2)
+    assert (item.best.placement, item.worst.placement, item.placements) == ("FLC-D", "FLD-C", 2)
 
 
 def test_the_load_that_is_told_of() -> None:
-    def row(placement: str, load: float, dropped: float, p99: float | None = 1.0) -> dict[str, Any]:
-        return {"placement": placement, "load": load, "dropped_share": dropped, "p99_ms": p99}
+    def row(placement: str, load: float, dropped: float, p99: float | None = 1.0) -> PlacementLoad:
+        about: dict[str, Any] = {"placement": placement, "others": "", "trials": 1, "held": 1}
+        return PlacementLoad(**about, load=load, dropped_share=dropped, p99_ms=p99)
 
     borne = [row("a", 1, 0), row("b", 1, 0), row("a", 2, 0), row("b", 2, 0.01), row("a", 3, 0), row("b", 3, 0.2)]
     assert reference(borne) == 2

@@ -1,0 +1,206 @@
+"""The files of a run as a whole, as far as reports read them: the plan, the study, where the results come from.
+
+Whatever is missing has a default, so that a run of any release can be opened; ``document`` is the file as it is.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BeforeValidator, ConfigDict, Field, model_validator
+
+from loadstone.model.records.base import NullIsEmpty, Record
+
+_Item = TypeVar("_Item")
+_Listed = Annotated[tuple[_Item, ...], Field(strict=False), NullIsEmpty()]
+_Part = Annotated[_Item, BeforeValidator(lambda value: {} if value is None else value)]
+
+
+class _Lenient(Record):
+    """Nothing is converted: a number in quotes is malformed."""
+
+    model_config = ConfigDict(strict=True)
+
+
+class RunFile(_Lenient):
+    """A file of a run."""
+
+    document: dict[str, Any] = {}
+    """All of it, also what is not read here."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _whole(cls, data: Any) -> Any:
+        return {**data, "document": data} if isinstance(data, dict) else data
+
+
+class SearchPart(_Lenient):
+    """The search of a study."""
+
+    slo: dict[str, Any] | None = None
+    precision: Any = None
+    guided: Any = None
+
+
+class ClosedPart(_Lenient):
+    """The closed loop of a study."""
+
+    clients: Any = None
+
+
+class LoadPart(_Lenient):
+    """The load of a study."""
+
+    arrival: str | dict[str, Any] | None = None
+    capacity: SearchPart | None = None
+    closed: ClosedPart | None = None
+    slo: dict[str, Any] | None = None
+    rates: Any = None
+    driver: str = "stone"
+    timeout: Any = None
+    seed: Any = None
+    workers: Any = None
+
+    @property
+    def objective(self) -> dict[str, Any] | None:
+        """The SLO, of the search where there is one."""
+        return (self.capacity.slo if self.capacity is not None else None) or self.slo
+
+    @property
+    def levels(self) -> list[Any] | None:
+        """The fixed rates, or the numbers of clients; None of a search."""
+        found = self.rates or (self.closed.clients if self.closed is not None else None)
+        return found if isinstance(found, list) else None
+
+    @property
+    def process(self) -> str:
+        """The arrival process; empty where it is not known."""
+        given = self.arrival or ""
+        return str(given.get("process", "mixed")) if isinstance(given, dict) else given
+
+    @property
+    def generators(self) -> int:
+        """The hosts that generated the load; earlier releases listed their addresses, none where it was one alone."""
+        return max(1, len(self.workers)) if isinstance(self.workers, list) else self.workers or 1
+
+
+class TrialPart(_Lenient):
+    """The trials of a study."""
+
+    repetitions: Any = 1
+    order: str = "interleaved"
+    duration: Any = None
+    warmup: Any = "0s"
+
+    @property
+    def fewest(self) -> int | None:
+        """Repetitions; of a rule that ends them, the fewest."""
+        given = self.repetitions.get("least") if isinstance(self.repetitions, dict) else self.repetitions
+        return given if isinstance(given, int) else None
+
+
+class ComparisonPart(_Lenient):
+    """What a study compares with what. ``margin``: what it calls practically equal."""
+
+    baseline: dict[str, Any] | None = None
+    margin: Any = None
+
+
+class ClusterPart(_Lenient):
+    """The cluster of a study."""
+
+    workers: Any = 1
+
+
+class StudyFile(RunFile):
+    """A study, in ``plan.json`` as resolved or in ``study.yaml`` as given."""
+
+    name: str | None = None
+    description: str | None = None
+    licence: str | None = None
+    authors: _Listed[str] = ()
+    reproduces: str | None = None
+    application: Any = None
+    workload: Any = None
+    load: _Part[LoadPart] = LoadPart()
+    trial: _Part[TrialPart] = TrialPart()
+    comparison: _Part[ComparisonPart] = ComparisonPart()
+    cluster: _Part[ClusterPart] = ClusterPart()
+
+
+class EntryPart(_Lenient):
+    """Where requests enter."""
+
+    service: str = ""
+
+
+class ServicePart(_Lenient):
+    """A service of the application, with those that it calls."""
+
+    needs: _Listed[str] = ()
+    calls: _Listed[str] = ()
+
+
+class ApplicationPart(_Lenient):
+    """The application of a plan."""
+
+    name: str | None = None
+    entry: _Part[EntryPart] = EntryPart()
+    services: _Part[dict[str, ServicePart]] = {}
+
+
+class PlannedTreatment(_Lenient):
+    """A treatment of a plan. ``settings`` by name."""
+
+    id: str = ""
+    label: str = ""
+    settings: _Part[dict[str, Any]] = {}
+
+    @property
+    def delays(self) -> dict[str, str]:
+        """The delays that were put in, by service."""
+        return self.settings.get("delays") or {}
+
+
+class PlanFile(RunFile):
+    """``plan.json``."""
+
+    study: StudyFile | None = None
+    application: _Part[ApplicationPart] = ApplicationPart()
+    application_digest: Any = None
+    source: Any = None
+    treatments: _Listed[PlannedTreatment] = ()
+    baseline: str | None = None
+    """The id of the treatment that a requested comparison compares the others with."""
+    overrides: _Listed[Any] = ()
+
+    def treatment(self, treatment_id: str) -> PlannedTreatment | None:
+        """The planned treatment of that id."""
+        return next((treatment for treatment in self.treatments if treatment.id == treatment_id), None)
+
+
+class NodeFacts(_Lenient):
+    """A node that the run was measured on."""
+
+    name: str
+    role: str | None = None
+    cpus: _Listed[Any] = ()
+
+
+class Provenance(RunFile):
+    """``provenance.json``."""
+
+    loadstone: str | None = None
+    time: str | None = None
+    command: list[Any] | str | None = None
+    host: _Part[dict[str, Any]] = {}
+    software: _Part[dict[str, Any]] = {}
+    nodes: _Listed[NodeFacts] = ()
+    warnings: _Listed[Any] = ()
+    tuning: _Part[dict[str, dict[str, Any]]] = {}
+
+
+class OutcomeFile(RunFile):
+    """``outcome.json``."""
+
+    failures: _Listed[Any] = ()
