@@ -8,6 +8,7 @@ import pytest
 
 from loadstone.analysis import drift
 from loadstone.infrastructure.binary import reference_ms
+from loadstone.model.records import TrialRow
 from loadstone.report import sentences
 from loadstone.report.content import gather
 from tests.synthetic import Synthetic

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import shutil
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from scipy import stats
 from loadstone.analysis import summary
 from loadstone.analysis.metrics import gather
 from loadstone.analysis.published import beside
+from loadstone.analysis.reproduction_rows import BestFitRow
 from loadstone.analysis.run import open_run
 from loadstone.model.papers import Published
 from tests.observed import observe

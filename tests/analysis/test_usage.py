@@ -50,7 +50,6 @@ def test_replicas_are_added_and_a_missing_limit_is_no_limit(searched: Path, tmp_
 
 def test_no_held_trial_gives_an_empty_table(rated: Path):
     run = open_run(rated)
-    (treatment,) = summary.treatments(run)
     nothing = summary.TreatmentSummary("x", "x", {}, (), None, None, (), ())
     assert usage.cpu_by_service(run, nothing) == []
 
