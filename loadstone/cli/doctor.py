@@ -41,7 +41,7 @@ def command(
             selftest.run(json)
         return
     plan = plan_for(Path(what))
-    findings = [*inspect(plan), *conditions(plan, nodes_of(plan))]
+    findings = [*inspect(plan).findings, *conditions(plan, nodes_of(plan))]
     if json:
         print_json([finding.__dict__ for finding in findings])
     else:

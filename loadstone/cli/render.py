@@ -49,7 +49,7 @@ def command(
         warn(note)
     (treatment,) = plan.treatments
     sketched = sketch(infrastructure_of(plan.study.cluster, "render"), treatment)
-    files = orchestrate(plan, treatment, sketched, plan.study.name, Path(output or ".")).render()
+    files = orchestrate(plan.deployable(treatment), sketched, plan.study.name, Path(output or ".")).render()
     if output is None:
         for name, text in files.items():
             out.print(f"# {name}", markup=False)

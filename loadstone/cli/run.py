@@ -54,16 +54,16 @@ def command(
             err.print(f"{folder}: the run is complete", markup=False)
             _print_outcome(plan, ledger, json)
             return
-        warnings = preflight.require(plan, emulated_ok)
+        warnings = preflight.require(plan, emulated_ok).warnings
     else:
         if study is None:
             raise InputError("no study given; for example: loadstone run studies/first-light.yaml")
         document, plan = read_plan(study, overrides)
         recover(plan)
-        warnings = preflight.require(plan, emulated_ok)
-        versions, nodes = preflight.surroundings(plan)
-        driver = preflight.driver_of(plan)
-        facts = runs.provenance({"stone": stone_version(), driver.name: driver.version(), **versions}, nodes, warnings)
+        found, driver = preflight.require(plan, emulated_ok), preflight.driver_of(plan)
+        versions = {"stone": stone_version(), driver.name: driver.version(), **found.versions()}
+        nodes, warnings = [node.model_dump(mode="json") for node in found.nodes], found.warnings
+        facts = runs.provenance(versions, nodes, warnings)
         folder = runs.create(results, document, plan, overrides or [], facts)
         ledger = runs.ledger_of(folder, plan)
     with ledger.locked():

@@ -63,7 +63,7 @@ def command(
     # A cluster that was made before can be the existing one that this is deployed on.
     if journal.load(name) is not None or (there and there.implementation == plan.study.cluster.infrastructure):
         raise InputError(f"{plan.study.name} is up already; `loadstone down` removes it")
-    for warning in require(plan):
+    for warning in require(plan).warnings:
         err.print("[yellow]warning:[/] ", end="")
         err.print(warning, markup=False)
     if plan.treatments[0].settings.tuning is not None:
@@ -78,7 +78,7 @@ def command(
 def _deploy(plan: Plan, name: str, nodes: Infrastructure, provision: Provision, display: Display) -> Deployed:
     try:
         folder = journal.state_folder() / f"{name}.files"
-        deployed = Deployed(plan, plan.treatments[0], provision, name, folder)
+        deployed = Deployed(plan.deployable(plan.treatments[0]), provision, name, folder)
         deployed.start(display)
         return deployed
     except BaseException:

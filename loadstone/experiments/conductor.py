@@ -108,7 +108,7 @@ class Conductor:
         provision = self._provider.provide(trial.treatment)
         name = f"{self._plan.study.name}-{self._ledger.folder.name}-{trial.treatment.id[:6]}"
         folder = self._ledger.folder / "deployments" / trial.treatment.id
-        deployed = Deployed(self._plan, trial.treatment, provision, name, folder, observe=True)
+        deployed = Deployed(self._plan.deployable(trial.treatment), provision, name, folder, observe=True)
         with writing(folder):
             deployed.start(self._listener)
             self._deployed = deployed  # before anything else can fail

@@ -10,7 +10,7 @@ from loadstone import plugins
 from loadstone.applications import catalogue
 from loadstone.applications.seeding import Seeder
 from loadstone.experiments.listener import Listener
-from loadstone.experiments.plan import Plan
+from loadstone.experiments.plan import Deployable
 from loadstone.infrastructure.base import Finding, Provision
 from loadstone.infrastructure.binary import stone_binary
 from loadstone.infrastructure.machines import Machine, connect
@@ -26,29 +26,31 @@ from loadstone.orchestration.resolve import refuse_impossible, resolve
 from loadstone.orchestration.variables import delayed
 
 
-def resolve_treatment(plan: Plan, treatment: Treatment, nodes: Sequence[Node], name: str) -> Deployment:
+def resolve_treatment(deployable: Deployable, nodes: Sequence[Node], name: str) -> Deployment:
     """The deployment of a treatment on these nodes; pure."""
+    treatment = deployable.treatment
     deployment = resolve(
-        application=plan.application,
+        application=deployable.application,
         settings=treatment.settings,
         nodes=list(nodes),
         resources=treatment.resources,
         catalogue=catalogue.software(),
         name=name,
-        beside=plan.study.stacks,
+        beside=deployable.stacks,
     )
     deployment = delayed(deployment, treatment.settings.delays)
-    if plan.requests_environment:
-        deployment = deployment.model_copy(update={"environment": treatment.settings.environment})
-    if plan.study.cluster.images == "packaged":
+    if deployable.environment is not None:
+        deployment = deployment.model_copy(update={"environment": deployable.environment})
+    if deployable.packaged:
         return deployment
     official = {name: software.container.image for name, software in deployment.software.items()}
     return deployment.model_copy(update={"images": deployment.images | official})
 
 
-def orchestrate(plan: Plan, treatment: Treatment, provision: Provision, name: str, folder: Path) -> Orchestrator:
+def orchestrate(deployable: Deployable, provision: Provision, name: str, folder: Path) -> Orchestrator:
     """The treatment's orchestrator, with nothing started yet; with limits that no node can give it is not refused."""
-    return _orchestrator(resolve_treatment(plan, treatment, provision.nodes, name), treatment, provision, folder)
+    deployment = resolve_treatment(deployable, provision.nodes, name)
+    return _orchestrator(deployment, deployable.treatment, provision, folder)
 
 
 def _orchestrator(deployment: Deployment, treatment: Treatment, provision: Provision, folder: Path) -> Orchestrator:
@@ -72,17 +74,16 @@ class Deployed:
 
     def __init__(
         self,
-        plan: Plan,
-        treatment: Treatment,
+        deployable: Deployable,
         provision: Provision,
         name: str,
         folder: Path,
         observe: bool = False,
     ) -> None:
-        self.treatment = treatment
+        self.treatment = treatment = deployable.treatment
         self.folder = folder
-        self._workload = plan.workload(treatment)
-        deployment = resolve_treatment(plan, treatment, provision.nodes, name)
+        self._workload = deployable.workload
+        deployment = resolve_treatment(deployable, provision.nodes, name)
         self.observation = observation_of(treatment.settings, deployment) if observe else Observation()
         self.observation.start()
         try:
@@ -90,9 +91,13 @@ class Deployed:
             self.orchestrator = _orchestrator(prepared, treatment, provision, folder)
             self.deployment = self.orchestrator.deployment
             refuse_impossible(self.deployment)
-            dataset = plan.dataset(treatment)
             self.seeder = Seeder(
-                stone_binary(), plan.application, self.orchestrator, self.deployment, dataset, _client(provision.nodes)
+                stone_binary(),
+                deployable.application,
+                self.orchestrator,
+                self.deployment,
+                deployable.dataset,
+                _client(provision.nodes),
             )
         except BaseException:
             self.observation.stop()

@@ -19,10 +19,28 @@ from loadstone.model.document import Document
 from loadstone.model.environment import GUESTS, in_given_guest
 from loadstone.model.errors import InputError, Problem
 from loadstone.model.load import SCRIPT
+from loadstone.model.stacks import Stacks
 from loadstone.model.study import Settings, Study
 from loadstone.model.trial import Treatment
 from loadstone.model.workload import Workload
 from loadstone.orchestration.base import Orchestrator
+
+
+@dataclass(frozen=True)
+class Deployable:
+    """All that the deployment of one treatment is made from."""
+
+    treatment: Treatment
+    application: Application
+    stacks: Stacks
+    packaged: bool
+    """Whether stores run from images of the distribution's packages, else from the official ones."""
+    environment: str | None
+    """What its replicas are to run in; None where they may run in what is there."""
+    workload: Workload | Path
+    """What it is loaded with: a mix, or the file of a script."""
+    dataset: Keys
+    """As in the plan of ``stone seed``; nothing where the application has none."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +69,18 @@ class Plan:
     def baseline(self) -> Treatment:
         """What the others are compared with."""
         return self.treatments[self.study.baseline()]
+
+    def deployable(self, treatment: Treatment) -> Deployable:
+        """What a treatment is deployed from."""
+        return Deployable(
+            treatment=treatment,
+            application=self.application,
+            stacks=self.study.stacks,
+            packaged=self.study.cluster.images == "packaged",
+            environment=treatment.settings.environment if self.requests_environment else None,
+            workload=self.workload(treatment),
+            dataset=self.dataset(treatment),
+        )
 
     def workload(self, treatment: Treatment) -> Workload | Path:
         """The workload that a treatment is loaded with: a mix, or the file of a script."""

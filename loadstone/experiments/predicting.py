@@ -84,7 +84,7 @@ def _register(plan: Plan, treatment: Treatment, model: CapacityModel, scale: flo
 
 def layout_of(plan: Plan, treatment: Treatment, nodes: Sequence[Node]) -> Layout:
     """Where the treatment's replicas would be, with which limits."""
-    return Layout.of(resolve_treatment(plan, treatment, nodes, "predicted"))
+    return Layout.of(resolve_treatment(plan.deployable(treatment), nodes, "predicted"))
 
 
 def nodes_of(folder: Path) -> list[Node]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from loadstone import plugins
 from loadstone.experiments import emulation, environments, tuning
@@ -15,7 +15,8 @@ from loadstone.experiments.provisioning import demand, infrastructure_of, sketch
 from loadstone.infrastructure.base import Finding
 from loadstone.infrastructure.binary import stone_version
 from loadstone.model.cluster import Node
-from loadstone.model.errors import LoadstoneError, PreflightError, grouped
+from loadstone.model.errors import LoadstoneError, PreflightError, Problem, grouped
+from loadstone.orchestration.base import Orchestrator
 from loadstone.orchestration.resolve import refuse_impossible
 from loadstone.workloads.base import Driver
 
@@ -26,34 +27,62 @@ def driver_of(plan: Plan) -> Driver:
     return driver
 
 
-def inspect(plan: Plan, emulated_ok: bool = False) -> list[Finding]:
-    """All findings, good and bad, of the driver, the infrastructure and each treatment's orchestrator.
+@dataclass(frozen=True)
+class Inspection:
+    """All findings, good and bad, of the driver, the infrastructure and each treatment's orchestrator."""
 
-    ``emulated_ok``: the user accepts that numbers of emulated nodes are compared.
-    """
+    findings: list[Finding]
+    notes: Sequence[Problem]
+    """What an import lost."""
+    nodes: list[Node] = field(default_factory=list)
+    """That the treatments would get."""
+    orchestrators: list[Orchestrator] = field(default_factory=list)
+    """Of the treatments that can be deployed."""
+
+    @property
+    def errors(self) -> list[Finding]:
+        """What stands in the way."""
+        return [finding for finding in self.findings if finding.level == "error"]
+
+    @property
+    def warnings(self) -> list[str]:
+        """What an import lost first."""
+        return [*grouped(self.notes), *(f"{f.what}: {f.message}" for f in self.findings if f.level == "warning")]
+
+    def versions(self) -> dict[str, str]:
+        """Of what would be deployed."""
+        return {name: version for found in self.orchestrators for name, version in found.versions().items()}
+
+
+def inspect(plan: Plan, emulated_ok: bool = False) -> Inspection:
+    """Changes nothing. ``emulated_ok``: the user accepts that numbers of emulated nodes are compared."""
     driver = driver_of(plan)
     findings = list(dict.fromkeys([_stone(), *driver.preflight()]))
     if findings[0].level == "error":  # machines cannot be looked at without it
-        return findings
+        return Inspection(findings, plan.notes)
     infrastructure = infrastructure_of(plan.study.cluster, "preflight")
     for wanted in dict.fromkeys(demand(plan.study.cluster, treatment) for treatment in plan.treatments):
         findings += infrastructure.preflight(*wanted)
     if any(finding.level == "error" for finding in findings):
-        return list(dict.fromkeys(findings))
-    deployments = []
+        return Inspection(list(dict.fromkeys(findings)), plan.notes)
+    found = Inspection(findings, plan.notes)
+    nodes: dict[str, Node] = {}
     for treatment in plan.treatments:
         sketched = sketch(infrastructure, treatment)
+        nodes |= {node.name: node for node in sketched.nodes}
         findings += [*tuning.findings(treatment, sketched.nodes), *_clients_elsewhere(driver, sketched.nodes)]
         findings += environments.findings(plan, treatment, sketched.nodes)
         with tempfile.TemporaryDirectory(prefix="loadstone-") as folder:
             try:
-                orchestrator = orchestrate(plan, treatment, sketched, "preflight", Path(folder))
-                deployments.append(orchestrator.deployment)
+                orchestrator = orchestrate(plan.deployable(treatment), sketched, "preflight", Path(folder))
+                found.orchestrators.append(orchestrator)
                 refuse_impossible(orchestrator.deployment)
                 findings += orchestrator.preflight()
             except LoadstoneError as error:
                 findings.append(Finding(treatment.label, "error", str(error)))
-    return list(dict.fromkeys([*findings, *emulation.node_counts(deployments, emulated_ok)]))
+    deployments = [orchestrator.deployment for orchestrator in found.orchestrators]
+    findings += emulation.node_counts(deployments, emulated_ok)
+    return replace(found, findings=list(dict.fromkeys(findings)), nodes=list(nodes.values()))
 
 
 def _clients_elsewhere(driver: Driver, nodes: Sequence[Node]) -> list[Finding]:
@@ -65,14 +94,13 @@ def _clients_elsewhere(driver: Driver, nodes: Sequence[Node]) -> list[Finding]:
     return [Finding("clients", "error", message, "use driver: stone, or remove the hosts with the role client")]
 
 
-def require(plan: Plan, emulated_ok: bool = False) -> list[str]:
-    """The warnings of a preflight, what an import lost first; raises PreflightError with every error and its remedy."""
-    findings = inspect(plan, emulated_ok)
-    errors = [finding for finding in findings if finding.level == "error"]
-    if errors:
-        lines = [f"{f.what}: {f.message}" + (f"\n  {f.remedy}" if f.remedy else "") for f in errors]
+def require(plan: Plan, emulated_ok: bool = False) -> Inspection:
+    """``inspect``; raises PreflightError with every error and its remedy."""
+    found = inspect(plan, emulated_ok)
+    if found.errors:
+        lines = [f"{f.what}: {f.message}" + (f"\n  {f.remedy}" if f.remedy else "") for f in found.errors]
         raise PreflightError("\n".join(lines))
-    return [*grouped(plan.notes), *(f"{f.what}: {f.message}" for f in findings if f.level == "warning")]
+    return found
 
 
 def _stone() -> Finding:
@@ -80,15 +108,3 @@ def _stone() -> Finding:
         return Finding("stone", "ok", stone_version())
     except PreflightError as error:
         return Finding("stone", "error", str(error))
-
-
-def surroundings(plan: Plan) -> tuple[dict[str, str], list[dict[str, Any]]]:
-    """The versions of what the plan would deploy, and the nodes that it would get, for the provenance."""
-    infrastructure = infrastructure_of(plan.study.cluster, "preflight")
-    versions: dict[str, str] = {}
-    nodes: dict[str, Node] = {}
-    for treatment in plan.treatments:
-        sketched = sketch(infrastructure, treatment)
-        nodes |= {node.name: node for node in sketched.nodes}
-        versions |= orchestrate(plan, treatment, sketched, "preflight", Path()).versions()
-    return versions, [node.model_dump(mode="json") for node in nodes.values()]

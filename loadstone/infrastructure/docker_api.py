@@ -54,12 +54,20 @@ class Engine:
     def silence(self, within_s: int = _PING_S) -> str | None:
         """Why the engine does not answer; None if it does."""
         try:
-            with docker_errors(self.url):
-                client = self._client(within_s)  # requests its version
-                client.close()
+            with self.session(within_s):  # requests its version
+                return None
         except DeploymentError as error:
             return str(error)
-        return None
+
+    @contextmanager
+    def session(self, answer_s: int) -> Iterator[Any]:
+        """The official client with more time for an answer; raises DeploymentError for what goes wrong meanwhile."""
+        with docker_errors(self.url):
+            client = self._client(answer_s)
+            try:
+                yield client
+            finally:
+                client.close()
 
     def _client(self, timeout: int) -> APIClient:
         environment = {"DOCKER_HOST": self.url, **self._secrets()}

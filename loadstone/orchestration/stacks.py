@@ -11,9 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from loadstone.model import image
+from loadstone.model import image, yaml12
 from loadstone.model.application import Readiness, Resources
 from loadstone.model.base import did_you_mean
 from loadstone.model.cluster import Node
@@ -181,7 +179,7 @@ def _prometheus(deployment: Deployment, agent: Agent | None) -> dict[str, str]:
         "global": {"scrape_interval": _SCRAPE_EVERY, "scrape_timeout": _SCRAPE_EVERY},
         "scrape_configs": [{"job_name": name, **job} for name, job in jobs.items()],
     }
-    return {"/etc/prometheus/prometheus.yml": yaml.safe_dump(config, sort_keys=False)}
+    return {"/etc/prometheus/prometheus.yml": yaml12.dump(config)}
 
 
 def _grafana(deployment: Deployment, agent: Agent | None) -> dict[str, str]:
@@ -209,7 +207,7 @@ def _grafana(deployment: Deployment, agent: Agent | None) -> dict[str, str]:
 
 
 def _provisioned(kind: str, entry: Mapping[str, object]) -> str:
-    return str(yaml.safe_dump({"apiVersion": 1, kind: [dict(entry)]}, sort_keys=False))
+    return yaml12.dump({"apiVersion": 1, kind: [dict(entry)]})
 
 
 _CONFIGS = {"prometheus": _prometheus, "grafana": _grafana}

@@ -23,6 +23,7 @@ from loadstone.report.format import clock, load_of, plural
 from tests.cli.conftest import RunCommand
 from tests.experiments.fakes import SEARCH, write_study
 from tests.experiments.fakes import STUDY as STUDY_OF_ONE_REQUEST
+from tests.trial_rows import trial_row
 
 STUDY = str(Path(__file__).parents[2] / "studies" / "first-light.yaml")
 
@@ -126,15 +127,13 @@ def test_progress_without_a_terminal_is_plain_lines(tmp_path: Path) -> None:
         display.step("starting stores")
         display.step("loading")
         display.progress({"t": 1.0, "of": 2.0, "sent": 10, "p99_ms": 1.0, "lateness_p99_ms": 0.1, "errors": 0})
-        row = {"order": 1, "treatment": "scaling=baseline", "rate": 100.0, "offered": 100, "completed": 99}
-        row |= {"verdict": "held", "p99_ms": 12.3, "aborted_at_s": None, "reasons": []}
+        about: dict[str, Any] = {"treatment": "scaling=baseline", "rate": 100.0}
+        row = trial_row(order=1, offered=100, completed=99, p99_ms=12.3, **about)
         display.trial_finished(Record(trial.id, trial.treatment.id, 1, Outcome(100.0, "bracket", "held"), row))
-        stopped = row | {"verdict": "not held", "order": 2, "aborted_at_s": 0.31, "p99_ms": None, "completed": None}
+        stopped = trial_row(order=2, verdict="not held", aborted_at_s=0.31, **about)
         display.trial_finished(Record(trial.id, trial.treatment.id, 1, Outcome(378.0, "fine", "not held"), stopped))
-        unloaded = {"order": 3, "treatment": "scaling=baseline", "rate": 100.0, "verdict": "invalid"}
-        unloaded |= {
-            "reasons": ["audit: geo-1 on worker has cpu unlimited, requested 1"]
-        }  # no load, so nothing measured
+        reasons = ["audit: geo-1 on worker has cpu unlimited, requested 1"]  # no load, so nothing measured
+        unloaded = trial_row(order=3, verdict="invalid", reasons=reasons, **about)
         display.trial_finished(Record(trial.id, trial.treatment.id, 1, Outcome(100.0, "fine", "invalid"), unloaded))
     text = out.getvalue()
     assert "\x1b" not in text

@@ -89,7 +89,7 @@ def loads(plan: Plan, folder: Path) -> list[dict[str, Any]]:
     """The field of each treatment's requests as it is offered."""
     fields = []
     for treatment in plan.treatments:
-        workload = Deployed(plan, treatment, Provision(NODES), "tiny", folder).workload()
+        workload = Deployed(plan.deployable(treatment), Provision(NODES), "tiny", folder).workload()
         assert isinstance(workload, Workload)
         fields.append(workload.operations["get"].fields["user"].model_dump(exclude_none=True))
     return fields

@@ -20,7 +20,9 @@ def deployments(nodes: list[int], emulated: bool, **changed: object) -> list[Dep
         for n in (1, 2)
     ]
     split = plan({"tiers": "all-splits", "nodes": nodes}, **changed)
-    return [orchestrate(split, one, Provision(tuple(hosts)), "x", Path()).deployment for one in split.treatments]
+    return [
+        orchestrate(split.deployable(one), Provision(tuple(hosts)), "x", Path()).deployment for one in split.treatments
+    ]
 
 
 @pytest.mark.parametrize(("accepted", "level"), [(False, "error"), (True, "warning")])
@@ -41,5 +43,5 @@ def test_splits_over_as_many_nodes_and_machines_of_their_own_are_compared() -> N
 def test_what_placement_leaves_free_may_be_anywhere() -> None:
     found = plan([{"tiers": {"frontend": ["worker-1"]}}, None])
     hosts = tuple(deployments([2], emulated=True)[0].nodes)
-    both = [orchestrate(found, one, Provision(hosts), "x", Path()).deployment for one in found.treatments]
+    both = [orchestrate(found.deployable(one), Provision(hosts), "x", Path()).deployment for one in found.treatments]
     assert node_counts(both, accepted=False) == []

@@ -185,7 +185,7 @@ def test_hosts_elsewhere_are_reached_each_by_its_channel(host: FakeMachine, monk
 def test_preflight_looks_at_every_level(tmp_path: Path, host: FakeMachine) -> None:
     levels = "tuning: [off, {uncore: 2GHz}, {turbo: off}, {cstates: [C9]}]"
     _, plan = read_plan(write_study(tmp_path, FACTOR.replace(FACTOR.split("{", 1)[1].split("}\nload")[0], levels)))
-    errors = [finding.message for finding in preflight.inspect(plan) if finding.level == "error"]
+    errors = [finding.message for finding in preflight.inspect(plan).errors]
     assert errors == ["this machine has no turbo", "this machine has no cstates"]
 
 

@@ -136,7 +136,9 @@ def test_without_engines_a_registry_is_needed(stone: Path) -> None:
 
 def test_an_engine_that_does_not_run_is_told(stone: Path, tmp_path: Path) -> None:
     access = Access("docker", engines={"worker-1": f"unix://{tmp_path}/no.sock"})
-    with pytest.raises(PreflightError, match=r"the Docker engine of worker-1 \(unix://.*\) is not running\n  start it"):
+    with pytest.raises(
+        PreflightError, match=r"worker-1: no Docker engine at unix://.*: there is no such socket\n  start it"
+    ):
         images.deliver(access, ["stone"])
 
 

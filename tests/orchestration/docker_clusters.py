@@ -86,7 +86,7 @@ def emulated(name: str) -> Emulated:
 
 def deploy(plan: Plan, provision: Provision, folder: Path) -> Deployed:
     """The plan's only treatment, seeded and ready."""
-    deployed = Deployed(plan, plan.treatments[0], provision, plan.study.name, folder)
+    deployed = Deployed(plan.deployable(plan.treatments[0]), provision, plan.study.name, folder)
     deployed.start(Listener())
     return deployed
 

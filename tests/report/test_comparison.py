@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from loadstone.analysis.comparison.tables import EffectRow
 from loadstone.report import comparison, content, page
 from loadstone.report import comparison_sentences as sentences
 from loadstone.report import sentences as report_words
@@ -95,8 +97,11 @@ def test_one_treatment_has_nothing_to_be_compared_with(rated: Path) -> None:
         ({"verdict": "cannot tell", "needed": None}, "cannot tell"),
     ],
 )
-def test_verdicts_in_words(row: dict[str, object], text: str) -> None:
-    assert sentences.verdict({"margin": 0.02, **row}) == text
+def test_verdicts_in_words(row: dict[str, Any], text: str) -> None:
+    at = {"baseline": "a", "treatment": "b", "load": 1.0, "clients": None}
+    at |= {"scope": "requests", "name": "all", "statistic": "p50", "method": "paired", "runs": 8}
+    numbers = dict.fromkeys(("a_ms", "b_ms", "ratio", "low", "high", "p", "p_t", "p_adjusted", "p_equal", "sd"), 1.0)
+    assert sentences.verdict(EffectRow(**{**at, **numbers, "margin": 0.02, **row})) == text
 
 
 @pytest.mark.parametrize(("ratio", "text"), [(1.0512, "+5.1 %"), (0.9, "-10.0 %"), (3.5, "3.50x"), (None, "–")])

@@ -101,5 +101,5 @@ def test_a_model_that_contradicts_what_was_observed_says_so_and_shows_no_share(t
     text = model._model_sentence(fitted)
     assert "The model does not describe it at that load" in text and "but it used" in text
     (row,) = model._demands(fitted)
-    assert (row["cores"], row["share"]) == (None, None)
+    assert (row.cores, row.share) == (None, None)
     assert not re.search(r"bounded by|other layouts are assumed", text)

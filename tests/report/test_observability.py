@@ -154,7 +154,7 @@ def test_requests_traces_and_spans_are_compared(rich: Path):
     dropped = format.count(sum(item["dropped"] for item in sums))
     assert f"{traces} traces of {requests} requests came in" in page_text(rich)
     assert f"{dropped} were dropped, none was refused" in page_text(rich)
-    assert all(row["recorded_of"] == "3 of 3" for row in gathered(rich).accounts().rows)
+    assert all(row["recorded_of"] == "3 of 3" for row in values(gathered(rich).accounts()))
 
 
 def test_the_service_that_grows_is_named(rich: Path):
@@ -162,7 +162,7 @@ def test_the_service_that_grows_is_named(rich: Path):
     assert [service for service, _ in seen.traced.growing.values()] == ["search", "search"]
     assert "the share of search in the critical path grows from" in page_text(rich)
     shares = {}
-    for row in seen.time().rows:
+    for row in values(seen.time()):
         shares[row["treatment"]] = shares.get(row["treatment"], 0) + row["held_critical_share"]
     assert shares == {treatment.label: pytest.approx(1) for treatment in seen.content.treatments}
 

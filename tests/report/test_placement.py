@@ -6,10 +6,12 @@ import csv
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
+from loadstone.analysis.placement.tables import PlacementLoad
 from loadstone.report import content, observability, page, placement
 from loadstone.report.figures import placement as figures
 from loadstone.report.figures import style
@@ -90,10 +92,11 @@ def test_capacities_have_a_dot_and_a_sentence_each(tmp_path: Path) -> None:
 
 
 def test_of_many_placements_the_fastest_and_the_slowest_are_drawn() -> None:
-    rows = [{"placement": f"p{number}", "p99_ms": float(number * 7 % 20)} for number in range(20)]
+    about: dict[str, Any] = {"others": "", "trials": 1, "held": 1, "load": 1.0}
+    rows = [PlacementLoad(placement=f"p{n}", p99_ms=float(n * 7 % 20), **about) for n in range(20)]
     shown = figures.drawn(rows)
     assert len(shown) == figures.MOST
-    p99 = {row["placement"]: row["p99_ms"] for row in rows}
+    p99 = {row.placement: row.p99_ms for row in rows}
     assert sorted(p99[name] for name in shown) == [0, 1, 2, 3, 4, 5, 14, 15, 16, 17, 18, 19]
 
 

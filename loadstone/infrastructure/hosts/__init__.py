@@ -14,7 +14,6 @@ from loadstone.infrastructure.hosts.claims import Claimed
 from loadstone.infrastructure.images.registry import trusted
 from loadstone.infrastructure.machines import connect, in_parallel
 from loadstone.infrastructure.software.base import Member, Software, lasting
-from loadstone.infrastructure.software.process import Process
 from loadstone.model.base import Finding as StudyFinding
 from loadstone.model.cluster import Cluster, Node, Reach, Role
 from loadstone.model.errors import DeploymentError, LoadstoneError
@@ -124,16 +123,14 @@ class Hosts(Infrastructure):
             claims.claim(self.entry_name, self.name, hosts, software)
             claims.end_left_overs(hosts)
             nodes = tuple(self.sketch(software, managers))
-            if software == Process.name:
-                return Provision(nodes)
-            return Provision(nodes, self._start(software, hosts, say))
+            kind: Software = plugins.find("software", software)()
+            return Provision(nodes, self._start(kind, hosts, say) if kind.clustered else None)
         except BaseException:
             self.release()
             raise
 
-    def _start(self, software: str, hosts: Sequence[Claimed], say: Say) -> Access:
+    def _start(self, kind: Software, hosts: Sequence[Claimed], say: Say) -> Access:
         """The way in to the cluster of managers and workers, which come in this order."""
-        kind: Software = plugins.find("software", software)()
         self._software = kind
         members = sorted((host.member for host in hosts if host.role != "client"), key=lambda member: member.role)
         if self.cluster.install:

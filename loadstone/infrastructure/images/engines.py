@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -12,13 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import docker
-import requests
-from docker.errors import APIError, DockerException, ImageNotFound
+from docker.errors import APIError, ImageNotFound
 
-from loadstone.infrastructure import subprocesses
+from loadstone.infrastructure import docker_api, subprocesses
 from loadstone.infrastructure.images.archive import full_name
-from loadstone.model.errors import PreflightError
+from loadstone.model.errors import DeploymentError, PreflightError
 
 PULLED_S = 1800.0
 """For an image of a gigabyte over a slow line."""
@@ -68,52 +65,40 @@ def engine(node: str, address: str) -> Engine:
 
 
 class Docker(Engine):
-    """Docker's engine, through its API; certificates as Docker's own client finds them."""
+    """Docker's engine, through its API."""
 
     def find(self, reference: str) -> Held | None:
-        with self._client() as client:
+        with self._session() as api:
             try:
-                image = client.images.get(reference)
+                image = api.inspect_image(reference)
             except ImageNotFound:
                 return None
-            digests = image.attrs.get("RepoDigests") or [""]
-            return Held(str(image.id), digests[0].rpartition("@")[2])
+            digests = image.get("RepoDigests") or [""]
+            return Held(str(image["Id"]), digests[0].rpartition("@")[2])
 
     def load(self, file: Path) -> None:
-        with self._client() as client, file.open("rb") as content:
-            client.images.load(content)
+        with self._session() as api, file.open("rb") as content:
+            for event in api.load_image(content):
+                if "error" in event:
+                    raise PreflightError(f"the Docker engine of {self.node} cannot load {file}: {event['error']}")
 
     def pull(self, reference: str, plain: bool) -> None:
-        with self._client() as client:  # which registries it trusts without TLS is the engine's own setting
+        with self._session() as api:  # which registries it trusts without TLS is the engine's own setting
+            name, tag = _split(reference)
             try:
-                client.images.pull(*_split(reference))
+                for event in api.pull(name, tag, stream=True, decode=True):
+                    if "error" in event:
+                        raise CannotPull(event["error"])
             except APIError as error:
                 raise CannotPull(error.explanation or str(error)) from None
 
     @contextmanager
-    def _client(self) -> Iterator[Any]:
+    def _session(self) -> Iterator[Any]:
         try:
-            environment = {**os.environ, "DOCKER_HOST": self.address}
-            over_ssh = self.address.startswith("ssh://")
-            client = docker.DockerClient.from_env(
-                version="auto", timeout=_PATIENCE_S, use_ssh_client=over_ssh, environment=environment
-            )
-            try:
-                yield client
-            finally:
-                client.close()
-        except (DockerException, requests.RequestException, OSError) as error:
-            what, remedy = _in_words(str(error))
-            raise PreflightError(f"the Docker engine of {self.node} ({self.address}) {what}", remedy) from None
-
-
-def _in_words(error: str) -> tuple[str, str]:
-    """What went wrong with an engine, and what to do."""
-    if "PermissionError" in error:
-        return "may not be used by you", "join the group of its socket (usually docker), or be root"
-    if "FileNotFoundError" in error or "ConnectionRefusedError" in error:
-        return "is not running", "start it: sudo systemctl start docker"
-    return f"failed: {error}", "its log says more"
+            with docker_api.Engine(self.address).session(_PATIENCE_S) as api:
+                yield api
+        except DeploymentError as error:
+            raise PreflightError(f"{self.node}: {error}") from None
 
 
 def _split(reference: str) -> tuple[str, str]:

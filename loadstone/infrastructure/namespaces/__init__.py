@@ -116,6 +116,16 @@ class Namespaces(Infrastructure):
         journal.forget(entry.name)
         return [f"{entry.name} ({len(emulated.names)} emulated hosts)"]
 
+    @classmethod
+    def holding(cls, file: str) -> tuple[journal.Entry, Emulated] | None:
+        """The emulated hosts of the journal that a file of theirs belongs to, such as a kubeconfig; None of others."""
+        for entry in journal.entries():
+            if entry.layer == "infrastructure" and entry.implementation == cls.name:
+                emulated = Emulated.of(entry.facts)
+                if Path(file).resolve().is_relative_to(Path(emulated.hosts_folder).resolve()):
+                    return entry, emulated
+        return None
+
     def _names(self, managers: int) -> list[str]:
         workers = self.cluster.workers
         return [f"manager-{n + 1}" for n in range(managers)] + [f"worker-{n + 1}" for n in range(workers)]

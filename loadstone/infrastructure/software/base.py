@@ -111,6 +111,8 @@ class Software(ABC):
     manager_mib: ClassVar[int] = 0
     """Memory that a manager takes before anything is deployed, with some room."""
     worker_mib: ClassVar[int] = 0
+    clustered: ClassVar[bool] = True
+    """Whether members become a cluster that has a way in; else they are machines and no more."""
 
     @property
     def managed(self) -> bool:

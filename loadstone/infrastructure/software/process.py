@@ -17,6 +17,7 @@ class Process(Software):
 
     name = "process"
     worker_mib = 10
+    clustered = False
 
     def preflight(self, machines: Sequence[Machine]) -> list[Finding]:
         return []

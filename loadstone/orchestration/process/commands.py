@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import yaml
-
 from loadstone.infrastructure.cores import format_cores
+from loadstone.model import yaml12
 from loadstone.model.deployment import Deployment, Replica
 from loadstone.model.records.node import NodeLimits
 from loadstone.model.software import STORE_PASSWORD, AsProcess, Software
@@ -84,17 +83,17 @@ class Command:
             "node": self.replica.node,
             "command": self.argv,
             "user": self.user,
-            "environment": self.environment,
-            "ports": self.ports,
+            "environment": yaml12.Line(self.environment),
+            "ports": yaml12.Line(self.ports),
             "data": self.data,
             "initialise": self.initialise,
             "password": self.password,
             "files": list(self.files),
-            "limits": {
-                "cpu": self.limits.cpu if self.limits.cpu is not None else "unlimited",
-                "memory": format_memory(self.limits.memory) if self.limits.memory is not None else "unlimited",
-                "cores": format_cores(self.limits.cores),
-            },
+            "limits": yaml12.Line(
+                cpu=self.limits.cpu if self.limits.cpu is not None else "unlimited",
+                memory=format_memory(self.limits.memory) if self.limits.memory is not None else "unlimited",
+                cores=format_cores(self.limits.cores),
+            ),
             "ready": ready,
             "stop_signal": self.stop_signal,
         }
@@ -125,11 +124,10 @@ def rendered(deployment: Deployment, site: Site) -> dict[str, str]:
         "application": deployment.application,
         "processes": {command.replica.name: command.as_data() for command in started},
     }
-    text: str = yaml.safe_dump(data, sort_keys=False, width=120, default_flow_style=None)
     files = {
         f"configs/{command.replica.name}/{name}": text for command in started for name, text in command.files.items()
     }
-    return {"processes.yaml": text, **files}
+    return {"processes.yaml": yaml12.dump(data), **files}
 
 
 def _command(deployment: Deployment, replica: Replica, site: Site) -> Command:

@@ -50,8 +50,7 @@ def _lines(content: Content, rows: Sequence[_Point], label: str, full: float | N
         return None
     names = loads.most(rows, "name", "used", MOST)
     pairs = loads.treated(content, rows)
-    height = style.HEIGHT if len(pairs) == 1 else 2.9
-    figure, panels = style.panels([short(treatment) for treatment, _ in pairs], 2, height, sharex=True, sharey=True)
+    figure, panels = style.panels([short(treatment) for treatment, _ in pairs], 2, sharex=True, sharey=True)
     for axes, (_, mine) in zip(panels, pairs, strict=True):
         for index, group in enumerate(names):
             some = [row for row in mine if row.name == group]

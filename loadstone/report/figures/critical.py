@@ -112,8 +112,7 @@ def shares(content: Content) -> Figure | None:
     if not pairs:
         return None
     names = loads.most([row for _, mine in pairs for row in mine], "service", "share", len(style.COLOURS))
-    height = style.HEIGHT if len(pairs) == 1 else 2.9
-    figure, panels = style.panels([short(treatment) for treatment, _ in pairs], 2, height, sharex=True, sharey=True)
+    figure, panels = style.panels([short(treatment) for treatment, _ in pairs], 2, sharex=True, sharey=True)
     for axes, (_, mine) in zip(panels, pairs, strict=True):
         grown = _gains(mine)
         for index, name in enumerate(names):

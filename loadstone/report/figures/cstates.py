@@ -40,8 +40,7 @@ def _bars(
     # The same state has the same colour in both figures, whether or not C0 is there.
     colours = loads.looks([ACTIVE, *(state for state in states if state != ACTIVE)], first=1)
     pairs = loads.treated(content, rows)
-    height = style.HEIGHT if len(pairs) == 1 else 2.9
-    figure, panels = style.panels([short(treatment) for treatment, _ in pairs], 2, height, sharey=True)
+    figure, panels = style.panels([short(treatment) for treatment, _ in pairs], 2, sharey=True)
     for axes, (_, mine) in zip(panels, pairs, strict=True):
         at = loads.shown(row.load for row in mine)
         parts = {state: [scale * _typical(mine, state, load, column) for load in at] for state in states}

@@ -31,12 +31,7 @@ def latency(content: Content) -> Figure | None:
         for group in series:
             _capacity(axes, group)
             _trials(axes, group, rows, broken, column)
-        if limit is not None:
-            axes.axhline(limit, color=style.INK, linewidth=1, linestyle=(0, (4, 2)), zorder=1)
-            text = f"SLO: {name} ≤ {format.milliseconds(limit)}"
-            axes.annotate(
-                text, (0, limit), (3, 3), xycoords=("axes fraction", "data"), textcoords="offset points", fontsize=8
-            )
+        objective(axes, content)
         style.plain_scale(axes, "x", [row.load for row in (*rows, *broken)])
         style.plain_scale(axes, "y", [getattr(row, column) for row in rows] + [limit], log=True)
         axes.set_xlabel(load_label(content))
@@ -102,6 +97,16 @@ def holding(content: Content) -> Figure | None:
     return figure
 
 
+def objective(axes: Axes, content: Content) -> None:
+    """A line at the SLO's limit of the latency that is shown; none without one."""
+    _, name, limit = content.percentile
+    if limit is None:
+        return
+    axes.axhline(limit, color=style.INK, linewidth=1, linestyle=(0, (4, 2)), zorder=1)
+    text, at = f"SLO: {name} ≤ {format.milliseconds(limit)}", ("axes fraction", "data")
+    axes.annotate(text, (0, limit), (3, 3), xycoords=at, textcoords="offset points", fontsize=8)
+
+
 def load_label(content: Content) -> str:
     """The label of the axis of loads."""
     return "clients in a closed loop" if content.closed else "offered load (requests/s)"
@@ -109,8 +114,7 @@ def load_label(content: Content) -> str:
 
 def _panels(content: Content) -> tuple[Figure, list[tuple[Axes, list[TreatmentSeries]]]]:
     groups = panelled(content.treatments)
-    height = style.HEIGHT if len(groups) == 1 else 2.9
-    figure, axes = style.panels([title for title, _ in groups], 2, height, sharex=True, sharey=True)
+    figure, axes = style.panels([title for title, _ in groups], 2, sharex=True, sharey=True)
     return figure, [(axis, series) for axis, (_, series) in zip(axes, groups, strict=True)]
 
 

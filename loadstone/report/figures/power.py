@@ -23,8 +23,7 @@ def domains(content: Content) -> Figure | None:
     parts = _parts(rows)
     colours = loads.looks(parts)
     pairs = loads.treated(content, rows)
-    height = style.HEIGHT if len(pairs) == 1 else 2.9
-    figure, panels = style.panels([short(treatment) for treatment, _ in pairs], 2, height, sharey=True)
+    figure, panels = style.panels([short(treatment) for treatment, _ in pairs], 2, sharey=True)
     for axes, (_, mine) in zip(panels, pairs, strict=True):
         at = loads.shown(row.load for row in mine)
         heights = {
@@ -59,8 +58,7 @@ def per_request(content: Content) -> Figure | None:
     if not rows:
         return None
     groups = panelled(content.treatments)
-    height = style.HEIGHT if len(groups) == 1 else 2.9
-    figure, panels = style.panels([title for title, _ in groups], 2, height, sharex=True, sharey=True)
+    figure, panels = style.panels([title for title, _ in groups], 2, sharex=True, sharey=True)
     for axes, (_, series) in zip(panels, groups, strict=True):
         for group in series:
             mine = [row for row in rows if row.treatment == group.treatment.label]

@@ -24,8 +24,7 @@ def spectrum(content: Content) -> Figure | None:
     shown = [t for t in content.treatments if any(row.treatment == t.label for row in everything)]
     if not shown:
         return None
-    height = style.HEIGHT if len(shown) == 1 else 2.9
-    figure, panels = style.panels([short(t) for t in shown], 2, height, sharex=True, sharey=True)
+    figure, panels = style.panels([short(t) for t in shown], 2, sharex=True, sharey=True)
     for axes, treatment in zip(panels, shown, strict=True):
         rows = [row for row in everything if row.treatment == treatment.label]
         for index, trial in enumerate(dict.fromkeys(row.trial_id for row in rows)):

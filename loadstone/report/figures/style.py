@@ -74,6 +74,8 @@ _RC: dict[Any, Any] = {
 PNG_DPI = 144
 WIDTH, HEIGHT = 5.8, 3.5
 """Inches: a text column, so that labels keep their size in a paper."""
+_SEVERAL = 2.9
+"""The height of each of several panels."""
 
 
 @contextmanager
@@ -85,8 +87,11 @@ def styled() -> Iterator[None]:
         yield
 
 
-def panels(titles: Sequence[str], columns: int, height: float, **shared: Any) -> tuple[Figure, list[Axes]]:
+def panels(
+    titles: Sequence[str], columns: int, height: float | None = None, **shared: Any
+) -> tuple[Figure, list[Axes]]:
     """A figure with one panel per title, at most ``columns`` side by side; a single panel needs no title."""
+    height = height or (HEIGHT if len(titles) == 1 else _SEVERAL)
     columns = min(columns, len(titles))
     rows = -(-len(titles) // columns)
     figure = Figure(figsize=(WIDTH, height * rows), layout="constrained")

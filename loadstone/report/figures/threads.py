@@ -11,6 +11,7 @@ from loadstone.analysis.metrics.replicas import ServiceRow
 from loadstone.report import format
 from loadstone.report.content import Content
 from loadstone.report.figures import loads, style
+from loadstone.report.figures.load import objective
 from loadstone.report.figures.names import panelled, short
 
 MOST = 30
@@ -61,24 +62,14 @@ def throttling(content: Content) -> Figure | None:
     if not any(worst.values()) or not rows:
         return None
     groups = panelled(content.treatments)
-    height = style.HEIGHT if len(groups) == 1 else 2.9
-    figure, panels = style.panels([title for title, _ in groups], 2, height, sharex=True, sharey=True)
+    figure, panels = style.panels([title for title, _ in groups], 2, sharex=True, sharey=True)
     for axes, (_, series) in zip(panels, groups, strict=True):
         for group in series:
             mine = [row for row in rows if row.treatment == group.treatment.label]
             for verdict in style.VERDICTS:
                 points = [(100 * worst[r.trial_id], getattr(r, column)) for r in mine if r.verdict == verdict]
                 style.scatter(axes, points, verdict, group.colour)
-        if limit is not None:
-            axes.axhline(limit, color=style.INK, linewidth=1, linestyle=(0, (4, 2)), zorder=1)
-            axes.annotate(
-                f"SLO: {name} ≤ {format.milliseconds(limit)}",
-                (0, limit),
-                (3, 3),
-                xycoords=("axes fraction", "data"),
-                textcoords="offset points",
-                fontsize=8,
-            )
+        objective(axes, content)
         style.plain_scale(axes, "y", [getattr(row, column) for row in rows] + [limit], log=True)
         axes.set_xlim(left=-2)
         axes.set_xlabel("throttled periods of the most throttled service (%)")

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from loadstone.analysis.metrics import network
+from loadstone.analysis.metrics.network import BetweenUse, NetworkUse
 from loadstone.analysis.metrics.windows import Value, WindowValues
 from loadstone.model.records import Observed, ObservedNode
 
@@ -42,14 +43,14 @@ def test_at_a_switch_what_a_port_received_its_host_sent() -> None:
             }
         ),
     )
-    by_node = {row["node"]: row for row in found}
+    by_node = {row.node: row for row in found}
     assert set(by_node) == {"client", "worker-1", "worker-2", "manager-1"}
-    assert by_node["worker-1"] == {
-        "node": "worker-1", "role": "worker", "received_bytes_per_s": 600.0, "sent_bytes_per_s": 1500.0
-    }  # fmt: skip
+    assert by_node["worker-1"] == NetworkUse(
+        node="worker-1", role="worker", received_bytes_per_s=600.0, sent_bytes_per_s=1500.0
+    )
     between = network.between(found, 100.0)
     # Workers sent 2000 a second; 200 of that came to the client, and 5 to the manager.
-    assert between == {"between_bytes_per_s": 1795.0, "between_bytes_per_request": 17.95}
+    assert between == BetweenUse(between_bytes_per_s=1795.0, between_bytes_per_request=17.95)
 
 
 def test_real_nodes_count_at_what_leads_off_them() -> None:
@@ -64,7 +65,7 @@ def test_real_nodes_count_at_what_leads_off_them() -> None:
             }
         ),
     )
-    assert [(row["node"], row["received_bytes_per_s"], row["sent_bytes_per_s"]) for row in found] == [
+    assert [(row.node, row.received_bytes_per_s, row.sent_bytes_per_s) for row in found] == [
         ("a", 10.0, 20.0),
         ("b", 30.0, 40.0),
     ]

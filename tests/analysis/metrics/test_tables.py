@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -62,7 +63,7 @@ def test_interfaces_and_disks_that_are_others_in_disguise(kind: str, real: str, 
     every: list[made.Reading] = [("a", f"{kind}{name}", metric, 0.0, 1.0) for name in (*real.split(), *inner.split())]
     alone = Observed(nodes={"a": ObservedNode(recorded=True)}, replicas={})
     (row,) = nodes.nodes(alone, measured(every))
-    assert row[column] == pytest.approx(len(real.split()))
+    assert getattr(row, column) == pytest.approx(len(real.split()))
 
 
 def test_a_machine_that_nodes_share_has_a_row_and_each_node_with_cpus_of_its_own():
@@ -85,12 +86,12 @@ def test_replicas_and_their_services():
     assert search.throttled_periods_share == pytest.approx(0.25 * 0.9)
     assert search.throttled_share == pytest.approx(0.4 * 0.25 * 0.9)
     assert (search.threads_before, search.threads_after) == (11, 20)
-    twice = [search, {**search, "replica": "search-2", "node": "worker-2", "throttled_periods_share": 0.0}]
+    twice = [search, replace(search, replica="search-2", node="worker-2", throttled_periods_share=0.0)]
     (service,) = replicas.services(twice)
     assert (service.replicas, service.nodes, service.threads_after) == (2, 2, 40)
     assert service.cores == pytest.approx(2 * search.cores)
     assert service.throttled_periods_share == pytest.approx(0.25 * 0.9 / 2)
-    (service,) = replicas.services([search, {**search, "cores": None}])
+    (service,) = replicas.services([search, replace(search, cores=None)])
     assert service.cores is None and service.memory_bytes == 2 * search.memory_bytes
 
 

@@ -8,15 +8,16 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from loadstone.analysis.schema import schema_of
+from loadstone.analysis.traced_rows import ServiceTimes
 from loadstone.analysis.traces import analyse, growth, read
-from loadstone.analysis.traces.tables import SERVICES
 from tests.made_traces import Application, write
 
 
 def services(network: dict[tuple[str, str], float] | None = None, **ms: float) -> pa.Table:
     """One request's milliseconds by service, and on the network from one to another (part of the caller's)."""
     rows = [
-        dict.fromkeys(SERVICES.names, 0.0) | {"service": name, "spans": 1, "critical_s": time / 1e3}
+        dict.fromkeys(schema_of(ServiceTimes).names, 0.0) | {"service": name, "spans": 1, "critical_s": time / 1e3}
         for name, time in ms.items()
     ]
     for (caller, called), time in (network or {}).items():
@@ -28,7 +29,7 @@ def services(network: dict[tuple[str, str], float] | None = None, **ms: float) -
         row | {"critical_share": 1e3 * row["critical_s"] / total, "per_request_ms": 1e3 * row["critical_s"]}
         for row in rows
     ]
-    return pa.Table.from_pylist(rows, schema=SERVICES)
+    return pa.Table.from_pylist(rows, schema=schema_of(ServiceTimes))
 
 
 def test_the_service_that_bends_upwards_is_named() -> None:

@@ -10,7 +10,7 @@ from loadstone.infrastructure import journal
 from loadstone.infrastructure.base import Access, Finding, Provision
 from loadstone.infrastructure.existing.here import client
 from loadstone.infrastructure.kubernetes_api import Api, current_context, not_ready
-from loadstone.infrastructure.namespaces import desk_folder, members_of, nodes_of
+from loadstone.infrastructure.namespaces import Namespaces, desk_folder, members_of, nodes_of
 from loadstone.infrastructure.namespaces.emulated import Emulated
 from loadstone.infrastructure.software.kubernetes.workers import SOCKET
 from loadstone.model.cluster import Node, Reach, Role
@@ -24,7 +24,7 @@ _UNITS = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "k": 10**3, "M": 1
 def check() -> list[Finding]:
     """Whether the cluster answers, and what you may do in it."""
     try:
-        api = Api([_kubeconfig()], direct=_ours(_kubeconfig()) is not None)
+        api = Api([_kubeconfig()], direct=Namespaces.holding(_kubeconfig()) is not None)
         version = api.get("/version")["gitVersion"]
         lacking = [f"{verb} {what}" for verb, what in _RIGHTS if not _may(api, verb, what)]
     except LoadstoneError as error:
@@ -40,7 +40,7 @@ def check() -> list[Finding]:
 def find() -> Provision:
     """Nodes that are ready and take any pod are workers; those of the control plane that do not are managers."""
     kubeconfig = _kubeconfig()
-    if (ours := _ours(kubeconfig)) is not None:
+    if (ours := Namespaces.holding(kubeconfig)) is not None:
         return _emulated(*ours)
     api = Api([kubeconfig])
     listed = [node for node in api.items("/api/v1/nodes") if not not_ready(node)]
@@ -108,16 +108,6 @@ def _bytes(quantity: str) -> int:
     """Of ``16384Ki``."""
     number = quantity.rstrip("kKMGTi")
     return int(number) * _UNITS.get(quantity.removeprefix(number), 1)
-
-
-def _ours(kubeconfig: str) -> tuple[journal.Entry, Emulated] | None:
-    """The emulated hosts that a kubeconfig belongs to: `loadstone up --cluster-only` made them."""
-    for entry in journal.entries():
-        if entry.layer == "infrastructure" and entry.implementation == "namespaces":
-            emulated = Emulated.of(entry.facts)
-            if Path(kubeconfig).resolve().is_relative_to(Path(emulated.hosts_folder).resolve()):
-                return entry, emulated
-    return None
 
 
 def _emulated(entry: journal.Entry, emulated: Emulated) -> Provision:

@@ -93,12 +93,10 @@ global:
 scrape_configs:
 - job_name: prometheus
   static_configs:
-  - targets:
-    - 198.18.0.5:9090
+  - targets: ['198.18.0.5:9090']
 - job_name: load
   static_configs:
-  - targets:
-    - 198.18.0.1:9621
+  - targets: ['198.18.0.1:9621']
 EOT
       }
 
