@@ -5,26 +5,15 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
+from loadstone.analysis.evidence import AuditedLimit
+from loadstone.model.records import AuditRow
 from loadstone.report import format, sentences
 from loadstone.report.content import Content
 
-
-class Limit(Protocol):
-    """A limit of a replica, wanted and in force."""
-
-    @property
-    def replica(self) -> str:
-        """Whose limit it is."""
-
-    @property
-    def node(self) -> str:
-        """Where the replica runs."""
-
-    @property
-    def what(self) -> str:
-        """The name of the limit."""
+Limit = AuditRow | AuditedLimit
+"""A limit of a replica, wanted and in force."""
 
 
 @dataclass(frozen=True)

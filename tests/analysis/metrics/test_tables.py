@@ -144,5 +144,5 @@ def test_processor_time_that_was_read_at_the_windows_ends_is_not_interpolated():
     readings = [loose.model_copy(update=exactly), loose.model_copy(update={"replica": names[1]})]
     plain = replicas.replicas(seen(), measured(list(made.rich(0.8))))
     first, second = replicas.replicas(seen(), measured(list(made.rich(0.8))), readings)[:2]
-    exact = {"cores": 1.5, "throttled_share": None, "throttled_periods_share": 0.25}
-    assert (first, second) == (plain[0] | exact, plain[1])
+    exact = replace(plain[0], cores=1.5, throttled_share=None, throttled_periods_share=0.25)
+    assert (first, second) == (exact, plain[1])
