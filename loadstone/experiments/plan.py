@@ -16,7 +16,7 @@ from loadstone.model.application import Application
 from loadstone.model.base import Finding, did_you_mean
 from loadstone.model.dataset import Keys, is_path
 from loadstone.model.document import Document
-from loadstone.model.environment import GUESTS, in_given_guest
+from loadstone.model.environment import GUESTS, Environment, in_given_guest
 from loadstone.model.errors import InputError, Problem
 from loadstone.model.load import SCRIPT
 from loadstone.model.stacks import Stacks
@@ -35,7 +35,7 @@ class Deployable:
     stacks: Stacks
     packaged: bool
     """Whether stores run from images of the distribution's packages, else from the official ones."""
-    environment: str | None
+    environment: Environment | None
     """What its replicas are to run in; None where they may run in what is there."""
     workload: Workload | Path
     """What it is loaded with: a mix, or the file of a script."""

@@ -12,6 +12,7 @@ import pytest
 from loadstone.cli import compare
 from loadstone.cli.main import run_command
 from tests.synthetic import Synthetic
+from tests.trial_rows import effect_row
 
 
 @pytest.fixture(scope="module")
@@ -133,8 +134,8 @@ def test_two_runs_of_different_times(say: RunCommand, results: Path) -> None:
 
 
 def test_one_more_pair_is_no_pairs() -> None:
-    assert compare._verdict({"verdict": "cannot tell", "needed": 1, "method": "paired"}) == "+1 pair"
-    assert compare._verdict({"verdict": "cannot tell", "needed": 1200, "method": "unpaired"}) == "+1,200 runs"
+    assert compare._verdict(effect_row(verdict="cannot tell", needed=1)) == "+1 pair"
+    assert compare._verdict(effect_row(verdict="cannot tell", needed=1200, method="unpaired")) == "+1,200 runs"
 
 
 @pytest.mark.parametrize(

@@ -311,8 +311,8 @@ def test_a_step_of_the_wall_clock_is_a_warning_and_changes_no_verdict(
             return super().run(*given)
 
     conduct(plan, ledger, Stepping())
-    stepped = [record for record in ledger.records if "wall clock" in " ".join(record.row["warnings"])]
-    assert [record.row["order"] for record in stepped] == ([1] if warned else [])
+    stepped = [record for record in ledger.records if "wall clock" in " ".join(record.row.warnings)]
+    assert [record.row.order for record in stepped] == ([1] if warned else [])
     assert verdicts(ledger) == [(100, "held"), (200, "held"), (300, "not held")]
 
 
@@ -326,7 +326,7 @@ def test_a_generator_that_does_not_end_makes_its_trials_invalid_in_time(
     assert len(ledger.records) == 12
     for record in ledger.records:
         assert record.outcome.verdict == "invalid"
-        assert re.search(r"generator failed: .*load.* did not end within 0.3 s", record.row["reasons"][0])
+        assert re.search(r"generator failed: .*load.* did not end within 0.3 s", record.row.reasons[0])
 
 
 def test_json_is_whole_or_absent(tmp_path: Path) -> None:

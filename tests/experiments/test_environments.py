@@ -52,7 +52,7 @@ def test_machines_that_are_declared_virtual_are_called_so_everywhere() -> None:
         "environment=vm (guest given)", "environment=vm-container (guest given)",
     ]  # fmt: skip
     assert made.baseline.label == "environment=vm (guest given)"
-    assert [resolve_treatment(made, treatment, NODES, "a").environment for treatment in made.treatments] == [
+    assert [resolve_treatment(made.deployable(treatment), NODES, "a").environment for treatment in made.treatments] == [
         "vm (guest given)", "vm-container (guest given)",
     ]  # fmt: skip
 
@@ -60,9 +60,9 @@ def test_machines_that_are_declared_virtual_are_called_so_everywhere() -> None:
 def test_an_environment_that_is_left_out_may_be_what_is_there() -> None:
     left_out = plan()
     assert left_out.treatments[0].settings.environment == "bare"
-    assert resolve_treatment(left_out, left_out.treatments[0], NODES, "a").environment is None
+    assert resolve_treatment(left_out.deployable(left_out.treatments[0]), NODES, "a").environment is None
     requested = plan(environment="bare")
-    assert resolve_treatment(requested, requested.treatments[0], NODES, "a").environment == "bare"
+    assert resolve_treatment(requested.deployable(requested.treatments[0]), NODES, "a").environment == "bare"
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from loadstone.analysis.comparison.tables import EffectRow
 from loadstone.report import comparison, content, page
 from loadstone.report import comparison_sentences as sentences
 from loadstone.report import sentences as report_words
 from loadstone.report.section import Section
 from tests.synthetic import Synthetic
+from tests.trial_rows import effect_row
 
 
 def section(folder: Path) -> Section | None:
@@ -98,10 +98,7 @@ def test_one_treatment_has_nothing_to_be_compared_with(rated: Path) -> None:
     ],
 )
 def test_verdicts_in_words(row: dict[str, Any], text: str) -> None:
-    at = {"baseline": "a", "treatment": "b", "load": 1.0, "clients": None}
-    at |= {"scope": "requests", "name": "all", "statistic": "p50", "method": "paired", "runs": 8}
-    numbers = dict.fromkeys(("a_ms", "b_ms", "ratio", "low", "high", "p", "p_t", "p_adjusted", "p_equal", "sd"), 1.0)
-    assert sentences.verdict(EffectRow(**{**at, **numbers, "margin": 0.02, **row})) == text
+    assert sentences.verdict(effect_row(**row)) == text
 
 
 @pytest.mark.parametrize(("ratio", "text"), [(1.0512, "+5.1 %"), (0.9, "-10.0 %"), (3.5, "3.50x"), (None, "–")])

@@ -6,7 +6,6 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 from unittest.mock import ANY
 
 import numpy as np
@@ -153,8 +152,8 @@ def breaking(tmp_path: Path) -> Path:
 def test_ranges_beside_ranges(breaking: Path) -> None:
     found = published.gather(content.gather(breaking))
     assert found is not None
-    shown: list[dict[str, Any]] = found.shown["rows"]
-    assert [(row["setting"].split(", ")[1], row["theirs"], row["ours"], row["times"]) for row in shown] == [
+    lines = found.shown["rows"]
+    assert [(line.row.setting.split(", ")[1], line.theirs, line.ours, line.times) for line in lines] == [
         ("swarm", "2,000 to 2,500 req/s", "300 to 3,000 req/s", "0.120 to 1.50"),
         ("nomad", "2,000 to 3,000 req/s", "300 to 3,000 req/s", "0.100 to 1.50"),
     ]

@@ -60,9 +60,10 @@ def row(folder: Path) -> tuple[TrialRow | None, str]:
     try:
         return _TrialFile.model_validate_json((folder / "trial.json").read_bytes()).row, ""
     except ValidationError as error:
-        return None, problem_of(error)
+        damaged = error.errors()[0]["loc"] == ()
+        return None, f"cannot be read: {problem_of(error)}" if damaged else problem_of(error)
     except OSError as error:
-        return None, str(error)
+        return None, f"cannot be read: {error}"
 
 
 def problem_of(error: ValidationError) -> str:
