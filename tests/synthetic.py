@@ -369,7 +369,7 @@ def _row(trial: Trial, summary: dict[str, Any], verdict: str, reasons: list[str]
         "started": started.isoformat(timespec="milliseconds"),
         "aborted_at_s": aborted["at_s"] if aborted else None,
         "emulated": False,
-        "environment": "bare",
+        "environment": trial.treatment.settings.environment or "bare",
         "documents": "postgres",
     }
 

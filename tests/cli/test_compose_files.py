@@ -95,7 +95,7 @@ def test_a_study_of_a_compose_file_tells_what_is_not_carried(say: RunCommand, pl
 
 
 def test_what_is_not_carried_stands_among_the_warnings_of_a_run(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(preflight, "inspect", lambda plan, emulated_ok: [])
+    monkeypatch.setattr(preflight, "inspect", lambda plan, emulated_ok: preflight.Inspection([], plan.notes))
     _, plan = read_plan("study.yaml")
     assert f"{place}/{TTY}" in preflight.require(plan).warnings
 

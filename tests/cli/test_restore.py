@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from loadstone.cli.main import run_command
-from loadstone.experiments import tuning
+from loadstone.experiments import preflight, tuning
 from loadstone.model.errors import PreflightError
 from loadstone.model.records.node import TuningOwner
 from tests.infrastructure.tuning.fake import AT_FIRST, FakeMachine
@@ -102,7 +102,7 @@ def test_a_host_that_a_living_run_tunes_is_refused(say: RunCommand, host: FakeMa
 def test_doctor_warns_of_what_disturbs_and_says_what_can_be_set(
     say: RunCommand, host: FakeMachine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("loadstone.cli.doctor.inspect", lambda plan: [])
+    monkeypatch.setattr("loadstone.cli.doctor.inspect", lambda plan: preflight.Inspection([], ()))
     code, text, _ = say("doctor", STUDY)
     assert code == 0
     assert "warning governor: the governor is powersave: cores slow down between requests" in text

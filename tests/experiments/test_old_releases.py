@@ -19,6 +19,7 @@ from loadstone.experiments.plan import Plan, read_plan
 from loadstone.experiments.resume import look, reopen
 from loadstone.model.errors import InputError
 from tests.experiments.fakes import STUDY, write_study
+from tests.trial_rows import row_of
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 RELEASES = sorted(FIXTURES.glob("release-*.tar.xz"))
@@ -82,12 +83,8 @@ def half(tmp_path: Path) -> Half:
         trials = list(schedule.fixed_trials(plan))
         for trial in trials[: len(trials) // 2]:
             place = ledger.trial_folder(trial)
-            row = trial.model_dump(exclude={"treatment"}) | {
-                "trial_id": "old-" + trial.id,
-                "verdict": "held",
-                "order": 1,
-            }
-            row["treatment_id"] = "old-" + trial.treatment.id
+            row = row_of(trial, "held").columns()
+            row |= {"trial_id": "old-" + trial.id, "treatment_id": "old-" + trial.treatment.id}
             (place / "trial.json").write_text(json.dumps({"row": row}))
         written = json.loads((ledger.folder / "plan.json").read_text())
         for key in ("wrk2_layout", "streams", "workers"):
