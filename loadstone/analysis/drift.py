@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import median
-from typing import ClassVar
 
 from loadstone.analysis.schema import TableRow
 from loadstone.model.records import TrialRow
@@ -31,11 +30,8 @@ class Drift:
     longest_ms: float
 
 
-@dataclass(frozen=True, kw_only=True)
-class SpeedReading(TableRow):
+class SpeedReading(TableRow, name="reference"):
     """How long the same computation took before and after a trial's load, and the running median of three trials."""
-
-    NAME: ClassVar[str] = "reference"
 
     trial_id: str
     treatment: str

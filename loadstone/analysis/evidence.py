@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from loadstone.analysis.run import RunFolder
 from loadstone.analysis.schema import TableRow
 from loadstone.analysis.summary import TreatmentSummary
 
 
-@dataclass(frozen=True, kw_only=True)
-class AuditedLimit(TableRow):
+class AuditedLimit(TableRow, name="audit"):
     """One limit of one replica in one trial."""
-
-    NAME: ClassVar[str] = "audit"
 
     trial_id: str
     treatment: str

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from statistics import median
-from typing import ClassVar
 
 from loadstone.analysis.run import RunFolder
 from loadstone.analysis.schema import TableRow
@@ -16,11 +15,8 @@ MEASURES = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class HostRow(TableRow):
+class HostRow(TableRow, name="generators"):
     """One generating host in one trial; None is what a release did not report."""
-
-    NAME: ClassVar[str] = "generators"
 
     trial_id: str
     treatment: str

@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from statistics import median
-from typing import ClassVar
 
 from loadstone.analysis.run import RunFolder
 from loadstone.analysis.schema import OfTrial, TableRow
@@ -19,11 +17,8 @@ SHARES = (0.5, 0.8, 0.95)
 """Of the breaking point: where the percentile spectrum is shown."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class LoadPoint(OfTrial):
+class LoadPoint(OfTrial, name="load"):
     """A trial's latency, throughput and dropped share against its load; of one that was stopped early only its load."""
-
-    NAME: ClassVar[str] = "load"
 
     load: float
     loop: str | None
@@ -42,11 +37,8 @@ class LoadPoint(OfTrial):
     aborted_at_s: float | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class RateRow(TableRow):
+class RateRow(TableRow, name="rates"):
     """A treatment at a fixed load: verdicts, and medians over the repetitions that are valid."""
-
-    NAME: ClassVar[str] = "rates"
 
     treatment: str
     rate: float
@@ -65,11 +57,8 @@ class RateRow(TableRow):
     dropped_share: float | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class SpectrumPoint(OfTrial):
+class SpectrumPoint(OfTrial, name="spectrum"):
     """The latency at one percentile; ``share`` is the trial's load as a share of the breaking point."""
-
-    NAME: ClassVar[str] = "spectrum"
 
     verdict: str
     share: float
@@ -78,11 +67,8 @@ class SpectrumPoint(OfTrial):
     service_ms: float | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class OperationRow(OfTrial):
+class OperationRow(OfTrial, name="operations"):
     """Counts and latency of one operation in one trial."""
-
-    NAME: ClassVar[str] = "operations"
 
     verdict: str
     operation: str

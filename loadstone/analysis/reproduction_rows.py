@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 from loadstone.analysis.schema import TableRow
 
 
-@dataclass(frozen=True, kw_only=True)
 class _OfSpan(TableRow):
     """``span`` is ``service operation``, an operation, or ``all requests``; latencies are in us."""
 
@@ -19,11 +15,8 @@ class _OfSpan(TableRow):
     treatment: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class BestFitRow(_OfSpan):
+class BestFitRow(_OfSpan, name="reproduction"):
     """The best-fit run of a treatment, in the published columns."""
-
-    NAME: ClassVar[str] = "reproduction"
 
     baseline: bool
     best_fit: str
@@ -41,22 +34,16 @@ class BestFitRow(_OfSpan):
     baseline_ad_q95: float | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class SummedRun(_OfSpan):
+class SummedRun(_OfSpan, name="reproduction_runs"):
     """A run of a treatment with its distance from the others."""
-
-    NAME: ClassVar[str] = "reproduction_runs"
 
     trial_id: str
     summed_ad: float
     best_fit: bool
 
 
-@dataclass(frozen=True, kw_only=True)
-class PairRow(_OfSpan):
+class PairRow(_OfSpan, name="reproduction_pairs"):
     """Two runs of a treatment and their distance."""
-
-    NAME: ClassVar[str] = "reproduction_pairs"
 
     trial_a: str
     trial_b: str
@@ -64,11 +51,8 @@ class PairRow(_OfSpan):
     ks_statistic: float
 
 
-@dataclass(frozen=True, kw_only=True)
-class PercentileRow(_OfSpan):
+class PercentileRow(_OfSpan, name="reproduction_percentiles"):
     """A percentile of the best-fit run, and its range over all runs."""
-
-    NAME: ClassVar[str] = "reproduction_percentiles"
 
     percentile: float
     latency_us: float

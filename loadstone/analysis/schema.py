@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
-from typing import Any, ClassVar, TypeVar, get_type_hints
+from dataclasses import Field, dataclass, fields
+from typing import Any, ClassVar, TypeVar, dataclass_transform, get_type_hints
 
 import pyarrow as pa
 
@@ -22,12 +22,21 @@ _ARROW = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass_transform(frozen_default=True, kw_only_default=True)
 class TableRow:
-    """A row of a table of the report; its fields are the columns."""
+    """A row of a table, whose fields are the columns in their order: every class below it is a frozen dataclass.
 
-    NAME: ClassVar[str]
-    """Of the table."""
+    ``class SpectrumPoint(TableRow, name="spectrum")`` is a row of the report's table ``spectrum``.
+    """
+
+    NAME: ClassVar[str] = ""
+    """Of the table; empty for rows of no table of their own."""
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+    def __init_subclass__(cls, name: str = "") -> None:
+        super().__init_subclass__()
+        cls.NAME = name
+        dataclass(frozen=True, kw_only=True)(cls)
 
     @classmethod
     def columns_of(cls, trial: TrialRow) -> dict[str, Any]:
@@ -35,7 +44,6 @@ class TableRow:
         return {field.name: getattr(trial, field.name) for field in fields(cls) if field.name in _OF_TRIAL}
 
 
-@dataclass(frozen=True, kw_only=True)
 class OfTrial(TableRow):
     """Whose row it is: of one trial, or of something in it."""
 
@@ -85,6 +93,11 @@ def table(kind: type[Row], rows: Iterable[Row]) -> pa.Table:
     """The rows as a table, which has its columns also without any row."""
     some, names = list(rows), [field.name for field in fields(kind)]
     return pa.table({name: [getattr(row, name) for row in some] for name in names}, schema=schema_of(kind))
+
+
+def tables(*found: tuple[type[TableRow], Iterable[TableRow]]) -> dict[str, pa.Table]:
+    """Several by their names."""
+    return {kind.NAME: table(kind, rows) for kind, rows in found}
 
 
 def rows(kind: type[Row], table: pa.Table) -> list[Row]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import ClassVar
 
 from loadstone.analysis.run import RunFolder, hlog
 from loadstone.analysis.schema import OfTrial
@@ -20,14 +19,11 @@ STOPPED = "stopped early"
 """The reason why such a trial was not judged."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class SteadyRow(OfTrial):
+class SteadyRow(OfTrial, name="steady"):
     """Whether a trial was in a steady state, and why not; ``stationary`` is None where that cannot be decided.
 
     ``judged`` is false where a trial was stopped early or has kept no series: its whole window cannot be judged.
     """
-
-    NAME: ClassVar[str] = "steady"
 
     verdict: str
     load: float
@@ -39,15 +35,12 @@ class SteadyRow(OfTrial):
     changes_s: tuple[float, ...] | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class LatencyPart(OfTrial):
+class LatencyPart(OfTrial, name="over_time"):
     """Latency in one part of a trial's window, in seconds from its start.
 
     ``what`` is ``mean`` (by due time, what the verdict is on) or ``p50`` and ``p99`` (by the time of the answer);
     ``requests`` is None for the mean.
     """
-
-    NAME: ClassVar[str] = "over_time"
 
     verdict: str
     load: float

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from typing import Literal
 
 from loadstone.analysis import breaking_point as bp
 from loadstone.analysis.confirmation import OFF, Verdict, confirmation, together
@@ -230,11 +230,8 @@ def trial_warnings(trials: Iterable[TrialRow]) -> dict[str, int]:
     return dict(Counter(text for row in trials for text in row.warnings))
 
 
-@dataclass(frozen=True, kw_only=True)
-class BreakingPointRow(TableRow):
+class BreakingPointRow(TableRow, name="breaking_points"):
     """What a search knows, with 95 % intervals; ``search`` numbers those of a treatment with several. Requests/s."""
-
-    NAME: ClassVar[str] = "breaking_points"
 
     treatment: str
     search: int | None

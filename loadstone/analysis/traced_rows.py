@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 from loadstone.analysis.schema import OfTrial, TableRow
 
 
-@dataclass(frozen=True, kw_only=True)
 class InTrial(OfTrial):
     """Whose row it is in tables of several trials."""
 
@@ -16,7 +12,6 @@ class InTrial(OfTrial):
     load: float
 
 
-@dataclass(frozen=True, kw_only=True)
 class OperationTimes(TableRow):
     """Spans by service, operation and peer (empty for what is no call of another), the most time in all first.
 
@@ -38,14 +33,10 @@ class OperationTimes(TableRow):
     exclusive_mean_ms: float
 
 
-@dataclass(frozen=True, kw_only=True)
-class TracedOperation(OperationTimes, InTrial):
+class TracedOperation(OperationTimes, InTrial, name="traces_operations"):
     """Spans of one trial by service, operation and peer."""
 
-    NAME: ClassVar[str] = "traces_operations"
 
-
-@dataclass(frozen=True, kw_only=True)
 class ServiceTimes(TableRow):
     """A service or store, the most critical time first.
 
@@ -65,14 +56,10 @@ class ServiceTimes(TableRow):
     waited_s: float
 
 
-@dataclass(frozen=True, kw_only=True)
-class TracedService(ServiceTimes, InTrial):
+class TracedService(ServiceTimes, InTrial, name="traces_services"):
     """A service in one trial."""
 
-    NAME: ClassVar[str] = "traces_services"
 
-
-@dataclass(frozen=True, kw_only=True)
 class HeatCell(TableRow):
     """Root durations by time and length, only cells with any.
 
@@ -87,14 +74,10 @@ class HeatCell(TableRow):
     count: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class TracedHeat(HeatCell, InTrial):
+class TracedHeat(HeatCell, InTrial, name="traces_heat"):
     """Root durations of one trial."""
 
-    NAME: ClassVar[str] = "traces_heat"
 
-
-@dataclass(frozen=True, kw_only=True)
 class PathTime(TableRow):
     """A path of steps joined by `` > ``, the most time first.
 
@@ -109,14 +92,10 @@ class PathTime(TableRow):
     depth: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class TracedPath(PathTime, InTrial):
+class TracedPath(PathTime, InTrial, name="traces_paths"):
     """A path in one trial."""
 
-    NAME: ClassVar[str] = "traces_paths"
 
-
-@dataclass(frozen=True, kw_only=True)
 class ClockOffset(TableRow):
     """How far a host's clock is ahead of the root's host; ``pairs``: the calls used, 0 where there are none."""
 
@@ -125,8 +104,5 @@ class ClockOffset(TableRow):
     pairs: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class TracedClock(ClockOffset, InTrial):
+class TracedClock(ClockOffset, InTrial, name="traces_clocks"):
     """A host's clock in one trial."""
-
-    NAME: ClassVar[str] = "traces_clocks"

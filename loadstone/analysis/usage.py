@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import ClassVar, TypeVar
+from typing import TypeVar
 
 from loadstone.analysis.run import RunFolder
 from loadstone.analysis.schema import TableRow
@@ -16,15 +15,12 @@ from loadstone.analysis.summary import TreatmentSummary
 from loadstone.model.records import Reading, TrialRow
 
 
-@dataclass(frozen=True, kw_only=True)
-class ServiceCpu(TableRow):
+class ServiceCpu(TableRow, name="cpu"):
     """What all replicas of a service used in one trial.
 
     ``cores`` is CPU time over the window; ``limit_cores`` is None where a replica has no limit; ``throttled_share`` is
     the share of the window in which its replicas wanted to run and were not let, on average.
     """
-
-    NAME: ClassVar[str] = "cpu"
 
     trial_id: str
     treatment: str

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 
@@ -16,7 +16,7 @@ from loadstone.analysis.evidence import Evidence
 from loadstone.analysis.grid import Grid, grid
 from loadstone.analysis.posterior import posterior
 from loadstone.analysis.run import RunFolder, open_run
-from loadstone.analysis.schema import TableRow, rows, table
+from loadstone.analysis.schema import TableRow, rows, tables
 from loadstone.analysis.summary import TreatmentSummary
 from loadstone.model.slo import Slo
 
@@ -28,11 +28,8 @@ if TYPE_CHECKING:
 _Row = TypeVar("_Row", bound=TableRow)
 
 
-@dataclass(frozen=True, kw_only=True)
-class HoldPoint(TableRow):
+class HoldPoint(TableRow, name="hold"):
     """P(hold) at one load, with its 95 % band."""
-
-    NAME: ClassVar[str] = "hold"
 
     treatment: str
     load: float
@@ -93,24 +90,25 @@ def gather(path: Path) -> Content:
     run = open_run(path)
     treatments = summary.treatments(run)
     found, points = evidence.gather(run, treatments), grid(treatments)
-    tables = {
-        "breaking_points": table(summary.BreakingPointRow, summary.breaking_points(treatments)),
-        "rates": table(latency.RateRow, latency.by_rate(run.trials)),
-        "load": table(latency.LoadPoint, latency.load_points(run.trials)),
-        "hold": table(HoldPoint, _hold(treatments)),
-        "spectrum": table(latency.SpectrumPoint, _each(latency.spectrum, run, treatments)),
-        "operations": table(latency.OperationRow, _each(latency.operations, run, treatments)),
-        "cpu": table(usage.ServiceCpu, _each(usage.cpu_by_service, run, treatments)),
-        "reference": table(drift.SpeedReading, drift.course(run.trials)),
-        "trials": run.table,
-        "audit": table(evidence.AuditedLimit, found.audit),
-        **({"grid": points.table()} if points is not None else {}),
-    }
-    return Content(run, treatments, run.objective, tables, found, points)
+    made = tables(
+        (summary.BreakingPointRow, summary.breaking_points(treatments)),
+        (latency.RateRow, latency.by_rate(run.trials)),
+        (latency.LoadPoint, latency.load_points(run.trials)),
+        (HoldPoint, _hold(treatments)),
+        (latency.SpectrumPoint, _each(latency.spectrum, run, treatments)),
+        (latency.OperationRow, _each(latency.operations, run, treatments)),
+        (usage.ServiceCpu, _each(usage.cpu_by_service, run, treatments)),
+        (drift.SpeedReading, drift.course(run.trials)),
+        (evidence.AuditedLimit, found.audit),
+    )
+    made |= {"trials": run.table} | ({"grid": points.table()} if points is not None else {})
+    return Content(run, treatments, run.objective, made, found, points)
 
 
 def _each(
-    function: Callable[[RunFolder, TreatmentSummary], list[_Row]], run: RunFolder, treatments: list[TreatmentSummary]
+    function: Callable[[RunFolder, TreatmentSummary], Sequence[_Row]],
+    run: RunFolder,
+    treatments: list[TreatmentSummary],
 ) -> list[_Row]:
     return [row for treatment in treatments for row in function(run, treatment)]
 

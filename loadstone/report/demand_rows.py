@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 from loadstone.analysis.schema import TableRow
 
 
-@dataclass(frozen=True, kw_only=True)
-class DemandRow(TableRow):
+class DemandRow(TableRow, name="demands"):
     """A service at the breaking point, from the fit: CPU per request with its 95 % interval, cores of all replicas.
 
     ``limit_cores`` is that of one replica, and ``share`` what requests would use of it at this cost; None where that is
     more than there is, for then the fit does not describe that load. ``loads``: how many the fit is from.
     """
-
-    NAME: ClassVar[str] = "demands"
 
     treatment: str
     service: str
@@ -31,11 +25,8 @@ class DemandRow(TableRow):
     loads: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class CurvePoint(TableRow):
+class CurvePoint(TableRow, name="demand_curves"):
     """CPU per request at a load: of a trial, or of the fitted curve with its band."""
-
-    NAME: ClassVar[str] = "demand_curves"
 
     treatment: str
     service: str

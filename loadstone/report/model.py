@@ -8,7 +8,7 @@ import numpy as np
 
 from loadstone.analysis import capacity
 from loadstone.analysis.capacity import CannotTell, CapacityModel, Score
-from loadstone.analysis.schema import table
+from loadstone.analysis.schema import tables
 from loadstone.report import format, sentences
 from loadstone.report.content import Content
 from loadstone.report.demand_rows import CurvePoint, DemandRow
@@ -52,11 +52,7 @@ def gather(content: Content) -> Section | None:
         name="model",
         title="Capacity model",
         explains=True,
-        tables={
-            "predictions": table(Score, scores),
-            "demands": table(DemandRow, demands),
-            "demand_curves": table(CurvePoint, curves),
-        },
+        tables=tables((Score, scores), (DemandRow, demands), (CurvePoint, curves)),
         kinds=_KINDS,
         shown={
             "scores": scores,

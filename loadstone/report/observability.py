@@ -20,7 +20,7 @@ from loadstone.analysis.trace_cache import Traced
 from loadstone.analysis.traced_rows import TracedOperation, TracedService
 from loadstone.report import format, observability_tables
 from loadstone.report.content import Content
-from loadstone.report.observability_tables import AccountRow, PageTable, TimeRow
+from loadstone.report.observability_tables import AccountRow, PageTable, TableColumn, TimeRow, shown
 
 _Observed = TypeVar("_Observed", bound=OfTrial)
 _MOST_DOUBTS = 8
@@ -80,15 +80,15 @@ class Observability:
             if held.get(row.trial_id, _MOST_OPERATIONS) < _MOST_OPERATIONS:
                 held[row.trial_id] += 1
                 kept.append(row)
-        return observability_tables.operations(kept, self._several)
+        return shown(kept, observability_tables.OPERATIONS, self._several)
 
     def nodes(self) -> PageTable:
         """Nodes at the highest load that held."""
-        return observability_tables.nodes(self._highest(NodeRow), self._several)
+        return shown(self._highest(NodeRow), observability_tables.NODES, self._several)
 
     def services(self) -> PageTable:
         """Services at the highest load that held."""
-        return observability_tables.services(self._highest(ServiceRow), self._several)
+        return shown(self._highest(ServiceRow), observability_tables.SERVICES, self._several)
 
     def cstates(self) -> PageTable:
         """C-states at the highest load that held."""
@@ -96,8 +96,8 @@ class Observability:
 
     def energy(self) -> PageTable:
         """Power at the highest load that held."""
-        load = "Clients" if self.content.closed else "Offered<br>req/s"
-        return observability_tables.energy(self._highest(EnergyRow), load, self._several)
+        load = TableColumn("load", "Clients" if self.content.closed else "Offered<br>req/s", format.number)
+        return shown(self._highest(EnergyRow), [load, *observability_tables.ENERGY], self._several)
 
     def _highest(self, kind: type[_Observed]) -> list[_Observed]:
         """The rows of each treatment's highest trial that held."""
@@ -112,7 +112,7 @@ class Observability:
             by_label.setdefault(row.treatment, []).append(row)
         labels = [treatment.label for treatment in self.content.treatments if treatment.label in by_label]
         found = [observability_tables.account(label, by_label[label]) for label in labels]
-        return observability_tables.accounts(found, self._several)
+        return shown(found, observability_tables.ACCOUNTS, self._several)
 
     def sentences(self) -> Iterator[str]:
         """What the accounts come to; ``**`` is bold."""

@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from loadstone.analysis.metrics.gather import ObservedRow
-from loadstone.analysis.metrics.nodes import NodeRow
-from loadstone.analysis.metrics.power import ACTIVE, CstateRow, EnergyRow
-from loadstone.analysis.metrics.replicas import ServiceRow
-from loadstone.analysis.traced_rows import TracedOperation, TracedService
+from loadstone.analysis.metrics.power import ACTIVE, CstateRow
+from loadstone.analysis.traced_rows import TracedService
 from loadstone.report import format
 
 
@@ -80,21 +78,6 @@ def time(rows: Sequence[TimeRow], several: bool) -> PageTable:
     return shown(rows, columns, several)
 
 
-def operations(rows: Sequence[TracedOperation], several: bool) -> PageTable:
-    """Spans by service, operation and what is called."""
-    return shown(rows, _OPERATIONS, several)
-
-
-def nodes(rows: Sequence[NodeRow], several: bool) -> PageTable:
-    """Nodes, with the busy share of their CPUs."""
-    return shown(rows, _NODES, several)
-
-
-def services(rows: Sequence[ServiceRow], several: bool) -> PageTable:
-    """Services, their replicas together."""
-    return shown(rows, _SERVICES, several)
-
-
 def cstates(rows: Sequence[CstateRow], several: bool) -> PageTable:
     """Nodes, with two columns a state: its share and how often it was entered."""
     states = sorted(dict.fromkeys(row.state for row in rows), key=lambda state: state != ACTIVE)
@@ -114,11 +97,6 @@ def cstates(rows: Sequence[CstateRow], several: bool) -> PageTable:
             cells[-1] += [here.share, here.transitions_per_s] if here is not None else [None, None]
     kept = [place for place in range(len(columns)) if any(row[place] is not None for row in cells)]
     return PageTable([columns[place] for place in kept], [[row[place] for place in kept] for row in cells])
-
-
-def energy(rows: Sequence[EnergyRow], load: str, several: bool) -> PageTable:
-    """Power and energy; ``load`` is the head of the loads' column."""
-    return shown(rows, [TableColumn("load", load, format.number), *_ENERGY], several)
 
 
 @dataclass(frozen=True)
@@ -162,12 +140,7 @@ def _sum(values: Iterable[int | None]) -> int | None:
     return sum(known) if known else None
 
 
-def accounts(rows: Sequence[AccountRow], several: bool) -> PageTable:
-    """Numbers of trials, readings and spans, by treatment."""
-    return shown(rows, _ACCOUNTS, several)
-
-
-_OPERATIONS = (
+OPERATIONS = (
     TableColumn("service", "Service"),
     TableColumn("operation", "Operation"),
     TableColumn("peer", "Calls"),
@@ -178,7 +151,7 @@ _OPERATIONS = (
     TableColumn("exclusive_p50_ms", "Own time<br>P50", format.milliseconds),
     TableColumn("exclusive_p99_ms", "Own time<br>P99", format.milliseconds),
 )
-_NODES = (
+NODES = (
     TableColumn("node", "Node"),
     TableColumn("cpus", "CPUs", format.count),
     TableColumn("busy", "Busy", format.percent),
@@ -197,7 +170,7 @@ _NODES = (
     TableColumn("disk_written_bytes_per_s", "Disk<br>written", per_s),
     TableColumn("clock_offset_ms", "Clock<br>offset", format.milliseconds),
 )
-_SERVICES = (
+SERVICES = (
     TableColumn("service", "Service"),
     TableColumn("tier", "Tier"),
     TableColumn("replicas", "Replicas", format.count),
@@ -212,7 +185,7 @@ _SERVICES = (
     TableColumn("network_received_bytes_per_s", "Received", per_s),
     TableColumn("network_transmitted_bytes_per_s", "Sent", per_s),
 )
-_ENERGY = (
+ENERGY = (
     TableColumn("nodes", "Nodes", format.count),
     TableColumn("package_watts", "Packages<br>W", format.number),
     TableColumn("core_watts", "of it cores<br>W", format.number),
@@ -220,7 +193,7 @@ _ENERGY = (
     TableColumn("watts", "Together<br>W", format.number),
     TableColumn("joules_per_request", "Energy per<br>request, J", format.number),
 )
-_ACCOUNTS = (
+ACCOUNTS = (
     TableColumn("trials", "Trials", format.count),
     TableColumn("recorded_of", "Nodes<br>recorded", str),
     TableColumn("readings", "Readings", format.count),

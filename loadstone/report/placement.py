@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import pyarrow as pa
-
-from loadstone.analysis import metrics
+from loadstone.analysis import metrics, schema
 from loadstone.analysis.metrics.power import EnergyRow
-from loadstone.analysis.placement import FACTOR, Extremes, Fastest, Tables, extremes, tables
+from loadstone.analysis.placement import FACTOR, Extremes, Fastest, extremes, tables
 from loadstone.analysis.placement.tables import (
     PlacementCapacity,
     PlacementCstate,
     PlacementLoad,
     PlacementNetwork,
 )
-from loadstone.analysis.schema import table
 from loadstone.report import format
 from loadstone.report.content import Content
 from loadstone.report.figures import placement as figures
@@ -101,22 +98,18 @@ def gather(content: Content) -> Section | None:
     return Section(
         name="placement",
         title="Placement",
-        tables=_tables(found),
+        tables=schema.tables(
+            (PlacementLoad, found.loads),
+            (PlacementCstate, found.cstates),
+            (PlacementNetwork, found.network),
+            (PlacementCapacity, found.capacities),
+        ),
         kinds=[kind for kind in KINDS if kind.name != "placement-capacity" or capacities],
         shown=_shown(content, loads, capacities, sides),
         answers=[_sentence(side, content.closed) for side in sides],
         cautions=list(_cautions(content)),
         facts={"drawn": some},
     )
-
-
-def _tables(found: Tables) -> dict[str, pa.Table]:
-    return {
-        "placement_loads": table(PlacementLoad, found.loads),
-        "placement_cstates": table(PlacementCstate, found.cstates),
-        "placement_network": table(PlacementNetwork, found.network),
-        "placement_capacity": table(PlacementCapacity, found.capacities),
-    }
 
 
 def _shown(

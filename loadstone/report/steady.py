@@ -8,7 +8,7 @@ from statistics import median
 
 from loadstone.analysis import steady_state_table
 from loadstone.analysis.latency import beside_breaking_point
-from loadstone.analysis.schema import table
+from loadstone.analysis.schema import tables
 from loadstone.analysis.steady_state_table import LatencyPart, SteadyRow
 from loadstone.report import format
 from loadstone.report.content import Content
@@ -50,7 +50,7 @@ def gather(content: Content) -> Section | None:
         name="steady",
         title="Steady state",
         explains=True,
-        tables={"steady": table(SteadyRow, rows), "over_time": table(LatencyPart, times)},
+        tables=tables((SteadyRow, rows), (LatencyPart, times)),
         kinds=(_KIND,),
         shown=shown,
         cautions=[*_cautions(unsettled, rows), *problems],

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -139,15 +139,12 @@ def left_out(run: RunFolder, treatments: Sequence[TreatmentSummary]) -> dict[str
     }
 
 
-@dataclass(frozen=True, kw_only=True)
-class Score(TableRow):
+class Score(TableRow, name="predictions"):
     """A prediction beside what was measured; loads in requests/s with the ends of their 95 % intervals.
 
     ``error``: the predicted to the measured, less 1. ``before``: whether it was written down before any trial of its
     treatment was run. ``outcome``: hit, miss or not measured.
     """
-
-    NAME: ClassVar[str] = "predictions"
 
     treatment: str
     base: str

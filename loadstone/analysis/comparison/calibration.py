@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from loadstone.analysis.comparison.measured import ALL
 from loadstone.analysis.comparison.tables import AGAIN, EffectRow, ShapeRow
@@ -15,15 +14,12 @@ from loadstone.model.records.run_files import PlannedTreatment
 from loadstone.model.units import seconds
 
 
-@dataclass(frozen=True, kw_only=True)
-class CalibrationRow(TableRow):
+class CalibrationRow(TableRow, name="calibration"):
     """A delay and the median of all requests or of an operation; delay 0 is the baseline against itself.
 
     ``shift_ms``: how much longer the median is, with its interval; ``detected``: called slower, at 5 % over its family.
     ``ks`` and ``ad``: of the latencies of all requests against the baseline's, as the fifth study has them.
     """
-
-    NAME: ClassVar[str] = "calibration"
 
     treatment: str
     service: str

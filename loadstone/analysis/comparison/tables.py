@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, TypedDict
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from loadstone.analysis.comparison.measured import Key
 from loadstone.analysis.schema import TableRow
@@ -26,7 +26,6 @@ class Sides(TypedDict):
     clients: int | None
 
 
-@dataclass(frozen=True, kw_only=True)
 class _Compared(TableRow):
     baseline: str
     treatment: str
@@ -34,14 +33,11 @@ class _Compared(TableRow):
     clients: int | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class EffectRow(_Compared):
+class EffectRow(_Compared, name="comparison"):
     """One endpoint of a treatment at a load: ``ratio`` is b / a with its interval, the rest as ``statistics.Effect``.
 
     ``a_ms`` and ``b_ms``: geometric means over runs of baseline and treatment.
     """
-
-    NAME: ClassVar[str] = "comparison"
 
     scope: str
     name: str
@@ -63,14 +59,11 @@ class EffectRow(_Compared):
     needed: int | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class NoiseRow(EffectRow):
+class NoiseRow(EffectRow, name="comparison_noise"):
     """A against A: also the smallest slowdown that as many pairs as were run find with 80 % power.
 
     ``from_second_runs``: the baseline ran twice in each block; else its neighbouring runs were taken for pairs.
     """
-
-    NAME: ClassVar[str] = "comparison_noise"
 
     sd_low: float
     sd_high: float
@@ -80,11 +73,8 @@ class NoiseRow(EffectRow):
     from_second_runs: bool
 
 
-@dataclass(frozen=True, kw_only=True)
-class ShapeRow(_Compared):
+class ShapeRow(_Compared, name="comparison_shapes"):
     """Distances between the pooled latencies of all requests of both sides."""
-
-    NAME: ClassVar[str] = "comparison_shapes"
 
     ks: float
     ad: float
@@ -92,11 +82,8 @@ class ShapeRow(_Compared):
     wasserstein_ms: float
 
 
-@dataclass(frozen=True, kw_only=True)
-class ShiftRow(_Compared):
+class ShiftRow(_Compared, name="comparison_shifts"):
     """How far a percentile of all requests moved."""
-
-    NAME: ClassVar[str] = "comparison_shifts"
 
     percentile: float
     a_ms: float
@@ -106,11 +93,8 @@ class ShiftRow(_Compared):
     high_ms: float
 
 
-@dataclass(frozen=True, kw_only=True)
-class CapacityRow(TableRow):
+class CapacityRow(TableRow, name="comparison_capacities"):
     """Breaking points in requests/s of the baseline (a) and a treatment (b), and how many times as much that is."""
-
-    NAME: ClassVar[str] = "comparison_capacities"
 
     baseline: str
     treatment: str

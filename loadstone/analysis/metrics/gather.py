@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import pyarrow as pa
 
@@ -24,7 +23,6 @@ _BY_NAME = (_REPLICA, "network:")
 """Families of metrics that are distinguished by name only."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class Accounts(TableRow):
     """What was observed: spans and requests as the receiver counted them, nodes, and readings of counters."""
 
@@ -45,11 +43,8 @@ class Accounts(TableRow):
     skipped: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class ObservedRow(Accounts, InTrial):
+class ObservedRow(Accounts, InTrial, name="observed"):
     """What was observed in one trial."""
-
-    NAME: ClassVar[str] = "observed"
 
 
 KINDS: tuple[type[InTrial], ...] = (

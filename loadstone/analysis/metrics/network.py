@@ -7,8 +7,6 @@ knows what left for the client and for managers; what is left of all that worker
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import ClassVar
 
 from loadstone.analysis.metrics.nodes import INNER, InTrial
 from loadstone.analysis.metrics.windows import WindowValues, total
@@ -21,7 +19,6 @@ _UPLINK = "uplink"
 _METRICS = ("network_received_bytes_total", "network_transmitted_bytes_total")
 
 
-@dataclass(frozen=True, kw_only=True)
 class NetworkUse(TableRow):
     """What a node received and sent."""
 
@@ -31,14 +28,10 @@ class NetworkUse(TableRow):
     sent_bytes_per_s: float | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class NetworkRow(NetworkUse, InTrial):
+class NetworkRow(NetworkUse, InTrial, name="metrics_network"):
     """What a node received and sent in one trial."""
 
-    NAME: ClassVar[str] = "metrics_network"
 
-
-@dataclass(frozen=True, kw_only=True)
 class BetweenUse(TableRow):
     """What workers sent to each other, and per completed request, in all directions together."""
 
@@ -46,11 +39,8 @@ class BetweenUse(TableRow):
     between_bytes_per_request: float | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class BetweenRow(BetweenUse, InTrial):
+class BetweenRow(BetweenUse, InTrial, name="metrics_between"):
     """What workers sent to each other in one trial."""
-
-    NAME: ClassVar[str] = "metrics_between"
 
 
 def network(observed: Observed, measured: WindowValues) -> list[NetworkUse]:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import chain
-from typing import Any, ClassVar
+from typing import Any
 
 from loadstone.analysis.metrics.windows import WindowValues, total
 from loadstone.analysis.schema import OfTrial, TableRow
 from loadstone.model.records import Observed
 
 
-@dataclass(frozen=True, kw_only=True)
 class InTrial(OfTrial):
     """Whose row it is in tables of all trials."""
 
@@ -21,7 +19,6 @@ class InTrial(OfTrial):
     verdict: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class NodeUse(TableRow):
     """One node, or a machine that several share: ``shared_by`` names these nodes, None elsewhere.
 
@@ -58,11 +55,8 @@ class NodeUse(TableRow):
         return self.cpu_cores / self.cpus if self.cpu_cores is not None and self.cpus else None
 
 
-@dataclass(frozen=True, kw_only=True)
-class NodeRow(NodeUse, InTrial):
+class NodeRow(NodeUse, InTrial, name="metrics_nodes"):
     """What a node did in one trial."""
-
-    NAME: ClassVar[str] = "metrics_nodes"
 
 
 MODES = {

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import ClassVar
 
 from loadstone.analysis.metrics.nodes import InTrial, title, under_test
 from loadstone.analysis.metrics.windows import WindowValues, total
@@ -16,7 +14,6 @@ ACTIVE = "C0"
 """The rest: the kernel counts the time in idle states only."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class CstateUse(TableRow):
     """A node and state: the share of all its CPUs' time that was spent there, and how often a second it was entered.
 
@@ -31,14 +28,10 @@ class CstateUse(TableRow):
     transitions_per_s: float | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class CstateRow(CstateUse, InTrial):
+class CstateRow(CstateUse, InTrial, name="metrics_cstates"):
     """A node and state in one trial."""
 
-    NAME: ClassVar[str] = "metrics_cstates"
 
-
-@dataclass(frozen=True, kw_only=True)
 class PowerUse(TableRow):
     """A node and domain: energy over the window, J, and mean power, W."""
 
@@ -50,14 +43,10 @@ class PowerUse(TableRow):
     watts: float | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class PowerRow(PowerUse, InTrial):
+class PowerRow(PowerUse, InTrial, name="metrics_power"):
     """A node and domain in one trial."""
 
-    NAME: ClassVar[str] = "metrics_power"
 
-
-@dataclass(frozen=True, kw_only=True)
 class EnergyUse(TableRow):
     """All nodes with replicas together: power of packages and memory, W, and their energy per completed request, J.
 
@@ -72,11 +61,8 @@ class EnergyUse(TableRow):
     joules_per_request: float | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class EnergyRow(EnergyUse, InTrial):
+class EnergyRow(EnergyUse, InTrial, name="metrics_energy"):
     """Power and energy of one trial."""
-
-    NAME: ClassVar[str] = "metrics_energy"
 
 
 def cstates(observed: Observed, measured: WindowValues) -> list[CstateUse]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from dataclasses import replace
 
 from loadstone.analysis.metrics.nodes import InTrial
 from loadstone.analysis.metrics.windows import WindowValues, total
@@ -12,7 +11,6 @@ from loadstone.analysis.schema import TableRow
 from loadstone.model.records import Observed, ObservedReplica, Reading
 
 
-@dataclass(frozen=True, kw_only=True)
 class _Use(TableRow):
     cores: float | None
     throttled_share: float | None
@@ -25,7 +23,6 @@ class _Use(TableRow):
     network_transmitted_bytes_per_s: float | None
 
 
-@dataclass(frozen=True, kw_only=True)
 class _Replica(TableRow):
     replica: str
     service: str
@@ -33,7 +30,6 @@ class _Replica(TableRow):
     node: str
 
 
-@dataclass(frozen=True, kw_only=True)
 class _Service(TableRow):
     service: str
     tier: str
@@ -41,28 +37,20 @@ class _Service(TableRow):
     nodes: int
 
 
-@dataclass(frozen=True, kw_only=True)
 class ReplicaUse(_Use, _Replica):
     """One replica that was recorded."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class ReplicaRow(ReplicaUse, InTrial):
+class ReplicaRow(ReplicaUse, InTrial, name="metrics_replicas"):
     """A replica in one trial."""
 
-    NAME: ClassVar[str] = "metrics_replicas"
 
-
-@dataclass(frozen=True, kw_only=True)
 class ServiceUse(_Use, _Service):
     """Replicas of a service together: sums; of throttled shares the mean. None where any of them has none."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class ServiceRow(ServiceUse, InTrial):
+class ServiceRow(ServiceUse, InTrial, name="metrics_services"):
     """A service in one trial."""
-
-    NAME: ClassVar[str] = "metrics_services"
 
 
 def replicas(observed: Observed, measured: WindowValues, readings: Iterable[Reading] = ()) -> list[ReplicaUse]:

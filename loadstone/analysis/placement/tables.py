@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -21,11 +21,8 @@ FACTOR = "placement"
 _Row = TypeVar("_Row", bound=OfTrial)
 
 
-@dataclass(frozen=True, kw_only=True)
-class PlacementLoad(TableRow):
+class PlacementLoad(TableRow, name="placement_loads"):
     """A placement at a fixed load: means over its valid trials with their 95 % intervals."""
-
-    NAME: ClassVar[str] = "placement_loads"
 
     placement: str
     others: str
@@ -53,11 +50,8 @@ class PlacementLoad(TableRow):
     between_bytes_per_request: float | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class PlacementCstate(TableRow):
+class PlacementCstate(TableRow, name="placement_cstates"):
     """A C-state under a placement and load: means over the nodes with replicas."""
-
-    NAME: ClassVar[str] = "placement_cstates"
 
     placement: str
     others: str
@@ -67,11 +61,8 @@ class PlacementCstate(TableRow):
     transitions_per_s: float | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class PlacementNetwork(TableRow):
+class PlacementNetwork(TableRow, name="placement_network"):
     """The bytes of a node under a placement and load."""
-
-    NAME: ClassVar[str] = "placement_network"
 
     placement: str
     others: str
@@ -82,11 +73,8 @@ class PlacementNetwork(TableRow):
     sent_bytes_per_s: float | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class PlacementCapacity(TableRow):
+class PlacementCapacity(TableRow, name="placement_capacity"):
     """A placement whose breaking point was searched."""
-
-    NAME: ClassVar[str] = "placement_capacity"
 
     placement: str
     others: str

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from loadstone.analysis.published.measuring import Ours, measured
 from loadstone.analysis.reproduction_rows import BestFitRow
@@ -14,15 +13,12 @@ from loadstone.analysis.summary import TreatmentSummary
 from loadstone.model.papers import UNITS, Published, unit_of
 
 
-@dataclass(frozen=True, kw_only=True)
-class PublishedRow(TableRow):
+class PublishedRow(TableRow, name="published"):
     """A published value, and what a treatment under its settings came to: ``value``, ``low`` and ``high``, in its unit.
 
     ``why`` is empty where there is one of these. Ratios are ours to the published; to a published range, from its
     upper to its lower end. They have the interval of ours.
     """
-
-    NAME: ClassVar[str] = "published"
 
     source: str
     quantity: str

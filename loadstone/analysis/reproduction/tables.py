@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from loadstone.analysis import schema
 from loadstone.analysis.percentiles import of_counted
 from loadstone.analysis.reproduction.fitting import Fitted, fit
 from loadstone.analysis.reproduction.reading import read
 from loadstone.analysis.reproduction_rows import BestFitRow, PairRow, PercentileRow, SummedRun
 from loadstone.analysis.run import RunFolder
-from loadstone.analysis.schema import table
 from loadstone.analysis.summary import TreatmentSummary
 
 PERCENTILES = (50, 75, 90, 95, 99, 100)
@@ -35,12 +35,9 @@ class BestFits:
     @property
     def tables(self) -> dict[str, pa.Table]:
         """All of it, by name."""
-        return {
-            "reproduction": table(BestFitRow, self.fits),
-            "reproduction_runs": table(SummedRun, self.runs),
-            "reproduction_pairs": table(PairRow, self.pairs),
-            "reproduction_percentiles": table(PercentileRow, self.percentiles),
-        }
+        return schema.tables(
+            (BestFitRow, self.fits), (SummedRun, self.runs), (PairRow, self.pairs), (PercentileRow, self.percentiles)
+        )
 
 
 def best_fits(run: RunFolder, treatments: list[TreatmentSummary]) -> BestFits:

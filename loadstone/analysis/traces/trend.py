@@ -17,7 +17,6 @@ Floats = NDArray[np.float64]
 LEAST_LOADS, LEAST_TRIALS, LEAST_GAIN, SURE = 3, 4, 0.02, 0.05
 
 
-@dataclass(frozen=True, kw_only=True)
 class ServiceGrowth(TableRow):
     """Means over the trials of the lowest and of the highest load; the largest ``gain`` (of the share) first."""
 
