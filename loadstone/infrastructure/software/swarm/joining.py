@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from docker import DockerClient
 from docker.errors import APIError
-from docker.models.nodes import Node
 
+from loadstone.infrastructure.docker_api import Engine
 from loadstone.infrastructure.software.base import Member, await_until
 from loadstone.infrastructure.software.docker import engines
 
 LABEL = "loadstone.node"
 _PORT = 2377
 _READY_WITHIN_S = 120.0
-_ANSWER_WITHIN_S = 60
 _RETRY_EVERY_S = 0.1
 _TRANSIENT = ("does not have a leader", "update out of sequence", "code = Unavailable")
 """What a manager answers while another is elected, and when a node changed between being read and written."""
@@ -32,15 +30,15 @@ def join(members: Sequence[Member], managers: Sequence[Member]) -> None:
     """
     first = managers[0]
     client = _connect(first)
-    client.swarm.init(advertise_addr=first.address, listen_addr=f"{first.address}:{_PORT}")
-    tokens = client.swarm.attrs["JoinTokens"]
+    client.init_swarm(advertise_addr=first.address, listen_addr=f"{first.address}:{_PORT}")
+    tokens = client.inspect_swarm()["JoinTokens"]
     # One after the other: each manager must be elected. Managers come first, so that workers know all of them.
     for member in sorted(members, key=lambda member: member.role):
         if member != first:
             _join(member, first, tokens["Manager" if member in managers else "Worker"])
     await_until(members, "the swarm", lambda: _not_ready(client, members), _READY_WITHIN_S)
-    for node in retry(client.nodes.list):
-        _label(node, [member.name for member in managers])
+    for node in retry(client.nodes):
+        _label(client, node["ID"], [member.name for member in managers])
 
 
 def retry(act: Callable[[], Result]) -> Result:
@@ -55,13 +53,13 @@ def retry(act: Callable[[], Result]) -> Result:
         time.sleep(_RETRY_EVERY_S)
 
 
-def _connect(member: Member) -> DockerClient:
-    return DockerClient(base_url=engines.url(member), version="auto", timeout=_ANSWER_WITHIN_S)
+def _connect(member: Member) -> Any:
+    return Engine(engines.url(member)).api
 
 
 def _join(member: Member, first: Member, token: str) -> None:
     def join() -> None:
-        _connect(member).swarm.join(
+        _connect(member).join_swarm(
             remote_addrs=[f"{first.address}:{_PORT}"],
             join_token=token,
             advertise_addr=member.address,
@@ -75,19 +73,19 @@ def _join(member: Member, first: Member, token: str) -> None:
             raise
 
 
-def _not_ready(client: DockerClient, members: Sequence[Member]) -> str:
-    nodes = [node.attrs for node in retry(client.nodes.list)]
+def _not_ready(client: Any, members: Sequence[Member]) -> str:
+    nodes = retry(client.nodes)
     states = {node["Description"].get("Hostname"): node["Status"]["State"] for node in nodes}
     late = [member.name for member in members if states.get(member.name) != "ready"]
     return ", ".join(f"{name} is {states.get(name, 'absent')}" for name in late)
 
 
-def _label(node: Node, managers: list[str]) -> None:
-    name = node.attrs["Description"]["Hostname"]
-
+def _label(client: Any, node_id: str, managers: list[str]) -> None:
     def update() -> None:
-        node.reload()
+        node = client.inspect_node(node_id)
+        name = node["Description"]["Hostname"]
         availability = "drain" if name in managers else "active"
-        node.update({**node.attrs["Spec"], "Labels": {LABEL: name}, "Availability": availability})
+        spec = {**node["Spec"], "Labels": {LABEL: name}, "Availability": availability}
+        client.update_node(node_id, node["Version"]["Index"], spec)
 
     retry(update)
