@@ -4,10 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -116,19 +119,26 @@ func saveJSON(path string, value any) error {
 
 const lockEvery = 5 * time.Millisecond
 
+// lockWithin is how long a lock is waited for: less than a client waits for its answer. A variable for tests.
+var lockWithin = 20 * time.Second
+
 // lock a folder; how is unix.LOCK_EX or unix.LOCK_SH. A folder that was removed meanwhile is missing.
 func lock(ctx context.Context, folder string, how int) (unlock func(), err error) {
 	file, err := os.Open(folder)
 	if err != nil {
 		return nil, err
 	}
-	for {
+	for deadline := time.Now().Add(lockWithin); ; {
 		err := unix.Flock(int(file.Fd()), how|unix.LOCK_NB)
 		if err == nil {
 			break
 		}
 		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR) {
 			return nil, errors.Join(err, file.Close())
+		}
+		if time.Now().After(deadline) {
+			return nil, errors.Join(faultf(Failed, "%s is locked by %s, for %s already", folder, holder(file), lockWithin).
+				with("end that process, or wait for it"), file.Close())
 		}
 		select {
 		case <-ctx.Done():
@@ -143,4 +153,22 @@ func lock(ctx context.Context, folder string, how int) (unlock func(), err error
 		return nil, faultf(Missing, "%s was removed meanwhile", folder)
 	}
 	return func() { _ = file.Close() }, nil
+}
+
+// holder names the process that has a lock on a file, as proc_locks(5) has it.
+func holder(file *os.File) string {
+	var found unix.Stat_t
+	if unix.Fstat(int(file.Fd()), &found) != nil {
+		return "another process"
+	}
+	locks, _ := os.ReadFile("/proc/locks")
+	inode := ":" + strconv.FormatUint(found.Ino, 10)
+	for line := range strings.Lines(string(locks)) {
+		fields := strings.Fields(line) // 1: FLOCK ADVISORY WRITE 1234 08:01:5678 0 EOF
+		if len(fields) > 5 && fields[1] == "FLOCK" && strings.HasSuffix(fields[5], inode) {
+			name, _ := os.ReadFile("/proc/" + fields[4] + "/comm")
+			return fmt.Sprintf("process %s (%s)", fields[4], strings.TrimSpace(string(name)))
+		}
+	}
+	return "another process"
 }

@@ -1,9 +1,9 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -34,7 +34,7 @@ type Ports struct {
 
 // ports finds free ports: the i-th is the i-th that is wanted where that is free, else the next free one above all that
 // are wanted. Between this answer and the moment that something listens lie seconds. Until the channel ends, no other
-// client of any node on this machine is given these ports.
+// client of a node of this user's is given these ports.
 func (n *Node) ports(_ context.Context, _ *call, args portsArgs) (answer, error) {
 	if args.Count < 1 || args.Count > mostPorts || len(args.Wanted) > args.Count {
 		return answer{}, faultf(Input, "%d ports, of which %d are wanted: give 1 to %d", args.Count, len(args.Wanted), mostPorts)
@@ -43,6 +43,9 @@ func (n *Node) ports(_ context.Context, _ *call, args portsArgs) (answer, error)
 		if port < 1 || port > lastPort {
 			return answer{}, faultf(Input, "port %d: give 1 to %d", port, lastPort)
 		}
+	}
+	if _, err := portsFolder(); err != nil {
+		return answer{}, err
 	}
 	probe, err := net.Listen("tcp", net.JoinHostPort(args.Address, "0"))
 	if err != nil {
@@ -95,17 +98,14 @@ func (c *claims) take(port int, address string) bool {
 	return true
 }
 
-// lockPort locks the file of a port, which every user of the machine can.
+// lockPort locks the file of a port.
 func lockPort(port int) (*os.File, error) {
-	folder := filepath.Join(os.TempDir(), "loadstone-ports")
-	if err := os.Mkdir(folder, 0o777); err == nil {
-		_ = os.Chmod(folder, 0o777|fs.ModeSticky) // whatever the umask
+	folder, err := portsFolder()
+	if err != nil {
+		return nil, err
 	}
 	path := filepath.Join(folder, strconv.Itoa(port))
-	file, err := os.OpenFile(path, os.O_RDONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if errors.Is(err, fs.ErrExist) {
-		file, err = os.Open(path)
-	}
+	file, err := os.OpenFile(path, os.O_RDONLY|os.O_CREATE|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -113,6 +113,26 @@ func lockPort(port int) (*os.File, error) {
 		return nil, errors.Join(err, file.Close())
 	}
 	return file, nil
+}
+
+// portsFolder is a folder of this user's, which no other can enter: who could make a file there could hold a port back, or
+// a node up.
+func portsFolder() (string, error) {
+	folder := filepath.Join(cmp.Or(os.Getenv("XDG_RUNTIME_DIR"), os.TempDir()), "loadstone-ports-"+strconv.Itoa(os.Geteuid()))
+	if os.Geteuid() == 0 {
+		folder = "/run/loadstone/ports"
+	}
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return "", err
+	}
+	var found unix.Stat_t
+	if err := unix.Lstat(folder, &found); err != nil {
+		return "", err
+	}
+	if found.Mode&unix.S_IFMT != unix.S_IFDIR || int(found.Uid) != os.Geteuid() || found.Mode&0o077 != 0 {
+		return "", faultf(Refused, "%s is not a folder of user %d's alone", folder, os.Geteuid()).with("remove it")
+	}
+	return folder, nil
 }
 
 // close gives all ports back.

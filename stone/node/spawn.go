@@ -50,7 +50,7 @@ func (n *Node) spawn(ctx context.Context, _ *call, args spawnArgs) (answer, erro
 		return answer{}, err
 	}
 	defer unlock()
-	if err := os.MkdirAll(entry.process(args.Name), 0o755); err != nil {
+	if err := makeFolder(entry.process(args.Name)); err != nil {
 		return answer{}, err
 	}
 	mine, err := lock(ctx, entry.process(args.Name), unix.LOCK_EX)

@@ -126,6 +126,6 @@ class PortsArgs(Model):
 
 
 class Ports(Model):
-    """Free ports; no other client of the machine is given them until the channel ends."""
+    """Free ports; no other client of the same user is given them until the channel ends."""
 
     ports: tuple[int, ...]
