@@ -135,7 +135,8 @@ class _Work:
 @contextmanager
 def _locked(wait: Callable[[], None]) -> Iterator[IO[str]]:
     """Alone of all processes in the cache; ``wait`` is called if another one is there."""
-    with (cache_folder() / ".lock").open("w") as lock:
+    with open(cache_folder() / ".lock", "w", opener=lambda path, flags: os.open(path, flags, 0o600)) as lock:
+        os.fchmod(lock.fileno(), 0o600)  # another user who can open it can lock it
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

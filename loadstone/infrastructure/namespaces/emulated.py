@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import secrets
 import shutil
 import sys
@@ -22,6 +23,8 @@ from loadstone.model.errors import DeploymentError
 from loadstone.model.records.node import NodeLimits, SpawnArgs
 
 _NAMESERVER = "nameserver"
+_MARK = ".loadstone"
+"""In the folder of a cluster's hosts: its id."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +94,7 @@ class Emulated:
         Held by ``one_at_a_time`` since they were chosen.
         """
         Path(self.hosts_folder).mkdir(parents=True)
+        Path(self.hosts_folder, _MARK).write_text(self.id, encoding="utf-8")
         self.network.claim()
         begun = this_machine(self.state).begin(self.cluster, self.id, "emulated hosts", NodeLimits(cores=cores))
         if begun.group is None:
@@ -113,14 +117,27 @@ class Emulated:
 
     def remove(self) -> None:
         """End and delete everything, whichever of it is there; whatever the state it was left in."""
+        self._refuse_foreign()
         this_machine(self.state).end(self.cluster)
         self.network.remove()
         for mounted in self._mounts():  # none of ours is; a user may have mounted something to look at it
             subprocesses.run(["umount", "--lazy", mounted])
         with contextlib.suppress(FileNotFoundError):
-            shutil.rmtree(self.hosts_folder)
+            for host in Path(self.hosts_folder).iterdir():
+                if host.is_dir():
+                    shutil.rmtree(host)
+            shutil.rmtree(self.hosts_folder)  # with the mark, which is there until nothing else is
         with one_at_a_time(), contextlib.suppress(OSError):  # other clusters' folders may be there
             Path(self.hosts_folder).parent.rmdir()
+
+    def _refuse_foreign(self) -> None:
+        """Raise DeploymentError for a folder that this cluster did not create: a journal entry may name any."""
+        folder, mark = Path(self.hosts_folder), Path(self.hosts_folder, _MARK)
+        if not os.path.lexists(folder) or (folder.is_dir() and not any(folder.iterdir())):
+            return
+        ours = not folder.is_symlink() and not mark.is_symlink() and mark.is_file()
+        if not ours or mark.stat().st_uid != os.geteuid() or mark.read_text(encoding="utf-8") != self.id:
+            raise DeploymentError(f"{folder} is not the folder of {self.cluster}", "remove it by hand if it is")
 
     def _mounts(self) -> list[str]:
         """What is mounted below the folder in this namespace, the innermost first."""

@@ -7,16 +7,15 @@ namespace only the end of one link appears, with an address and the route that c
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import ipaddress
 import itertools
 import json
-import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 
+from loadstone.infrastructure.locks import locked
 from loadstone.infrastructure.namespaces.commands import run
 from loadstone.model.errors import DeploymentError, PreflightError
 
@@ -24,6 +23,9 @@ RESERVED = IPv4Network("198.18.0.0/15")
 """Reserved for network benchmarks (RFC 2544), so it conflicts with no real network and no orchestrator's default."""
 
 _NAMESPACES = Path("/run/netns")
+_LOCK = Path("/run/loadstone/emulated.lock")
+_LOCK_WITHIN_S = 60.0
+"""Hosts are claimed in a second."""
 _UPLINK = "uplink"
 SWITCH = "switch"
 _SMALLEST_PREFIX = 8
@@ -62,12 +64,8 @@ def used_subnets() -> list[IPv4Network]:
 @contextlib.contextmanager
 def one_at_a_time() -> Iterator[None]:
     """Held from the choice of a free subnet until ``Network.claim``: other processes that create hosts wait."""
-    folder = os.open("/run", os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        fcntl.flock(folder, fcntl.LOCK_EX)
+    with locked(_LOCK, _LOCK_WITHIN_S):
         yield
-    finally:
-        os.close(folder)
 
 
 def shaping(device: str, rate: float | None, delay: float | None) -> list[str]:
