@@ -4,7 +4,7 @@ SHELL := /bin/bash
 BENCH ?=
 RUN := .venv/bin
 
-.PHONY: help demo check test test-long lint bench clean setup setup-clusters setup-test generate docs wheels
+.PHONY: help demo check test test-long lint vulnerabilities lock bench clean setup setup-clusters setup-test generate docs wheels
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -24,6 +24,12 @@ test-long: setup-test ## what is slow or random: kills and losses on clusters, a
 
 lint: .venv/.ready ## formatting, types and static checks of Python and Go (part of `make check`)
 	@scripts/test.sh lint
+
+vulnerabilities: .venv/.ready ## known vulnerabilities of all that is pinned, in Go and Python; needs their databases on the network
+	@scripts/vulnerabilities.sh
+
+lock: .venv/.ready ## write the hashes of all files of each release in requirements.lock anew, after a version in it changed
+	@scripts/lock.sh
 
 bench: setup ## benchmarks, all or one: make bench BENCH=load
 	@scripts/bench.sh $(BENCH)

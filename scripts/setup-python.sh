@@ -22,7 +22,7 @@ if [ ! -x .venv/bin/python ] || ! .venv/bin/python -m pip --version 2>/dev/null 
     logged "$python" -m venv .venv
 fi
 pip=(.venv/bin/python -m pip --disable-pip-version-check --no-input install --quiet)
-logged "${pip[@]}" --requirement requirements.lock
+logged "${pip[@]}" --require-hashes --requirement requirements.lock
 # pip builds the package in isolation with the hatchling that pyproject.toml pins: 2 s more than having it in the lock.
 logged "${pip[@]}" --no-deps --editable .
 touch .venv/.ready

@@ -161,11 +161,12 @@ def test_no_dependency_is_explained_that_is_gone() -> None:
 
 def test_every_requirement_is_pinned() -> None:
     lock = (ROOT / "requirements.lock").read_text()
-    pinned = set(re.findall(r"^([a-z0-9-]+)==\S+$", lock, re.MULTILINE))
+    pinned = set(re.findall(r"^([a-z0-9-]+)==\S+ \\\n    --hash=sha256:[0-9a-f]{64}\b", lock, re.MULTILINE))
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     wanted = [*project["project"]["dependencies"], *project["dependency-groups"]["dev"]]
     assert {re.split(r"[>=<]", requirement)[0] for requirement in wanted} <= pinned
-    assert len(pinned) == len(lock.split())
+    assert len(pinned) == len(re.findall(r"^\S", lock, re.MULTILINE))
+    assert "://" not in lock and "--index" not in lock
 
 
 def test_the_version_is_said_once() -> None:
