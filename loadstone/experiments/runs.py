@@ -31,7 +31,7 @@ def create(results: Path, document: Document, plan: Plan, overrides: list[str], 
     with writing(folder):
         while True:
             try:
-                folder.mkdir(parents=True)
+                folder.mkdir(mode=0o700, parents=True)  # configurations may hold what is for its owner alone
                 break
             except FileExistsError:
                 folder = folder.with_name(folder.name + "b")

@@ -55,7 +55,7 @@ func TestAStrangerHoldsNoPortBack(t *testing.T) {
 	}
 }
 
-// Nobody else can lock what a node locks; whoever else holds a lock is named after a while.
+// No other user can lock what a node locks; the process that holds a lock is named after a while.
 func TestALockThatIsHeldNamesItsHolder(t *testing.T) {
 	defer func(was time.Duration) { lockWithin = was }(lockWithin)
 	lockWithin = 200 * time.Millisecond

@@ -79,7 +79,7 @@ class Namespaces(Infrastructure):
                 member.machine.begin(_DEPLOYMENT, self.entry_name, self.entry_name)
             self._software = _software(software)
             folder = desk_folder(emulated)
-            folder.mkdir()
+            folder.mkdir(mode=0o700)
             access = self._software.start(members, trusted(self.cluster.registry), folder, say)
         except BaseException:
             self.release()
