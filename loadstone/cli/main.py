@@ -7,10 +7,13 @@ import os
 import sys
 import tempfile
 import traceback
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
 from loadstone.cli.app import app, err
+from loadstone.model.allowed import ALLOWED
 from loadstone.model.errors import Interrupted, LoadstoneError
 
 VERBS = (
@@ -43,8 +46,19 @@ def register(arguments: list[str]) -> None:
 
 
 @app.callback()
-def _verbs() -> None:
-    """Without a callback, typer would make a single verb the whole application."""
+def _verbs(
+    allow_path: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FOLDER",
+            envvar=ALLOWED,
+            help="Compose files may read files below this folder, not only below their own; repeatable.",
+        ),
+    ] = None,
+) -> None:
+    """What comes before the verb."""
+    if allow_path:
+        os.environ[ALLOWED] = os.pathsep.join(str(path.absolute()) for path in allow_path)
 
 
 def run_command(arguments: list[str]) -> int:

@@ -12,12 +12,13 @@ from loadstone.applications.compose_import.services import fitting
 from loadstone.model import yaml12
 from loadstone.model.document import Document
 from loadstone.model.errors import InputError, grouped
+from loadstone.model.software import STORE_PASSWORD
 from tests.model.wrong_files import Case, cases
 
 HERE = Path(__file__).parent
 IMPORTS = cases(HERE / "compose-imports.txt")
 WRONG = cases(HERE / "wrong-compose.txt")
-ALWAYS = ("tiers are guessed", "none is given, so there is one", "not emptied between trials")
+ALWAYS = ("tiers are guessed", "none is given, so there is one", "not emptied between trials", "carried into")
 
 
 @pytest.fixture
@@ -241,3 +242,46 @@ def test_lists_that_are_reset_and_values_that_replace_others(folder: Path) -> No
     files(folder, {"a.yml": WEB, "b.yml": over})
     web = catalogue.load("a.yml:b.yml").application.services["web"]
     assert (list(web.ports.values()), web.environment) == ([81], {})
+
+
+def messages(loaded: catalogue.Loaded) -> str:
+    return "\n".join(str(note) for note in loaded.notes)
+
+
+def test_files_outside_of_the_project_are_read_only_where_they_are_allowed(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outside = tmp_path_factory.mktemp("outside")
+    (outside / "secret.conf").write_text("hunter2\n")
+    (outside / "other.env").write_text("A=hunter2\n")
+    (folder / "link.conf").symlink_to(outside / "secret.conf")
+    text = (
+        "services:\n  web:\n    image: nginx:1.25\n    ports: [80]\n"
+        f"    volumes: ['{outside}/secret.conf:/a:ro', './link.conf:/b:ro', './web.conf:/c:ro']\n"
+    )
+    loaded = imported(text)
+    assert loaded.application.services["web"].configs == {"/c": "listen 80;\n"}
+    assert messages(loaded).count("outside of the project's folder; `loadstone --allow-path FOLDER` allows it") == 2
+    assert "carried into the results: web.conf" in messages(loaded)
+    with pytest.raises(InputError, match=r"other\.env is outside of the project's folder"):
+        imported(text + f"    env_file: {outside}/other.env\n")
+    monkeypatch.setenv("LOADSTONE_ALLOW_PATH", f"/nowhere:{outside}")
+    loaded = imported(text + f"    env_file: {outside}/other.env\n")
+    assert set(loaded.application.services["web"].configs) == {"/a", "/b", "/c"}
+    assert loaded.application.services["web"].environment == {"A": "hunter2"}
+    assert f"A of {outside}/other.env, " in messages(loaded)
+
+
+def test_a_secret_of_an_env_file_is_not_carried(folder: Path) -> None:
+    (folder / "db.env").write_text("DB_PASSWORD=hunter2\nNAME=x\nAPI_TOKEN=shown3\nURL=http://a:shown3@b\n")
+    loaded = imported(
+        "services:\n  web: {image: 'nginx:1.25', ports: [80], env_file: db.env}\n"
+        "  db: {image: 'x/db:1', env_file: db.env, environment: {ROOT_PASSWORD: plain}}\n"
+    )
+    environment = loaded.application.services["db"].environment
+    assert environment["DB_PASSWORD"] == STORE_PASSWORD == loaded.application.services["web"].environment["DB_PASSWORD"]
+    assert environment["API_TOKEN"] == "shown3", "of which another variable is built"
+    assert environment["ROOT_PASSWORD"] == "plain", "which the compose file shows"
+    assert "hunter2" not in loaded.application.model_dump_json() + messages(loaded)
+    assert "DB_PASSWORD of db.env looks like a secret" in messages(loaded)
+    assert "API_TOKEN of db.env" in messages(loaded)

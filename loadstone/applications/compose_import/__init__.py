@@ -72,6 +72,8 @@ def read(files: list[Path]) -> Imported:
     readiness = filling.readiness(document, extension, services)
     filling.guess_ports(document, services)
     tiers = filling.tiers(document, extension, services, entry)
+    if carried := sorted(set(document.carried)):
+        document.note((), f"carried into the results: {', '.join(carried)}")
     note_names(document, services, names)
     filling.note_ways_in(document, services, entry, port)
     data = {

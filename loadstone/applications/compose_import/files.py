@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from loadstone.applications.compose_import.reading import ComposeDocument
+from loadstone.applications.compose_import.reading import OUTSIDE, ComposeDocument
 from loadstone.applications.compose_import.schema import ComposeFile, ComposeMount, ConfigUse
 from loadstone.model.messages import KeyPath
 
@@ -77,6 +77,9 @@ def _bound(document: ComposeDocument, path: KeyPath, mount: ComposeMount, target
     if _is_of_host(source):
         document.note(path, f"not carried: {source} is this host's own; nodes have another")
         return
+    if document.outside(source):
+        document.note(path, f"not carried: {source} is {OUTSIDE}")
+        return
     if not source.exists():
         files: list[Path] = []
     else:
@@ -127,6 +130,8 @@ def _carry(document: ComposeDocument, path: KeyPath, file: Path, target: str, so
 
 def _text(document: ComposeDocument, file: Path) -> str:
     shown = document.shown(file)
+    if document.outside(file):
+        raise NotText(f"{shown} is {OUTSIDE}")
     if not file.is_file():
         raise NotText(f"{shown} is neither a file nor a folder")
     try:
@@ -141,6 +146,7 @@ def _text(document: ComposeDocument, file: Path) -> str:
         raise NotText(f"{shown} is not text; put it into an image")
     if _PRIVATE in text:
         raise NotText(f"{shown} has a private key, which would stand in the results")
+    document.carried.append(shown)
     return text
 
 

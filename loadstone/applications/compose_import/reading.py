@@ -12,6 +12,7 @@ from typing import Any
 
 from loadstone.applications.compose_import.sources import Source, nearest
 from loadstone.infrastructure.binary import stone_binary
+from loadstone.model.allowed import is_allowed
 from loadstone.model.document import Document
 from loadstone.model.errors import InputError, Problem
 from loadstone.model.messages import KeyPath
@@ -20,6 +21,9 @@ _AT = re.compile(r"\b(services|networks|volumes|configs|secrets)[.\[]([\w-]+)\]?
 _NAMED = re.compile(r'service "([^"]+)"')
 _UNKNOWN = re.compile(r"(?:(\S+)\s+)?additional properties '([^']+)'.* not allowed|(\S+)\.([\w-]+) false schema")
 _WITHIN_S = 60.0
+
+
+OUTSIDE = "outside of the project's folder; `loadstone --allow-path FOLDER` allows it"
 
 
 class ComposeDocument(Document):
@@ -35,6 +39,11 @@ class ComposeDocument(Document):
         super().__init__("{}", files[0])
         self.data = loaded["project"]
         self.sources = [_beside(given, Path(file)) for file in loaded["files"]]
+        foreign = [str(source.file) for source in self.sources if self.outside(Path(source.file))]
+        if foreign:
+            raise InputError([Problem(files[0], 0, "", f"reads {', '.join(foreign)}: {OUTSIDE}")])
+        self.carried: list[str] = []
+        """The files whose text stands in the application, and so in the results."""
         """The files that were read: those given, and those that they include or extend."""
         self.disabled: dict[str, list[str]] = loaded["disabled"]
         """Services that no profile enables, with the profiles that would."""
@@ -60,6 +69,10 @@ class ComposeDocument(Document):
         """A file as messages name it: below the project's folder, or whole."""
         folder = self.folder.resolve()
         return str(Path(file).relative_to(folder)) if Path(file).is_relative_to(folder) else str(file)
+
+    def outside(self, file: Path) -> bool:
+        """Whether a file is below neither the project's folder nor one that the user allows."""
+        return not is_allowed(file, self.folder)
 
     def written(self, path: KeyPath) -> bool:
         """Whether a file has this key, rather than that the loader added it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterator
@@ -11,14 +12,16 @@ from typing import Any
 
 from loadstone.applications.compose_import import health
 from loadstone.applications.compose_import.files import Mounted, mounted
-from loadstone.applications.compose_import.reading import ComposeDocument
+from loadstone.applications.compose_import.reading import OUTSIDE, ComposeDocument
 from loadstone.applications.compose_import.schema import ComposeFile, ComposeService, PublishedPort
 from loadstone.model.errors import InputError
 from loadstone.model.messages import KeyPath
+from loadstone.model.software import STORE_PASSWORD
 from loadstone.model.units import format_memory, format_seconds
 
 _READY_S = 60.0
 """The time that a replica has to become ready, by default."""
+_SECRET = re.compile(r"PASS(WORD|WD|PHRASE)?$|PASSWORD|SECRET|TOKEN|API_?KEY|PRIVATE_?KEY|CREDENTIAL", re.IGNORECASE)
 _PORT_NAME = re.compile(r"(?!admin$)[a-z][a-z0-9-]{0,14}")
 _NOT_HERE = re.compile(r"node\.(hostname|labels|id|ip|platform)|engine\.labels|node\.role\s*==\s*manager")
 _REMOTE = re.compile(r"node\.role\s*(==\s*worker|!=\s*manager)")
@@ -97,19 +100,41 @@ def _runnable(document: ComposeDocument, name: str, service: ComposeService) -> 
         document.note((*where, "build"), "not carried: images are not built here; what 'image' names is run")
 
 
-def _environment(document: ComposeDocument, name: str, service: ComposeService) -> dict[str, str]:
+def _environment(document: ComposeDocument, service_name: str, service: ComposeService) -> dict[str, str]:
     env_files = [Path(entry.path) for entry in service.env_file]
     for index, file in enumerate(env_files):
         if not file.is_file():
-            where = ("services", name, "env_file", index)
+            where = ("services", service_name, "env_file", index)
             document.note(where, f"not carried: {document.shown(file)}: there is no such file")
+        elif document.outside(file):
+            where = ("services", service_name, "env_file", index)
+            raise InputError([document.problem(where, f"{document.shown(file)} is {OUTSIDE}")])
     for variable, value in service.environment.items():
-        place = ("services", name, "environment", variable)
+        place = ("services", service_name, "environment", variable)
         if value is None:
             document.note(place, f"{variable} is not set here, so the container does not get it")
-        elif variable in os.environ and document.is_name_alone(name, variable, env_files):
+        elif variable in os.environ and document.is_name_alone(service_name, variable, env_files):
             document.note(place, f"{variable} is taken from this shell; its value stands in the results")
-    return {variable: value for variable, value in service.environment.items() if value is not None}
+    given = {variable: value for variable, value in service.environment.items() if value is not None}
+    shown = ", ".join(document.shown(file) for file in env_files)
+    written = ("services", service_name, "environment")
+    from_files = [variable for variable in given if env_files and not document.written((*written, variable))]
+    for variable in from_files:
+        if _SECRET.search(variable) and _is_alone(document, given[variable]):
+            given[variable] = STORE_PASSWORD
+            text = f"{variable} of {shown} looks like a secret: each deployment has a random one instead"
+            document.note(("services", service_name, "env_file"), text)
+    document.carried += [f"{variable} of {shown}" for variable in from_files if given[variable] != STORE_PASSWORD]
+    return given
+
+
+def _is_alone(document: ComposeDocument, secret: str) -> bool:
+    """Whether a value stands in variables of secret names only: nothing else is built of it, or shows it anyway."""
+    services = document.data["services"].values()
+    variables = [(name, value) for service in services for name, value in (service.get("environment") or {}).items()]
+    others = [value for name, value in variables if not (_SECRET.search(name) and value == secret)]
+    written = [json.dumps(source.data, default=str) for source in document.sources]
+    return bool(secret) and not any(secret in str(text) for text in [*others, *written])
 
 
 def _needs(document: ComposeDocument, compose: ComposeFile, name: str) -> dict[str, KeyPath]:
