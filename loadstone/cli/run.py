@@ -40,7 +40,7 @@ def command(
         bool,
         typer.Option(
             "--emulated-ok",
-            help="Allow treatments with different numbers of nodes although emulated nodes share one machine's cores.",
+            help="Allow different numbers of emulated nodes, which share one machine's cores, and emulated processors.",
         ),
     ] = False,
     results: Results = Path("results"),

@@ -15,7 +15,7 @@ from loadstone.experiments.deployment import Deployed
 from loadstone.experiments.interruption import interruptible
 from loadstone.experiments.plan import Plan
 from loadstone.experiments.preflight import require
-from loadstone.experiments.provisioning import infrastructure_of, provide
+from loadstone.experiments.provisioning import demand, infrastructure_of, provide
 from loadstone.infrastructure import journal
 from loadstone.infrastructure.base import Infrastructure, Provision
 from loadstone.model.errors import InputError
@@ -68,7 +68,7 @@ def command(
         err.print(warning, markup=False)
     if plan.treatments[0].settings.tuning is not None:
         warn("`up` does not tune hosts; only `loadstone run` does")
-    nodes = infrastructure_of(plan.study.cluster, name)
+    nodes = demand(plan.study.cluster, plan.treatments[0]).of(infrastructure_of(plan.study.cluster, name))
     with interruptible(), Display() as display:
         provision = provide(plan.treatments[0], nodes, display)
         deployed = None if cluster_only else _deploy(plan, name, nodes, provision, display)

@@ -1,10 +1,16 @@
-"""Refuses comparisons of numbers of nodes on emulated hosts: more of them have no more cores."""
+"""What is emulated, and what that cannot show.
+
+More emulated hosts have no more cores, so numbers of nodes are not compared on them. Virtual machines without KVM have
+processors of software, on which nothing is measured.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from loadstone.experiments.plan import Plan
 from loadstone.infrastructure.base import Finding
+from loadstone.model.cluster import Node
 from loadstone.model.deployment import Deployment
 
 
@@ -22,6 +28,17 @@ def node_counts(deployments: Sequence[Deployment], accepted: bool) -> list[Findi
         " network and the orchestrator cost"
     )
     return [Finding("emulated hosts", "warning" if accepted else "error", message, remedy)]
+
+
+def software_processors(plan: Plan, nodes: Sequence[Node], accepted: bool) -> list[Finding]:
+    """An error where virtual machines would run on software: unless that is accepted, and always for a measurement."""
+    if not any(node.guest is not None and node.guest.accelerator == "tcg" for node in nodes):
+        return []
+    message = "virtual machines are emulated by software here, which shows whether something works, not how fast"
+    if plan.study.comparison is not None or plan.study.load.capacity is not None:
+        return [Finding("emulated processors", "error", message, "compare and search on a machine whose KVM works")]
+    remedy = "use a machine whose KVM works; with --emulated-ok this runs, and its environment is called emulated"
+    return [Finding("emulated processors", "warning" if accepted else "error", message, remedy)]
 
 
 def _nodes(deployment: Deployment) -> set[str]:

@@ -68,24 +68,23 @@ def _named_orchestrators(study: Study) -> Iterator[tuple[tuple[str | int, ...], 
 
 
 def _environments(study: Study) -> Iterator[Finding]:
-    """Virtual machines that nothing makes, and levels that are the same on machines that are virtual already."""
+    """Virtual machines that are not made, and levels that are the same on machines that are virtual already."""
     known = plugins.names("infrastructure")
     if study.cluster.infrastructure not in known:
         return
     infrastructure: type[Infrastructure] = plugins.find("infrastructure", study.cluster.infrastructure)
-    if infrastructure.makes_guests:
-        return
-    able = [each.name for each in _registered("infrastructure") if each.makes_guests]
+    virtual = study.cluster.machine == "vm"
     seen: dict[str, str] = {}
     for where, level in levels(study, "environment"):
-        if level is None:
+        if level is None or level in infrastructure.makes:
             continue
-        if level in GUESTS and study.cluster.machine is None:
-            message = f"infrastructure {infrastructure.name!r} makes no virtual machines"
+        if level in GUESTS and not virtual:
+            able = [each.name for each in _registered("infrastructure") if level in each.makes]
             other = f"set cluster: {{infrastructure: {' or '.join(able)}}}, or " if able else ""
+            message = f"infrastructure {infrastructure.name!r} makes no virtual machines for {level!r}"
             yield where, f"{message}; {other}declare cluster: {{machine: vm}} where its machines are virtual"
         same = seen.setdefault(in_given_guest(level), level)
-        if study.cluster.machine == "vm" and same != level:
+        if virtual and same != level:
             yield where, f"{level!r} is the same as {same!r} on machines that are virtual; keep one"
 
 

@@ -16,7 +16,7 @@ from loadstone.model.application import Application
 from loadstone.model.base import Finding, did_you_mean
 from loadstone.model.dataset import Keys, is_path
 from loadstone.model.document import Document
-from loadstone.model.environment import GUESTS, Environment, in_given_guest
+from loadstone.model.environment import Environment, in_given_guest
 from loadstone.model.errors import InputError, Problem
 from loadstone.model.load import SCRIPT
 from loadstone.model.stacks import Stacks
@@ -158,7 +158,7 @@ def _whole(settings: Settings, study: Study, application: Application) -> Settin
     orchestrator: type[Orchestrator] = plugins.find("orchestrators", settings.orchestrator)
     environment = settings.environment or orchestrator.environments[0]
     infrastructure: type[Infrastructure] = plugins.find("infrastructure", study.cluster.infrastructure)
-    if machine == "vm" and not (environment in GUESTS and infrastructure.makes_guests):
+    if machine == "vm" and environment not in infrastructure.makes:
         environment = in_given_guest(environment)
     return settings.model_copy(
         update={

@@ -15,6 +15,7 @@ from loadstone.experiments.provisioning import demand, infrastructure_of, sketch
 from loadstone.infrastructure.base import Finding
 from loadstone.infrastructure.binary import stone_version
 from loadstone.model.cluster import Node
+from loadstone.model.deployment import Deployment
 from loadstone.model.errors import LoadstoneError, PreflightError, Problem, grouped
 from loadstone.orchestration.base import Orchestrator
 from loadstone.orchestration.resolve import refuse_impossible
@@ -37,7 +38,7 @@ class Inspection:
     nodes: list[Node] = field(default_factory=list)
     """That the treatments would get."""
     orchestrators: list[Orchestrator] = field(default_factory=list)
-    """Of the treatments that can be deployed."""
+    """Of the treatments that can be deployed on nodes that are there."""
 
     @property
     def errors(self) -> list[Finding]:
@@ -55,34 +56,45 @@ class Inspection:
 
 
 def inspect(plan: Plan, emulated_ok: bool = False) -> Inspection:
-    """Changes nothing. ``emulated_ok``: the user accepts that numbers of emulated nodes are compared."""
+    """Changes nothing.
+
+    ``emulated_ok``: the user accepts that numbers of emulated nodes are compared, and processors that are emulated.
+    """
     driver = driver_of(plan)
     findings = list(dict.fromkeys([_stone(), *driver.preflight()]))
     if findings[0].level == "error":  # machines cannot be looked at without it
         return Inspection(findings, plan.notes)
     infrastructure = infrastructure_of(plan.study.cluster, "preflight")
     for wanted in dict.fromkeys(demand(plan.study.cluster, treatment) for treatment in plan.treatments):
-        findings += infrastructure.preflight(*wanted)
+        findings += wanted.of(infrastructure).preflight(wanted.software, wanted.managers)
     if any(finding.level == "error" for finding in findings):
         return Inspection(list(dict.fromkeys(findings)), plan.notes)
     found = Inspection(findings, plan.notes)
     nodes: dict[str, Node] = {}
+    deployments: list[Deployment] = []
     for treatment in plan.treatments:
         sketched = sketch(infrastructure, treatment)
         nodes |= {node.name: node for node in sketched.nodes}
         findings += [*tuning.findings(treatment, sketched.nodes), *_clients_elsewhere(driver, sketched.nodes)]
         findings += environments.findings(plan, treatment, sketched.nodes)
+        findings += emulation.software_processors(plan, sketched.nodes, emulated_ok)
         with tempfile.TemporaryDirectory(prefix="loadstone-") as folder:
             try:
                 orchestrator = orchestrate(plan.deployable(treatment), sketched, "preflight", Path(folder))
-                found.orchestrators.append(orchestrator)
+                deployments.append(orchestrator.deployment)
                 refuse_impossible(orchestrator.deployment)
-                findings += orchestrator.preflight()
+                if not _yet_to_be_made(sketched.nodes):
+                    found.orchestrators.append(orchestrator)
+                    findings += orchestrator.preflight()
             except LoadstoneError as error:
                 findings.append(Finding(treatment.label, "error", str(error)))
-    deployments = [orchestrator.deployment for orchestrator in found.orchestrators]
     findings += emulation.node_counts(deployments, emulated_ok)
     return replace(found, findings=list(dict.fromkeys(findings)), nodes=list(nodes.values()))
+
+
+def _yet_to_be_made(nodes: Sequence[Node]) -> bool:
+    """Whether nodes are virtual machines, which cannot be looked at before the study makes them."""
+    return any(node.guest is not None for node in nodes)
 
 
 def _clients_elsewhere(driver: Driver, nodes: Sequence[Node]) -> list[Finding]:

@@ -12,27 +12,40 @@ from loadstone.experiments.tuning import Tuner, machines_of
 from loadstone.infrastructure.base import Infrastructure, Provision
 from loadstone.infrastructure.journal import cluster_name
 from loadstone.model.cluster import Cluster, Node
+from loadstone.model.environment import GUESTS
 from loadstone.model.errors import Interrupted
+from loadstone.model.guest import Vm
 from loadstone.model.records.node import Change
 from loadstone.model.trial import Treatment
 
 
 class Demand(NamedTuple):
-    """What must run on the nodes, and how many managers it has."""
+    """What must run on the nodes, how many managers it has, and virtual machines where nodes must be some."""
 
     software: str
     managers: int
+    vm: Vm | None = None
+
+    def of(self, infrastructure: Infrastructure) -> Infrastructure:
+        """What makes such nodes."""
+        return infrastructure if self.vm is None else infrastructure.in_guests(self.vm)
+
+    def sketch(self, infrastructure: Infrastructure) -> list[Node]:
+        """The nodes as they would be; makes nothing."""
+        return self.of(infrastructure).sketch(self.software, self.managers)
 
 
 def demand(cluster: Cluster, treatment: Treatment) -> Demand:
     """What a treatment needs."""
     orchestrator = plugins.find("orchestrators", treatment.settings.orchestrator)
+    settings = treatment.settings
+    vm = (settings.vm or Vm()) if settings.environment in GUESTS else None
     if not orchestrator.managed:
-        return Demand(orchestrator.software, 0)
+        return Demand(orchestrator.software, 0, vm)
     managers = cluster.managers
     if managers is None:
         managers = 3 if treatment.settings.high_availability == "on" else 1
-    return Demand(orchestrator.software, managers)
+    return Demand(orchestrator.software, managers, vm)
 
 
 def infrastructure_of(cluster: Cluster, name: str) -> Infrastructure:
@@ -46,18 +59,19 @@ def nodes_of(plan: Plan) -> list[Node]:
     """The nodes of all treatments, as they would be."""
     infrastructure = infrastructure_of(plan.study.cluster, "preflight")
     demands = dict.fromkeys(demand(infrastructure.cluster, treatment) for treatment in plan.treatments)
-    return [node for wanted in demands for node in infrastructure.sketch(*wanted)]
+    return [node for wanted in demands for node in wanted.sketch(infrastructure)]
 
 
 def sketch(infrastructure: Infrastructure, treatment: Treatment) -> Provision:
     """The nodes of the treatment's cluster, as they would be; makes nothing."""
-    return Provision(tuple(infrastructure.sketch(*demand(infrastructure.cluster, treatment))))
+    return Provision(tuple(demand(infrastructure.cluster, treatment).sketch(infrastructure)))
 
 
 def provide(treatment: Treatment, infrastructure: Infrastructure, listener: Listener) -> Provision:
-    """The treatment's cluster, and which images its nodes get from where."""
+    """The treatment's cluster, and which images its nodes get from where; ``infrastructure``: what makes such nodes."""
     cluster = infrastructure.cluster
-    provision = infrastructure.provide(*demand(cluster, treatment), listener.step)
+    wanted = demand(cluster, treatment)
+    provision = infrastructure.provide(wanted.software, wanted.managers, listener.step)
     if provision.access is None:
         return provision
     access = replace(provision.access, images=cluster.images, registry=cluster.registry or "")
@@ -72,6 +86,8 @@ class Provider:
         self._listener = listener
         self._tuner = Tuner(listener)
         self._demand: Demand | None = None
+        self._serving = infrastructure
+        """What made the cluster that is there: the same, or one that makes virtual machines."""
         self._provision = Provision(())
 
     @property
@@ -96,8 +112,10 @@ class Provider:
             self.release()
         self._tune(treatment)
         if not serves:
-            self._provision = provide(treatment, self._infrastructure, self._listener)
-            self._demand = demand(self._infrastructure.cluster, treatment)
+            wanted = demand(self._infrastructure.cluster, treatment)
+            self._serving = wanted.of(self._infrastructure)
+            self._provision = provide(treatment, self._serving, self._listener)
+            self._demand = wanted
         return self._provision
 
     def _tune(self, treatment: Treatment) -> None:
@@ -109,11 +127,11 @@ class Provider:
     def takes_along(self) -> bool:
         """Whether releasing the cluster removes it, with everything on it. One that was there before us stays."""
         access = self._provision.access
-        return self._demand is not None and access is not None and access.cluster == self._infrastructure.entry_name
+        return self._demand is not None and access is not None and access.cluster == self._serving.entry_name
 
     def problems(self) -> list[str]:
         """Nodes that stopped working, and knobs that have another value since, as sentences."""
-        return [*self._infrastructure.problems(), *self._tuner.problems()] if self._demand is not None else []
+        return [*self._serving.problems(), *self._tuner.problems()] if self._demand is not None else []
 
     def release(self) -> None:
         """Give everything back, then set the hosts back."""
@@ -121,7 +139,7 @@ class Provider:
             if self._demand is not None:
                 needed, self._demand = self._demand, None
                 try:
-                    self._infrastructure.release()
+                    self._serving.release()
                 except Interrupted:  # half of it is still there
                     self._demand = needed
                     raise

@@ -121,7 +121,7 @@ class Tuner:
 def machines_of(nodes: Iterable[Node]) -> tuple[list[Tunable], list[str]]:
     """The machines of nodes, and the names of nodes to which no channel leads.
 
-    Emulated hosts may not be made yet, and have the kernel of this machine.
+    Emulated hosts may not be made yet, and have the kernel of this machine, whose knobs are those of guests as well.
     """
     machines: dict[str, Tunable] = {}
     far = []
@@ -129,7 +129,8 @@ def machines_of(nodes: Iterable[Node]) -> tuple[list[Tunable], list[str]]:
         if node.reach.through_cluster:  # a container that may change nothing
             far.append(node.name)
             continue
-        machine: Tunable = this_machine() if node.reach.local else connect(node.name, node.reach)
+        here = node.reach.local or node.guest is not None
+        machine: Tunable = this_machine() if here else connect(node.name, node.reach)
         machines.setdefault(machine.name, machine)
     return list(machines.values()), far
 

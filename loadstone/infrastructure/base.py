@@ -11,6 +11,7 @@ from loadstone.infrastructure.journal import Entry
 from loadstone.infrastructure.machines import connect
 from loadstone.model.base import Finding as StudyFinding
 from loadstone.model.cluster import Cluster, Node, Reach
+from loadstone.model.guest import Vm
 
 Say = Callable[[str], None]
 """Receives progress messages for the user: ``starting 3 managers``."""
@@ -85,8 +86,8 @@ class Infrastructure(ABC):
     """The keys of ``cluster`` that it follows, of those that not every infrastructure can: ``link``, ``inventory``."""
     self_contained: ClassVar[bool] = False
     """Whether it needs nothing but this machine."""
-    makes_guests: ClassVar[bool] = False
-    """Whether it makes virtual machines, for treatments in ``vm`` and ``vm-container``."""
+    makes: ClassVar[frozenset[str]] = frozenset()
+    """The environments for which it makes virtual machines: ``vm``, ``vm-container``."""
     names_workers: ClassVar[bool] = True
     """Whether it names its workers ``worker-1`` and on; else they have names of their own."""
 
@@ -98,6 +99,10 @@ class Infrastructure(ABC):
     def objections(cls, cluster: Cluster) -> Iterator[StudyFinding]:
         """What of a study's ``cluster`` it cannot do, each with the key."""
         yield from ()
+
+    def in_guests(self, vm: Vm) -> Infrastructure:
+        """The same with a virtual machine in place of each host; only where it makes some."""
+        raise NotImplementedError(f"{self.name} makes no virtual machines")
 
     @abstractmethod
     def preflight(self, software: str, managers: int) -> list[Finding]:

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from loadstone.model.base import Model
+from loadstone.model.guest import Guest
 from loadstone.model.units import BitRate, Pause
 
 Role = Literal["manager", "worker", "client"]
@@ -25,8 +26,9 @@ class Cluster(Model):
     """The cluster of a study."""
 
     infrastructure: str = "local"
-    """Where nodes come from: ``local`` is this machine, ``namespaces`` emulates hosts on it, ``existing`` is a cluster
-    that you have, ``hosts`` are machines that you log in to by SSH."""
+    """Where nodes come from: ``local`` is this machine, ``namespaces`` emulates hosts on it, ``qemu`` makes virtual
+    machines in place of them, ``existing`` is a cluster that you have, ``hosts`` are machines that you log in to by
+    SSH."""
     managers: Annotated[int | None, Field(ge=0, le=9)] = None
     """Nodes that run the orchestrator's own services; 3 with ``high_availability: on``, else 1, where left out."""
     workers: Annotated[int, Field(ge=1, le=1000)] = 1
@@ -80,3 +82,5 @@ class Node(Model):
     """Its cores are also used by the client, so the generator may disturb the system under test."""
     reach: Reach = Reach()
     """The way to its machine."""
+    guest: Guest | None = None
+    """Where it is a virtual machine that the study has made."""

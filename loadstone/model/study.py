@@ -16,6 +16,7 @@ from loadstone.model.cluster import Cluster
 from loadstone.model.comparison import FEWEST_PAIRS, Comparison, Repeating, Repetitions
 from loadstone.model.delays import Delays
 from loadstone.model.environment import Environment, orchestrator_for
+from loadstone.model.guest import Vm
 from loadstone.model.load import Load
 from loadstone.model.messages import message, show
 from loadstone.model.observing import Metrics, Traces, or_off
@@ -64,6 +65,9 @@ class Settings(Model):
     environment: Environment | None = None
     """What lies under a replica; the orchestrator's own where left out: ``bare`` of ``process``, ``container`` of the
     others."""
+    vm: Vm | None = None
+    """The virtual machines of ``vm`` and ``vm-container``: ``{cpus: 2, memory: 4GiB}``; as their hosts are where left
+    out."""
     high_availability: Literal["on", "off"] = "off"
     """Three managers (``on``) or one (``off``)."""
     placement: Placement | None = None

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from loadstone.infrastructure.cores import format_cores
 from loadstone.infrastructure.local import this_machine
 from loadstone.infrastructure.machines import NodeError
+from loadstone.model.cluster import Node
 from loadstone.model.deployment import Deployment, Found, Replica
 from loadstone.model.records import AuditRow
-from loadstone.model.records.node import Facts, InForce, NodeLimits, NodeProcess, Standing
+from loadstone.model.records.node import Facts, InForce, NodeLimits, NodeProcess, ReplicaEnvironment, Standing
 from loadstone.model.units import PERIOD_US, format_memory
 from loadstone.orchestration.environment import Files, environment_rows
+from loadstone.orchestration.hardware import guest_rows
 
 if TYPE_CHECKING:  # the package of processes imports this module
     from loadstone.orchestration.process.commands import Command
@@ -52,10 +54,7 @@ def audit_process(
         effective, found = limits, standing.environment
     rows = limit_rows(replica, replica.node, command.limits, effective, share.part.unlimited_because)
     node = _node(deployment, replica.node, effective.cores or ())
-    node_of = deployment.node(replica.node)
-    environment = environment_rows(
-        replica, node_of, deployment.environment, "bare", "disk", facts, found, this_machine().boot
-    )
+    environment = _environment(replica, deployment.node(replica.node), deployment, "bare", "disk", facts, found)
     return [*rows, row(what="node", wanted=replica.node, effective=node), *environment]
 
 
@@ -83,8 +82,22 @@ def audit_container(
     rows = [*limit_rows(replica, found.node, wanted, effective), row(what="node", wanted=on, effective=found.node)]
     if node is None or facts is None:
         return [*rows, row(what="environment", wanted=deployment.environment or "container", effective="unknown")]
-    requested, boot = deployment.environment, this_machine().boot
-    return [*rows, *environment_rows(replica, node, requested, "container", files, facts, standing.environment, boot)]
+    return [*rows, *_environment(replica, node, deployment, "container", files, facts, standing.environment)]
+
+
+def _environment(
+    replica: Replica,
+    node: Node,
+    deployment: Deployment,
+    default: Literal["bare", "container"],
+    files: Files,
+    facts: Facts,
+    found: ReplicaEnvironment | None,
+) -> list[AuditRow]:
+    """What a replica runs in, and the hardware of a virtual machine that was made for it."""
+    boot = this_machine().boot
+    rows = environment_rows(replica, node, deployment.environment, default, files, facts, found, boot)
+    return rows + guest_rows(replica, node.name, node.guest, facts, boot) if node.guest is not None else rows
 
 
 def limit_rows(replica: Replica, node: str, wanted: NodeLimits, effective: InForce, waived: str = "") -> list[AuditRow]:

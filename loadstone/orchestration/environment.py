@@ -7,7 +7,8 @@ from typing import Literal
 
 from loadstone.model.cluster import Node
 from loadstone.model.deployment import Replica
-from loadstone.model.environment import Environment, in_given_guest
+from loadstone.model.environment import Environment, in_given_guest, in_guest
+from loadstone.model.guest import Guest
 from loadstone.model.records import AuditRow
 from loadstone.model.records.node import Facts, ReplicaEnvironment
 
@@ -36,8 +37,11 @@ def environment_rows(
     environment of the node that started it. ``boot``: of this machine's kernel.
     """
     row = partial(AuditRow, replica=replica.name, node=node.name)
-    expected = requested or (_of_process(facts) if default == "bare" else _of_container(facts))
-    rows = [row(what="environment", wanted=expected, effective=environment_of(facts, found))]
+    if node.guest is not None:
+        expected = in_guest(default, node.guest.accelerator)
+    else:
+        expected = requested or (_of_process(facts) if default == "bare" else _of_container(facts))
+    rows = [row(what="environment", wanted=expected, effective=environment_of(facts, found, node.guest))]
     if node.reach.local:
         kernel = "this machine's" if facts.boot == boot else f"that of another boot, {facts.kernel}"
         rows.append(row(what="kernel", wanted="this machine's", effective=kernel))
@@ -46,8 +50,16 @@ def environment_rows(
     return rows
 
 
-def environment_of(facts: Facts, found: ReplicaEnvironment | None) -> str:
-    """The name of a replica's environment; of what is none, a description."""
+def environment_of(facts: Facts, found: ReplicaEnvironment | None, guest: Guest | None = None) -> str:
+    """The name of a replica's environment; of what is none, a description. ``guest``: its node, if we made that."""
+    level = _environment_of(facts, found)
+    if guest is None:
+        return level
+    in_ours: dict[str, Environment] = {"vm (guest given)": "bare", "vm-container (guest given)": "container"}
+    return in_guest(in_ours[level], guest.accelerator) if level in in_ours else level
+
+
+def _environment_of(facts: Facts, found: ReplicaEnvironment | None) -> str:
     if found is None:
         return _of_process(facts)
     own = [kind for kind in _SEPARATE if found.namespaces.get(kind) == "own"]

@@ -53,7 +53,8 @@ def plan_of(data: dict[str, Any]) -> Plan:
 def require(plan: Plan) -> None:
     """Skip where this machine cannot have the cluster."""
     infrastructure = infrastructure_of(plan.study.cluster, "preflight")
-    findings = infrastructure.preflight(*demand(plan.study.cluster, plan.treatments[0]))
+    wanted = demand(plan.study.cluster, plan.treatments[0])
+    findings = infrastructure.preflight(wanted.software, wanted.managers)
     orchestrator = plugins.find("orchestrators", plan.study.orchestrator)
     if os.geteuid() != 0 or any(one.level == "error" for one in findings):
         pytest.skip(f"{orchestrator.name}: {'; '.join(one.message for one in findings if one.level == 'error')}")

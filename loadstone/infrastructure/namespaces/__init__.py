@@ -37,6 +37,7 @@ class Namespaces(Infrastructure):
         super().__init__(cluster, entry_name)
         self._emulated: Emulated | None = None
         self._software: Software | None = None
+        self._members: list[Member] = []
         self._begun = False
 
     def preflight(self, software: str, managers: int) -> list[Finding]:
@@ -71,10 +72,8 @@ class Namespaces(Infrastructure):
         say(f"making {len(names)} emulated hosts")
         try:
             emulated = self._claim(names)
-            nodes = nodes_of(emulated)
-            link = self.cluster.link or Link()
-            emulated.make(link.rate, link.delay)
-            members = members_of(emulated)
+            nodes = self._boot(emulated, say)
+            members = self._members = members_of(nodes)
             for member in members:
                 member.machine.begin(_DEPLOYMENT, self.entry_name, self.entry_name)
             self._software = _software(software)
@@ -86,23 +85,32 @@ class Namespaces(Infrastructure):
             raise
         return Provision(tuple(nodes), replace(access, cluster=self.entry_name, switch=emulated.switch.daemons))
 
+    def _boot(self, emulated: Emulated, say: Say) -> list[Node]:
+        """Make the hosts; the client, and the hosts as nodes."""
+        link = self.cluster.link or Link()
+        emulated.make(link.rate, link.delay)
+        return nodes_of(emulated)
+
     def release(self) -> None:
         if self._begun and (entry := journal.load(self.entry_name)) is not None:
             self.undo(entry)
-        if self._emulated is not None:
-            for member in members_of(self._emulated):
-                member.machine.close()
-        self._begun, self._emulated, self._software = False, None, None
+        for member in self._members:
+            member.machine.close()
+        self._begun, self._emulated, self._software, self._members = False, None, None, []
 
     def problems(self) -> list[str]:
         if self._emulated is None or self._software is None:
             return []
-        members = members_of(self._emulated)
-        up = {host.name: host.up() for host in self._emulated.hosts}
+        up = self._up(self._emulated)
         troubles = {
-            member.name: self._software.trouble(member) if up[member.name] else "it is down" for member in members
+            member.name: self._software.trouble(member) if member.name in up else "it is down"
+            for member in self._members
         }
-        return lasting(troubles, members)
+        return lasting(troubles, self._members)
+
+    def _up(self, emulated: Emulated) -> set[str]:
+        """The names of the hosts that run."""
+        return {host.name for host in emulated.hosts if host.up()}
 
     @classmethod
     def undo(cls, entry: journal.Entry) -> list[str]:
@@ -171,11 +179,12 @@ def _sketch(names: Sequence[str], network: Network) -> list[Node]:
     return [client.model_copy(update={"address": network.client}), *hosts]
 
 
-def members_of(emulated: Emulated) -> list[Member]:
+def members_of(nodes: Sequence[Node]) -> list[Member]:
     """The hosts as members of the cluster that runs on them."""
     return [
-        Member(host.name, role(host.name), host.address, connect(host.name, host.reach), _DEPLOYMENT)
-        for host in emulated.hosts
+        Member(node.name, node.role, node.address, connect(node.name, node.reach), _DEPLOYMENT)
+        for node in nodes
+        if node.role != "client"
     ]
 
 

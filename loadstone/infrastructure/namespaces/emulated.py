@@ -104,11 +104,13 @@ class Emulated:
     def make(self, rate: float | None = None, delay: float | None = None) -> None:
         """Connect and boot the hosts; all is claimed already."""
         self.network.connect(list(self.names), rate, delay)
-        for host in (self.switch, *self.hosts):
+        self.start_switch()
+        for host in self.hosts:
             host.boot()
-        self._answer_for_names()
 
-    def _answer_for_names(self) -> None:
+    def start_switch(self) -> None:
+        """Boot what answers for names. The switch itself is there once it is claimed."""
+        self.switch.boot()
         machine = connect(SWITCH, self.switch.reach)
         machine.begin(_NAMESERVER, self.cluster, self.cluster)
         command = (sys.executable, "-I", "-S", nameserver.__file__, self.switch.address)

@@ -116,7 +116,7 @@ def _emulated(entry: journal.Entry, emulated: Emulated) -> Provision:
     access = Access(
         "kubernetes",
         addresses=tuple(map(str, sorted(desk_folder(emulated).glob("admin-*")))),
-        engines={member.name: member.socket(SOCKET) for member in members_of(emulated) if member.role == "worker"},
+        engines={member.name: member.socket(SOCKET) for member in members_of(nodes) if member.role == "worker"},
         cluster=entry.name,
         switch=emulated.switch.daemons,
         extra={"managers": str(sum(node.role == "manager" for node in nodes))},

@@ -1,0 +1,90 @@
+"""Virtual machines on this machine, beside emulated hosts: on the same switch and cores, one kind at a time."""
+
+from __future__ import annotations
+
+from loadstone.infrastructure.base import Finding, Infrastructure, Say
+from loadstone.infrastructure.local import this_machine
+from loadstone.infrastructure.namespaces import Namespaces, nodes_of
+from loadstone.infrastructure.namespaces.emulated import Emulated
+from loadstone.infrastructure.qemu import accelerator, guests, image
+from loadstone.infrastructure.qemu.guests import Guests
+from loadstone.model.cluster import Cluster, Node
+from loadstone.model.errors import PreflightError
+from loadstone.model.guest import Vm
+from loadstone.model.units import format_memory
+
+_KEPT = 2 * 2**30
+"""Memory that guests leave to the machine."""
+_LEAST = 256 * 2**20
+
+
+class Qemu(Namespaces):
+    """Treatments in ``vm`` run in guests, others on the emulated hosts that guests stand for."""
+
+    name = "qemu"
+    follows = frozenset()
+    makes = frozenset({"vm"})
+
+    def in_guests(self, vm: Vm) -> Infrastructure:
+        return InGuests(self.cluster, self.entry_name, vm)
+
+
+class InGuests(Namespaces):
+    """One guest in place of each host. The journal has them as hosts, by which they are removed."""
+
+    name = "qemu"
+    software = frozenset({"process"})
+    follows = frozenset()
+
+    def __init__(self, cluster: Cluster, entry_name: str, vm: Vm) -> None:
+        super().__init__(cluster, entry_name)
+        self._vm = vm
+        self._guests: Guests | None = None
+
+    def preflight(self, software: str, managers: int) -> list[Finding]:
+        findings = super().preflight(software, managers)
+        for package in [*guests.missing(), *image.missing()]:
+            message = f"{package} is not installed, which makes virtual machines"
+            findings.append(Finding("qemu", "error", message, f"sudo apt-get install -y {package}"))
+        if any(finding.level == "error" for finding in findings):
+            return findings
+        try:
+            tried = accelerator.find(lambda _sentence: None)
+        except PreflightError as error:
+            return [*findings, Finding("qemu", "error", str(error))]
+        if tried.why:
+            findings.append(Finding("kvm", "warning", f"{tried.why}: guests are emulated by software, which is slow"))
+        memory = self.sketch(software, managers)[-1].memory
+        if memory < _LEAST:
+            message = f"{format_memory(memory)} is left for each guest"
+            findings.append(Finding("memory", "error", message, "set fewer cluster.workers, or close programs"))
+        return findings
+
+    def sketch(self, software: str, managers: int) -> list[Node]:
+        return self._as_guests(super().sketch(software, managers), None)
+
+    def _as_guests(self, nodes: list[Node], emulated: Emulated | None) -> list[Node]:
+        """The client, and guests in place of the others; as they would be without an ``emulated`` cluster."""
+        client, *hosts = nodes
+        free = this_machine().facts().memory_available - _KEPT
+        tried = accelerator.remembered()
+        planned = Guests(
+            emulated or Emulated("000000", "198.18.0.0/24", "", ()),
+            self._vm,
+            tried.accelerator if tried is not None else "kvm",
+            tuple(guests.sizes(hosts, free)),
+        )
+        self._guests = planned if emulated is not None else None
+        return [client, *planned.made]
+
+    def _boot(self, emulated: Emulated, say: Say) -> list[Node]:
+        made = image.image(say)
+        nodes = self._as_guests(nodes_of(emulated), emulated)
+        emulated.start_switch()
+        assert self._guests is not None
+        say(f"booting {len(nodes) - 1} virtual machines ({nodes[-1].guest.accelerator if nodes[-1].guest else ''})")
+        self._guests.start(made)
+        return nodes
+
+    def _up(self, emulated: Emulated) -> set[str]:
+        return self._guests.running() if self._guests is not None else set()

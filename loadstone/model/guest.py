@@ -1,0 +1,51 @@
+"""Virtual machines that a study has made: what they are given, and how they are looked at."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from loadstone.model.base import Model
+from loadstone.model.units import Memory
+
+Accelerator = Literal["kvm", "tcg"]
+"""``tcg`` is emulation by software: it shows whether something works, never how fast."""
+
+
+class Vm(Model):
+    """The virtual machines of ``vm`` and ``vm-container``: one on each host, with all of the host's replicas in it."""
+
+    cpus: Annotated[int | None, Field(ge=1, le=512)] = None
+    """Virtual processors; as many as the host has cores where left out. Treatments with others are not compared."""
+    memory: Memory | None = None
+    """That of the host less 2 GiB where left out; emulated hosts share what the machine has."""
+    cache: Literal["none", "writeback", "unsafe"] = "none"
+    """How the host caches the disk."""
+    net: Literal["virtio", "e1000"] = "virtio"
+    """The network device."""
+    cpu_model: str | None = None
+    """As ``qemu-system-x86_64 -cpu help`` lists them; the host's own where left out."""
+    machine: Literal["q35", "pc"] = "q35"
+    """The chipset."""
+    pin: bool = False
+    """Whether each virtual processor keeps to a core of its own."""
+
+    def __str__(self) -> str:
+        """``cpus:2,pin:True``, for labels."""
+        given = self.model_dump(mode="json", exclude_unset=True)
+        return ",".join(f"{name}:{value}" for name, value in given.items()) or "default"
+
+
+class Guest(Model):
+    """Of a node that is a virtual machine of ours: what it was made with, and where QEMU answers."""
+
+    monitor: str
+    """The socket of its QEMU on this machine (QMP)."""
+    accelerator: Accelerator
+    cpus: int
+    memory: int
+    pinned: tuple[int, ...] = ()
+    """Cores of the host, one by one those of the virtual processors; empty: these run where the scheduler puts them."""
+    host_cpus: tuple[int, ...]
+    """Those that its QEMU may use."""
