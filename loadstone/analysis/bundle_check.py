@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+from loadstone.model.base import abridged
+
 METADATA = "ro-crate-metadata.json"
 DERIVED = ("report/", "README.md")
 """What ``loadstone report`` and ``export`` make anew."""
@@ -33,8 +35,7 @@ def warnings(folder: Path) -> list[str]:
     wrong = list(_wrong(folder, files))
     if not wrong:
         return []
-    named = ", ".join(wrong[:_MOST_NAMED]) + (f" and {len(wrong) - _MOST_NAMED} more" if wrong[_MOST_NAMED:] else "")
-    return [f"not as it was exported: {named}"]
+    return [f"not as it was exported: {abridged(wrong, _MOST_NAMED)}"]
 
 
 def _wrong(folder: Path, files: dict[str, dict[str, Any]]) -> Iterator[str]:

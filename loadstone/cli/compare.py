@@ -15,6 +15,7 @@ from loadstone.cli.console import SafeConsole
 from loadstone.experiments import runs
 from loadstone.model.comparison import given_share
 from loadstone.model.errors import InputError
+from loadstone.report.console import bold
 
 if TYPE_CHECKING:  # a slow import that the help does not need
     from loadstone.analysis.comparison import Compared
@@ -101,7 +102,7 @@ def _print_comparison(found: Compared) -> None:
     from loadstone.report import format
 
     for text in sentences.sentences(found):
-        out.print(_bold(text))
+        out.print(bold(text))
     noise = found.noise
     if found.effects:
         out.print(
@@ -233,10 +234,3 @@ def _grid(*columns: str) -> Table:
         last = index == len(columns) - 1 and not name
         table.add_column(name, justify="right" if index and not last else "left", no_wrap=True)
     return table
-
-
-def _bold(text: str) -> Text:
-    result = Text()
-    for index, part in enumerate(text.split("**")):
-        result.append(part, style="bold" if index % 2 else "")
-    return result

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from rich import box
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -15,6 +14,7 @@ from loadstone.analysis.capacity import CapacityModel, Layout, Prediction
 from loadstone.analysis.capacity.layout import stations
 from loadstone.analysis.capacity.sizing import TOLERANCE
 from loadstone.report import format, sentences
+from loadstone.report.console import titled
 
 _MOST = 8
 
@@ -104,16 +104,9 @@ def render(result: Mapping[str, Any]) -> RenderableType:
     return Group(*parts)
 
 
-def _table(title: str, *columns: str) -> Table:
-    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
-    for index, name in enumerate(columns):
-        table.add_column(name, justify="right" if index else "left", no_wrap=bool(index))
-    return table
-
-
 def _demands(rows: list[dict[str, Any]]) -> Table:
     title = "CPU of a request at the measured breaking point, by service"
-    table = _table(title, "service", "CPU ms", "95 % interval", "cores", "limit", "loads")
+    table = titled(title, "service", "CPU ms", "95 % interval", "cores", "limit", "loads")
     for row in rows[:_MOST]:
         interval = Text(format.interval(1e3 * row["low"], 1e3 * row["high"]))
         cost, limit = format.number(1e3 * row["cpu_s_per_request"]), format.number(row["limit_cores"])
@@ -122,7 +115,7 @@ def _demands(rows: list[dict[str, Any]]) -> Table:
 
 
 def _predictions(rows: list[dict[str, Any]]) -> Table:
-    table = _table("Predicted breaking points", "what", "req/s", "95 % interval", "bounded by")
+    table = titled("Predicted breaking points", "what", "req/s", "95 % interval", "bounded by")
     for row in rows:
         value = Text(format.number(row["breaking_point"]), "bold")
         table.add_row(Text(row["what"]), value, Text(format.interval(row["low"], row["high"])), row["bottleneck"])
@@ -130,7 +123,7 @@ def _predictions(rows: list[dict[str, Any]]) -> Table:
 
 
 def _registered(rows: list[dict[str, Any]]) -> Table:
-    table = _table(
+    table = titled(
         "Predictions registered before their treatments were measured",
         "treatment",
         "predicted",
@@ -152,7 +145,7 @@ def _registered(rows: list[dict[str, Any]]) -> Table:
 
 
 def _simulated(simulation: Mapping[str, Any]) -> list[RenderableType]:
-    table = _table(f"Simulated: {simulation['what']}", "req/s", "P50 ms", "P90 ms", "P99 ms", "P99.9 ms", "fullest")
+    table = titled(f"Simulated: {simulation['what']}", "req/s", "P50 ms", "P90 ms", "P99 ms", "P99.9 ms", "fullest")
     for row in simulation["rates"]:
         latencies = [format.number(row["latency_ms"][name]) for name in ("p50", "p90", "p99", "p999")]
         if not row["stable"]:

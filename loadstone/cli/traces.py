@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich import box
 from rich.table import Table
 from rich.text import Text
 
@@ -21,6 +20,7 @@ from loadstone.experiments.ledger import writing
 from loadstone.model.errors import InputError
 from loadstone.model.records import SpanCounts, TrialRow
 from loadstone.report import format
+from loadstone.report.console import titled
 from loadstone.report.format import plural
 
 if TYPE_CHECKING:  # imports a compiler, which is slow
@@ -175,7 +175,7 @@ def _doubts(chosen: _Chosen, found: TraceAnalysis) -> list[str]:
 
 def _services(found: TraceAnalysis) -> Table:
     names = ("service", "of latency", "a request", "of it calling", "waited for", "spans")
-    table = _table("Services, by time on the critical path", names)
+    table = titled("Services, by time on the critical path", *names)
     for row in rows(ServiceTimes, found.services):
         calling, waited = (1000 * time / found.health.traces or None for time in (row.network_s, row.waited_s))
         times = (format.milliseconds(time) for time in (row.per_request_ms, calling, waited))
@@ -186,15 +186,8 @@ def _services(found: TraceAnalysis) -> Table:
 def _paths(found: TraceAnalysis) -> Table:
     found_paths = rows(PathTime, found.paths)
     more = f"; {len(found_paths) - _SHOWN_PATHS} more" if len(found_paths) > _SHOWN_PATHS else ""
-    table = _table(f"Slowest call paths{more}", ("path", "of latency", "a span", "spans"))
+    table = titled(f"Slowest call paths{more}", "path", "of latency", "a span", "spans")
     for row in found_paths[:_SHOWN_PATHS]:
         cells = (format.percent(row.share), format.milliseconds(1000 * row.critical_s / row.count))
         table.add_row(Text(row.path), *cells, format.count(row.count))
-    return table
-
-
-def _table(title: str, columns: tuple[str, ...]) -> Table:
-    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
-    for index, name in enumerate(columns):
-        table.add_column(name, justify="right" if index else "left", no_wrap=index > 0)
     return table

@@ -8,7 +8,7 @@ from typing import Any
 from loadstone import plugins
 from loadstone.infrastructure.base import Infrastructure
 from loadstone.model.application import Application
-from loadstone.model.base import Finding, did_you_mean
+from loadstone.model.base import Finding, abridged, did_you_mean
 from loadstone.model.cluster import Cluster
 from loadstone.model.environment import GUESTS, in_given_guest, orchestrator_for
 from loadstone.model.load import SCRIPT, Load
@@ -96,7 +96,7 @@ def _images(study: Study, application: Application) -> Iterator[Finding]:
     able = [each.name for each in _registered("orchestrators") if each.runs_containers()]
     for where, orchestrator in _orchestrators(study):
         if not orchestrator.runs_containers():
-            named = ", ".join(images[:3]) + (f" and {len(images) - 3} more" if len(images) > 3 else "")
+            named = abridged(images, 3)
             message = f"orchestrator {orchestrator.name!r} cannot run images, which {application.name} uses ({named})"
             yield where, f"{message}; choose {' or '.join(able) or 'one that does'}"
 

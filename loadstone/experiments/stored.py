@@ -16,6 +16,7 @@ from pydantic import ValidationError
 
 from loadstone.experiments.plan import Plan
 from loadstone.model.application import Application
+from loadstone.model.base import abridged
 from loadstone.model.errors import InputError
 from loadstone.model.study import Study
 from loadstone.model.trial import Treatment
@@ -52,9 +53,8 @@ def adopt(folder: Path, plan: Plan) -> Plan:
     then = read(folder)
     found = list(_differences(_meaning(then), _meaning(plan)))
     if found:
-        named = ", ".join(found[:_SHOWN]) + (f", and {len(found) - _SHOWN} more" if len(found) > _SHOWN else "")
         raise InputError(
-            f"{folder} was started with a different plan (differences: {named}); "
+            f"{folder} was started with a different plan (differences: {abridged(found, _SHOWN)}); "
             "use the study file and --set options that it was started with, or start a new run"
         )
     ids = {treatment.label: treatment.id for treatment in then.treatments}

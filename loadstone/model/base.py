@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, GetCoreSchemaHandler, GetJsonSchemaHandler
@@ -12,6 +12,12 @@ from pydantic_core import CoreSchema
 
 Finding = tuple[tuple[str | int, ...], str]
 """The path of keys to what is wrong, and the message."""
+
+
+def abridged(names: Sequence[str], most: int) -> str:
+    """``a, b and 3 more``: so many of them, and how many others there are."""
+    rest = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + rest
 
 
 def did_you_mean(word: str, known: list[str]) -> str:

@@ -10,6 +10,7 @@ from loadstone.analysis import steady_state_table
 from loadstone.analysis.latency import beside_breaking_point
 from loadstone.analysis.schema import tables
 from loadstone.analysis.steady_state_table import LatencyPart, SteadyRow
+from loadstone.model.base import abridged
 from loadstone.report import format
 from loadstone.report.content import Content
 from loadstone.report.figures import steady as figure
@@ -104,7 +105,7 @@ def _cautions(unsettled: Sequence[SteadyRow], rows: Sequence[SteadyRow]) -> list
     if not held:
         return []
     judged = sum(row.judged and row.verdict != "not held" for row in rows)
-    named = ", ".join(row.trial_id for row in held[:5]) + (f" and {len(held) - 5} more" if len(held) > 5 else "")
+    named = abridged([row.trial_id for row in held], 5)
     return [
         f"{len(held)} of {judged} trials that held or were measured had not reached a steady state ({named}): "
         "their latencies depend on how long they ran; see Steady state."

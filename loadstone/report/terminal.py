@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
-from rich import box
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -15,6 +13,7 @@ from loadstone.analysis.latency import RateRow
 from loadstone.analysis.summary import BreakingPointRow
 from loadstone.report import comparison_sentences, format, sentences
 from loadstone.report import content as contents
+from loadstone.report.console import bold, titled
 from loadstone.report.content import Content
 
 LAST_TRIALS = 8
@@ -29,11 +28,11 @@ _MARK = {
 def render(run_folder: Path) -> RenderableType:
     """What ``loadstone status`` and ``loadstone report`` print. Raises InputError where there is no run."""
     content = contents.gather(run_folder)
-    parts: list[RenderableType] = [_bold(sentences.answer(content))]
-    parts += [_bold(text) for text in sentences.bounds_of_one(content)]
-    parts += [_bold(text) for text in _compared(content)]
+    parts: list[RenderableType] = [bold(sentences.answer(content))]
+    parts += [bold(text) for text in sentences.bounds_of_one(content)]
+    parts += [bold(text) for text in _compared(content)]
     left_out = [treatment for treatment in content.treatments if treatment.id in content.left_out]
-    parts += [_bold(f"{treatment.label} {sentences.finding(content, treatment)}") for treatment in left_out]
+    parts += [bold(f"{treatment.label} {sentences.finding(content, treatment)}") for treatment in left_out]
     parts += [Text.assemble("! ", text, style="yellow") for text in sentences.warnings(content)]
     if content.rows(BreakingPointRow) and len(content.run.trials):
         parts.append(_breaking_points(content))
@@ -51,24 +50,10 @@ def _compared(content: Content) -> list[str]:
     return comparison_sentences.sentences(within(content.run, spans=False, distributions=False))
 
 
-def _bold(text: str) -> Text:
-    result = Text()
-    for index, part in enumerate(re.split(r"\*\*", text)):
-        result.append(part, style="bold" if index % 2 else "")
-    return result
-
-
-def _table(title: str, columns: list[tuple[str, bool]]) -> Table:
-    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
-    for name, number in columns:
-        table.add_column(name, justify="right" if number else "left", no_wrap=number)
-    return table
-
-
 def _breaking_points(content: Content) -> Table:
-    columns = [("treatment", False), ("capacity", True), ("95 % interval", True), ("breaking point", True)]
+    columns = ("treatment", "capacity", "95 % interval", "breaking point", "95 % interval", "trials")
     title = "Capacity (95 % of trials hold) and breaking point (half of them do), req/s"
-    table = _table(title, [*columns, ("95 % interval", True), ("trials", True)])
+    table = titled(title, *columns)
     for row in content.rows(BreakingPointRow):
         name = row.treatment if row.search is None else f"  search {row.search}"
         trials = f"{row.full_trials} + {row.bracket_trials}"
@@ -90,7 +75,7 @@ def _rates(content: Content) -> Table:
     load = "clients" if content.closed else "offered"
     names = ("treatment", load, "held", "completed", "P50", "P99")
     title = "Closed loop, by number of clients (medians)" if content.closed else "At fixed rates (medians)"
-    table = _table(title, [(name, name != "treatment") for name in names])
+    table = titled(title, *names)
     for row in content.rows(RateRow):
         judged = row.held + row.not_held
         table.add_row(
@@ -107,10 +92,10 @@ def _rates(content: Content) -> Table:
 def _trials(content: Content) -> Table:
     column, name, _ = content.percentile
     load, name = ("clients", f"{name}, closed loop") if content.closed else ("offered", name)
-    columns = [("#", True), ("treatment", False), ("phase", False), (load, True), (name, True), ("verdict", False)]
+    columns = ("#", "treatment", "phase", load, name, "verdict", "why")
     several = len(content.treatments) > 1
-    shown = [column for column in columns if several or column[0] != "treatment"]
-    table = _table("Last trials", [*shown, ("why", False)])
+    shown = [column for column in columns if several or column != "treatment"]
+    table = titled("Last trials", *shown, texts=("treatment", "phase", "verdict", "why"))
     for row in content.run.trials[-LAST_TRIALS:]:
         cells: list[Text] = [Text(str(row.order))]
         cells += [Text(row.treatment)] if several else []

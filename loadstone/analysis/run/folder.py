@@ -21,6 +21,7 @@ from pydantic import ValidationError
 from loadstone.analysis import bundle_check
 from loadstone.analysis.run import documents, trial_files
 from loadstone.analysis.schema import factors_of, schema
+from loadstone.model.base import abridged
 from loadstone.model.columns import columns
 from loadstone.model.errors import InputError
 from loadstone.model.records import AuditRow, Check, Observed, Reading, TrialRow, TrialSummary, TrialVerdict
@@ -253,5 +254,4 @@ def _from_files(files: Iterable[Path], warnings: list[str]) -> list[TrialRow]:
 
 
 def _listed(noun: str, names: list[str]) -> str:
-    shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
-    return f"{len(names)} {noun}{'s' if len(names) != 1 else ''}: {shown}"
+    return f"{len(names)} {noun}{'s' if len(names) != 1 else ''}: {abridged(names, 5)}"
