@@ -9,6 +9,7 @@ from rich.console import Console
 from loadstone.analysis.latency import RateRow
 from loadstone.analysis.summary import BreakingPointRow
 from loadstone.report import format, terminal
+from loadstone.report.console import bold, titled
 from loadstone.report.content import gather
 from tests.synthetic import Synthetic
 
@@ -59,3 +60,13 @@ def test_what_a_comparison_found_is_said(tmp_path: Path):
     assert "scaling=vertical against scaling=baseline at 150 req/s: P50 " in text
     assert "A/A at 150 req/s: P50 " in text
     assert "planned trials" not in text, "that the baseline runs twice was planned"
+
+
+def test_numbers_stand_to_the_right_and_only_text_may_be_wrapped() -> None:
+    usual, chosen = titled("a", "what", "req/s"), titled("b", "#", "why", texts=["why"])
+    assert [(column.justify, column.no_wrap) for column in usual.columns] == [("left", False), ("right", True)]
+    assert [(column.justify, column.no_wrap) for column in chosen.columns] == [("right", True), ("left", False)]
+    text = bold("held up to **200**.")
+    assert text.plain == "held up to 200." and [(span.start, span.end, span.style) for span in text.spans] == [
+        (11, 14, "bold")
+    ]
