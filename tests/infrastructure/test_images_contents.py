@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from loadstone.infrastructure import images
 from loadstone.infrastructure.images import archive, elf, recipe
 from loadstone.model.errors import PreflightError
-from loadstone.model.software import built_in
+from loadstone.model.software import STORE_PASSWORD, built_in
 from tests.infrastructure.image_files import DYNAMIC, config_of, elf_file, layer_members, read_text
 
 # Libraries
@@ -68,6 +68,9 @@ def test_no_file_is_too_odd_for_its_header(data: bytes, start: bytes) -> None:
 
 # Stores
 
+PROGRAMS = {"redis": "redis-server"}
+"""Where the program has another name than the software."""
+
 
 @pytest.mark.parametrize("what", ["memcached", "redis", "postgres"])
 def test_a_store_s_image_has_all_that_its_program_needs(what: str, stone: Path) -> None:
@@ -81,7 +84,8 @@ def test_a_store_s_image_has_all_that_its_program_needs(what: str, stone: Path) 
     environment = dict(variable.split("=", 1) for variable in image["Env"])
     software = built_in().software[what]
     assert image["Cmd"] == software.container.command
-    program = f"{environment['PATH'].split(':')[0]}/{image['Cmd'][0]}"
+    assert not any(STORE_PASSWORD in variable for variable in image["Env"]), "each deployment has its own"
+    program = f"{environment['PATH'].split(':')[0]}/{PROGRAMS.get(what, what)}"
     assert store[program].mode == 0o755
     assert store[program].isfile()
     libraries = elf.libraries(Path(program).resolve())
@@ -107,7 +111,7 @@ def test_postgres_has_its_data_already(stone: Path) -> None:
     assert read_text(file, 1, f"{data}/postgresql.conf").endswith(
         "listen_addresses = '*'\nunix_socket_directories = ''\n"
     )
-    assert read_text(file, 1, f"{data}/pg_hba.conf").endswith("host all all all trust\n")
+    assert read_text(file, 1, f"{data}/pg_hba.conf").endswith("host all all all scram-sha-256\n")
     assert "postgres:x:999:999:" in read_text(file, 1, "/etc/passwd")
     assert any(path.endswith("/timezonesets/Default") for path in store)
     assert config_of(file)["config"]["StopSignal"] == "SIGINT"

@@ -18,7 +18,7 @@ from loadstone.infrastructure import images
 from loadstone.infrastructure.base import Access
 from loadstone.infrastructure.images import archive
 from loadstone.model.errors import PreflightError
-from loadstone.model.software import built_in
+from loadstone.model.software import STORE_PASSWORD, built_in
 from tests.infrastructure.real_engines import WITHIN_S, docker_engine, need, packageable, registry, short_folder, until
 
 pytestmark = [pytest.mark.docker, pytest.mark.root]
@@ -115,7 +115,9 @@ def start_store(run: Callable[..., Any], delivered: dict[str, images.Delivered],
         software.port,
         f"tcp://127.0.0.1:{software.port}",
         command=software.container.command,
-        environment=software.container.environment,
+        environment={
+            name: value.replace(STORE_PASSWORD, "hunter2") for name, value in software.container.environment.items()
+        },
         mem_limit="128m",
         nano_cpus=SECOND // 2,
         read_only=what != "postgres",
@@ -166,8 +168,10 @@ def test_memcached_answers(run: Callable[..., Any], delivered: dict[str, images.
 
 def test_redis_answers(run: Callable[..., Any], delivered: dict[str, images.Delivered]) -> None:
     _, port = start_store(run, delivered, "redis")
-    assert talk(port, b"SET k hello\r\nGET k\r\n", b"hello\r\n") == b"+OK\r\n$5\r\nhello\r\n"
-    assert talk(port, b"CONFIG GET save\r\nCONFIG GET appendonly\r\n", b"no\r\n").endswith(
+    assert talk(port, b"GET k\r\n", b"\r\n").startswith(b"-NOAUTH")
+    login = b"AUTH hunter2\r\n"
+    assert talk(port, login + b"SET k hello\r\nGET k\r\n", b"hello\r\n") == b"+OK\r\n+OK\r\n$5\r\nhello\r\n"
+    assert talk(port, login + b"CONFIG GET save\r\nCONFIG GET appendonly\r\n", b"no\r\n").endswith(
         b"$0\r\n\r\n*2\r\n$10\r\nappendonly\r\n$2\r\nno\r\n"
     )
 
@@ -176,7 +180,7 @@ def test_postgres_answers(run: Callable[..., Any], delivered: dict[str, images.D
     container, port = start_store(run, delivered, "postgres")
 
     def sql(query: str, database: str = "postgres") -> str:
-        address = f"postgres://postgres@127.0.0.1:{port}/{database}"
+        address = f"postgres://postgres:hunter2@127.0.0.1:{port}/{database}"
         result = subprocess.run(["psql", "-XAtc", query, address], capture_output=True, text=True, check=False)
         assert result.returncode == 0, result.stderr + container.logs().decode()
         return result.stdout.strip()
@@ -201,7 +205,7 @@ def test_no_two_containers_share_what_they_write(
     run: Callable[..., Any], delivered: dict[str, images.Delivered]
 ) -> None:
     ports = [start_store(run, delivered, "postgres")[1] for _ in range(2)]
-    address = "postgres://postgres@127.0.0.1:{}/postgres"
+    address = "postgres://postgres:hunter2@127.0.0.1:{}/postgres"
     subprocess.run(["psql", "-Xqc", "CREATE TABLE mine (a int)", address.format(ports[0])], check=True)
     asked = [["psql", "-XAtc", r"\dt", address.format(port)] for port in ports]
     listed = [subprocess.run(one, capture_output=True, text=True, check=True).stdout for one in asked]

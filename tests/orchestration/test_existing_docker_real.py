@@ -84,7 +84,7 @@ def test_a_study_on_the_engine_of_this_machine(host: Host, home: Path, engine: E
     (trial,) = home.glob("results/mine/*/trials/*/trial.json")
     assert json.loads(trial.read_text())["row"]["verdict"] in ("held", "not held")
     audit = json.loads((trial.parent / "audit.json").read_text())
-    assert len(audit) == 22 * 5 and all(line["ok"] for line in audit)
+    assert len(audit) == 22 * 7 and all(line["ok"] for line in audit)
     assert ours(engine) == [] and list((home / "own").glob("*.json")) == []
 
 

@@ -287,7 +287,7 @@ def test_a_study_on_the_cluster_that_is_there(shared: Shared, place: Path, monke
     assert run.returncode == 0, run.stdout + run.stderr
     (trial,) = place.glob("results/*/*/trials/*")
     rows = json.loads((trial / "audit.json").read_text())
-    assert len(rows) == 22 * 5 and all(row["ok"] for row in rows)
+    assert len(rows) == 22 * 7 and all(row["ok"] for row in rows)
     assert {row["effective"] for row in rows if row["what"] == "cpu"} == {"0.2"}
     assert [row["node"] for row in rows if row["replica"] == "frontend-1"] == ["worker-2"] * 5
     namespaces = [one["metadata"]["name"] for one in connect(access).items("/api/v1/namespaces")]

@@ -60,7 +60,7 @@ def test_a_worker_that_is_switched_off_makes_its_trial_invalid_and_the_study_goe
     assert finished.read_bytes() == before
     for row in (first, third):
         audit = json.loads((folder_of(cluster_user, row) / "audit.json").read_text())
-        assert len(audit) == 22 * 5 and all(line["ok"] for line in audit)
+        assert len(audit) == 22 * 7 and all(line["ok"] for line in audit)
         assert all(check["ok"] for check in json.loads((folder_of(cluster_user, row) / "checks.json").read_text()))
         assert row["emulated"]
 

@@ -20,7 +20,7 @@ from loadstone.infrastructure.images import elf
 from loadstone.infrastructure.images.layers import Member, file, fingerprint, folder, text, tree
 from loadstone.model.deployment import DATA
 from loadstone.model.errors import PreflightError
-from loadstone.model.software import AsProcess, Software
+from loadstone.model.software import STORE_PASSWORD, AsProcess, Software
 
 _FORMAT = 1
 """Raise it when what is made of the same files changes."""
@@ -136,7 +136,8 @@ def of_store(what: str, software: Software) -> Recipe:
     initialises = bool(process.initialise) and container.data is not None
     if container.data is not None and not initialises:
         members.append(folder(container.data, 0o700, owner))
-    environment = {"PATH": f"{Path(program).parent}:/", **container.environment}
+    given = {name: value for name, value in container.environment.items() if value != STORE_PASSWORD}
+    environment = {"PATH": f"{Path(program).parent}:/", **given}
     config = {
         "User": f"{owner}:{owner}",
         "Env": [f"{name}={value}" for name, value in environment.items()],
