@@ -18,7 +18,7 @@ check: .build/stone .venv/.ready ## lint, types and the tests that need nothing 
 test: setup-test ## every check: lint, types, Go and Python tests, clusters, short fuzzing; builds Nomad and Kubernetes beside, once
 	@scripts/test.sh all
 
-test-long: setup-test ## what is slow or random: kills and losses on clusters, all of Go with the race detector, long fuzzing
+test-long: setup-test system-guests ## what is slow or random: kills and losses on clusters, all of Go with the race detector, long fuzzing
 	@$(RUN)/python -m loadstone.infrastructure.builds
 	@scripts/test.sh long
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what Loadstone needs from Debian or Ubuntu: setup-system.sh run | clusters | test | python
+# Installs what Loadstone needs from Debian or Ubuntu: setup-system.sh run | clusters | test | guests | python
 # Only what is missing is installed; no service is started or enabled, and what runs already is left alone.
 source "$(dirname "$0")/common.sh"
 
@@ -12,9 +12,13 @@ has() {
         containernetworking-plugins) [ -x /usr/lib/cni/bridge ] || [ -x /opt/cni/bin/bridge ] ;;
         docker-compose) command -v docker-compose >/dev/null || docker compose version >/dev/null 2>&1 ;;
         openssh-server) command -v sshd >/dev/null || [ -x /usr/sbin/sshd ] ;;
+        qemu-system-x86) command -v qemu-system-x86_64 >/dev/null ;;
+        qemu-utils) command -v qemu-img >/dev/null ;;
+        e2fsprogs) command -v mke2fs >/dev/null || [ -x /usr/sbin/mke2fs ] || [ -x /sbin/mke2fs ] ;;
+        openssh-client) command -v ssh-keygen >/dev/null ;;
         iproute2) command -v ip >/dev/null && command -v tc >/dev/null ;;
         chromium) command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null ;;
-        python3 | redis-server | memcached | nginx | prometheus | containerd | runc | conntrack | iptables | docker-registry | haproxy | openssl)
+        python3 | redis-server | memcached | nginx | prometheus | containerd | runc | conntrack | iptables | docker-registry | haproxy | openssl | mmdebstrap)
             command -v "$1" >/dev/null ;;
         *) fail "nobody said how $1 is recognised" 2 ;;
     esac
@@ -47,8 +51,9 @@ case ${1:-run} in
             if of_debian chromium; then packages+=(chromium); fi
         fi
         ;;
+    guests) packages=("${clusters[@]}" qemu-system-x86 qemu-utils mmdebstrap e2fsprogs openssh-client) ;;
     python) packages=(python3 python3-venv) ;;
-    *) fail "usage: $0 run | clusters | test | python" 2 ;;
+    *) fail "usage: $0 run | clusters | test | guests | python" 2 ;;
 esac
 missing=()
 for package in "${packages[@]}"; do has "$package" || missing+=("$package"); done
