@@ -24,7 +24,8 @@ SERVICES = {
 def audit(invalid: bool) -> list[dict[str, Any]]:
     rows = []
     for service in SERVICES:
-        for what, wanted in (("cpu", "1.00"), ("memory", "512MiB"), ("node", "local")):
+        files = [("files", "disk")] if service == "rate" else []  # of those that keep some
+        for what, wanted in (("cpu", "1.00"), ("memory", "512MiB"), ("node", "local"), *files):
             wrong = invalid and service == "rate" and what == "cpu"
             effective = "0.50" if wrong else wanted
             row = {"replica": f"{service}-1", "node": "local", "what": what, "wanted": wanted, "effective": effective}
