@@ -84,7 +84,7 @@ def test_a_person_reads_the_same_numbers(run: Path, capsys):
     [
         (["--set", "scaling=sideways"], "sideways"),
         (["--replicas", "frontent=2"], "did you mean 'frontend'"),
-        (["--replicas", "frontend"], "write a service and a number"),
+        (["--replicas", "frontend"], "give a service and a number"),
         (["--from", "nothing"], "--from 'nothing' names no treatments"),
     ],
 )

@@ -91,10 +91,10 @@ def test_who_has_no_managers_gets_none(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (("fake}", "fake, managers: 3}"), "cluster.managers: high_availability varies how many managers there are"),
+        (("fake}", "fake, managers: 3}"), "cluster.managers: high_availability also sets the number of managers"),
         (("orchestrator: swarm", "orchestrator: swam"), "orchestrator: no orchestrator 'swam'; did you mean 'swarm'?"),
         (("infrastructure: fake", "infrastructure: fakes"), "no infrastructure 'fakes'; did you mean 'fake'?"),
-        (("fake}", "fake, link: {rate: 1Gbit}}"), "cluster.link: infrastructure 'fake' does not follow it"),
+        (("fake}", "fake, link: {rate: 1Gbit}}"), "cluster.link: infrastructure 'fake' does not support this key"),
         (
             ("orchestrator: swarm", "environment: bare\norchestrator: swarm"),
             "environment 'bare' cannot be expressed by",

@@ -36,6 +36,7 @@ def test_the_environment_of_a_service() -> None:
         "STONE_ADMIN": f"127.0.0.1:{geo.ports['admin']}",
         "STONE_NEED_MEMCACHED_GEO": "127.0.0.1:20000",
         "STONE_DOCUMENTS": "postgres://postgres@127.0.0.1:20001/postgres?sslmode=disable",
+        "STONE_STORE_PASSWORD": "{store_password}",
         "STONE_PROFILE": "",
         "STONE_LOG_LEVEL": "info",
     }
@@ -66,12 +67,12 @@ def test_mongodb_is_told_by_its_own_url() -> None:
 def test_words_of_software_are_filled_in() -> None:
     deployment = deployed(parse(SERVICES), two_nodes())
     programs = {"stone": "/s/stone", "memcached": "/m/memcached", "postgres": "/p/bin/postgres"}
-    site = Site(preferred_ports(deployment), {"worker-1": Place(programs, "/data", "loadstone/x")})
+    site = Site(preferred_ports(deployment), {"worker-1": Place(programs, "/data", "loadstone/x", "replicas")})
     store = next(c for c in commands(deployment, site) if c.replica.service == "documents-geo")
     assert store.argv[:5] == ["/p/bin/postgres", "-D", "/data/documents-geo-1", "-p", "20001"]
     assert store.initialise[:3] == ["/p/bin/initdb", "-D", "/data/documents-geo-1"]
     assert store.ready[0] == "/p/bin/pg_isready"
-    assert (store.user, store.stop_signal, store.data) == ("postgres", "INT", "/data/documents-geo-1")
+    assert (store.user, store.stop_signal, store.data) == ("replicas", "INT", "/data/documents-geo-1")
     assert not any("{" in word for word in [*store.argv, *store.initialise, *store.ready])
 
 

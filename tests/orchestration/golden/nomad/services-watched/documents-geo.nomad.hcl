@@ -60,7 +60,9 @@ job "test-documents-geo" {
       config {
         image = "loadstone/postgres:0.1.0"
         args = [
-          "postgres", "-c", "shared_buffers=16MB", "-c", "max_connections=100", "-c", "fsync=off", "-c",
+          "/bin/sh", "-c",
+          "entrypoint=$(command -v docker-entrypoint.sh) || echo \"ALTER ROLE postgres PASSWORD '$POSTGRES_PASSWORD'\" | postgres --single -D $PGDATA -c fsync=off postgres >/dev/null; exec $entrypoint postgres \"$@\"",
+          "sh", "-c", "shared_buffers=16MB", "-c", "max_connections=100", "-c", "fsync=off", "-c",
           "synchronous_commit=off", "-c", "full_page_writes=off", "-c", "min_wal_size=8MB", "-c",
           "max_wal_size=1GB", "-c", "checkpoint_timeout=1h", "-c", "wal_level=minimal", "-c",
           "max_wal_senders=0", "-c", "max_logical_replication_workers=0", "-c", "max_worker_processes=0", "-c",
@@ -77,9 +79,9 @@ job "test-documents-geo" {
       }
 
       env = {
-        PGDATA                    = "/var/lib/postgresql/data"
-        POSTGRES_HOST_AUTH_METHOD = "trust"
-        POSTGRES_INITDB_ARGS      = "-E UTF8 --locale=C --wal-segsize=4"
+        PGDATA               = "/var/lib/postgresql/data"
+        POSTGRES_PASSWORD    = "{store_password}"
+        POSTGRES_INITDB_ARGS = "-E UTF8 --locale=C --wal-segsize=4"
       }
 
       resources {

@@ -74,12 +74,13 @@ job "test-geo" {
       }
 
       env = {
-        STONE_LISTEN        = "0.0.0.0:8083"
-        STONE_ADMIN         = "0.0.0.0:9083"
-        STONE_PROFILE       = ""
-        STONE_LOG_LEVEL     = "info"
-        STONE_TRACES        = "198.18.0.5:4317"
-        STONE_TRACES_SAMPLE = "1"
+        STONE_LISTEN         = "0.0.0.0:8083"
+        STONE_ADMIN          = "0.0.0.0:9083"
+        STONE_PROFILE        = ""
+        STONE_LOG_LEVEL      = "info"
+        STONE_STORE_PASSWORD = "{store_password}"
+        STONE_TRACES         = "198.18.0.5:4317"
+        STONE_TRACES_SAMPLE  = "1"
       }
 
       template {
