@@ -29,6 +29,7 @@ def findings(study: Study, application: Application) -> Iterator[Finding]:
     """Everything that cannot be expressed, at its key."""
     yield from _by_orchestrators(study)
     yield from _environments(study)
+    yield from _guests(study)
     yield from _images(study, application)
     yield from _by_infrastructure(study)
     yield from _by_driver(study, application)
@@ -86,6 +87,17 @@ def _environments(study: Study) -> Iterator[Finding]:
         same = seen.setdefault(in_given_guest(level), level)
         if virtual and same != level:
             yield where, f"{level!r} is the same as {same!r} on machines that are virtual; keep one"
+
+
+def _guests(study: Study) -> Iterator[Finding]:
+    """Settings of virtual machines that no treatment has, and those by which environments would differ in cores."""
+    environments = {level for _, level in levels(study, "environment")}
+    for where, vm in levels(study, "vm"):
+        if vm is not None and not environments & GUESTS:
+            yield where, "no treatment runs in a virtual machine; remove it, or write environment: vm"
+        elif vm is not None and vm.cpus is not None and environments - GUESTS:
+            message = "environments are compared on equal cores; remove it: guests have as many as their hosts"
+            yield (*where, "cpus"), message
 
 
 def _images(study: Study, application: Application) -> Iterator[Finding]:

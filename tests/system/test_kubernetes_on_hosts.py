@@ -81,7 +81,7 @@ def test_a_study_on_hosts(hosts: SshHosts, desk: User) -> None:
     audited = json.loads((file.parent / "audit.json").read_text())
     assert all(row["ok"] for row in audited), audited
     assert {row["node"] for row in audited} == {"worker-1", "worker-2"}
-    assert {row["what"] for row in audited} == {"cpu", "memory", "cores", "node", "image"}
+    assert {row["what"] for row in audited} == {"cpu", "memory", "cores", "node", "environment", "files", "image"}
     assert json.loads(desk.runs("status", "--json").stdout)["deployments"] == []
 
 
