@@ -1,0 +1,76 @@
+"""Virtual machines as they would be: their nodes, what is missing to make them, and what is known of KVM."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from loadstone.infrastructure import qemu
+from loadstone.infrastructure.local import this_machine
+from loadstone.infrastructure.namespaces import Namespaces
+from loadstone.infrastructure.qemu import accelerator, guests, image
+from loadstone.infrastructure.qemu.accelerator import Tried
+from loadstone.model.cluster import Cluster
+from loadstone.model.guest import Vm
+
+CLUSTER = Cluster(infrastructure="qemu", workers=2)
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+
+
+def test_a_guest_stands_for_each_host_with_its_cores_and_address() -> None:
+    infrastructure = qemu.Qemu(CLUSTER, "c")
+    client, *hosts = infrastructure.sketch("process", 0)
+    there, *made = infrastructure.in_guests(Vm()).sketch("process", 0)
+    assert there == client
+    assert [(node.name, node.address, len(node.cpus)) for node in made] == [
+        (host.name, host.address, len(host.cpus)) for host in hosts
+    ]
+    assert all(node.guest is not None and node.guest.host_cpus == hosts[0].cpus for node in made)
+    assert 2 * made[0].memory < this_machine().facts().memory_available
+
+
+def test_what_a_study_sets_is_what_is_requested_of_qemu() -> None:
+    vm = Vm(cpus=1, memory=2**30, pin=True)
+    (_, guest, _) = qemu.Qemu(CLUSTER, "c").in_guests(vm).sketch("process", 0)
+    assert guest.guest is not None and (guest.cpus, guest.memory) == ((0,), 2**30)
+    assert guest.guest.pinned == guest.guest.host_cpus[:1]
+    assert str(vm) == "cpus:1,memory:1GiB,pin:True"
+
+
+def test_programs_that_are_missing_are_named_before_anything_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Namespaces, "preflight", lambda *_: [])
+    monkeypatch.setattr(guests, "missing", lambda: ["qemu-system-x86"])
+    monkeypatch.setattr(image, "missing", lambda: [])
+    monkeypatch.setattr(image, "image", lambda _: pytest.fail("the image is made"))
+    (found,) = qemu.Qemu(CLUSTER, "c").in_guests(Vm()).preflight("process", 0)
+    assert (found.level, found.remedy) == ("error", "sudo apt-get install -y qemu-system-x86")
+
+
+def test_kvm_is_tried_once_a_boot(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(accelerator.os, "access", lambda *_: True)
+    assert accelerator.remembered() is None
+    image.folder().mkdir(parents=True)
+    tried = Tried(boot=this_machine().boot, why="KVM does not boot a kernel: it panics")
+    (image.folder() / "kvm.json").write_text(tried.model_dump_json())
+    assert accelerator.remembered() == tried and accelerator.find(print) == tried
+    assert tried.accelerator == "tcg"
+    (image.folder() / "kvm.json").write_text(json.dumps({"boot": "an earlier one", "why": ""}))
+    assert accelerator.remembered() is None
+
+
+def test_a_machine_without_the_device_has_no_kvm(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(accelerator.os, "access", lambda *_: False)
+    known = accelerator.remembered()
+    assert known is not None and known.why == "/dev/kvm cannot be opened"
+
+
+def test_the_image_is_another_where_its_content_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = image._place()
+    monkeypatch.setattr(image, "INIT", "another")
+    assert image._place() != before
