@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loadstone.model.application import Resources
+from loadstone.model.guest import Vm
 from loadstone.model.observing import Traces
 from loadstone.model.placement import Placement
 from loadstone.model.proxy import Proxy
@@ -41,6 +42,7 @@ OTHER_SETTINGS: dict[str, Any] = {
     "profile": "paper",
     "documents": "mongodb",
     "environment": "vm",
+    "vm": Vm(cpus=2),
     "high_availability": "on",
     "workload": "other",
     "dataset": "large",
