@@ -27,7 +27,7 @@ from tests.infrastructure.answering import answering
 def member(name: str, role: Role, address: str) -> Member:
     """A member whose machine knows a deployment, and nothing else."""
     folder, group = f"/data/{name}", f"loadstone/{name}-abc"
-    begun = Begun(folder=folder, group=group, unlimited_because="")
+    begun = Begun(folder=folder, user="", group=group, unlimited_because="")
     known = NodeDeployment(deployment="d", digest="d", owner="o", folder=folder, group=group, processes=())
     machine = SimpleNamespace(begin=lambda *_: begun, deployment=lambda _: known)
     return Member(name, role, address, cast(Machine, machine), "d")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-import yaml
 
+from loadstone.model import yaml12
 from loadstone.orchestration.process.commands import commands, symbolic_site
 from tests.orchestration.rendered import ORCHESTRATORS, by_service, deployment
 
@@ -56,4 +56,4 @@ def test_a_process_has_a_folder_of_its_own() -> None:
     for one in commands(wanted, symbolic_site(wanted)):
         if one.replica.stone is not None:
             assert one.environment.get("STONE_DATA") == folders.get(one.replica.name)
-            assert yaml.safe_dump(one.as_data())
+            assert yaml12.dump(one.as_data())
