@@ -18,6 +18,8 @@ from loadstone.model.software import SoftwareCatalogue, built_in
 
 _HERE = Path(__file__).parent
 _FILE = "application.yaml"
+_PLACES = {"data": {"folder"}}
+"""What is another on each machine."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ def load(name_or_path: str) -> Loaded:
     application = document.parse(Application)
     document.check(_unknown_software(application))
     document.check(workload_files.findings(application))
-    canonical = json.dumps(application.model_dump(mode="json", by_alias=True), sort_keys=True)
+    canonical = json.dumps(application.model_dump(mode="json", by_alias=True, exclude=_PLACES), sort_keys=True)
     canonical_text = workload_files.anywhere(canonical, application)
     return Loaded(application, document, hashlib.sha256(canonical_text.encode()).hexdigest()[:12])
 

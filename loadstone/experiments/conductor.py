@@ -96,9 +96,12 @@ class Conductor:
 
         A comparison deploys anew for each run of a block, so that two runs of the baseline include the variance
         between deployments.
+        Images whose data nothing empties are deployed anew for each trial.
         """
         run = (trial.repetition, trial.number) if self._plan.study.comparison is not None else None
-        if self._deployed is not None and (self._deployed.treatment.id, self._run) == (trial.treatment.id, run):
+        anew = self._plan.study.trial.reset == "per-trial" and self._plan.application.keeps_data()
+        reusable = None if self._deployed is None or anew else (self._deployed.treatment.id, self._run)
+        if self._deployed is not None and reusable == (trial.treatment.id, run):
             return self._deployed
         self._run = run
         if self._provider.serves(trial.treatment):
@@ -115,7 +118,7 @@ class Conductor:
             runs.add_software(self._ledger.folder, deployed.orchestrator.versions(), deployed.images())
             runs.add_tuning(self._ledger.folder, trial.treatment.label, self._provider.tuned)
         if self._plan.study.trial.reset == "per-treatment":
-            deployed.seeder.reset(self._listener.step)
+            deployed.reset(self._listener)
         return deployed
 
     def _remove(self) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from loadstone import plugins
-from loadstone.applications import catalogue
+from loadstone.applications import catalogue, data_commands
 from loadstone.applications.seeding import Seeder
 from loadstone.experiments.listener import Listener
 from loadstone.experiments.plan import Deployable
@@ -83,6 +83,7 @@ class Deployed:
         self.treatment = treatment = deployable.treatment
         self.folder = folder
         self._workload = deployable.workload
+        self._data = deployable.application.data
         deployment = resolve_treatment(deployable, provision.nodes, name)
         self.observation = observation_of(treatment.settings, deployment) if observe else Observation()
         self.observation.start()
@@ -123,9 +124,20 @@ class Deployed:
             listener.step("starting services")
             self.orchestrator.apply()
             self.orchestrator.ready()
+            if self._data.seed:
+                data_commands.run(self._data, self._data.seed, self.targets())
+            if self._data.ready:
+                listener.step("waiting for data")
+                data_commands.wait(self._data, self._data.ready, self.targets())
         except BaseException:
             self.remove()
             raise
+
+    def reset(self, listener: Listener) -> None:
+        """Empty the stores and fill them anew; of images, by their command, if one is given."""
+        self.seeder.reset(listener.step)
+        if self._data.reset:
+            data_commands.run(self._data, self._data.reset, self.targets())
 
     def targets(self) -> list[str]:
         """Where requests enter: ``host:port`` of each front end."""

@@ -12,7 +12,7 @@ from loadstone.applications import catalogue
 from loadstone.experiments import expressible, load_files, splitting
 from loadstone.infrastructure.base import Infrastructure
 from loadstone.model import proxy
-from loadstone.model.application import Application
+from loadstone.model.application import Application, Resources
 from loadstone.model.base import Finding, did_you_mean
 from loadstone.model.dataset import Keys, is_path
 from loadstone.model.document import Document
@@ -145,7 +145,23 @@ def make_plan(document: Document) -> Plan:
     )
     if not treatments:
         raise InputError([document.problem(("except",), "drops every treatment: no trial is left to run")])
-    return Plan(study, loaded.application, loaded.digest, treatments, scripts, datasets, files, loaded.notes)
+    notes = (*loaded.notes, *_equal_to_baseline(document, study, loaded.application))
+    return Plan(study, loaded.application, loaded.digest, treatments, scripts, datasets, files, notes)
+
+
+def _equal_to_baseline(document: Document, study: Study, application: Application) -> Iterator[Problem]:
+    """Vertical scaling of what has no limits changes nothing."""
+    without = [
+        name
+        for name, service in application.services.items()
+        if service.runs.image is not None and service.resources == Resources() and name not in study.resources
+    ]
+    for where, level in expressible.levels(study, "scaling"):
+        if level == "vertical" and len(without) == len(application.services):
+            yield document.problem(where, "vertical equals baseline: no service has limits that could be doubled")
+        elif level == "vertical" and without:
+            text = f"vertical leaves {', '.join(without)} as they are: they have no limits that could be doubled"
+            yield document.problem(where, text)
 
 
 def _digest(files: Mapping[str, Path], name: str | None) -> str | None:

@@ -74,7 +74,7 @@ class TrialRunner:
         clock = WallClock()
         if self._reset == "per-trial":
             self._listener.step("resetting state")
-            deployed.seeder.reset(self._listener.step)
+            deployed.reset(self._listener)
         before = deployed.seeder.counts()
         window = Window(deployed.orchestrator)
         offer = self._offer(trial, deployed, nodes, folder, window)

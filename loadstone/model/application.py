@@ -130,6 +130,19 @@ class Entry(Model):
     port: str
 
 
+class DataCommands(Model):
+    """Commands of a shell that manage the data of an application of images. ``$LOADSTONE_ENTRY`` is ``host:port``."""
+
+    folder: str = "."
+    """Where they run, on the machine that runs the study."""
+    seed: str | None = None
+    """Fills the stores of a fresh deployment."""
+    reset: str | None = None
+    """Brings the stores back to that before each trial; without, stores that are images are deployed anew."""
+    ready: str | None = None
+    """Succeeds once the application can serve requests, also with its data; it is repeated for a minute."""
+
+
 class Growth(Model):
     """A check after a trial: a collection must have grown by the number of completed writes of its operations."""
 
@@ -167,6 +180,8 @@ class Application(Model):
     """The workload of a study that names none."""
     seeding: Literal["hotel", "social", "media", "shop"] | None = None
     """What ``stone seed`` fills the stores with."""
+    data: DataCommands = DataCommands()
+    """Of an application of images: what fills and empties its stores."""
     datasets: dict[DatasetName, Dataset] = {}
     """What the stores can be filled with, where there is a choice."""
     default_dataset: str | None = None
@@ -264,6 +279,8 @@ class Application(Model):
                 yield ("services", name, "needs"), f"has {len(stores)} document stores; a service can have one"
 
     def _datasets(self) -> Iterator[Finding]:
+        if self.seeding is not None and self.data != DataCommands():
+            yield ("data",), "'seeding' fills and empties the stores; remove one of the two"
         if self.datasets and self.seeding is None:
             yield ("datasets",), "nothing fills the stores with them; give 'seeding'"
         if self.datasets and self.default_dataset is None:
@@ -290,6 +307,14 @@ class Application(Model):
                         f"{number} is already the port {seen[number]!r}; give another",
                     )
                 seen[number] = port
+
+    def keeps_data(self) -> bool:
+        """Whether data of one trial would be found by the next: images have it, and nothing empties them."""
+        stateful = (
+            service.runs.image is not None and (service.volumes or service.tier in ("caching", "storage"))
+            for service in self.services.values()
+        )
+        return self.data.reset is None and any(stateful)
 
     def start_order(self) -> list[str]:
         """Service names, each after all that it needs."""

@@ -12,6 +12,14 @@ from loadstone.model.software import Software
 DATA = "/data"
 """The folder for files of a service of ``stone``, in a container."""
 
+EXECUTABLE = 0o555
+"""The mode of a configuration file that is a script."""
+
+
+def is_script(text: str) -> bool:
+    """Whether the text of a configuration file names its interpreter, so that it can be run as a program."""
+    return text.startswith("#!")
+
 
 class Replica(Model):
     """One replica of a service, placed on a node."""

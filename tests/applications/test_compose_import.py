@@ -18,7 +18,7 @@ from tests.model.wrong_files import Case, cases
 HERE = Path(__file__).parent
 IMPORTS = cases(HERE / "compose-imports.txt")
 WRONG = cases(HERE / "wrong-compose.txt")
-ALWAYS = ("tiers are guessed", "none is given, so there is one", "not emptied between trials", "carried into")
+ALWAYS = ("tiers are guessed", "none is given, so there is one", "deployed anew before each trial", "carried into")
 
 
 @pytest.fixture
@@ -37,6 +37,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "mixed/a.conf": "a\n",
         "key.pem": "-----BEGIN PRIVATE KEY-----\n",
         "large.txt": "x" * 500_001,
+        "keys/a.conf": "a\n",
+        "keys/key.pem": "-----BEGIN PRIVATE KEY-----\n",
+        "nginx.conf": "resolver 127.0.0.11;\n",
     }.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
@@ -76,10 +79,11 @@ def test_a_wrong_compose_file_is_answered_with_exactly_these_messages(case: Case
 def test_what_is_guessed_is_said(folder: Path) -> None:
     loaded = imported('services:\n  web: {image: "x/web:1", ports: [80], depends_on: [db]}\n  db: {image: "mongo:5"}\n')
     assert [str(note) for note in loaded.notes] == [
-        "compose.yaml:1: services: tiers are guessed from images (frontend: web; storage: db);"
-        " else write x-loadstone: {tiers: ...}",
+        "compose.yaml:1: services: tiers are guessed from images and names (frontend: web; storage: db), and scaling:"
+        " horizontal doubles frontend and logic; else write x-loadstone: {tiers: ...}",
         "compose.yaml:1: x-loadstone.workloads: none is given, so there is one: GET / (get-root)",
-        "compose.yaml:3: services.db: not emptied between trials: each finds what those before it wrote",
+        "compose.yaml:3: services.db: deployed anew before each trial, to be empty;"
+        " else write x-loadstone: {reset: COMMAND}",
     ]
     application = loaded.application
     assert (application.entry.service, application.entry.port, application.default_workload) == (

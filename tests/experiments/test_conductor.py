@@ -30,6 +30,7 @@ from loadstone.model.records import AuditRow, TrialSummary
 from loadstone.report import page
 from loadstone.workloads import stone
 from loadstone.workloads.base import DriverError
+from tests.experiments import fakes
 from tests.experiments.fakes import (
     SEARCH,
     STUDY,
@@ -346,6 +347,40 @@ def test_why_a_search_failed_is_in_the_report(begin: Begin) -> None:
     failures = runs.conclude(plan, ledger)
     assert len(failures) == 2 and "5 trials in a row were invalid" in failures[0]
     assert "5 trials in a row were invalid" in page.build(ledger.folder).read_text()
+
+
+IMAGES = """\
+name: tiny
+entry: {service: web, port: http}
+services:
+  web: {tier: frontend, runs: {image: "x/web:1"}, ports: {http: 5000}}
+  db: {tier: storage, runs: {image: "mysql:8"}, volumes: [/var/lib/mysql]}
+workloads:
+  get: {operations: {get: {path: /}}}
+default_workload: get
+"""
+
+
+class Images(FakeOrchestrator):
+    environments = ("container",)
+
+
+@pytest.mark.parametrize(
+    ("data", "reset", "deployments"),
+    [("", "per-trial", 12), ("data: {reset: 'true'}\n", "per-trial", 2), ("", "per-treatment", 2)],
+    ids=["images", "with-a-command", "per-treatment"],
+)
+def test_volumes_of_images_are_emptied_between_trials_by_a_new_deployment(
+    data: str, reset: str, deployments: int, begin: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = plugins.find
+    monkeypatch.setattr(plugins, "find", lambda layer, name: Images if layer == "orchestrators" else found(layer, name))
+    monkeypatch.setattr(fakes, "APPLICATION", IMAGES + data)
+    plan, ledger = begin(STUDY.replace("duration: 1s", f"order: sequential, reset: {reset}, duration: 1s"))
+    conduct(plan, ledger)
+    assert len(FakeOrchestrator.applied) >= deployments
+    assert (len(FakeOrchestrator.applied) == 12) == (deployments == 12)
+    assert {record.outcome.verdict for record in ledger.records} == {"held", "not held"}
 
 
 def test_every_run_of_a_comparison_has_a_deployment_of_its_own(begin: Begin) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import yaml
 
 from loadstone import plugins
 from loadstone.applications import catalogue
@@ -15,7 +16,9 @@ from loadstone.infrastructure import images
 from loadstone.infrastructure.base import Access
 from loadstone.model.deployment import Deployment
 from loadstone.model.study import Settings
+from loadstone.orchestration import docker
 from loadstone.orchestration.resolve import resolve
+from tests.orchestration.conftest import deployed, parse
 from tests.orchestration.docker_deployments import accepted, nodes
 from tests.orchestration.fake_containers import Fake
 from tests.orchestration.nomad_program import nomad
@@ -86,3 +89,42 @@ def test_without_stores_nothing_is_made_before_the_services(tmp_path: Path, monk
     assert made == []
     fake.apply()
     assert made == [list(fake.deployment.services())]
+
+
+SCRIPT = """\
+name: scripted
+entry: {service: web, port: http}
+default_workload: get
+services:
+  web:
+    tier: frontend
+    runs: {image: "nginx:1.25"}
+    ports: {http: 80}
+    configs: {/run.sh: "#!/bin/sh\\nexec nginx\\n", /etc/web.conf: "listen 80;\\n"}
+  idle: {tier: logic, runs: {image: "x/idle:1"}}
+workloads:
+  get: {operations: {get: {path: /}}}
+"""
+
+
+def rendered(orchestrator: str) -> str:
+    kind = plugins.find("orchestrators", orchestrator)
+    made = deployed(parse(SCRIPT), nodes(1), orchestrator=orchestrator)
+    return "\n".join(text for name, text in kind(made, Path("/nowhere")).render().items() if "configs/" not in name)
+
+
+def test_scripts_among_configuration_files_can_be_run_as_programs(tmp_path: Path) -> None:
+    configs = yaml.safe_load(rendered("swarm"))["services"]["web"]["configs"]
+    assert [config.get("mode") for config in configs] == [0o555, None]
+    assert rendered("nomad").count('perms       = "555"') == 1
+    assert "configMap: {name: web, defaultMode: 365}" in rendered("kubernetes")
+    kind = plugins.find("orchestrators", "compose")
+    docker.write(kind(deployed(parse(SCRIPT), nodes(1), orchestrator="compose"), tmp_path).render(), tmp_path)
+    modes = {file.name: bool(file.stat().st_mode & 0o111) for file in (tmp_path / "configs" / "web").iterdir()}
+    assert modes == {"1-run.sh": True, "2-web.conf": False}
+
+
+def test_a_service_without_ports_has_a_name_on_kubernetes() -> None:
+    services = [manifest for manifest in yaml.safe_load_all(rendered("kubernetes")) if manifest["kind"] == "Service"]
+    (idle,) = [service for service in services if service["metadata"]["name"] == "idle"]
+    assert idle["spec"] == {"clusterIP": "None", "selector": {"loadstone.service": "idle"}}

@@ -16,6 +16,7 @@ from loadstone.applications.compose_import.schema import EXTENSION, KEYS, Compos
 from loadstone.applications.compose_import.services import Converted, as_data, convert, fitting
 from loadstone.applications.compose_import.sources import Source
 from loadstone.applications.compose_import.speaking import note_names
+from loadstone.model.base import did_you_mean
 from loadstone.model.document import Document
 from loadstone.model.errors import InputError, Problem
 from loadstone.model.messages import KeyPath
@@ -75,6 +76,7 @@ def read(files: list[Path]) -> Imported:
     if carried := sorted(set(document.carried)):
         document.note((), f"carried into the results: {', '.join(carried)}")
     note_names(document, services, names)
+    filling.note_spoiled(document, services)
     filling.note_ways_in(document, services, entry, port)
     data = {
         "name": extension.name or fitting(compose.name),
@@ -85,6 +87,8 @@ def read(files: list[Path]) -> Imported:
         },
         **filling.workloads(document, extension),
     }
+    if extension.commands():
+        data["data"] = extension.commands() | {"folder": str(document.folder.resolve())}
     if extension.paper_resources:
         data["paper_resources"] = extension.paper_resources
     return Imported(document, data, dict(_places(services, names, readiness)))
@@ -111,12 +115,26 @@ def _carried(document: ComposeDocument) -> ComposeFile:
     for name, profiles in document.disabled.items():
         text = f"left out: it runs for the profile {' or '.join(profiles)} only; write x-loadstone: {{profiles: [...]}}"
         document.note(("services", name, "profiles"), text)
+    _leave_out(document)
     for beside in OVERRIDES:
         read = [source.file for source in document.sources]
         if Path(document.file).name in FILES and (document.folder / beside).exists() and len(read) == 1:
             text = f"{beside} is not read; name the folder of both, or {Path(document.file).name}:{beside}"
             document.note((), text)
     return document.parse(ComposeFile)
+
+
+def _leave_out(document: ComposeDocument) -> None:
+    """Remove the services that ``x-loadstone`` leaves out, and what others need of them."""
+    names = (document.data.get(EXTENSION) or {}).get("without") or []
+    services = document.data["services"]
+    for index, name in enumerate(names if isinstance(names, list) else []):
+        if name not in services:
+            text = f"no service {name!r}" + did_you_mean(str(name), list(services))
+            raise InputError([document.problem((EXTENSION, "without", index), text)])
+        del services[name]
+        for service in services.values():
+            service.get("depends_on", {}).pop(name, None)
 
 
 def _converted(document: ComposeDocument, compose: ComposeFile) -> dict[str, Converted]:

@@ -11,6 +11,7 @@ from loadstone.applications.compose_import.services import Converted
 from loadstone.model.base import did_you_mean
 from loadstone.model.errors import InputError
 
+_DOCKER_RESOLVER = "127.0.0.11"
 _MADE = {"get-root": {"operations": {"get": {"path": "/"}}}}
 
 
@@ -20,7 +21,7 @@ def guess_ports(document: ComposeDocument, services: dict[str, Converted]) -> No
     for name, service in services.items():
         if service.ports:
             continue
-        known = guessing.known(service.compose.image or "")
+        known = guessing.known(service.compose.image or "") if not service.ends(services) else None
         for port in [known.port] if known else guessing.ports_of(name, texts):
             service.port_name(port)
         if known is None and service.ports:
@@ -30,20 +31,44 @@ def guess_ports(document: ComposeDocument, services: dict[str, Converted]) -> No
                 f"guessed: listens on {ports_text}, as other services connect there; else write expose",
             )
         elif not service.ports:
-            text = "no port of it is known: it counts as ready when it runs, and on Nomad and Kubernetes none finds it"
+            text = "no port of it is known: it counts as ready when it runs, and Nomad gives it no name"
             document.note(("services", name), f'{text}; write expose: ["8080"]')
 
 
 def guess_needs(document: ComposeDocument, services: dict[str, Converted]) -> None:
-    """A service needs the services whose addresses it has, unless they need it: orchestrators resolve needs only."""
+    """A service needs the services whose addresses or names it has, unless they need it.
+
+    Nomad resolves the names of needs alone.
+    """
     for name, service in services.items():
-        texts = list(service.texts().values())
-        spoken = [other for other in services if other != name and guessing.addresses(other, texts)]
-        found = [other for other in spoken if other not in service.needs and name not in _all_needs(other, services)]
+        texts, values = list(service.texts().values()), list(service.environment.values())
+        spoken = [
+            other
+            for other in services
+            if other != name and (guessing.addresses(other, texts) or guessing.names(other, values))
+        ]
+        new = [other for other in spoken if other not in service.needs]
+        circular = [other for other in new if name in _all_needs(other, services)]
+        found = [other for other in new if other not in circular]
         service.needs |= dict.fromkeys(found, ("services", name))
         if found:
             text = f"guessed: needs {', '.join(found)}, as its variables, arguments or files speak of it"
             document.note(("services", name), text)
+        if circular:
+            text = f"speaks of {', '.join(circular)}, which needs it: on Nomad it does not find it by name"
+            document.note(("services", name), text)
+
+
+def note_spoiled(document: ComposeDocument, services: dict[str, Converted]) -> None:
+    """Note what would spoil a measurement, or work on some orchestrators only."""
+    for name, service in services.items():
+        if guessing.generates_load(name, service.compose.image or ""):
+            text = f"generates load of its own during trials; write x-loadstone: {{without: [{name}]}}"
+            document.note(("services", name), text)
+        for path, text in service.mounts.configs.items():
+            if _DOCKER_RESOLVER in text:
+                message = f"{path} names {_DOCKER_RESOLVER}, Docker's own name server, which Nomad and Kubernetes lack"
+                document.note(service.mounts.places[path], message)
 
 
 def _all_needs(name: str, services: dict[str, Converted]) -> set[str]:
@@ -67,17 +92,19 @@ def tiers(
     tiers: dict[str, str] = {}
     guessed: dict[str, list[str]] = {}
     for name, service in services.items():
-        known = guessing.known(service.compose.image or "")
-        tier = "frontend" if service is entry else known.tier if known else "logic"
+        tier = "frontend" if service is entry else guessing.tier(name, service.compose.image or "")
         tiers[name] = extension.tiers.get(name, tier)
         if name not in extension.tiers:
             guessed.setdefault(tier, []).append(name)
-        if tiers[name] in ("caching", "storage"):
-            document.note(("services", name), "not emptied between trials: each finds what those before it wrote")
+        if tiers[name] in ("caching", "storage") and extension.reset is None:
+            text = "deployed anew before each trial, to be empty; else write x-loadstone: {reset: COMMAND}"
+            document.note(("services", name), text)
     if guessed:
         listing = "; ".join(f"{tier}: {', '.join(named)}" for tier, named in guessed.items())
         document.note(
-            ("services",), f"tiers are guessed from images ({listing}); else write x-loadstone: {{tiers: ...}}"
+            ("services",),
+            f"tiers are guessed from images and names ({listing}), and scaling: horizontal doubles frontend and logic;"
+            " else write x-loadstone: {tiers: ...}",
         )
     return tiers
 

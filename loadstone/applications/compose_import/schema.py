@@ -182,6 +182,15 @@ class Extension(Model):
     """Where requests enter: ``web:8080``, a service and its port in the container."""
     profiles: list[str] = []
     """Profiles of the compose file that are enabled."""
+    without: list[str] = []
+    """Services that are left out, such as a load generator."""
+    seed: str | None = None
+    """A command that fills the stores of a fresh deployment, in the compose file's folder; ``$LOADSTONE_ENTRY`` is
+    ``host:port`` where requests enter."""
+    reset: str | None = None
+    """A command that brings the stores back to that before each trial; without, a trial has a fresh deployment."""
+    ready: str | None = None
+    """A command that succeeds once the application can serve requests, also with its data; it is repeated."""
     tiers: dict[str, Tier] = {}
     """By service, where the guess from images is wrong."""
     readiness: dict[str, Any] = {}
@@ -192,6 +201,11 @@ class Extension(Model):
     """As in an application file; an only workload need not be named."""
     paper_resources: Any = None
     """As in an application file."""
+
+    def commands(self) -> dict[str, str]:
+        """``seed``, ``reset`` and ``ready``, as far as they are given."""
+        found = {"seed": self.seed, "reset": self.reset, "ready": self.ready}
+        return {key: command for key, command in found.items() if command}
 
 
 class ComposeFile(Model):

@@ -19,6 +19,7 @@ from loadstone.model.messages import KeyPath
 from loadstone.model.software import STORE_PASSWORD
 from loadstone.model.units import format_memory, format_seconds
 
+_COMPLETED = "service_completed_successfully"
 _READY_S = 60.0
 """The time that a replica has to become ready, by default."""
 _SECRET = re.compile(r"PASS(WORD|WD|PHRASE)?$|PASSWORD|SECRET|TOKEN|API_?KEY|PRIVATE_?KEY|CREDENTIAL", re.IGNORECASE)
@@ -55,6 +56,15 @@ class Converted:
         found |= {key: " ".join(getattr(self.compose, key) or []) for key in ("entrypoint", "command")}
         return found | self.mounts.configs
 
+    def ends(self, services: dict[str, Converted]) -> bool:
+        """Whether it is a job: it is to end, and listens nowhere."""
+        waited = any(
+            need == self.name and dependency.condition == _COMPLETED
+            for other in services.values()
+            for need, dependency in other.compose.depends_on.items()
+        )
+        return waited or _is_not_restarted(self.compose)
+
     def port_name(self, number: int) -> str:
         """The name of a port, which gets one if it has none."""
         for name, there in self.ports.items():
@@ -83,8 +93,7 @@ def convert(document: ComposeDocument, compose: ComposeFile, name: str) -> Conve
         ports=_ports(document, name, service),
         health_target=_health(document, name, service),
     )
-    if converted.health_target is not None and converted.health_target.port is not None:
-        converted.port_name(converted.health_target.port)
+    _listen_where_checked(document, converted)
     _note_deploy(document, name, service)
     return converted
 
@@ -141,8 +150,9 @@ def _needs(document: ComposeDocument, compose: ComposeFile, name: str) -> dict[s
     service = compose.services[name]
     found: dict[str, KeyPath] = {need: ("services", name, "depends_on", need) for need in service.depends_on}
     for need, dependency in service.depends_on.items():
-        if dependency.condition == "service_completed_successfully":
-            text = f"not carried: {need} is not waited for to end, and is started again when it does"
+        if dependency.condition == _COMPLETED:
+            remedy = f"write x-loadstone: {{without: [{need}], seed: COMMAND}}"
+            text = f"not carried: {need} is not waited for to end, and is started again when it does; {remedy}"
             document.note(found[need], text)
     return found
 
@@ -195,6 +205,27 @@ def _health(document: ComposeDocument, name: str, service: ComposeService) -> he
     return health_target
 
 
+def _listen_where_checked(document: ComposeDocument, converted: Converted) -> None:
+    """The port of the health check is one of the service's if it names none.
+
+    Beside others it is asked within the container alone, and may be open on the loopback address alone.
+    """
+    target = converted.health_target
+    if target is None or target.port is None or target.port in converted.ports.values():
+        return
+    if not converted.ports:
+        converted.port_name(target.port)
+        return
+    converted.health_target = None
+    remedy = f"write expose: [{target.port}], or x-loadstone: {{readiness: ...}}"
+    text = f"not carried: port {target.port} is none of its ports and may be open inside the container alone; {remedy}"
+    document.note(("services", converted.name, "healthcheck", "test"), text)
+
+
+def _is_not_restarted(service: ComposeService) -> bool:
+    return service.restart == "no" or service.deploy.restart_policy.condition == "none"
+
+
 def _note_deploy(document: ComposeDocument, name: str, service: ComposeService) -> None:
     where: KeyPath = ("services", name, "deploy")
     if service.deploy.mode != "replicated":
@@ -203,7 +234,7 @@ def _note_deploy(document: ComposeDocument, name: str, service: ComposeService) 
         if not _REMOTE.fullmatch(constraint.strip()):
             remedy = f"write placement: {{services: {{{fitting(name)}: [worker-1]}}}} in the study"
             document.note((*where, "placement", "constraints", index), f"not carried: {constraint!r}; {remedy}")
-    if "none" in (service.deploy.restart_policy.condition, {"no": "none"}.get(service.restart)):
+    if _is_not_restarted(service):
         place = (*where, "restart_policy", "condition") if service.restart != "no" else ("services", name, "restart")
         document.note(place, "not carried: a container that ends is started again")
 

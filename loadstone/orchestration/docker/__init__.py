@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from loadstone.model import yaml12
-from loadstone.model.deployment import Deployment, Replica
+from loadstone.model.deployment import EXECUTABLE, Deployment, Replica, is_script
 from loadstone.model.errors import DeploymentError
 from loadstone.model.software import STORE_PASSWORD
 from loadstone.model.units import format_seconds
@@ -166,3 +166,5 @@ def write(files: dict[str, str], folder: Path) -> None:
         file = folder / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
+        if is_script(text):
+            file.chmod(EXECUTABLE | 0o200)

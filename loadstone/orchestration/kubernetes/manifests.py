@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from loadstone.model import yaml12
-from loadstone.model.deployment import Deployment, Replica
+from loadstone.model.deployment import EXECUTABLE, Deployment, Replica, is_script
 from loadstone.model.software import STORE_PASSWORD
 from loadstone.model.units import format_memory
 from loadstone.model.yaml12 import Line
@@ -79,8 +79,7 @@ def service_manifests(deployment: Deployment, service: str, pull: str) -> list[M
     replicas = deployment.of(service)
     manifests = [_configs(deployment, replicas[0])] if replicas[0].configs else []
     manifests.append(_workload(deployment, replicas, pull))
-    if replicas[0].ports:
-        manifests.append(_headless(deployment, replicas[0]))
+    manifests.append(_headless(deployment, replicas[0]))
     return manifests + published(deployment, replicas[0], len(replicas))
 
 
@@ -257,12 +256,15 @@ def _mounts(replica: Replica) -> list[Line]:
 
 
 def _volumes(replica: Replica) -> list[Line]:
-    configs = [Line(name="configs", configMap={"name": replica.service})] if replica.configs else []
+    mode = {"defaultMode": EXECUTABLE} if any(is_script(text) for text in replica.configs.values()) else {}
+    source = {"name": replica.service, **mode}
+    configs = [Line(name="configs", configMap=source)] if replica.configs else []
     return configs + [Line(name=f"data-{n}", emptyDir={}) for n in range(1, len(replica.volumes) + 1)]
 
 
 def _headless(deployment: Deployment, replica: Replica) -> Manifest:
-    """The service's name in DNS: the addresses of all replicas that are ready."""
+    """The service's name in DNS: the addresses of all replicas that are ready; without ports it has one too."""
+    ports = [Line(name=_port_name(name, port), port=port) for name, port in replica.ports.items()]
     return {
         "apiVersion": "v1",
         "kind": "Service",
@@ -270,7 +272,7 @@ def _headless(deployment: Deployment, replica: Replica) -> Manifest:
         "spec": {
             "clusterIP": "None",
             "selector": {SERVICE_LABEL: replica.service},
-            "ports": [Line(name=_port_name(name, port), port=port) for name, port in replica.ports.items()],
+            **({"ports": ports} if ports else {}),
         },
     }
 

@@ -6,7 +6,7 @@ import hashlib
 import itertools
 from dataclasses import dataclass
 
-from loadstone.model.deployment import Deployment, Replica
+from loadstone.model.deployment import EXECUTABLE, Deployment, Replica, is_script
 from loadstone.orchestration import discovery, proxy
 from loadstone.orchestration.docker import fit
 
@@ -43,6 +43,11 @@ class Template:
     """Its lines are environment variables."""
     delimiters: tuple[str, str] | None = None
     """Instead of double braces."""
+
+    @property
+    def permissions(self) -> str:
+        """Octal; nothing where they are the usual ones."""
+        return f"{EXECUTABLE:o}" if is_script(self.text) else ""
 
 
 @dataclass(frozen=True)

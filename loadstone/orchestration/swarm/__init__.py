@@ -6,7 +6,7 @@ from pathlib import Path
 
 from loadstone.infrastructure.base import Access, Finding
 from loadstone.infrastructure.docker_api import command_line
-from loadstone.model.deployment import Deployment, Found, Replica
+from loadstone.model.deployment import EXECUTABLE, Deployment, Found, Replica, is_script
 from loadstone.model.errors import DeploymentError
 from loadstone.orchestration import docker
 from loadstone.orchestration.containers import LABEL, Containers
@@ -79,7 +79,9 @@ class Swarm(Containers):
                 for name, number in ports.items()
             ],
             "configs": [
-                {"source": f"config-{configs[first.service, path][0]}", "target": path} for path in first.configs
+                {"source": f"config-{configs[first.service, path][0]}", "target": path}
+                | ({"mode": EXECUTABLE} if is_script(text) else {})
+                for path, text in first.configs.items()
             ],
             "deploy": self._deploy(first, len(replicas)),
         }
