@@ -206,9 +206,10 @@ def _health(document: ComposeDocument, name: str, service: ComposeService) -> he
 
 
 def _listen_where_checked(document: ComposeDocument, converted: Converted) -> None:
-    """The port of the health check is one of the service's if it names none.
+    """The port of the health check becomes the service's port if the service names none.
 
-    Beside others it is asked within the container alone, and may be open on the loopback address alone.
+    A service that names ports is checked on those: the check runs in the container, where a port may be open on the
+    loopback address only.
     """
     target = converted.health_target
     if target is None or target.port is None or target.port in converted.ports.values():
