@@ -18,7 +18,7 @@ has() {
         openssh-client) command -v ssh-keygen >/dev/null ;;
         iproute2) command -v ip >/dev/null && command -v tc >/dev/null ;;
         chromium) command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null ;;
-        python3 | redis-server | memcached | nginx | prometheus | containerd | runc | conntrack | iptables | docker-registry | haproxy | openssl | mmdebstrap)
+        python3 | redis-server | memcached | nginx | prometheus | containerd | runc | conntrack | iptables | docker-registry | haproxy | openssl | mmdebstrap | stress-ng)
             command -v "$1" >/dev/null ;;
         *) fail "nobody said how $1 is recognised" 2 ;;
     esac
@@ -44,7 +44,7 @@ case ${1:-run} in
     run) packages=("${stores[@]}") ;;
     clusters) packages=("${stores[@]}" "${clusters[@]}") ;;
     test)
-        packages=("${stores[@]}" "${clusters[@]}" nginx prometheus docker-registry openssh-server)
+        packages=("${stores[@]}" "${clusters[@]}" nginx prometheus docker-registry openssh-server stress-ng)
         # Ubuntu's package is a stub for a snap, which servers often cannot run; without one, tests of pages are skipped.
         if ! has chromium && command -v apt-cache >/dev/null; then
             is_known chromium || ! as_root true 2>/dev/null || apt_get update || say "tests of pages may be skipped, for want of Chromium"

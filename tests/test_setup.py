@@ -12,6 +12,7 @@ ROOT = Path(__file__).parents[1]
 TOOLS = ("bash", "cat", "date", "dirname", "env", "grep", "mkdir", "sed", "tail", "true")
 THERE = ("memcached", "redis-server", "postgres", "nginx", "prometheus", "docker", "dockerd", "docker-compose")
 THERE += ("containerd", "runc", "docker-registry", "conntrack", "iptables", "ip", "tc", "haproxy", "openssl")
+THERE += ("stress-ng",)
 DEBIAN = "Maintainer: Debian Chromium Team <chromium@packages.debian.org>"
 UBUNTU = "Maintainer: Ubuntu Developers <ubuntu@lists.ubuntu.com>\nOriginal-Maintainer: Someone <x@packages.debian.org>"
 CNI, UNIT, SCRIPT = (

@@ -9,6 +9,7 @@ from pathlib import Path
 from loadstone import plugins
 from loadstone.applications import catalogue, data_commands
 from loadstone.applications.seeding import Seeder
+from loadstone.experiments.interference import Interference, Stress
 from loadstone.experiments.listener import Listener
 from loadstone.experiments.plan import Deployable
 from loadstone.infrastructure.base import Finding, Provision
@@ -66,6 +67,13 @@ def _client(nodes: Sequence[Node]) -> Machine | None:
     return connect(client.name, client.reach) if client is not None and not client.reach.local else None
 
 
+def _interference(treatment: Treatment, deployment: Deployment, provision: Provision) -> Interference:
+    wanted = treatment.settings.interference
+    if wanted is not None:
+        return Stress(wanted, deployment, provision.access.cluster if provision.access is not None else "")
+    return Interference()
+
+
 class Deployed:
     """A running treatment: ``start`` it, use it for trials, ``remove`` it.
 
@@ -92,6 +100,7 @@ class Deployed:
             self.orchestrator = _orchestrator(prepared, treatment, provision, folder)
             self.deployment = self.orchestrator.deployment
             refuse_impossible(self.deployment)
+            self.interference = _interference(treatment, self.deployment, provision)
             self.seeder = Seeder(
                 stone_binary(),
                 deployable.application,
@@ -157,5 +166,6 @@ class Deployed:
 
     def remove(self) -> None:
         """Stop and remove all of it, and stop observing it."""
+        self.interference.remove()
         self.orchestrator.remove()
         self.observation.stop()

@@ -219,6 +219,18 @@ def _wrong_tasks(study: Study, application: Application) -> Iterator[Finding]:
                     )
 
 
+def _wrong_interference(study: Study, services: list[str]) -> Iterator[Finding]:
+    """Stressors on what is neither a service nor a worker; names of an infrastructure's own are seen at preflight."""
+    infrastructure = study.cluster.infrastructure
+    named = infrastructure in plugins.names("infrastructure")
+    if not named or not plugins.find("infrastructure", infrastructure).names_workers:
+        return
+    places = [*services, *(f"worker-{number + 1}" for number in range(study.cluster.workers))]
+    for where, wanted in expressible.levels(study, "interference"):
+        if wanted is not None and wanted.on is not None and wanted.on not in places:
+            yield (*where, "on"), f"no service or worker {wanted.on!r}" + did_you_mean(wanted.on, places)
+
+
 def _findings(study: Study, application: Application) -> Iterator[Finding]:
     proxied = [where for where, level in expressible.levels(study, "proxy") if level is not None]
     services = [*application.services, *([proxy.SERVICE] if proxied else []), *study.stacks.given()]
@@ -242,6 +254,7 @@ def _findings(study: Study, application: Application) -> Iterator[Finding]:
                 message = f"{application.name} has no service {name!r} that supports delays"
                 yield (*where, name), message + did_you_mean(name, ours)
     yield from _wrong_tasks(study, application)
+    yield from _wrong_interference(study, services)
     named = list(expressible.levels(study, "workload"))
     for where, name in named:
         if name is not None and name not in application.workloads and not name.endswith(SCRIPT):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from loadstone import plugins
-from loadstone.experiments import emulation, environments, tuning
+from loadstone.experiments import emulation, environments, interference, tuning
 from loadstone.experiments.deployment import orchestrate
 from loadstone.experiments.plan import Plan
 from loadstone.experiments.provisioning import demand, infrastructure_of, sketch
@@ -85,6 +85,7 @@ def inspect(plan: Plan, emulated_ok: bool = False) -> Inspection:
                 refuse_impossible(orchestrator.deployment)
                 if not _yet_to_be_made(sketched.nodes):
                     found.orchestrators.append(orchestrator)
+                    findings += interference.findings(treatment, orchestrator.deployment)
                     findings += orchestrator.preflight()
             except LoadstoneError as error:
                 findings.append(Finding(treatment.label, "error", str(error)))

@@ -91,7 +91,7 @@ class TrialRunner:
         write_json(folder / "usage.json", [reading.model_dump() for reading in used])
         write_json(folder / observation.FILE, observed.model_dump())
         deployed.seeder.loaded(checking.unfinished(offer.workload, summary))
-        if events := self._events():
+        if events := [*self._events(), *deployed.interference.problems]:
             return Measured(invalid(*events), summary, observed, reference)
         checks: list[records.Check] = [
             *checking.check(self._application, before, deployed.seeder.counts(), summary),
@@ -107,12 +107,14 @@ class TrialRunner:
     def _load(self, offer: Offer, deployed: Deployed, window: Window) -> tuple[TrialSummary, Observed]:
         """Offer the load and observe what it does; returns the summary and what was observed."""
         summary: TrialSummary | None = None
+        deployed.interference.start(deployed.orchestrator.nodes())
         deployed.observation.begin(deployed.orchestrator, offer.folder)
         self._listener.step("loading")
         try:
             summary = self._driver.run(offer, self._listener.progress)
         finally:  # a trial that failed ends too, for those who observe
             window.finish()
+            deployed.interference.stop(offer.folder)
             self._listener.step("collecting")
             span, sent = _window_ns(summary, window), _sent(summary)
             observed = deployed.observation.end(deployed.orchestrator, span, sent)
@@ -137,9 +139,17 @@ class TrialRunner:
             folder=folder,
             metrics=stacks.load_metrics(deployed.deployment),
             members=members(load, clients),
-            window_begins=window.start,
-            window_ends=window.stop,
+            window_begins=_both(window.start, deployed.interference.begin_window),
+            window_ends=_both(window.stop, deployed.interference.end_window),
         )
+
+
+def _both(first: Callable[[], None], second: Callable[[], None]) -> Callable[[], None]:
+    def call() -> None:
+        first()
+        second()
+
+    return call
 
 
 def _window_ns(summary: TrialSummary | None, window: Window) -> records.Window | None:

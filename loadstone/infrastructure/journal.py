@@ -26,7 +26,7 @@ class Entry(Model):
 
     version: Literal[1] = 1
     name: str
-    layer: Literal["orchestrators", "infrastructure"]
+    layer: Literal["orchestrators", "infrastructure", "interference"]
     implementation: str
     """The entry point of that layer which made it, and can undo it."""
     digest: str = ""
@@ -44,6 +44,11 @@ class Entry(Model):
 def cluster_name(name: str) -> str:
     """What the cluster that is made for a deployment or a run is called."""
     return f"{name}-cluster"
+
+
+def neighbour_name(name: str) -> str:
+    """What disturbs a deployment is called."""
+    return f"{name}-neighbour"
 
 
 def state_folder() -> Path:
@@ -95,7 +100,7 @@ def remove_all(names: list[str] | None = None) -> list[str]:
         if name not in known:
             nothing = "; nothing is deployed" if not known else did_you_mean(name, list(known))
             raise InputError(f"no deployment {name!r}{nothing}")
-    wanted = set(known) if names is None else {name for given in names for name in (given, cluster_name(given))}
+    wanted = set(known) if names is None else {name for given in names for name in _belonging(given)}
     # A cluster takes what is deployed in it along.
     chosen = [entry for entry in known.values() if entry.name in wanted or entry.cluster in wanted]
     sentences = []
@@ -106,6 +111,10 @@ def remove_all(names: list[str] | None = None) -> list[str]:
         else:
             sentences += plugins.find(entry.layer, entry.implementation).undo(entry)
     return sentences
+
+
+def _belonging(name: str) -> tuple[str, ...]:
+    return name, neighbour_name(name), cluster_name(name)
 
 
 def _file(name: str) -> Path:

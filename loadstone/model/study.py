@@ -17,6 +17,7 @@ from loadstone.model.comparison import FEWEST_PAIRS, Comparison, Repeating, Repe
 from loadstone.model.delays import Delays
 from loadstone.model.environment import Environment, orchestrator_for
 from loadstone.model.guest import Vm
+from loadstone.model.interference import Stressor
 from loadstone.model.load import Load
 from loadstone.model.messages import message, show
 from loadstone.model.observing import Metrics, Traces, or_off
@@ -92,6 +93,10 @@ class Settings(Model):
     tuning: Annotated[Tuning | None, BeforeValidator(or_off)] = None
     """Knobs of the hosts: ``{governor: performance, turbo: off}``; set before anything is started, back as they were
     afterwards. Nothing is touched with ``off``, or where left out."""
+
+    interference: Annotated[Stressor | None, BeforeValidator(or_off)] = None
+    """What disturbs the application while it is measured: ``{stressor: cpu, load: 50%, on: search}``; nothing
+    with ``off``, or where left out."""
 
     @field_validator("high_availability", mode="before")
     @classmethod

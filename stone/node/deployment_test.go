@@ -209,7 +209,7 @@ func TestLimitsAreInForce(t *testing.T) {
 		t.Errorf("%+v", peaks)
 	}
 	c.fails("spawn", m{"deployment": "hotel", "name": "b", "argv": []string{"true"}, "limits": m{"memory": 1}}, Failed, "1 MiB or more")
-	c.fails("read", m{"what": []string{"all"}}, Input, "read limits, usage, environment or events")
+	c.fails("read", m{"what": []string{"all"}}, Input, "read limits, usage, environment, events or io")
 	c.fails("read", m{"replicas": m{"x": m{"group": "../etc"}}}, Input, "is no group that may be read")
 }
 

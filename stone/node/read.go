@@ -41,11 +41,12 @@ func (n *Node) read(ctx context.Context, _ *call, args readArgs) (answer, error)
 	parts := counters.Parts{}
 	of := map[string]*bool{
 		"limits": &parts.Limits, "usage": &parts.Usage, "environment": &parts.Environment, "events": &parts.Events,
+		"io": &parts.IO,
 	}
 	for _, part := range args.What {
 		wanted := of[part]
 		if wanted == nil {
-			return answer{}, faultf(Input, "%.40q: read limits, usage, environment or events", part)
+			return answer{}, faultf(Input, "%.40q: read limits, usage, environment, events or io", part)
 		}
 		*wanted = true
 	}

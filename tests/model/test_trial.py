@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from loadstone.model.application import Resources
 from loadstone.model.guest import Vm
+from loadstone.model.interference import Stressor
 from loadstone.model.observing import Traces
 from loadstone.model.placement import Placement
 from loadstone.model.proxy import Proxy
@@ -52,6 +53,7 @@ OTHER_SETTINGS: dict[str, Any] = {
     "traces": Traces(sample=0.5),
     "metrics": None,
     "tuning": Tuning(thp="never"),
+    "interference": Stressor(stressor="cpu"),
     "placement": Placement(tiers={"storage": ["worker-2"]}),
 }
 OTHER_TREATMENT: dict[str, Any] = {

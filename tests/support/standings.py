@@ -32,7 +32,9 @@ def of_process(files: Mounted | None = None, **namespaces: Owner) -> ReplicaEnvi
 
 def standing(limits: InForce | None, usage: Used | None, environment: ReplicaEnvironment | None = None) -> Standing:
     """Of a replica that could be read, in a container where nothing else is given."""
-    return Standing(absent="", limits=limits, usage=usage, environment=environment or in_container(), events=None)
+    return Standing(
+        absent="", limits=limits, usage=usage, environment=environment or in_container(), events=None, io=None
+    )
 
 
 def facts(guest: bool = False, boot: str = "b007", namespaces: Mapping[str, Owner] | None = None) -> Facts:

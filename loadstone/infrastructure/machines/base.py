@@ -67,7 +67,7 @@ from loadstone.model.records.node import (
     WatchArgs,
 )
 
-ReplicaPart = Literal["limits", "usage", "environment", "events"]
+ReplicaPart = Literal["limits", "usage", "environment", "events", "io"]
 Answer = TypeVar("Answer", bound=Model)
 _MARGIN_S = 30.0
 """Beyond a command's own time limit; to a slow machine or network."""

@@ -6,6 +6,7 @@ of its own. Records of earlier releases can be read: a field that they lack has 
 
 from loadstone.model.records.audit import AuditRow, Check, ContentCheck, GrowthCheck
 from loadstone.model.records.base import Record
+from loadstone.model.records.interference import Disturbance, NeighbourReading
 from loadstone.model.records.observed import Observed, ObservedNode, ObservedReplica, SpanCounts, Window
 from loadstone.model.records.reading import Reading
 from loadstone.model.records.summary import (
@@ -37,6 +38,7 @@ __all__ = [
     "Connections",
     "ContentCheck",
     "Counts",
+    "Disturbance",
     "Failure",
     "Generator",
     "GrowthCheck",
@@ -45,6 +47,7 @@ __all__ = [
     "LessOwn",
     "LoadPlan",
     "LoadWorker",
+    "NeighbourReading",
     "Observed",
     "ObservedNode",
     "ObservedReplica",

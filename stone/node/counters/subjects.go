@@ -18,6 +18,13 @@ type Standing struct {
 	Usage       *Usage       `json:"usage"`
 	Environment *Environment `json:"environment"`
 	Events      *Events      `json:"events"`
+	IO          *IO          `json:"io"`
+}
+
+// IO is what the processes that live have read from storage and written to it, in bytes, since each began.
+type IO struct {
+	Read    int64 `json:"read"`
+	Written int64 `json:"written"`
 }
 
 // Events count what befell a replica since it was started. Nil: this kernel does not count it.
@@ -27,7 +34,7 @@ type Events struct {
 }
 
 // Parts are what to read of each replica.
-type Parts struct{ Limits, Usage, Environment, Events bool }
+type Parts struct{ Limits, Usage, Environment, Events, IO bool }
 
 // Standings reads replicas, by name.
 func (h *Host) Standings(ctx context.Context, wanted map[string]Subject, parts Parts) (map[string]Standing, error) {
@@ -133,5 +140,25 @@ func (h *Host) standing(at place, processes []procfs.Proc, parts Parts, folder s
 	if parts.Environment {
 		standing.Environment = h.environment(at, processes, folder)
 	}
+	if parts.IO {
+		standing.IO = sumIO(processes)
+	}
 	return standing
+}
+
+// sumIO adds up what processes have read and written; nil where the kernel does not let us know of any.
+func sumIO(processes []procfs.Proc) *IO {
+	var sum *IO
+	for _, process := range processes {
+		counts, err := process.IO()
+		if err != nil { // it has just ended, is not ours, or the kernel does not count
+			continue
+		}
+		if sum == nil {
+			sum = &IO{}
+		}
+		sum.Read += int64(counts.ReadBytes)
+		sum.Written += int64(counts.WriteBytes)
+	}
+	return sum
 }

@@ -10,7 +10,7 @@ import (
 // standings are those of replicas, as JSON.
 func standings(t *testing.T, host *Host, wanted map[string]Subject) map[string]string {
 	t.Helper()
-	found, err := host.Standings(t.Context(), wanted, Parts{true, true, true, true})
+	found, err := host.Standings(t.Context(), wanted, Parts{true, true, true, true, true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,14 +51,14 @@ func TestAGroupOnVersion1(t *testing.T) {
 		}
 	}
 	got := standings(t, host, map[string]Subject{"rate-1": {Group: "loadstone/x/rate-1", Folder: "/data/a"}, "gone": {Group: "loadstone/x/gone"}, "geo-1": {Container: gone}})
-	const none = `{"absent":"no control group of it is on this machine","limits":null,"usage":null,"environment":null,"events":null}`
+	const none = `{"absent":"no control group of it is on this machine","limits":null,"usage":null,"environment":null,"events":null,"io":null}`
 	if got["gone"] != none || got["geo-1"] != none {
 		t.Errorf("got %s, %s", got["gone"], got["geo-1"])
 	}
 	same(t, got["rate-1"], `{"absent":"","limits":{"cpu":0.5,"memory":8192,"cores":[0]},`+
 		`"usage":{"cpu_s":2,"periods":9,"throttled_periods":2,"throttled_s":1,"memory":4096,"memory_peak":5000,"oom_kills":3,"pids":1},`+
 		`"environment":{"container":"","namespaces":{"cgroup":"","ipc":"","mnt":"","net":"own","pid":"kernel","user":"","uts":"node"},`+
-		`"files":{"point":"/data","type":"tmpfs"}},"events":{"oom_kills":3,"forks_refused":null}}`)
+		`"files":{"point":"/data","type":"tmpfs"}},"events":{"oom_kills":3,"forks_refused":null},"io":null}`)
 	if peaks, err := host.NewPeaksOf(t.Context(), map[string]Subject{"a": {Group: "loadstone/x/rate-1"}, "b": {Group: "loadstone/x/gone"}}); err != nil || !peaks["a"] || peaks["b"] {
 		t.Errorf("%v, %v", peaks, err)
 	}

@@ -19,7 +19,7 @@ class Subject(Model):
 class ReadArgs(Model):
     """``read``: of each replica."""
 
-    what: tuple[Literal["limits", "usage", "environment", "events"], ...]
+    what: tuple[Literal["limits", "usage", "environment", "events", "io"], ...]
     replicas: dict[str, Subject]
 
 
@@ -76,6 +76,13 @@ class ReplicaEnvironment(Model):
     """What holds the folder of its files; None without a folder."""
 
 
+class ReplicaIO(Model):
+    """Bytes that the processes of a replica which live have read from storage and written to it, since each began."""
+
+    read: int
+    written: int
+
+
 class Standing(Model):
     """What the kernel has of one replica; the parts that were wanted."""
 
@@ -85,11 +92,13 @@ class Standing(Model):
     usage: Used | None
     environment: ReplicaEnvironment | None
     events: ReplicaEvents | None
+    io: ReplicaIO | None
+    """None where the kernel does not count it."""
 
     @classmethod
     def nothing(cls, why: str) -> Standing:
         """Of a replica that could not be read."""
-        return cls(absent=why, limits=None, usage=None, environment=None, events=None)
+        return cls(absent=why, limits=None, usage=None, environment=None, events=None, io=None)
 
 
 class Standings(Model):

@@ -1,0 +1,49 @@
+"""What disturbs an application while it is measured."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from loadstone.model.application import Resources
+from loadstone.model.base import Model
+from loadstone.model.units import Share, format_memory, format_share
+
+StressorKind = Literal["cpu", "cache", "stream", "vm", "switch", "fork", "io", "hdd", "sock", "udp"]
+
+
+class Stressor(Model):
+    """Processes of ``stress-ng`` in a control group of their own, on the cores of the nodes that they disturb."""
+
+    stressor: StressorKind
+    """What is used up: ``cpu``, ``cache``, ``stream`` (memory bandwidth), ``vm`` (memory), ``switch`` (context
+    switches), ``fork`` (processes), ``io`` (sync), ``hdd`` (writes and reads of files), ``sock`` and ``udp`` (network
+    stack)."""
+    workers: Annotated[int, Field(ge=1, le=1024)] = 1
+    """Processes on each node that do so."""
+    load: Share | None = None
+    """Of ``cpu`` alone: the share of a core that each worker keeps busy; all of it where left out."""
+    on: str | None = None
+    """A service, for the nodes of its replicas, or a node; every worker node where left out."""
+    limits: Resources = Resources()
+    """CPU and memory of all its processes on a node together; unlimited where left out."""
+
+    @model_validator(mode="after")
+    def _a_load_that_can_be_set(self) -> Self:
+        if self.load is not None and self.stressor != "cpu":
+            raise ValueError(f"stressor {self.stressor!r} has no load; hold it to limits: {{cpu: 0.5}} instead")
+        if self.load == 0:
+            raise ValueError("load 0% disturbs nothing; write interference: off")
+        return self
+
+    def __str__(self) -> str:
+        """``cpu,load:50%,on:search``, for labels."""
+        limits = {"cpu": self.limits.cpu, "memory": self.limits.memory and format_memory(self.limits.memory)}
+        parts = {
+            "workers": self.workers if self.workers > 1 else None,
+            "load": None if self.load is None else format_share(self.load),
+            "on": self.on,
+            "limits": "+".join(f"{name}={value}" for name, value in limits.items() if value is not None) or None,
+        }
+        return ",".join([self.stressor, *(f"{name}:{value}" for name, value in parts.items() if value is not None)])
