@@ -21,6 +21,9 @@ times what any needs on an idle machine, as shared caches and hyperthreads make 
 FREE = ("slow", "servers", "system", "root", "docker", "clusters", "nomad", "kubernetes", "long")
 """Markers of tests without a budget."""
 
+# Tests run beside each other and beside other work; none of them is a measurement.
+os.environ["LOADSTONE_SHARED_OK"] = "1"
+
 # A slow machine makes a slow test, not a red one. There are many properties: half of the usual examples are for each.
 settings.register_profile("patient", deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")

@@ -14,13 +14,14 @@ import typer
 
 from loadstone.cli import load_options as options
 from loadstone.cli import load_request as asking
-from loadstone.cli.app import Json, err, out, print_json
+from loadstone.cli.app import Json, err, out, print_json, warn
 from loadstone.cli.live import LiveView
 from loadstone.cli.load_request import LoadSettings
 from loadstone.cli.outcome import observed, render
 from loadstone.experiments.interruption import interruptible
 from loadstone.experiments.ledger import writing
 from loadstone.experiments.verdict import Verdict, judge
+from loadstone.infrastructure.measuring import measuring
 from loadstone.model.errors import InputError, Interrupted, LoadstoneError, NotHeld, PreflightError, TrialsInvalid
 from loadstone.model.load import SCRIPT
 from loadstone.model.records import TrialSummary
@@ -221,7 +222,13 @@ def _run(offer: Offer, title: str) -> TrialSummary:
     driver = Stone()
     driver.version()  # raises where the binary is missing
     try:
-        with interruptible(), LiveView(title, closed=offer.clients is not None) as view:
+        with (
+            measuring(shared_ok=True) as other,
+            interruptible(),
+            LiveView(title, closed=offer.clients is not None) as view,
+        ):
+            if other:
+                warn(other)
             return driver.run(offer, view.progress)
     except Interrupted:
         raise Interrupted("interrupted: the measurement is incomplete") from None

@@ -15,11 +15,13 @@ from loadstone.experiments import preflight, runs, schedule
 from loadstone.experiments.conductor import Conductor
 from loadstone.experiments.interruption import interruptible
 from loadstone.experiments.ledger import Ledger, writing
+from loadstone.experiments.left_overs import left_overs
 from loadstone.experiments.plan import Plan, read_plan
 from loadstone.experiments.provisioning import infrastructure_of
 from loadstone.experiments.resume import reopen, resumed
 from loadstone.infrastructure import journal
 from loadstone.infrastructure.binary import stone_version
+from loadstone.infrastructure.measuring import measuring
 from loadstone.model.errors import InputError, Interrupted, LoadstoneError, TrialsInvalid
 from loadstone.report.format import plural
 from loadstone.workloads.base import Driver
@@ -43,18 +45,32 @@ def command(
             help="Allow different numbers of emulated nodes, which share one machine's cores, and emulated processors.",
         ),
     ] = False,
+    shared_ok: Annotated[
+        bool,
+        typer.Option(
+            "--shared-ok", envvar="LOADSTONE_SHARED_OK", help="Allow another measurement on this machine at this time."
+        ),
+    ] = False,
     results: Results = Path("results"),
     json: Json = False,
 ) -> None:
     """Deploy, load, find the breaking point, write the report. Ctrl-C keeps finished trials; --resume continues."""
+    with measuring(shared_ok) as other:
+        plan, ledger = _run(study, overrides or [], resume, emulated_ok, results, [other] if other else [])
+    _print_outcome(plan, ledger, json)
+
+
+def _run(
+    study: str | None, overrides: list[str], resume: bool, emulated_ok: bool, results: Path, warnings: list[str]
+) -> tuple[Plan, Ledger]:
+    """Start a run, or resume one, and conduct it; ``warnings`` are added to those of the preflight."""
     if resume:
-        folder, plan, ledger = _old_run(results, study, overrides or [])
+        folder, plan, ledger = _old_run(results, study, overrides)
         recover(plan)
         if runs.complete(plan, ledger):
             err.print(f"{folder}: the run is complete", markup=False)
-            _print_outcome(plan, ledger, json)
-            return
-        warnings = preflight.require(plan, emulated_ok).warnings
+            return plan, ledger
+        warnings = [*warnings, *preflight.require(plan, emulated_ok).warnings]
     else:
         if study is None:
             raise InputError("no study given; for example: loadstone run studies/first-light.yaml")
@@ -62,13 +78,13 @@ def command(
         recover(plan)
         found, driver = preflight.require(plan, emulated_ok), preflight.driver_of(plan)
         versions = {"stone": stone_version(), driver.name: driver.version(), **found.versions()}
-        nodes, warnings = [node.model_dump(mode="json") for node in found.nodes], found.warnings
+        nodes, warnings = [node.model_dump(mode="json") for node in found.nodes], [*warnings, *found.warnings]
         facts = runs.provenance(versions, nodes, warnings)
-        folder = runs.create(results, document, plan, overrides or [], facts)
+        folder = runs.create(results, document, plan, overrides, facts)
         ledger = runs.ledger_of(folder, plan)
     with ledger.locked():
         _conduct(plan, ledger, preflight.driver_of(plan), warnings)
-    _print_outcome(plan, ledger, json)
+    return plan, ledger
 
 
 def _old_run(results: Path, given: str | None, overrides: list[str]) -> tuple[Path, Plan, Ledger]:
@@ -87,11 +103,11 @@ def _old_run(results: Path, given: str | None, overrides: list[str]) -> tuple[Pa
 
 
 def _conduct(plan: Plan, ledger: Ledger, driver: Driver, warnings: list[str]) -> None:
-    for warning in warnings:
+    name = f"{plan.study.name}-{ledger.folder.name}"
+    for warning in [*warnings, *left_overs(name, plan.study.cluster.infrastructure)]:
         err.print("[yellow]warning:[/] ", end="")
         err.print(warning, markup=False)
     # What a killed run of this folder left behind would disturb, and holds its ports.
-    name = f"{plan.study.name}-{ledger.folder.name}"
     left = [entry.name for entry in journal.entries() if entry.name.startswith(f"{name}-")]
     if left:
         journal.remove_all(left)

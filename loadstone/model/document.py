@@ -19,12 +19,17 @@ from loadstone.model.yaml12 import TAGS, Loader
 ModelType = TypeVar("ModelType", bound=Model)
 
 
+_MOST_REPEATED = 100_000
+"""Values that aliases may add to a document."""
+
+
 class Document:
     """A YAML file: ``data`` as plain values, ``line(path)`` for the line of a key path."""
 
     def __init__(self, text: str, file: Path | str) -> None:
         self.file = file
         self._lines: dict[KeyPath, int] = {}
+        self._most_values = len(text) + _MOST_REPEATED
         self._overrides: dict[KeyPath, str] = {}
         try:
             node = yaml.compose(text, Loader=Loader)
@@ -59,6 +64,8 @@ class Document:
     def _construct(self, node: yaml.Node, path: KeyPath) -> Any:
         line = node.start_mark.line + 1
         self._lines.setdefault(path, line)
+        if len(self._lines) > self._most_values:  # without aliases, each value needs a character at least
+            raise InputError([Problem(self.file, line, dotted(path), "its aliases (*name) add too many values")])
         if node.tag not in TAGS:
             raise InputError(
                 [Problem(self.file, line, dotted(path), f"the tag {node.tag!r} is not supported; remove it")]

@@ -15,6 +15,8 @@ from loadstone.report import publication_table
 
 MOST_ROWS = 200
 """Of a table for people to read; a longer one is written as CSV only."""
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""What a spreadsheet takes for the beginning of a formula."""
 MOST_BYTES = 50_000
 """Of a plain CSV; a larger one is compressed, which readers of data frames undo unasked."""
 
@@ -37,7 +39,10 @@ def write(tables: Mapping[str, pa.Table], folder: Path) -> dict[str, list[str]]:
 
 
 def to_csv(table: pa.Table) -> str:
-    """All columns with full precision; lists are joined by ``; ``, null is empty."""
+    """All columns with full precision; lists are joined by ``; ``, null is empty.
+
+    A text that a spreadsheet would take for a formula, such as an error message of the application, has a ``'`` before.
+    """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(table.column_names)
@@ -48,5 +53,7 @@ def to_csv(table: pa.Table) -> str:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, list):
-        return "; ".join(map(str, value))
+        return _plain("; ".join(map(str, value)))
+    if isinstance(value, str) and value.startswith(FORMULA):
+        return f"'{value}"
     return {True: "true", False: "false"}[value] if isinstance(value, bool) else value

@@ -1,6 +1,10 @@
 package spans
 
-import "testing"
+import (
+	"strings"
+	"testing"
+	"unsafe"
+)
 
 func TestWhatSendersTellAddsUp(t *testing.T) {
 	r := NewRecorder(small, nil)
@@ -30,6 +34,22 @@ func TestWhatSendersTellAddsUp(t *testing.T) {
 	tell("rate-1", "d", 31, 4)
 	if counts := end(t, r); *counts.Produced != 1 || *counts.Dropped != 0 || len(counts.Replicas) != 1 {
 		t.Errorf("the next trial: %+v", counts)
+	}
+}
+
+func TestALongNameOfASenderIsCut(t *testing.T) {
+	long := strings.Repeat("n", 1<<20)
+	read := sender("a", func(key string) string {
+		if key == InstanceKey {
+			return long
+		}
+		return "1"
+	})
+	if len(read.Instance) != mostSenderBytes {
+		t.Errorf("%d bytes are kept of the name of a sender, want %d", len(read.Instance), mostSenderBytes)
+	}
+	if unsafe.StringData(read.Instance) == unsafe.StringData(long) {
+		t.Error("the part that is kept keeps the whole text in memory")
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -140,7 +141,9 @@ func sender(address string, reported func(key string) string) Sender {
 	if err != nil || dropped < 0 {
 		dropped = 0
 	}
-	return Sender{Instance: reported(InstanceKey), Produced: produced, Dropped: dropped, Address: address}
+	instance := reported(InstanceKey)
+	instance = strings.Clone(instance[:min(len(instance), mostSenderBytes)]) // a part of the text would keep all of it
+	return Sender{Instance: instance, Produced: produced, Dropped: dropped, Address: address}
 }
 
 // response is an ExportTraceServiceResponse: empty, or with a partial success.

@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+import requests
 
 from loadstone.infrastructure import images
 from loadstone.infrastructure.base import Access
@@ -261,6 +262,47 @@ def test_a_push_signs_in_as_docker_is_signed_in(place: Place, stone: Path, chall
     place.blobs.clear()
     assert images.deliver(access, ["stone"])["stone"] == delivered
     assert place.blobs == {}
+
+
+@pytest.mark.parametrize(
+    ("registry", "realm", "sent"),
+    [
+        ("registry-1.docker.io", "https://auth.docker.io/token", True),
+        ("registry.gitlab.com", "https://gitlab.com/jwt/auth", True),
+        ("ghcr.io", "https://ghcr.io/token", True),
+        ("http://10.0.0.1:5000", "http://10.0.0.1:5001/token", True),
+        ("registry.example.org", "https://evil.example.net/token", False),
+        ("registry.example.org", "http://auth.example.org/token", False),
+        ("registry.example.org", "http://registry.example.org/token", False),
+        ("registry.example.org", "https://registry.example.org.evil.net/token", False),
+        ("registry.example.org", "https://evilexample.org/token", False),
+        ("10.0.0.1:5000", "https://10.0.0.2/token", False),
+    ],
+)
+def test_a_password_goes_to_the_domain_of_its_registry_alone(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, registry: str, realm: str, sent: bool
+) -> None:
+    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path / "docker"))
+    there = Registry(registry)
+    sign_in(there.host)
+    requested: list[Any] = []
+
+    def answer(method: str, url: str, **more: Any) -> requests.Response:
+        requested.append((url, more.get("auth")))
+        given = requests.Response()
+        given.status_code = 200 if len(requested) > 1 else 401
+        given.headers["WWW-Authenticate"] = f'Bearer realm="{realm}",service="here"'
+        given._content = b'{"token": "t"}'
+        return given
+
+    monkeypatch.setattr(there._session, "request", answer)
+    if sent:
+        there._sign_in("lab/stone")
+        assert requested[-1] == (realm, ("ann", "s3cret"))
+    else:
+        with pytest.raises(PreflightError, match="which is another server; it was not sent"):
+            there._sign_in("lab/stone")
+        assert len(requested) == 1
 
 
 def test_who_is_not_signed_in_may_not_push(place: Place, stone: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -27,6 +28,18 @@ load:
     - 200
   slo: {p99: 200ms}
 """
+
+
+def test_aliases_that_multiply_are_refused_before_they_are_expanded() -> None:
+    levels = ["a: &a [x, x, x, x, x, x, x, x, x, x]"]
+    levels += [f"{name}: &{name} [{', '.join([f'*{before}'] * 10)}]" for before, name in pairwise("abcdefg")]
+    text = "\n".join(levels)
+    with pytest.raises(InputError, match=r"study\.yaml:\d+: .*its aliases .* add too many values"):
+        Document(text, "study.yaml")
+
+
+def test_aliases_that_repeat_a_part_are_fine() -> None:
+    assert Document("a: &a {x: 1}\nb: [*a, *a]", "study.yaml").data["b"] == [{"x": 1}, {"x": 1}]
 
 
 @pytest.mark.parametrize(

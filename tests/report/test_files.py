@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
+import io
 import re
 from pathlib import Path
 
@@ -20,6 +22,14 @@ def test_a_long_table_is_compressed_and_loses_nothing(tmp_path: Path) -> None:
     assert written == {"long": ["csv.gz"], "short": ["csv", "tex", "md"]}
     assert gzip.decompress((tmp_path / "long.csv.gz").read_bytes()).decode() == tables.to_csv(long)
     assert (tmp_path / "short.csv").read_text() == tables.to_csv(long.slice(0, 3))
+
+
+def test_a_text_that_a_spreadsheet_would_take_for_a_formula_is_none() -> None:
+    texts = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "web-1 is gone", ""]
+    table = pa.table({"reasons": [[text, "more"] for text in texts], "rate": [-1.0] * len(texts), "text": texts})
+    rows = list(csv.reader(io.StringIO(tables.to_csv(table))))[1:]
+    assert not [cell for row in rows for cell in (row[0], row[2]) if cell[:1] in tables.FORMULA]
+    assert {row[1] for row in rows} == {"-1.0"} and rows[5][2] == "web-1 is gone"
 
 
 @given(st.lists(st.tuples(st.floats(0, 10), st.floats(0, 5)), min_size=2, max_size=60))

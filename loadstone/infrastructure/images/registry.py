@@ -20,6 +20,8 @@ from loadstone.infrastructure.images.archive import Blob
 from loadstone.model.errors import PreflightError
 
 _PATIENCE_S = 60.0
+_NUMERIC = re.compile(r"[\d.]+$|.*:")
+"""An address rather than a name, which belongs to no domain."""
 
 
 def trusted(registry: str | None) -> str:
@@ -90,9 +92,28 @@ class Registry:
             self._session.auth = credentials
             return
         challenge_fields = dict(re.findall(r'(\w+)="([^"]*)"', challenge))
+        self._refuse_foreign(challenge_fields["realm"], bool(credentials))
         about = {"service": challenge_fields.get("service", ""), "scope": f"repository:{name}:pull,push"}
         given = self._ask("GET", challenge_fields["realm"], 200, params=about, auth=credentials).json()
         self._session.headers["Authorization"] = f"Bearer {given.get('token') or given.get('access_token')}"
+
+    def _refuse_foreign(self, realm: str, credentials: bool) -> None:
+        """Raise PreflightError where a password would go to another organisation's server, or without TLS.
+
+        A registry names the server that gives out tokens: of the same host, or of the same domain by TLS
+        (``auth.docker.io`` for ``registry-1.docker.io``).
+        """
+        to = urlsplit(urljoin(f"{self.scheme}://{self.host}/", realm))
+        own, other = urlsplit(f"//{self.host}").hostname or "", to.hostname or ""
+        domain = own.partition(".")[2] if own.count(".") > 1 and not _NUMERIC.match(own) else own
+        same_host = other == own and to.scheme in (self.scheme, "https")
+        same_domain = to.scheme == "https" and (other == domain or other.endswith(f".{domain}"))
+        if credentials and not (same_host or same_domain):
+            raise PreflightError(
+                f"the registry {self.host} requests that its password is sent to {to.scheme}://{to.netloc}, which is "
+                "another server; it was not sent",
+                f"push to a registry whose token server is in its own domain, or `docker logout {self.host}`",
+            )
 
     def _ask(self, method: str, path: str, *expected: int, **more: Any) -> requests.Response:
         try:

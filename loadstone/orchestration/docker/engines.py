@@ -9,6 +9,8 @@ from loadstone.infrastructure.base import Access
 from loadstone.infrastructure.docker_api import Engine, docker_errors
 from loadstone.model.errors import DeploymentError
 
+LOG_BYTES = 1 << 18
+"""The most that is kept of a log, of its end."""
 _KNOWN_FOR_S = 2.0
 """The output of a health check is read again after this time; the wait for readiness polls more often."""
 
@@ -62,7 +64,7 @@ class Engines:
                 output: bytes = engine.api.logs(container, tail=lines)
         except DeploymentError:
             return ""
-        return output.decode(errors="replace").rstrip("\n")
+        return output[-LOG_BYTES:].decode(errors="replace").rstrip("\n")
 
     def inspect(self, node: str, container: str) -> dict[str, Any]:
         """All that the engine says of a container."""

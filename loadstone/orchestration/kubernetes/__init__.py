@@ -17,6 +17,8 @@ from loadstone.orchestration.containers import LABEL, SERVICE_LABEL, Containers
 from loadstone.orchestration.kubernetes import manifests, node_agent, pods
 from loadstone.orchestration.kubernetes.manifests import Manifest
 
+_LOG_BYTES = 1 << 22
+"""The most that is read of a log; its lines are cut off by the runtime at 16 KiB."""
 _GONE_WITHIN_S = 180.0
 _OPEN_WITHIN_S = 60.0
 _ACCEPT_WITHIN_S = 5.0
@@ -145,7 +147,9 @@ class Kubernetes(Containers):
         if found.name not in self._pods:
             return ""
         try:
-            return self._api.text(f"{self._objects}/pods/{self._pods[found.name]}/log", tailLines=str(lines))
+            return self._api.text(
+                f"{self._objects}/pods/{self._pods[found.name]}/log", tailLines=str(lines), limitBytes=str(_LOG_BYTES)
+            )
         except DeploymentError:  # it has not begun, or its node does not answer
             return ""
 

@@ -1,0 +1,50 @@
+"""Two measurements do not share a machine, and a killed one leaves nothing that has to be removed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from loadstone.infrastructure import measuring as module
+from loadstone.infrastructure.measuring import measuring
+from loadstone.model.errors import PreflightError
+
+HOLDER = """
+import sys
+from loadstone.infrastructure import measuring
+measuring._ADDRESS = "\\0" + sys.argv[1]
+with measuring.measuring():
+    print("holds", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture(autouse=True)
+def own_address(monkeypatch: pytest.MonkeyPatch) -> str:
+    """Other measurements of this machine are not the test's."""
+    name = f"\0loadstone-test-{os.getpid()}"
+    monkeypatch.setattr(module, "_ADDRESS", name)
+    return name
+
+
+def test_a_second_measurement_is_refused_and_names_the_first(own_address: str) -> None:
+    command = [sys.executable, "-c", HOLDER, own_address[1:]]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout is not None and holder.stdout.readline() == "holds\n"
+        refused = rf"process {holder.pid} of \S+ \(.*python(.|\n)*--shared-ok"
+        with pytest.raises(PreflightError, match=refused), measuring():
+            pass
+        with measuring(shared_ok=True) as warning:
+            assert f"process {holder.pid} of" in warning
+        holder.kill()
+    with measuring() as warning:
+        assert warning == ""
+
+
+def test_it_ends_with_its_block() -> None:
+    for _ in range(2):
+        with measuring() as warning:
+            assert warning == ""
