@@ -7,17 +7,20 @@ import subprocess
 import time
 from collections.abc import Sequence
 
+from loadstone.infrastructure import subprocesses
 from loadstone.model.application import DataCommands
 from loadstone.model.errors import DeploymentError
 
 _WITHIN_S = 60.0
+_FILLED_WITHIN_S = 3600.0
+"""For one command: it may import gigabytes."""
 _INTERVAL_S = 0.5
 _LINES = 10
 
 
 def run(commands: DataCommands, command: str, entries: Sequence[str]) -> None:
-    """Run a command to its end; raises DeploymentError with its last lines where it fails."""
-    result = _run(commands, command, entries)
+    """Run a command to its end; raises DeploymentError with its last lines where it fails, or after an hour."""
+    result = _run(commands, command, entries, _FILLED_WITHIN_S)
     if result.returncode != 0:
         raise DeploymentError(_failure(command, result))
 
@@ -31,18 +34,20 @@ def wait(commands: DataCommands, command: str, entries: Sequence[str]) -> None:
         time.sleep(_INTERVAL_S)
 
 
-def _run(commands: DataCommands, command: str, entries: Sequence[str]) -> subprocess.CompletedProcess[str]:
+def _run(
+    commands: DataCommands, command: str, entries: Sequence[str], within_s: float = _WITHIN_S
+) -> subprocess.CompletedProcess[str]:
     environment = os.environ | {"LOADSTONE_ENTRY": entries[0], "LOADSTONE_ENTRIES": ",".join(entries)}
-    return subprocess.run(
+    return subprocesses.run(
         ["sh", "-c", command],
+        within_s,
         cwd=commands.folder,
         env=environment,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        text=True,
+        capture_output=False,
         errors="replace",
-        check=False,
     )
 
 
