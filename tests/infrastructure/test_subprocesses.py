@@ -12,10 +12,19 @@ import psutil
 import pytest
 
 from loadstone.infrastructure.subprocesses import OutOfTime, Watchdog, child, run, start, stop
+from tests.support.users import wait
 
 ROOT = Path(__file__).parents[2]
 HANGS = ["sh", "-c", "trap '' TERM; sleep 100 & echo $!; wait"]
 """Starts a process that keeps its output open, and does not end by itself."""
+
+
+def ended(process: psutil.Process) -> bool:
+    """Whether a process is gone, or waits for its parent to take notice."""
+    try:
+        return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
 
 
 def without_deadline(source: str) -> list[int]:
@@ -52,7 +61,7 @@ def test_a_child_that_outlives_its_deadline_is_killed_with_what_it_started() -> 
         assert process.stdout is not None
         below = psutil.Process(int(process.stdout.readline()))
         assert process.stdout.read() == ""  # at the end of all that had it open
-    assert not below.is_running() or below.status() == psutil.STATUS_ZOMBIE
+    wait(lambda: ended(below))
 
 
 def test_stop_ends_what_a_child_started_too() -> None:
@@ -61,7 +70,7 @@ def test_stop_ends_what_a_child_started_too() -> None:
     below = psutil.Process(int(process.stdout.readline()))
     stop(process)
     assert process.stdout.read() == ""
-    assert not below.is_running() or below.status() == psutil.STATUS_ZOMBIE
+    wait(lambda: ended(below))
 
 
 def test_progress_gives_a_process_its_time_again() -> None:
