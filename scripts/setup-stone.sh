@@ -3,8 +3,13 @@
 source "$(dirname "$0")/common.sh"
 
 needed=1.26
-case $(uname -m) in aarch64) machine=arm64 ;; *) machine=amd64 ;; esac
-remedy="  curl -fsSL https://go.dev/dl/go$needed.0.linux-$machine.tar.gz | sudo tar -C /usr/local -xz
+case $(uname -m) in # with the SHA-256 of Go's own archive
+    aarch64) machine=arm64 sum=bd03b743eb6eb4193ea3c3fd3956546bf0e3ca5b7076c8226334afe6b75704cd ;;
+    *) machine=amd64 sum=aac1b08a0fb0c4e0a7c1555beb7b59180b05dfc5a3d62e40e9de90cd42f88235 ;;
+esac
+archive=go$needed.0.linux-$machine.tar.gz
+remedy="  curl -fsSLO https://go.dev/dl/$archive &&
+    echo '$sum  $archive' | sha256sum --check && sudo tar -C /usr/local -xzf $archive
   export PATH=/usr/local/go/bin:\$PATH"
 command -v go >/dev/null || fail "Go $needed or newer is needed and no 'go' is installed.
 $remedy"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -78,6 +79,42 @@ def machine(tmp_path: Path) -> Machine:
 def test_chromium_is_installed_where_it_is_no_stub(machine: Machine, before: str, after: str, asked: list[str]) -> None:
     machine.packages("chromium", before, after)
     assert machine.set_up()[0] == asked
+
+
+def copied(machine: Machine, script: str, *changes: tuple[str, str]) -> Path:
+    """A script in a repository of its own, with parts replaced in all scripts: paths that are this machine's."""
+    scripts = machine.folder / "repository/scripts"
+    shutil.copytree(ROOT / "scripts", scripts, ignore=shutil.ignore_patterns("__pycache__"))
+    for file in scripts.glob("*.sh"):
+        for before, after in changes:
+            file.write_text(file.read_text().replace(before, after))
+    return scripts / script
+
+
+def test_services_are_refused_only_while_the_set_up_runs(machine: Machine) -> None:
+    machine.packages("docker-registry", "", "")
+    (machine.folder / "docker-registry").unlink()
+    policy = machine.folder / "policy"
+    machine.command("tee", 'cat >"$1"')
+    installs = (machine.folder / "apt-get").read_text().removeprefix("#!/bin/sh\n")
+    machine.command("apt-get", f"/bin/sh {policy}; echo $? >{machine.folder}/during; {installs}")
+    script = copied(machine, "setup-system.sh", ("policy=/usr/sbin/policy-rc.d", f"policy={policy}"))
+    for _ in range(2):  # `rm` removes nothing here, as if the script were killed: the second replaces what is left
+        done = subprocess.run([script, "test"], env={"PATH": str(machine.folder)}, capture_output=True, timeout=60)
+        assert done.returncode == 0, done.stderr
+        assert (machine.folder / "during").read_text() == "101\n"
+        assert subprocess.run(["/bin/sh", policy], timeout=60).returncode == 0
+        (machine.folder / "docker-registry").unlink()
+
+
+@pytest.mark.parametrize("processor", ["x86_64", "aarch64"])
+def test_the_hint_to_install_go_verifies_the_archive_before_root_unpacks_it(machine: Machine, processor: str) -> None:
+    machine.command("uname", f"echo {processor}")
+    script = copied(machine, "setup-stone.sh", (":/usr/local/go/bin", ""), ("/usr/sbin:/sbin", ""))
+    done = subprocess.run([script], env={"PATH": str(machine.folder)}, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 3
+    assert re.search(r"'[0-9a-f]{64}  go\S+' \| sha256sum --check && sudo tar", done.stderr), done.stderr
+    assert "| sudo" not in done.stderr
 
 
 @pytest.mark.skipif(not UNIT.exists() or Path(SCRIPT).exists(), reason="containerd has more than a unit, or none")

@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from loadstone.cli.app import Json, out, print_json
-from loadstone.infrastructure import journal
+from loadstone.infrastructure import journal, temporary
+from loadstone.infrastructure.images.cache import folder as images_folder
 
 EPILOG = "Examples: [bold]loadstone down[/] removes all, [bold]loadstone down up-hotel-reservation[/] one deployment."
 
@@ -20,6 +21,8 @@ def command(
 ) -> None:
     """Stop and remove this user's deployments on this machine, also those that a killed run left behind."""
     removed = journal.remove_all(names or None)
+    temporary.sweep()
+    temporary.sweep(images_folder())
     if json:
         print_json({"removed": removed})
     elif removed:

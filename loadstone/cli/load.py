@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -21,6 +20,7 @@ from loadstone.cli.outcome import observed, render
 from loadstone.experiments.interruption import interruptible
 from loadstone.experiments.ledger import writing
 from loadstone.experiments.verdict import Verdict, judge
+from loadstone.infrastructure import temporary
 from loadstone.infrastructure.measuring import measuring
 from loadstone.model.errors import InputError, Interrupted, LoadstoneError, NotHeld, PreflightError, TrialsInvalid
 from loadstone.model.load import SCRIPT
@@ -197,7 +197,7 @@ def _body(text: str | None) -> str | None:
 def _kept(folder: Path | None) -> Iterator[Path]:
     """The folder of the files: the user's, or a temporary one."""
     if folder is None:
-        with tempfile.TemporaryDirectory(prefix="loadstone-") as place:
+        with temporary.directory("load") as place:
             yield Path(place)
         return
     if (folder / "summary.json").exists():

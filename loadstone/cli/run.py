@@ -19,7 +19,7 @@ from loadstone.experiments.left_overs import left_overs
 from loadstone.experiments.plan import Plan, read_plan
 from loadstone.experiments.provisioning import infrastructure_of
 from loadstone.experiments.resume import reopen, resumed
-from loadstone.infrastructure import journal
+from loadstone.infrastructure import journal, temporary
 from loadstone.infrastructure.binary import stone_version
 from loadstone.infrastructure.measuring import measuring
 from loadstone.model.errors import InputError, Interrupted, LoadstoneError, TrialsInvalid
@@ -55,6 +55,7 @@ def command(
     json: Json = False,
 ) -> None:
     """Deploy, load, find the breaking point, write the report. Ctrl-C keeps finished trials; --resume continues."""
+    temporary.sweep()
     with measuring(shared_ok) as other:
         plan, ledger = _run(study, overrides or [], resume, emulated_ok, results, [other] if other else [])
     _print_outcome(plan, ledger, json)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from loadstone import plugins
 from loadstone.analysis.arrivals import dispersion, exponential_distance
 from loadstone.cli.app import err, out, print_json
 from loadstone.experiments.instrument import LATENESS_LEAST_MS, LATENESS_SHARE, NEGLIGIBLE, faults
+from loadstone.infrastructure import temporary
 from loadstone.infrastructure.base import Finding
 from loadstone.infrastructure.facts import host_facts
 from loadstone.model.cluster import Cluster
@@ -29,7 +29,7 @@ def run(json: bool) -> None:
     """Measure for a minute and print the highest reliable rate. Raises PreflightError if there is none."""
     client, worker = plugins.find("infrastructure", "local")(Cluster()).sketch("process", 0)
     disturbances = _disturbances(client.shared)
-    with tempfile.TemporaryDirectory(prefix="loadstone-") as folder:
+    with temporary.directory("selftest") as folder:
         bench = SelfTest(client.cpus, worker.cpus, Path(folder))
         try:
             rows = _measure(bench, quiet=json)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,6 +11,7 @@ from loadstone.experiments import emulation, environments, interference, tuning
 from loadstone.experiments.deployment import orchestrate
 from loadstone.experiments.plan import Plan
 from loadstone.experiments.provisioning import demand, infrastructure_of, sketch
+from loadstone.infrastructure import temporary
 from loadstone.infrastructure.base import Finding
 from loadstone.infrastructure.binary import stone_version
 from loadstone.model.cluster import Node
@@ -78,7 +78,7 @@ def inspect(plan: Plan, emulated_ok: bool = False) -> Inspection:
         findings += [*tuning.findings(treatment, sketched.nodes), *_clients_elsewhere(driver, sketched.nodes)]
         findings += environments.findings(plan, treatment, sketched.nodes)
         findings += emulation.software_processors(plan, sketched.nodes, emulated_ok)
-        with tempfile.TemporaryDirectory(prefix="loadstone-") as folder:
+        with temporary.directory("preflight") as folder:
             try:
                 orchestrator = orchestrate(plan.deployable(treatment), sketched, "preflight", Path(folder))
                 deployments.append(orchestrator.deployment)

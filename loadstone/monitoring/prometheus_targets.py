@@ -12,6 +12,7 @@ import tempfile
 import threading
 from pathlib import Path
 
+from loadstone.infrastructure import temporary
 from loadstone.infrastructure.binary import stone_binary
 from loadstone.infrastructure.subprocesses import start, stop
 from loadstone.model.cluster import Node
@@ -48,7 +49,7 @@ class PrometheusTargets(Collector):
         return cls(local[0], desk) if local and beside else None
 
     def start(self) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="loadstone-agent-")
+        self._folder = temporary.directory("agent")
         self._write({})
         listen = f"{self._desk.address}:0"
         self._agent = start(

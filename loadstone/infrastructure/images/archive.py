@@ -11,12 +11,12 @@ import hashlib
 import io
 import json
 import tarfile
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from loadstone.infrastructure import temporary
 from loadstone.infrastructure.images import layers
 from loadstone.infrastructure.images.layers import Member
 
@@ -52,7 +52,7 @@ def write(file: Path, reference: str, machine: str, config: dict[str, Any], part
 
     ``config`` is the specification's: ``User``, ``Env``, ``Entrypoint``, ``Cmd`` ...
     """
-    with tempfile.TemporaryDirectory(dir=file.parent, prefix=".layers-") as folder:
+    with temporary.directory("layers", file.parent) as folder:
         tars = [Path(folder) / str(index) for index in range(len(parts))]
         for tar, members in zip(tars, parts, strict=True):
             with tar.open("wb") as out:

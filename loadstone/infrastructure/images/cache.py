@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
-import tempfile
 import time
 from pathlib import Path
 
+from loadstone.infrastructure import temporary
 from loadstone.infrastructure.base import Say
 from loadstone.infrastructure.binary import stone_binary
 from loadstone.infrastructure.images import archive, recipe
@@ -58,7 +58,7 @@ def build(what: str, say: Say) -> Path:
     if not file.exists():
         say(f"making the image of {what}")
         file.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=file.parent, prefix=".making-") as making:
+        with temporary.directory("making", file.parent) as making:
             _make(wanted, Path(making) / file.name, packaged_name(what))
             with contextlib.suppress(FileExistsError):  # another run was faster: its image counts
                 os.link(Path(making) / file.name, file)

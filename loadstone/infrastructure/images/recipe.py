@@ -7,13 +7,12 @@ import hashlib
 import json
 import os
 import pwd
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from loadstone.infrastructure import programs, subprocesses
+from loadstone.infrastructure import programs, subprocesses, temporary
 from loadstone.infrastructure.base import Finding
 from loadstone.infrastructure.binary import stone_binary
 from loadstone.infrastructure.images import elf
@@ -46,7 +45,7 @@ class Data:
     @contextlib.contextmanager
     def made(self, what: str) -> Iterator[list[Member]]:
         """Initialise such a folder, and its files while it is there. No two are equal: databases draw identities."""
-        with tempfile.TemporaryDirectory(prefix="loadstone-image-") as parent:
+        with temporary.directory("image") as parent:
             Path(parent).chmod(0o755)
             made = Path(parent) / "data"
             made.mkdir(mode=0o700)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 from collections.abc import Callable, Sequence
 from functools import partial
 from http.client import HTTPConnection, HTTPException
@@ -12,6 +11,7 @@ from typing import Any, ClassVar
 
 import yaml
 
+from loadstone.infrastructure import temporary
 from loadstone.infrastructure.base import Access, Finding, Provision, Say
 from loadstone.infrastructure.kubernetes_api import Api, not_ready
 from loadstone.infrastructure.machines import Machine, in_parallel
@@ -127,7 +127,7 @@ def _write_admin(folder: Path, manager: Member, certificates: Certificates) -> P
 
 def _load_pause(plan: Plan) -> None:
     """The image that every pod needs, into each engine, as soon as it answers."""
-    with tempfile.TemporaryDirectory() as folder:
+    with temporary.directory("kubernetes") as folder:
         file = Path(folder, "pause.tar")
         pause.write(file)
         archive = file.read_bytes()

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import base64
 import json
-import tempfile
 from pathlib import Path
 
-from loadstone.infrastructure import subprocesses
+from loadstone.infrastructure import subprocesses, temporary
 from loadstone.infrastructure.software.base import Member
 from loadstone.infrastructure.software.kubernetes.plan import SERVICES, Plan
 from loadstone.model.errors import DeploymentError
@@ -31,7 +30,7 @@ class Certificates:
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
-        with tempfile.TemporaryDirectory(prefix="loadstone-pki-") as folder:
+        with temporary.directory("pki") as folder:
             _issue_all(Path(folder), plan)
             self._pem = {file.name: file.read_text() for file in Path(folder).iterdir()}
 

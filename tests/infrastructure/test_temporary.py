@@ -1,0 +1,39 @@
+"""Temporary folders of killed processes are removed, and no others."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from loadstone.infrastructure import temporary
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from loadstone.infrastructure import temporary
+folder = temporary.directory("pki", Path(sys.argv[1]))
+Path(folder.name, "ca.key").touch()
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_what_a_killed_process_left_is_removed_and_nothing_else(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-c", KILLED, tmp_path], check=False, timeout=60)
+    [left] = tmp_path.iterdir()
+    (tmp_path / "loadstone-other").mkdir()
+    target = tmp_path / "target"
+    target.mkdir()
+    (tmp_path / left.name[:-1]).symlink_to(target)
+    with temporary.directory("pki", tmp_path) as live:
+        assert temporary.sweep(tmp_path) == [left]
+        assert Path(live).is_dir() and target.is_dir() and not left.exists()
+    assert temporary.sweep(tmp_path) == []
+
+
+def test_a_folder_of_another_boot_is_left_over(tmp_path: Path) -> None:
+    with temporary.directory("image", tmp_path) as live:
+        boot = Path(live).name.split("-")[2]
+        old = tmp_path / Path(live).name.replace(boot, "00000000")
+        old.mkdir()
+        assert temporary.sweep(tmp_path) == [old]
