@@ -15,7 +15,7 @@ import psutil
 import pyarrow.parquet as pq
 import pytest
 
-from tests.support.users import User, end, wait
+from tests.support.users import LOADSTONE, User, end, ours, wait
 
 pytestmark = pytest.mark.system
 
@@ -82,6 +82,17 @@ def test_interrupted_it_cleans_up_and_says_how_to_go_on(user: User, number: sign
     assert json.loads(user.runs("status", "--json").stdout)["deployments"] == []
 
 
+def test_ctrl_c_in_a_pipeline_removes_all_although_the_other_end_is_gone(user: User) -> None:
+    command = ["sh", "-c", f"{LOADSTONE} run study.yaml 2>&1 | tee log"]
+    process = subprocess.Popen(command, cwd=user.home, env=user.environment, start_new_session=True)
+    wait(lambda: any(user.home.glob("results/*/*/trials/*/load.json")) or process.poll() is not None)
+    assert json.loads(user.runs("status", "--json").stdout)["deployments"]
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the shell, to loadstone and to tee
+    process.wait(120)
+    wait(lambda: not any("run study.yaml" in line for line in ours(user.home)))
+    assert json.loads(user.runs("status", "--json").stdout)["deployments"] == []
+
+
 def test_a_service_killed_in_a_trial_makes_that_trial_invalid_and_the_study_goes_on(user: User) -> None:
     process = user.starts("run", "study.yaml")
     user.waits_until_a_trial_is_loaded(process, finished=1)
@@ -106,7 +117,7 @@ def test_a_limit_taken_away_in_a_trial_makes_it_invalid_with_wanted_and_effectiv
     said, complained = process.communicate(timeout=180)
     assert process.returncode == 4, said + complained
     reasons = " ".join(rows(user)[0]["reasons"])  # type: ignore[arg-type]
-    assert "geo-1" in reasons and "wanted 1" in reasons and "unlimited" in reasons
+    assert "geo-1" in reasons and "requested 1" in reasons and "unlimited" in reasons
 
 
 @pytest.fixture
