@@ -1,0 +1,1 @@
+"""Faults on purpose, one row of docs/explanation/reliability.md a file; each prints its counts (`pytest -s`)."""
