@@ -28,7 +28,7 @@ from loadstone.model.study import Study
 FOLDER = Path(__file__).parents[1] / "docs" / "reference"
 PROTOCOL = FOLDER.parents[1] / "loadstone" / "infrastructure" / "machines" / "protocol.schema.json"
 NOTE = "<!-- Written by scripts/generate_docs.py (`make docs`); change the model instead. -->\n\n"
-SUCCESS = "Done: the study is complete, or what was asked for was shown."
+SUCCESS = "Done: the study is complete, or the requested information was printed."
 
 
 def pages() -> dict[str, str]:
@@ -132,7 +132,7 @@ def value(field: dict[str, Any]) -> str:
             return f"list of: {value(field['items'])}"
         case "object":
             inner = [*field.get("patternProperties", {}).values(), field.get("additionalProperties")]
-            described = [value(one) for one in inner if isinstance(one, dict)]
+            described = [value(item) for item in inner if isinstance(item, dict)]
             return f"by name: {described[0]}" if described else "keys and values"
         case "string":
             if "pattern" not in field:
@@ -154,8 +154,8 @@ def value(field: dict[str, Any]) -> str:
 def bounds(field: dict[str, Any]) -> str:
     """``, 1 to 64``"""
     low, above, high = field.get("minimum"), field.get("exclusiveMinimum"), field.get("maximum")
-    said = [f" from {low:,g}"] if low is not None else [f" above {above:,g}"] if above is not None else []
-    return "".join([*said, f" to {high:,.12g}" if high is not None else ""])
+    parts = [f" from {low:,g}"] if low is not None else [f" above {above:,g}"] if above is not None else []
+    return "".join([*parts, f" to {high:,.12g}" if high is not None else ""])
 
 
 def columns_page() -> str:
@@ -173,8 +173,8 @@ def columns_page() -> str:
 
 def compose_page() -> str:
     """What is carried of compose files, what is not and why, and what can be added to them."""
-    said = ("build", "container_name", "networks", "profiles")  # what becomes of these stands in warnings
-    carried = [f"`{key}`" for key in ComposeService.model_fields if key not in said]
+    documented = ("build", "container_name", "networks", "profiles")  # what becomes of these stands in warnings
+    carried = [f"`{key}`" for key in ComposeService.model_fields if key not in documented]
     reasons: dict[str, list[str]] = {}
     for path, keys in NOT_CARRIED.items():
         above = "".join(f"{part}." for part in path if part not in ("services", "*"))
@@ -214,11 +214,11 @@ def exit_codes() -> dict[int, list[str]]:
 
 
 COUNTED = ("published", "default", "quirks")
-"""The columns of ``round-trips.json`` that say what is asked, as the tables have them."""
+"""The columns of ``round-trips.json`` that count requests, as the tables have them."""
 
 
 def round_trips_page() -> str:
-    """What each operation asks of services and stores, beside what the published application asks."""
+    """The requests of each operation to services and stores, beside those of the published application."""
     sections = [round_trips_section(name, file) for name, file in round_trips_files().items()]
     note = NOTE.replace("the model", "`round-trips.json` of the application")
     return (ROUND_TRIPS.format(note=note) + "".join(sections)).rstrip() + "\n"
@@ -232,8 +232,8 @@ counted from the spans of requests to the running application over PostgreSQL, m
 each application fails when they change. Where one of the two differs from the published number, the note says why.
 
 Operations follow one another in the order of the tables, so that each finds in the caches what those before it left
-there. A pipeline or a multi-get is one round trip. What services read when they start is of no request. Memcached is
-asked by one command for one key and for many, which spans call `MGET`. Of documents, `get`, `find` and `head` read,
+there. A pipeline or a multi-get is one round trip. Reads of services at their start are not counted. Memcached has
+one command for one key and for many, which spans call `MGET`. Of documents, `get`, `find` and `head` read,
 `insert`, `push`, `pull` and `add` write, each in one step.
 
 """
@@ -252,27 +252,27 @@ def round_trips_section(name: str, file: Path) -> str:
     lines = [f"## {name.replace('-', ' ').title()}", "", f"What it does: [{name}]({name}.md).", ""]
     lines += ["| operation | RPCs: published | default | `dsb-quirks` | stores: published | default | `dsb-quirks` |"]
     lines += ["|---|---|---|---|---|---|---|"]
-    for one in operations:
+    for operation in operations:
         sums = [
-            sum(asked(row[column]) for row in one["rows"] if is_store(row["peer"]) == stores)
+            sum(requests(row[column]) for row in operation["rows"] if is_store(row["peer"]) == stores)
             for stores in (False, True)
             for column in COUNTED
         ]
-        lines.append(f"| {one['operation']} | {' | '.join(map(str, sums))} |")
+        lines.append(f"| {operation['operation']} | {' | '.join(map(str, sums))} |")
     lines += [
         "",
-        "| operation | who asks whom | published | default | `dsb-quirks` | note |",
+        "| operation | caller > callee | published | default | `dsb-quirks` | note |",
         "|---|---|---|---|---|---|",
     ]
-    for one in operations:
-        for number, row in enumerate(one["rows"]):
+    for operation in operations:
+        for number, row in enumerate(operation["rows"]):
             cells = [row[column] or "-" for column in COUNTED]
-            said = [one["operation"] if number == 0 else "", f"`{row['service']}` > `{row['peer']}`", *cells]
-            lines.append(f"| {' | '.join(said)} | {row.get('note', '')} |")
+            cells = [operation["operation"] if number == 0 else "", f"`{row['service']}` > `{row['peer']}`", *cells]
+            lines.append(f"| {' | '.join(cells)} | {row.get('note', '')} |")
     return "\n".join(lines) + "\n\n"
 
 
-def asked(cell: str) -> int:
+def requests(cell: str) -> int:
     """The number of round trips in ``2 MGET, 1 SET``."""
     return sum(int(part.split()[0]) for part in cell.split(", ") if part)
 

@@ -22,7 +22,7 @@ Row = dict[str, Any]
 
 
 def span(id: int, parent: int, start: int, end: int | None, service: str = "a", **columns: Any) -> Row:
-    """One row; times in ns from any zero, no end for a span that never ended. One trace and one host unless told."""
+    """One row; times in ns from any zero, no end for a span that never ended. One trace and one host by default."""
     return {
         "trace_id": (1).to_bytes(16, "big"),
         "span_id": id,

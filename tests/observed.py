@@ -161,15 +161,15 @@ def containers(places: dict[str, str], busy: float, quotas: bool) -> Iterator[Re
     """Counters of a replica of each service; the third has the tightest quota."""
     for place, (service, node) in enumerate(places.items()):
         cores = 3 * SERVICES[service][1] * busy
-        one = f"replica:{service}-1"
-        yield node, one, "container_cpu_seconds_total", 40.0, cores
+        subject = f"replica:{service}-1"
+        yield node, subject, "container_cpu_seconds_total", 40.0, cores
         if quotas:
             held = max(0.0, busy - 0.55) * (0.9 if service == "search" else 0.1 * (place % 3))
-            yield node, one, "container_periods_total", 500.0, 10.0
-            yield node, one, "container_throttled_periods_total", 0.0, 10.0 * min(held, 1.0)
-            yield node, one, "container_throttled_seconds_total", 0.0, 0.4 * held
-        yield node, one, "container_memory_bytes", 4e7 + 2e7 * place, 0.0
-        yield node, one, "container_processes", 1.0, 0.0
-        yield node, one, "container_threads", 8.0 + 2 * place, float(place % 2)
-        yield node, one, "container_network_received_bytes_total", 1e6, 3e5 * busy
-        yield node, one, "container_network_transmitted_bytes_total", 1e6, 4e5 * busy
+            yield node, subject, "container_periods_total", 500.0, 10.0
+            yield node, subject, "container_throttled_periods_total", 0.0, 10.0 * min(held, 1.0)
+            yield node, subject, "container_throttled_seconds_total", 0.0, 0.4 * held
+        yield node, subject, "container_memory_bytes", 4e7 + 2e7 * place, 0.0
+        yield node, subject, "container_processes", 1.0, 0.0
+        yield node, subject, "container_threads", 8.0 + 2 * place, float(place % 2)
+        yield node, subject, "container_network_received_bytes_total", 1e6, 3e5 * busy
+        yield node, subject, "container_network_transmitted_bytes_total", 1e6, 4e5 * busy

@@ -22,7 +22,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "model": set(),
     "plugins": {"model"},
     **BELOW,
-    # The search asks a posterior where to probe next: analysis is pure functions, so that is a value, not an effect.
+    # The search takes its next load from a posterior: analysis is pure functions, so that is a value, not an effect.
     "experiments": {"model", "plugins", *LAYERS, "analysis"},
     "analysis": {"model"},
     "report": {"model", "analysis"},

@@ -62,7 +62,7 @@ def test_a_failed_check_is_named_and_fails_the_whole(tmp_path: Path, fails: str,
     assert "stand-in fails" in ran.stdout
 
 
-def test_what_is_no_kind_of_checks_is_told(tmp_path: Path) -> None:
+def test_what_is_no_kind_of_checks_is_reported(tmp_path: Path) -> None:
     ran = run_checks(tmp_path, "never", "everything")
     assert ran.returncode == 2
     assert "lint | check | all | long" in ran.stderr

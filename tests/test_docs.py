@@ -68,10 +68,10 @@ def test_every_difference_in_round_trips_has_a_reason(generator: ModuleType) -> 
     ]
     assert len(rows) > 100
     for application, operation, row in rows:
-        published, default, quirks = (generator.asked(row[column]) for column in generator.COUNTED)
+        published, default, quirks = (generator.requests(row[column]) for column in generator.COUNTED)
         where = f"{application}: {operation}: {row['service']} > {row['peer']}"
         assert published == default == quirks or row.get("note"), f"{where} differs: say why in its note"
-        assert quirks >= published, f"{where}: dsb-quirks asks less than what is published"
+        assert quirks >= published, f"{where}: dsb-quirks has fewer requests than are published"
         if default < published:
             assert "`dsb-quirks`" in row["note"] or "as of" in row["note"] or "as above" in row["note"], where
 
@@ -169,7 +169,7 @@ def test_every_requirement_is_pinned() -> None:
     assert "://" not in lock and "--index" not in lock
 
 
-def test_the_version_is_said_once() -> None:
+def test_the_version_is_reported_once() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     citation = (ROOT / "CITATION.cff").read_text()
     assert project["project"]["version"] == loadstone.__version__

@@ -46,8 +46,8 @@ def test_every_published_value_of_a_paper_with_studies_has_a_treatment() -> None
     }
     settings: dict[str, list[dict[str, str]]] = {}
     for file in STUDIES:
-        for one in overrides.get(file.stem, [()]):
-            made = plan(file.stem, *one)
+        for each in overrides.get(file.stem, [()]):
+            made = plan(file.stem, *each)
             about = {
                 "application": made.application.name,
                 "workers": str(made.study.cluster.workers),
@@ -61,7 +61,7 @@ def test_every_published_value_of_a_paper_with_studies_has_a_treatment() -> None
         missing = [
             value
             for value in papers.values(name)
-            if value.measure and not any(value.levels.items() <= one.items() for one in there)
+            if value.measure and not any(value.levels.items() <= each.items() for each in there)
         ]
         assert missing == []
 

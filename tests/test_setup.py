@@ -1,4 +1,4 @@
-"""Setting a machine up, with a package manager that only tells what it was asked for."""
+"""Setting a machine up, with a package manager that only records its calls."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ pytestmark = pytest.mark.skipif(not CNI.exists(), reason="what `make setup` inst
 
 
 class Machine:
-    """A folder of commands, which is all the PATH there is; nobody is root, and ``sudo`` does as it is asked."""
+    """A folder of commands, which is all the PATH there is; the user is not root, and ``sudo`` runs its command."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder, self.asked = folder, folder / "asked"
+        self.folder, self.called = folder, folder / "asked"
         for tool in TOOLS:
             (folder / tool).symlink_to(shutil.which(tool) or "")
         for name in (*THERE, "tee", "chmod", "rm"):
@@ -37,7 +37,7 @@ class Machine:
         self.command("id", "echo 1000")
         self.command("sudo", 'shift; "$@"')
         for name in ("systemctl", "update-rc.d"):
-            self.command(name, f'echo "{name} $*" >>{self.asked}')
+            self.command(name, f'echo "{name} $*" >>{self.called}')
 
     def command(self, name: str, does: str) -> None:
         (self.folder / name).write_text(f"#!/bin/sh\n{does}\n")
@@ -47,15 +47,15 @@ class Machine:
         """What is known of Chromium before and after an update; installing makes one command."""
         self.command("apt-cache", f"[ -e {self.folder}/updated ] && printf '{after}' || printf '{before}'")
         made = f'*install*) printf "" >{self.folder}/{installed}; /bin/chmod 755 {self.folder}/{installed} ;;'
-        does = f'echo "apt-get $*" >>{self.asked}\ncase "$*" in *update*) : >{self.folder}/updated ;; {made} esac'
+        does = f'echo "apt-get $*" >>{self.called}\ncase "$*" in *update*) : >{self.folder}/updated ;; {made} esac'
         self.command("apt-get", does)
 
     def set_up(self) -> tuple[list[str], str]:
-        """What was asked of apt-get, update-rc.d and systemctl, without options; and what was said."""
+        """The calls of apt-get, update-rc.d and systemctl, without options; and the output."""
         command = [ROOT / "scripts/setup-system.sh", "test"]
         done = subprocess.run(command, env={"PATH": str(self.folder)}, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
-        lines = self.asked.read_text().splitlines() if self.asked.exists() else []
+        lines = self.called.read_text().splitlines() if self.called.exists() else []
         return [
             " ".join(word for word in line.split() if word[0] != "-" and "=" not in word) for line in lines
         ], done.stderr
@@ -67,7 +67,7 @@ def machine(tmp_path: Path) -> Machine:
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "asked"),
+    ("before", "after", "calls"),
     [
         ("", DEBIAN, ["apt-get update", "apt-get install chromium"]),
         (DEBIAN, DEBIAN, ["apt-get install chromium"]),
@@ -76,9 +76,9 @@ def machine(tmp_path: Path) -> Machine:
         ("", "", ["apt-get update"]),
     ],
 )
-def test_chromium_is_installed_where_it_is_no_stub(machine: Machine, before: str, after: str, asked: list[str]) -> None:
+def test_chromium_is_installed_where_it_is_no_stub(machine: Machine, before: str, after: str, calls: list[str]) -> None:
     machine.packages("chromium", before, after)
-    assert machine.set_up()[0] == asked
+    assert machine.set_up()[0] == calls
 
 
 def copied(machine: Machine, script: str, *changes: tuple[str, str]) -> Path:
@@ -121,6 +121,6 @@ def test_the_hint_to_install_go_verifies_the_archive_before_root_unpacks_it(mach
 def test_a_service_with_a_unit_alone_is_disabled_quietly(machine: Machine) -> None:
     machine.packages("containerd", UBUNTU, UBUNTU)
     (machine.folder / "containerd").unlink()
-    asked, said = machine.set_up()
-    assert asked == ["apt-get install containerd", "systemctl disable containerd.service"]
-    assert said == "apt-get install containerd (services are neither started nor enabled)\n"
+    calls, output = machine.set_up()
+    assert calls == ["apt-get install containerd", "systemctl disable containerd.service"]
+    assert output == "apt-get install containerd (services are neither started nor enabled)\n"

@@ -36,8 +36,8 @@ def snapshot(mark: str = "", folders: tuple[Path, ...] = ()) -> dict[str, list[s
         "processes": _processes(),
         "groups": (str(path) for path, _, _ in os.walk(_CGROUPS)),
         "namespaces": (path.name for path in Path("/run/netns").glob("*")),
-        "links": (link["ifname"] for link in json.loads(_said("ip", "-j", "link"))),
-        "routes": _said("ip", "route", "show", "table", "all").splitlines(),
+        "links": (link["ifname"] for link in json.loads(_output_of("ip", "-j", "link"))),
+        "routes": _output_of("ip", "route", "show", "table", "all").splitlines(),
         "rules": _rules(),
         "mounts": Path("/proc/self/mountinfo").read_text().splitlines(),
         "files": (str(file) for folder in folders for file in folder.rglob("*")),
@@ -59,7 +59,7 @@ def _holds_anything(path: Path) -> bool:
 
 
 def _processes() -> Iterator[str]:
-    """Each process in a control group, or whose command line tells where it belongs; zombies are nobody's trace."""
+    """Each process in a control group, or whose command line tells where it belongs; zombies are left out."""
     for process in psutil.process_iter(["status"]):
         if process.info["status"] == psutil.STATUS_ZOMBIE or process.pid == os.getpid():
             continue
@@ -73,9 +73,9 @@ def _processes() -> Iterator[str]:
 def _rules() -> Iterator[str]:
     """Firewall rules of the root namespace; counters and comments change by themselves."""
     for program in ("iptables-save", "ip6tables-save"):
-        yield from (line for line in _said(program).splitlines() if line.startswith("-A"))
+        yield from (line for line in _output_of(program).splitlines() if line.startswith("-A"))
 
 
-def _said(*command: str) -> str:
+def _output_of(*command: str) -> str:
     path = f"{os.environ['PATH']}:/usr/sbin:/sbin"
     return subprocess.run(command, capture_output=True, text=True, check=True, env={"PATH": path}).stdout

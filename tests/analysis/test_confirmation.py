@@ -68,7 +68,7 @@ def test_right_estimates_are_seldom_contradicted_and_wrong_ones_mostly() -> None
     assert verdicts[1.15].count("contradicted") >= 28
 
 
-def test_what_cannot_be_told_is_undecided() -> None:
+def test_what_is_uncertain_is_undecided() -> None:
     alternating = [(1000.0, index % 2 == 0) for index in range(fresh.MOST)]
     judged = fresh.confirmation(known(1000, 0.3), alternating)
     assert judged.verdict == "undecided"

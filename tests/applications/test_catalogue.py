@@ -106,7 +106,7 @@ def test_an_application_of_one_s_own_by_file_and_by_folder(tmp_path: Path) -> No
     assert by_file.digest == by_folder.digest
 
 
-def test_the_digest_is_of_what_is_said_not_how(tmp_path: Path) -> None:
+def test_the_digest_is_of_the_content_not_its_form(tmp_path: Path) -> None:
     file = tmp_path / "application.yaml"
     digests = []
     for text in (GOOD, "# a comment\n" + GOOD, GOOD.replace("5000", "5001")):

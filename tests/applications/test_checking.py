@@ -44,7 +44,7 @@ def test_steps_of_sessions_count_too() -> None:
     assert (row.grew, row.completed, row.sent, row.ok) == (13, 13, 15, True)
 
 
-def test_the_writes_of_a_script_are_told_by_method_and_path() -> None:
+def test_the_writes_of_a_script_are_recognised_by_method_and_path() -> None:
     application = catalogue.load("hotel-reservation").application
     names = {"POST /reservation": 10, "GET /hotels": 90}
     operations = [{"name": name, "all": {"sent": count, "completed": count}} for name, count in names.items()]
@@ -71,7 +71,7 @@ def test_lost_writes_are_found() -> None:
     assert row.message == f"{grew}: 1 answered writes are not there"
 
 
-def test_writes_that_nobody_sent_are_found() -> None:
+def test_writes_that_were_not_sent_are_found() -> None:
     row = after(13, completed=10, sent=12)
     assert not row.ok
     assert row.message.endswith(": 1 more than were sent")
@@ -142,7 +142,7 @@ def test_writes_that_were_not_answered_are_counted() -> None:
     assert unfinished(Path("mixed.lua"), check_of([])) is None
 
 
-def test_what_stores_hold_together_is_told_with_examples_where_it_is_wrong() -> None:
+def test_what_stores_hold_together_is_reported_with_examples_where_it_is_wrong() -> None:
     right = {"what": "users", "want": 962, "have": 962, "ok": True, "examples": []}
     wrong = {"what": "posts in home timelines", "want": 12345, "have": 12340, "ok": False, "examples": ["p7", "p9"]}
     first, second = among_stores([right, wrong])

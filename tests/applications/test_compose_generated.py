@@ -32,7 +32,7 @@ NODES = [
 ]
 # No control characters besides the end of a line, no half of a surrogate pair.
 TEXT = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]) | st.just("\n"), max_size=12)
-WORDS = st.lists(TEXT.filter(bool), min_size=1, max_size=3)
+ARGUMENTS = st.lists(TEXT.filter(bool), min_size=1, max_size=3)
 VARIABLES = st.dictionaries(st.from_regex(r"[A-Z_][A-Z0-9_]{0,5}", fullmatch=True), TEXT, max_size=3)
 PATHS = st.sampled_from(["/a", "/etc/b.conf", "/srv/c d/e", "/f/g"])
 
@@ -46,8 +46,8 @@ def services(draw: st.DrawFn, others: list[str], first: bool) -> dict[str, Any]:
         "ports": {f"port-{n}": n for n in draw(st.lists(st.integers(1, 65535), min_size=1, max_size=3, unique=True))},
         "needs": draw(st.lists(st.sampled_from(others), unique=True)) if others else [],
         "replicas": draw(st.integers(1, 3)) if not first else 1,
-        "command": draw(st.just([]) | WORDS),
-        "entrypoint": draw(st.just([]) | WORDS),
+        "command": draw(st.just([]) | ARGUMENTS),
+        "entrypoint": draw(st.just([]) | ARGUMENTS),
         "environment": draw(VARIABLES),
         "configs": files,
         "volumes": [path for path in draw(st.lists(PATHS, max_size=2, unique=True)) if path not in files],
@@ -142,7 +142,7 @@ def test_a_generated_compose_file_is_imported_without_loss(wanted: dict[str, Any
 
 
 def rendered(application: Application, orchestrator: str, place: Path) -> Path:
-    """The main file of an application, rendered; its way in is told, as other ports may be published too."""
+    """The main file of an application, rendered; its entry is given, as other ports may be published too."""
     deployment: Deployment = deployed(application, NODES, orchestrator=orchestrator)
     files = plugins.find("orchestrators", orchestrator)(deployment, place).render()
     for name, text in files.items():

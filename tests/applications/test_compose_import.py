@@ -76,7 +76,7 @@ def test_a_wrong_compose_file_is_answered_with_exactly_these_messages(case: Case
     assert str(caught.value).splitlines() == case.messages
 
 
-def test_what_is_guessed_is_said(folder: Path) -> None:
+def test_what_is_guessed_is_reported(folder: Path) -> None:
     loaded = imported('services:\n  web: {image: "x/web:1", ports: [80], depends_on: [db]}\n  db: {image: "mongo:5"}\n')
     assert [str(note) for note in loaded.notes] == [
         "compose.yaml:1: services: tiers are guessed from images and names (frontend: web; storage: db), and scaling:"
@@ -125,7 +125,7 @@ x-loadstone:
         ("name: x", False),
     ],
 )
-def test_a_compose_file_is_told_by_what_it_says(text: str, compose: bool) -> None:
+def test_a_compose_file_is_recognised_by_its_content(text: str, compose: bool) -> None:
     assert is_compose(Document(text, "any.yaml")) is compose
 
 
@@ -138,7 +138,7 @@ def test_a_folder_with_a_compose_file(name: str, folder: Path) -> None:
     assert f"{folder / name}:1: {text}" in map(str, catalogue.load(str(folder / name)).notes)
 
 
-def test_the_digest_is_of_what_is_said_and_of_the_files_that_are_mounted(folder: Path) -> None:
+def test_the_digest_is_of_the_content_and_of_the_mounted_files(folder: Path) -> None:
     text = 'services:\n  web: {image: "x/web:1", ports: [80], volumes: ["./web.conf:/web.conf:ro"]}\n'
     digests = [imported(text).digest, imported(f"# comment\nx-any: 1\n{text}").digest]
     (folder / "web.conf").write_text("listen 81;\n")
@@ -155,7 +155,7 @@ def test_a_variable_of_the_shell_comes_before_that_of_the_file(folder: Path, mon
     assert any(note.message.startswith("VERSION is taken from this shell") for note in loaded.notes)
 
 
-def test_the_same_said_of_several_places_is_told_once(folder: Path) -> None:
+def test_a_repeated_warning_is_reported_once(folder: Path) -> None:
     web, api = '{image: "x/web:1", ports: [80], tty: true}', '{image: "x/api:1", expose: [81], tty: true}'
     text = f"services:\n  web: {web}\n  api: {api}\n"
     message = "compose.yaml:2: services.web.tty: not carried: it changes nothing in the container; also in line 3"

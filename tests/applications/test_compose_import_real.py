@@ -51,12 +51,12 @@ LOAD = {
 
 
 DOCKER = ON_CLUSTERS[:3]
-"""Orchestrators of Docker's containers: what these are made of can be asked of their engine."""
+"""Orchestrators of Docker's containers: their engine reports what these consist of."""
 
 
 @pytest.fixture(scope="module")
 def imported(request: pytest.FixtureRequest, shared_clusters: SharedClusters) -> Iterator[Deployed]:
-    """All services, ready; their images are ours, which the engine has before it is asked for foreign ones."""
+    """All services, ready; their images are ours, loaded in place of the published ones."""
     cluster = shared_clusters(request.param)
     with folders() as place:
         text = COMPOSE.replace("STONE", images.reference("stone")).replace("MEMCACHED", images.reference("memcached"))

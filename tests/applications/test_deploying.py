@@ -1,4 +1,4 @@
-"""The whole Hotel Reservation as processes: deployed, seeded, asked, checked, removed."""
+"""The whole Hotel Reservation as processes: deployed, seeded, queried, checked, removed."""
 
 from __future__ import annotations
 

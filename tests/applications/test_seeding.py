@@ -1,4 +1,4 @@
-"""What ``stone seed`` is told and what becomes of its words; a program in its place says them."""
+"""The input of ``stone seed`` and the use of its output; another program takes its place."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_counts_are_by_the_service_that_is_the_store(tmp_path: Path) -> None:
     assert counts[("documents-user", "user")] == 6 and counts[("redis-timeline", "posts")] == 10
 
 
-def test_progress_is_told_in_steps_of_ten_per_cent_and_the_other_lines_are_the_error(tmp_path: Path) -> None:
+def test_progress_is_reported_in_steps_of_ten_per_cent_and_the_other_lines_are_the_error(tmp_path: Path) -> None:
     text: list[str] = []
     script = "\n".join(
         [
@@ -165,7 +165,7 @@ def test_a_check_knows_how_many_writes_were_left_since_the_stores_were_filled(tm
     assert item.check() and result() == 7
     item.loaded(None)
     item.loaded(1)
-    assert item.check() == [], "nobody knows how many there are"
+    assert item.check() == [], "their number is unknown"
     item.reset()
     assert item.check() and result() is None
 
@@ -176,7 +176,7 @@ def test_a_seed_without_checks_has_no_rows(tmp_path: Path) -> None:
 
 def test_the_numbers_of_a_named_dataset_are_known_and_those_of_a_file_are_read_once(tmp_path: Path) -> None:
     assert seeder(tmp_path, "exit 1", users=3).keys == {"users": 3}
-    script = f'echo x >> {tmp_path}/asked; cat "$4" >{tmp_path}/plan; echo \'{{"users": 7}}\''
+    script = f'echo x >> {tmp_path}/calls; cat "$4" >{tmp_path}/plan; echo \'{{"users": 7}}\''
     of_a_file = seeder(tmp_path, script, file="/data/mine.mtx")
     assert (of_a_file.keys["users"], of_a_file.keys["users"]) == (7, 7)
     assert (tmp_path / "asked").read_text() == "x\n"

@@ -70,7 +70,7 @@ def test_machines_get_the_same_numbers(say: RunCommand) -> None:
     assert result["noise"][0]["from_second_runs"] is True
 
 
-def test_unpaired_is_said(say: RunCommand) -> None:
+def test_unpaired_is_reported(say: RunCommand) -> None:
     code, text, _ = say("slower", "--unpaired")
     assert code == 0
     assert "10 runs of each, unpaired" in text
@@ -103,7 +103,7 @@ def test_breaking_points_stand_side_by_side(say: RunCommand) -> None:
     assert more / less == pytest.approx(ratio, rel=0.02)
 
 
-def test_what_is_doubtful_about_breaking_points_is_said(say: RunCommand, tmp_path: Path) -> None:
+def test_what_is_doubtful_about_breaking_points_is_reported(say: RunCommand, tmp_path: Path) -> None:
     two = {"baseline": 700.0, "vertical": 1250.0}
     folder = Synthetic(name="cut", capacities=two, stop_after=60).write(tmp_path)
     code, _, complaint = say(folder)

@@ -1,4 +1,4 @@
-"""Compose files on the command line: shown, planned, rendered; and what is not carried, told each time."""
+"""Compose files on the command line: shown, planned, rendered; and what is not carried, reported each time."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("arguments", "expected"), REFUSED, ids=lambda value: " ".join(value) if value else "")
-def test_what_is_wrong_is_said_as_the_option_it_is(say: Say, arguments: list[str], expected: str) -> None:
+def test_what_is_wrong_is_reported_as_the_option_it_is(say: Say, arguments: list[str], expected: str) -> None:
     code, result, complaint = say(*arguments)
     assert (code, result) == (2, "")
     assert expected in complaint
@@ -124,7 +124,7 @@ class FakeStone:
 
 LINE = {"t": 1.0, "of": 11.0, "phase": "measure", "offered": 1000, "sent": 1000, "completed": 990, "errors": 1}
 LINE |= {"p50_ms": 1.5, "p99_ms": 9.0, "lateness_p99_ms": 0.2, "in_flight": 9, "cpu_share": 0.1}
-TOLD = {
+REPORTED = {
     "throughput": 999.0,
     "operations": [],
     "errors": [{"kind": "expected status 200, got 500", "operation": "/a", "count": 3, "example": ""}],
@@ -144,7 +144,7 @@ def stone(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[FakeStone]]:
 
 
 def test_options_become_an_offer(say: Say, stone: type[FakeStone]) -> None:
-    stone.answer = changed(**TOLD)
+    stone.answer = changed(**REPORTED)
     options = ["--duration", "3s", "--warmup", "0", "--connections", "8", "--seed", "7", "--metrics", "127.0.0.1:9100"]
     request = ["--header", "X-A: b: c", "--body", '{"a": 1}']
     code, _, _ = say("http://[::1]:8080/x/y?z=1", "--rate", "200", "--arrival", "constant", *options, *request)
@@ -166,7 +166,7 @@ def test_options_become_an_offer(say: Say, stone: type[FakeStone]) -> None:
 def test_a_script_gets_its_arguments_and_the_path_of_its_target(
     say: Say, stone: type[FakeStone], tmp_path: Path
 ) -> None:
-    stone.answer = changed(**TOLD)
+    stone.answer = changed(**REPORTED)
     (tmp_path / "x.lua").write_text("")
     assert say("x.lua", "https://h/api/", "--insecure", "--closed", "4", "--think", "10ms", "--", "a", "-b")[0] == 0
     (offer,) = stone.offers
@@ -177,7 +177,7 @@ def test_a_script_gets_its_arguments_and_the_path_of_its_target(
 
 
 def test_an_applications_workload(say: Say, stone: type[FakeStone]) -> None:
-    stone.answer = changed(**TOLD)
+    stone.answer = changed(**REPORTED)
     assert say("hotel-reservation/login", "--target", URL, "--rate", "5")[0] == 0
     assert isinstance(stone.offers[0].workload, Workload)
     assert list(stone.offers[0].workload.operations) == ["login"]
@@ -206,7 +206,7 @@ def test_an_applications_workload_is_for_a_dataset(tmp_path: Path, monkeypatch: 
 
 
 def test_what_is_printed(say: Say, stone: type[FakeStone]) -> None:
-    stone.answer = changed(**TOLD)
+    stone.answer = changed(**REPORTED)
     code, result, progress = say(URL, "--rate", "1000", "--slo", "p99=200ms", "--warmup", "1s")
     assert code == 0
     lines = [" ".join(line.split()) for line in result.splitlines()]
@@ -226,7 +226,7 @@ def test_load_workers_are_printed_with_their_clocks(say: Say, stone: type[FakeSt
         {"number": 0, "clock_offset_us": -40.0, "clock_error_us": 8.0},
         {"number": 1, "clock_offset_us": 12.0, "clock_error_us": 9.0},
     ]
-    stone.answer = changed(**TOLD, generator__workers=clocks)
+    stone.answer = changed(**REPORTED, generator__workers=clocks)
     code, result, _ = say(URL, "--rate", "1000", "--member", "ssh 'my host' stone", "--member", "stone")
     assert code == 0 and "2 load workers, clocks within 0.0480 ms" in result
     assert stone.offers[0].load.workers == 2
@@ -234,7 +234,7 @@ def test_load_workers_are_printed_with_their_clocks(say: Say, stone: type[FakeSt
 
 
 def test_a_closed_loop_says_so_wherever_latencies_stand(say: Say, stone: type[FakeStone]) -> None:
-    stone.answer = changed(**TOLD, loop="closed", planned=0)
+    stone.answer = changed(**REPORTED, loop="closed", planned=0)
     code, result, progress = say(URL, "--closed", "20")
     assert code == 0
     assert "20 clients in a closed loop" in result and "ms, closed loop" in result
@@ -251,7 +251,7 @@ def test_a_closed_loop_says_so_wherever_latencies_stand(say: Say, stone: type[Fa
     ],
 )
 def test_how_it_ends(say: Say, stone: type[FakeStone], changes: dict[str, Any], code: int, expected: str) -> None:
-    stone.answer = changed(**TOLD, **changes)
+    stone.answer = changed(**REPORTED, **changes)
     ended, result, complaint = say(URL, "--rate", "1000", "--slo", "p99=200ms")
     assert ended == code and expected in complaint
     assert "offered" in result, "the result is shown whatever it says"
@@ -308,7 +308,7 @@ def test_how_it_fails(say: Say, stone: type[FakeStone], failure: BaseException, 
 
 
 def test_machine_readable_forms_stand_alone_on_standard_output(say: Say, stone: type[FakeStone]) -> None:
-    stone.answer = changed(**TOLD, violations=500)
+    stone.answer = changed(**REPORTED, violations=500)
     code, result, _ = say(URL, "--rate", "1000", "--slo", "p99=200ms", "--json")
     assert code == 5
     assert json.loads(result)["verdict"]["verdict"] == "not held"
@@ -316,8 +316,10 @@ def test_machine_readable_forms_stand_alone_on_standard_output(say: Say, stone: 
     assert say(URL, "--rate", "1000", "--wrk2")[1] == "Running 10s test\n"
 
 
-def test_results_are_kept_where_asked_and_not_overwritten(say: Say, stone: type[FakeStone], tmp_path: Path) -> None:
-    stone.answer = changed(**TOLD)
+def test_results_are_kept_in_the_given_folder_and_not_overwritten(
+    say: Say, stone: type[FakeStone], tmp_path: Path
+) -> None:
+    stone.answer = changed(**REPORTED)
     assert say(URL, "--rate", "1000", "--out", "kept")[0] == 0
     assert stone.offers[0].folder == tmp_path / "kept" and (tmp_path / "kept/wrk2.txt").exists()
     (tmp_path / "kept/summary.json").write_text("{}")

@@ -34,7 +34,7 @@ def prediction(run: Path, capsys: pytest.CaptureFixture[str], *options: str) -> 
 
 
 @pytest.mark.slow
-def test_twice_the_cpu_and_twice_the_replicas_where_nothing_is_asked(run: Path, capsys):
+def test_twice_the_cpu_and_twice_the_replicas_by_default(run: Path, capsys):
     text = prediction(run, capsys)
     vertical, horizontal = text["predictions"]
     assert (vertical["what"], horizontal["what"]) == ("scaling=vertical", "scaling=horizontal")

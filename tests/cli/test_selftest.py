@@ -30,10 +30,10 @@ def test_no_limit_was_found() -> None:
     assert "250,000 req/s and more (no higher rate was tried)" in in_words([row(256_000)], 256_000.0, arrivals())[0]
 
 
-def test_clumps_and_wrong_gaps_are_told() -> None:
+def test_clumps_and_wrong_gaps_are_reported() -> None:
     for wrong in (arrivals(0.2), arrivals(**{"1 ms": 1.3})):
         assert "NOT as expected" in in_words([row(500)], 500.0, wrong)[-1]
 
 
-def test_nothing_can_be_said() -> None:
+def test_no_rate_is_reliable() -> None:
     assert in_words([row(500, "late")], 0.0, None) == []

@@ -1,4 +1,4 @@
-"""Stacks on the command line: what they are asked for by, and what that means for traces."""
+"""Stacks on the command line: their options, and what those mean for traces."""
 
 from __future__ import annotations
 

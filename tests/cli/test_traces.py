@@ -107,7 +107,7 @@ def test_only_the_measured_window_counts(say: RunCommand, run: Path) -> None:
     ]
 
 
-def test_what_is_odd_is_said(say: RunCommand, tmp_path: Path) -> None:
+def test_what_is_odd_is_reported(say: RunCommand, tmp_path: Path) -> None:
     rows = [span(1, 0, 0, 10), span(2, 9, 2, 4), span(3, 1, 3, None), span(3, 1, 4, 5)]
     code, text, complaint = say(write(tmp_path / "spans.parquet", rows))
     assert code == 0 and text.startswith("1 trace, 3 spans\n")
@@ -118,7 +118,7 @@ def test_what_is_odd_is_said(say: RunCommand, tmp_path: Path) -> None:
     ]
 
 
-def test_clocks_that_were_off_are_said(say: RunCommand, tmp_path: Path) -> None:
+def test_clocks_that_were_off_are_reported(say: RunCommand, tmp_path: Path) -> None:
     file = write(tmp_path / "spans.parquet", Application(clock_ms={"geo": 50.0}).rows(20))
     assert re.fullmatch(r"warning: the clock of host-geo was \+(49|50)\S* ms off; times are corrected\n", say(file)[2])
 

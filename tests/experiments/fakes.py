@@ -120,7 +120,7 @@ class FakeOrchestrator(Orchestrator):
     def ready(self, stores_only: bool = False) -> None:
         if type(self).fails > 0:
             type(self).fails -= 1
-            raise DeploymentError("web-1 is not ready: it said no")
+            raise DeploymentError("web-1 is not ready: it refused")
 
     def addresses(self, service: str, port: str) -> list[str]:
         return ["127.0.0.1:5000"]
@@ -212,7 +212,7 @@ def summary(rate: float, window: float, held: bool) -> dict[str, Any]:
 
 
 class Recorder(Listener):
-    """Remembers what was said."""
+    """Records what was reported."""
 
     def __init__(self) -> None:
         self.steps: list[str] = []

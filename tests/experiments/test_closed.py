@@ -105,9 +105,9 @@ def test_the_answer_in_words(conduct: Conduct) -> None:
     assert sentences.answer(content) == found
     content = gather(conduct(JUDGED))
     assert sentences.answer(content) == "2 treatments of tiny were tried in a closed loop against P99 ≤ 50 ms."
-    one = sentences.finding(content, content.treatments[0])
+    finding = sentences.finding(content, content.treatments[0])
     held = "held P99 ≤ 50 ms in all of 6 trials in a closed loop, up to **20 clients**"
-    assert one == f"{held}, the highest number tried."
+    assert finding == f"{held}, the highest number tried."
 
 
 def test_a_run_that_is_going_on_says_how_many_trials_are_left(conduct: Conduct) -> None:

@@ -201,10 +201,10 @@ def test_on_invalid_stop_ends_the_study_with_the_trials_so_far(begin: Begin) -> 
     assert "out of files" in page.build(ledger.folder).read_text()  # a trial without measurements is in the report
 
 
-def test_a_first_deployment_that_fails_is_told_at_once_and_a_later_one_is_an_invalid_trial(begin: Begin) -> None:
+def test_a_first_deployment_that_fails_is_reported_at_once_and_a_later_one_is_an_invalid_trial(begin: Begin) -> None:
     plan, ledger = begin()
     FakeOrchestrator.fails = 1
-    with pytest.raises(DeploymentError, match="it said no"):
+    with pytest.raises(DeploymentError, match="it refused"):
         conduct(plan, ledger)
     assert ledger.records == [] and FakeOrchestrator.running == set()
 

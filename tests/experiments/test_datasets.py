@@ -52,8 +52,8 @@ def test_datasets_are_a_factor(tmp_path: Path) -> None:
 def test_a_file_is_a_dataset_and_its_content_tells_trials_apart(tmp_path: Path) -> None:
     plan = plan_of(tmp_path, FILES)
     assert plan.dataset(plan.treatments[1]) == {"file": str(tmp_path / "data/mine.mtx")}
-    told = plan.as_data()["treatments"]
-    assert told[0]["dataset_digest"] is None and len(told[1]["dataset_digest"]) == 12
+    treatments = plan.as_data()["treatments"]
+    assert treatments[0]["dataset_digest"] is None and len(treatments[1]["dataset_digest"]) == 12
     before = ids(plan)
     assert ids(plan_of(tmp_path, FILES)) == before
     again = ids(plan_of(tmp_path, FILES, "1 3\n"))

@@ -39,11 +39,11 @@ def old(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Monk
 def test_status_shows_it_with_the_release_that_ran_it(old: Path, capsys: pytest.CaptureFixture[str]) -> None:
     trials = len(list(old.glob("trials/*/trial.json")))
     assert run_command(["status", str(old), "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)["run"]
-    assert (told["finished_trials"], told["remaining_trials"], told["complete"]) == (trials, 0, True)
-    assert told["loadstone"] == json.loads((old / "provenance.json").read_text())["loadstone"]
+    status = json.loads(capsys.readouterr().out)["run"]
+    assert (status["finished_trials"], status["remaining_trials"], status["complete"]) == (trials, 0, True)
+    assert status["loadstone"] == json.loads((old / "provenance.json").read_text())["loadstone"]
     assert run_command(["status", str(old)]) == 0
-    assert f"run by Loadstone {told['loadstone']}" in capsys.readouterr().out
+    assert f"run by Loadstone {status['loadstone']}" in capsys.readouterr().out
 
 
 @pytest.mark.slow
@@ -67,7 +67,9 @@ def test_it_is_loaded_and_exported(old: Path, tmp_path: Path, capsys: pytest.Cap
 def test_its_treatments_keep_their_ids(old: Path) -> None:
     plan, ledger = look(old)
     assert {record.treatment_id for record in ledger.records} <= {treatment.id for treatment in plan.treatments}
-    assert {one["id"] for one in plan.as_data()["treatments"]} == {treatment.id for treatment in plan.treatments}
+    assert {document["id"] for document in plan.as_data()["treatments"]} == {
+        treatment.id for treatment in plan.treatments
+    }
 
 
 Half = Callable[[], tuple[Plan, Ledger]]
@@ -112,7 +114,9 @@ def test_new_keys_with_defaults_are_no_difference_and_finished_trials_are_known(
     trials = list(schedule.fixed_trials(plan))
     resumed, found = reopen(ledger.folder)
     assert len(found.records) == len(trials) // 2
-    assert [one.id for one in resumed.treatments] == ["old-" + one.id for one in plan.treatments]
+    assert [treatment.id for treatment in resumed.treatments] == [
+        "old-" + treatment.id for treatment in plan.treatments
+    ]
     following = schedule.next_trial(resumed, found.records)
     assert following is not None
     assert following.model_dump(exclude={"treatment"}) == trials[len(trials) // 2].model_dump(exclude={"treatment"})
@@ -140,7 +144,9 @@ def test_every_study_is_read_back_as_it_was_written(tmp_path: Path) -> None:
         document, plan = read_plan(study)
         folder = runs.create(tmp_path / study.stem, document, plan, [], {})
         again = stored.adopt(folder, plan)
-        assert [one.id for one in again.treatments] == [one.id for one in plan.treatments], study
+        assert [treatment.id for treatment in again.treatments] == [treatment.id for treatment in plan.treatments], (
+            study
+        )
 
 
 def test_a_plan_that_is_not_understood_names_its_release(half: Half) -> None:

@@ -100,11 +100,11 @@ def begin(folder: Path, text: str) -> tuple[Plan, Ledger]:
 
 
 def conduct(plan: Plan, ledger: Ledger, stop_after: int | None = None) -> tuple[Driver, Recorder]:
-    driver, said = Driver(ledger.folder), Recorder()
+    driver, listener = Driver(ledger.folder), Recorder()
     if stop_after is not None:
         driver.raises[stop_after] = KeyboardInterrupt()
-    Conductor(plan, ledger, FakeInfrastructure(plan.study.cluster, "fake"), driver, said).run()
-    return driver, said
+    Conductor(plan, ledger, FakeInfrastructure(plan.study.cluster, "fake"), driver, listener).run()
+    return driver, listener
 
 
 def test_the_baseline_goes_first_with_five_loads_below_its_breaking_point(tmp_path: Path) -> None:
@@ -125,15 +125,17 @@ def test_the_baseline_goes_first_with_five_loads_below_its_breaking_point(tmp_pa
 
 def test_a_prediction_is_there_before_the_first_trial_of_its_treatment(tmp_path: Path) -> None:
     plan, ledger = begin(tmp_path, PREDICTING)
-    driver, said = conduct(plan, ledger)
+    driver, listener = conduct(plan, ledger)
     horizontal = plan.treatments[1]
-    before = [seen for seen, one in zip(driver.seen, ledger.records, strict=True) if one.treatment_id == horizontal.id]
+    before = [
+        seen for seen, record in zip(driver.seen, ledger.records, strict=True) if record.treatment_id == horizontal.id
+    ]
     assert before and all(seen == [horizontal.id] for seen in before)
     kept = json.loads((ledger.folder / "predictions" / f"{horizontal.id}.json").read_text())
     started = [r.row.started for r in ledger.records if r.treatment_id == horizontal.id]
     assert datetime.fromisoformat(kept["time"]) <= min(map(datetime.fromisoformat, started))
     assert set(kept["trials"]) <= {r.trial_id for r in ledger.records if r.treatment_id == plan.treatments[0].id}
-    assert sum("predicted for scaling=horizontal" in step for step in said.steps) == 1
+    assert sum("predicted for scaling=horizontal" in step for step in listener.steps) == 1
 
 
 def test_a_prediction_is_scored_against_what_was_measured(tmp_path: Path) -> None:
@@ -150,7 +152,7 @@ def test_a_prediction_is_scored_against_what_was_measured(tmp_path: Path) -> Non
     assert row.outcome == ("hit" if found.low <= row.measured <= found.high else "miss")
 
 
-def test_a_resumed_run_keeps_what_it_foretold(tmp_path: Path) -> None:
+def test_a_resumed_run_keeps_its_predictions(tmp_path: Path) -> None:
     plan, ledger = begin(tmp_path, PREDICTING)
     conduct(plan, ledger)
     file = ledger.folder / "predictions" / f"{plan.treatments[1].id}.json"
@@ -176,14 +178,14 @@ def test_a_run_that_was_killed_before_it_could_foretell_does_so_when_resumed(tmp
     assert driver.seen[0] == [horizontal.id]
 
 
-def test_what_is_measured_already_is_not_foretold(tmp_path: Path) -> None:
+def test_what_is_measured_already_is_not_predicted(tmp_path: Path) -> None:
     """Interleaved searches: each treatment had trials before the first of them was over."""
     plan, ledger = begin(tmp_path, STUDY)
     conduct(plan, ledger)
     assert not (ledger.folder / "predictions").exists()
 
 
-def test_searches_one_after_the_other_are_foretold_from_their_own_trials(tmp_path: Path) -> None:
+def test_searches_one_after_the_other_are_predicted_from_their_own_trials(tmp_path: Path) -> None:
     plan, ledger = begin(tmp_path, BLIND)
     conduct(plan, ledger)
     assert [file.stem for file in (ledger.folder / "predictions").iterdir()] == [plan.treatments[1].id]
@@ -204,8 +206,8 @@ def test_a_guided_study_measures_the_best_and_leaves_out_what_it_beats(tmp_path:
     content = contents.gather(ledger.folder)
     left = content.left_out[baseline.id]
     assert set(content.left_out) == {baseline.id} and left.predicted.high < left.at_least
-    said = dict(sentences.each_treatment(content))["scaling=baseline"]
-    assert said.startswith("was not measured: 2") and "are predicted, bounded by web (0.5 cores)" in said
+    finding = dict(sentences.each_treatment(content))["scaling=baseline"]
+    assert finding.startswith("was not measured: 2") and "are predicted, bounded by web (0.5 cores)" in finding
     assert not any("no trial yet" in text for text in sentences.warnings(content))
     shown = page.build(ledger.folder).read_text()
     assert "left out: another treatment is certain to be better" in shown and "no valid trial" not in shown
@@ -218,9 +220,9 @@ def test_what_a_guided_study_has_begun_it_finishes_when_resumed(tmp_path: Path) 
     conduct(plan, ledger)
     whole, foretold = list(ledger.records), pruning.foretold(ledger.folder)
     baseline = plan.treatments[1]
-    one = replace(whole[0], treatment_id=baseline.id)
+    begun = replace(whole[0], treatment_id=baseline.id)
     assert schedule.next_trial(plan, whole, foretold) is None
-    trial = schedule.next_trial(plan, [*whole, one], foretold)
+    trial = schedule.next_trial(plan, [*whole, begun], foretold)
     assert trial is not None and trial.treatment.id == baseline.id
     assert [record.trial_id for record in replayed(plan, whole, foretold)] == [record.trial_id for record in whole]
 
@@ -241,7 +243,7 @@ def test_a_study_that_is_guided_by_nothing_is_refused(tmp_path: Path) -> None:
 def test_only_scaling_and_placement_have_a_base_in_another_treatment(tmp_path: Path) -> None:
     text = PREDICTING.replace("horizontal]", "horizontal], documents: [postgres, mongodb]")
     _, plan = read_plan(write_study(tmp_path, text))
-    made = [(reference_treatments.base_of(plan, one).label, one.label) for one in plan.treatments]
+    made = [(reference_treatments.base_of(plan, treatment).label, treatment.label) for treatment in plan.treatments]
     assert made == [
         ("scaling=baseline documents=postgres", "scaling=baseline documents=postgres"),
         ("scaling=baseline documents=mongodb", "scaling=baseline documents=mongodb"),
@@ -267,16 +269,16 @@ def test_what_was_not_deployed_can_be_supposed(tmp_path: Path) -> None:
     def ask(*assignments: str, **replicas: int) -> capacity.Layout:
         return what_if.supposed(stored, base, nodes, assignments, replicas)[1]
 
-    assert [one.limit for one in ask().replicas] == [0.5]
-    assert [one.limit for one in ask("scaling=vertical").replicas] == [1.0]
-    assert [one.limit for one in ask("resources.web.cpu=0.2").replicas] == [0.2]
+    assert [replica.limit for replica in ask().replicas] == [0.5]
+    assert [replica.limit for replica in ask("scaling=vertical").replicas] == [1.0]
+    assert [replica.limit for replica in ask("resources.web.cpu=0.2").replicas] == [0.2]
     assert len(ask("scaling=horizontal", web=3).replicas) == 6
     wide = ask("cluster.workers=4", web=8)
     assert len(wide.cores) == 4 and {one.node for one in wide.replicas} == set(wide.cores)
     assert what_if.other_objective(planned, ["scaling=vertical"]) is None
     changed = what_if.other_objective(planned, ["load.capacity.slo.p99=70ms"])
     assert changed is not None and changed.limits[0] == (pytest.approx(0.01), 0.07)
-    assert [one.limit for one in ask("load.capacity.slo.p99=70ms").replicas] == [0.5]
+    assert [replica.limit for replica in ask("load.capacity.slo.p99=70ms").replicas] == [0.5]
     with pytest.raises(InputError, match=r"slo\.p99=often"):
         what_if.other_objective(planned, ["load.capacity.slo.p99=often"])
     with pytest.raises(InputError, match="'sideways'"):

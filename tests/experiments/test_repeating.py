@@ -95,7 +95,7 @@ def test_what_is_known_well_ends_at_the_first_look(until: Plan) -> None:
     assert schedule.failures(until, replay(until, steady)) == []
 
 
-def test_what_stays_uncertain_runs_to_the_end_and_is_said(until: Plan) -> None:
+def test_what_stays_uncertain_runs_to_the_end_and_is_reported(until: Plan) -> None:
     records = replay(until, restless)
     assert len(records) == 9 * 2
     assert schedule.failures(until, records)[0].startswith(
@@ -105,10 +105,10 @@ def test_what_stays_uncertain_runs_to_the_end_and_is_said(until: Plan) -> None:
 
 
 def test_one_treatment_that_is_uncertain_keeps_all_going(until: Plan) -> None:
-    def one(trial: Trial) -> float:
+    def first_only(trial: Trial) -> float:
         return restless(trial) if trial.treatment.settings.scaling == "unlimited" else steady(trial)
 
-    assert len(replay(until, one)) == 9 * 2
+    assert len(replay(until, first_only)) == 9 * 2
 
 
 def test_a_later_look_ends_it_too(until: Plan) -> None:
@@ -119,7 +119,7 @@ def test_treatments_without_a_valid_run_are_not_waited_for(until: Plan) -> None:
     assert len(replay(until, steady, verdict="invalid")) == 4 * 2
 
 
-def test_how_much_is_left_is_told_for_the_fewest_until_more_is_known(until: Plan) -> None:
+def test_how_much_is_left_is_reported_for_the_fewest_until_more_is_known(until: Plan) -> None:
     assert schedule.remaining(until, []) == 8
     whole = replay(until, restless)
     assert schedule.remaining(until, whole[:8]) == 4

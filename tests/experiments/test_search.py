@@ -361,9 +361,9 @@ def test_a_foreign_phase_is_refused() -> None:
         next_probe(Search(), [Outcome(100, "fixed", "held")])
 
 
-@pytest.mark.parametrize(("load", "said"), [(789.5, 790), (12_345, 12_300), (0.12345, 0.123), (99.96, 100)])
-def test_loads_are_readable(load: float, said: float) -> None:
-    assert readable(load) == said
+@pytest.mark.parametrize(("load", "rounded"), [(789.5, 790), (12_345, 12_300), (0.12345, 0.123), (99.96, 100)])
+def test_loads_are_readable(load: float, rounded: float) -> None:
+    assert readable(load) == rounded
 
 
 @pytest.mark.parametrize("load", [0.0, -3.0, math.nan, math.inf])

@@ -18,7 +18,7 @@ def test_every_split_of_the_tiers_is_a_treatment() -> None:
     assert len(found) == len(set(found)) == 7
     assert found[0] == "FLC-D"
     both = labels(plan({"tiers": "all-splits", "nodes": [1, 2]}))
-    assert both == ["FLCD", *found], "the single node only where it is asked for"
+    assert both == ["FLCD", *found], "the single node only where it is requested"
 
 
 def test_the_nodes_are_the_clusters_workers_or_those_that_are_named() -> None:

@@ -137,7 +137,7 @@ def test_the_host_is_set_back_also_where_the_cluster_cannot_be_given_back(
     assert host.now == AT_FIRST and host.left is None
 
 
-def test_a_trial_during_which_somebody_else_sets_a_knob_is_invalid(tmp_path: Path, host: FakeMachine) -> None:
+def test_a_trial_during_which_another_program_sets_a_knob_is_invalid(tmp_path: Path, host: FakeMachine) -> None:
     class Disturbing(FakeDriver):
         def run(self, *given: Any, **named: Any) -> Any:
             if host.requests.count("tune") == 1:

@@ -219,13 +219,15 @@ CASES: list[tuple[str, dict[str, Any], str, list[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("changes", "verdict", "said"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
-def test_the_table_of_cases(changes: dict[str, Any], verdict: str, said: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("changes", "verdict", "reasons"), [case[1:] for case in CASES], ids=[case[0] for case in CASES]
+)
+def test_the_table_of_cases(changes: dict[str, Any], verdict: str, reasons: list[str]) -> None:
     result = judged(changed(**changes), SLO)
     assert result.verdict == verdict, result.reasons
     assert bool(result.reasons) == (verdict != "held")
-    for words in said:
-        assert words in " | ".join(result.reasons)
+    for reason in reasons:
+        assert reason in " | ".join(result.reasons)
 
 
 def test_several_percentiles_each_have_a_say() -> None:
@@ -286,7 +288,7 @@ def test_what_a_script_did_not_hear_of_and_what_was_not_recorded_are_warnings() 
     assert "5 requests are missing in requests.parquet" in result.warnings[1]
 
 
-def test_connections_that_could_not_be_made_are_said_and_sockets_that_failed_here_are_invalid() -> None:
+def test_connections_that_could_not_be_made_are_reported_and_sockets_that_failed_here_are_invalid() -> None:
     made = {"asked": 64, "made": 64, "connects": 70, "failed": 6, "local": 0, "why": "", "unreachable": []}
     assert judged(changed(connections=made), SLO).warnings == judged(summary(), SLO).warnings
     fewer = judged(changed(connections={**made, "made": 60, "unreachable": ["10.0.0.7:80"]}), SLO)

@@ -82,11 +82,13 @@ CASES: list[tuple[str, dict[str, Any], str, list[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("changes", "verdict", "words"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
-def test_the_table_of_cases(changes: dict[str, Any], verdict: str, words: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("changes", "verdict", "reasons"), [case[1:] for case in CASES], ids=[case[0] for case in CASES]
+)
+def test_the_table_of_cases(changes: dict[str, Any], verdict: str, reasons: list[str]) -> None:
     result = judged(changed(**changes), SLO)
     assert result.verdict == verdict, result.reasons
-    for some in words:
+    for some in reasons:
         assert some in " | ".join(result.reasons)
 
 

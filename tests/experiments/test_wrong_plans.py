@@ -24,7 +24,7 @@ def test_a_wrong_plan_is_answered_with_exactly_these_messages(case: Case) -> Non
     assert caught.value.exit_code == 2
 
 
-def test_an_application_file_that_is_not_there_is_named_where_the_study_asks_for_it(tmp_path: Path) -> None:
+def test_a_missing_application_file_is_reported_at_its_place_in_the_study(tmp_path: Path) -> None:
     study = write_study(tmp_path)
     (tmp_path / "application.yaml").unlink()
     with pytest.raises(InputError) as caught:
@@ -48,11 +48,11 @@ def test_processes_run_no_images(tmp_path: Path) -> None:
     (tmp_path / "application.yaml").write_text(APPLICATION.replace("{stone: hotel/frontend}", '{image: "nginx:1.25"}'))
     with pytest.raises(InputError) as caught:
         read_plan(study, ["orchestrator=process"])
-    said = "orchestrator 'process' cannot run images, which tiny uses (web); choose "
-    assert f"--set orchestrator=process: orchestrator: {said}" in str(caught.value)
+    message = "orchestrator 'process' cannot run images, which tiny uses (web); choose "
+    assert f"--set orchestrator=process: orchestrator: {message}" in str(caught.value)
 
 
-def test_what_is_left_out_is_not_asked_of_an_orchestrator(tmp_path: Path) -> None:
+def test_excluded_treatments_need_no_orchestrator(tmp_path: Path) -> None:
     study = {
         **yaml.safe_load(STUDY),
         "cluster": {"infrastructure": "namespaces"},

@@ -29,8 +29,8 @@ def answering(answers: dict[str, Answer]) -> Iterator[Answering]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             state.received.append((f"{self.command} {self.path}", dict(self.headers)))
-            status, said = state.answers.get(self.path.split("?")[0], (404, "not found"))
-            body = (said if isinstance(said, str) else json.dumps(said)).encode()
+            status, content = state.answers.get(self.path.split("?")[0], (404, "not found"))
+            body = (content if isinstance(content, str) else json.dumps(content)).encode()
             self.rfile.read(int(self.headers.get("Content-Length") or 0))
             self.send_response(status)
             self.send_header("Content-Length", str(len(body)))

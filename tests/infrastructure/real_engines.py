@@ -47,10 +47,10 @@ class Daemon:
                 [*alone, "sh", "-c", f'{prepare}\nexec "$@"', "sh", *argv], stdout=log, stderr=log
             )
 
-    def answers(self, asked: Callable[[], Any]) -> bool:
+    def answers(self, request: Callable[[], Any]) -> bool:
         assert self.process.poll() is None, self.log.read_text()[-2000:]
         with contextlib.suppress(Exception):
-            asked()
+            request()
             return True
         return False
 

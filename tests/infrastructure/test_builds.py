@@ -83,15 +83,15 @@ def left(cache: Path) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "output"),
     [("nomad", "Nomad v1.6.5+ent"), ("nomad", "Nomad v1.6.1"), ("consul", "Consul v1.14.11\nRevision x")],
 )
-def test_a_program_on_the_path_of_the_same_minor_version_is_taken(programs: Path, name: str, said: str) -> None:
+def test_a_program_on_the_path_of_the_same_minor_version_is_taken(programs: Path, name: str, output: str) -> None:
     calls = put_go(programs)
-    there = put(programs, name, f"#!/bin/sh\necho '{said}'")
+    there = put(programs, name, f"#!/bin/sh\necho '{output}'")
     assert binary(name, pytest.fail) == there
     finding = missing(name)
-    assert (finding.level, finding.message) == ("ok", f"{there} {said.split()[1].removeprefix('v')}")
+    assert (finding.level, finding.message) == ("ok", f"{there} {output.split()[1].removeprefix('v')}")
     assert verbs(calls) == []
 
 
@@ -116,7 +116,7 @@ def test_a_program_of_another_version_is_passed_over(programs: Path, name: str, 
     assert binary(name, lambda _: None) == RECIPES[name].cached
 
 
-def test_a_program_called_kubernetes_on_the_path_is_not_asked(programs: Path) -> None:
+def test_a_program_called_kubernetes_on_the_path_is_ignored(programs: Path) -> None:
     put_go(programs)
     put(programs, "kubernetes", "#!/bin/sh\necho v1.31.0")
     assert binary("kubernetes", lambda _: None) == RECIPES["kubernetes"].cached
@@ -124,17 +124,17 @@ def test_a_program_called_kubernetes_on_the_path_is_not_asked(programs: Path) ->
 
 def test_a_binary_is_built_once_and_nothing_else_is_left(programs: Path) -> None:
     calls = put_go(programs)
-    said: list[str] = []
-    built = binary("consul", said.append)
+    messages: list[str] = []
+    built = binary("consul", messages.append)
     assert built == RECIPES["consul"].cached and built.read_text() == "#!/bin/sh\n"
-    assert said[-1] == "consul 1.14.8: 3 of 3 packages, linking"
+    assert messages[-1] == "consul 1.14.8: 3 of 3 packages, linking"
     assert binary("consul", pytest.fail) == built
     assert missing("consul").message == f"{built} 1.14.8"
     assert verbs(calls) == ["list", "build"]
     assert left(recipes.cache_folder()) == {built.parent.name}
 
 
-def test_what_is_in_the_cache_needs_no_go_and_waits_for_nobody(programs: Path) -> None:
+def test_what_is_in_the_cache_needs_no_go_and_does_not_wait(programs: Path) -> None:
     built = RECIPES["nomad"].cached
     built.parent.mkdir(parents=True)
     built.touch()
@@ -144,12 +144,12 @@ def test_what_is_in_the_cache_needs_no_go_and_waits_for_nobody(programs: Path) -
     assert missing("nomad").message == f"{built} 1.6.3"
 
 
-def test_go_is_told_what_makes_a_build_reproducible(programs: Path) -> None:
+def test_go_gets_the_options_of_a_reproducible_build(programs: Path) -> None:
     calls = put_go(programs, after='[ "$CGO_ENABLED$GOWORK$GOFLAGS" = 0off ]')
     binary("kubernetes", lambda _: None)
-    told = calls.read_text().splitlines()[-1]
+    options = calls.read_text().splitlines()[-1]
     for option in ("-mod=readonly", "-trimpath", "-ldflags=-s -w", "-p 2", "component-base/version.gitVersion=v1.31.0"):
-        assert option in told
+        assert option in options
 
 
 def test_the_place_in_the_cache_changes_with_the_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,7 +172,7 @@ def test_the_place_in_the_cache_changes_with_the_module(tmp_path: Path, monkeypa
     assert len(set(places)) == 5
 
 
-def test_a_failed_build_tells_what_go_said_last_and_leaves_what_is_compiled(programs: Path) -> None:
+def test_a_failed_build_reports_the_end_of_go_s_output_and_keeps_what_is_compiled(programs: Path) -> None:
     lines = "\\n".join(f"line {number}" for number in range(1, 11))
     put_go(programs, after=f"printf '{lines}\\n'; exit 1")
     with pytest.raises(PreflightError) as failure:
@@ -186,7 +186,7 @@ def test_a_failed_build_tells_what_go_said_last_and_leaves_what_is_compiled(prog
     assert missing("consul").level == "warning"
 
 
-def test_a_listing_that_fails_is_told_as_well(programs: Path) -> None:
+def test_a_listing_that_fails_is_reported_as_well(programs: Path) -> None:
     put(programs, "go", '#!/bin/sh\n[ "$1" = version ] && echo go1.26.0 && exit\necho "dial tcp: no such host"; exit 1')
     with pytest.raises(PreflightError, match=r"`go list` says:\n    dial tcp: no such host\n.*GOPROXY"):
         binary("consul", lambda _: None)
@@ -197,10 +197,10 @@ def test_a_second_process_waits_and_finds_what_the_first_has_built(programs: Pat
     target = RECIPES["consul"].cached
     recipes.cache_folder().mkdir(parents=True)
     waiting = threading.Event()
-    said: list[str] = []
+    messages: list[str] = []
 
     def say(text: str) -> None:
-        said.append(text)
+        messages.append(text)
         waiting.set()
 
     with (recipes.cache_folder() / ".lock").open("w") as other:
@@ -212,7 +212,7 @@ def test_a_second_process_waits_and_finds_what_the_first_has_built(programs: Pat
         target.parent.mkdir()
         target.touch()
     second.join()
-    assert (found, said, verbs(calls)) == ([target], ["consul 1.14.8: waiting for another build to end"], [])
+    assert (found, messages, verbs(calls)) == ([target], ["consul 1.14.8: waiting for another build to end"], [])
 
 
 @pytest.mark.parametrize(
@@ -224,7 +224,7 @@ def test_a_second_process_waits_and_finds_what_the_first_has_built(programs: Pat
         ("nomad", "go1.26.0", "no C compiler `gcc` is installed", "apt-get install -y gcc"),
     ],
 )
-def test_what_a_build_lacks_is_said_before(
+def test_what_a_build_lacks_is_reported_before(
     programs: Path, name: str, go: str | None, lacking: str, remedy: str
 ) -> None:
     if go:
@@ -250,8 +250,8 @@ def test_an_unknown_name_is_refused(programs: Path) -> None:
 
 def test_progress_tells_modules_packages_and_the_time_left() -> None:
     now = 0.0
-    said: list[str] = []
-    progress = Progress("x 1", 3, said.append, lambda: now)
+    messages: list[str] = []
+    progress = Progress("x 1", 3, messages.append, lambda: now)
     for line in (
         "go: downloading a v1",
         "go: downloading b v1",
@@ -268,7 +268,7 @@ def test_progress_tells_modules_packages_and_the_time_left() -> None:
     for at, line in ((0, "p2"), (0.5, "p1"), (6, "p4"), (6.5, "# p5"), (300, "p5"), (300.1, "p3"), (300.2, "p6")):
         now = at
         progress.built(line)
-    assert said == [
+    assert messages == [
         "x 1: fetching modules, 1 of at most 3",
         "x 1: 1 of 6 packages",
         "x 1: 3 of 6 packages, about 6 s left",
@@ -283,18 +283,18 @@ def test_progress_tells_modules_packages_and_the_time_left() -> None:
 def test_progress_counts_each_package_once(waiting: list[str], printed: list[str]) -> None:
     """Whatever Go prints: the count says how many of those that were to be compiled have been begun."""
     ticks = iter(range(1000))
-    said: list[str] = []
-    progress = Progress("x", 0, said.append, lambda: next(ticks))
+    messages: list[str] = []
+    progress = Progress("x", 0, messages.append, lambda: next(ticks))
     for line in waiting:
         progress.listed(line)
     progress.compiling()
     for line in printed:
         progress.built(line)
-    counts = [int(text.split()[1]) for text in said]
+    counts = [int(text.split()[1]) for text in messages]
     assert counts == list(range(1, len(set(waiting) & set(printed)) + 1))
 
 
-def test_the_command_builds_what_it_is_told(programs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_builds_what_it_names(programs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     put_go(programs)
     assert main(["consul", "kubernetes"]) == 0
     last = [line for line in capsys.readouterr().out.splitlines() if "/" in line]

@@ -44,7 +44,7 @@ class Vendor:
     missing: tuple[str, ...] = ()
     silent: tuple[str, ...] = ()
     """The ends of paths that are not answered before the test ends."""
-    asked: list[str] = field(default_factory=list)
+    requested: list[str] = field(default_factory=list)
     done: threading.Event = field(default_factory=threading.Event)
 
     @property
@@ -69,7 +69,7 @@ def serving(vendor: Vendor) -> Iterator[None]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             name = self.path.rpartition("/")[2]
-            vendor.asked.append(name)
+            vendor.requested.append(name)
             sums = f"{'0' * 64}  consul_1.14.8_darwin_amd64.zip\n"
             sums += f"{hashlib.sha256(vendor.published).hexdigest()}  {vendor.release.file}\n"
             body = sums.encode() if name.endswith("SHA256SUMS") else vendor.archive
@@ -122,10 +122,10 @@ def test_an_archive_with_the_published_checksum_is_installed_once(vendor: Vendor
     path = builds.binary("consul", lambda _: None)
     assert path == RECIPES["consul"].official and path.read_bytes() == PROGRAM
     assert path.stat().st_mode & 0o777 == 0o755 and list(path.parent.iterdir()) == [path]
-    asked = len(vendor.asked)
+    requested = len(vendor.requested)
     assert builds.binary("consul", pytest.fail) == path
     assert builds.missing("consul").level == "ok"
-    assert len(vendor.asked) == asked
+    assert len(vendor.requested) == requested
 
 
 def test_another_archive_than_the_published_one_is_refused(vendor: Vendor) -> None:
@@ -162,14 +162,14 @@ def test_a_host_that_does_not_answer_is_tried_once_an_hour(vendor: Vendor, monke
     vendor.silent = ("SUMS",)
     assert refusal() == ""
     vendor.silent = ()
-    assert refusal() == "" and len(vendor.asked) == 1
+    assert refusal() == "" and len(vendor.requested) == 1
     assert builds.missing("consul").level == "error"
     an_hour_later = time.time() + archives._REMEMBERED_S
     monkeypatch.setattr("time.time", lambda: an_hour_later)
     assert builds.binary("consul", lambda _: None).read_bytes() == PROGRAM
 
 
-def test_a_host_that_nobody_knows_is_out_of_reach(vendor: Vendor, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_host_is_out_of_reach(vendor: Vendor, monkeypatch: pytest.MonkeyPatch) -> None:
     nowhere = Archive("consul", "1.14.8", "https://no-such-host.invalid/{name}")
     monkeypatch.setitem(RECIPES, "consul", replace(RECIPES["consul"], archive=nowhere))
     assert refusal() == ""

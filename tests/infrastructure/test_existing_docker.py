@@ -131,7 +131,7 @@ def test_a_swarm_s_nodes_are_workers_where_they_take_tasks(monkeypatch: pytest.M
     engine(monkeypatch, "unix:///run/docker.sock", nodes)
     existing = Existing(Cluster(registry="registry.example.org/me"), "test")
     provision = existing.provide("swarm", 2, lambda _: None)
-    shown = [(one.name, one.role, one.address, one.reach) for one in provision.nodes[1:]]
+    shown = [(each.name, each.role, each.address, each.reach) for each in provision.nodes[1:]]
     assert shown == [
         ("boss", "manager", "10.0.1.98", Reach(transport="ssh", options={"host": "boss"})),
         ("desk", "worker", "127.0.0.1", Reach()),
@@ -139,7 +139,7 @@ def test_a_swarm_s_nodes_are_workers_where_they_take_tasks(monkeypatch: pytest.M
     ]
     assert provision.access is not None
     assert provision.access.engines == {"desk": "unix:///run/docker.sock"}
-    assert [one.message for one in existing.preflight("swarm", 2)][-1] == "desk, far: 6 cores, 9.0 GiB"
+    assert [each.message for each in existing.preflight("swarm", 2)][-1] == "desk, far: 6 cores, 9.0 GiB"
     assert existing.sketch("swarm", 2)[1:] == list(provision.nodes[1:])  # the memory of this machine changes
 
 
@@ -147,7 +147,7 @@ THREE_MANAGERS = [node("desk", "a", "manager"), *(node(f"m{n}", n, "manager", "d
 
 
 @pytest.mark.parametrize(
-    ("cluster", "managers", "nodes", "words"),
+    ("cluster", "managers", "nodes", "message"),
     [
         ({}, 1, [node("desk", "a", "manager"), node("far", "c")], "images cannot be loaded into far from here"),
         ({"workers": 2}, 1, [node("desk", "a", "manager")], "your cluster has 1, the study needs 2"),
@@ -158,18 +158,18 @@ THREE_MANAGERS = [node("desk", "a", "manager"), *(node(f"m{n}", n, "manager", "d
     ],
 )
 def test_what_does_not_fit_is_refused(
-    cluster: dict[str, Any], managers: int, nodes: list[Any], words: str, monkeypatch: pytest.MonkeyPatch
+    cluster: dict[str, Any], managers: int, nodes: list[Any], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine(monkeypatch, "unix:///run/docker.sock", nodes)
     existing = Existing(Cluster(infrastructure="existing", **cluster), "test")
-    (found,) = [one for one in existing.preflight("swarm", managers) if one.level == "error"]
-    assert words in f"{found.message}\n  {found.remedy}" and found.remedy
-    with pytest.raises(PreflightError, match=words):
+    (found,) = [finding for finding in existing.preflight("swarm", managers) if finding.level == "error"]
+    assert message in f"{found.message}\n  {found.remedy}" and found.remedy
+    with pytest.raises(PreflightError, match=message):
         existing.provide("swarm", managers, lambda _: None)
 
 
 @pytest.mark.parametrize(
-    ("swarm", "words"),
+    ("swarm", "message"),
     [
         ({"LocalNodeState": "inactive"}, r"is in no swarm \(its state: inactive\)\n  make one \(docker swarm init\)"),
         (
@@ -178,17 +178,17 @@ def test_what_does_not_fit_is_refused(
         ),
     ],
 )
-def test_an_engine_that_manages_no_swarm(swarm: dict[str, Any], words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_engine_that_manages_no_swarm(swarm: dict[str, Any], message: str, monkeypatch: pytest.MonkeyPatch) -> None:
     engine(monkeypatch, "unix:///run/docker.sock", Swarm=swarm)
-    with pytest.raises(PreflightError, match=words):
+    with pytest.raises(PreflightError, match=message):
         Existing(Cluster(), "test").provide("swarm", 1, lambda _: None)
     assert Existing(Cluster(), "test").preflight("swarm", 1)[-1].level == "error"
 
 
 def test_a_sketch_needs_no_engine(own_docker: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere.sock")
-    client, one, two = Existing(Cluster(workers=2), "test").sketch("swarm", 1)
-    assert (client.role, one.name, two.name, two.role) == ("client", "worker-1", "worker-2", "worker")
+    client, first, second = Existing(Cluster(workers=2), "test").sketch("swarm", 1)
+    assert (client.role, first.name, second.name, second.role) == ("client", "worker-1", "worker-2", "worker")
     (found,) = Existing(Cluster(), "test").preflight("docker", 0)
     assert found.message == "no Docker engine at unix:///nowhere.sock: there is no such socket"
 

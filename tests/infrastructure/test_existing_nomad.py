@@ -1,4 +1,4 @@
-"""A Nomad cluster that a user has: what is asked of it, and what is said of one that will not do."""
+"""A Nomad cluster that a user has: its requirements, and the errors of a cluster that lacks them."""
 
 from __future__ import annotations
 
@@ -62,13 +62,13 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Answering]:
 def test_its_nodes_become_workers(server: Answering, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NOMAD_NAMESPACE", "research")
     provision = nomad.find()
-    assert [(one.name, one.role, one.address) for one in provision.nodes[1:]] == [
+    assert [(each.name, each.role, each.address) for each in provision.nodes[1:]] == [
         ("one", "worker", "198.51.100.1"),
         ("two", "worker", "198.51.100.2"),
     ]
     assert provision.nodes[1].cpus == (0, 1, 2, 3) and provision.nodes[1].memory == 2**33
     way = {"software": "nomad", "address": server.address, "namespace": "research"}
-    assert [one.reach.options for one in provision.nodes[1:]] == [way | {"node": name} for name in ("one", "two")]
+    assert [each.reach.options for each in provision.nodes[1:]] == [way | {"node": name} for name in ("one", "two")]
     assert provision.access is not None and provision.access.addresses == (server.address,)
     assert provision.access.engines == {}
     assert provision.access.extra == {
@@ -87,7 +87,7 @@ def test_nodes_that_take_nothing_are_left_out(server: Answering) -> None:
         drained={"Drain": True, "SchedulingEligibility": "ineligible"},
         closed={"SchedulingEligibility": "ineligible"},
     )
-    assert [one.name for one in nomad.find().nodes[1:]] == ["good"]
+    assert [each.name for each in nomad.find().nodes[1:]] == ["good"]
 
 
 def test_a_node_without_docker_gets_no_replicas_whatever_else_it_runs(server: Answering) -> None:
@@ -98,7 +98,7 @@ def test_a_node_without_docker_gets_no_replicas_whatever_else_it_runs(server: An
         "node bare has no docker driver, so nothing is placed there;"
         " raw_exec and exec apply no CPU limit and are refused for limited treatments"
     )
-    assert [one.name for one in nomad.find().nodes[1:]] == ["one"]
+    assert [each.name for each in nomad.find().nodes[1:]] == ["one"]
     server.answers |= cluster({"bare": bare})
     errors = errors_of(Existing(CLUSTER, "test"))
     assert [finding.message for finding in errors] == ["no node of your cluster runs replicas now"]

@@ -80,10 +80,12 @@ def test_an_archive_is_an_oci_layout_and_what_docker_loads(stone: Path) -> None:
     assert docker["Config"] == "blobs/sha256/" + manifest["config"]["digest"].removeprefix("sha256:")
     assert images.image_id("stone") == manifest["config"]["digest"]
     assert config_of(file)["rootfs"]["diff_ids"] == [layer["digest"] for layer in manifest["layers"]]
-    assert docker["Layers"] == ["blobs/sha256/" + one["digest"].removeprefix("sha256:") for one in manifest["layers"]]
+    assert docker["Layers"] == [
+        "blobs/sha256/" + entry["digest"].removeprefix("sha256:") for entry in manifest["layers"]
+    ]
 
 
-def test_the_stone_image_holds_the_binary_and_runs_it_as_nobody(stone: Path) -> None:
+def test_the_stone_image_holds_the_binary_and_runs_it_unprivileged(stone: Path) -> None:
     file = images.build("stone")
     there = layer_members(file, 0)
     assert list(there) == sorted(there)
@@ -138,7 +140,7 @@ PATHS = st.lists(PARTS, min_size=1, max_size=4).map(lambda parts: "/" + "/".join
 @given(st.dictionaries(PATHS, st.text(max_size=50), max_size=12), st.randoms())
 def test_a_layer_s_bytes_do_not_depend_on_the_order(files: dict[str, str], random: Any) -> None:
     # A path that is also another's folder cannot be a file.
-    leaves = {path: text for path, text in files.items() if not any(one.startswith(f"{path}/") for one in files)}
+    leaves = {path: text for path, text in files.items() if not any(longer.startswith(f"{path}/") for longer in files)}
     members = [layers.text(path, text) for path, text in leaves.items()]
     shuffled = random.sample(members, len(members))
 
@@ -167,11 +169,11 @@ def test_a_file_that_changes_while_it_is_packed_is_noticed(stone: Path) -> None:
 
 
 def test_an_image_is_made_once(stone: Path) -> None:
-    said: list[str] = []
-    first = images.build("stone", said.append)
+    printed: list[str] = []
+    first = images.build("stone", printed.append)
     made = first.stat().st_ino
-    assert images.build("stone", said.append).stat().st_ino == made
-    assert said == ["making the image of stone"]
+    assert images.build("stone", printed.append).stat().st_ino == made
+    assert printed == ["making the image of stone"]
 
 
 def test_old_images_of_the_name_go_when_a_new_one_is_made(stone: Path) -> None:

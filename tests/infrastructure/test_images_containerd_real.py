@@ -46,8 +46,8 @@ def test_containerd_takes_the_same_archives(engine: str, whats: list[str]) -> No
 
     # One of them runs; another has the libraries that it needs. Without control groups, as no folder of theirs is left.
     name = f"docker.io/{images.reference('stone')}"
-    said = ctr(engine, "run", "--rm", "--cgroup=", "--net-host", name, "ls-images-1", "/stone", "version")
-    assert said == subprocess.run([stone_binary(), "version"], capture_output=True, text=True, check=True).stdout
+    printed = ctr(engine, "run", "--rm", "--cgroup=", "--net-host", name, "ls-images-1", "/stone", "version")
+    assert printed == subprocess.run([stone_binary(), "version"], capture_output=True, text=True, check=True).stdout
     if "memcached" in whats:
         name = f"docker.io/{images.reference('memcached')}"
         assert "memcached 1." in ctr(engine, "run", "--rm", "--cgroup=", name, "ls-images-2", "memcached", "--version")
@@ -60,6 +60,6 @@ def test_containerd_pulls(engine: str, folder: Path, whats: list[str]) -> None:
     contents = archive.read(images.build("stone"))
     name = images.reference("stone", access)
     assert image == images.Delivered(name, contents.config.digest, contents.manifest.digest)
-    said = r"redis:7\.0 cannot be pulled on worker-1: .*\n  set `cluster.images: packaged`"
-    with pytest.raises(PreflightError, match=said):
+    printed = r"redis:7\.0 cannot be pulled on worker-1: .*\n  set `cluster.images: packaged`"
+    with pytest.raises(PreflightError, match=printed):
         images.deliver(Access("kubernetes", engines={"worker-1": engine}, images="official"), ["redis"])

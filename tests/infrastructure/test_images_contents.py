@@ -117,7 +117,7 @@ def test_postgres_has_its_data_already(stone: Path) -> None:
     assert config_of(file)["config"]["StopSignal"] == "SIGINT"
 
 
-def test_data_that_cannot_be_made_is_told(stone: Path) -> None:
+def test_data_that_cannot_be_made_is_reported(stone: Path) -> None:
     data = recipe.Data("/data", ["/bin/sh", "-c", "echo no room for {data} >&2; exit 1"], None, {})
     with (
         pytest.raises(PreflightError, match=r"no image of x: `/bin/sh .*` failed: no room for /.*/data"),

@@ -1,4 +1,4 @@
-"""Images into engines and registries: what is there stays, what differs or cannot be had is told."""
+"""Images into engines and registries: what is there stays, what differs or cannot be had is reported."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from loadstone.model.errors import PreflightError
 
 @dataclass
 class Cluster:
-    """What the engines of a made-up cluster hold, and what they were told to do."""
+    """What the engines of a made-up cluster hold, and their calls."""
 
     held: dict[str, dict[str, Held]] = field(default_factory=dict)
     registry: dict[str, Held] = field(default_factory=dict)
@@ -66,9 +66,9 @@ def cluster(stone: Path, monkeypatch: pytest.MonkeyPatch) -> Cluster:
     made_up = Cluster({"worker-1": {}, "worker-2": {}})
 
     def engine(node: str, address: str) -> MadeUp:
-        one = MadeUp(node, address)
-        one.cluster = made_up
-        return one
+        made = MadeUp(node, address)
+        made.cluster = made_up
+        return made
 
     monkeypatch.setattr(delivery, "engine", engine)
     return made_up
@@ -78,13 +78,13 @@ def cluster(stone: Path, monkeypatch: pytest.MonkeyPatch) -> Cluster:
 def test_an_image_is_loaded_once_into_each_engine(cluster: Cluster, manifests: bool) -> None:
     cluster.manifests = manifests
     name, contents = images.reference("stone"), archive.read(images.build("stone"))
-    said: list[str] = []
+    printed: list[str] = []
     for _ in range(2):
-        delivered = images.deliver(cluster.access(), ["stone"], said.append)
+        delivered = images.deliver(cluster.access(), ["stone"], printed.append)
         wanted = contents.manifest.digest if manifests else contents.config.digest
         assert delivered == {"stone": images.Delivered(name, wanted, "")}
     assert sorted(cluster.done) == [f"worker-1 loads {name}", f"worker-2 loads {name}"]
-    assert said == ["images of stone into 2 engines"] * 2
+    assert printed == ["images of stone into 2 engines"] * 2
 
 
 def test_another_image_of_the_same_name_is_replaced(cluster: Cluster) -> None:
@@ -94,7 +94,7 @@ def test_another_image_of_the_same_name_is_replaced(cluster: Cluster) -> None:
     assert sorted(cluster.done) == [f"worker-1 loads {name}", f"worker-2 loads {name}"]
 
 
-def test_an_engine_that_loses_what_it_loads_is_told(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_engine_that_loses_what_it_loads_is_reported(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(MadeUp, "load", lambda self, file: None)
     with pytest.raises(PreflightError, match=r"engine of worker-1 took .*\.tar, but has no loadstone/stone:"):
         images.deliver(cluster.access(), ["stone"])
@@ -114,8 +114,8 @@ def test_foreign_and_official_images_are_pulled_where_they_are_not(cluster: Clus
 def test_nodes_with_different_images_of_a_name_are_refused(cluster: Cluster) -> None:
     cluster.held["worker-1"]["nginx:1.25"] = Held("sha256:1", "sha256:d1")
     cluster.held["worker-2"]["nginx:1.25"] = Held("sha256:2", "sha256:d2")
-    said = "different images called nginx:1.25: worker-1 has sha256:d1; worker-2 has sha256:d2\n  remove it"
-    with pytest.raises(PreflightError, match=said):
+    printed = "different images called nginx:1.25: worker-1 has sha256:d1; worker-2 has sha256:d2\n  remove it"
+    with pytest.raises(PreflightError, match=printed):
         images.deliver(cluster.access(), ["nginx:1.25"])
 
 
@@ -135,7 +135,7 @@ def test_without_engines_a_registry_is_needed(stone: Path) -> None:
     assert foreign == {"nginx:1.25": images.Delivered("nginx:1.25")}
 
 
-def test_an_engine_that_does_not_run_is_told(stone: Path, tmp_path: Path) -> None:
+def test_an_engine_that_does_not_run_is_reported(stone: Path, tmp_path: Path) -> None:
     access = Access("docker", engines={"worker-1": f"unix://{tmp_path}/no.sock"})
     with pytest.raises(
         PreflightError, match=r"worker-1: no Docker engine at unix://.*: there is no such socket\n  start it"
@@ -143,7 +143,7 @@ def test_an_engine_that_does_not_run_is_told(stone: Path, tmp_path: Path) -> Non
         images.deliver(access, ["stone"])
 
 
-def test_containerd_without_its_command_line_is_told(stone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_containerd_without_its_command_line_is_reported(stone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nonexistent")
     access = Access("kubernetes", engines={"worker-1": "/run/no.sock"})
     assert images.findings([], access)[0].message == "`ctr` is missing, which loads images into containerd"
@@ -155,11 +155,11 @@ def test_containerd_without_its_command_line_is_told(stone: Path, monkeypatch: p
 
 
 class Place(ThreadingHTTPServer):
-    """As much of a registry as a push asks for; it wants a token, which wants a name and a password."""
+    """As much of a registry as a push needs; it wants a token, which wants a name and a password."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Answers)
-        self.asked: list[str] = []
+        self.requested: list[str] = []
         self.blobs: dict[str, bytes] = {}
         self.manifests: dict[str, bytes] = {}
         self.challenge = 'Bearer realm="http://{host}/token",service="here"'
@@ -175,7 +175,7 @@ class _Answers(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         url = urlsplit(self.path)
         if url.path == "/token":
-            self.server.asked.append(f"token {self.headers.get('Authorization')} {parse_qs(url.query)}")
+            self.server.requested.append(f"token {self.headers.get('Authorization')} {parse_qs(url.query)}")
             self._answer(200, json.dumps({"token": "t0k3n"}).encode())
         elif self._signed_in():
             found = self.server.manifests.get(url.path)
@@ -244,17 +244,17 @@ def test_a_push_signs_in_as_docker_is_signed_in(place: Place, stone: Path, chall
     file = images.build("stone")
     contents = archive.read(file)
     access = Access("kubernetes", registry=f"{place.host}/lab")
-    said: list[str] = []
-    delivered = images.deliver(access, ["stone"], said.append)["stone"]
+    printed: list[str] = []
+    delivered = images.deliver(access, ["stone"], printed.append)["stone"]
     tag = images.reference("stone").rpartition(":")[2]
     digest = contents.manifest.digest
     assert delivered == images.Delivered(f"{place.host}/lab/stone:{tag}", contents.config.digest, digest)
-    assert said == [f"{delivered.reference} is {digest}"]
+    assert printed == [f"{delivered.reference} is {digest}"]
     assert set(place.blobs) == {contents.config.digest, contents.layers[0].digest}
     assert f"/v2/lab/stone/manifests/{tag}" in place.manifests
     if challenge.startswith("Bearer"):
         basic = base64.b64encode(b"ann:s3cret").decode()
-        assert place.asked == [
+        assert place.requested == [
             f"token Basic {basic} {{'service': ['here'], 'scope': ['repository:lab/stone:pull,push']}}"
         ]
 
@@ -313,7 +313,7 @@ def test_who_is_not_signed_in_may_not_push(place: Place, stone: Path) -> None:
         images.deliver(Access("nomad", registry=place.host), ["stone"])
 
 
-def test_a_registry_that_is_not_there_is_told(stone: Path) -> None:
+def test_a_registry_that_is_not_there_is_reported(stone: Path) -> None:
     with pytest.raises(PreflightError, match=r"the registry 127\.0\.0\.1:1 cannot be reached: .*\n  see that it runs"):
         images.deliver(Access("nomad", registry="127.0.0.1:1"), ["stone"])
 

@@ -62,8 +62,8 @@ def test_engines_call_images_by_the_ids_that_we_know(
     for what, image in delivered.items():
         assert image.reference == images.reference(what)
         assert image.id == images.image_id(what) == client.images.get(image.reference).id
-    layers = {what: client.images.get(one.reference).attrs["RootFS"]["Layers"] for what, one in delivered.items()}
-    assert {one[0] for one in layers.values()} == {layers["stone"][0]}, "all stand on the stone image"
+    layers = {what: client.images.get(each.reference).attrs["RootFS"]["Layers"] for what, each in delivered.items()}
+    assert {each[0] for each in layers.values()} == {layers["stone"][0]}, "all stand on the stone image"
 
 
 def test_what_is_there_is_not_loaded_again(
@@ -207,8 +207,8 @@ def test_no_two_containers_share_what_they_write(
     ports = [start_store(run, delivered, "postgres")[1] for _ in range(2)]
     address = "postgres://postgres:hunter2@127.0.0.1:{}/postgres"
     subprocess.run(["psql", "-Xqc", "CREATE TABLE mine (a int)", address.format(ports[0])], check=True)
-    asked = [["psql", "-XAtc", r"\dt", address.format(port)] for port in ports]
-    listed = [subprocess.run(one, capture_output=True, text=True, check=True).stdout for one in asked]
+    commands = [["psql", "-XAtc", r"\dt", address.format(port)] for port in ports]
+    listed = [subprocess.run(command, capture_output=True, text=True, check=True).stdout for command in commands]
     assert ["mine" in text for text in listed] == [True, False]
 
 
@@ -217,11 +217,11 @@ def test_a_pushed_image_comes_back_as_itself(
 ) -> None:
     with registry(folder) as host:
         access = Access("swarm", engines={"worker-1": engine}, registry=f"{host}/lab")
-        said: list[str] = []
-        first = images.deliver(access, ["stone"], said.append)["stone"]
+        printed: list[str] = []
+        first = images.deliver(access, ["stone"], printed.append)["stone"]
         digest = archive.read(images.build("stone")).manifest.digest
         assert first == images.Delivered(images.reference("stone", access), images.image_id("stone"), digest)
-        assert said[0] == f"{first.reference} is {digest}"
+        assert printed[0] == f"{first.reference} is {digest}"
         assert client.images.get(first.reference).attrs["RepoDigests"] == [f"{host}/lab/stone@{digest}"]
         assert images.deliver(access, ["stone"])["stone"] == first
 

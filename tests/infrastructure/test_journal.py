@@ -73,7 +73,7 @@ def test_what_lay_on_a_cluster_that_is_gone_is_gone() -> None:
     assert journal.entries() == []
 
 
-def test_an_unknown_name_is_told_with_what_there_is() -> None:
+def test_an_unknown_name_is_reported_with_what_there_is() -> None:
     cluster("a-cluster")
     with pytest.raises(InputError, match="no deployment 'a-clusters'; did you mean 'a-cluster'"):
         journal.remove_all(["a-clusters"])

@@ -36,7 +36,7 @@ def test_a_subnet_has_room_for_all_and_overlaps_nothing_in_use(hosts: int, used:
     assert len(list(subnet.hosts())) >= hosts + 1
 
 
-def test_no_subnet_left_is_said() -> None:
+def test_no_subnet_left_is_reported() -> None:
     with pytest.raises(PreflightError, match=r"no subnet for 5 hosts is free in 198\.18\.0\.0/15\n.*loadstone down"):
         subnet_for(5, RESERVED.subnets(new_prefix=24))
 
@@ -78,8 +78,8 @@ def test_shaping() -> None:
 
 @given(st.floats(1e3, 1e11))
 def test_a_burst_is_more_than_a_packet(rate: float) -> None:
-    words = shaping("eth0", rate, None)[0].split()
-    burst = dict(itertools.pairwise(words))["burst"]
+    arguments = shaping("eth0", rate, None)[0].split()
+    burst = dict(itertools.pairwise(arguments))["burst"]
     assert int(burst.removesuffix("b")) >= 10 * 1500
 
 
@@ -103,7 +103,7 @@ def test_a_swarm_without_managers_is_refused() -> None:
     assert errors == ["swarm needs a manager, but cluster.managers is 0"]
 
 
-def test_who_is_not_root_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_user_who_is_not_root_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     assert [(f.level, f.message) for f in checks.machine(None)] == [("error", "only root can emulate hosts")]
 
@@ -116,7 +116,7 @@ def test_programs_that_are_missing_are_named_with_their_package(monkeypatch: pyt
     ]
 
 
-def test_what_the_kernel_lacks_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_the_kernel_lacks_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     complaint = "Error: Specified qdisc kind is unknown."
     monkeypatch.setattr(checks, "impossible", lambda command: complaint if "netem" in command else "")

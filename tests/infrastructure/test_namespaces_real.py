@@ -37,8 +37,8 @@ ASK = "import socket,sys; print(socket.create_connection((sys.argv[1], 7000), 60
 @pytest.fixture
 def emulated(tmp_path: Path) -> Iterator[Emulated]:
     """Three hosts; afterwards nothing of them may be left."""
-    if lacking := [one for one in checks.machine(Link(rate=RATE)) if one.level == "error"]:
-        pytest.skip("; ".join(one.message for one in lacking))
+    if lacking := [finding for finding in checks.machine(Link(rate=RATE)) if finding.level == "error"]:
+        pytest.skip("; ".join(finding.message for finding in lacking))
     before = snapshot()
     with one_at_a_time():
         made = Emulated.planned(NAMES, tmp_path / "clusters").claim((min(os.sched_getaffinity(0)),))
@@ -99,11 +99,11 @@ def test_what_runs_on_a_host_is_in_its_group_on_the_cluster_s_cores(emulated: Em
 
 
 def test_all_mounts_of_a_host_are_its_daemons_alone(emulated: Emulated) -> None:
-    one, two = emulated.hosts[1:]
+    first, second = emulated.hosts[1:]
     mounts = "mount -t tmpfs t /mnt; echo there >/mnt/word"
-    Daemon(one, "first", ["sh", "-c", "cat /mnt/word; exec sleep 1000"], mounts=mounts).awaits("there")
-    assert one.run(["cat", "/mnt/word"]).stdout == "there\n"
-    assert two.run(["ls", "/mnt/word"]).returncode != 0
+    Daemon(first, "first", ["sh", "-c", "cat /mnt/word; exec sleep 1000"], mounts=mounts).awaits("there")
+    assert first.run(["cat", "/mnt/word"]).stdout == "there\n"
+    assert second.run(["ls", "/mnt/word"]).returncode != 0
     assert not Path("/mnt/word").exists()
 
 
@@ -112,11 +112,11 @@ def test_a_daemon_that_cannot_start_says_why(emulated: Emulated) -> None:
 
 
 def test_hosts_and_this_machine_reach_each_other(emulated: Emulated) -> None:
-    one, two = emulated.hosts[1:]
-    for host in (one, two):
+    first, second = emulated.hosts[1:]
+    for host in (first, second):
         Daemon(host, "answer", ["python3", "-c", ANSWER, host.address, host.name]).awaits("listening")
-    assert one.run(["python3", "-c", ASK, two.address]).stdout == "worker-2\n"
-    with socket.create_connection((one.address, 7000), 60) as connection:
+    assert first.run(["python3", "-c", ASK, second.address]).stdout == "worker-2\n"
+    with socket.create_connection((first.address, 7000), 60) as connection:
         assert connection.recv(99) == b"worker-1"
         assert connection.getsockname()[0] == emulated.network.client
 
@@ -134,7 +134,7 @@ def test_links_are_shaped_both_ways(emulated: Emulated) -> None:
     for namespace, device in ((f"{emulated.cluster}-worker-2", "eth0"), (emulated.cluster, "worker-2")):
         command = ["tc", "-n", namespace, "-j", "qdisc", "show", "dev", device]
         shown = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
-        assert [(one["kind"], one["options"]["rate"] * 8) for one in shown] == [("tbf", RATE)]
+        assert [(queue["kind"], queue["options"]["rate"] * 8) for queue in shown] == [("tbf", RATE)]
 
 
 def test_two_clusters_at_once_have_different_subnets(emulated: Emulated, tmp_path: Path) -> None:

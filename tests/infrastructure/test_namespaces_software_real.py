@@ -1,4 +1,4 @@
-"""Docker engines and swarms on emulated hosts, for real; what is left when whoever made them is killed."""
+"""Docker engines and swarms on emulated hosts, for real; what is left when their creator is killed."""
 
 from __future__ import annotations
 
@@ -130,17 +130,17 @@ def test_an_engine_on_each_worker(folder: Path) -> None:
     ]
     assert (list(access.engines), access.addresses) == (["worker-1", "worker-2"], tuple(access.engines.values()))
     assert access.cluster == ENTRY
-    one, two = clients(access).values()
-    assert (one.info()["Name"], two.info()["Name"]) == ("worker-1", "worker-2")
+    first, second = clients(access).values()
+    assert (first.info()["Name"], second.info()["Name"]) == ("worker-1", "worker-2")
 
-    load_stone(one, folder)
-    assert two.images.list() == []  # engines share nothing
-    container = one.containers.run(
+    load_stone(first, folder)
+    assert second.images.list() == []  # engines share nothing
+    container = first.containers.run(
         "stone:test", ["echo", "--listen", "0.0.0.0:8080"], detach=True, ports={"8080/tcp": 8080}, nano_cpus=10**8
     )
     assert status(provision.nodes[1].address, 8080) == 200
     host = emulated().hosts[0]
-    pid = one.api.inspect_container(container.id)["State"]["Pid"]
+    pid = first.api.inspect_container(container.id)["State"]["Pid"]
     assert pid in groups.processes(groups.folders(host.containers))
     (standing,) = this_machine().read(["limits"], {"echo": Subject(container=container.id)}).values()
     assert standing.limits == InForce(cpu=0.1, memory=None, cores=provision.nodes[1].cpus)
@@ -152,11 +152,11 @@ def test_an_engine_on_each_worker(folder: Path) -> None:
 
 def test_a_swarm_of_three_managers_and_two_workers(folder: Path) -> None:
     infrastructure = Namespaces(Cluster(workers=2), ENTRY)
-    said: list[str] = []
-    provision = infrastructure.provide("swarm", 3, said.append)
+    printed: list[str] = []
+    provision = infrastructure.provide("swarm", 3, printed.append)
     access = provision.access
     assert access is not None
-    assert said == [
+    assert printed == [
         "making 5 emulated hosts",
         "starting 5 Docker engines",
         "joining 5 engines to a swarm",
@@ -219,9 +219,9 @@ def test_nothing_is_left_of_a_maker_that_is_killed(step: str) -> None:
 def test_who_comes_again_removes_what_was_left_first() -> None:
     subprocess.run([sys.executable, "-c", MAKER, "starting", ENTRY], check=False)
     first = emulated()
-    said: list[str] = []
-    Namespaces(Cluster(workers=1), ENTRY).provide("docker", 0, said.append)
-    assert said[0] == "removing the hosts of an earlier run"
+    printed: list[str] = []
+    Namespaces(Cluster(workers=1), ENTRY).provide("docker", 0, printed.append)
+    assert printed[0] == "removing the hosts of an earlier run"
     assert emulated().id != first.id
     assert snapshot(first.id)["namespaces"] == []
 

@@ -39,7 +39,7 @@ SECRETS = Secrets()
 THREE = Configuration([manager.address for manager in MANAGERS], SECRETS)
 
 
-def test_consul_is_a_server_on_managers_and_listens_to_nobody_but_nomad_on_workers() -> None:
+def test_consul_is_a_server_on_managers_and_listens_to_nomad_alone_on_workers() -> None:
     manager, worker = THREE.consul(MANAGERS[0]), THREE.consul(WORKER)
     assert (manager["server"], manager["bootstrap_expect"]) == (True, 3)
     assert "server" not in worker
@@ -57,8 +57,8 @@ def test_nomad_s_servers_wait_for_each_other_and_fill_nodes_evenly() -> None:
 
 def test_raft_waits_longer_where_servers_share_cores() -> None:
     alone = Configuration([MANAGERS[0].address], SECRETS)
-    assert [one.server(MANAGERS[0])["server"]["raft_multiplier"] for one in (alone, THREE)] == [1, 3]
-    assert [one.consul(MANAGERS[0])["performance"]["raft_multiplier"] for one in (alone, THREE)] == [1, 3]
+    assert [cluster.server(MANAGERS[0])["server"]["raft_multiplier"] for cluster in (alone, THREE)] == [1, 3]
+    assert [cluster.consul(MANAGERS[0])["performance"]["raft_multiplier"] for cluster in (alone, THREE)] == [1, 3]
 
 
 def test_a_core_counts_a_thousand_and_the_docker_driver_alone_is_allowed() -> None:
@@ -90,8 +90,8 @@ def test_management_tokens_are_on_no_worker() -> None:
 
 
 def test_each_cluster_has_secrets_of_its_own_and_shows_none() -> None:
-    one, two = vars(SECRETS), vars(Secrets())
-    assert len({*one.values(), *two.values()}) == 10
+    first, second = vars(SECRETS), vars(Secrets())
+    assert len({*first.values(), *second.values()}) == 10
     assert repr(SECRETS) == "Secrets()"
 
 

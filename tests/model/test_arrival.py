@@ -1,4 +1,4 @@
-"""Arrival processes: what a study may write, what is said about mistakes, and the plan that comes of it."""
+"""Arrival processes: what a study may write, the errors of mistakes, and the resulting plan."""
 
 from __future__ import annotations
 

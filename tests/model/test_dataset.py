@@ -30,7 +30,7 @@ def workload(**fields: dict[str, Any]) -> Workload:
     return Document(yaml.safe_dump({"operations": operations}), "workload.yaml").parse(Workload)
 
 
-def test_a_dataset_is_its_keys_without_what_is_said_of_it() -> None:
+def test_a_dataset_is_its_keys_without_its_description() -> None:
     text = "description: some people\nusers: 962\nshare: 0.5\nmodel: uniform\n"
     assert Document(text, "d.yaml").parse(Dataset).keys == {"users": 962, "share": 0.5, "model": "uniform"}
 

@@ -17,7 +17,7 @@ def test_percentiles_are_in_milliseconds() -> None:
     assert slo.completed == pytest.approx(0.995)
 
 
-def test_one_in_a_hundred_may_fail_unless_said_otherwise() -> None:
+def test_one_in_a_hundred_may_fail_by_default() -> None:
     assert Slo.model_validate({"p99": "200ms"}).completed == 0.99
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Case:
-    """A wrong file and the lines that must be said about it."""
+    """A wrong file and its expected errors."""
 
     name: str
     text: str

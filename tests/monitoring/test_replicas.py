@@ -13,7 +13,7 @@ from tests.support.standings import used
 
 
 class Counting(FakeOrchestrator):
-    """An orchestrator whose replicas use more each time one asks."""
+    """An orchestrator whose replicas use more at each reading."""
 
     readings = 0
     peaks = True

@@ -32,7 +32,7 @@ def resources() -> dict[str, dict[str, Any]]:
 
 
 def study(name: str, orchestrator: str, **more: Any) -> dict[str, Any]:
-    """A study of short trials in which slowness is nobody's fault."""
+    """A study of short trials in which slowness is no failure."""
     return {
         "version": 1,
         "name": name,
@@ -56,8 +56,10 @@ def require(plan: Plan) -> None:
     wanted = demand(plan.study.cluster, plan.treatments[0])
     findings = infrastructure.preflight(wanted.software, wanted.managers)
     orchestrator = plugins.find("orchestrators", plan.study.orchestrator)
-    if os.geteuid() != 0 or any(one.level == "error" for one in findings):
-        pytest.skip(f"{orchestrator.name}: {'; '.join(one.message for one in findings if one.level == 'error')}")
+    if os.geteuid() != 0 or any(finding.level == "error" for finding in findings):
+        pytest.skip(
+            f"{orchestrator.name}: {'; '.join(finding.message for finding in findings if finding.level == 'error')}"
+        )
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Rendered files that are kept beside the tests, so that a change of any of them is seen by whoever reviews it."""
+"""Rendered files that are kept beside the tests, so that a review shows every change of them."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from tests.orchestration.docker_deployments import SCALINGS, nodes
 from tests.support import applications
 
 PINNED = "hotel-reservation"
-"""Its files are kept, and so seen when they change; of the others it is asked whether they are accepted."""
+"""Its files are kept, so that changes are seen; of the others only acceptance is tested."""
 
 APPLICATIONS = tuple(name for name in catalogue.names() if name != PINNED)
 ORCHESTRATORS = ("compose", "swarm", "nomad", "kubernetes")
@@ -43,5 +43,5 @@ def by_service(wanted: Deployment, orchestrator: str) -> dict[str, str]:
     rendered = files(wanted, orchestrator)
     if orchestrator in ("compose", "swarm"):
         (text,) = rendered.values()
-        return {name: yaml.safe_dump(one) for name, one in yaml.safe_load(text)["services"].items()}
+        return {name: yaml.safe_dump(service) for name, service in yaml.safe_load(text)["services"].items()}
     return {Path(name).name.split(".")[0]: text for name, text in rendered.items() if name != "namespace.yaml"}

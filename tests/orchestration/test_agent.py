@@ -1,4 +1,4 @@
-"""Nodes that are elsewhere: what a deployment on them needs, and what is said when nobody answers there."""
+"""Nodes that are elsewhere: what a deployment on them needs, and the error when none answers."""
 
 from __future__ import annotations
 
@@ -54,10 +54,10 @@ class Fixed(Reader):
         self.standing = standing
 
     def read(self, found: Sequence[Found], *_: object) -> dict[str, Standing]:
-        return {one.name: self.standing for one in found}
+        return {each.name: self.standing for each in found}
 
     def facts(self, found: Sequence[Found]) -> dict[str, Facts]:
-        return {one.node: facts(boot=this_machine().boot) for one in found}
+        return {each.node: facts(boot=this_machine().boot) for each in found}
 
     def new_peaks(self, found: Sequence[Found]) -> bool:
         return True
@@ -97,7 +97,7 @@ def test_a_client_of_the_cluster_that_is_not_installed_is_missed(
     assert Fake(deployment(here=True), tmp_path).preflight() == []
     monkeypatch.setenv("PATH", str(tmp_path))
     findings = Fake(deployment(here=False), tmp_path).preflight()
-    assert ("error", "kubectl is not installed") in [(one.level, one.message.partition(":")[0]) for one in findings]
+    assert ("error", "kubectl is not installed") in [(each.level, each.message.partition(":")[0]) for each in findings]
 
 
 def test_what_cannot_be_read_any_more_is_an_event_and_a_mismatch(tmp_path: Path) -> None:

@@ -118,7 +118,7 @@ def test_limits_and_counters_through_the_cluster_s_own_client(orchestrator: Cont
     rows, usage = orchestrator.audit(), orchestrator.usage()
     assert {row.what for row in rows} >= {"cpu", "memory", "cores", "node"}
     assert [row for row in rows if not row.ok] == []
-    assert usage.keys() == {"cache-1", "cache-2"} and all(one.pids >= 1 for one in usage.values())
+    assert usage.keys() == {"cache-1", "cache-2"} and all(used.pids >= 1 for used in usage.values())
     assert orchestrator.events() == []
     assert here.audit() == rows
     assert not orchestrator.new_peaks()  # what a container has mounted is read-only

@@ -22,7 +22,7 @@ SIGNERS: dict[str, set[str]] = {
     "shop": set(),
     "social-network": {"frontend", "user"},
 }
-"""The services that sign or read what people carry: nobody else is given the secret."""
+"""The services that sign or read tokens: no other gets the secret."""
 
 ALL = """\
 import hashlib, json
@@ -37,15 +37,15 @@ scaled = pytest.mark.parametrize("scaling", SCALINGS)
 
 
 def replicas(text: str) -> int:
-    """How many replicas a service's text asks for."""
+    """The number of replicas in a service's text."""
     (count,) = re.findall(r"^ *(?:scale|replicas|count)\b\W+(\d+)$", text, re.MULTILINE)
     return int(count)
 
 
 def neighbours(wanted: Deployment, service: str) -> set[str]:
-    """The variables in which a service is told of others."""
-    (one, *_) = wanted.of(service)
-    needs = one.needs if one.stone is not None else ()
+    """The variables by which a service finds others."""
+    (first, *_) = wanted.of(service)
+    needs = first.needs if first.stone is not None else ()
     stores = {need for need in needs if need.startswith(("documents-", "postgres-"))}
     documents = {"STONE_DOCUMENTS" for _ in stores}
     others = {need.upper().replace("-", "_") for need in set(needs) - stores}
@@ -63,13 +63,13 @@ def test_every_service_is_rendered_with_its_replicas_neighbours_and_secrets(
     application: str, orchestrator: str, scaling: str
 ) -> None:
     wanted = deployment(application, orchestrator, scaling=scaling)
-    said = by_service(wanted, orchestrator)
-    assert list(said) == list(wanted.services()) and len(said) == SERVICES[application]
-    for service, text in said.items():
+    texts = by_service(wanted, orchestrator)
+    assert list(texts) == list(wanted.services()) and len(texts) == SERVICES[application]
+    for service, text in texts.items():
         doubled = scaling == "horizontal" and wanted.of(service)[0].stone is not None
         assert replicas(text) == len(wanted.of(service)) == (2 if doubled else 1)
         assert set(re.findall(r"\bSTONE_(?:DOCUMENTS|NEED_\w+)", text)) == neighbours(wanted, service)
-    assert {service for service, text in said.items() if "STONE_SECRET" in text} == SIGNERS[application]
+    assert {service for service, text in texts.items() if "STONE_SECRET" in text} == SIGNERS[application]
     assert [warning for warning in wanted.warnings if "memory limits" not in warning] == []
 
 
@@ -92,11 +92,11 @@ def test_the_files_are_the_same_each_time() -> None:
 @of_each
 def test_the_published_horizontal_scaling_doubles_stores_too_and_warns(application: str, orchestrator: str) -> None:
     wanted = deployment(application, orchestrator, scaling="horizontal", profile="paper")
-    said = by_service(wanted, orchestrator)
-    assert {service: replicas(text) for service, text in said.items()} == dict.fromkeys(wanted.services(), 2)
+    texts = by_service(wanted, orchestrator)
+    assert {service: replicas(text) for service, text in texts.items()} == dict.fromkeys(wanted.services(), 2)
     (warning,) = (line for line in wanted.warnings if "document store" in line)
     split, _, why = warning.partition(": ")
-    assert split.split(", ") == sorted(service for service in said if service.startswith(("documents-", "postgres-")))
+    assert split.split(", ") == sorted(service for service in texts if service.startswith(("documents-", "postgres-")))
     assert why == "several replicas of a document store that do not know each other; data is split between them"
 
 

@@ -60,7 +60,7 @@ def test_only_the_quirks_are_a_profile_of_the_services() -> None:
     assert by_name(profile="paper")["geo-1"].environment["STONE_PROFILE"] == ""
 
 
-def test_mongodb_is_told_by_its_own_url() -> None:
+def test_mongodb_gets_its_own_url() -> None:
     assert by_name(documents="mongodb")["geo-1"].environment["STONE_DOCUMENTS"] == "mongodb://127.0.0.1:20001"
 
 

@@ -41,23 +41,23 @@ def test_golden(scaling: str, tmp_path: Path) -> None:
 def test_every_limit_and_every_replica_is_in_the_file(scaling: str, profile: str, hundredths: int, mib: int) -> None:
     given_ = {"geo": Resources(cpu=hundredths / 100, memory=mib * 2**20 + 7)}
     deployment = hotel(1, resources=given_, scaling=scaling, profile=profile)
-    said = services(deployment)
-    assert list(said) == list(deployment.services())
+    written = services(deployment)
+    assert list(written) == list(deployment.services())
     for name, replicas in deployment.services().items():
-        one, wanted = said[name], replicas[0].resources
-        assert one["scale"] == len(replicas)
+        entry, wanted = written[name], replicas[0].resources
+        assert entry["scale"] == len(replicas)
         quota = None if wanted.cpu is None else round(wanted.cpu * 100_000)
-        assert (one.get("cpu_quota"), one.get("cpu_period")) == (quota, None if quota is None else 100_000)
-        memory = one.get("mem_limit")
+        assert (entry.get("cpu_quota"), entry.get("cpu_period")) == (quota, None if quota is None else 100_000)
+        memory = entry.get("mem_limit")
         assert (memory and int(memory[:-1]) * {"M": 2**20, "b": 1}[memory[-1]]) == wanted.memory
-        assert one.get("memswap_limit") == memory
-        assert one["restart"] == "always"
-        assert one["labels"] == {LABEL: "hotel", SERVICE_LABEL: name}
+        assert entry.get("memswap_limit") == memory
+        assert entry["restart"] == "always"
+        assert entry["labels"] == {LABEL: "hotel", SERVICE_LABEL: name}
 
 
 def test_only_what_the_client_reaches_is_published_and_only_where_it_does() -> None:
     def ports(deployment: Deployment) -> dict[str, Any]:
-        return {name: one["ports"] for name, one in services(deployment).items() if "ports" in one}
+        return {name: entry["ports"] for name, entry in services(deployment).items() if "ports" in entry}
 
     baseline = ports(hotel(1))
     assert set(baseline) == {"frontend", *(n for n in services(hotel(1)) if n.startswith(("documents-", "memcached-")))}
@@ -70,23 +70,27 @@ def test_only_what_the_client_reaches_is_published_and_only_where_it_does() -> N
 
 def test_foreign_images_with_files_volumes_and_dollar_signs(tmp_path: Path) -> None:
     files = Compose(foreign(), tmp_path).render()
-    said = tree(files, FILE)["services"]
-    assert (said["web"]["entrypoint"], said["web"]["command"]) == (["/bin/web", "--name"], ["$$HOSTNAME"])
-    data, cache, *mounted = said["web"]["volumes"]
+    entries = tree(files, FILE)["services"]
+    assert (entries["web"]["entrypoint"], entries["web"]["command"]) == (["/bin/web", "--name"], ["$$HOSTNAME"])
+    data, cache, *mounted = entries["web"]["volumes"]
     assert (data, cache) == ("/data", "/cache")
-    assert {one.split(":")[1]: files[one.split(":")[0].removeprefix("./")] for one in mounted} == {
+    assert {mount.split(":")[1]: files[mount.split(":")[0].removeprefix("./")] for mount in mounted} == {
         "/etc/web/main.conf": "one $TWO\n",
         "/srv/main.conf": "x",
     }
-    assert said["db"]["scale"] == 2
+    assert entries["db"]["scale"] == 2
     accepted(written(tmp_path, files), FILE)
 
 
 def test_configuration_files_are_on_this_machine_only() -> None:
-    there = [one.message for one in Compose(foreign(), Path("/nowhere")).preflight() if one.what == "compose"]
+    there = [
+        finding.message for finding in Compose(foreign(), Path("/nowhere")).preflight() if finding.what == "compose"
+    ]
     assert there == []
     (far,) = [
-        one for one in Compose(foreign(nodes(1, reach=FAR)), Path("/nowhere")).preflight() if one.what == "compose"
+        finding
+        for finding in Compose(foreign(nodes(1, reach=FAR)), Path("/nowhere")).preflight()
+        if finding.what == "compose"
     ]
     assert far.level == "error" and "configuration files" in far.message
 
@@ -118,15 +122,15 @@ def test_containers_are_replicas_by_their_numbers() -> None:
         {"PrivatePort": 9000, "Type": "tcp"},
     ]
     shown = [listed(2, "restarting"), listed(1, Ports=ports), listed(3), listed(1, service="")]
-    one, two, three = project.replicas(shown, ["documents-geo-1", "documents-geo-2"], hotel(1))
-    assert (one.name, one.healthy, one.why, one.image) == ("documents-geo-1", True, "", "sha256:1")
-    assert one.addresses == {"postgres": "198.18.0.3:32768"}
-    assert (two.name, two.healthy, two.why) == ("documents-geo-2", False, "Up 3 seconds (restarting)")
-    assert (three.name, three.healthy) == ("documents-geo-3", False)  # its check has not passed
+    first, second, third = project.replicas(shown, ["documents-geo-1", "documents-geo-2"], hotel(1))
+    assert (first.name, first.healthy, first.why, first.image) == ("documents-geo-1", True, "", "sha256:1")
+    assert first.addresses == {"postgres": "198.18.0.3:32768"}
+    assert (second.name, second.healthy, second.why) == ("documents-geo-2", False, "Up 3 seconds (restarting)")
+    assert (third.name, third.healthy) == ("documents-geo-3", False)  # its check has not passed
 
 
 @pytest.mark.parametrize(
-    ("said", "words"),
+    ("output", "message"),
     [
         (
             "`docker-compose up` failed: ERROR: for x  Cannot start service frontend: driver failed programming"
@@ -140,15 +144,15 @@ def test_containers_are_replicas_by_their_numbers() -> None:
         ("`docker-compose up` failed: no space left", "`docker-compose up` failed: no space left"),
     ],
 )
-def test_refusals_name_the_service_and_the_remedy(said: str, words: str) -> None:
-    assert str(errors.clear(DeploymentError(said))).startswith(words)
+def test_refusals_name_the_service_and_the_remedy(output: str, message: str) -> None:
+    assert str(errors.clear(DeploymentError(output))).startswith(message)
 
 
 def test_an_official_image_s_check_waits_once_it_was_ready(tmp_path: Path) -> None:
     deployment = hotel(1)
     official = {name: software.container.image for name, software in deployment.software.items()}
-    said = services(deployment.model_copy(update={"images": deployment.images | official}))
-    kind, line = said["documents-geo"]["healthcheck"]["test"]
+    written = services(deployment.model_copy(update={"images": deployment.images | official}))
+    kind, line = written["documents-geo"]["healthcheck"]["test"]
     ready, mark, slept = tmp_path / "ready", tmp_path / "mark", tmp_path / "slept"
     script = (
         line.replace("$$", "$")
@@ -166,4 +170,4 @@ def test_an_official_image_s_check_waits_once_it_was_ready(tmp_path: Path) -> No
     assert (check(), mark.exists(), slept.exists()) == (0, True, False)  # for the first time: at once
     assert (check(), slept.exists()) == (0, True)
     ready.unlink()
-    assert (check(), mark.exists()) == (1, False)  # asked at once from now on
+    assert (check(), mark.exists()) == (1, False)  # queried at once from now on

@@ -8,9 +8,11 @@ from tests.orchestration.conftest import SERVICES, deployed, parse, two_nodes
 def test_only_the_services_that_are_named_are_slower() -> None:
     deployment = deployed(parse(SERVICES), two_nodes())
     delays = Settings.model_validate({"delays": {"geo": "1.5ms"}}).delays
-    told = {one.service: one.environment.get("STONE_DELAY") for one in delayed(deployment, delays).replicas}
-    assert told["geo"] == "1500000ns"
-    assert {delay for service, delay in told.items() if service != "geo"} == {None}
+    delays_of = {
+        replica.service: replica.environment.get("STONE_DELAY") for replica in delayed(deployment, delays).replicas
+    }
+    assert delays_of["geo"] == "1500000ns"
+    assert {delay for service, delay in delays_of.items() if service != "geo"} == {None}
     assert delayed(deployment, None) is deployment
 
 

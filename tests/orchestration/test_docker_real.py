@@ -105,11 +105,11 @@ def left_in(provision: Provision) -> list[str]:
     label = {"label": LABEL}
     for url in access.engines.values():
         api = Engine(url).api
-        left += [str(one) for one in api.containers(all=True, filters=label)]
-        left += [str(one) for one in [*api.networks(filters=label), *(api.volumes()["Volumes"] or [])]]
+        left += [str(entry) for entry in api.containers(all=True, filters=label)]
+        left += [str(entry) for entry in [*api.networks(filters=label), *(api.volumes()["Volumes"] or [])]]
     if access.software == "swarm":
         api = Engine(access.addresses[0]).api
-        left += [str(one) for one in [*api.services(), *api.configs(filters=label), *api.networks(filters=label)]]
+        left += [str(entry) for entry in [*api.services(), *api.configs(filters=label), *api.networks(filters=label)]]
     return left
 
 
@@ -131,7 +131,7 @@ def order(shop: Deployed) -> Any:
 
 def container_of(orchestrator: Orchestrator, replica: str) -> tuple[Any, str]:
     """The API of the engine of a replica, and the id of its container."""
-    (found,) = [one for one in orchestrator._find() if one.name == replica]  # type: ignore[attr-defined]
+    (found,) = [each for each in orchestrator._find() if each.name == replica]  # type: ignore[attr-defined]
     assert orchestrator.access is not None
     return Engine(orchestrator.access.engines[found.node]).api, found.container
 
@@ -171,16 +171,16 @@ def test_the_swap_that_is_left_to_a_replica_is_none(orchestrator: Orchestrator, 
 def test_files_usage_and_versions(shop: Deployed, orchestrator: Orchestrator) -> None:
     assert [file for file in orchestrator.render() if not (shop.folder / file).exists()] == []
     used = orchestrator.usage()
-    assert len(used) == applications.SHOP and all(one.cpu_s > 0 and one.memory > 0 for one in used.values())
+    assert len(used) == applications.SHOP and all(each.cpu_s > 0 and each.memory > 0 for each in used.values())
     assert orchestrator.events() == []
     assert orchestrator.versions()["docker"].startswith(("20.", "2"))
 
 
 def test_applying_again_changes_nothing(orchestrator: Orchestrator) -> None:
-    before = {one.name: one.container for one in orchestrator._find()}  # type: ignore[attr-defined]
+    before = {each.name: each.container for each in orchestrator._find()}  # type: ignore[attr-defined]
     orchestrator.apply()
     orchestrator.ready()
-    assert {one.name: one.container for one in orchestrator._find()} == before  # type: ignore[attr-defined]
+    assert {each.name: each.container for each in orchestrator._find()} == before  # type: ignore[attr-defined]
 
 
 def test_scaling_adds_replicas_that_get_calls(shop: Deployed, orchestrator: Orchestrator) -> None:
@@ -200,16 +200,16 @@ def test_scaling_adds_replicas_that_get_calls(shop: Deployed, orchestrator: Orch
 
 
 def healthy(orchestrator: Orchestrator, replica: str) -> bool:
-    return any(one.name == replica and one.healthy for one in orchestrator._find())  # type: ignore[attr-defined]
+    return any(each.name == replica and each.healthy for each in orchestrator._find())  # type: ignore[attr-defined]
 
 
 def received(orchestrator: Orchestrator, replica: str) -> int:
     """Bytes that a replica has received from others; its health checks stay inside."""
     api, container = container_of(orchestrator, replica)
-    return sum(one["rx_bytes"] for one in api.stats(container, stream=False, one_shot=True)["networks"].values())
+    return sum(each["rx_bytes"] for each in api.stats(container, stream=False, one_shot=True)["networks"].values())
 
 
-def test_a_taken_port_is_told_with_the_remedy_and_nothing_is_left(
+def test_a_taken_port_is_reported_with_the_remedy_and_nothing_is_left(
     provision: Provision, shop: Deployed, name: str
 ) -> None:
     before = len(left_in(provision))
@@ -217,12 +217,12 @@ def test_a_taken_port_is_told_with_the_remedy_and_nothing_is_left(
     if name == "swarm":
         deployment = deployment.model_copy(update={"allowed": {"web": ("worker-1",)}})
     second = type(shop.orchestrator)(deployment, shop.folder / "taken", provision.access)
-    words = (
+    message = (
         "port that it publishes is taken by another service"
         if name == "swarm"
         else "web: port 8080 of the node is taken"
     )
-    with pytest.raises(DeploymentError, match=words):
+    with pytest.raises(DeploymentError, match=message):
         try:
             second.apply()
             second.ready()
@@ -231,7 +231,7 @@ def test_a_taken_port_is_told_with_the_remedy_and_nothing_is_left(
     assert len(left_in(provision)) == before
 
 
-def test_an_image_that_is_nowhere_is_told_before_anything_starts(provision: Provision, shop: Deployed) -> None:
+def test_an_image_that_is_nowhere_is_reported_before_anything_starts(provision: Provision, shop: Deployed) -> None:
     text = TAKEN.replace("stone: hotel/frontend", 'image: "registry.invalid/shop/cart:1"')
     second = type(shop.orchestrator)(
         resolved(parse(text), list(provision.nodes), "nowhere"), shop.folder / "nowhere", provision.access

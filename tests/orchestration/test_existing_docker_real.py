@@ -25,7 +25,7 @@ from tests.support.users import LOADSTONE
 pytestmark = [pytest.mark.root, pytest.mark.docker, pytest.mark.timeout(1200)]
 
 CLUSTER = f"existing-{os.getpid()}"
-NOBODY = 65534
+UNPRIVILEGED = 65534
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +54,7 @@ def host(engine: Engine) -> Host:
 
 
 def loadstone(host: Host, home: Path, *arguments: str, docker: str, expect: int) -> str:
-    """Run Loadstone on the host; all that it said."""
+    """Run Loadstone on the host; returns its output."""
     environment = {**os.environ, "DOCKER_HOST": docker, "LOADSTONE_STATE": str(home / "own"), "NO_COLOR": "1"}
     there = ["sh", "-ec", 'cd "$0" && exec "$@"', str(home)]
     done = host.run([*there, str(LOADSTONE), *arguments], env=environment)
@@ -70,9 +70,9 @@ def write_study(home: Path, orchestrator: str, **cluster: Any) -> None:
 
 def ours(engine: Engine) -> list[str]:
     """What the engine has beyond its own networks and images."""
-    networks = [one["Name"] for one in engine.api.networks() if one["Name"] not in ("bridge", "host", "none")]
+    networks = [entry["Name"] for entry in engine.api.networks() if entry["Name"] not in ("bridge", "host", "none")]
     return [
-        *(one["Id"] for one in engine.api.containers(all=True)),
+        *(entry["Id"] for entry in engine.api.containers(all=True)),
         *networks,
         *(engine.api.volumes()["Volumes"] or []),
     ]
@@ -93,28 +93,28 @@ def test_a_port_of_this_machine_that_is_taken(host: Host, home: Path, engine: En
     taken = "import socket; s = socket.create_server(('127.0.0.1', 5000)); print('taken', flush=True); s.accept()"
     Daemon(host, "taken", ["python3", "-c", taken]).awaits("taken")
     try:
-        said = loadstone(host, home, "up", "study.yaml", docker=engine.url, expect=3)
+        output = loadstone(host, home, "up", "study.yaml", docker=engine.url, expect=3)
     finally:
         host.run(["python3", "-c", "import socket; socket.create_connection(('127.0.0.1', 5000))"])
-    assert "frontend: port 5000 of the node is taken" in said and "ss -ltnp" in said
+    assert "frontend: port 5000 of the node is taken" in output and "ss -ltnp" in output
     assert ours(engine) == [] and list((home / "own").glob("*.json")) == []
 
 
 def test_an_engine_without_a_swarm_then_with_one_and_a_registry(host: Host, home: Path, engine: Engine) -> None:
     write_study(home, "swarm")
-    said = loadstone(host, home, "run", "study.yaml", docker=engine.url, expect=3)
-    assert "is in no swarm" in said and "docker swarm init" in said
+    output = loadstone(host, home, "run", "study.yaml", docker=engine.url, expect=3)
+    assert "is in no swarm" in output and "docker swarm init" in output
     registry = start_registry(host, home)
     write_study(home, "swarm", workers=2)
     engine.api.init_swarm(advertise_addr=host.address)
     try:
-        said = loadstone(host, home, "run", "study.yaml", docker=engine.url, expect=3)
-        assert "nodes that run replicas: your cluster has 1, the study needs 2" in said
+        output = loadstone(host, home, "run", "study.yaml", docker=engine.url, expect=3)
+        assert "nodes that run replicas: your cluster has 1, the study needs 2" in output
         write_study(home, "swarm", registry=registry)
-        said = loadstone(host, home, "up", "study.yaml", docker=engine.url, expect=0)
-        assert "http://127.0.0.1:5000" in said
-        assert " has " not in said  # a limit that is not in force
-        images = {one["Spec"]["TaskTemplate"]["ContainerSpec"]["Image"] for one in engine.api.services()}
+        output = loadstone(host, home, "up", "study.yaml", docker=engine.url, expect=0)
+        assert "http://127.0.0.1:5000" in output
+        assert " has " not in output  # a limit that is not in force
+        images = {service["Spec"]["TaskTemplate"]["ContainerSpec"]["Image"] for service in engine.api.services()}
         assert len(images) == 3 and all(image.startswith(f"{registry}/") for image in images)
         loadstone(host, home, "down", docker=engine.url, expect=0)
         assert engine.api.services() == [] and engine.api.configs() == []
@@ -133,23 +133,23 @@ def start_registry(host: Host, home: Path) -> str:
     }
     (home / "registry.yml").write_text(yaml.safe_dump(configuration))
     registry = Daemon(host, "registry", ["docker-registry", "serve", str(home / "registry.yml")])
-    asked = "import socket; socket.create_connection(('127.0.0.1', 5055))"
-    while host.run(["python3", "-c", asked]).returncode != 0:
+    connect = "import socket; socket.create_connection(('127.0.0.1', 5055))"
+    while host.run(["python3", "-c", connect]).returncode != 0:
         assert registry.alive(), registry.log()
     return "127.0.0.1:5055/loadstone"
 
 
 def test_no_engine_at_all(host: Host, home: Path) -> None:
     write_study(home, "compose")
-    said = loadstone(host, home, "run", "study.yaml", docker="unix:///run/nothing.sock", expect=3)
-    assert "docker: no Docker engine at unix:///run/nothing.sock: there is no such socket" in said
-    assert "sudo systemctl start docker" in said
+    output = loadstone(host, home, "run", "study.yaml", docker="unix:///run/nothing.sock", expect=3)
+    assert "docker: no Docker engine at unix:///run/nothing.sock: there is no such socket" in output
+    assert "sudo systemctl start docker" in output
 
 
 def test_no_permission(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCKER_HOST", engine.url)
     existing = Existing(Cluster(infrastructure="existing"), "nobody")
-    os.seteuid(NOBODY)
+    os.seteuid(UNPRIVILEGED)
     try:
         (found,) = existing.preflight("docker", 0)
     finally:

@@ -32,7 +32,7 @@ UNSET = ("TLS", "GC", "JAEGER_RATIO", "LOG_LEVEL")
 
 @pytest.fixture(autouse=True)
 def environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the variables that the compose file asks for."""
+    """Without the variables that the compose file uses."""
     for name in UNSET:
         monkeypatch.delenv(name, raising=False)
 

@@ -31,7 +31,7 @@ def rendered(deployment: Deployment, access: Access | None = None) -> Docs:
 
 
 def of_kind(docs: Docs, *kinds: str) -> list[dict[str, Any]]:
-    return [one for file in docs.values() for one in file if one["kind"] in kinds]
+    return [manifest for file in docs.values() for manifest in file if manifest["kind"] in kinds]
 
 
 def container(docs: Docs, service: str) -> dict[str, Any]:
@@ -40,7 +40,9 @@ def container(docs: Docs, service: str) -> dict[str, Any]:
 
 
 def pod(docs: Docs, service: str) -> dict[str, Any]:
-    (workload,) = (one for one in docs[f"services/{service}.yaml"] if one["kind"] in ("Deployment", "StatefulSet"))
+    (workload,) = (
+        manifest for manifest in docs[f"services/{service}.yaml"] if manifest["kind"] in ("Deployment", "StatefulSet")
+    )
     return dict(workload["spec"]["template"]["spec"])
 
 
@@ -56,7 +58,11 @@ def test_replicas_and_limits_are_those_of_the_model(scaling: str, profile: str) 
     docs = rendered(deployment)
     assert list(docs) == ["namespace.yaml", *(f"services/{name}.yaml" for name in deployment.services())]
     for service, replicas in deployment.services().items():
-        (workload,) = (one for one in docs[f"services/{service}.yaml"] if one["kind"] in ("Deployment", "StatefulSet"))
+        (workload,) = (
+            manifest
+            for manifest in docs[f"services/{service}.yaml"]
+            if manifest["kind"] in ("Deployment", "StatefulSet")
+        )
         assert workload["spec"]["replicas"] == len(replicas)
         resources = container(docs, service)["resources"]
         assert resources["requests"] == {"cpu": 0, "memory": 0}
@@ -68,21 +74,23 @@ def test_replicas_and_limits_are_those_of_the_model(scaling: str, profile: str) 
 
 
 def test_everything_is_in_the_namespace_and_found_by_label() -> None:
-    for one in of_kind(rendered(hotel()), "Deployment", "StatefulSet", "Service", "ConfigMap"):
-        assert one["metadata"]["namespace"] == one["metadata"]["labels"][LABEL] == "hotel"
-        if one["kind"] in ("Deployment", "StatefulSet"):
-            labels = one["spec"]["template"]["metadata"]["labels"]
-            assert labels == {LABEL: "hotel", SERVICE_LABEL: one["metadata"]["name"]}
-            assert one["spec"]["selector"]["matchLabels"].items() <= labels.items()
+    for manifest in of_kind(rendered(hotel()), "Deployment", "StatefulSet", "Service", "ConfigMap"):
+        assert manifest["metadata"]["namespace"] == manifest["metadata"]["labels"][LABEL] == "hotel"
+        if manifest["kind"] in ("Deployment", "StatefulSet"):
+            labels = manifest["spec"]["template"]["metadata"]["labels"]
+            assert labels == {LABEL: "hotel", SERVICE_LABEL: manifest["metadata"]["name"]}
+            assert manifest["spec"]["selector"]["matchLabels"].items() <= labels.items()
 
 
 def test_a_service_is_found_by_its_name_and_only_what_the_client_needs_has_ports_on_nodes() -> None:
     deployment = hotel(scaling="horizontal", profile="paper")
     services = of_kind(rendered(deployment), "Service")
-    headless = {one["metadata"]["name"] for one in services if one["spec"].get("clusterIP") == "None"}
+    headless = {service["metadata"]["name"] for service in services if service["spec"].get("clusterIP") == "None"}
     assert headless == set(deployment.services())
     opened = {
-        one["metadata"]["labels"]["loadstone.published"]: one["spec"] for one in services if "type" in one["spec"]
+        service["metadata"]["labels"]["loadstone.published"]: service["spec"]
+        for service in services
+        if "type" in service["spec"]
     }
     stores = {replica.name for replica in deployment.replicas if replica.software is not None}
     assert set(opened) == {"frontend", *stores}
@@ -146,14 +154,14 @@ def test_rendering_is_pure() -> None:
     assert not Path("/nowhere").exists()
 
 
-def test_what_kubernetes_cannot_express_is_told_before() -> None:
+def test_what_kubernetes_cannot_express_is_reported_before() -> None:
     deployment = other(FOREIGN.replace("web:", "web-:", 1).replace("service: web,", "service: web-,"))
     fine = hotel({"geo": Resources(cpu=0.0125)})
-    said = [one.message for d in (deployment, fine) for one in Kubernetes(d, Path("/nowhere")).preflight()]
+    messages = [finding.message for d in (deployment, fine) for finding in Kubernetes(d, Path("/nowhere")).preflight()]
     assert "service 'web-': Kubernetes wants lower-case letters, digits and '-', a letter first, no '-' last," in str(
-        said
+        messages
     )
-    assert "service 'geo': cpu 0.0125: Kubernetes counts in thousandths of a core" in said
+    assert "service 'geo': cpu 0.0125: Kubernetes counts in thousandths of a core" in messages
 
 
 names = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,90}", fullmatch=True)
@@ -165,8 +173,8 @@ def test_any_name_makes_a_namespace(name: str) -> None:
 
 
 @given(names, names)
-def test_different_names_make_different_namespaces(one: str, two: str) -> None:
-    assert (one == two) == (manifests.namespace_of(one) == manifests.namespace_of(two))
+def test_different_names_make_different_namespaces(first: str, second: str) -> None:
+    assert (first == second) == (manifests.namespace_of(first) == manifests.namespace_of(second))
 
 
 @given(st.text(min_size=1, max_size=30), st.integers(1, 65535))

@@ -39,7 +39,7 @@ trial: {warmup: 1s, duration: 8s, order: sequential}
 def user(monkeypatch: pytest.MonkeyPatch) -> Iterator[User]:
     """A user in a folder whose path is short enough for sockets; what they leave behind is an error."""
     cluster = Namespaces(Cluster(infrastructure="namespaces", workers=2), "unused")
-    if wrong := [one.message for one in cluster.preflight("kubernetes", 3) if one.level == "error"]:
+    if wrong := [finding.message for finding in cluster.preflight("kubernetes", 3) if finding.level == "error"]:
         pytest.skip("; ".join(wrong))
     with tempfile.TemporaryDirectory(prefix="loadstone-") as name:
         Path(name).chmod(0o755)
@@ -71,19 +71,19 @@ def test_a_manager_is_not_missed_and_a_worker_comes_back(user: User) -> None:
     process = user.starts("run", "study.yaml")
     user.waits_until_a_trial_is_loaded(process, finished=0)
     first, there = hosts(user)
-    there["manager-1"].stop()  # the first one: whoever knew only that one is lost now
+    there["manager-1"].stop()  # the first: a client that knew it alone would be lost now
     user.waits_until_a_trial_is_loaded(process, finished=1)
     there["worker-2"].stop()
     user.waits_until_a_trial_is_loaded(process, finished=2)
     second, _ = hosts(user)
-    said, complained = process.communicate()
+    output, complained = process.communicate()
 
     assert first != second  # healed: a new cluster
     assert [row["rate"] for row in rows(user)] == [10, 11, 12, 13]
     invalid = [row["verdict"] == "invalid" for row in rows(user)]
-    assert invalid == [False, True, False, False], said + complained
+    assert invalid == [False, True, False, False], output + complained
     assert "worker-2: it is down" in rows(user)[1]["reasons"]
-    assert process.returncode == 4, said + complained
+    assert process.returncode == 4, output + complained
     for mark in (first, second):
         left = snapshot(mark, (user.home / "data",))
         assert {kind: lines for kind, lines in left.items() if lines and kind not in ("system", "knobs")} == {}

@@ -40,7 +40,7 @@ def starting(reason: str, message: str = "") -> dict[str, Any]:
     return made
 
 
-def one(made: dict[str, Any], *warnings: dict[str, Any]) -> Found:
+def only(made: dict[str, Any], *warnings: dict[str, Any]) -> Found:
     return next(found for found in pods.replicas([made], warnings, {}, hotel()) if found.name == "geo-1")
 
 
@@ -62,7 +62,7 @@ def test_replicas_of_stores_keep_their_numbers() -> None:
     assert list(pods.names(listed)) == ["documents-geo-1", "documents-geo-3", "documents-geo-11"]
 
 
-def test_pods_on_their_way_out_are_nobody() -> None:
+def test_pods_on_their_way_out_are_left_out() -> None:
     evicted = pod("geo", "geo-a")
     evicted["status"]["phase"] = "Failed"
     going = pod("geo", "geo-b", deletionTimestamp="2026-01-01T00:00:00Z")
@@ -86,11 +86,11 @@ def test_a_replica_that_runs() -> None:
 
 def test_a_pulled_image_is_called_by_its_manifest() -> None:
     pulled = pod("geo", "geo-a", status={"imageID": "registry.example.org/stone@sha256:def"})
-    assert one(pulled).image == "sha256:def"
+    assert only(pulled).image == "sha256:def"
 
 
 def test_without_its_image_it_is_hopeless() -> None:
-    found = one(starting("ErrImageNeverPull", 'Container image "x:1" is not present with pull policy of Never'))
+    found = only(starting("ErrImageNeverPull", 'Container image "x:1" is not present with pull policy of Never'))
     assert found.hopeless and not found.healthy
     assert found.why == 'ErrImageNeverPull: Container image "x:1" is not present with pull policy of Never'
 
@@ -104,30 +104,30 @@ def test_without_a_node_it_is_hopeless() -> None:
         ],
     }
     del unplaced["spec"]["nodeName"]
-    found = one(unplaced)
+    found = only(unplaced)
     assert (found.hopeless, found.node, found.container) == (True, "", "")
     assert found.why == "no node may run it: 0/2 nodes are available"
     soon = "0/2 nodes are available: 2 node(s) had untolerated taint {node.kubernetes.io/not-ready: }."
     unplaced["status"]["conditions"][0]["message"] = soon
-    assert (one(unplaced).hopeless, one(unplaced).why) == (False, f"no node may run it: {soon}")
+    assert (only(unplaced).hopeless, only(unplaced).why) == (False, f"no node may run it: {soon}")
 
 
 def test_what_ended_says_how() -> None:
     crashed = starting("CrashLoopBackOff", "back-off 10s")
     crashed["status"]["containerStatuses"][0]["lastState"] = {"terminated": {"reason": "OOMKilled", "exitCode": 137}}
-    found = one(crashed, warning("geo-a", "Back-off restarting failed container"))
+    found = only(crashed, warning("geo-a", "Back-off restarting failed container"))
     assert found.why == "its container ran out of memory and was killed, exit code 137; CrashLoopBackOff: back-off 10s"
     assert not found.hopeless
     again = pod("geo", "geo-a", status={"lastState": {"terminated": {"reason": "Error", "exitCode": 2}}})
-    assert (one(again).healthy, one(again).why) == (True, "its container ended, exit code 2")
+    assert (only(again).healthy, only(again).why) == (True, "its container ended, exit code 2")
 
 
-def test_a_check_that_fails_is_told_by_the_last_event() -> None:
+def test_a_check_that_fails_is_reported_by_the_last_event() -> None:
     busy = pod("geo", "geo-a")
     busy["status"]["conditions"] = [NOT_READY]
     late = warning("geo-a", "Readiness probe failed: HTTP probe failed with statuscode: 503 ", at=2)
-    assert one(busy, late, warning("geo-a", "earlier", at=1)).why == late["message"].strip()
-    assert one(starting("ContainerCreating"), late).why == late["message"].strip()
+    assert only(busy, late, warning("geo-a", "earlier", at=1)).why == late["message"].strip()
+    assert only(starting("ContainerCreating"), late).why == late["message"].strip()
 
 
 def test_a_pod_that_could_not_be_made_says_why() -> None:

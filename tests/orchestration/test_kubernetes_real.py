@@ -120,14 +120,14 @@ def pods(api: Api, namespace: str) -> list[str]:
 
 
 def found(orchestrator: Kubernetes) -> dict[str, Found]:
-    return {one.name: one for one in orchestrator._find()}
+    return {replica.name: replica for replica in orchestrator._find()}
 
 
 PINNED = sorted(file.parent for file in GOLDEN.glob("kubernetes/*/namespace.yaml"))
 SETS = [
     # These differ from the baseline's in numbers alone.
-    pytest.param(*one, marks=pytest.mark.long) if one[1] in ("vertical", "horizontal") else one
-    for one in (*rendered.PINNED_SETS, *rendered.SETS)
+    pytest.param(*each, marks=pytest.mark.long) if each[1] in ("vertical", "horizontal") else each
+    for each in (*rendered.PINNED_SETS, *rendered.SETS)
 ]
 
 
@@ -148,7 +148,7 @@ def accepted(files: dict[str, str], api: Api, access: Access) -> None:
     namespace = yaml.safe_load(files["namespace.yaml"])
     name = namespace["metadata"]["name"]
     api.apply(namespace)
-    manifests = [one for text in files.values() for one in yaml.safe_load_all(text) if one["kind"] != "Namespace"]
+    manifests = [each for text in files.values() for each in yaml.safe_load_all(text) if each["kind"] != "Namespace"]
     kinds = [api.apply(manifest, dry_run=True)["kind"] for manifest in manifests]
     assert {"Deployment", "Service"} <= set(kinds)
     assert pods(api, name) == []
@@ -178,8 +178,8 @@ def test_a_deployment_s_life(small: Kubernetes) -> None:
 
     for service, replicas in (("web", 3), ("cache", 2)):
         small.scale(service, replicas)
-    until(lambda: [one.healthy for one in small._find()] == [True] * 5)
-    for address in {address for one in small._find() for address in one.addresses.values()}:
+    until(lambda: [each.healthy for each in small._find()] == [True] * 5)
+    for address in {address for each in small._find() for address in each.addresses.values()}:
         until(lambda address=address: _accepts(address))
     assert len(small.addresses("cache", "memcached")) == 2
     small.scale("web", 1)
@@ -217,14 +217,14 @@ def test_no_node_has_room(small: Kubernetes, api: Api) -> None:
             api.merge(f"/api/v1/nodes/{node}", {"spec": {"unschedulable": None}})
 
 
-def test_what_the_cluster_refuses_is_told(small: Kubernetes, api: Api) -> None:
+def test_what_the_cluster_refuses_is_reported(small: Kubernetes, api: Api) -> None:
     small._create([])
     quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "small", "namespace": "small"}}
     api.apply(quota | {"spec": {"hard": {"limits.cpu": "100m"}}})
     until(lambda: "hard" in api.get("/api/v1/namespaces/small/resourcequotas/small").get("status", {}))
     small.apply()
     until(lambda: len(small._find()) == 2)
-    assert all("exceeded quota: small, requested: limits.cpu=" in one.why for one in small._find())
+    assert all("exceeded quota: small, requested: limits.cpu=" in each.why for each in small._find())
 
 
 def test_nodes_pull_from_the_user_s_registry(shared: Shared, place: Path, tmp_path: Path) -> None:
@@ -250,7 +250,7 @@ def test_nodes_pull_from_the_user_s_registry(shared: Shared, place: Path, tmp_pa
                 made.remove()
 
 
-def test_a_namespace_of_somebody_else_is_left_alone(small: Kubernetes, api: Api, access: Access) -> None:
+def test_a_namespace_of_another_program_is_left_alone(small: Kubernetes, api: Api, access: Access) -> None:
     api.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "small"}})
     with pytest.raises(DeploymentError, match="a namespace 'small' that Loadstone did not make"):
         small.apply()
@@ -290,7 +290,7 @@ def test_a_study_on_the_cluster_that_is_there(shared: Shared, place: Path, monke
     assert len(rows) == 22 * 7 and all(row["ok"] for row in rows)
     assert {row["effective"] for row in rows if row["what"] == "cpu"} == {"0.2"}
     assert [row["node"] for row in rows if row["replica"] == "frontend-1"] == ["worker-2"] * 5
-    namespaces = [one["metadata"]["name"] for one in connect(access).items("/api/v1/namespaces")]
+    namespaces = [each["metadata"]["name"] for each in connect(access).items("/api/v1/namespaces")]
     assert [name for name in namespaces if not name.startswith(("kube-", "default"))] == []
 
 
@@ -309,20 +309,20 @@ def _accepts(address: str) -> bool:
         return False
 
 
-def _seen_by(one: Found, file: str) -> str:
+def _seen_by(each: Found, file: str) -> str:
     """A file as a replica sees it."""
-    pid = min(groups.processes(groups.of_container(one.container)))
+    pid = min(groups.processes(groups.of_container(each.container)))
     return Path(f"/proc/{pid}/root{file}").read_text()
 
 
-def _lift_limit(one: Found) -> None:
+def _lift_limit(each: Found) -> None:
     """Switch the CPU quota off, of the container and of the pod around it."""
-    container = groups.of_container(one.container)
+    container = groups.of_container(each.container)
     groups.lift([place.parent for place in container], "cpu")
     groups.lift(container, "cpu")
 
 
 def _with_image(deployment: Deployment, image: str) -> Deployment:
-    replicas = [one.model_copy(update={"image": image}) if one.image else one for one in deployment.replicas]
+    replicas = [each.model_copy(update={"image": image}) if each.image else each for each in deployment.replicas]
     whats = {what: name for what, name in deployment.images.items() if what != deployment.replicas[-1].image}
     return deployment.model_copy(update={"replicas": tuple(replicas), "images": whats | {image: image}})

@@ -85,8 +85,8 @@ def jobs(files: dict[str, str], folder: Path) -> dict[str, dict[str, Any]]:
 
 
 def task(job: dict[str, Any]) -> dict[str, Any]:
-    ((one,),) = (group["Tasks"] for group in job["TaskGroups"])
-    return dict(one)
+    ((only,),) = (group["Tasks"] for group in job["TaskGroups"])
+    return dict(only)
 
 
 @pytest.mark.parametrize("scaling", SCALINGS)
@@ -123,7 +123,7 @@ def test_what_nomad_reads_in_them(tmp_path: Path) -> None:
     )  # fmt: skip
     (stores,) = task(geo)["Templates"]
     assert (stores["Envvars"], stores["ChangeMode"]) == (True, "restart")
-    assert {one["ChangeMode"] for one in task(frontend)["Templates"]} == {"noop"}
+    assert {template["ChangeMode"] for template in task(frontend)["Templates"]} == {"noop"}
     assert task(frontend)["Env"]["STONE_NEED_SEARCH"] == "file:/local/need-search"
 
 
@@ -203,7 +203,7 @@ def test_any_text_is_read_as_it_was(tmp_path_factory: pytest.TempPathFactory, te
     job = f'job "j" {{\ngroup "g" {{\ntask "t" {{\n{body}}}\n}}\n}}\n'
     read = task(jobs({"j.hcl": job}, folder)["j"])
     assert read["Env"] == env
-    assert [one["EmbeddedTmpl"] for one in read["Templates"]] == texts
+    assert [template["EmbeddedTmpl"] for template in read["Templates"]] == texts
 
 
 CORES = [*range(1, 14), 16, 18, 20, 24, 28, 32, 36, 40, 48, 52, 56, 64, 72, 96, 104, 112, 128, 192]
@@ -211,10 +211,10 @@ CORES = [*range(1, 14), 16, 18, 20, 24, 28, 32, 36, 40, 48, 52, 56, 64, 72, 96, 
 
 @given(st.integers(5, 800), st.sampled_from([1000, 2000, 2300, 3400]), st.sampled_from(CORES))
 def test_a_period_gives_exactly_the_wanted_limit(hundredths: int, mhz: int, cores: int) -> None:
-    one = hotel(resources={"geo": Resources(cpu=hundredths / 100)}).of("geo")[0]
-    period = capacity.period(one, mhz, {cores})
+    replica = hotel(resources={"geo": Resources(cpu=hundredths / 100)}).of("geo")[0]
+    period = capacity.period(replica, mhz, {cores})
     assert 0 < period <= 100_000
-    quota = int(capacity.shares(one, mhz) / (mhz * cores) * period) * cores
+    quota = int(capacity.shares(replica, mhz) / (mhz * cores) * period) * cores
     assert quota >= 1000 and quota / period == pytest.approx(hundredths / 100, rel=1e-5)
 
 
@@ -236,7 +236,9 @@ def test_names_are_what_consul_takes(name: str, service: str) -> None:
 
 
 def errors(wanted: Deployment) -> list[tuple[str, str]]:
-    return [(one.message, one.remedy) for one in capacity.findings(wanted, 1000) if one.level == "error"]
+    return [
+        (finding.message, finding.remedy) for finding in capacity.findings(wanted, 1000) if finding.level == "error"
+    ]
 
 
 def test_more_than_the_nodes_have_is_refused_with_numbers() -> None:

@@ -41,7 +41,7 @@ Make = Callable[..., Nomad]
 
 @pytest.fixture
 def nomad(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Make:
-    """An orchestrator whose cluster answers what it is told to."""
+    """An orchestrator whose cluster gives the given answers."""
     monkeypatch.setattr(images, "reference", lambda what, access: what)
 
     def make(
@@ -50,8 +50,8 @@ def nomad(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Make:
         where: list[Node] | None = None,
         **answers: Any,
     ) -> Nomad:
-        said = {"allocations": allocations, "checks": checks or {}, "containers": ({}, set()), **answers}
-        for name, answer in said.items():
+        cluster_answers = {"allocations": allocations, "checks": checks or {}, "containers": ({}, set()), **answers}
+        for name, answer in cluster_answers.items():
             monkeypatch.setattr(Cluster, name, lambda self, *_, answer=answer: answer)
         return Nomad(deployed(parse(SERVICES), where or two_nodes(), scaling="horizontal"), tmp_path, ACCESS)
 
@@ -66,9 +66,9 @@ def test_a_replica_that_runs_and_passes_its_check(nomad: Make) -> None:
         {"Label": "grpc", "HostIP": "198.18.0.3", "Value": 23456, "To": 8083},
         {"Label": "admin", "HostIP": "198.18.0.3", "Value": 23457, "To": 9083},
     ]
-    one = allocation(1, "test-geo.geo[1]", AllocatedResources={"Shared": {"Ports": ports}})
+    placed = allocation(1, "test-geo.geo[1]", AllocatedResources={"Shared": {"Ports": ports}})
     containers = {"allocation-1": Container("c" * 64, "sha256:" + "1" * 64)}, set()
-    (found,) = nomad([one], {"allocation-1": PASSING}, containers=containers, reaches=True)._find()
+    (found,) = nomad([placed], {"allocation-1": PASSING}, containers=containers, reaches=True)._find()
     assert (found.name, found.service, found.node, found.healthy) == ("geo-2", "geo", "worker-1", True)
     assert (found.container, found.image, found.why) == ("c" * 64, "sha256:" + "1" * 64, "")
     assert found.addresses == {"grpc": "198.18.0.3:23456", "admin": "198.18.0.3:23457"}
@@ -100,28 +100,28 @@ def with_port() -> dict[str, Any]:
     return allocation(1, AllocatedResources={"Shared": {"Ports": [{"Label": "grpc", "HostIP": "h", "Value": 1}]}})
 
 
-def test_a_container_that_ended_and_one_that_nobody_can_ask_about(nomad: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    one = nomad([with_port()], {"allocation-1": PASSING}, reaches=True)
+def test_a_container_that_ended_and_one_whose_engine_is_silent(nomad: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    deployed = nomad([with_port()], {"allocation-1": PASSING}, reaches=True)
 
-    def told(*answer: Any) -> tuple[str, bool, str]:
+    def state(*answer: Any) -> tuple[str, bool, str]:
         monkeypatch.setattr(Cluster, "containers", lambda self: answer)
-        (found,) = one._find()
+        (found,) = deployed._find()
         return found.container, found.healthy, found.why
 
-    assert told({"allocation-1": Container("c" * 64, "")}, set()) == ("c" * 64, True, "")
-    assert told({}, {"worker-1"}) == ("c" * 64, False, "the engine of worker-1 does not answer")
-    assert told({}, set()) == ("", False, "its container has ended")
+    assert state({"allocation-1": Container("c" * 64, "")}, set()) == ("c" * 64, True, "")
+    assert state({}, {"worker-1"}) == ("c" * 64, False, "the engine of worker-1 does not answer")
+    assert state({}, set()) == ("", False, "its container has ended")
 
 
-def test_what_went_wrong_is_told_in_nomad_s_words(nomad: Make) -> None:
+def test_failures_are_reported_with_nomad_s_messages(nomad: Make) -> None:
     events = [
         event("Driver Failure", "Failed to pull `a:1`: no such host"),
         event("Restarting", "Task restarting in 1s"),
         event("Terminated", 'Exit Code: 137, Exit Message: "OOM killed"'),
         event("Terminated", 'Exit Code: 137, Exit Message: "OOM killed"'),
     ]
-    one = allocation(1, ClientStatus="pending", TaskStates={"geo": {"Events": events}})
-    (found,) = nomad([one])._find()
+    pending = allocation(1, ClientStatus="pending", TaskStates={"geo": {"Events": events}})
+    (found,) = nomad([pending])._find()
     assert found.why == 'Exit Code: 137, Exit Message: "OOM killed"; Failed to pull `a:1`: no such host'
     assert found.hopeless
 
@@ -150,7 +150,7 @@ def unplaced(nomad: Make, **metrics: dict[str, int]) -> list[str]:
     return str(raised.value).splitlines()
 
 
-def test_no_room_is_told_at_once_with_what_is_wanted_and_there(nomad: Make) -> None:
+def test_no_room_is_reported_at_once_with_what_is_wanted_and_there(nomad: Make) -> None:
     assert unplaced(nomad, DimensionExhausted={"cpu": 2}) == [
         "frontend: Nomad finds no node for it: cpu on 2 of 2 nodes",
         "  the deployment reserves 1.5 CPUs in all; worker-1 has 1",

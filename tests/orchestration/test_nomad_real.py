@@ -98,7 +98,7 @@ def on(url: str, *arguments: str) -> str:
 
 
 def found(orchestrator: Nomad) -> dict[str, Found]:
-    return {one.name: one for one in orchestrator._find()}
+    return {replica.name: replica for replica in orchestrator._find()}
 
 
 def until(condition: Callable[[], Any]) -> None:
@@ -118,8 +118,8 @@ def accepted(access: Access, name: str, text: str) -> None:
     """The cluster takes a job file, and so does the driver of its tasks."""
     nomad = api.nomad_of(access)
     job = nomad.post("/v1/jobs/parse", {"JobHCL": text, "Canonicalize": True})
-    said = nomad.post("/v1/validate/job", {"Job": job})
-    assert said["DriverConfigValidated"] and not said["ValidationErrors"], (name, said)
+    answer = nomad.post("/v1/validate/job", {"Job": job})
+    assert answer["DriverConfigValidated"] and not answer["ValidationErrors"], (name, answer)
 
 
 def test_a_deployment_s_life(small: Nomad, access: Access) -> None:
@@ -128,9 +128,9 @@ def test_a_deployment_s_life(small: Nomad, access: Access) -> None:
     assert list(found(small)) == ["cache-1"]
     small.apply()
     small.ready()
-    born = {name: one.container for name, one in found(small).items()}
+    born = {name: each.container for name, each in found(small).items()}
     small.apply()  # changes nothing
-    assert {name: one.container for name, one in found(small).items()} == born
+    assert {name: each.container for name, each in found(small).items()} == born
     assert small.events() == []
     assert small.audit() and [row for row in small.audit() if not row.ok] == []
     assert {row.what for row in small.audit()} == {"cpu", "memory", "cores", "node", "environment", "kernel", "image"}
@@ -142,7 +142,7 @@ def test_a_deployment_s_life(small: Nomad, access: Access) -> None:
     assert web.addresses["main"].endswith(":8080")  # the entry keeps its port
     url = access.engines[web.node]
     host, _, number = found(small)["cache-1"].addresses["memcached"].partition(":")
-    assert number == "11211"  # an image asks a name for it, which says no number
+    assert number == "11211"  # an image looks up a name, which has no port number
     assert f"{host} cache\n" in inside(url, web, "/etc/hosts")
     assert inside(url, web, "/etc/web/main.conf") == "one {{ two }}\nthree\n"
 
@@ -151,17 +151,17 @@ def test_a_deployment_s_life(small: Nomad, access: Access) -> None:
     assert (wrong.replica, wrong.what, wrong.wanted, wrong.effective) == ("web-1", "cpu", "0.2", "unlimited")
 
     small.scale("cache", 2)
-    until(lambda: [one.healthy for one in small._find()] == [True] * 3)
+    until(lambda: [each.healthy for each in small._find()] == [True] * 3)
     assert len(small.addresses("cache", "memcached")) == 2
-    assert {one.node for one in small._find() if one.service == "cache"} == {"worker-1", "worker-2"}
+    assert {each.node for each in small._find() if each.service == "cache"} == {"worker-1", "worker-2"}
     small.scale("cache", 1)
     until(lambda: len(small._find()) == 2 and len(containers(access)) == 2)
 
 
-def inside(url: str, one: Found, path: str) -> str:
+def inside(url: str, replica: Found, path: str) -> str:
     """A file of a container that has no shell."""
     copied = subprocess.run(
-        ["docker", "--host", url, "cp", "--follow-link", f"{one.container}:{path}", "-"],
+        ["docker", "--host", url, "cp", "--follow-link", f"{replica.container}:{path}", "-"],
         capture_output=True,
         check=True,
     )
@@ -191,7 +191,7 @@ def test_an_image_that_is_missing(
 
 
 def refused(wanted: Deployment, folder: Path, access: Access) -> str:
-    """What is said of a deployment that cannot be placed; nothing of it stays."""
+    """The error of a deployment that cannot be placed; nothing of it stays."""
     orchestrator = Nomad(wanted, folder, access)
     try:
         with pytest.raises(DeploymentError) as raised:
@@ -205,20 +205,26 @@ def test_a_port_that_is_taken(small: Nomad, cluster: Provision, access: Access, 
     small.apply()
     until(lambda: "web-1" in found(small))
     where = [found(small)["web-1"].node]
-    said = refused(deployment(cluster, access, name="late", placement={"services": {"web": where}}), tmp_path, access)
-    assert "web: Nomad finds no node for it: " in said and "port collision main=8080 on 1 of" in said
-    assert said.endswith("\n  stop the job that has the port, or use another node")
+    message = refused(
+        deployment(cluster, access, name="late", placement={"services": {"web": where}}), tmp_path, access
+    )
+    assert "web: Nomad finds no node for it: " in message and "port collision main=8080 on 1 of" in message
+    assert message.endswith("\n  stop the job that has the port, or use another node")
 
 
 def test_no_node_has_room(cluster: Provision, access: Access, tmp_path: Path) -> None:
     cores = len(cluster.nodes[-1].cpus)
     large = APPLICATION.replace("cpu: 0.2", f"cpu: {cores - 0.1}")
     wanted = deployment(cluster, access, large, "large", scaling="horizontal")
-    assert [one.message for one in Nomad(wanted, tmp_path, access).preflight() if one.level == "error"] == []
-    said = refused(wanted, tmp_path, access).splitlines()
-    assert said[0].startswith("web: Nomad finds no node for it: cpu on ")
-    assert said[1] == f"  the deployment reserves {2 * cores - 0.05:g} CPUs in all; worker-1, worker-2 have {2 * cores}"
-    assert said[2].startswith("  set smaller limits")
+    assert [
+        finding.message for finding in Nomad(wanted, tmp_path, access).preflight() if finding.level == "error"
+    ] == []
+    message = refused(wanted, tmp_path, access).splitlines()
+    assert message[0].startswith("web: Nomad finds no node for it: cpu on ")
+    assert (
+        message[1] == f"  the deployment reserves {2 * cores - 0.05:g} CPUs in all; worker-1, worker-2 have {2 * cores}"
+    )
+    assert message[2].startswith("  set smaller limits")
 
 
 ASK = """
@@ -239,19 +245,19 @@ def test_a_request_without_a_token_is_refused(small: Nomad, cluster: Provision, 
     web = found(small)["web-1"]
     address = {node.name: node.address for node in cluster.nodes}
     manager, worker = address["manager-1"], address[web.node]
-    asked = {
+    requests = {
         f"http://{worker}:4646/v1/jobs": "403",
         f"http://{worker}:4646/v1/client/stats": "403",
         f"http://{worker}:8500/v1/agent/self": "[Errno 111] Connection refused",
     }
     at_manager = [f"http://{manager}:{path}" for path in ("4646/v1/jobs", "4646/v1/acl/tokens", "8500/v1/agent/self")]
     here = [sys.executable, "-I", "-c", ASK]
-    assert answers(here, [*asked, *at_manager]) == asked | dict.fromkeys(at_manager, "403")
+    assert answers(here, [*requests, *at_manager]) == requests | dict.fromkeys(at_manager, "403")
 
     pid = on(access.engines[web.node], "inspect", "--format", "{{.State.Pid}}", web.container).strip()
     inside = ["nsenter", "--target", pid, "--net", *here]
     closed = [*at_manager, f"http://{manager}:4647", f"http://{manager}:8300"]
-    assert answers(inside, [*asked, *closed]) == asked | dict.fromkeys(closed, "timed out")
+    assert answers(inside, [*requests, *closed]) == requests | dict.fromkeys(closed, "timed out")
 
     assert urlopen(f"{access.extra['consul']}/v1/catalog/nodes", timeout=20).read() == b"[]"
     with pytest.raises(Refused) as refused:
@@ -293,7 +299,7 @@ def test_a_job_gets_no_folder_of_its_host(access: Access) -> None:
 
 
 def events(nomad: api.Api, job: str) -> list[Any]:
-    return [one["TaskStates"] for one in nomad.get(f"/v1/job/{job}/allocations")]
+    return [allocation["TaskStates"] for allocation in nomad.get(f"/v1/job/{job}/allocations")]
 
 
 def test_tokens_are_in_no_file_that_others_read(
@@ -324,7 +330,7 @@ def test_the_cluster_as_one_that_a_user_has(
         existing.provide("nomad", 1, print)
     monkeypatch.setattr(nomad_found, "_require_mounts", lambda nodes: None)  # as if their volumes were enabled
     mine = existing.provide("nomad", 1, print)
-    assert [(one.name, one.address) for one in mine.nodes[1:]] == [
-        (one.name, one.address) for one in cluster.nodes if one.role == "worker"
+    assert [(node.name, node.address) for node in mine.nodes[1:]] == [
+        (node.name, node.address) for node in cluster.nodes if node.role == "worker"
     ]
     assert mine.access is not None and mine.access.extra["managers"] == "1"

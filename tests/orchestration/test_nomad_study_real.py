@@ -70,9 +70,9 @@ class User:
 
     def ends(self, code: int) -> str:
         """Wait for the end of the run."""
-        said = self._run.communicate()[0]
-        assert self._run.returncode == code, said
-        return said
+        output = self._run.communicate()[0]
+        assert self._run.returncode == code, output
+        return output
 
     def trials(self) -> list[dict[str, Any]]:
         """Finished trials in their order, each with its files."""
@@ -91,7 +91,7 @@ class User:
 def folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder with a name that is short enough for sockets; afterwards the machine is as before."""
     infrastructure = Namespaces(Cluster(infrastructure="namespaces", workers=2), "unused")
-    if wrong := [one.message for one in infrastructure.preflight("nomad", 1) if one.level == "error"]:
+    if wrong := [finding.message for finding in infrastructure.preflight("nomad", 1) if finding.level == "error"]:
         pytest.skip("; ".join(wrong))
     before = snapshot()
     with tempfile.TemporaryDirectory(prefix="loadstone-") as name:
@@ -114,9 +114,9 @@ def test_a_worker_that_stops_costs_one_trial(folder: Path) -> None:
     try:
         emulated = user.when_loaded(2)
         next(host for host in emulated.hosts if host.name == "worker-2").stop()
-        said = user.ends(4)
+        output = user.ends(4)
         first, second, third = user.trials()
-        assert [one["verdict"] == "invalid" for one in (first, second, third)] == [False, True, False], said
+        assert [trial["verdict"] == "invalid" for trial in (first, second, third)] == [False, True, False], output
         assert "worker-2: it is down" in " ".join(second["reasons"])
         for whole in (first, third):  # on a cluster that was made anew
             audit = json.loads((whole["folder"] / "audit.json").read_text())
@@ -135,11 +135,11 @@ def test_trials_go_on_without_the_leader(folder: Path) -> None:
     try:
         emulated = user.when_loaded(1)
         managers = [host for host in emulated.hosts if host.name.startswith("manager-")]
-        asked = api.nomad([f"http://{host.address}:4646" for host in managers])
-        leader = asked.get("/v1/status/leader").partition(":")[0]
+        nomad = api.nomad([f"http://{host.address}:4646" for host in managers])
+        leader = nomad.get("/v1/status/leader").partition(":")[0]
         next(host for host in managers if host.address == leader).stop()
-        said = user.ends(0)
-        assert [one["verdict"] == "invalid" for one in user.trials()] == [False, False], said
+        output = user.ends(0)
+        assert [trial["verdict"] == "invalid" for trial in user.trials()] == [False, False], output
         nothing_left(emulated.id)
     finally:
         user.gone()

@@ -41,7 +41,7 @@ def test_what_another_has_chosen_is_not_chosen_until_that_one_ends(machines: tup
     first, second = machines
     mine, theirs = chosen(first), chosen(second)
     assert len(mine) == len(theirs) == 3 and not mine & theirs
-    assert chosen(first) == mine, "what we chose ourselves stays ours while nobody listens"
+    assert chosen(first) == mine, "a chosen port stays chosen while no process listens"
     first.close()
     assert chosen(second) == mine
 
@@ -50,7 +50,7 @@ def test_a_taken_port_of_a_stack_is_refused(machines: tuple[Machine, Machine]) -
     with socket.create_server(("127.0.0.1", 0)) as server:
         taken = server.getsockname()[1]
         deployment = deployed(parse(STORES.replace("11211", str(taken))), Local(Cluster()).sketch("process", 0))
-        beside = [one.model_copy(update={"stack": one.service == "cache"}) for one in deployment.replicas]
+        beside = [replica.model_copy(update={"stack": replica.service == "cache"}) for replica in deployment.replicas]
         watched = deployment.model_copy(update={"replicas": tuple(beside)})
         with pytest.raises(DeploymentError, match=f"cache: port {taken} of worker-1 is taken by another program"):
             ports.free_ports(watched, {"worker-1": machines[0]})

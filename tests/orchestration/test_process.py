@@ -43,10 +43,10 @@ def start(process: Process) -> None:
     process.ready()
 
 
-def talk(address: str, words: bytes) -> bytes:
+def talk(address: str, request: bytes) -> bytes:
     host, _, port = address.rpartition(":")
     with socket.create_connection((host, int(port)), 10) as connection:
-        connection.sendall(words)
+        connection.sendall(request)
         return connection.recv(100)
 
 
@@ -76,8 +76,8 @@ def test_a_life(stores: Process, own_folders: Path) -> None:
     stores.remove()
     stores.remove()
     nothing_left(stores, own_folders)
-    assert not any(one.is_running() for one in started)  # the same process, not a later one of that id
-    assert "database system is shut down" in stores.logs("documents")["documents-1"]  # it was asked, not killed
+    assert not any(process.is_running() for process in started)  # the same process, not a later one of that id
+    assert "database system is shut down" in stores.logs("documents")["documents-1"]  # it was stopped, not killed
 
 
 @pytest.mark.root
@@ -137,8 +137,8 @@ def test_running_out_of_memory_is_an_event(own_folders: Path, tmp_path: Path) ->
         process.remove()
 
 
-def test_a_process_that_ends_at_once_is_told_with_its_last_words(stores: Process) -> None:
-    with socket.socket() as taken:  # between its choice and its use, somebody takes the port
+def test_a_process_that_ends_at_once_is_reported_with_its_output(stores: Process) -> None:
+    with socket.socket() as taken:  # between its choice and its use, another process takes the port
         stores._begin()
         port = int(stores.addresses("cache", "main")[0].rpartition(":")[2])
         taken.bind(("127.0.0.1", port))
@@ -148,9 +148,9 @@ def test_a_process_that_ends_at_once_is_told_with_its_last_words(stores: Process
             while True:  # the port accepts, so only the death tells
                 stores.ready()
                 time.sleep(0.02)
-    words = str(caught.value)
-    assert "cache-1 (pid" in words and "ended with exit code" in words and "before it was ready" in words
-    assert "Address already in use" in words
+    message = str(caught.value)
+    assert "cache-1 (pid" in message and "ended with exit code" in message and "before it was ready" in message
+    assert "Address already in use" in message
 
 
 def test_a_port_that_is_taken_is_replaced(stores: Process) -> None:
@@ -185,7 +185,7 @@ def test_who_comes_later_finds_what_runs(stores: Process, tmp_path: Path) -> Non
         Process(other, tmp_path / "other").apply()
 
 
-def test_nothing_can_be_asked_of_what_is_not_deployed(stores: Process) -> None:
+def test_an_undeployed_application_cannot_be_read(stores: Process) -> None:
     for ask in (stores.ready, stores.audit, stores.usage, lambda: stores.addresses("cache", "main")):
         with pytest.raises(DeploymentError, match="is not deployed"):
             ask()
@@ -217,7 +217,7 @@ def test_without_permission_nothing_lies(own_folders: Path, tmp_path: Path, monk
     finally:
         process.remove()
     nothing_left(process, own_folders)
-    assert not any(one.is_running() for one in started)
+    assert not any(each.is_running() for each in started)
     psutil.wait_procs(running_children, timeout=30)
     assert not any(child.is_running() for child in running_children)
 

@@ -50,12 +50,12 @@ def test_golden(orchestrator: str) -> None:
 
 def test_nginx_is_the_entry_and_needs_what_was(tmp_path: Path) -> None:
     deployment = behind_nginx()
-    (one,) = deployment.of("nginx")
+    (nginx,) = deployment.of("nginx")
     assert (deployment.entry_service, deployment.entry_port) == ("nginx", "http")
-    assert (one.needs, one.tier, one.software, one.store) == (("frontend",), "frontend", "nginx", False)
-    assert deployment.replicas[-1] is one, "it starts last"
-    assert f"server frontend:{deployment.of('frontend')[0].ports['http']};" in one.configs[CONFIG]
-    assert one.resources == Resources(cpu=1, memory=256 * 2**20)
+    assert (nginx.needs, nginx.tier, nginx.software, nginx.store) == (("frontend",), "frontend", "nginx", False)
+    assert deployment.replicas[-1] is nginx, "it starts last"
+    assert f"server frontend:{deployment.of('frontend')[0].ports['http']};" in nginx.configs[CONFIG]
+    assert nginx.resources == Resources(cpu=1, memory=256 * 2**20)
     assert [replica.service for replica in deployment.replicas if replica.store] == ["memcached-geo", "documents-geo"]
 
 
@@ -112,8 +112,10 @@ def accepted(text: str, folder: Path) -> str:
 @pytest.mark.parametrize("requests", [None, 500])
 def test_nginx_takes_the_configuration(requests: int | None, tmp_path: Path) -> None:
     proxy = Proxy(workers=2, connections=64, keepalive_requests=requests)
-    said = accepted(configuration(proxy, f"unix:{tmp_path}/socket", servers(["127.0.0.1:1", "127.0.0.1:2"])), tmp_path)
-    assert "test is successful" in said, said
+    output = accepted(
+        configuration(proxy, f"unix:{tmp_path}/socket", servers(["127.0.0.1:1", "127.0.0.1:2"])), tmp_path
+    )
+    assert "test is successful" in output, output
 
 
 @pytest.fixture

@@ -73,7 +73,7 @@ def test_each_is_read_on_its_machine(tmp_path: Path) -> None:
         "e-1": "it has no container",
     }
     assert reader.unreachable() == {"worker-2": why}
-    assert not any(reader.new_peaks(some) for some in ([], *([one] for one in found)))
+    assert not any(reader.new_peaks(some) for some in ([], *([each] for each in found)))
 
 
 @pytest.fixture
@@ -96,22 +96,22 @@ def container(own_folders: Path, control_groups: None) -> Iterator[tuple[str, li
 def test_what_is_in_force_for_a_real_container(container: tuple[str, list[Path]]) -> None:
     identity, folders = container
     found, reader = replica(container=identity), Reader([worker()])
-    (one,) = reader.read([found], ("limits", "usage", "environment")).values()
-    assert one.limits is not None and one.limits.cores is not None and len(one.limits.cores) == 1
-    assert one.usage is not None and one.usage.pids == 2 and one.usage.memory > 0
-    cores = one.limits.cores
-    assert [(row.what, row.effective, row.ok) for row in audited(found, one, worker(cores=cores))] == [
+    (standing,) = reader.read([found], ("limits", "usage", "environment")).values()
+    assert standing.limits is not None and standing.limits.cores is not None and len(standing.limits.cores) == 1
+    assert standing.usage is not None and standing.usage.pids == 2 and standing.usage.memory > 0
+    cores = standing.limits.cores
+    assert [(row.what, row.effective, row.ok) for row in audited(found, standing, worker(cores=cores))] == [
         ("cpu", "0.25", True), ("memory", "32MiB", True), ("cores", str(cores[0]), True), ("node", "worker-1", True),
         ("environment", "a container with its machine's mnt and pid and net namespaces", False),
         ("kernel", "this machine's", True),
     ]  # fmt: skip
 
     groups.lift(folders, "memory")
-    (one,) = reader.read([found], ("limits", "environment")).values()
-    wrong = [row.what for row in audited(found, one, worker(cores=cores)) if not row.ok]
+    (standing,) = reader.read([found], ("limits", "environment")).values()
+    wrong = [row.what for row in audited(found, standing, worker(cores=cores)) if not row.ok]
     assert wrong == ["memory", "environment"], "no engine gave it namespaces of its own"
 
     groups.kill(folders)
     wait(lambda: not groups.processes(folders))
-    (one,) = reader.read([found]).values()
-    assert one.limits is not None and one.limits.cores is None
+    (standing,) = reader.read([found]).values()
+    assert standing.limits is not None and standing.limits.cores is None

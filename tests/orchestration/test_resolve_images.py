@@ -70,7 +70,7 @@ def test_references(reference: str, whole: str, repeatable: bool) -> None:
     assert (image.whole(reference), image.repeatable(reference)) == (whole, repeatable)
 
 
-def test_an_image_without_ports_is_asked_nothing() -> None:
+def test_an_image_without_ports_has_no_health_check() -> None:
     deployment = deployed(parse(IMAGES), two_nodes())
     assert readiness_url(deployment.of("redis")[0]) is None
     assert readiness_url(deployment.of("web")[0]) == "tcp://127.0.0.1:80"

@@ -32,11 +32,11 @@ STONE = Path(__file__).parents[2] / "stone"
 
 
 def watched(
-    asked: Any, there: list[Node] | None = None, resources: dict[str, Resources] | None = None, **settings: Any
+    requested: Any, there: list[Node] | None = None, resources: dict[str, Resources] | None = None, **settings: Any
 ) -> Deployment:
-    """An application with stacks beside it, told where spans go."""
+    """An application with stacks beside it, which sends its spans to them."""
     chosen = Settings.model_validate({"traces": {"sample": 1}, **settings})
-    beside = Stacks.model_validate(asked)
+    beside = Stacks.model_validate(requested)
     found = resolve(parse(SERVICES), chosen, there or nodes(3), resources or {}, catalogue.software(), "test", beside)
     return stacks.sending_spans(found, chosen.traces)
 
@@ -53,8 +53,8 @@ def rendered(deployment: Deployment, orchestrator: str) -> dict[str, str]:
 @pytest.mark.parametrize("orchestrator", ORCHESTRATORS)
 def test_golden(orchestrator: str) -> None:
     there = nodes_for(orchestrator)
-    asked = {"prometheus": {}, "jaeger": {"node": there[-1].name}}
-    deployment = watched(asked, there, orchestrator=orchestrator, scaling="horizontal")
+    requested = {"prometheus": {}, "jaeger": {"node": there[-1].name}}
+    deployment = watched(requested, there, orchestrator=orchestrator, scaling="horizontal")
     compare(f"{orchestrator}/services-watched", rendered(deployment, orchestrator))
 
 
@@ -63,12 +63,12 @@ def test_what_is_beside_changes_nothing_of_the_application(orchestrator: str) ->
     there = nodes_for(orchestrator)
     alone = watched({}, there, orchestrator=orchestrator)
     beside = watched(ALL, there, orchestrator=orchestrator)
-    ours = [one.model_copy(update={"environment": {}}) for one in beside.replicas if not one.stack]
-    assert ours == [one.model_copy(update={"environment": {}}) for one in alone.replicas]
+    ours = [replica.model_copy(update={"environment": {}}) for replica in beside.replicas if not replica.stack]
+    assert ours == [replica.model_copy(update={"environment": {}}) for replica in alone.replicas]
     kept = {name: taken for name, taken in ports.preferred_ports(beside).items() if name.rpartition("-")[0] not in ALL}
     kept.pop("node-agent-1", None)
     assert kept == ports.preferred_ports(alone)
-    assert [one.service for one in beside.replicas if one.store] == ["memcached-geo", "documents-geo"]
+    assert [replica.service for replica in beside.replicas if replica.store] == ["memcached-geo", "documents-geo"]
     assert (beside.entry_service, beside.entry_port) == ("frontend", "http")
 
 
@@ -82,16 +82,18 @@ ENDPOINTS = {
 
 
 @pytest.mark.parametrize(("orchestrator", "endpoint"), ENDPOINTS.items())
-def test_services_send_their_spans_to_jaeger_unless_somebody_else_takes_them(orchestrator: str, endpoint: str) -> None:
+def test_services_send_their_spans_to_jaeger_unless_another_program_takes_them(
+    orchestrator: str, endpoint: str
+) -> None:
     there = nodes_for(orchestrator)
-    told = {one.service: one.environment.get("STONE_TRACES") for one in
+    endpoints = {replica.service: replica.environment.get("STONE_TRACES") for replica in
             watched(["jaeger"], there, orchestrator=orchestrator).replicas}  # fmt: skip
-    assert told == dict.fromkeys(("frontend", "geo"), endpoint) | dict.fromkeys(
+    assert endpoints == dict.fromkeys(("frontend", "geo"), endpoint) | dict.fromkeys(
         ("memcached-geo", "documents-geo", "jaeger")
     )
     for without in (watched(["prometheus"], there), watched(["jaeger"], there, traces="off"),
                     watched(["jaeger"], there, traces={"sample": 0})):  # fmt: skip
-        assert not any("STONE_TRACES" in one.environment for one in without.replicas)
+        assert not any("STONE_TRACES" in replica.environment for replica in without.replicas)
     worker = there[-1]
     assert stacks.traces_endpoint(watched(["jaeger"], there)) == f"{worker.address}:4317"
     assert stacks.traces_endpoint(watched(["prometheus"], there)) is None
@@ -100,34 +102,34 @@ def test_services_send_their_spans_to_jaeger_unless_somebody_else_takes_them(orc
 def test_a_receiver_comes_before_jaeger() -> None:
     deployment = resolve(parse(SERVICES), Settings(), nodes(1), {}, catalogue.software(), "t", Stacks(jaeger={}))  # type: ignore[arg-type]
     deployment = stacks.sending_spans(traced(deployment, "198.18.0.1:5", 0.5), Traces())
-    there = {one.service: one.environment for one in deployment.replicas}
+    there = {replica.service: replica.environment for replica in deployment.replicas}
     assert there["geo"] == {"STONE_TRACES": "198.18.0.1:5", "STONE_TRACES_SAMPLE": "0.5"} and there["jaeger"] == {}
 
 
 def test_a_node_of_its_own_is_left_by_the_application_unless_placement_says_so() -> None:
-    asked = {"prometheus": {}, "jaeger": {"node": "worker-2"}}
-    deployment = watched(asked)
-    assert {one.service: one.node for one in deployment.replicas if one.stack} == {
+    requested = {"prometheus": {}, "jaeger": {"node": "worker-2"}}
+    deployment = watched(requested)
+    assert {replica.service: replica.node for replica in deployment.replicas if replica.stack} == {
         "prometheus": "worker-3", "jaeger": "worker-2", "node-agent": "worker-3",
     }  # fmt: skip
-    assert {one.node for one in deployment.replicas if not one.stack} == {"worker-1", "worker-3"}
+    assert {replica.node for replica in deployment.replicas if not replica.stack} == {"worker-1", "worker-3"}
     assert deployment.allowed["geo"] == ("worker-1", "worker-3") and deployment.allowed["jaeger"] == ("worker-2",)
-    placed = watched(asked, placement={"services": {"geo": ["worker-2"]}, "tiers": {"tracing": ["worker-1"]}})
+    placed = watched(requested, placement={"services": {"geo": ["worker-2"]}, "tiers": {"tracing": ["worker-1"]}})
     assert placed.allowed["geo"] == ("worker-2",), "placement comes first"
     assert placed.of("prometheus")[0].node == "worker-1" and placed.of("jaeger")[0].node == "worker-2"
     only = watched({"jaeger": {"node": "worker-1"}}, nodes(1))
-    assert {one.node for one in only.replicas} == {"worker-1"} and "geo" not in only.allowed
+    assert {replica.node for replica in only.replicas} == {"worker-1"} and "geo" not in only.allowed
 
 
 @pytest.mark.parametrize("settings", [{"scaling": "horizontal", "profile": "paper"}, {"scaling": "vertical"}])
 def test_stacks_are_one_replica_each_without_limits_but_those_that_are_given(settings: dict[str, Any]) -> None:
     given = {"prometheus": Resources(cpu=1, memory=2**28)}
     deployment = watched(ALL, resources=given, **settings)
-    assert {one.name: one.resources for one in deployment.replicas if one.stack} == {
+    assert {replica.name: replica.resources for replica in deployment.replicas if replica.stack} == {
         "prometheus-1": given["prometheus"], "grafana-1": Resources(), "jaeger-1": Resources(),
         "node-agent-1": Resources(),
     }  # fmt: skip
-    assert {one.tier for one in deployment.replicas if one.stack} == {"tracing"}
+    assert {replica.tier for replica in deployment.replicas if replica.stack} == {"tracing"}
 
 
 def test_unknown_nodes_and_services_are_refused() -> None:
@@ -143,7 +145,7 @@ def scraped(deployment: Deployment) -> dict[str, list[dict[str, Any]]]:
     return {job["job_name"]: job["static_configs"] for job in yaml.safe_load(text)["scrape_configs"]}
 
 
-def test_prometheus_asks_itself_an_agent_and_the_load_generator() -> None:
+def test_prometheus_scrapes_itself_an_agent_and_the_load_generator() -> None:
     containers = watched(["prometheus"], nodes(2), orchestrator="swarm")
     assert scraped(containers) == {
         "prometheus": [{"targets": ["prometheus:9090"]}],
@@ -161,13 +163,13 @@ def test_prometheus_asks_itself_an_agent_and_the_load_generator() -> None:
 @pytest.mark.parametrize("orchestrator", ORCHESTRATORS)
 def test_grafana_finds_prometheus_and_its_dashboards(orchestrator: str) -> None:
     deployment = watched(ALL, nodes_for(orchestrator), orchestrator=orchestrator)
-    (one,) = deployment.of("grafana")
+    (grafana,) = deployment.of("grafana")
     text = "\n".join(rendered(deployment, orchestrator).values())
     if orchestrator == "process":
-        assert (one.software, one.image) == ("grafana", None)
+        assert (grafana.software, grafana.image) == ("grafana", None)
         assert "path: DATA/grafana-1/dashboards" in text and "url: http://127.0.0.1:9090" in text
     else:
-        assert (one.software, one.image) == (None, "grafana/grafana:10.4.14")
+        assert (grafana.software, grafana.image) == (None, "grafana/grafana:10.4.14")
         assert deployment.images["grafana/grafana:10.4.14"] == "grafana/grafana:10.4.14"
         host = "198.18.0.5" if orchestrator == "nomad" else "prometheus"
         assert "path: /etc/grafana/dashboards" in text and f"url: http://{host}:9090" in text
@@ -190,7 +192,7 @@ def exported() -> set[str]:
     return names
 
 
-def asked(expression: str) -> set[str]:
+def queried(expression: str) -> set[str]:
     """The metrics of an expression: names that are no function, label, keyword or text."""
     bare = re.sub(r'"[^"]*"|\[[^\]]*\]|\b(by|on)\s*\([^)]*\)|\w+\s*=~?', " ", expression)
     return {name for name in re.findall(r"\b[a-z]\w*\b(?!\s*\()", bare) if name not in ("sum", "avg")}
@@ -204,7 +206,7 @@ def test_dashboards_ask_for_what_is_exported(file: Path) -> None:
     expressions = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
     expressions += [variable["query"] for variable in board["templating"]["list"]]
     for expression in expressions:
-        there = {name for name in asked(expression) if name not in ("subject", "node")}
+        there = {name for name in queried(expression) if name not in ("subject", "node")}
         assert there and there <= exported(), (file.name, expression, there - exported())
     for panel in board["panels"]:
         assert panel["datasource"]["uid"] == "prometheus"

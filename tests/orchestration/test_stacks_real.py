@@ -44,11 +44,13 @@ _WITHIN_S = 60.0
 
 
 def on_free_ports(deployment: Deployment) -> Deployment:
-    """The same with stacks on ports that nobody has: another may run beside this test."""
+    """The same with stacks on free ports: another may run beside this test."""
     spare = iter(number for number in range(24_000, 30_000) if is_free(number))
     replicas = [
-        one.model_copy(update={"ports": {name: next(spare) for name in one.ports}}) if one.stack else one
-        for one in deployment.replicas
+        replica.model_copy(update={"ports": {name: next(spare) for name in replica.ports}})
+        if replica.stack
+        else replica
+        for replica in deployment.replicas
     ]
     return stacks.watching(deployment.model_copy(update={"replicas": tuple(replicas)}))
 
@@ -58,8 +60,8 @@ def watched(own_folders: Path, tmp_path: Path, request: pytest.FixtureRequest) -
     """The front end with a stack beside it."""
     settings = Settings.model_validate({"traces": {"sample": 1}})
     nodes, name = Local(Cluster()).sketch("process", 0), f"test-stacks-{os.getpid()}"
-    asked = Stacks.model_validate([request.param])
-    deployment = resolve(parse(FRONTEND), settings, nodes, {}, catalogue.software(), name, asked)
+    requested = Stacks.model_validate([request.param])
+    deployment = resolve(parse(FRONTEND), settings, nodes, {}, catalogue.software(), name, requested)
     process = Process(stacks.sending_spans(on_free_ports(deployment), settings.traces), tmp_path / "run")
     if wrong := [finding for finding in process.preflight() if finding.level == "error"]:
         pytest.skip("; ".join(f"{finding.message}: {finding.remedy}" for finding in wrong))
@@ -78,7 +80,7 @@ def answer(url: str) -> Any:
 
 
 def until(url: str, found: Any) -> Any:
-    """What is found in the answer, asked for until there is something."""
+    """What is found in the answer, requested until there is something."""
     deadline = time.monotonic() + _WITHIN_S
     while not (there := found(answer(url))):
         assert time.monotonic() < deadline, answer(url)
@@ -93,10 +95,12 @@ def test_prometheus_keeps_counters_of_nodes_and_replicas(watched: Process) -> No
     deployment = watched.deployment
     assert watched.versions()["prometheus"].startswith("2.")
     prometheus = f"http://{stacks.address(deployment, 'prometheus')}/api/v1/query?query="
-    (node,) = until(f"{prometheus}memory_total_bytes", lambda said: said["data"]["result"])
+    (node,) = until(f"{prometheus}memory_total_bytes", lambda reply: reply["data"]["result"])
     assert (node["metric"]["node"], node["metric"]["subject"]) == ("worker-1", "node")
-    result = until(f"{prometheus}container_processes", lambda said: said["data"]["result"])
-    assert {one["metric"]["subject"] for one in result} == {f"replica:{one.name}" for one in deployment.replicas}
+    result = until(f"{prometheus}container_processes", lambda reply: reply["data"]["result"])
+    assert {replica["metric"]["subject"] for replica in result} == {
+        f"replica:{replica.name}" for replica in deployment.replicas
+    }
     for file in stacks.dashboards():
         for panel in json.loads(file.read_text())["panels"]:
             for target in panel["targets"]:
@@ -113,5 +117,5 @@ def test_jaeger_has_the_traces_of_requests(watched: Process) -> None:
     with pytest.raises(urllib.error.HTTPError):  # there is nothing behind it, and that is an answer, too
         urllib.request.urlopen(f"http://{entry}/hotels?inDate=2015-04-09&outDate=2015-04-10&lat=38&lon=-122")
     query = f"http://{stacks.address(watched.deployment, 'jaeger')}/api/traces?service=frontend"
-    trace = until(query, lambda said: said["data"])[0]
+    trace = until(query, lambda reply: reply["data"])[0]
     assert "GET /hotels" in {span["operationName"] for span in trace["spans"]}

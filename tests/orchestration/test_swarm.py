@@ -40,10 +40,10 @@ def test_golden(scaling: str, tmp_path: Path) -> None:
 def test_every_limit_and_every_replica_is_in_the_file(scaling: str, profile: str, hundredths: int, mib: int) -> None:
     given_ = {"geo": Resources(cpu=hundredths / 100, memory=mib * 2**20 + 7)}
     deployment = hotel(resources=given_, scaling=scaling, profile=profile)
-    said = services(deployment)
-    assert list(said) == list(deployment.services())
+    written = services(deployment)
+    assert list(written) == list(deployment.services())
     for name, replicas in deployment.services().items():
-        deploy = said[name]["deploy"]
+        deploy = written[name]["deploy"]
         limits = deploy.get("resources", {}).get("limits", {})
         wanted = replicas[0].resources
         assert deploy["replicas"] == len(replicas)
@@ -51,7 +51,7 @@ def test_every_limit_and_every_replica_is_in_the_file(scaling: str, profile: str
         assert (bytes_of(limits["memory"]) if "memory" in limits else None) == wanted.memory
         assert "reservations" not in deploy.get("resources", {})
         assert (deploy["endpoint_mode"], deploy["restart_policy"]["condition"]) == ("dnsrr", "any")
-        assert deploy["labels"] == said[name]["labels"] == {LABEL: "hotel", SERVICE_LABEL: name}
+        assert deploy["labels"] == written[name]["labels"] == {LABEL: "hotel", SERVICE_LABEL: name}
 
 
 def bytes_of(text: str) -> int:
@@ -60,21 +60,23 @@ def bytes_of(text: str) -> int:
 
 def test_needs_are_services_of_the_stack_at_the_ports_where_they_listen() -> None:
     deployment = hotel()
-    said = services(deployment)
+    written = services(deployment)
     for name, (replica, *_) in deployment.services().items():
-        variables = said[name].get("environment", {})
+        variables = written[name].get("environment", {})
         urls = [value for key, value in variables.items() if key.startswith(("STONE_NEED_", "STONE_DOCUMENTS"))]
         reached = [url.removeprefix("postgres://postgres@").partition("/")[0].partition(":") for url in urls]
         assert sorted(host for host, _, _ in reached) == sorted(replica.needs)
         for host, _, port in reached:
             there = deployment.of(host)[0]
             assert int(port) == there.ports[there.main_port]
-            assert there.stone is None or said[host]["environment"]["STONE_LISTEN"] == f"0.0.0.0:{port}"
+            assert there.stone is None or written[host]["environment"]["STONE_LISTEN"] == f"0.0.0.0:{port}"
 
 
 def test_only_what_the_client_reaches_is_published() -> None:
     def ports(scaling: str) -> dict[str, Any]:
-        return {name: one["ports"] for name, one in services(hotel(scaling=scaling)).items() if "ports" in one}
+        return {
+            name: service["ports"] for name, service in services(hotel(scaling=scaling)).items() if "ports" in service
+        }
 
     stores = {name for name in services(hotel()) if name.startswith(("documents-", "memcached-"))}
     assert set(ports("baseline")) == {"frontend", *stores}
@@ -94,9 +96,9 @@ def test_only_what_the_client_reaches_is_published() -> None:
 )
 def test_placement_rules_out_all_other_nodes(allowed: list[str] | None, constraints: list[str]) -> None:
     placement = None if allowed is None else {"services": {"geo": allowed}}
-    said = services(hotel(placement=placement))
-    assert said["geo"]["deploy"].get("placement", {}).get("constraints", []) == constraints
-    assert "placement" not in said["rate"]["deploy"]
+    written = services(hotel(placement=placement))
+    assert written["geo"]["deploy"].get("placement", {}).get("constraints", []) == constraints
+    assert "placement" not in written["rate"]["deploy"]
 
 
 def test_foreign_images_with_files_volumes_and_dollar_signs(tmp_path: Path) -> None:
@@ -106,24 +108,24 @@ def test_foreign_images_with_files_volumes_and_dollar_signs(tmp_path: Path) -> N
     assert (web["entrypoint"], web["command"]) == (["/bin/web", "--name"], ["$$HOSTNAME"])
     assert web["environment"] == {"GREETING": "it costs $${PRICE} $$5"}
     assert web["volumes"] == [{"type": "volume", "target": "/data"}, {"type": "volume", "target": "/cache"}]
-    mounted = {one["target"]: files[stack["configs"][one["source"]]["file"]] for one in web["configs"]}
+    mounted = {config["target"]: files[stack["configs"][config["source"]]["file"]] for config in web["configs"]}
     assert mounted == {"/etc/web/main.conf": "one $TWO\n", "/srv/main.conf": "x"}
-    assert [port["target"] for port in web["ports"]] == [8080, 9000]  # where requests go, where readiness is asked
+    assert [port["target"] for port in web["ports"]] == [8080, 9000]  # where requests go, where readiness is checked
     assert "healthcheck" not in web
     assert "ports" not in stack["services"]["job"]
     accepted(written(tmp_path, files), FILE)
 
 
-def test_official_images_are_asked_with_their_own_tools_and_as_seldom() -> None:
+def test_official_images_are_checked_with_their_own_tools_and_as_rarely() -> None:
     deployment = hotel()
     official = {name: software.container.image for name, software in deployment.software.items()}
-    said = services(deployment.model_copy(update={"images": deployment.images | official}))
-    assert said["documents-geo"]["image"] == "postgres:15"
-    kind, line = said["documents-geo"]["healthcheck"]["test"]
+    written = services(deployment.model_copy(update={"images": deployment.images | official}))
+    assert written["documents-geo"]["image"] == "postgres:15"
+    kind, line = written["documents-geo"]["healthcheck"]["test"]
     assert kind == "CMD-SHELL"
     assert "sleep 60" in line and "pg_isready -q -h 127.0.0.1 -U postgres &&" in line
-    assert "'exec 3<>/dev/tcp/127.0.0.1/11211'" in said["memcached-rate"]["healthcheck"]["test"][1]
-    assert said["geo"]["healthcheck"]["test"][:3] == ["CMD", "/stone", "ready"]
+    assert "'exec 3<>/dev/tcp/127.0.0.1/11211'" in written["memcached-rate"]["healthcheck"]["test"][1]
+    assert written["geo"]["healthcheck"]["test"][:3] == ["CMD", "/stone", "ready"]
 
 
 def test_what_swarm_cannot_do_is_not_promised() -> None:
@@ -132,11 +134,11 @@ def test_what_swarm_cannot_do_is_not_promised() -> None:
 
 
 @given(st.text("abcXYZ019._-", min_size=1, max_size=64), st.text("abcXYZ019._-", min_size=1, max_size=64))
-def test_names_fit_and_stay_different(one: str, other: str) -> None:
-    assert len(fit(one, 30)) <= 30
-    assert all(letter in "abcdefghijklmnopqrstuvwxyz0123456789-" for letter in fit(one, 30))
-    assert not fit(one, 30).startswith("-")
-    assert (fit(one, 30) == fit(other, 30)) == (one == other)
+def test_names_fit_and_stay_different(name: str, other: str) -> None:
+    assert len(fit(name, 30)) <= 30
+    assert all(letter in "abcdefghijklmnopqrstuvwxyz0123456789-" for letter in fit(name, 30))
+    assert not fit(name, 30).startswith("-")
+    assert (fit(name, 30) == fit(other, 30)) == (name == other)
 
 
 # Answers
@@ -145,7 +147,7 @@ HOSTS = {"n1": "worker-1", "n2": "worker-2"}
 
 
 def task(slot: int, state: str, desired: str = "running", at: int = 0, service: str = "geo", **status: Any) -> Any:
-    said = {"State": state, "Err": "", "Message": state, **status}
+    status = {"State": state, "Err": "", "Message": state, **status}
     labels = {LABEL: "hotel", SERVICE_LABEL: service} if service else {LABEL: "hotel"}
     return {
         "ID": f"task-{slot}-{at}",
@@ -154,7 +156,7 @@ def task(slot: int, state: str, desired: str = "running", at: int = 0, service: 
         "NodeID": status.pop("node", "n1"),
         "DesiredState": desired,
         "Spec": {"ContainerSpec": {"Labels": labels}},
-        "Status": {key: value for key, value in said.items() if key != "node"},
+        "Status": {key: value for key, value in status.items() if key != "node"},
     }
 
 
@@ -165,7 +167,7 @@ def container(identity: str) -> dict[str, str]:
 def test_slots_are_numbers_of_replicas() -> None:
     tasks = [task(2, "running", ContainerStatus=container("b")), task(1, "starting", ContainerStatus=container("a"))]
     found = swarm_tasks.replicas(tasks, HOSTS, hotel())
-    assert [(one.name, one.healthy, one.container, one.node) for one in found] == [
+    assert [(replica.name, replica.healthy, replica.container, replica.node) for replica in found] == [
         ("geo-1", False, "a", "worker-1"),
         ("geo-2", True, "b", "worker-1"),
     ]
@@ -195,7 +197,7 @@ def test_published_ports_are_addresses_of_their_node() -> None:
     assert found.addresses == {"postgres": "198.18.0.4:32768"}
 
 
-def test_ports_that_a_new_leader_is_not_told_of_stay_while_the_container_lives(
+def test_ports_unknown_to_a_new_leader_stay_while_the_container_lives(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     def answer(container_id: str, **port_status: Any) -> None:
@@ -216,7 +218,7 @@ def test_ports_that_a_new_leader_is_not_told_of_stay_while_the_container_lives(
 
 
 @pytest.mark.parametrize(
-    ("said", "words"),
+    ("error", "message"),
     [
         (
             "starting container failed: driver failed programming external connectivity on endpoint x (1f):"
@@ -234,9 +236,9 @@ def test_ports_that_a_new_leader_is_not_told_of_stay_while_the_container_lives(
         ("Minimum memory limit allowed is 6MB", "Docker takes no memory limit below 6MB; set resources: {SERVICE:"),
     ],
 )
-def test_refusals_are_told_with_the_remedy_and_waiting_ends(said: str, words: str) -> None:
-    (found,) = swarm_tasks.replicas([task(1, "rejected", Err=said)], HOSTS, hotel())
-    assert words in found.why and found.hopeless
+def test_refusals_are_reported_with_the_remedy_and_waiting_ends(error: str, message: str) -> None:
+    (found,) = swarm_tasks.replicas([task(1, "rejected", Err=error)], HOSTS, hotel())
+    assert message in found.why and found.hopeless
     assert errors.meaning("task: non-zero exit (1)") is None
 
 

@@ -1,4 +1,4 @@
-"""Which manager of a swarm is asked, and what a swarm that does not answer means for removal; without a swarm."""
+"""Which manager of a swarm is queried, and what a swarm that does not answer means for removal; without a swarm."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from loadstone.orchestration.swarm import managers as swarm_managers
 from loadstone.orchestration.swarm import removal
 from loadstone.orchestration.swarm.managers import Managers
 
-ONE, TWO = "unix:///one.sock", "unix:///two.sock"
+FIRST, SECOND = "unix:///one.sock", "unix:///two.sock"
 
 
-def said(status: int, message: str) -> APIError:
+def api_error(status: int, message: str) -> APIError:
     response = requests.Response()
     response.status_code = status
     return APIError(message, response=response, explanation=message)
 
 
 class Swarm:
-    """Managers by URL: an answer, or an error; those that were asked, in order."""
+    """Managers by URL: an answer, or an error; those that were queried, in order."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, **answers: Any) -> None:
-        self.answers = {ONE: answers["one"], TWO: answers["two"]}
-        self.asked: list[str] = []
+        self.answers = {FIRST: answers["first"], SECOND: answers["second"]}
+        self.queried: list[str] = []
         swarm = self
 
         class Fake(Engine):
             @property
             def api(self) -> Any:  # type: ignore[override]
-                swarm.asked.append(self.url.removeprefix("unix:///"))
+                swarm.queried.append(self.url.removeprefix("unix:///"))
                 answers = swarm.answers[self.url]
                 answer = answers.pop(0) if len(answers) > 1 else answers[0]
                 if isinstance(answer, Exception):
@@ -46,43 +46,43 @@ class Swarm:
         monkeypatch.setattr(swarm_managers, "_ASK_EVERY_S", 0)
 
     def ask(self) -> Any:
-        return Managers((ONE, TWO)).ask(lambda api: api)
+        return Managers((FIRST, SECOND)).ask(lambda api: api)
 
 
-def test_the_next_manager_is_asked_and_stays_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    swarm = Swarm(monkeypatch, one=[ConnectionRefusedError()], two=["yes"])
-    managers = Managers((ONE, TWO))
+def test_the_next_manager_is_queried_and_stays_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    swarm = Swarm(monkeypatch, first=[ConnectionRefusedError()], second=["yes"])
+    managers = Managers((FIRST, SECOND))
     assert [managers.ask(lambda api: api) for _ in range(3)] == ["yes"] * 3
-    assert swarm.asked == ["one.sock", "two.sock", "two.sock", "two.sock"]
+    assert swarm.queried == ["one.sock", "two.sock", "two.sock", "two.sock"]
 
 
 def test_a_leader_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    without = said(503, "The swarm does not have a leader")
-    swarm = Swarm(monkeypatch, one=[ConnectionRefusedError()], two=[without, without, "yes"])
+    without = api_error(503, "The swarm does not have a leader")
+    swarm = Swarm(monkeypatch, first=[ConnectionRefusedError()], second=[without, without, "yes"])
     assert swarm.ask() == "yes"
     monkeypatch.setattr(swarm_managers, "_LEADER_WITHIN_S", -1)
     with pytest.raises(Unable, match=r"Docker at unix:///two\.sock: The swarm does not have a leader"):
-        Swarm(monkeypatch, one=[ConnectionRefusedError()], two=[without]).ask()
+        Swarm(monkeypatch, first=[ConnectionRefusedError()], second=[without]).ask()
 
 
-def test_nobody_is_waited_for_where_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    swarm = Swarm(monkeypatch, one=[ConnectionRefusedError()], two=[FileNotFoundError()])
+def test_without_any_answer_there_is_no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    swarm = Swarm(monkeypatch, first=[ConnectionRefusedError()], second=[FileNotFoundError()])
     with pytest.raises(Unreachable, match=r"no Docker engine at unix:///one\.sock: nothing listens there"):
         swarm.ask()
-    assert swarm.asked == ["one.sock", "two.sock"]
+    assert swarm.queried == ["one.sock", "two.sock"]
 
 
 def test_a_refusal_is_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    swarm = Swarm(monkeypatch, one=[said(400, "name must be valid")], two=["yes"])
+    swarm = Swarm(monkeypatch, first=[api_error(400, "name must be valid")], second=["yes"])
     with pytest.raises(DeploymentError, match="name must be valid"):
         swarm.ask()
-    assert swarm.asked == ["one.sock"]
+    assert swarm.queried == ["one.sock"]
 
 
 @pytest.mark.parametrize("ours", [True, False])
 def test_what_lies_in_a_dead_swarm_vanishes_with_it_if_it_is_ours(ours: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    Swarm(monkeypatch, one=[ConnectionRefusedError()], two=[ConnectionRefusedError()])
-    access = Access("swarm", addresses=(ONE, TWO), cluster="study-cluster" if ours else "")
+    Swarm(monkeypatch, first=[ConnectionRefusedError()], second=[ConnectionRefusedError()])
+    access = Access("swarm", addresses=(FIRST, SECOND), cluster="study-cluster" if ours else "")
     if ours:
         removal.remove(access, "loadstone.deployment=x")
     else:

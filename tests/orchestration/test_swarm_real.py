@@ -52,8 +52,8 @@ def test_a_worker_that_is_switched_off_makes_its_trial_invalid_and_the_study_goe
     (finished,) = cluster_user.home.glob("results/*/*/trials/*/trial.json")
     before = finished.read_bytes()
     switch_off("worker-2")
-    said, complained = process.communicate(timeout=900)
-    assert process.returncode == 4, said + complained
+    output, complained = process.communicate(timeout=900)
+    assert process.returncode == 4, output + complained
     first, second, third = rows(cluster_user)
     assert [row["verdict"] == "invalid" for row in (first, second, third)] == [False, True, False], second["reasons"]
     assert any(reason.startswith("worker-2") for reason in second["reasons"])
@@ -70,9 +70,9 @@ def test_a_manager_that_is_switched_off_is_spared_with_high_availability(cluster
     write_study(cluster_user, [10, 20], cluster={"infrastructure": "namespaces", "workers": 2}, high_availability="on")
     process = cluster_user.starts("run", "study.yaml")
     cluster_user.waits_until_a_trial_is_loaded(process, finished=1)
-    switch_off("manager-1")  # the leader, which was asked so far
-    said, complained = process.communicate(timeout=900)
-    assert process.returncode == 0, said + complained
+    switch_off("manager-1")  # the leader, which was used so far
+    output, complained = process.communicate(timeout=900)
+    assert process.returncode == 0, output + complained
     assert len(rows(cluster_user)) == 2 and "invalid" not in {row["verdict"] for row in rows(cluster_user)}
 
 
@@ -80,5 +80,5 @@ def test_a_run_that_is_interrupted_leaves_nothing(cluster_user: User) -> None:
     write_study(cluster_user, [10], cluster={"infrastructure": "namespaces", "workers": 1})
     process = cluster_user.starts("run", "study.yaml")
     cluster_user.waits_until_a_trial_is_loaded(process, finished=0)
-    code, said = end(process, signal.SIGINT)
-    assert code == 130 and "loadstone run --resume" in said
+    code, output = end(process, signal.SIGINT)
+    assert code == 130 and "loadstone run --resume" in output

@@ -18,7 +18,7 @@ VOLUMES = {  # Nomad's are in the container's own layer
 
 def test_parameters_are_the_application_s_unless_the_study_has_others() -> None:
     wanted = deployment("shop", "compose", tasks=TASKS)
-    environments = {one.service: one.environment for one in wanted.replicas if one.stone}
+    environments = {replica.service: replica.environment for replica in wanted.replicas if replica.stone}
     assert environments == {
         "user": {"STONE_TASK_LINPACK": "400"},
         "payment": {"STONE_TASK_LINPACK": "300", "STONE_TASK_SLEEP": "50000ns"},
@@ -50,7 +50,9 @@ def test_only_a_service_with_data_has_a_volume(orchestrator: str) -> None:
 def test_a_process_has_a_folder_of_its_own() -> None:
     wanted = deployment("shop", "process", scaling="horizontal")
     folders = {
-        one.replica.name: one.data for one in commands(wanted, symbolic_site(wanted)) if one.replica.service == "order"
+        command.replica.name: command.data
+        for command in commands(wanted, symbolic_site(wanted))
+        if command.replica.service == "order"
     }
     assert folders == {"order-1": "DATA/order-1", "order-2": "DATA/order-2"}
     for one in commands(wanted, symbolic_site(wanted)):

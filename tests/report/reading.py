@@ -16,7 +16,7 @@ class Page(HTMLParser):
         self.tables: dict[str, list[list[str]]] = {}
         self.ids: list[str] = []
         self.links: list[str] = []
-        self.words: list[str] = []
+        self.texts: list[str] = []
         self._section = ""
         self.feed(text)
         self.close()
@@ -50,7 +50,7 @@ class Page(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         if self.open and self.open[-1] not in ("style", "script"):
-            self.words.append(data)
+            self.texts.append(data)
         if "tr" in self.open and ("td" in self.open or "th" in self.open):
             self.tables[self._section][-1][-1] += data
 

@@ -15,23 +15,23 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not instal
 
 PROBE = """
 <script>
-const said = {wide: document.documentElement.scrollWidth, window: document.documentElement.clientWidth};
-said.resources = performance.getEntriesByType("resource").map(entry => entry.name);
+const seen = {wide: document.documentElement.scrollWidth, window: document.documentElement.clientWidth};
+seen.resources = performance.getEntriesByType("resource").map(entry => entry.name);
 const table = document.querySelector("#trials table");
 const button = [...table.querySelectorAll("th button")].find(one => one.textContent === "P99");
 const column = [...button.closest("tr").children].indexOf(button.parentElement);
 const values = () => [...table.tBodies[0].rows].map(row => row.cells[column].dataset.v);
-said.before = values(); button.click(); said.up = values(); button.click(); said.down = values();
-said.sort = button.parentElement.getAttribute("aria-sort");
+seen.before = values(); button.click(); seen.up = values(); button.click(); seen.down = values();
+seen.sort = button.parentElement.getAttribute("aria-sort");
 const figure = document.querySelector("figure"), dialog = document.querySelector("#zoom");
 const press = key => dialog.dispatchEvent(new KeyboardEvent("keydown", {key}));
 figure.querySelector(".enlarge button").click();
 const width = () => dialog.querySelector("svg").viewBox.baseVal.width;
-said.open = [dialog.open, !figure.querySelector("svg"), dialog.querySelector("h2").textContent];
-said.title = figure.querySelector("figcaption strong").textContent;
-const whole = width(); press("+"); said.zoomed = width() / whole; press("0"); said.again = width() / whole;
-dialog.close(); dialog.dispatchEvent(new Event("close")); said.closed = [dialog.open, !!figure.querySelector("svg")];
-const out = document.createElement("pre"); out.id = "said"; out.textContent = JSON.stringify(said);
+seen.open = [dialog.open, !figure.querySelector("svg"), dialog.querySelector("h2").textContent];
+seen.title = figure.querySelector("figcaption strong").textContent;
+const whole = width(); press("+"); seen.zoomed = width() / whole; press("0"); seen.again = width() / whole;
+dialog.close(); dialog.dispatchEvent(new Event("close")); seen.closed = [dialog.open, !!figure.querySelector("svg")];
+const out = document.createElement("pre"); out.id = "seen"; out.textContent = JSON.stringify(seen);
 document.body.append(out);
 </script>
 """
@@ -47,7 +47,7 @@ def browse(page: Path, folder: Path, width: int) -> tuple[dict, str]:
     done = subprocess.run(
         [*command, "--dump-dom", copy.as_uri()], capture_output=True, text=True, timeout=300, check=True
     )
-    message = re.search(r'<pre id="said">(.*?)</pre>', done.stdout, re.DOTALL)
+    message = re.search(r'<pre id="seen">(.*?)</pre>', done.stdout, re.DOTALL)
     assert message, done.stderr[-2000:]
     return json.loads(message[1]), done.stderr
 

@@ -111,7 +111,7 @@ def test_the_report_of_an_unpacked_bundle_has_the_same_tables(run: Path, tmp_pat
 
 
 @pytest.mark.usefixtures("plain")
-def test_what_was_changed_after_the_export_is_said(run: Path, tmp_path: Path):
+def test_what_was_changed_after_the_export_is_reported(run: Path, tmp_path: Path):
     root = unpacked(bundle.export(run, tmp_path / "run.zip"), tmp_path / "elsewhere")
     assert open_run(root).warnings == ()
     first, second = sorted((root / "trials").iterdir())
@@ -149,7 +149,7 @@ def mentioned(value: Any) -> Iterator[str]:
 
 @pytest.mark.usefixtures("plain")
 def test_the_metadata_are_a_research_object_crate(run: Path, tmp_path: Path):
-    """What the specification of RO-Crate 1.1 asks for."""
+    """What the specification of RO-Crate 1.1 requires."""
     (run / "a name with ümlauts & spaces.txt").write_text("x")
     root = unpacked(
         bundle.export(run, tmp_path / "run.zip", "CC-BY-4.0", ["Ada Lovelace", "Alan Turing"]), tmp_path / "out"

@@ -106,7 +106,7 @@ def test_changes_in_words(ratio: float | None, text: str) -> None:
     assert sentences.change(ratio) == text
 
 
-def test_what_is_doubtful_about_a_search_is_said_once(tmp_path: Path) -> None:
+def test_what_is_doubtful_about_a_search_is_reported_once(tmp_path: Path) -> None:
     two = {"baseline": 700.0, "vertical": 1250.0}
     gathered = content.gather(Synthetic(capacities=two, stop_after=60).write(tmp_path))
     found = comparison.gather(gathered)

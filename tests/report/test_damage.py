@@ -51,7 +51,7 @@ def run(whole: Path, tmp_path: Path) -> Path:
 def page_text(folder: Path) -> str:
     """The words of the page."""
     page.build(folder)
-    return " ".join(" ".join(Page((folder / "report" / "index.html").read_text(encoding="utf-8")).words).split())
+    return " ".join(" ".join(Page((folder / "report" / "index.html").read_text(encoding="utf-8")).texts).split())
 
 
 @pytest.mark.usefixtures("plain")
@@ -91,7 +91,7 @@ def change(file: Path, edit: Callable[[Any], Any]) -> None:
     file.write_text(json.dumps(edit(json.loads(file.read_text()))))
 
 
-def test_what_a_newer_version_wrote_is_said(run: Path):
+def test_what_a_newer_version_wrote_is_reported(run: Path):
     item = sorted((run / "trials").iterdir())[0]
     change(item / "summary.json", lambda content: content | {"schema": 2})
     change(run / "plan.json", lambda content: content | {"study": content["study"] | {"version": 9}})

@@ -1,4 +1,4 @@
-"""What a report writes small: long tables compressed, and lines of which each point is told from the one before."""
+"""What a report writes small: long tables compressed, and lines of which each point is relative to the one before."""
 
 from __future__ import annotations
 

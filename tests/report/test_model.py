@@ -34,7 +34,7 @@ def predicted(folder: Path, times: float, time: str = "2026-01-01T00:00:00+00:00
 
 
 @pytest.mark.slow
-def test_a_hit_and_a_miss_are_said_with_their_numbers(tmp_path: Path):
+def test_a_hit_and_a_miss_are_reported_with_their_numbers(tmp_path: Path):
     for times, outcome in ((1.78, "hit"), (1.2, "miss")):
         section = model.gather(contents.gather(predicted(tmp_path / outcome, times)))
         assert section is not None and section.cautions == []
@@ -86,7 +86,7 @@ def test_fixed_rates_have_no_such_part(tmp_path: Path):
     assert model.gather(contents.gather(run)) is None
 
 
-def test_nothing_is_foretold_of_a_search_without_counters(tmp_path: Path):
+def test_a_search_without_counters_is_not_predicted(tmp_path: Path):
     run = Synthetic(name="bare").write(tmp_path)
     for file in (run / "trials").glob("*/usage.json"):
         file.unlink()
@@ -96,7 +96,7 @@ def test_nothing_is_foretold_of_a_search_without_counters(tmp_path: Path):
 
 
 def test_a_model_that_contradicts_what_was_observed_says_so_and_shows_no_share(tmp_path: Path):
-    """Nothing is known of the objective, so twice the limit is asked for; no more than the limit was seen."""
+    """Nothing is known of the objective, so twice the limit is predicted; no more than the limit was seen."""
     fitted = replace(model_of(tmp_path, {"front": (0.001, 0.1)}, 200.0), pressed=None, utilisation=2.0)
     text = model._model_sentence(fitted)
     assert "The model does not describe it at that load" in text and "but it used" in text

@@ -60,7 +60,7 @@ def read(folder: Path) -> tuple[str, Page]:
 
 
 def page_text(folder: Path) -> str:
-    return " ".join(" ".join(read(folder)[1].words).split())
+    return " ".join(" ".join(read(folder)[1].texts).split())
 
 
 def gathered(folder: Path) -> observability.Observability:
@@ -100,7 +100,7 @@ def test_every_figure_is_there_as_svg_and_pdf_and_in_the_page(rich: Path):
         pytest.fail(f"a caption leaves {caption} open")
 
 
-def test_what_one_machine_lacks_is_said_of_it(rich: Path):
+def test_what_one_machine_lacks_is_reported_of_it(rich: Path):
     assert gathered(rich).absent() == [("energy counters (client)", "no /sys/class/powercap")]
 
 

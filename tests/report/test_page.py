@@ -43,7 +43,7 @@ def test_the_page_is_well_formed_and_needs_nothing_from_outside(run: str, reques
 
 def test_the_answer_comes_first_with_its_numbers(searched: Path):
     _, parsed = read(searched)
-    expected = " ".join(" ".join(parsed.words).split())
+    expected = " ".join(" ".join(parsed.texts).split())
     first, second = (t.searched.result.capacity for t in gather(searched).treatments)  # type: ignore[union-attr]
     assert f"is from {format.rate(first.value)} (scaling=baseline) to {format.rate(second.value)}" in expected
     trials = sum(t.count("held") + t.count("not held") for t in gather(searched).treatments[1:])
@@ -160,7 +160,7 @@ def test_downloads_are_the_csv_files(searched: Path):
 
 def test_provenance_and_the_command_to_repeat(searched: Path):
     _, parsed = read(searched)
-    expected = " ".join(parsed.words)
+    expected = " ".join(parsed.texts)
     assert "loadstone run study.yaml" in expected
     assert "loadstone run studies/synthetic.yaml" in expected
     table = {row[0]: row[1] for row in parsed.tables["provenance"]}
@@ -198,7 +198,7 @@ def test_every_state_of_a_run_gives_a_page_that_says_so(state: str, tmp_path: Pa
     folder = synthetic.write(tmp_path)
     assert page.build(folder) == folder / "report" / "index.html"
     _, parsed = read(folder)
-    assert text in " ".join(" ".join(parsed.words).split())
+    assert text in " ".join(" ".join(parsed.texts).split())
 
 
 @pytest.mark.usefixtures("plain")
@@ -213,7 +213,7 @@ def test_a_damaged_run_gives_a_page_that_says_what_is_missing(rated: Path, tmp_p
     (folder / "provenance.json").unlink()
     page.build(folder)
     _, parsed = read(folder)
-    expected = " ".join(parsed.words)
+    expected = " ".join(parsed.texts)
     assert f"{trials[0].name} summary.json" in expected
     assert f"{trials[1].name} usage.json" in expected
     assert f"{trials[3].name} (cannot be read" in expected
@@ -230,7 +230,7 @@ def test_names_from_a_study_are_text_in_the_page(tmp_path: Path):
     page.build(folder)
     text, parsed = read(folder)
     assert "<script>alert" not in text and "<img" not in text
-    assert "<script>alert(1)</script> & 'more'" in " ".join(parsed.words)
+    assert "<script>alert(1)</script> & 'more'" in " ".join(parsed.texts)
 
 
 @pytest.mark.usefixtures("plain")

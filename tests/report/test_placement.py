@@ -49,7 +49,7 @@ def test_the_best_and_the_worst_are_named_in_a_sentence(rich: Path) -> None:
 def test_the_page_has_the_table_and_every_figure(rich: Path) -> None:
     text = (rich / "report" / "index.html").read_text(encoding="utf-8")
     parsed = Page(text)
-    expected = " ".join(" ".join(parsed.words).split())
+    expected = " ".join(" ".join(parsed.texts).split())
     assert "answered fastest of 3 placements" in expected
     for name in ("latency", "executed", "cstates", "transitions", "power", "between"):
         assert f"figure-placement-{name}" in parsed.ids

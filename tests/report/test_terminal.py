@@ -48,7 +48,7 @@ def test_a_run_without_trials_and_one_with_odd_names(tmp_path: Path):
     assert "workload=[red]x[/]" in printed(odd.write(tmp_path / "b"))
 
 
-def test_what_a_comparison_found_is_said(tmp_path: Path):
+def test_what_a_comparison_found_is_reported(tmp_path: Path):
     synthetic = Synthetic(
         capacities={"baseline": 1250.0, "vertical": 1250.0},
         slower_ms={"vertical": 0.5},

@@ -48,7 +48,7 @@ SharedClusters = Callable[[str], Shared]
 
 @pytest.fixture(scope="session")
 def shared_clusters() -> Iterator[SharedClusters]:
-    """The cluster of an orchestrator by its name, made when it is first asked for; skips where it cannot be."""
+    """The cluster of an orchestrator by its name, made on first use; skips where it cannot be."""
     there: dict[str, Shared] = {}
     with ExitStack() as stack:
 
@@ -68,7 +68,9 @@ def cluster_of(orchestrator: str) -> Iterator[Shared]:
     infrastructure = Namespaces(
         Cluster(infrastructure="namespaces", workers=workers), f"shared-{os.getpid()}-{kind.name}"
     )
-    if wrong := [one.message for one in infrastructure.preflight(kind.software, managers) if one.level == "error"]:
+    if wrong := [
+        finding.message for finding in infrastructure.preflight(kind.software, managers) if finding.level == "error"
+    ]:
         pytest.skip("; ".join(wrong))
     before = snapshot()
     # Tests have other journals: the cluster's is in force only where it is made and removed.

@@ -111,7 +111,7 @@ def _works(group: Path) -> bool:
 
 
 def end(process: subprocess.Popen[str], number: signal.Signals) -> tuple[int, str]:
-    """Send a signal, wait, return exit code and everything said."""
+    """Send a signal, wait, return exit code and all output."""
     process.send_signal(number)
-    said, complained = process.communicate(timeout=120)
-    return process.returncode, said + complained
+    output, complained = process.communicate(timeout=120)
+    return process.returncode, output + complained

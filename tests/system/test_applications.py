@@ -39,7 +39,7 @@ def write_study(user: User) -> None:
     docker_clusters.require(docker_clusters.plan_of(study))
 
 
-def asked(url: str) -> str:
+def conformance(url: str) -> str:
     """What the conformance suite says of the deployment at ``url``."""
     if shutil.which("go") is None:
         pytest.skip("needs Go")
@@ -61,11 +61,11 @@ def test_a_deployment_answers_as_published(cluster_user: User) -> None:
     up = json.loads(cluster_user.runs("up", "study.yaml", "--json").stdout)
     try:
         assert up["replicas"] == len(catalogue.load(NAME).application.services)
-        said = asked(up["url"])
+        output = conformance(up["url"])
     finally:
         cluster_user.runs("down")
     # An application in the suite's own process would be named by its store: TestConformance/postgres/posting.
-    assert "--- PASS: TestConformance/posting " in said and "--- PASS: TestConformance/sessions " in said
+    assert "--- PASS: TestConformance/posting " in output and "--- PASS: TestConformance/sessions " in output
 
 
 def test_a_study_adds_up(cluster_user: User) -> None:

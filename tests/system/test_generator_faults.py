@@ -76,10 +76,10 @@ def offer(folder: Path, fault: Fault, at_server: bool = False, **keys: Any) -> d
                     if line.startswith("{") and json.loads(line).get("t", 0) >= 2:
                         fault(server.pid if at_server else load.pid)
                         break
-                said = load.stderr.read()
+                errors = load.stderr.read()
             finally:
                 load.kill()
-        assert load.returncode == 0, said
+        assert load.returncode == 0, errors
     summary: dict[str, Any] = json.loads((folder / "out" / "summary.json").read_text())
     return summary
 
@@ -94,7 +94,7 @@ def stop(seconds: float) -> Fault:
 
 
 def hog(cpu: int, seconds: float, nice: int) -> Fault:
-    """Another process on the same CPU; the generator is made as nice as said."""
+    """Another process on the same CPU; the generator gets the given niceness."""
 
     def fault(pid: int) -> None:
         for thread in os.listdir(f"/proc/{pid}/task"):
@@ -171,7 +171,7 @@ def test_a_hog_on_its_cpu_is_named(tmp_path: Path) -> None:
         assert "a load thread waited for a CPU" in verdict.reasons[0], verdict.reasons
 
 
-def test_polling_is_told_from_work_while_a_hog_shares_the_cpu(tmp_path: Path) -> None:
+def test_polling_is_reported_from_work_while_a_hog_shares_the_cpu(tmp_path: Path) -> None:
     cpu = min(os.sched_getaffinity(0))
     summary = offer(tmp_path / "run", hog(cpu, 4, nice=0), cpus=[cpu], wait="spin")
     assert 0.001 < summary["generator"]["cpu_share"] < 0.9

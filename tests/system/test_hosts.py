@@ -34,8 +34,8 @@ def hosts(user: User, study: str, count: int, clients: int = 0) -> Iterator[SshH
     """Hosts, of which the last ones are clients, and the study on them."""
     if SSHD is None:
         pytest.skip("needs openssh-server")
-    if lacking := [one for one in checks.machine(Link()) if one.level == "error"]:
-        pytest.skip("; ".join(one.message for one in lacking))
+    if lacking := [finding for finding in checks.machine(Link()) if finding.level == "error"]:
+        pytest.skip("; ".join(finding.message for finding in lacking))
     with ssh_hosts(count) as made:
         roles = {
             host.name.replace("-", "_"): f"{{address: {host.address}, roles: [client]}}"
@@ -81,9 +81,9 @@ def test_a_host_that_vanishes_costs_a_trial_and_not_the_study(user: User, three:
         three.cut("worker-3", "up")
     printed = "".join(process.communicate(timeout=600))
     assert process.returncode == 4 and "Traceback" not in printed, printed
-    (one, _), (two, reasons), (three_, _) = verdicts(user)
-    assert (two, [reason.partition(": ")[0] for reason in reasons]) == ("invalid", ["worker-3"]), printed
-    assert "invalid" not in (one, three_), printed
+    (before, _), (during, reasons), (after, _) = verdicts(user)
+    assert (during, [reason.partition(": ")[0] for reason in reasons]) == ("invalid", ["worker-3"]), printed
+    assert "invalid" not in (before, after), printed
     first, second, third = sorted(user.home.glob("results/*/*/trials/*"), key=rate)
     assert recorded(first) == recorded(third) == {"worker-1", "worker-2", "worker-3"}
     assert recorded(second) >= {"worker-1", "worker-2"}
@@ -106,13 +106,15 @@ def test_two_hosts_generate_the_load_of_two_others_which_the_desk_reaches_by_ssh
         nodes = {row["node"] for row in json.loads((trial / "audit.json").read_text())}
         assert nodes == {"worker-1", "worker-2"}, "the first two of three that may be workers"
         generators = json.loads((trial / "summary.json").read_text())["generator"]["workers"]
-        assert [one["name"] for one in generators] == ["worker-4/1", "worker-4/2", "worker-5"]
-        assert all(one["sent"] > 0 and one["clock_offset_us"] is not None for one in generators), generators
+        assert [generator["name"] for generator in generators] == ["worker-4/1", "worker-4/2", "worker-5"]
+        assert all(generator["sent"] > 0 and generator["clock_offset_us"] is not None for generator in generators), (
+            generators
+        )
 
 
 def test_processes_on_emulated_hosts(user: User) -> None:
-    if lacking := [one for one in checks.machine(Link()) if one.level == "error"]:
-        pytest.skip("; ".join(one.message for one in lacking))
+    if lacking := [finding for finding in checks.machine(Link()) if finding.level == "error"]:
+        pytest.skip("; ".join(finding.message for finding in lacking))
     study = STUDY.replace("infrastructure: hosts, inventory: INVENTORY", "infrastructure: namespaces")
     (user.home / "study.yaml").write_text(study.replace("[10, 15, 20]", "[20]"))
     done = user.runs("run", "study.yaml")

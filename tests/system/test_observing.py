@@ -60,7 +60,7 @@ def test_a_delay_is_seen_in_the_service_that_has_it(run: Path) -> None:
         window = observed["window"]
         spans = traces.read(folder / "spans.parquet", window["from_ns"], window["to_ns"])
         table = traces.analyse(spans).operations.to_pylist()
-        [own[delay]] = [one for one in table if one["service"] == "search" and one["peer"] == ""]
+        [own[delay]] = [each for each in table if each["service"] == "search" and each["peer"] == ""]
     # A busy machine adds to the delay and takes nothing from it.
     assert own["search:5ms"]["exclusive_p50_ms"] >= 1000 * DELAY_S
     assert own["search:5ms"]["exclusive_p50_ms"] > own["none"]["exclusive_p50_ms"]
@@ -97,7 +97,7 @@ def test_a_receiver_that_is_killed_spoils_one_trial_s_spans_and_nothing_else(tmp
     process = user.starts("run", "study.yaml")
     try:
         user.waits_until_a_trial_is_loaded(process, finished=0)
-        [receiver] = [one for one in psutil.Process(process.pid).children() if "spans" in one.cmdline()]
+        [receiver] = [each for each in psutil.Process(process.pid).children() if "spans" in each.cmdline()]
         os.kill(receiver.pid, signal.SIGKILL)
         out, err = process.communicate(timeout=300)
     finally:

@@ -76,9 +76,9 @@ def test_down_removes_what_a_killed_run_left(user: User) -> None:
 def test_interrupted_it_cleans_up_and_says_how_to_go_on(user: User, number: signal.Signals) -> None:
     process = user.starts("run", "study.yaml")
     user.waits_until_a_trial_is_loaded(process, finished=0)
-    code, said = end(process, number)
+    code, output = end(process, number)
     assert code == 130
-    assert "loadstone run --resume" in said
+    assert "loadstone run --resume" in output
     assert json.loads(user.runs("status", "--json").stdout)["deployments"] == []
 
 
@@ -102,8 +102,8 @@ def test_a_service_killed_in_a_trial_makes_that_trial_invalid_and_the_study_goes
         if "hotel/geo" in (p.info["cmdline"] or []) and p.name() == "stone"
     )
     victim.kill()
-    said, complained = process.communicate(timeout=180)
-    assert process.returncode == 4, said + complained
+    output, complained = process.communicate(timeout=180)
+    assert process.returncode == 4, output + complained
     assert [row["verdict"] == "invalid" for row in rows(user)] == [False, True, False]
     assert "geo-1" in " ".join(rows(user)[1]["reasons"])  # type: ignore[arg-type]
 
@@ -114,8 +114,8 @@ def test_a_limit_taken_away_in_a_trial_makes_it_invalid_with_wanted_and_effectiv
     process = user.starts("run", "study.yaml")
     user.waits_until_a_trial_is_loaded(process, finished=0)
     assert unlimit("geo-1") > 0
-    said, complained = process.communicate(timeout=180)
-    assert process.returncode == 4, said + complained
+    output, complained = process.communicate(timeout=180)
+    assert process.returncode == 4, output + complained
     reasons = " ".join(rows(user)[0]["reasons"])  # type: ignore[arg-type]
     assert "geo-1" in reasons and "requested 1" in reasons and "unlimited" in reasons
 

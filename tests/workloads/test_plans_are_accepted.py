@@ -122,7 +122,7 @@ OPERATION = request({}) | session()
 def accepted(operations: list[Operation]) -> str:
     """What ``stone load`` has against a plan with these operations; nothing if it would begin."""
     plan = {
-        "target": "http://127.0.0.1:1",  # nobody listens there, which is found out only with a good plan
+        "target": "http://127.0.0.1:1",  # no server listens there, which is found out only with a valid plan
         "arrival": {"process": "constant", "rate": 1},
         "duration_s": 0.001,
         "operations": [operation_plan(f"op{index}", operation) for index, operation in enumerate(operations)],

@@ -1,4 +1,4 @@
-"""Hand-made treatments for the capacity model: services that cost what they are told to, as trials on disk."""
+"""Hand-made treatments for the capacity model: services of given cost, as trials on disk."""
 
 from __future__ import annotations
 

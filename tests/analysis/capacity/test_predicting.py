@@ -83,7 +83,7 @@ def test_equal_nodes_are_one_station():
     assert [(item.kind, item.name) for item in found] == [("node", "worker-0")]
 
 
-def test_more_than_measured_is_told_to_be_so():
+def test_more_than_measured_is_marked():
     assert predict(model(), layout(COSTS, times=2)).warnings == ()
     assert "3.0 times" in predict(model(), layout(COSTS, times=3)).warnings[0]
 
@@ -133,12 +133,12 @@ def test_what_earlier_predictions_missed_by_widens_the_next():
     assert wide.low < narrow.low < narrow.value == wide.value < narrow.high < wide.high
 
 
-def test_what_something_else_than_cpu_breaks_is_told(tmp_path: Path):
+def test_what_something_else_than_cpu_breaks_is_reported(tmp_path: Path):
     made = model_of(tmp_path, {"front": (0.001, 1.0)}, 200.0)
     assert any("something else than CPU" in text for text in made.warnings)
 
 
-def test_nothing_is_told_without_a_breaking_point_or_counters(tmp_path: Path):
+def test_nothing_is_reported_without_a_breaking_point_or_counters(tmp_path: Path):
     folder = run_of(tmp_path, COSTS, POINT)
     (treatment,) = summary.treatments(open_run(folder))
     held = replace(treatment, trials=tuple(treatment.rows("held")))

@@ -13,7 +13,7 @@ from loadstone.analysis.capacity.simulation import PERIOD_S, Work, simulate
 from loadstone.analysis.traced_rows import OperationTimes
 from loadstone.model.records.run_files import ApplicationPart
 
-ONE = unfold("a", {}, False, "test")
+CALL = unfold("a", {}, False, "test")
 
 
 def alone(cores: int, limit: float | None = None, replicas: int = 1) -> Layout:
@@ -26,7 +26,7 @@ def test_mean_of_m_m_c(cores: int, full: float):
     """Erlang's C formula."""
     served = 100.0
     rate = full * cores * served
-    found = simulate(alone(cores), ONE, {"a": Work(1 / served)}, rate, seed=7)
+    found = simulate(alone(cores), CALL, {"a": Work(1 / served)}, rate, seed=7)
     load = rate / served
     tail = load**cores / math.factorial(cores) / (1 - full)
     waits = tail / (sum(load**k / math.factorial(k) for k in range(cores)) + tail)
@@ -36,7 +36,7 @@ def test_mean_of_m_m_c(cores: int, full: float):
 
 def test_percentiles_of_m_m_1():
     """The sojourn time is exponential with the rate that is left."""
-    found = simulate(alone(1), ONE, {"a": Work(0.01)}, 50.0, seed=3)
+    found = simulate(alone(1), CALL, {"a": Work(0.01)}, 50.0, seed=3)
     for name, share in (("p50", 0.5), ("p90", 0.9), ("p99", 0.99)):
         assert found.latency_ms[name] == pytest.approx(-1e3 * math.log(1 - share) / 50, rel=0.06)
 
@@ -50,10 +50,10 @@ def test_two_stations_one_after_the_other_are_m_m_1_each():
 
 
 def test_a_quota_is_what_it_lets_through():
-    free = simulate(alone(4), ONE, {"a": Work(0.001)}, 80.0)
-    held = simulate(alone(4, limit=0.1), ONE, {"a": Work(0.001)}, 80.0)
-    beyond = simulate(alone(4, limit=0.1), ONE, {"a": Work(0.001)}, 110.0)
-    twice = simulate(alone(4, limit=0.1, replicas=2), ONE, {"a": Work(0.001)}, 110.0)
+    free = simulate(alone(4), CALL, {"a": Work(0.001)}, 80.0)
+    held = simulate(alone(4, limit=0.1), CALL, {"a": Work(0.001)}, 80.0)
+    beyond = simulate(alone(4, limit=0.1), CALL, {"a": Work(0.001)}, 110.0)
+    twice = simulate(alone(4, limit=0.1, replicas=2), CALL, {"a": Work(0.001)}, 110.0)
     assert held.busiest == "a" and held.busiest_share == pytest.approx(0.8, rel=0.05)
     assert held.latency_ms["p99"] > free.latency_ms["p99"] + 1e3 * PERIOD_S / 4
     assert not beyond.stable and beyond.latency_ms["p50"] is None
@@ -64,7 +64,7 @@ def test_a_replica_that_is_woken_less_often_spends_less_and_bears_more():
     """At rest 0.6 ms a request, which the quota would let through 166 times a second; awake 0.25 ms."""
     held = alone(4, limit=0.1)
     work = {"a": Work(0.00025, wake_s=0.00035, answers=True)}
-    rest, pressed, beyond = (simulate(held, ONE, work, rate) for rate in (20.0, 330.0, 450.0))
+    rest, pressed, beyond = (simulate(held, CALL, work, rate) for rate in (20.0, 330.0, 450.0))
     assert rest.busiest_share == pytest.approx(20 * 0.0006 / 0.1, rel=0.1)
     assert pressed.stable and pressed.busiest_share == pytest.approx(1, rel=0.03)
     assert not beyond.stable
@@ -81,7 +81,7 @@ def test_calls_at_once_are_faster_than_one_after_the_other():
 
 
 def test_equal_seeds_give_equal_numbers():
-    first, second = (simulate(alone(2, 0.5), ONE, {"a": Work(0.003)}, 100.0, seed=9) for _ in range(2))
+    first, second = (simulate(alone(2, 0.5), CALL, {"a": Work(0.003)}, 100.0, seed=9) for _ in range(2))
     assert first == second
 
 

@@ -61,7 +61,7 @@ def test_a_run_without_metrics_has_none(rated: Path):
     assert {table.num_rows for table in found.tables.values()} == {0}
 
 
-def test_a_shared_machine_is_said_to_be_one(tmp_path: Path):
+def test_a_shared_machine_is_reported_as_one(tmp_path: Path):
     folder = Synthetic(rates=[200], duration_s=2).write(tmp_path)
     observed.observe(folder, "poor")
     found = metrics.gather(open_run(folder))

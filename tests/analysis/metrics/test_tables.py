@@ -95,7 +95,7 @@ def test_replicas_and_their_services():
     assert service.cores is None and service.memory_bytes == 2 * search.memory_bytes
 
 
-def test_without_quotas_nothing_is_said_of_throttling():
+def test_without_quotas_nothing_is_reported_of_throttling():
     rows = replicas.replicas(seen("poor"), measured(list(made.poor(0.8))))
     assert len(rows) == len(made.SERVICES)
     assert {row.throttled_share for row in rows} == {row.throttled_periods_share for row in rows} == {None}

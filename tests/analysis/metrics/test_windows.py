@@ -109,7 +109,7 @@ def test_no_readings_and_no_window_give_no_values():
     assert measure(readings([1.0, 2.0]), START, START).values == {}
 
 
-def test_a_file_is_read_and_what_is_wrong_is_said(tmp_path: Path):
+def test_a_file_is_read_and_what_is_wrong_is_reported(tmp_path: Path):
     file = tmp_path / "metrics.parquet"
     assert read(file) == (None, "")
     pq.write_table(readings([1.0, 2.0]), file)

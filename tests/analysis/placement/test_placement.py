@@ -1,4 +1,4 @@
-"""Placements: what each did at each load, which is best and worst, and when that cannot be told."""
+"""Placements: what each did at each load, which is best and worst, and when that is undecided."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def test_too_few_runs_are_refused(count: int, paired: bool, tells: bool) -> None
     assert effect.needed == (None if tells else 1)
 
 
-def test_of_a_single_pair_no_number_of_pairs_can_be_said() -> None:
+def test_a_single_pair_gives_no_number_of_pairs() -> None:
     effect = only(pairs(1.5, 0.01, 1))
     assert (effect.verdict, effect.needed, effect.low, effect.high) == ("cannot tell", None, 0.0, float("inf"))
     assert effect.ratio == pytest.approx(1.5 * np.exp(0.01 * WOBBLE[0]))

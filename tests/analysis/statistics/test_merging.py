@@ -22,7 +22,7 @@ samples = st.one_of(st.lists(anything, min_size=2, max_size=60), st.lists(tied, 
 
 def of_scipy(x: Values, y: Values) -> list[float]:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about p-values that are capped: none is asked for
+        warnings.simplefilter("ignore")  # about p-values that are capped: none is used
         return [
             stats.ks_2samp(x, y).statistic,
             stats.anderson_ksamp([x, y]).statistic,

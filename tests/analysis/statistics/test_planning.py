@@ -67,7 +67,7 @@ def test_needed_is_the_fewest(sd: float, effect: float, alpha: float, method: Me
 
 @settings(max_examples=40, deadline=None)
 @given(spreads, st.integers(6, 60), st.sampled_from(methods))
-def test_the_detection_limit_is_what_is_found_with_the_power_asked_for(sd: float, pairs: int, method: Method) -> None:
+def test_the_detection_limit_is_what_is_found_with_the_power_requested(sd: float, pairs: int, method: Method) -> None:
     limit = detectable(sd, pairs, method=method)
     assert power(pairs, sd, limit, method=method) == pytest.approx(0.8, abs=1e-6)
     assert needed_pairs(sd, limit * 1.001, method=method) == pairs

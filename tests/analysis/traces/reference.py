@@ -1,4 +1,4 @@
-"""The rules of docs/explanation/critical-path.md, as short and slow as they can be said; for one trace."""
+"""The rules of docs/explanation/critical-path.md, as short and slow as possible; for one trace."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ def test_ranges_cover_everything_once(processors: int, count: int, monkeypatch: 
     assert [place for piece in done for place in piece] == list(range(count))
 
 
-def test_what_goes_wrong_in_a_range_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_goes_wrong_in_a_range_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiled, "processors", lambda: 2)
     with pytest.raises(ZeroDivisionError):
         compiled.over(lambda low, high: 1 // (low - 500), 1000)

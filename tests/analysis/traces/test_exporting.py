@@ -12,7 +12,7 @@ from loadstone.analysis.traces.spans import CLIENT, ERROR, SERVER
 from loadstone.model.errors import InputError
 from tests.made_traces import MS, START_NS, Application, span, write
 
-ONE, TWO = f"{1:032x}", f"{2:032x}"
+FIRST, SECOND = f"{1:032x}", f"{2:032x}"
 ROWS = [
     span(0xA, 0, START_NS, START_NS + 90 * MS, "frontend", kind=SERVER, operation="GET /hotels"),
     span(
@@ -31,14 +31,14 @@ ROWS = [
 ]
 
 
-def test_jaeger_takes_what_its_upload_asks_for(tmp_path: Path) -> None:
+def test_jaeger_takes_what_its_upload_requires(tmp_path: Path) -> None:
     spans = read(write(tmp_path / "spans.parquet", ROWS))
-    (trace,) = json.loads("".join(jaeger(spans, [ONE])))["data"]
-    assert trace["traceID"] == ONE
+    (trace,) = json.loads("".join(jaeger(spans, [FIRST])))["data"]
+    assert trace["traceID"] == FIRST
     served, called, third = trace["spans"]
     assert (served["spanID"], served["operationName"], served["references"]) == (f"{0xA:016x}", "GET /hotels", [])
     assert (served["startTime"], served["duration"]) == (START_NS // 1000, 90_000)
-    assert called["references"] == [{"refType": "CHILD_OF", "traceID": ONE, "spanID": f"{0xA:016x}"}]
+    assert called["references"] == [{"refType": "CHILD_OF", "traceID": FIRST, "spanID": f"{0xA:016x}"}]
     assert (called["startTime"], called["duration"]) == (START_NS // 1000 + 1, 79_999)
     assert called["tags"] == [
         {"key": "span.kind", "type": "string", "value": "client"},
@@ -58,11 +58,14 @@ def test_jaeger_takes_what_its_upload_asks_for(tmp_path: Path) -> None:
 
 def test_traces_are_chosen_by_id_or_by_length(tmp_path: Path) -> None:
     spans = read(write(tmp_path / "spans.parquet", ROWS))
-    assert slowest(spans, 5) == [TWO, ONE] and slowest(spans, 1) == [TWO]
-    assert [trace["traceID"] for trace in json.loads("".join(jaeger(spans, [TWO, ONE])))["data"]] == [TWO, ONE]
+    assert slowest(spans, 5) == [SECOND, FIRST] and slowest(spans, 1) == [SECOND]
+    assert [trace["traceID"] for trace in json.loads("".join(jaeger(spans, [SECOND, FIRST])))["data"]] == [
+        SECOND,
+        FIRST,
+    ]
     assert json.loads("".join(jaeger(spans, []))) == {"data": []}
     with pytest.raises(InputError, match=r"trace '12ab' is not among the 2 traces"):
-        jaeger(spans, [ONE, "12ab"])
+        jaeger(spans, [FIRST, "12ab"])
 
 
 def test_folded_stacks_add_up_to_the_latency(tmp_path: Path) -> None:

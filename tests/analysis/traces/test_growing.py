@@ -1,4 +1,4 @@
-"""Which service is on the way to be the bottleneck, told only where it can be."""
+"""Which service is becoming the bottleneck, reported only where it is clear."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_repetitions_that_stray_do_not_hide_it() -> None:
         ([(load, {"a": 5.0, "b": b}) for load, b in ((1, 1.0), (2, 3.0), (3, 1.5), (4, 2.0))], "not steadily"),
     ],
 )
-def test_what_cannot_be_told_is_not(trials: list[tuple[float, dict[str, float]]], why: str) -> None:
+def test_an_unclear_growth_is_not_reported(trials: list[tuple[float, dict[str, float]]], why: str) -> None:
     found = growth([(load, services(**ms)) for load, ms in trials])
     assert found.service is None and why in found.why
 

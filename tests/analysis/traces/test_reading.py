@@ -1,4 +1,4 @@
-"""What files of spans are read as, and what is said about files that are none."""
+"""How files of spans are read, and the errors of other files."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_order_and_forms_of_columns_do_not_matter(tmp_path: Path) -> None:
         assert getattr(item, name).sort_by(key) == getattr(two, name).sort_by(key)
 
 
-def test_what_is_not_told_is_nothing(tmp_path: Path) -> None:
+def test_what_is_absent_is_none(tmp_path: Path) -> None:
     rows = [span(1, 0, 0, 10), span(2, 1, 2, 4)]
     rows[1] |= {"peer": None, "status": None, "parent_id": None, "duration_ns": None}
     spans = read(write(tmp_path / "spans.parquet", rows))

@@ -80,7 +80,7 @@ def test_the_same_chain_of_calls_is_one_path(tmp_path: Path) -> None:
 
 
 def test_a_delay_in_a_service_shows_as_its_time(tmp_path: Path) -> None:
-    """5 ms more in one service: its critical time grows by that, nobody else's changes."""
+    """5 ms more in one service: its critical time grows by that, no other service's changes."""
     before = analyse(read(write(tmp_path / "before.parquet", Application().rows(300))))
     for slow in ("geo", "frontend", "documents-geo"):
         file = write(tmp_path / "after.parquet", Application(delay_ms={slow: 5.0}).rows(300))

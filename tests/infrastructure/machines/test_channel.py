@@ -47,8 +47,8 @@ def machine() -> Iterator[Made]:
         return made[-1]
 
     yield make
-    for one in made:
-        one.close()
+    for channel in made:
+        channel.close()
 
 
 def test_the_schema_file_is_current() -> None:

@@ -33,8 +33,8 @@ pytestmark = [pytest.mark.root, pytest.mark.clusters]
 def three() -> Iterator[SshHosts]:
     if SSHD is None:
         pytest.skip("needs openssh-server")
-    if lacking := [one for one in checks.machine(Link()) if one.level == "error"]:
-        pytest.skip("; ".join(one.message for one in lacking))
+    if lacking := [finding for finding in checks.machine(Link()) if finding.level == "error"]:
+        pytest.skip("; ".join(finding.message for finding in lacking))
     with ssh_hosts() as made:
         yield made
         close_all()
@@ -52,8 +52,8 @@ def provider(three: SshHosts, name: str = "over-ssh", **different: str) -> Hosts
 def finding(three: SshHosts, name: str = "worker-2", **different: str) -> Finding:
     """What a preflight has of one host; the others are fine."""
     close_all()
-    found = {one.what: one for one in provider(three, **different).preflight("process", 0)}
-    assert {one.level for one in found.values() if one.what != name} == {"ok"}
+    found = {each.what: each for each in provider(three, **different).preflight("process", 0)}
+    assert {each.level for each in found.values() if each.what != name} == {"ok"}
     return found[name]
 
 
@@ -70,12 +70,12 @@ def there_again(machine: Machine) -> int:
 
 def test_hosts_that_lack_nothing_become_nodes(three: SshHosts) -> None:
     made = provider(three)
-    assert [(one.what, one.level) for one in made.preflight("process", 0)] == [
+    assert [(each.what, each.level) for each in made.preflight("process", 0)] == [
         (host.name, "ok") for host in three.hosts
     ]
     client, *workers = made.provide("process", 0, print).nodes
     assert client.role == "client" and client.address == three.emulated.network.client
-    assert [(one.name, one.address) for one in workers] == [(host.name, host.address) for host in three.hosts]
+    assert [(each.name, each.address) for each in workers] == [(host.name, host.address) for host in three.hosts]
     assert made.problems() == []
     with pytest.raises(DeploymentError, match=r"worker-\d: another study uses this host: over-ssh, started .*\n.*down"):
         provider(three, "another").provide("process", 0, print)
@@ -94,7 +94,7 @@ def test_another_study_is_found_before_anything_is_done(
     try:
         monkeypatch.setenv("LOADSTONE_STATE", str(tmp_path / "another-desk"))
         found = provider(three).preflight("process", 0)
-        assert all("another study uses this host: over-ssh, started" in one.message for one in found)
+        assert all("another study uses this host: over-ssh, started" in finding.message for finding in found)
     finally:
         monkeypatch.setenv("LOADSTONE_STATE", str(tmp_path / "state"))
         made.release()
@@ -164,7 +164,7 @@ def test_a_host_key_that_is_not_the_known_one(three: SshHosts, known: str, messa
 
 
 def test_a_login_that_is_refused(three: SshHosts) -> None:
-    found = finding(three, worker_2=f"{{login: nobody-at-all@{three.hosts[1].address}, address: 198.51.100.1}}")
+    found = finding(three, worker_2=f"{{login: no-such-user@{three.hosts[1].address}, address: 198.51.100.1}}")
     assert "the login is refused: " in found.message
 
 
@@ -180,20 +180,23 @@ def test_a_login_that_may_not_become_root(three: SshHosts) -> None:
 def test_another_architecture(three: SshHosts, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Delivery, "architecture", property(lambda self: "aarch64"))
     close_all()
-    for one in provider(three).preflight("process", 0):
-        assert f"is a machine of {os.uname().machine}, but " in one.message and "is built for aarch64" in one.message
+    for finding in provider(three).preflight("process", 0):
+        assert (
+            f"is a machine of {os.uname().machine}, but " in finding.message
+            and "is built for aarch64" in finding.message
+        )
 
 
 def test_a_full_disk(three: SshHosts, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(host_checks, "_LEAST_DISK", 2**60)
     found = provider(three).preflight("process", 0)
-    assert all("its disk is full: " in one.message and one.remedy.startswith("make room") for one in found)
+    assert all("its disk is full: " in finding.message and finding.remedy.startswith("make room") for finding in found)
 
 
 def test_a_clock_that_is_off(three: SshHosts, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Base, "clock_offset_s", lambda self: -60.0)
     found = provider(three).preflight("process", 0)
-    assert {one.message.partition(": ")[2] for one in found} == {"its clock is 60.0 s behind this machine's"}
+    assert {finding.message.partition(": ")[2] for finding in found} == {"its clock is 60.0 s behind this machine's"}
 
 
 def test_an_address_that_the_host_does_not_have(three: SshHosts) -> None:
@@ -242,7 +245,7 @@ def test_what_a_lost_host_kept_is_ended_before_the_next_trial(three: SshHosts, t
     journal.save(entry)
     groups = three.groups()
     made.provide("process", 0, print)
-    assert [one.deployment for one in there.deployments()] == ["claim"]
+    assert [kept.deployment for kept in there.deployments()] == ["claim"]
     assert [entry.name for entry in journal.entries()] == ["a-study-cluster"]
     made.release()
     assert three.left(groups) == []
@@ -258,7 +261,7 @@ def test_what_was_spawned_outlives_its_node_and_is_found_again(three: SshHosts) 
     while node == there_again(there):
         time.sleep(0.05)
     found = there.deployment("over-ssh-test")
-    assert found is not None and [one.alive for one in found.processes] == [True]
+    assert found is not None and [process.alive for process in found.processes] == [True]
     assert begun.group in groups
     assert there.end("over-ssh-test") == ("a-1",)
     assert three.left(groups) == []

@@ -1,4 +1,4 @@
-"""A machine whose knobs are words in a dictionary, and that refuses what it is told to refuse."""
+"""A machine whose knobs are texts in a dictionary, and that refuses given ones."""
 
 from __future__ import annotations
 
