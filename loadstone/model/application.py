@@ -108,7 +108,7 @@ class Service(Model):
     """Of an image: the arguments of its entrypoint, instead of its own."""
     environment: dict[Variable, str] = {}
     """Of an image: variables; of a service of ``stone``, those beginning with ``STONE_`` that it reads and that are not
-    set for it. They stand in the results as they are here."""
+    set for it. They are in the results unchanged."""
     configs: dict[ContainerPath, str] = {}
     """Of an image: the text of files by their path in the container, mounted read-only."""
     volumes: list[ContainerPath] = []
