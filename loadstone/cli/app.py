@@ -35,7 +35,7 @@ Results = Annotated[
 ]
 Run = Annotated[
     str | None,
-    typer.Argument(metavar="[RUN]", help="A run folder or a study's name; the newest run where left out."),
+    typer.Argument(metavar="[RUN]", help="A run folder or a study's name; by default the newest run."),
 ]
 
 

@@ -15,7 +15,7 @@ EPILOG = "Examples: [bold]loadstone down[/] removes all, [bold]loadstone down up
 
 def command(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[NAME]...", help="Deployments; all if left out.")
+        list[str] | None, typer.Argument(metavar="[NAME]...", help="Deployments; by default all.")
     ] = None,
     json: Json = False,
 ) -> None:

@@ -40,11 +40,11 @@ class Phase(Model):
     to: Factor | None = None
     """A ramp: the rate at its end."""
     mean: Annotated[float, Field(ge=1e-6, le=1e6)] | None = None
-    """A sine: the rate that it swings about; it begins there and rises."""
+    """A sine: the mean rate; it begins there and rises."""
     amplitude: Annotated[float, Field(ge=-1e6, le=1e6)] | None = None
-    """A sine: how far it swings, at most to 0; a negative one begins by falling."""
+    """A sine: the amplitude, at most the mean; a negative one begins by falling."""
     period: Span | None = None
-    """A sine: how long one swing takes."""
+    """A sine: the period."""
 
     def findings(self) -> Iterator[Finding]:
         _, *given = self.model_dump(by_alias=True, exclude_none=True)
@@ -92,7 +92,7 @@ class Shaped(Process):
     """A process whose rate may follow a shape."""
 
     shape: Annotated[list[Phase], Field(min_length=1)] | None = None
-    """Phases in sequence, over the measured window; one steady rate where left out."""
+    """Phases in sequence, over the measured window; by default one steady rate."""
 
     def findings(self) -> Iterator[Finding]:
         phases = self.shape or []
@@ -125,7 +125,7 @@ class Zipf(Shaped):
     n: Annotated[int, Field(ge=1, le=1_000_000)] = 100
     """The longest gap, in units."""
     alpha: Annotated[float, Field(ge=0, le=100)] = 3.0
-    """How much rarer longer gaps are; 0 makes all equally probable."""
+    """The exponent: longer gaps are rarer; with 0 all are equally probable."""
 
 
 class OnOff(Shaped):
@@ -175,9 +175,9 @@ class Replay(Process):
     file: Annotated[str, Field(examples=["trace.csv"])]
     """CSV or Parquet, relative to the study file; times ascend, as seconds or as a Parquet timestamp."""
     column: Annotated[str | None, Matches(r".+", "the name of a column")] = None
-    """The column of the times; the first where left out."""
+    """The column of the times; by default the first."""
     speed: Annotated[float, Field(gt=0, le=1e6)] | None = None
-    """How much faster than recorded, whatever the load's rate."""
+    """How much faster than recorded, instead of the load's rate."""
 
     def to_plan(self, rate: float) -> dict[str, Any]:
         plan = super().to_plan(rate)

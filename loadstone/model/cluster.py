@@ -17,7 +17,7 @@ class Link(Model):
     """What the network between emulated hosts is held to."""
 
     rate: BitRate | None = None
-    """Bits per second in each direction of a host's link; as fast as the machine where left out."""
+    """Bits per second in each direction of a host's link; by default not limited."""
     delay: Pause = 0.0
     """Added to each packet that a host sends."""
 
@@ -30,9 +30,9 @@ class Cluster(Model):
     machines in place of them, ``existing`` is a cluster that you have, ``hosts`` are machines that you log in to by
     SSH."""
     managers: Annotated[int | None, Field(ge=0, le=9)] = None
-    """Nodes that run the orchestrator's own services; 3 with ``high_availability: on``, else 1, where left out."""
+    """Nodes that run the orchestrator's own services; 3 with ``high_availability: on``, else 1, by default."""
     workers: Annotated[int, Field(ge=1, le=1000)] = 1
-    """Nodes that run replicas. Of hosts that are listed, the first so many; all where this is left out."""
+    """Nodes that run replicas. Of listed hosts the first ones are used; by default all of them."""
     inventory: Annotated[str | None, Field(examples=["hosts.yaml"])] = None
     """Of infrastructure ``hosts``: the file that lists them, as seen from the folder where ``loadstone`` is started."""
     hosts: Annotated[list[str] | None, Field(min_length=1, examples=[["node-1", "node-2"]])] = None
@@ -43,7 +43,7 @@ class Cluster(Model):
     install: bool = False
     """Of infrastructure ``hosts``: packages of programs that hosts lack are installed by ``apt-get``, and stay."""
     link: Link | None = None
-    """Of emulated hosts."""
+    """The network links of emulated hosts."""
     images: Literal["packaged", "official"] = "packaged"
     """Stores in containers: made from the distribution's packages, or the official images, pulled."""
     registry: Annotated[str | None, Field(examples=["registry.example.org:5000/loadstone"])] = None

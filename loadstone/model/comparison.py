@@ -42,9 +42,9 @@ class Comparison(Model):
     """
 
     baseline: Annotated[dict[str, Any], Field(examples=[{"orchestrator": "swarm"}])] = {}
-    """Levels by factor; the first treatment that has them is the baseline, the very first where left out."""
+    """Levels by factor; the first treatment that has them is the baseline; by default the first treatment."""
     margin: _Few = 0.02
-    """What counts as practically equal: 2 % longer, or as much shorter."""
+    """Differences within this margin count as practically equal: up to 2 % longer, or as much shorter."""
 
 
 class Until(Model):
@@ -77,13 +77,13 @@ class Repeating(Model):
     reported."""
 
     least: _Count = 10
-    """So many in any case."""
+    """The least number of repetitions."""
     most: _Count = 30
-    """Never more."""
+    """The greatest number of repetitions."""
     every: _Count = 5
-    """After how many more it is looked again."""
+    """The precision is checked again after so many further repetitions."""
     until: Until = Until(p50=0.02, p99=0.05)
-    """What ends it: all of these."""
+    """Repetitions end when all these precisions are reached."""
 
     def findings(self) -> Iterator[Finding]:
         if self.least < 2:

@@ -34,7 +34,7 @@ class JsonExpectation(Model):
     path: Annotated[str, Matches(_PATH, "keys and positions with a dot between each, for example items.0.id")]
     """The keys, and the positions in lists counted from 0, that lead to it: ``items.0.id``."""
     equals: Scalar = None
-    """A text, a number, true, false or null; any value will do where left out."""
+    """A text, a number, true, false or null; by default any value."""
 
     def plan(self) -> dict[str, Any]:
         """As the load generator reads it."""
@@ -45,7 +45,7 @@ class Expectation(Model):
     """What an answer must be; any other counts as an error of its own kind, not as completed."""
 
     status: Annotated[list[Status], Field(min_length=1)] | None = None
-    """The status codes that are good; all below 400 where left out."""
+    """The status codes of correct answers; by default all below 400."""
     json_: Annotated[JsonExpectation | None, Field(alias="json")] = None
     """A value in the body. Each answer is read for it, which costs the load generator some microseconds."""
     min_bytes: Annotated[int | None, Field(ge=0)] = None

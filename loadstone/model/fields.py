@@ -209,7 +209,7 @@ class DateField(Model):
     """Another date, from which the days are counted."""
     to: Day | None = None
     min_days: Annotated[int | None, Field(ge=0)] = None
-    """1 where left out."""
+    """By default 1."""
     max_days: Annotated[int | None, Field(ge=0)] = None
 
     def findings(self) -> Iterator[Finding]:

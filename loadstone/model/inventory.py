@@ -15,7 +15,7 @@ class InventoryHost(Model):
     """A host: a login is all that is needed to measure on it."""
 
     login: str | None = None
-    """What ssh is given: ``root@192.0.2.7``, or a name of its configuration; the host's own name where left out."""
+    """The destination for ssh: ``root@192.0.2.7``, or a name of its configuration; by default the host's name."""
     address: Annotated[str, Matches(r"\d{1,3}(\.\d{1,3}){3}", "an IPv4 address, such as 10.0.0.7")]
     """In the network that the cluster's nodes share; replicas listen there."""
     roles: Annotated[list[HostRole], Field(min_length=1)] = ["worker"]
@@ -28,7 +28,7 @@ class SshOptions(Model):
     """How ssh is started."""
 
     config: str | None = None
-    """A configuration file instead of the user's own; ``$LOADSTONE_SSH_CONFIG`` where left out."""
+    """A configuration file instead of the user's own; by default ``$LOADSTONE_SSH_CONFIG``."""
 
 
 class Inventory(Model):

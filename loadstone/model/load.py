@@ -43,17 +43,17 @@ class Capacity(Model):
     """The search ends when the 95 % interval is within +- this share of the breaking point; where the machine's own
     speed drifts by more, no search can reach it, and the result has a warning."""
     start: Rate = 100.0
-    """The first rate, in requests per second; better too low than too high."""
+    """The first rate, in requests per second; choose it rather too low than too high."""
     highest: Rate = 100_000.0
     """No trial offers more requests per second than this."""
     bracket_duration: Duration = 10.0
     """The window of the short trials that find the rough range; never longer than ``trial.duration``."""
     predict: bool = False
-    """Search the first treatment first, load it five times below its breaking point, and write down what the capacity
-    model expects of the treatments that differ from it in scaling or placement alone, before they are measured."""
+    """Search the first treatment first, load it five times below its breaking point, and record the predictions of the
+    capacity model for treatments that differ from it in scaling or placement alone, before they are measured."""
     guided: bool = False
     """With ``predict``: measure one treatment after the other, the highest prediction first, and leave out those that
-    are predicted to bear less than a measured one does. For the best of many, as of all splits of an application."""
+    are predicted to sustain less than a measured one. Finds the best of many, such as all splits of an application."""
 
     def findings(self) -> Iterator[Finding]:
         if self.start >= self.highest:
@@ -80,9 +80,9 @@ class Tls(Model):
     """Requests go over TLS, and the server's certificate is checked."""
 
     ca: str | None = None
-    """A file of certificates (PEM) to trust, relative to the study file; those of the system where left out."""
+    """A file of certificates (PEM) to trust, relative to the study file; by default those of the system."""
     server_name: str | None = None
-    """The name that the certificate must have; the target's host where left out."""
+    """The name that the certificate must have; by default the target's host."""
     insecure: bool = False
     """Accept any certificate: for servers of your own in a laboratory."""
 
@@ -114,42 +114,42 @@ class Load(Model):
     slo: Slo | None = None
     """What a trial at a fixed rate is judged by, and one of a closed loop if given."""
     protocol: Protocol = "http/1.1"
-    """What requests are sent as."""
+    """The protocol of requests."""
     tls: Tls | None = None
     """Send over TLS; ``tls: {}`` checks certificates as usual."""
     descriptors: str | None = None
-    """gRPC: a file descriptor set, relative to the study file; server reflection where left out."""
+    """gRPC: a file descriptor set, relative to the study file; by default server reflection is used."""
     connections: Connections = 64
     """Connections that the load generator keeps open, of all load workers together. One can have some 60,000 to each
     address of the target, from each of its own."""
     policy: Policy = "fixed"
     """``fixed`` keeps to ``connections``, ``growing`` opens more when none is free, ``new`` opens one per request."""
     most_connections: Connections | None = None
-    """Where the policy is ``growing``: no more connections than this, 1024 where left out."""
+    """With policy ``growing``: the maximum number of connections, by default 1024."""
     source_addresses: list[Annotated[str, AfterValidator(_ip_address)]] = []
-    """IP addresses of the load generator's machine to connect from in turn; the kernel's choice where left out."""
+    """IP addresses of the load generator's machine to connect from in turn; by default the kernel's choice."""
     pipelining: Annotated[int, Field(ge=1, le=1000)] = 1
-    """HTTP/1.1: requests under way at most on one connection. More than 1 is for comparison with old results."""
+    """HTTP/1.1: the most requests in flight on one connection. More than 1 is for comparison with old results."""
     streams: Annotated[int, Field(ge=1, le=10_000)] | None = None
-    """HTTP/2 and gRPC: requests under way at most on one connection, 100 where left out."""
+    """HTTP/2 and gRPC: the most requests in flight on one connection, by default 100."""
     threads: Annotated[int, Field(ge=1, le=64)] = 1
     """Threads of the load generator."""
     timeout: Duration = 5.0
     """A request without a whole answer for this long counts as timed out, or as an error if it could not even connect;
     an answer later than this as late."""
     abandon: bool = True
-    """Do not send what has waited for a connection longer than ``timeout``: its user has left. It counts as abandoned,
-    a part of the unsent. ``false`` sends it all the same, as wrk2 does."""
+    """Drop requests that have waited for a connection longer than ``timeout``. They count as abandoned,
+    a part of the unsent. With ``false`` they are sent late, as wrk2 does."""
     drain: Duration | None = None
-    """How long answers are awaited after the window; as long as ``timeout`` where left out."""
+    """How long answers are awaited after the window; by default as long as ``timeout``."""
     wait: Literal["auto", "precise", "tick", "spin"] = "auto"
     """How the generator waits for the next send: exact and costly, in ticks, or without sleeping. ``auto`` chooses once
     for all trials of a study: by its highest rate, and ``precise`` for a search."""
     lateness: Duration | None = None
-    """How late the generator's own sends may be at P99 before a trial is invalid; where left out, a tenth of the
+    """How late the generator's own sends may be at P99 before a trial is invalid; by default a tenth of the
     strictest latency limit and at least 1 ms."""
     seed: Annotated[int, Field(ge=0)] = 1
-    """Of all random numbers: the same seed offers the same requests at the same times."""
+    """The seed of all random numbers: the same seed sends the same requests at the same times."""
     record_requests: bool = False
     """Write one record per request into the trial's folder (``requests.parquet``)."""
     wrk2_layout: Literal["current", "before-2023"] = "current"

@@ -41,7 +41,7 @@ class Metrics(Model):
     """Counters of each node, its containers, its C-states and its power, in every trial."""
 
     period: Annotated[Duration, Field(ge=0.1, le=60)] = 1.0
-    """Between two readings: 100 ms to a minute."""
+    """The time between two readings: 100 ms to a minute."""
 
     def __str__(self) -> str:
         """``period:1s``, for labels."""

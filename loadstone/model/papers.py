@@ -81,7 +81,7 @@ class PublishedTable(Model):
 
     file: str
     only: dict[str, str] = {}
-    """The rows that have these texts in these columns; all where left out."""
+    """The rows that have these texts in these columns; by default all."""
     source: str = ""
     """Where it stands in the paper. ``{column}`` is replaced by a row's text, here, in ``quantity`` and ``unit``."""
     quantity: str
@@ -92,7 +92,7 @@ class PublishedTable(Model):
     at: Literal["highest"] | float | PublishedColumn | None = None
     """The offered load that it was measured at, in requests per second."""
     span: PublishedColumn | None = None
-    """The span that a latency is of, as ``service operation``; the requests' where left out."""
+    """The span that a latency is of, as ``service operation``; by default that of requests."""
     value: PublishedColumn | PublishedLimits
     of: Annotated[float, Field(gt=0)] = 1.0
     """What a value is a part of, where the published table has counts and the measure is a share."""

@@ -46,7 +46,7 @@ class Placement(Model):
         Matches(r"[A-Za-z0-9][A-Za-z0-9+/._-]{0,399}", "letters, digits and '+/._-', no spaces"),
         Field(examples=["FLC-D"]),
     ] = None
-    """What results call it; its nodes by tier and service where left out."""
+    """Its name in results; by default its nodes by tier and service."""
     tiers: Annotated[dict[Tier, Annotated[list[str], Field(min_length=1)]], BeforeValidator(_not_splits)] = {}
     """Nodes by tier: ``frontend``, ``logic``, ``caching``, ``storage``, ``tracing``."""
     services: Annotated[dict[str, Annotated[list[str], Field(min_length=1)]], BeforeValidator(_not_splits)] = {}
@@ -74,10 +74,10 @@ class Splits(Model):
         BeforeValidator(_list, json_schema_input_type=int | list[int]),
         Field(min_length=1, examples=[2]),
     ]
-    """On exactly so many nodes; ``[1, 2]`` has everything on one node besides."""
+    """The exact number of nodes; ``[1, 2]`` adds everything on one node."""
     workers: list[str] | None = None
-    """The nodes to use, in this order; ``worker-1``, ``worker-2`` ... where left out, as all but ``existing`` call
-    them."""
+    """The nodes to use, in this order; by default ``worker-1``, ``worker-2`` ..., the names on all infrastructures
+    but ``existing``."""
 
     def findings(self) -> Iterator[Finding]:
         """What cannot be both, or neither."""

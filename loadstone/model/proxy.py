@@ -32,7 +32,7 @@ class Proxy(Model):
     connections: Annotated[int, Field(ge=16, le=65535)] = 1024
     """Connections of each worker, those to the front end included."""
     keepalive_requests: Annotated[int | None, Field(ge=1, le=10**9)] = None
-    """Requests over one connection before NGINX closes it; its own number, 1000, where left out."""
+    """Requests over one connection before NGINX closes it; by default NGINX's own, 1000."""
 
     def __str__(self) -> str:
         """``workers:4,connections:1024``, for labels."""

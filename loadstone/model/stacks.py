@@ -17,7 +17,7 @@ class Stack(Model):
     """One stack."""
 
     node: str | None = None
-    """A worker of its own, where only ``placement`` puts anything else; shares the last one where left out."""
+    """A worker reserved for it, unless ``placement`` puts services there; by default it shares the last worker."""
 
 
 class Stacks(Model):

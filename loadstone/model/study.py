@@ -1,4 +1,4 @@
-"""A study: what to vary, how to load it, what is good enough, how often."""
+"""A study: factors, load, objective and repetitions."""
 
 from __future__ import annotations
 
@@ -72,27 +72,27 @@ class Settings(Model):
     high_availability: Literal["on", "off"] = "off"
     """Three managers (``on``) or one (``off``)."""
     placement: Placement | None = None
-    """Which nodes tiers and services may run on; any worker where left out."""
+    """Which nodes tiers and services may run on; by default any worker."""
     workload: str | None = None
-    """One of the application's workloads, its default one where left out; or the path of a wrk or wrk2 script
+    """One of the application's workloads, by default its default one; or the path of a wrk or wrk2 script
     (``scripts/mixed.lua``), relative to the study file."""
     dataset: str | None = None
-    """One of the application's datasets, its default one where left out; or the path of a file
+    """One of the application's datasets, by default its default one; or the path of a file
     (``datasets/mine.mtx``), relative to the study file."""
     proxy: Annotated[Proxy | None, BeforeValidator(or_none)] = None
-    """NGINX in front of the application: ``{workers: 4, connections: 1024}``; ``none`` where left out."""
+    """NGINX in front of the application: ``{workers: 4, connections: 1024}``; by default ``none``."""
     delays: Annotated[Delays | None, BeforeValidator(or_off)] = None
-    """Added to each request of a service of ``stone``: ``{search: 5ms}``; ``off`` where left out."""
+    """Added to each request of a service of ``stone``: ``{search: 5ms}``; by default ``off``."""
     tasks: Annotated[TasksByService | None, BeforeValidator(or_off)] = None
     """Parameters of the tasks of services that do some: ``{payment: {linpack: 260, sleep: 50us}}``; the application's
-    own with ``off``, or where left out."""
+    own by default, or with ``off``."""
     traces: Annotated[Traces | None, BeforeValidator(or_off)] = None
-    """Spans of a share of the requests: ``{sample: 1%}``; ``off`` where left out."""
+    """Spans of a share of the requests: ``{sample: 1%}``; by default ``off``."""
     metrics: Annotated[Metrics | None, BeforeValidator(or_off)] = Metrics()
-    """Counters of nodes and replicas: ``{period: 100ms}``, or ``off``; every second where left out."""
+    """Counters of nodes and replicas: ``{period: 100ms}``, or ``off``; by default every second."""
     tuning: Annotated[Tuning | None, BeforeValidator(or_off)] = None
-    """Knobs of the hosts: ``{governor: performance, turbo: off}``; set before anything is started, back as they were
-    afterwards. Nothing is touched with ``off``, or where left out."""
+    """Kernel settings of the hosts: ``{governor: performance, turbo: off}``; set before anything is started, and
+    restored afterwards. Nothing is changed by default, or with ``off``."""
 
     interference: Annotated[Stressor | None, BeforeValidator(or_off)] = None
     """What disturbs the application while it is measured: ``{stressor: cpu, load: 50%, on: search}``; nothing
@@ -119,7 +119,7 @@ class TrialSettings(Model):
     reset: Reset = "per-trial"
     """When stores are emptied and filled anew."""
     on_invalid: Literal["continue", "stop"] = "continue"
-    """What follows an invalid trial."""
+    """Whether the study goes on after an invalid trial."""
 
     @property
     def least(self) -> int:
@@ -136,19 +136,19 @@ class Study(Settings):
     """One study file."""
 
     version: Literal[1]
-    """Of this file format."""
+    """The version of this file format."""
     name: Annotated[Name, Field(examples=["first-study"])]
-    """Names the results folder."""
+    """The name of the study and of its results folder."""
     description: str = ""
     """The study's question, for its report."""
     authors: list[Author] = []
     """The authors of its results when they are published."""
     licence: Annotated[Licence | None, Field(examples=["CC-BY-4.0"])] = None
-    """Of the results when they are published: an SPDX identifier or an address. Without a licence, others may
+    """The licence of published results: an SPDX identifier or an address. Without a licence, others may
     not use them."""
     reproduces: Annotated[str | None, AfterValidator(papers.known), Field(examples=["vanderputten2024"])] = None
-    """A published study: its report lays the published numbers beside this study's own, and compares treatments as it
-    did where that is built. Known are the files of ``studies/papers/published``."""
+    """A published study: the report shows its numbers beside this study's own, and compares treatments by its method
+    if that is implemented. Known are the files of ``studies/papers/published``."""
     application: Annotated[str, Field(examples=["hotel-reservation"])]
     """A built-in application's name, or the path of an application or compose file, relative to the study file."""
     cluster: Cluster = Cluster()
@@ -161,9 +161,9 @@ class Study(Settings):
     resources: dict[str, Resources] = {}
     """Limits that replace those of the application, by service."""
     stacks: Stacks = Stacks()
-    """What watches from beside, during trials too: ``[prometheus, grafana, jaeger]``; none where left out."""
+    """Observability stacks that run beside the application: ``[prometheus, grafana, jaeger]``; by default none."""
     load: Annotated[Load, Field(examples=[{"rates": [100], "slo": {"p99": "200ms"}}])]
-    """What is offered, and what counts as good enough."""
+    """The offered load, and the objective."""
     trial: TrialSettings = TrialSettings()
     """Warm-up, window, repetitions, order."""
     comparison: Comparison | None = None

@@ -11,20 +11,20 @@ from loadstone.model.units import FileSize, Pause, format_file_size, format_seco
 
 
 class Tasks(Model):
-    """Parameters of a service's tasks. In an application file, which a service has, with its defaults; in a study,
-    those that differ."""
+    """Parameters of a service's tasks: in an application file all of them, with defaults; in a study those that
+    differ."""
 
     linpack: Annotated[int | None, Field(ge=0, le=10_000)] = None
     """Order of the dense system of linear equations that is solved, which makes the work equal everywhere; 0 solves
     none. ``stone linpack --target 20ms`` finds the order that takes a time on one machine."""
     sleep: Annotated[Pause | None, Field(le=60)] = None
-    """How long the processor is kept, on the monotonic clock."""
+    """How long the task keeps a CPU busy, by the monotonic clock."""
     large_file: FileSize | None = None
     """A file that is written, then read back, under a new name in each request."""
     small_file: FileSize | None = None
     """A file that is written and read many times, opened anew each time."""
     small_rounds: Annotated[int | None, Field(ge=1, le=10_000)] = None
-    """How many times."""
+    """The number of repetitions for the small file."""
     sync: bool | None = None
     """Whether a large file is on the disk before it counts as written."""
     keep: bool | None = None

@@ -73,7 +73,7 @@ Range = Annotated[Bounds, BeforeValidator(_bounds, json_schema_input_type=Bounds
 
 
 class Tuning(Model):
-    """What is set on the hosts of a treatment; what is left out is not touched. All of it is undone afterwards."""
+    """Kernel settings of a treatment's hosts; keys that are left out are not changed. All are restored afterwards."""
 
     governor: Annotated[str | None, Matches(r"[a-z_]+", "the kernel's name of a governor: performance")] = None
     """What chooses the cores' frequency: ``performance``, ``powersave``, ``schedutil`` ..."""

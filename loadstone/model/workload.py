@@ -32,7 +32,7 @@ class Request(Model):
     body: str = ""
     fields: dict[Name, RandomField] = {}
     expect: Expectation | None = None
-    """What the answer must be; any status below 400 where left out."""
+    """What the answer must be; by default any status below 400."""
     _placeholders: ClassVar = "a field"
 
     def wrong(self, session: Mapping[str, AnyField], extracted: Collection[str]) -> Iterator[Finding]:
