@@ -43,7 +43,7 @@ def numbers(stone: Path, application: Application, dataset: Keys) -> Keys:
 class Seeder:
     """Seeds one deployment. An application without a seed has nothing to do.
 
-    ``machine``: from where stores are filled and read, this machine where left out.
+    ``machine``: from where stores are filled and read, by default this machine.
     """
 
     def __init__(

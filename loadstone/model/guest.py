@@ -17,15 +17,15 @@ class Vm(Model):
     """The virtual machines of ``vm`` and ``vm-container``: one on each host, with all of the host's replicas in it."""
 
     cpus: Annotated[int | None, Field(ge=1, le=512)] = None
-    """Virtual processors; as many as the host has cores where left out. Treatments with others are not compared."""
+    """Virtual processors, by default as many as the host has cores. Treatments that differ in it are not compared."""
     memory: Memory | None = None
-    """That of the host less 2 GiB where left out; emulated hosts share what the machine has."""
+    """By default that of the host less 2 GiB; emulated hosts share the machine's memory."""
     cache: Literal["none", "writeback", "unsafe"] = "none"
     """How the host caches the disk."""
     net: Literal["virtio", "e1000"] = "virtio"
     """The network device."""
     cpu_model: str | None = None
-    """As ``qemu-system-x86_64 -cpu help`` lists them; the host's own where left out."""
+    """One that ``qemu-system-x86_64 -cpu help`` lists; by default the host's own."""
     machine: Literal["q35", "pc"] = "q35"
     """The chipset."""
     pin: bool = False

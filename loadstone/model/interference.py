@@ -23,11 +23,11 @@ class Stressor(Model):
     workers: Annotated[int, Field(ge=1, le=1024)] = 1
     """Processes on each node that do so."""
     load: Share | None = None
-    """Of ``cpu`` alone: the share of a core that each worker keeps busy; all of it where left out."""
+    """For ``cpu`` alone: the share of a core that each worker keeps busy; by default all of it."""
     on: str | None = None
-    """A service, for the nodes of its replicas, or a node; every worker node where left out."""
+    """A service, for the nodes of its replicas, or a node; by default every worker node."""
     limits: Resources = Resources()
-    """CPU and memory of all its processes on a node together; unlimited where left out."""
+    """CPU and memory of all its processes on a node together; by default not limited."""
 
     @model_validator(mode="after")
     def _a_load_that_can_be_set(self) -> Self:

@@ -64,7 +64,7 @@ class Settings(Model):
     documents: Literal["postgres", "mongodb"] = "postgres"
     """The software behind every document store."""
     environment: Environment | None = None
-    """What lies under a replica; the orchestrator's own where left out: ``bare`` of ``process``, ``container`` of the
+    """What lies under a replica; by default the orchestrator's own: ``bare`` of ``process``, ``container`` of the
     others."""
     vm: Vm | None = None
     """The virtual machines of ``vm`` and ``vm-container``: ``{cpus: 2, memory: 4GiB}``; as their hosts are where left
@@ -96,7 +96,7 @@ class Settings(Model):
 
     interference: Annotated[Stressor | None, BeforeValidator(or_off)] = None
     """What disturbs the application while it is measured: ``{stressor: cpu, load: 50%, on: search}``; nothing
-    with ``off``, or where left out."""
+    by default, or with ``off``."""
 
     @field_validator("high_availability", mode="before")
     @classmethod

@@ -108,8 +108,8 @@ def test_a_trial_whose_stores_do_not_agree_with_each_other_is_invalid(
     assert {verdict for _, verdict in verdicts(ledger)} == {"invalid"}
     record = ledger.records[0]
     assert record.row.reasons == ("posts in timelines: 1,198, wanted 1,200; for example p7, p9",)
-    told = json.loads((ledger.folder / "trials" / record.trial_id / "checks.json").read_text())
-    assert [(row["what"], row["have"], row["ok"]) for row in told] == [
+    checks = json.loads((ledger.folder / "trials" / record.trial_id / "checks.json").read_text())
+    assert [(row["what"], row["have"], row["ok"]) for row in checks] == [
         ("users", 3, True),
         ("posts in timelines", 1198, False),
     ]
@@ -220,7 +220,7 @@ def test_a_first_deployment_that_fails_is_reported_at_once_and_a_later_one_is_an
     assert [record.outcome.verdict for record in ledger.records][:3] == ["invalid", "invalid", "held"] or [
         record.outcome.verdict for record in ledger.records
     ][:2] == ["invalid", "invalid"]
-    assert "it said no" in ledger.records[1].row.reasons[0]
+    assert "it refused" in ledger.records[1].row.reasons[0]
 
 
 def test_a_full_disk_is_a_clear_error_and_finished_trials_are_intact(begin: Begin) -> None:

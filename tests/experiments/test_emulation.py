@@ -21,7 +21,8 @@ def deployments(nodes: list[int], emulated: bool, **changed: object) -> list[Dep
     ]
     split = plan({"tiers": "all-splits", "nodes": nodes}, **changed)
     return [
-        orchestrate(split.deployable(one), Provision(tuple(hosts)), "x", Path()).deployment for one in split.treatments
+        orchestrate(split.deployable(treatment), Provision(tuple(hosts)), "x", Path()).deployment
+        for treatment in split.treatments
     ]
 
 
@@ -43,5 +44,8 @@ def test_splits_over_as_many_nodes_and_machines_of_their_own_are_compared() -> N
 def test_what_placement_leaves_free_may_be_anywhere() -> None:
     found = plan([{"tiers": {"frontend": ["worker-1"]}}, None])
     hosts = tuple(deployments([2], emulated=True)[0].nodes)
-    both = [orchestrate(found.deployable(one), Provision(hosts), "x", Path()).deployment for one in found.treatments]
+    both = [
+        orchestrate(found.deployable(treatment), Provision(hosts), "x", Path()).deployment
+        for treatment in found.treatments
+    ]
     assert node_counts(both, accepted=False) == []

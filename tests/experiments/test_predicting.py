@@ -274,7 +274,7 @@ def test_what_was_not_deployed_can_be_supposed(tmp_path: Path) -> None:
     assert [replica.limit for replica in ask("resources.web.cpu=0.2").replicas] == [0.2]
     assert len(ask("scaling=horizontal", web=3).replicas) == 6
     wide = ask("cluster.workers=4", web=8)
-    assert len(wide.cores) == 4 and {one.node for one in wide.replicas} == set(wide.cores)
+    assert len(wide.cores) == 4 and {replica.node for replica in wide.replicas} == set(wide.cores)
     assert what_if.other_objective(planned, ["scaling=vertical"]) is None
     changed = what_if.other_objective(planned, ["load.capacity.slo.p99=70ms"])
     assert changed is not None and changed.limits[0] == (pytest.approx(0.01), 0.07)

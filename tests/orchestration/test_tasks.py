@@ -55,7 +55,7 @@ def test_a_process_has_a_folder_of_its_own() -> None:
         if command.replica.service == "order"
     }
     assert folders == {"order-1": "DATA/order-1", "order-2": "DATA/order-2"}
-    for one in commands(wanted, symbolic_site(wanted)):
-        if one.replica.stone is not None:
-            assert one.environment.get("STONE_DATA") == folders.get(one.replica.name)
-            assert yaml12.dump(one.as_data())
+    for command in commands(wanted, symbolic_site(wanted)):
+        if command.replica.stone is not None:
+            assert command.environment.get("STONE_DATA") == folders.get(command.replica.name)
+            assert yaml12.dump(command.as_data())

@@ -137,8 +137,8 @@ def test_a_full_disk_is_a_clear_error_and_finished_trials_are_intact(user: User,
     wait(lambda: any(small_disk.glob("*/*/trials/*/trial.json")) or process.poll() is not None)
     with contextlib.suppress(OSError):  # the run writes too: the disk is full, with that much or a little less
         (small_disk / "ballast").write_bytes(b"x" * free(small_disk))
-    said, complained = process.communicate(timeout=180)
-    assert process.returncode == 1, said + complained
+    output, complained = process.communicate(timeout=180)
+    assert process.returncode == 1, output + complained
     assert re.search("No space left on device|no room for another trial", complained), complained
     assert "finished trials are intact" in complained
     assert "Traceback" not in complained

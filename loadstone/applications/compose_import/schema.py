@@ -41,7 +41,7 @@ class ComposeMount(Model):
 
 
 class ConfigUse(Model):
-    """An entry of ``configs`` of a service: ``target`` is ``/source`` where left out."""
+    """An entry of ``configs`` of a service: ``target`` is ``/source`` by default."""
 
     source: str
     target: str = ""
@@ -175,7 +175,7 @@ class Extension(Model):
     """The key ``x-loadstone``: what the format of compose files lacks; services are named as in the compose file."""
 
     name: str | None = None
-    """Of the application; that of the compose file or of its folder where left out."""
+    """The application's name; by default that of the compose file or of its folder."""
     description: str | None = None
     """Of the application."""
     entry: Any = None
@@ -196,7 +196,7 @@ class Extension(Model):
     readiness: dict[str, Any] = {}
     """By service, instead of its health check: ``{port: 8080, http: /health, within: 30s}``."""
     workloads: dict[str, Any] = {}
-    """As in an application file; ``GET /`` where left out."""
+    """As in an application file; by default ``GET /``."""
     default_workload: str | None = None
     """As in an application file; an only workload need not be named."""
     paper_resources: Any = None

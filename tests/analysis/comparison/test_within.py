@@ -118,7 +118,7 @@ def test_unpaired_compares_all_runs_of_both_sides(run: RunFolder) -> None:
     assert {row.method for row in effects(comparison.within(fewer, unpaired=True))} == {"unpaired"}
 
 
-def test_too_few_pairs_are_said(run: RunFolder) -> None:
+def test_too_few_pairs_are_reported(run: RunFolder) -> None:
     found = comparison.within(without(run, lambda row: row.repetition < 4))
     assert {row.verdict for row in effects(found)} == {"cannot tell"}
     assert f"{SLOW} at 200: 3 pairs can show no difference, however large; at least 7 are needed" in found.warnings
@@ -133,7 +133,7 @@ def test_another_baseline_turns_it_around(run: RunFolder) -> None:
         comparison.within(run, baseline="scaling")
 
 
-def test_two_runs_are_unpaired_and_said_to_be_apart(run: RunFolder) -> None:
+def test_two_runs_are_unpaired_and_reported_as_apart(run: RunFolder) -> None:
     host = {**run.provenance.host, "kernel": "6.1"}
     other = replace(run, provenance=run.provenance.model_copy(update={"host": host}))
     found = comparison.between(run, other)
@@ -155,7 +155,7 @@ def test_only_endpoints_that_every_run_has_are_compared() -> None:
     assert [key.name for key in endpoints([made(1, 2.0, rare=1.0), made(2, 2.0)])] == [ALL]
 
 
-def test_an_endpoint_that_one_run_lacks_is_said_to_be_missing(run: RunFolder) -> None:
+def test_an_endpoint_that_one_run_lacks_is_reported_as_missing(run: RunFolder) -> None:
     rows = run.trials
     [gone] = [row for row in rows if row.treatment == SLOW and row.repetition == 3]
     few = tuple(row.model_copy(update={"completed": 40}) if row is gone else row for row in rows)

@@ -111,7 +111,7 @@ def test_capacities_are_compared_where_they_were_searched(tmp_path: Path) -> Non
     assert (item.best.placement, item.worst.placement, item.placements) == ("FLC-D", "FLD-C", 2)
 
 
-def test_the_load_that_is_told_of() -> None:
+def test_the_load_that_is_reported() -> None:
     def row(placement: str, load: float, dropped: float, p99: float | None = 1.0) -> PlacementLoad:
         about: dict[str, Any] = {"placement": placement, "others": "", "trials": 1, "held": 1}
         return PlacementLoad(**about, load=load, dropped_share=dropped, p99_ms=p99)
