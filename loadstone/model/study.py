@@ -67,8 +67,8 @@ class Settings(Model):
     """What lies under a replica; by default the orchestrator's own: ``bare`` of ``process``, ``container`` of the
     others."""
     vm: Vm | None = None
-    """The virtual machines of ``vm`` and ``vm-container``: ``{cpus: 2, memory: 4GiB}``; as their hosts are where left
-    out."""
+    """The virtual machines of ``vm`` and ``vm-container``: ``{cpus: 2, memory: 4GiB}``; by default like their
+    hosts."""
     high_availability: Literal["on", "off"] = "off"
     """Three managers (``on``) or one (``off``)."""
     placement: Placement | None = None
@@ -93,7 +93,6 @@ class Settings(Model):
     tuning: Annotated[Tuning | None, BeforeValidator(or_off)] = None
     """Kernel settings of the hosts: ``{governor: performance, turbo: off}``; set before anything is started, and
     restored afterwards. Nothing is changed by default, or with ``off``."""
-
     interference: Annotated[Stressor | None, BeforeValidator(or_off)] = None
     """What disturbs the application while it is measured: ``{stressor: cpu, load: 50%, on: search}``; nothing
     by default, or with ``off``."""
