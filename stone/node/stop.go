@@ -171,9 +171,17 @@ func (n *Node) end(ctx context.Context, _ *call, args endArgs) (answer, error) {
 	return answer{value: was}, entry.remove()
 }
 
-// remove everything of a deployment; that it is in the journal comes last.
+// remove everything of a deployment; that it is in the journal comes last. The records of its processes are moved away
+// first: a spawner that sees one of them end (reap) would otherwise add to the folder while it is being removed.
 func (j *journaled) remove() error {
-	for _, part := range []string{j.data(), filepath.Dir(j.log("")), j.process("")} {
+	moved := filepath.Join(j.at, "removed")
+	if err := os.RemoveAll(moved); err != nil {
+		return err
+	}
+	if err := os.Rename(j.process(""), moved); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, part := range []string{j.data(), filepath.Dir(j.log("")), moved} {
 		if err := os.RemoveAll(part); err != nil {
 			return err
 		}

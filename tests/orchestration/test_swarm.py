@@ -173,6 +173,13 @@ def test_slots_are_numbers_of_replicas() -> None:
     ]
 
 
+def test_a_port_that_an_earlier_task_of_the_same_slot_holds_is_waited_for() -> None:
+    earlier = task(1, "running", "shutdown", 1, ContainerStatus=container("old"))
+    taken = "no suitable node (host-mode port already in use on 1 node)"
+    (found,) = swarm_tasks.replicas([earlier, task(1, "pending", "running", 2, Err=taken)], HOSTS, hotel())
+    assert not found.hopeless and not found.healthy
+
+
 def test_the_newest_task_that_is_wanted_counts_and_the_old_one_says_why() -> None:
     dead = task(1, "failed", "shutdown", 1, Err="task: non-zero exit (137)", ContainerStatus=container("old"))
     tasks = [task(1, "ready", "ready", 2), dead]

@@ -77,7 +77,8 @@ def test_a_manager_that_is_switched_off_is_spared_with_high_availability(cluster
 
 
 def test_a_run_that_is_interrupted_leaves_nothing(cluster_user: User) -> None:
-    write_study(cluster_user, [10], cluster={"infrastructure": "namespaces", "workers": 1})
+    long = {"warmup": "1s", "duration": "120s"}
+    write_study(cluster_user, [10], cluster={"infrastructure": "namespaces", "workers": 1}, trial=long)
     process = cluster_user.starts("run", "study.yaml")
     cluster_user.waits_until_a_trial_is_loaded(process, finished=0)
     code, output = end(process, signal.SIGINT)

@@ -76,7 +76,7 @@ def test_a_host_that_vanishes_costs_a_trial_and_not_the_study(user: User, three:
     user.waits_until_a_trial_is_loaded(process, finished=1)
     three.cut("worker-3")
     try:
-        wait(lambda: sum(user.trials().values()) >= 2 or process.poll() is not None, 600)
+        wait(lambda: sum(user.trials().values()) >= 2 or process.poll() is not None)
     finally:
         three.cut("worker-3", "up")
     printed = "".join(process.communicate(timeout=600))

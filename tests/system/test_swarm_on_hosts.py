@@ -125,7 +125,7 @@ def test_a_host_that_vanishes_makes_its_trial_invalid(four: SshHosts, person: Us
     groups = four.groups()
     four.cut("worker-3")
     try:
-        wait(lambda: bool(rows(person)) or process.poll() is not None, 600)
+        wait(lambda: bool(rows(person)) or process.poll() is not None)
     finally:
         four.cut("worker-3", "up")
     printed = "".join(process.communicate(timeout=600))

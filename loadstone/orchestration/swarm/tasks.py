@@ -17,6 +17,7 @@ LOST = ("down", "disconnected")
 _OVER = ("shutdown", "remove")
 """What Swarm wants of tasks that have a successor, or need none."""
 _NOWHERE = "no suitable node"
+_PORT_TAKEN = "host-mode port already in use"
 
 
 def replicas(tasks: Iterable[Task], hosts: dict[str, str], deployment: Deployment) -> list[Found]:
@@ -41,6 +42,8 @@ def _replica(service: str, slot: int, history: list[Task], hosts: dict[str, str]
     message = status.get("Err", "") or (status.get("Message", "") if status["State"] != "running" else "")
     why = "; ".join(dict.fromkeys(part for part in (ended[-1] if ended else "", message) if part))
     known = errors.meaning(why) if status["State"] != "running" else None
+    # Of a slot that had a task before, that task may hold the port until its node has reported its end.
+    freed_soon = _PORT_TAKEN in message and len(history) > 1
     return Found(
         name=f"{service}-{slot}",
         service=service,
@@ -48,7 +51,7 @@ def _replica(service: str, slot: int, history: list[Task], hosts: dict[str, str]
         state=status["State"],
         healthy=status["State"] == "running",  # Swarm calls a task so once its health check has passed
         why=str(known) if known is not None else why,
-        hopeless=known is not None or _NOWHERE in message,
+        hopeless=(known is not None or _NOWHERE in message) and not freed_soon,
         container=_container(task),
         addresses=_addresses(service, node, status, deployment),
     )
