@@ -21,7 +21,7 @@ func (s *server) scripted(t *testing.T, source string, keys map[string]any) *Pla
 	if err := os.WriteFile(path, []byte(source), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	given := map[string]any{"path": path, "args": []string{"7"}, "env": map[string]string{"OUT": path + ".out"}}
+	given := map[string]any{"path": path, "args": []string{"7"}}
 	keys["operations"], keys["script"] = nil, given
 	return s.plan(t, keys)
 }
@@ -123,12 +123,12 @@ func TestScriptDone(t *testing.T) {
 	t.Parallel()
 	s := serve(t, ok)
 	plan := s.scripted(t, `function done(summary, latency, requests)
-	  local f = io.open(os.getenv("OUT"), "w")
+	  local f = io.open("done.txt", "w")
 	  f:write(summary.requests .. " " .. summary.duration .. " " .. (latency:percentile(50) > 0 and "ok" or "0"))
 	  f:close()
 	end`, map[string]any{"arrival": rate("constant", 100), "duration_s": 1})
-	summary, _ := drive(t, plan)
-	text, err := os.ReadFile(plan.Script.Env["OUT"])
+	summary, out := drive(t, plan)
+	text, err := os.ReadFile(filepath.Join(out, scriptResults, "done.txt"))
 	if want := "1000000 ok"; err != nil || !strings.HasSuffix(string(text), want) || summary.Counts.Completed != 100 {
 		t.Errorf("%v %q", err, text)
 	}

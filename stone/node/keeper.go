@@ -33,14 +33,20 @@ type keeper struct {
 func (k *keeper) add(group int)    { k.tell('+', group) }
 func (k *keeper) forget(group int) { k.tell('-', group) }
 
-// tell the keeper of a group. Without a keeper the death signal still ends the group's leader.
-func (k *keeper) tell(sign rune, group int) {
+// ready starts the keeper, so that it is there before the first command is.
+func (k *keeper) ready() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if !k.tried {
 		k.tried = true
 		k.start()
 	}
+}
+
+// tell the keeper of a group. Without a keeper the death signal still ends the group's leader.
+func (k *keeper) tell(sign rune, group int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	if k.groups != nil {
 		_, _ = fmt.Fprintf(k.groups, "%c%d\n", sign, group)
 	}

@@ -69,10 +69,12 @@ func (n *Node) run(ctx context.Context, c *call, args runArgs) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	n.keeper.ready()
 	if err := n.forker.start(command, args.Cores); err != nil {
 		pipes.close()
 		return answer{}, err
 	}
+	n.keeper.add(command.Process.Pid) // before a client can see that it runs
 	pipes.started()
 	timedOut, err := n.wait(ctx, command, time.Duration(args.TimeoutS*float64(time.Second)))
 	pipes.finish(outputsWithin)
@@ -94,7 +96,6 @@ func (n *Node) run(ctx context.Context, c *call, args runArgs) (answer, error) {
 // wait for a command, and take it off the process table. Until then its id is that of its process group, and of no other.
 func (n *Node) wait(ctx context.Context, command *exec.Cmd, within time.Duration) (timedOut bool, err error) {
 	pid := command.Process.Pid
-	n.keeper.add(pid)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
