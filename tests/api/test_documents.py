@@ -20,10 +20,13 @@ RECORDED = NOTEBOOKS / "first-light.tar.xz"
 def printed(notebook: nbformat.NotebookNode) -> list[list[str]]:
     """What each cell of code printed and showed, as text; of figures only that there are some."""
     cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    return [
-        [out.get("text") or out.data["text/plain"] for out in cell.outputs if out.get("name") != "stderr"]
-        for cell in cells
-    ]
+    return [[*_streams(cell), *(out.data["text/plain"] for out in cell.outputs if "data" in out)] for cell in cells]
+
+
+def _streams(cell: nbformat.NotebookNode) -> list[str]:
+    """What a cell printed: one text, which may have arrived in several outputs."""
+    text = "".join(out.text for out in cell.outputs if out.get("name") == "stdout")
+    return [text] if text else []
 
 
 def test_the_notebook_gives_what_is_stored_in_it():

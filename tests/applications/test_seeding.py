@@ -179,7 +179,7 @@ def test_the_numbers_of_a_named_dataset_are_known_and_those_of_a_file_are_read_o
     script = f'echo x >> {tmp_path}/calls; cat "$4" >{tmp_path}/plan; echo \'{{"users": 7}}\''
     of_a_file = seeder(tmp_path, script, file="/data/mine.mtx")
     assert (of_a_file.keys["users"], of_a_file.keys["users"]) == (7, 7)
-    assert (tmp_path / "asked").read_text() == "x\n"
+    assert (tmp_path / "calls").read_text() == "x\n"
     plan = json.loads((tmp_path / "plan").read_text())
     assert plan == {"stores": {}, "caches": {}, "profile": "", "dataset": {"file": "/data/mine.mtx"}}
 

@@ -110,7 +110,7 @@ def test_managers_that_are_not_there_are_missed(kubeconfig: Path) -> None:
     findings = Existing(Cluster(infrastructure="existing", registry="r.example.org"), "unused").preflight(
         "kubernetes", 3
     )
-    assert any(finding.message.startswith("managers: your cluster has 1, 3 ") for finding in findings)
+    assert any(finding.message.startswith("managers: your cluster has 1, the study needs 3") for finding in findings)
 
 
 def test_without_a_kubeconfig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

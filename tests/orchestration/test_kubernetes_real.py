@@ -34,6 +34,7 @@ from tests.orchestration import rendered
 from tests.orchestration.conftest import STORES, parse
 from tests.orchestration.pinned import GOLDEN
 from tests.support import groups
+from tests.support.audits import complete
 from tests.support.clusters import Shared, SharedClusters
 
 pytestmark = [pytest.mark.root, pytest.mark.kubernetes, pytest.mark.timeout(1800)]
@@ -287,9 +288,9 @@ def test_a_study_on_the_cluster_that_is_there(shared: Shared, place: Path, monke
     assert run.returncode == 0, run.stdout + run.stderr
     (trial,) = place.glob("results/*/*/trials/*")
     rows = json.loads((trial / "audit.json").read_text())
-    assert len(rows) == 22 * 7 and all(row["ok"] for row in rows)
+    assert complete(rows, 22)
     assert {row["effective"] for row in rows if row["what"] == "cpu"} == {"0.2"}
-    assert [row["node"] for row in rows if row["replica"] == "frontend-1"] == ["worker-2"] * 5
+    assert {row["node"] for row in rows if row["replica"] == "frontend-1"} == {"worker-2"}
     namespaces = [each["metadata"]["name"] for each in connect(access).items("/api/v1/namespaces")]
     assert [name for name in namespaces if not name.startswith(("kube-", "default"))] == []
 

@@ -21,6 +21,7 @@ from loadstone.infrastructure.namespaces.emulated import Emulated
 from loadstone.infrastructure.software.nomad import api
 from loadstone.model.cluster import Cluster
 from tests.support import applications
+from tests.support.audits import complete
 from tests.traces import MACHINE, snapshot
 
 pytestmark = [pytest.mark.root, pytest.mark.nomad, pytest.mark.timeout(1800)]
@@ -120,7 +121,7 @@ def test_a_worker_that_stops_costs_one_trial(folder: Path) -> None:
         assert "worker-2: it is down" in " ".join(second["reasons"])
         for whole in (first, third):  # on a cluster that was made anew
             audit = json.loads((whole["folder"] / "audit.json").read_text())
-            assert len(audit) == 22 * 7 and all(row["ok"] for row in audit)
+            assert complete(audit, 22)
             assert {row["effective"] for row in audit if row["what"] == "cpu"} == {"0.08"}
             assert {row["node"] for row in audit} == {"worker-1", "worker-2"}
             assert all(row["ok"] for row in json.loads((whole["folder"] / "checks.json").read_text()))

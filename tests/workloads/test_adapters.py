@@ -80,7 +80,7 @@ def test_wrk2_of_nothing_is_not_zero_milliseconds() -> None:
     assert result.answered == result.completed == 0
     assert result.service is not None and result.service["mean"] is None
     summary = summarize("wrk2", offer(), result, Generator())
-    assert judge(summary, SLO).reasons == ("wrk2 counted no request at all",)
+    assert judge(summary, SLO).reasons == ("wrk2 counted no requests",)
 
 
 def test_what_hey_says() -> None:
