@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
+from functools import cache
+from importlib.metadata import EntryPoints, entry_points
 from typing import Any
 
 from loadstone.model.base import did_you_mean
 from loadstone.model.errors import InputError
 
 
+@cache
+def _registered(layer: str) -> EntryPoints:
+    """Those of all installed packages, whose files are read once for each layer."""
+    return entry_points(group=f"loadstone.{layer}")
+
+
 def names(layer: str) -> list[str]:
     """The names registered under ``loadstone.<layer>``, sorted."""
-    return sorted(entry.name for entry in entry_points(group=f"loadstone.{layer}"))
+    return sorted(entry.name for entry in _registered(layer))
 
 
 def find(layer: str, name: str) -> Any:
     """The class registered as ``name`` under ``loadstone.<layer>``; raises InputError naming those there are."""
-    for entry in entry_points(group=f"loadstone.{layer}"):
+    for entry in _registered(layer):
         if entry.name == name:
             return entry.load()
     raise InputError(f"no {name!r} in {layer}" + did_you_mean(name, names(layer)))

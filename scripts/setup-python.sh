@@ -15,14 +15,19 @@ if [ -z "$python" ] || ! "$python" -c 'import venv, ensurepip' 2>/dev/null; then
   sudo apt-get install -y python3.12 python3.12-venv   # or python3.11, whichever your release has"
 fi
 
-say "Python packages -> .venv (about a minute, once)"
+say "Python packages -> .venv (about half a minute, once)"
 # A folder that was moved or whose Python is gone cannot be repaired, only made again.
 if [ ! -x .venv/bin/python ] || ! .venv/bin/python -m pip --version 2>/dev/null | grep -qF "$PWD/.venv/"; then
     rm -rf .venv
     logged "$python" -m venv .venv
 fi
-pip=(.venv/bin/python -m pip --disable-pip-version-check --no-input install --quiet)
-logged "${pip[@]}" --require-hashes --requirement requirements.lock
-# pip builds the package in isolation with the hatchling that pyproject.toml pins: 2 s more than having it in the lock.
-logged "${pip[@]}" --no-deps --editable .
+# The lock is complete, so nothing is resolved; modules are compiled when they are first imported.
+if command -v uv >/dev/null; then
+    install=(uv pip install --quiet --python .venv/bin/python --no-deps)
+else
+    install=(.venv/bin/python -m pip --disable-pip-version-check --no-input install --quiet --no-compile --no-deps)
+fi
+logged "${install[@]}" --require-hashes --requirement requirements.lock
+# The package is built in isolation with the hatchling that pyproject.toml pins: 2 s more than having it in the lock.
+logged "${install[@]}" --editable .
 touch .venv/.ready

@@ -1,4 +1,4 @@
-"""The typer application and the options that several verbs share."""
+"""The consoles, and the options that several verbs share."""
 
 from __future__ import annotations
 
@@ -14,16 +14,6 @@ out = SafeConsole(highlight=False, soft_wrap=True)
 """Results: standard output."""
 err = LossyConsole(stderr=True, highlight=False, soft_wrap=True)
 """Progress, warnings and errors: standard error, so that results can be piped. It never raises."""
-
-app = typer.Typer(
-    name="loadstone",
-    help="A testbed for microservice performance: deploy, load, find the breaking point, report.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode="rich",
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
 
 StudyFile = Annotated[Path, typer.Argument(metavar="STUDY", help="A study file (YAML).", show_default=False)]
 Overrides = Annotated[

@@ -8,9 +8,8 @@ def main() -> None:
     """Run the command line."""
     signal.signal(signal.SIGINT, lambda number, frame: sys.exit(130))
     from loadstone.cli.console import drop_unwritten
-    from loadstone.cli.main import register, run_command
+    from loadstone.cli.main import run_command
 
-    register(sys.argv[1:])
     signal.signal(signal.SIGINT, signal.default_int_handler)
     code = run_command(sys.argv[1:])
     drop_unwritten()

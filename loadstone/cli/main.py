@@ -8,41 +8,69 @@ import sys
 import tempfile
 import traceback
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
-from loadstone.cli.app import app, err
+import loadstone
+from loadstone.cli.app import err, out
 from loadstone.model.allowed import ALLOWED
 from loadstone.model.errors import Interrupted, LoadstoneError
 
-VERBS = (
-    "validate",
-    "plan",
-    "doctor",
-    "up",
-    "down",
-    "restore",
-    "run",
-    "load",
-    "status",
-    "report",
-    "compare",
-    "predict",
-    "traces",
-    "render",
-    "export",
+VERBS = {
+    "validate": "Check a file and all that it refers to.",
+    "plan": "Show the treatments and trials of a study.",
+    "doctor": "Check that this machine has what a study needs.",
+    "up": "Deploy an application and leave it running.",
+    "down": "Stop and remove deployments, also those that a killed run left behind.",
+    "restore": "Put back the host settings that a study changed and did not restore.",
+    "run": "Deploy, load, find the breaking point, write the report.",
+    "load": "Load any HTTP service, open loop: latency from the intended send time.",
+    "status": "Show running deployments and the progress of a run.",
+    "report": "Write a run's report anew from its results.",
+    "compare": "Compare treatments of a run, or two runs: ratios, intervals, verdicts.",
+    "predict": "Predict capacities from a run's CPU per request.",
+    "traces": "Show where the time of requests went, from their spans.",
+    "render": "Render the files that `up` would deploy.",
+    "export": "Pack a run's study, dataset, figures and report into one archive.",
+}
+"""Modules of this package with what they do, in the order of the help, which imports none of them."""
+
+
+class Verbs(TyperGroup):
+    """Imports a verb's module when it is run or its options are completed; the list of verbs needs no module."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name, _, rest = super().resolve_command(ctx, args)
+        return name, _verb(str(name)), rest
+
+
+app = typer.Typer(
+    name="loadstone",
+    cls=Verbs,
+    help="A testbed for microservice performance: deploy, load, find the breaking point, report.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
-"""Modules of this package, in the order of the help."""
+for _name, _summary in VERBS.items():
+    app.command(_name, help=_summary)(lambda: None)
 
 
-def register(arguments: list[str]) -> None:
-    """Register the verb of ``arguments`` only, so that it does not wait for other verbs' imports; all for the help."""
-    named = next((argument for argument in arguments if not argument.startswith("-")), "")
-    app.registered_commands.clear()
-    for verb in [named] if named in VERBS else VERBS:
-        module = importlib.import_module(f"loadstone.cli.{verb}")
-        app.command(verb, epilog=module.EPILOG)(module.command)
+def _verb(name: str) -> Any:
+    """The command of a verb's module."""
+    module = importlib.import_module(f"loadstone.cli.{name}")
+    verb = typer.Typer(add_completion=False, rich_markup_mode="rich", pretty_exceptions_enable=False)
+    verb.command(name, epilog=module.EPILOG)(module.command)
+    return typer.main.get_command(verb)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        out.print(f"loadstone {loadstone.__version__}")
+        raise typer.Exit
 
 
 @app.callback()
@@ -55,6 +83,9 @@ def _verbs(
             help="Compose files may read files below this folder, not only below their own; repeatable.",
         ),
     ] = None,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
 ) -> None:
     """What comes before the verb."""
     if allow_path:
@@ -64,7 +95,6 @@ def _verbs(
 def run_command(arguments: list[str]) -> int:
     """Run one command; returns its exit code (DESIGN: 0, 1, 2, 3, 4, 5, 130)."""
     try:
-        register(arguments)
         typer.main.get_command(app).main(arguments, prog_name="loadstone")
         return 0
     except SystemExit as ended:  # typer's own errors and --help

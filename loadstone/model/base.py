@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import difflib
+import inspect
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
+from functools import cache
+from itertools import pairwise
+from typing import Any, cast
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema
@@ -48,8 +52,31 @@ class Matches:
 class Model(BaseModel):
     """A frozen model that refuses unknown keys and may report what its fields together make wrong."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     def findings(self) -> Iterator[Finding]:
         """What single fields cannot see: contradictions between them. Overridden where there are any."""
         yield from ()
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """With the docstring below each field as its description: read here only, since parsing the source is slow."""
+        generated = handler(core)
+        properties = handler.resolve_ref_schema(generated)["properties"]
+        for name, text in _docstrings(cls).items():
+            properties[cls.model_fields[name].alias or name].setdefault("description", text)
+        return generated
+
+
+@cache
+def _docstrings(model: type[Model]) -> dict[str, str]:
+    """The docstrings below the fields of a model and of those that it inherits from, by the field's name."""
+    found = {}
+    for kind in reversed(model.__mro__):
+        if issubclass(kind, Model):
+            (definition,) = ast.parse(inspect.getsource(kind)).body
+            for pair in pairwise(cast(ast.ClassDef, definition).body):
+                match pair:
+                    case ast.AnnAssign(target=ast.Name(name)), ast.Expr(ast.Constant(str(text))):
+                        found[name] = inspect.cleandoc(text)
+    return {name: text for name, text in found.items() if name in model.model_fields}

@@ -15,7 +15,6 @@ from loadstone.model.records import AuditRow
 from loadstone.model.records.node import Facts, InForce, NodeLimits, NodeProcess, ReplicaEnvironment, Standing
 from loadstone.model.units import PERIOD_US, format_memory
 from loadstone.orchestration.environment import Files, environment_rows
-from loadstone.orchestration.hardware import guest_rows
 
 if TYPE_CHECKING:  # the package of processes imports this module
     from loadstone.orchestration.process.commands import Command
@@ -97,7 +96,11 @@ def _environment(
     """What a replica runs in, and the hardware of a virtual machine that was made for it."""
     boot = this_machine().boot
     rows = environment_rows(replica, node, deployment.environment, default, files, facts, found, boot)
-    return rows + guest_rows(replica, node.name, node.guest, facts, boot) if node.guest is not None else rows
+    if node.guest is None:
+        return rows
+    from loadstone.orchestration.hardware import guest_rows  # a slow import that only virtual machines need
+
+    return rows + guest_rows(replica, node.name, node.guest, facts, boot)
 
 
 def limit_rows(replica: Replica, node: str, wanted: NodeLimits, effective: InForce, waived: str = "") -> list[AuditRow]:

@@ -68,7 +68,6 @@ def study(arguments, prog_name):
         Conductor(plan, ledger, infrastructure, Driver(), display).run()
 
 
-main.register = lambda arguments: None
 main.typer.main.get_command = lambda app: SimpleNamespace(main=study)
 entry.main()
 """

@@ -20,8 +20,6 @@ from pathlib import Path
 from typing import IO
 from urllib.parse import urlsplit
 
-import requests
-
 from loadstone.infrastructure.base import Say
 
 _HASHICORP = "https://releases.hashicorp.com/{name}/{version}"
@@ -79,6 +77,8 @@ def published(archive: Archive, cache: Path) -> str:
     silent = cache / ".unreachable" / archive.host
     if silent.exists() and 0 <= time.time() - silent.stat().st_mtime < _REMEMBERED_S:
         return ""
+    import requests  # slow, and seldom needed
+
     try:
         answer = requests.get(archive.sums, timeout=_ANSWER_S, allow_redirects=False)
     except requests.RequestException:
@@ -112,6 +112,8 @@ def install(archive: Archive, checksum: str, cache: Path, target: Path, say: Say
 
 def _fetch(archive: Archive, checksum: str, to: IO[bytes], say: Say) -> None:
     """Write the archive, whose SHA-256 is ``checksum``."""
+    import requests
+
     sums, size, began, last = hashlib.sha256(), 0, time.monotonic(), 0.0
     try:
         with requests.get(archive.url, stream=True, timeout=(_ANSWER_S, _STALLED_S)) as answer:

@@ -31,7 +31,7 @@ Items = Annotated[tuple[_Item, ...], NullIsEmpty()]
 class Record(BaseModel):
     """Immutable; keys that this release does not know are left out."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
+    model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True, defer_build=True)
 
 
 def writers_schema(record: type[Record]) -> dict[str, Any]:
