@@ -95,6 +95,12 @@ def test_without_its_image_it_is_hopeless() -> None:
     assert found.why == 'ErrImageNeverPull: Container image "x:1" is not present with pull policy of Never'
 
 
+def test_a_secret_that_is_on_its_way_is_waited_for() -> None:
+    reason, late = "CreateContainerConfigError", "failed to sync secret cache: timed out waiting for the condition"
+    assert not only(starting(reason, late)).hopeless
+    assert only(starting(reason, 'secret "documents" not found')).hopeless
+
+
 def test_without_a_node_it_is_hopeless() -> None:
     unplaced = starting("")
     unplaced["status"] = {

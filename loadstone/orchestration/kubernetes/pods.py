@@ -16,6 +16,8 @@ _HOPELESS = ("ErrImageNeverPull", "ImagePullBackOff", "InvalidImageName", "Creat
 _PASSING = "untolerated taint {node.kubernetes.io/"
 """What a node is given while it is not ready, cannot be reached, has no network yet; Kubernetes takes it back."""
 _ON_ITS_WAY = ("ContainerCreating", "PodInitializing")
+_SYNC = "timed out waiting for the condition"
+"""Ends the message of a kubelet that has not received a secret or a ConfigMap yet; it retries."""
 
 
 def replicas(
@@ -89,7 +91,7 @@ def _replica(
         state=waiting.get("reason") or pod["status"].get("phase", "Pending"),
         healthy=ready,
         why="; ".join(_reasons(pod, status, warning if not ready else "")),
-        hopeless=unplaced or waiting.get("reason") in _HOPELESS,
+        hopeless=unplaced or (waiting.get("reason") in _HOPELESS and not waiting.get("message", "").endswith(_SYNC)),
         container=status.get("containerID", "").rpartition("://")[2],
         image=status.get("imageID", "").rpartition("@")[2],
         addresses=_addresses(name, service, node, ports, deployment),
