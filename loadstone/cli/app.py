@@ -17,7 +17,8 @@ err = LossyConsole(stderr=True, highlight=False, soft_wrap=True)
 
 StudyFile = Annotated[Path, typer.Argument(metavar="STUDY", help="A study file (YAML).", show_default=False)]
 Overrides = Annotated[
-    list[str] | None, typer.Option("--set", metavar="KEY.KEY=VALUE", help="Override a key of the study; repeatable.")
+    list[str] | None,
+    typer.Option("--set", metavar="KEY.KEY=VALUE", help="Set or override a key of the study; repeatable."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Results = Annotated[

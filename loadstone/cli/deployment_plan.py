@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,10 @@ _ALL_TRACES = {"sample": 1}
 """The default with Jaeger where a study does not set traces."""
 
 
-def plan_for(what: Path, **settings: Any) -> Plan:
+def plan_for(what: Path, overrides: Iterable[str] = (), **settings: Any) -> Plan:
     """The plan of a study file, or of an application (built-in name, its file, a compose file) with the given settings.
 
+    ``overrides`` are those of ``--set``, applied last: ``trial.duration=30s``.
     With an orchestrator other than ``process`` the default infrastructure is emulated hosts. With Jaeger, services
     trace all requests, unless a study sets the share.
     """
@@ -32,7 +34,7 @@ def plan_for(what: Path, **settings: Any) -> Plan:
                 document.put(path, value, f"{'.'.join(path)}={value}")
             if traced and "traces" not in {**document.data, **(document.data.get("factors") or {})}:
                 document.put(("traces",), _ALL_TRACES, "traces={sample: 1}")
-            return make_plan(document)
+            return _overridden(document, overrides)
     given = {key: value for key, value in settings.items() if key in Settings.model_fields}
     cluster = {key: settings[key] for key in _CLUSTER if key in settings}
     if "orchestrator" in settings:
@@ -47,7 +49,13 @@ def plan_for(what: Path, **settings: Any) -> Plan:
         **({"traces": _ALL_TRACES} if traced else {}),
         **given,
     }
-    return make_plan(Document.of(study, "the command line"))
+    return _overridden(Document.of(study, "the command line"), overrides)
+
+
+def _overridden(document: Document, overrides: Iterable[str]) -> Plan:
+    for assignment in overrides:
+        document.override(assignment)
+    return make_plan(document)
 
 
 def _infrastructure(orchestrator: str) -> str:

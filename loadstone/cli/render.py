@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from loadstone.cli import options
-from loadstone.cli.app import out, warn
+from loadstone.cli.app import Overrides, out, warn
 from loadstone.cli.options import What, chosen_plan
 from loadstone.experiments.deployment import orchestrate
 from loadstone.experiments.ledger import writing
@@ -24,9 +24,12 @@ def command(
     scaling: options.Scaling = None,
     profile: options.Profile = None,
     documents: options.Documents = None,
+    dataset: options.Dataset = None,
+    infrastructure: options.Infrastructure = None,
     managers: options.Managers = None,
     workers: options.Workers = None,
     stack: options.Stacks = None,
+    overrides: Overrides = None,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -37,13 +40,16 @@ def command(
     """Render the files that `up` would deploy; needs no cluster."""
     plan = chosen_plan(
         what,
+        overrides,
+        stack,
         orchestrator=orchestrator,
         scaling=scaling,
         profile=profile,
         documents=documents,
+        dataset=dataset,
+        infrastructure=infrastructure,
         managers=managers,
         workers=workers,
-        stacks=stack,
     )
     for note in grouped(plan.notes):
         warn(note)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from loadstone.cli import options
-from loadstone.cli.app import Json, err, out, print_json, warn
+from loadstone.cli.app import Json, Overrides, err, out, print_json, warn
 from loadstone.cli.options import What, chosen_plan
 from loadstone.cli.progress import Display
 from loadstone.cli.restore import recover
@@ -39,6 +39,7 @@ def command(
     managers: options.Managers = None,
     workers: options.Workers = None,
     stack: options.Stacks = None,
+    overrides: Overrides = None,
     cluster_only: Annotated[
         bool, typer.Option("--cluster-only", help="Start the cluster without deploying the application.")
     ] = False,
@@ -47,6 +48,8 @@ def command(
     """Start the cluster, deploy, seed and wait until ready; print the address. `loadstone down` removes it."""
     plan = chosen_plan(
         what,
+        overrides,
+        stack,
         orchestrator=orchestrator,
         scaling=scaling,
         profile=profile,
@@ -55,7 +58,6 @@ def command(
         infrastructure=infrastructure,
         managers=managers,
         workers=workers,
-        stacks=stack,
     )
     recover(plan)
     name = f"up-{plan.study.name}"

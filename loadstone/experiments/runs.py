@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
@@ -117,11 +118,17 @@ def newest(results: Path, study: str) -> Path | None:
 
 
 def locate(results: Path, given: str | None) -> Path:
-    """The run folder that a user means: a folder, a study's name, or nothing for the newest of all."""
-    if given and (Path(given) / "plan.json").exists():
-        return Path(given)
+    """The run folder that a user means: a folder, a study's name, or nothing for the newest of all.
+
+    Raises InputError where there is none, and where a name is that of a study and of a folder beside ``results``.
+    """
     pattern = f"{Path(given).name}/*/plan.json" if given else "*/*/plan.json"
     found = sorted(results.glob(pattern), key=lambda path: path.parent.name)
+    if given and (Path(given) / "plan.json").exists():
+        if found and os.sep not in given:
+            both = f"{given!r} is a run folder here and a study in {results}/"
+            raise InputError(f"{both}; write {os.path.join('.', given)} or {found[-1].parent}")
+        return Path(given)
     if not found:
         what = f"no run {given!r}" if given else "no run"
         raise InputError(f"{what} in {results}/; `loadstone run STUDY` starts one")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import psutil
 from loadstone.infrastructure.base import Finding, Infrastructure, Provision, Say
 from loadstone.infrastructure.cores import format_cores
 from loadstone.infrastructure.machines import Machine, connect
+from loadstone.model.base import Finding as StudyFinding
 from loadstone.model.cluster import Cluster, Node, Reach
 from loadstone.model.errors import InputError
 from loadstone.model.records.node import Facts
@@ -62,6 +64,12 @@ class Local(Infrastructure):
     def __init__(self, cluster: Cluster, entry_name: str = "local") -> None:
         super().__init__(cluster, entry_name)
 
+    @classmethod
+    def objections(cls, cluster: Cluster) -> Iterator[StudyFinding]:
+        if cluster.workers > 1:
+            message = f"infrastructure 'local' has 1 worker, not {cluster.workers}"
+            yield ("workers",), f"{message}; remove it, or set infrastructure: namespaces, which emulates hosts"
+
     @cached_property
     def _facts(self) -> Facts:
         """Of this machine, with the limits of our session."""
@@ -95,23 +103,10 @@ class Local(Infrastructure):
         return [*findings, self._busy()]
 
     def _not_possible(self, managers: int) -> list[tuple[str, str]]:
-        wrong = []
-        if self.cluster.workers > 1:
-            wrong.append(
-                (
-                    f"infrastructure 'local' has 1 worker, not {self.cluster.workers}",
-                    "set cluster.workers: 1; several emulated hosts on one machine are what"
-                    " infrastructure 'namespaces' is for",
-                )
-            )
-        if managers > 0:
-            wrong.append(
-                (
-                    f"infrastructure 'local' has no managers, but the study sets managers: {managers}",
-                    "set cluster.managers: 0",
-                )
-            )
-        return wrong
+        if managers == 0:
+            return []
+        message = f"infrastructure 'local' has no managers, but the study sets managers: {managers}"
+        return [(message, "set cluster.managers: 0")]
 
     def _busy(self) -> Finding:
         # Not the load average: it remembers the run before this one.

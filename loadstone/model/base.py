@@ -14,6 +14,8 @@ from typing import Any, cast
 from pydantic import AfterValidator, BaseModel, ConfigDict, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema
 
+from loadstone.model.hints import NAMES
+
 Finding = tuple[tuple[str | int, ...], str]
 """The path of keys to what is wrong, and the message."""
 
@@ -25,9 +27,14 @@ def abridged(names: Sequence[str], most: int) -> str:
 
 
 def did_you_mean(word: str, known: list[str]) -> str:
-    """``; did you mean 'x'?`` when a known word is close, else the list of those known."""
-    close = difflib.get_close_matches(word, known, n=1)
-    return f"; did you mean {close[0]!r}?" if close else f"; known: {', '.join(sorted(known)) or 'none'}"
+    """``; did you mean 'x'?`` when a known word is close or the same in another tool, else the list of those known."""
+    same = [name for name in NAMES.get(word.lower(), ()) if name in known]
+    close = same or difflib.get_close_matches(word, known, n=1)
+    return (
+        f"; did you mean {' or '.join(map(repr, close))}?"
+        if close
+        else f"; known: {', '.join(sorted(known)) or 'none'}"
+    )
 
 
 class Matches:

@@ -9,6 +9,7 @@ from typing import Any
 
 import yaml
 
+from loadstone.model import hints
 from loadstone.model.base import did_you_mean
 from loadstone.model.units import FORMATS
 
@@ -26,7 +27,8 @@ def message(detail: Any, schema: Schema) -> str:
         case "missing":
             return "is missing" + _example(schema, path)
         case "extra_forbidden":
-            return f"unknown key {str(path[-1])!r}" + did_you_mean(str(path[-1]), known_keys(schema, path[:-1]))
+            hint = hints.of_key(path) or did_you_mean(str(path[-1]), known_keys(schema, path[:-1]))
+            return f"unknown key {str(path[-1])!r}{hint}"
         case "value_error":
             return str(context["error"])
         case "model_type" | "dict_type" | "model_attributes_type":
@@ -43,7 +45,7 @@ def message(detail: Any, schema: Schema) -> str:
         case "int_type" | "int_from_float" | "int_parsing":
             return f"expected a whole number, not {shown}"
         case "float_type" | "float_parsing":
-            return f"expected a number, not {shown}"
+            return f"expected a number, not {shown}{hints.of_number(value)}"
         case "greater_than":
             return f"{shown} is too small; it must be more than {limit(context['gt'])}"
         case "greater_than_equal":

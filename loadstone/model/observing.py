@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, ConfigDict, Field
 
 from loadstone.model.base import Matches, Model
 from loadstone.model.units import Duration, format_seconds, format_share, share
@@ -24,6 +24,8 @@ Sample = Annotated[float, BeforeValidator(_sample)]
 class Traces(Model):
     """Spans of a share of the requests, from every service and store access."""
 
+    model_config = ConfigDict(json_schema_extra={"examples": [{"sample": "1%"}]})
+
     sample: Sample = 1.0
     """Share of requests that are traced, from entry to the last store, the same in every service: ``1%`` or ``0.01``;
     with 0 nothing is."""
@@ -39,6 +41,8 @@ class Traces(Model):
 
 class Metrics(Model):
     """Counters of each node, its containers, its C-states and its power, in every trial."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"period": "1s"}]})
 
     period: Annotated[Duration, Field(ge=0.1, le=60)] = 1.0
     """The time between two readings: 100 ms to a minute."""

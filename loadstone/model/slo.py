@@ -87,6 +87,9 @@ def key_of(percentile: float) -> str:
 def _percentile(key: str) -> float:
     match = re.fullmatch(_PERCENTILE, key)
     if match is None:
+        if dotted := re.fullmatch(r"p?99[._](\d{1,3})", key):
+            nines = dotted.group(1)
+            raise ValueError(f"unknown key {key!r}; write p99{nines} for the percentile 99.{nines}")
         raise ValueError(f"unknown key {key!r}; use percentiles (p50, p99, p999 for 99.9) and 'completed'")
     digits = match.group(1)
     return float(digits if len(digits) < 3 else f"{digits[:2]}.{digits[2:]}")

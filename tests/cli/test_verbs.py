@@ -14,6 +14,7 @@ from rich.console import Console
 from loadstone.cli import main
 from loadstone.cli.main import VERBS
 from loadstone.cli.progress import Display
+from loadstone.experiments import runs
 from loadstone.experiments.ledger import Record
 from loadstone.experiments.next_trial import Outcome
 from loadstone.experiments.plan import read_plan
@@ -73,6 +74,40 @@ def test_render_writes_the_same_files_each_time(say: RunCommand, tmp_path: Path)
     )
     assert item == two and "configs/documents-geo-1/pg_hba.conf" in item
     assert "frontend-2" in item["processes.yaml"] and "documents-geo-2" not in item["processes.yaml"]
+
+
+def test_render_takes_settings_by_options_and_by_their_keys(say: RunCommand) -> None:
+    emulated = ("render", "social-network", "--orchestrator", "nomad", "--infrastructure", "namespaces")
+    code, text, complaint = say(*emulated, "--set", "resources.frontend.cpu=0.25")
+    assert code == 0, complaint
+    assert re.search(r"cpu += 250\b", text)
+    code, _, complaint = say("render", "social-network", "--dataset", "huge")
+    assert code == 2 and "no dataset 'huge'" in complaint
+    code, _, complaint = say("render", "hotel-reservation", "--set", "scaling=tall")
+    assert code == 2 and "--set scaling=tall: scaling: 'tall' is not known here" in complaint
+
+
+def test_an_unknown_orchestrator_is_named_without_a_line_and_with_what_is_meant(say: RunCommand) -> None:
+    for verb in ("render", "up"):
+        code, _, complaint = say(verb, "hotel-reservation", "--orchestrator", "k8s")
+        assert code == 2
+        assert complaint == "error: the command line: orchestrator: no orchestrator 'k8s'; did you mean 'kubernetes'?\n"
+
+
+def test_several_workers_on_one_machine_are_refused(say: RunCommand) -> None:
+    code, _, complaint = say("validate", STUDY, "--set", "cluster.workers=3")
+    assert code == 2 and "cluster.workers: infrastructure 'local' has 1 worker, not 3" in complaint
+
+
+def test_a_name_that_is_a_study_and_a_folder_is_ambiguous(say: RunCommand, tmp_path: Path) -> None:
+    kept = tmp_path / "results" / "shop" / "20260102-030405"
+    for folder in (kept, tmp_path / "shop"):
+        folder.mkdir(parents=True)
+        (folder / "plan.json").write_text("{}")
+    code, _, complaint = say("status", "shop")
+    assert code == 2 and "write ./shop or results/shop/20260102-030405" in complaint
+    assert runs.locate(Path("results"), "./shop") == Path("shop")
+    assert runs.locate(Path("results"), str(kept)) == kept
 
 
 def test_without_runs_status_and_report_say_what_to_do(say: RunCommand) -> None:

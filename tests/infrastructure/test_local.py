@@ -48,12 +48,9 @@ def test_the_limits_of_the_session_are_respected(monkeypatch: pytest.MonkeyPatch
 
 
 def test_several_workers_name_the_infrastructure_that_will_have_them() -> None:
-    local = Local(Cluster(workers=3))
-    assert [f.message for f in local.preflight("process", 0) if f.level == "error"] == [
-        "infrastructure 'local' has 1 worker, not 3"
-    ]
-    with pytest.raises(InputError, match=r"1 worker, not 3; set cluster.workers: 1.*'namespaces'"):
-        local.sketch("process", 0)
+    assert list(Local.objections(Cluster())) == []
+    ((where, message),) = Local.objections(Cluster(workers=3))
+    assert where == ("workers",) and "1 worker, not 3" in message and "infrastructure: namespaces" in message
 
 
 def test_managers_are_refused() -> None:
