@@ -28,7 +28,7 @@ from loadstone.model.study import Study
 FOLDER = Path(__file__).parents[1] / "docs" / "reference"
 PROTOCOL = FOLDER.parents[1] / "loadstone" / "infrastructure" / "machines" / "protocol.schema.json"
 NOTE = "<!-- Written by scripts/generate_docs.py (`make docs`); change the model instead. -->\n\n"
-SUCCESS = "Done: the study is complete, or the requested information was printed."
+SUCCESS = "Done: the study is complete, or the requested information was printed; a gate passed, or could not tell."
 
 
 def pages() -> dict[str, str]:

@@ -10,6 +10,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from loadstone.cli import gating
 from loadstone.cli.app import Json, Results, Run, out, print_json, warn
 from loadstone.cli.console import SafeConsole
 from loadstone.experiments import runs
@@ -25,7 +26,8 @@ if TYPE_CHECKING:  # a slow import that the help does not need
 EPILOG = (
     "Examples: [bold]loadstone compare[/], [bold]loadstone compare compare-delay --margin 5%[/], "
     "[bold]loadstone compare results/a/20260102-030405 results/a/20260202-030405[/], "
-    "[bold]loadstone compare compare-delay --detect 2%[/]"
+    "[bold]loadstone compare compare-delay --detect 2%[/], "
+    "[bold]loadstone compare results/a/20260102-030405 results/a/20260202-030405 --max-regression 5%[/]"
 )
 _WIDE = 200
 
@@ -45,6 +47,14 @@ def command(
         str | None,
         typer.Option(metavar="SHARE", help="Print the number of pairs that detect a difference of this size."),
     ] = None,
+    max_regression: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SHARE", help="Exit with 5 where a breaking point or latency is certainly worse by more than this."
+        ),
+    ] = None,
+    junit: gating.Junit = None,
+    markdown: gating.Markdown = None,
     unpaired: Annotated[bool, typer.Option("--unpaired", help="Ignore blocks: treat runs as independent.")] = False,
     results: Results = Path("results"),
     json: Json = False,
@@ -52,9 +62,12 @@ def command(
     """Compare the treatments of a run with its baseline, or two runs with each other: ratios, intervals, verdicts."""
     equal = given_share("--margin", margin)
     sought = given_share("--detect", detect)
+    most = given_share("--max-regression", max_regression)
+    if (junit or markdown) and most is None:
+        raise InputError("--junit and --markdown write what a gate found; give one: --max-regression 5%")
     if other is not None and baseline is not None:
         raise InputError("--baseline selects a treatment of one run; between two runs the first is the baseline")
-    from loadstone.analysis import comparison
+    from loadstone.analysis import comparison, gate
     from loadstone.analysis.run import open_run
 
     first = open_run(runs.locate(results, run))
@@ -68,6 +81,10 @@ def command(
     plans = _plans(found, sought) if sought is not None else []
     if not any(table.num_rows for table in found.tables.values()):
         raise InputError(f"{first.folder}: nothing to compare: fewer than two treatments have valid trials")
+    gated = gate.regressions(found, most) if most is not None else []
+    if most is not None and not gated:
+        warn("the gate cannot tell: no breaking point and no latency of all requests is known of both sides")
+    gating.write(gated, junit, markdown)
     if json:
         tables = {name: table.to_pylist() for name, table in found.tables.items()}
         header = {
@@ -76,9 +93,12 @@ def command(
             "margin": found.margin,
             "warnings": found.warnings,
         }
-        print_json(
-            _plain({**header, **tables, **({"detect": [asdict(plan) for plan in plans]} if sought is not None else {})})
-        )
+        extra = {
+            **({"detect": [asdict(plan) for plan in plans]} if sought is not None else {}),
+            **({"gates": [asdict(each) for each in gated]} if most is not None else {}),
+        }
+        print_json(_plain({**header, **tables, **extra}))
+        gating.require(gated)
         return
     for text in found.warnings:
         warn(text)
@@ -86,6 +106,8 @@ def command(
         _print_plans(plans, sought)
     else:
         _print_comparison(found)
+    gating.show(gated)
+    gating.require(gated)
 
 
 def _plain(value: Any) -> Any:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from loadstone.analysis.gate import Gated, Limit, parse
+from loadstone.analysis.gate import limits as beside_limits
+from loadstone.cli import gating
 from loadstone.cli.app import Json, Overrides, Results, err, out, print_json
 from loadstone.cli.plan_summary import load_summary
 from loadstone.cli.progress import Display
@@ -28,7 +33,8 @@ from loadstone.workloads.base import Driver
 
 EPILOG = (
     "Examples: [bold]loadstone run studies/first-light.yaml[/], "
-    "[bold]loadstone run studies/first-light.yaml --set trial.duration=30s[/], [bold]loadstone run --resume[/]"
+    "[bold]loadstone run studies/first-light.yaml --set trial.duration=30s[/], [bold]loadstone run --resume[/], "
+    "[bold]loadstone run studies/first-light.yaml --gate 'capacity >= 300'[/]"
 )
 
 
@@ -51,22 +57,45 @@ def command(
             "--shared-ok", envvar="LOADSTONE_SHARED_OK", help="Allow another measurement on this machine at this time."
         ),
     ] = False,
+    gates: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--gate", metavar="LIMIT", help="Exit with 5 where this certainly fails: 'capacity >= 1200'; repeatable."
+        ),
+    ] = None,
+    junit: gating.Junit = None,
+    markdown: gating.Markdown = None,
     results: Results = Path("results"),
     json: Json = False,
 ) -> None:
     """Deploy, load, find the breaking point, write the report. Ctrl-C keeps finished trials; --resume continues."""
+    limits = [parse(text) for text in gates or []]
+    if (junit or markdown) and not limits:
+        raise InputError(
+            "--junit and --markdown write what gates found; give one, for example --gate 'capacity >= 1200'"
+        )
     temporary.sweep()
     with measuring(shared_ok) as other:
-        plan, ledger = _run(study, overrides or [], resume, emulated_ok, results, [other] if other else [])
-    _print_outcome(plan, ledger, json)
+        plan, ledger = _run(study, overrides or [], resume, emulated_ok, results, [other] if other else [], limits)
+    gated = _gated(ledger, limits)
+    gating.write(gated, junit, markdown)
+    _print_outcome(plan, ledger, gated, json)
+    gating.require(gated)
 
 
 def _run(
-    study: str | None, overrides: list[str], resume: bool, emulated_ok: bool, results: Path, warnings: list[str]
+    study: str | None,
+    overrides: list[str],
+    resume: bool,
+    emulated_ok: bool,
+    results: Path,
+    warnings: list[str],
+    limits: Sequence[Limit],
 ) -> tuple[Plan, Ledger]:
     """Start a run, or resume one, and conduct it; ``warnings`` are added to those of the preflight."""
     if resume:
         folder, plan, ledger = _old_run(results, study, overrides)
+        _must_search(plan, limits)
         recover(plan)
         if runs.complete(plan, ledger):
             err.print(f"{folder}: the run is complete", markup=False)
@@ -76,6 +105,7 @@ def _run(
         if study is None:
             raise InputError("no study given; for example: loadstone run studies/first-light.yaml")
         document, plan = read_plan(study, overrides)
+        _must_search(plan, limits)
         recover(plan)
         found, driver = preflight.require(plan, emulated_ok), preflight.driver_of(plan)
         versions = {"stone": stone_version(), driver.name: driver.version(), **found.versions()}
@@ -129,17 +159,36 @@ def _conduct(plan: Plan, ledger: Ledger, driver: Driver, warnings: list[str]) ->
             raise error
 
 
-def _print_outcome(plan: Plan, ledger: Ledger, json: bool) -> None:
+def _must_search(plan: Plan, limits: Sequence[Limit]) -> None:
+    if limits and plan.study.load.capacity is None:
+        raise InputError(
+            "--gate needs a study that searches the capacity: load: {capacity: {slo: {p99: 200ms}}};"
+            " at fixed rates, `loadstone compare --max-regression 5%` compares two runs"
+        )
+
+
+def _gated(ledger: Ledger, limits: Sequence[Limit]) -> list[Gated]:
+    if not limits:
+        return []
+    from loadstone.analysis import summary
+    from loadstone.analysis.run import open_run
+
+    return beside_limits(summary.treatments(open_run(ledger.folder)), limits)
+
+
+def _print_outcome(plan: Plan, ledger: Ledger, gated: list[Gated], json: bool) -> None:
     from loadstone.report import page, terminal  # a slow import that --help does not need
 
     failures = runs.conclude(plan, ledger)
     with writing(ledger.folder):
         index = page.build(ledger.folder)
     if json:
-        print_json({"run": str(ledger.folder), "report": str(index), "trials": len(ledger.records), "failed": failures})
+        found = {"run": str(ledger.folder), "report": str(index), "trials": len(ledger.records), "failed": failures}
+        print_json({**found, **({"gates": [asdict(each) for each in gated]} if gated else {})})
     else:
         out.print(terminal.render(ledger.folder))
         out.print(f"report: {index.resolve()}", markup=False)
+        gating.show(gated)
     invalid = sum(record.outcome.verdict == "invalid" for record in ledger.records)
     if invalid and (failures or plan.study.load.capacity is None):
         detail = f": {failures[0]}" if failures else ""

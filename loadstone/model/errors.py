@@ -78,7 +78,8 @@ class TrialsInvalid(LoadstoneError):
 
 
 class NotHeld(LoadstoneError):
-    """An objective that was given as a gate was not held."""
+    """A gate failed: the whole 95 % interval of a result lies on the wrong side of the limit that was given, or a load
+    missed its objective."""
 
     exit_code = 5
 

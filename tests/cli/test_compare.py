@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -103,6 +104,28 @@ def test_breaking_points_stand_side_by_side(say: RunCommand) -> None:
     assert more / less == pytest.approx(ratio, rel=0.02)
 
 
+def test_a_certain_regression_fails_the_gate_and_an_uncertain_does_not(say: RunCommand, tmp_path: Path) -> None:
+    files = ("--junit", tmp_path / "new" / "gate.xml", "--markdown", tmp_path / "gate.md")
+    code, text, complaint = say("slower", "--max-regression", "5%", *files)
+    assert code == 5 and "error: 1 of 2 gates failed" in complaint
+    assert re.search(r"^gate failed: P50 of scaling=vertical at 150 req/s: \+.* %\]; at most \+5\.0 %$", text, re.M)
+    assert re.search(r"^gate cannot tell: P99 of scaling=vertical at 150 req/s", text, re.MULTILINE)
+    suite = ElementTree.parse(files[1]).getroot()
+    assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("2", "1", "1")
+    assert [len(case) and case[0].tag for case in suite] == ["failure", "skipped"]
+    assert "| **failed** |" in Path(files[3]).read_text()
+    code, text, _ = say("slower", "--max-regression", "14%", "--json")
+    assert code == 0
+    assert [gate["answer"] for gate in json.loads(text)["gates"]] == ["cannot tell", "passed"]
+
+
+def test_breaking_points_are_gated(say: RunCommand) -> None:
+    code, text, _ = say("searched", "--max-regression", "5%")
+    assert code == 0 and "gate passed: breaking point of scaling=vertical: +" in text
+    code, text, _ = say("searched", "--max-regression", "5%", "--baseline", "vertical")
+    assert code == 5 and "gate failed: breaking point of scaling=baseline: -4" in text
+
+
 def test_what_is_doubtful_about_breaking_points_is_reported(say: RunCommand, tmp_path: Path) -> None:
     two = {"baseline": 700.0, "vertical": 1250.0}
     folder = Synthetic(name="cut", capacities=two, stop_after=60).write(tmp_path)
@@ -152,6 +175,8 @@ def test_one_more_pair_is_no_pairs() -> None:
         (["slower", "searched", "--baseline", "vertical"], "--baseline selects a treatment of one run"),
         (["slower", "slower"], "slower and slower are the same run; give two, or one to compare its treatments"),
         (["slower", "alone"], "the two runs have no treatment in common"),
+        (["slower", "--junit", "gate.xml"], "--junit and --markdown write what a gate found"),
+        (["slower", "--max-regression", "5"], "--max-regression: '5' has no unit; use %"),
         (["searched", "--detect", "2%"], "no A/A comparison to plan from"),
     ],
 )
