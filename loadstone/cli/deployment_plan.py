@@ -38,7 +38,7 @@ def plan_for(what: Path, overrides: Iterable[str] = (), **settings: Any) -> Plan
     given = {key: value for key, value in settings.items() if key in Settings.model_fields}
     cluster = {key: settings[key] for key in _CLUSTER if key in settings}
     if "orchestrator" in settings:
-        cluster = {"infrastructure": _infrastructure(settings["orchestrator"]), **cluster}
+        cluster = {"infrastructure": infrastructure_for(settings["orchestrator"]), **cluster}
     study = {
         "version": 1,
         "name": catalogue.load(str(what)).application.name if what.suffix else what.name,
@@ -58,7 +58,7 @@ def _overridden(document: Document, overrides: Iterable[str]) -> Plan:
     return make_plan(document)
 
 
-def _infrastructure(orchestrator: str) -> str:
+def infrastructure_for(orchestrator: str) -> str:
     """Where an orchestrator runs that was chosen without an infrastructure: on this machine, directly if it can."""
     usual = Cluster().infrastructure
     if orchestrator not in plugins.names("orchestrators"):

@@ -19,6 +19,7 @@ from loadstone.model.allowed import ALLOWED
 from loadstone.model.errors import Interrupted, LoadstoneError
 
 VERBS = {
+    "init": "Write a study of an application, ready to run.",
     "validate": "Check a file and all that it refers to.",
     "plan": "Show the treatments and trials of a study.",
     "doctor": "Check that this machine has what a study needs.",
