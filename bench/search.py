@@ -25,7 +25,7 @@ from bench import oracles, queueing, searching
 from bench.common import Row, report
 from bench.searching import FINE_S, OVERHEAD_S, SHORT_S, World
 from loadstone.analysis.confirmation import OFF
-from loadstone.experiments.search import CAPACITY_WIDER, Found, Search
+from loadstone.experiments.search import CAPACITY_WIDER, Search, SearchResult
 
 SEARCHES, OTHERS = 300, 100
 """Of ours at each spread; of peers, and of ours on other servers and in other shapes."""
@@ -202,7 +202,7 @@ def tallies(searches: Sequence[searching.SimulatedSearch]) -> tuple[Tally, Tally
     """Breaking points and capacities of those searches that found one."""
     points, capacities = Tally(), Tally()
     for search in searches:
-        if isinstance(search.result, Found):
+        if isinstance(search.result, SearchResult):
             found = search.result.result
             for tally, e in ((points, found.breaking_point), (capacities, found.capacity)):
                 tally.add(e.value, e.low, e.high, search.spent / 60, search.unaborted / 60)
@@ -210,7 +210,9 @@ def tallies(searches: Sequence[searching.SimulatedSearch]) -> tuple[Tally, Tally
 
 
 def cannot_tell(search: searching.SimulatedSearch) -> bool:
-    return isinstance(search.result, Found) and any("cannot tell to" in text for text in search.result.result.warnings)
+    return isinstance(search.result, SearchResult) and any(
+        "cannot tell to" in text for text in search.result.result.warnings
+    )
 
 
 def confirming(

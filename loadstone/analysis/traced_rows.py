@@ -5,7 +5,7 @@ from __future__ import annotations
 from loadstone.analysis.schema import OfTrial, TableRow
 
 
-class InTrial(OfTrial):
+class TraceRow(OfTrial):
     """Whose row it is in tables of several trials."""
 
     verdict: str
@@ -33,7 +33,7 @@ class OperationTimes(TableRow):
     exclusive_mean_ms: float
 
 
-class TracedOperation(OperationTimes, InTrial, name="traces_operations"):
+class TracedOperation(OperationTimes, TraceRow, name="traces_operations"):
     """Spans of one trial by service, operation and peer."""
 
 
@@ -56,7 +56,7 @@ class ServiceTimes(TableRow):
     waited_s: float
 
 
-class TracedService(ServiceTimes, InTrial, name="traces_services"):
+class TracedService(ServiceTimes, TraceRow, name="traces_services"):
     """A service in one trial."""
 
 
@@ -74,7 +74,7 @@ class HeatCell(TableRow):
     count: int
 
 
-class TracedHeat(HeatCell, InTrial, name="traces_heat"):
+class TracedHeat(HeatCell, TraceRow, name="traces_heat"):
     """Root durations of one trial."""
 
 
@@ -92,7 +92,7 @@ class PathTime(TableRow):
     depth: int
 
 
-class TracedPath(PathTime, InTrial, name="traces_paths"):
+class TracedPath(PathTime, TraceRow, name="traces_paths"):
     """A path in one trial."""
 
 
@@ -104,5 +104,5 @@ class ClockOffset(TableRow):
     pairs: int
 
 
-class TracedClock(ClockOffset, InTrial, name="traces_clocks"):
+class TracedClock(ClockOffset, TraceRow, name="traces_clocks"):
     """A host's clock in one trial."""

@@ -23,7 +23,7 @@ _PLACES = {"data": {"folder"}}
 
 
 @dataclass(frozen=True)
-class Loaded:
+class LoadedApplication:
     """An application with its source document; ``digest`` depends on the content, not on the formatting."""
 
     application: Application
@@ -55,7 +55,7 @@ def names() -> list[str]:
     return sorted(file.parent.name for file in _HERE.glob(f"*/{_FILE}"))
 
 
-def load(name_or_path: str) -> Loaded:
+def load(name_or_path: str) -> LoadedApplication:
     """A built-in application by name, or the one in a file, or in a folder; a compose file is imported.
 
     Raises InputError naming file and line of everything that is wrong.
@@ -66,7 +66,7 @@ def load(name_or_path: str) -> Loaded:
     document.check(workload_files.findings(application))
     canonical = json.dumps(application.model_dump(mode="json", by_alias=True, exclude=_PLACES), sort_keys=True)
     canonical_text = workload_files.anywhere(canonical, application)
-    return Loaded(application, document, hashlib.sha256(canonical_text.encode()).hexdigest()[:12])
+    return LoadedApplication(application, document, hashlib.sha256(canonical_text.encode()).hexdigest()[:12])
 
 
 def software() -> SoftwareCatalogue:

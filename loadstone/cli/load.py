@@ -21,14 +21,14 @@ from loadstone.experiments.interruption import interruptible
 from loadstone.experiments.ledger import writing
 from loadstone.experiments.verdict import Verdict, judge
 from loadstone.infrastructure import temporary
-from loadstone.infrastructure.measuring import measuring
+from loadstone.infrastructure.measurement_lock import measuring
 from loadstone.model.errors import InputError, Interrupted, LoadstoneError, NotHeld, PreflightError, TrialsInvalid
 from loadstone.model.load import SCRIPT
 from loadstone.model.records import TrialSummary
 from loadstone.model.units import format_seconds
 from loadstone.report import format
 from loadstone.workloads.base import DriverError, Offer, TargetUnreachable
-from loadstone.workloads.members import Member
+from loadstone.workloads.members import LoadWorker
 from loadstone.workloads.stone import PRINTED, Stone
 
 EPILOG = "\n\n".join(
@@ -152,9 +152,9 @@ def command(
     _conclude(requested, summary, verdict, folder)
 
 
-def _members(commands: list[str]) -> tuple[Member, ...]:
+def _members(commands: list[str]) -> tuple[LoadWorker, ...]:
     try:
-        return tuple(Member(f"member-{n}", tuple(shlex.split(command))) for n, command in enumerate(commands, 1))
+        return tuple(LoadWorker(f"member-{n}", tuple(shlex.split(command))) for n, command in enumerate(commands, 1))
     except ValueError as error:
         raise InputError(f"--member: not a command line: {error}") from None
 

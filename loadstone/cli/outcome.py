@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from loadstone.experiments.verdict import Verdict
-from loadstone.model.records import Operation, TrialSummary
+from loadstone.model.records import OperationSummary, TrialSummary
 from loadstone.report import format
 
 _LOST = {"late": "late", "errors": "errors", "timeouts": "timeouts", "unsent": "never sent", "in_flight": "unanswered"}
@@ -26,7 +26,7 @@ def observed(summary: TrialSummary) -> TrialSummary:
     return summary.model_copy(update=known)
 
 
-def _observed_part(part: Operation) -> Operation:
+def _observed_part(part: OperationSummary) -> OperationSummary:
     return part if part.counts.answered else part.model_copy(update={"latency_ms": part.latency_ms.unanswered()})
 
 

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.status import Status
 
 from loadstone.cli.app import err
-from loadstone.experiments.ledger import Record
+from loadstone.experiments.ledger import FinishedTrial
 from loadstone.experiments.listener import Listener
 from loadstone.model.records import TrialRow
 from loadstone.model.trial import Trial
@@ -69,7 +69,7 @@ class Display(Listener):
                 + (f"  errors {event['errors']:,}" if "errors" in event else "")
             )
 
-    def trial_finished(self, record: Record) -> None:
+    def trial_finished(self, record: FinishedTrial) -> None:
         self._durations.append(time.monotonic() - self._trial_began)
         row = record.row
         style = _STYLES[record.outcome.verdict]

@@ -26,7 +26,7 @@ from loadstone.experiments.provisioning import infrastructure_of
 from loadstone.experiments.resume import reopen, resumed
 from loadstone.infrastructure import journal, temporary
 from loadstone.infrastructure.binary import stone_version
-from loadstone.infrastructure.measuring import measuring
+from loadstone.infrastructure.measurement_lock import measuring
 from loadstone.model.errors import InputError, Interrupted, LoadstoneError, TrialsInvalid
 from loadstone.report.format import plural
 from loadstone.workloads.base import Driver

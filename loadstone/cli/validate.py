@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from loadstone.applications import catalogue
-from loadstone.applications.catalogue import Loaded
+from loadstone.applications.catalogue import LoadedApplication
 from loadstone.cli.app import Json, Overrides, out, print_json, warn
 from loadstone.cli.plan_summary import load_summary
 from loadstone.experiments.plan import make_plan
@@ -54,7 +54,7 @@ def command(
     )
 
 
-def _print_application(file: Path, loaded: Loaded, json: bool) -> None:
+def _print_application(file: Path, loaded: LoadedApplication, json: bool) -> None:
     application = loaded.application
     data = application.model_dump(mode="json", by_alias=True, exclude_defaults=True)
     if json:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from loadstone.experiments import predicting, pruning, runs, schedule
 from loadstone.experiments.deployment import Deployed
-from loadstone.experiments.ledger import Ledger, Record, writing
+from loadstone.experiments.ledger import FinishedTrial, Ledger, writing
 from loadstone.experiments.listener import Listener
 from loadstone.experiments.plan import Plan
 from loadstone.experiments.provisioning import Provider
@@ -69,7 +69,7 @@ class Conductor:
             self._listener.step(prediction)
         return schedule.next_trial(self._plan, self._ledger.records, pruning.foretold(self._ledger.folder))
 
-    def _run_trial(self, trial: Trial) -> Record:
+    def _run_trial(self, trial: Trial) -> FinishedTrial:
         folder = self._ledger.trial_folder(trial)
         started = datetime.now(UTC)
         try:
@@ -148,7 +148,7 @@ class Conductor:
         finally:
             self._provider.release()
 
-    def _finish(self, trial: Trial, started: datetime, measured: Measured, warnings: list[str]) -> Record:
+    def _finish(self, trial: Trial, started: datetime, measured: Measured, warnings: list[str]) -> FinishedTrial:
         emulated = any(node.emulated for node in self._provider.provision.nodes)
         row = make_row(trial, len(self._ledger.records) + 1, started, measured, warnings, emulated)
         record = self._ledger.finish(trial, row, json.loads(json.dumps(asdict(measured.verdict))))

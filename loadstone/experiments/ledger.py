@@ -29,7 +29,7 @@ from loadstone.model.trial import Phase, Trial
 
 
 @dataclass(frozen=True)
-class Record:
+class FinishedTrial:
     """A finished trial as the schedule sees it, in the order in which trials finished."""
 
     trial_id: str
@@ -98,7 +98,7 @@ class Ledger:
             folder.mkdir(parents=True, exist_ok=True)
         return folder
 
-    def finish(self, trial: Trial, row: TrialRow, verdict: dict[str, Any]) -> Record:
+    def finish(self, trial: Trial, row: TrialRow, verdict: dict[str, Any]) -> FinishedTrial:
         """Write a trial down for good."""
         folder = self.trial_folder(trial)
         file = folder / "trial.json"
@@ -124,15 +124,15 @@ class Ledger:
                 temporary.unlink(missing_ok=True)
 
 
-def _records(folder: Path) -> list[Record]:
+def _records(folder: Path) -> list[FinishedTrial]:
     """The finished trials of a run folder, in the order in which they finished."""
     found = [_record(file) for file in (folder / "trials").glob("*/trial.json")]
     return sorted(found, key=lambda record: record.row.order)
 
 
-def _record(file: Path) -> Record:
+def _record(file: Path) -> FinishedTrial:
     row, problem = trial_files.row(file.parent)
     if row is None:
         raise InputError(f"{file} is damaged ({problem}); move its folder away to have the trial run again")
     outcome = Outcome(row.rate, cast(Phase, row.phase), row.verdict, row.cpu_capacity)
-    return Record(row.trial_id, row.treatment_id, row.repetition, outcome, row)
+    return FinishedTrial(row.trial_id, row.treatment_id, row.repetition, outcome, row)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from loadstone.experiments.ledger import Record
+from loadstone.experiments.ledger import FinishedTrial
 from loadstone.model.trial import Trial
 
 
@@ -23,5 +23,5 @@ class Listener:
     def progress(self, report: dict[str, Any]) -> None:
         """What the driver says, about once a second."""
 
-    def trial_finished(self, record: Record) -> None:
+    def trial_finished(self, record: FinishedTrial) -> None:
         """A trial is in the ledger."""

@@ -16,7 +16,7 @@ from loadstone.experiments import schedule
 from loadstone.experiments.deployment import resolve_treatment
 from loadstone.experiments.ledger import Ledger, write_json, writing
 from loadstone.experiments.plan import Plan
-from loadstone.experiments.reference_treatments import base_of
+from loadstone.experiments.reference_treatments import reference_of
 from loadstone.model.cluster import Node
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.trial import Treatment
@@ -36,7 +36,7 @@ def foretell(plan: Plan, ledger: Ledger) -> list[str]:
     models: dict[str, CapacityModel | None] = {}
     sentences = []
     for treatment in due:
-        base = base_of(plan, treatment)
+        base = reference_of(plan, treatment)
         if base.id not in models:
             models[base.id] = _model(run, next(treatment for treatment in measured if treatment.id == base.id))
         if (model := models[base.id]) is not None:
@@ -45,7 +45,7 @@ def foretell(plan: Plan, ledger: Ledger) -> list[str]:
 
 
 def _due(plan: Plan, treatment: Treatment, ledger: Ledger) -> bool:
-    base = base_of(plan, treatment)
+    base = reference_of(plan, treatment)
     if plan.study.load.capacity is None or base is treatment or _file(ledger.folder, treatment).exists():
         return False
     measured = any(

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from loadstone.experiments.ledger import Record
+from loadstone.experiments.ledger import FinishedTrial
 from loadstone.experiments.plan import Plan
 from loadstone.model.trial import Treatment
 
@@ -30,7 +30,10 @@ def foretold(run_folder: Path) -> list[Registered]:
 
 
 def left_out(
-    plan: Plan, records: Sequence[Record], foretold: Sequence[Registered], low: Callable[[Treatment], float | None]
+    plan: Plan,
+    records: Sequence[FinishedTrial],
+    foretold: Sequence[Registered],
+    low: Callable[[Treatment], float | None],
 ) -> dict[str, str]:
     """Treatments that are not measured, each with the one that beats it, by id; nothing where a study is not guided.
 
@@ -50,7 +53,9 @@ def left_out(
     }
 
 
-def in_turn(campaigns: Iterable[Campaign], records: Sequence[Record], foretold: Sequence[Registered]) -> list[Campaign]:
+def in_turn(
+    campaigns: Iterable[Campaign], records: Sequence[FinishedTrial], foretold: Sequence[Registered]
+) -> list[Campaign]:
     """What was begun first, then the highest prediction; what cannot be predicted goes before what can."""
     begun = {(record.treatment_id, record.repetition) for record in records}
     predicted: Mapping[str, float] = {prediction.treatment_id: prediction.predicted for prediction in foretold}

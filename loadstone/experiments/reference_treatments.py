@@ -2,7 +2,7 @@
 
 A treatment is predicted from the first of the plan that differs from it in scaling and placement alone: what else
 differs changes what a request costs, and that must be measured. Where a study sets ``load.capacity.predict``,
-these bases are searched first, then loaded five times below their breaking point.
+these reference treatments are searched first, then loaded five times below their breaking point.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _ATTEMPTS = 2
 _PREDICTED = ("scaling", "placement")
 
 
-def base_of(plan: Plan, treatment: Treatment) -> Treatment:
+def reference_of(plan: Plan, treatment: Treatment) -> Treatment:
     """The treatment that ``treatment`` is predicted from; itself where it is the first of its kind."""
     return next(candidate for candidate in plan.treatments if _costs(candidate) == _costs(treatment))
 
 
-def bases(plan: Plan) -> list[Treatment]:
+def of_plan(plan: Plan) -> list[Treatment]:
     """The treatments that others are predicted from, or could be, in the plan's order."""
-    return [treatment for treatment in plan.treatments if base_of(plan, treatment) is treatment]
+    return [treatment for treatment in plan.treatments if reference_of(plan, treatment) is treatment]
 
 
 def _costs(treatment: Treatment) -> dict[str, Any]:
@@ -37,7 +37,7 @@ def _costs(treatment: Treatment) -> dict[str, Any]:
 
 
 def next_load(breaking_point: float, duration_s: float, history: Sequence[Outcome]) -> NextTrial | None:
-    """The next trial of a base whose search has found its breaking point; None when all were done."""
+    """The next trial of a reference treatment whose search has found its breaking point; None when all were done."""
     for share in LOADS:
         load = readable(share * breaking_point)
         there = [outcome for outcome in history if outcome.phase == "model" and outcome.load == load]

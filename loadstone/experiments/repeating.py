@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from loadstone.experiments.ledger import Record
+from loadstone.experiments.ledger import FinishedTrial
 from loadstone.model.comparison import Repeating
 from loadstone.model.trial import Trial
 from loadstone.model.units import format_share
 
 
-def ends(repetitions: int | Repeating, blocks: int, trials: Sequence[Trial], records: Sequence[Record]) -> bool:
+def ends(repetitions: int | Repeating, blocks: int, trials: Sequence[Trial], records: Sequence[FinishedTrial]) -> bool:
     """Whether the ``trials`` of so many blocks were enough; also while some have not finished: more is unknown yet."""
     if not isinstance(repetitions, Repeating) or blocks not in repetitions.looks:
         return False
@@ -19,7 +19,7 @@ def ends(repetitions: int | Repeating, blocks: int, trials: Sequence[Trial], rec
     return len(finished) < len(planned) or not list(_imprecise(repetitions, finished))
 
 
-def unreached(repetitions: int | Repeating, records: Sequence[Record]) -> list[str]:
+def unreached(repetitions: int | Repeating, records: Sequence[FinishedTrial]) -> list[str]:
     """What is not known as exactly as the rule requires after all repetitions, as sentences."""
     if not isinstance(repetitions, Repeating):
         return []
@@ -30,7 +30,7 @@ def unreached(repetitions: int | Repeating, records: Sequence[Record]) -> list[s
     ]
 
 
-def _imprecise(rule: Repeating, records: Sequence[Record]) -> Iterator[tuple[str, str, str, int, float, float]]:
+def _imprecise(rule: Repeating, records: Sequence[FinishedTrial]) -> Iterator[tuple[str, str, str, int, float, float]]:
     """Treatment, load, percentile, valid runs, precision and the precision that is required, of all that misses it.
 
     A treatment without any valid run is left out: more of them would not help.
@@ -38,7 +38,7 @@ def _imprecise(rule: Repeating, records: Sequence[Record]) -> Iterator[tuple[str
     # It brings SciPy along: only studies with such a rule wait for it.
     from loadstone.analysis.statistics.stopping import precision
 
-    groups: dict[tuple[str, float, int | None], list[Record]] = {}
+    groups: dict[tuple[str, float, int | None], list[FinishedTrial]] = {}
     for record in records:
         row = record.row
         if record.outcome.verdict != "invalid" and not row.stopped:

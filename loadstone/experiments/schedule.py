@@ -13,10 +13,10 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from loadstone.experiments import pruning, reference_treatments, repeating
-from loadstone.experiments.ledger import Record
+from loadstone.experiments.ledger import FinishedTrial
 from loadstone.experiments.next_trial import NextTrial, Outcome
 from loadstone.experiments.plan import Plan
-from loadstone.experiments.search import Failed, Found, Search, expected_trials, next_probe
+from loadstone.experiments.search import Failed, Search, SearchResult, expected_trials, next_probe
 from loadstone.model.records import TrialRow
 from loadstone.model.trial import Phase, Treatment, Trial
 
@@ -33,7 +33,7 @@ Campaign = pruning.Campaign
 """A capacity search: of a treatment, and which of its searches."""
 
 
-def next_trial(plan: Plan, records: Sequence[Record], foretold: Sequence[Registered] = ()) -> Trial | None:
+def next_trial(plan: Plan, records: Sequence[FinishedTrial], foretold: Sequence[Registered] = ()) -> Trial | None:
     """The next trial, or None when the study is complete."""
     if plan.study.load.capacity is None:
         # By what they are, not by their ids: those change with every setting that a release adds.
@@ -42,7 +42,7 @@ def next_trial(plan: Plan, records: Sequence[Record], foretold: Sequence[Registe
         return next((trial for trial in planned if _place(trial.treatment.id, trial) not in done), None)
     for campaign in _in_turn(plan, records, foretold):
         step = _step(plan, campaign, records)
-        if not isinstance(step, Found | Failed):
+        if not isinstance(step, SearchResult | Failed):
             treatment, repetition = campaign
             number = len(records_of(campaign, records)) + 1
             return _trial(plan, treatment, step.phase, step.load, step.duration_s, repetition, number)
@@ -54,11 +54,11 @@ def _place(treatment_id: str, trial: Trial | TrialRow) -> tuple[Any, ...]:
     return treatment_id, trial.phase, trial.rate, trial.clients, trial.repetition, trial.number
 
 
-def _step(plan: Plan, campaign: Campaign, records: Sequence[Record]) -> NextTrial | Found | Failed:
+def _step(plan: Plan, campaign: Campaign, records: Sequence[FinishedTrial]) -> NextTrial | SearchResult | Failed:
     """What a search does next, with the trials of the capacity model after it."""
     history = [record.outcome for record in records_of(campaign, records)]
     step = next_probe(search_settings(plan), _of_search(history))
-    if isinstance(step, Found) and campaign in _modelled(plan):
+    if isinstance(step, SearchResult) and campaign in _modelled(plan):
         return (
             reference_treatments.next_load(step.result.breaking_point.value, plan.study.trial.duration, history) or step
         )
@@ -72,25 +72,25 @@ def _of_search(history: Sequence[Outcome]) -> list[Outcome]:
 def _modelled(plan: Plan) -> list[Campaign]:
     """The searches that others are to be predicted from: they go first, and trials of the model follow each."""
     assert plan.study.load.capacity is not None
-    return [(base, 1) for base in reference_treatments.bases(plan)] if plan.study.load.capacity.predict else []
+    return [(base, 1) for base in reference_treatments.of_plan(plan)] if plan.study.load.capacity.predict else []
 
 
-def found(plan: Plan, campaign: Campaign, records: Sequence[Record]) -> bool:
+def found(plan: Plan, campaign: Campaign, records: Sequence[FinishedTrial]) -> bool:
     """Whether a search is over and has found a breaking point."""
-    return isinstance(_step(plan, campaign, records), Found)
+    return isinstance(_step(plan, campaign, records), SearchResult)
 
 
-def left_out(plan: Plan, records: Sequence[Record], foretold: Sequence[Registered]) -> dict[str, str]:
+def left_out(plan: Plan, records: Sequence[FinishedTrial], foretold: Sequence[Registered]) -> dict[str, str]:
     """Treatments that a guided study does not measure, each with the one that beats it, by id."""
 
     def low(treatment: Treatment) -> float | None:
         step = _step(plan, (treatment, 1), records)
-        return step.result.breaking_point.low if isinstance(step, Found) else None
+        return step.result.breaking_point.low if isinstance(step, SearchResult) else None
 
     return pruning.left_out(plan, records, foretold, low)
 
 
-def remaining(plan: Plan, records: Sequence[Record], foretold: Sequence[Registered] = ()) -> float:
+def remaining(plan: Plan, records: Sequence[FinishedTrial], foretold: Sequence[Registered] = ()) -> float:
     """About how many trials are still to come; of a guided study as many as if nothing more were left out."""
     if plan.study.load.capacity is None:
         return len(list(fixed_trials(plan, records))) - len(records)
@@ -107,7 +107,7 @@ def remaining(plan: Plan, records: Sequence[Record], foretold: Sequence[Register
     return total
 
 
-def failures(plan: Plan, records: Sequence[Record]) -> list[str]:
+def failures(plan: Plan, records: Sequence[FinishedTrial]) -> list[str]:
     """Why searches ended without a breaking point, and repetitions without the precision, as sentences."""
     if plan.study.load.capacity is None:
         return repeating.unreached(plan.study.trial.repetitions, records)
@@ -143,13 +143,13 @@ def campaigns(plan: Plan) -> list[Campaign]:
     return [(treatment, repetition) for repetition in repetitions for treatment in plan.treatments]
 
 
-def records_of(campaign: Campaign, records: Sequence[Record]) -> list[Record]:
+def records_of(campaign: Campaign, records: Sequence[FinishedTrial]) -> list[FinishedTrial]:
     """The finished trials of one search, in order."""
     treatment, repetition = campaign
     return [r for r in records if r.treatment_id == treatment.id and r.repetition == repetition]
 
 
-def fixed_trials(plan: Plan, records: Sequence[Record] = ()) -> Iterator[Trial]:
+def fixed_trials(plan: Plan, records: Sequence[FinishedTrial] = ()) -> Iterator[Trial]:
     """The trials of a study with fixed rates or numbers of clients, in the order in which they are run.
 
     Interleaved: one block a repetition, in which treatments and the loads of each come in a shuffled order, so that
@@ -183,7 +183,7 @@ def _fixed_trial(plan: Plan, treatment: Treatment, load: float, repetition: int,
     return _trial(plan, treatment, phase, load, plan.study.trial.duration, repetition, number)
 
 
-def _in_turn(plan: Plan, records: Sequence[Record], foretold: Sequence[Registered]) -> list[Campaign]:
+def _in_turn(plan: Plan, records: Sequence[FinishedTrial], foretold: Sequence[Registered]) -> list[Campaign]:
     """Searches in the order in which they may go on: the current one first until its round is over."""
     assert plan.study.load.capacity is not None
     order = campaigns(plan)

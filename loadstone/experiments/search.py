@@ -23,7 +23,7 @@ from loadstone.experiments.bracketing import Failed
 from loadstone.experiments.next_trial import NextTrial, Outcome, invalid_in_a_row, readable
 from loadstone.model.trial import Phase
 
-__all__ = ["Failed", "Found", "Search", "expected_trials", "next_probe"]
+__all__ = ["Failed", "Search", "SearchResult", "expected_trials", "next_probe"]
 
 MOST_INVALID = 5
 """In a row. Where stalls of a machine spoil one trial in six, three in a row would end one search in eight."""
@@ -63,7 +63,7 @@ class Search:
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchResult:
     """The search ended with a breaking point; what is doubtful about it stands in ``result.warnings``."""
 
     result: bp.BreakingPoint
@@ -94,7 +94,7 @@ class _Seen:
         return posterior(self.fine[: self.before_confirm], self.short)
 
 
-def next_probe(search: Search, history: Sequence[Outcome]) -> NextTrial | Found | Failed:
+def next_probe(search: Search, history: Sequence[Outcome]) -> NextTrial | SearchResult | Failed:
     """What to do after ``history``. Equal histories give equal answers, in any process."""
     if invalid_in_a_row(history) >= MOST_INVALID:
         where = f"the last at {history[-1].load:g}/s"
@@ -125,7 +125,7 @@ def _sort(history: Sequence[Outcome]) -> _Seen:
     return seen
 
 
-def _refine(search: Search, seen: _Seen) -> tuple[Phase, float] | Found | Failed:
+def _refine(search: Search, seen: _Seen) -> tuple[Phase, float] | SearchResult | Failed:
     """The next fine or confirming trial, or the end."""
     judged = seen.confirmation() if seen.confirm else None
     if judged is not None and judged.verdict is None:
@@ -165,7 +165,7 @@ def _out_of_range(search: Search, point: bp.Estimate) -> Failed | None:
     return None
 
 
-def _conclude(search: Search, seen: _Seen, judged: Confirmation | None) -> Found:
+def _conclude(search: Search, seen: _Seen, judged: Confirmation | None) -> SearchResult:
     result = bp.estimate(seen.full, seen.short)
     warnings = [*_imprecise(search, result, len(seen.fine)), *result.warnings]
     if judged is None:
@@ -173,7 +173,7 @@ def _conclude(search: Search, seen: _Seen, judged: Confirmation | None) -> Found
     elif judged.verdict != "confirmed":
         warnings.append(in_words(judged, seen.confirm))
     confirmed = judged is not None and judged.verdict == "confirmed"
-    return Found(replace(result, warnings=tuple(warnings)), confirmed)
+    return SearchResult(replace(result, warnings=tuple(warnings)), confirmed)
 
 
 def _imprecise(search: Search, result: bp.BreakingPoint, fine: int) -> list[str]:

@@ -22,7 +22,7 @@ from loadstone.model.load import Load
 from loadstone.model.records import Observed, TrialSummary
 from loadstone.model.trial import Trial
 from loadstone.monitoring import observation
-from loadstone.monitoring.replicas import Window
+from loadstone.monitoring.replicas import UsageWindow
 from loadstone.orchestration import stacks
 from loadstone.workloads.base import Driver, DriverError, Offer
 from loadstone.workloads.members import members
@@ -76,7 +76,7 @@ class TrialRunner:
             self._listener.step("resetting state")
             deployed.reset(self._listener)
         before = deployed.seeder.counts()
-        window = Window(deployed.orchestrator)
+        window = UsageWindow(deployed.orchestrator)
         offer = self._offer(trial, deployed, nodes, folder, window)
         try:
             before_ms = self._driver.reference_ms()
@@ -104,7 +104,7 @@ class TrialRunner:
         capacity = cpu_capacity(used, summary.throughput) if summary.aborted is None else None
         return Measured(replace(verdict, warnings=doubts), summary, observed, reference, capacity)
 
-    def _load(self, offer: Offer, deployed: Deployed, window: Window) -> tuple[TrialSummary, Observed]:
+    def _load(self, offer: Offer, deployed: Deployed, window: UsageWindow) -> tuple[TrialSummary, Observed]:
         """Offer the load and observe what it does; returns the summary and what was observed."""
         summary: TrialSummary | None = None
         deployed.interference.start(deployed.orchestrator.nodes())
@@ -120,7 +120,9 @@ class TrialRunner:
             observed = deployed.observation.end(deployed.orchestrator, span, sent)
         return summary, observed
 
-    def _offer(self, trial: Trial, deployed: Deployed, nodes: tuple[Node, ...], folder: Path, window: Window) -> Offer:
+    def _offer(
+        self, trial: Trial, deployed: Deployed, nodes: tuple[Node, ...], folder: Path, window: UsageWindow
+    ) -> Offer:
         load = self._offered
         clients = [node for node in nodes if node.role == "client"]
         return Offer(
@@ -152,14 +154,14 @@ def _both(first: Callable[[], None], second: Callable[[], None]) -> Callable[[],
     return call
 
 
-def _window_ns(summary: TrialSummary | None, window: Window) -> records.Window | None:
+def _window_ns(summary: TrialSummary | None, window: UsageWindow) -> records.MeasuredWindow | None:
     """The measured window by the wall clock, as the driver reports it; of one that failed, as counters were read."""
     if summary is None:
         return window.seen_ns()
     started = datetime.fromisoformat(summary.started).timestamp()
     if summary.driver is None:  # other tools are run anew after the warm-up
         started += summary.plan.warmup_s
-    return records.Window(from_ns=round(1e9 * started), to_ns=round(1e9 * (started + summary.window_s)))
+    return records.MeasuredWindow(from_ns=round(1e9 * started), to_ns=round(1e9 * (started + summary.window_s)))
 
 
 def _reference(summary: TrialSummary) -> tuple[float, float] | None:

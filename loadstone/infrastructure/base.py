@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
-from loadstone.infrastructure.journal import Entry
+from loadstone.infrastructure.journal import JournalEntry
 from loadstone.infrastructure.machines import connect
 from loadstone.model.base import Finding as StudyFinding
 from loadstone.model.cluster import Cluster, Node, Reach
@@ -125,6 +125,6 @@ class Infrastructure(ABC):
         return []
 
     @classmethod
-    def undo(cls, entry: Entry) -> list[str]:
+    def undo(cls, entry: JournalEntry) -> list[str]:
         """Remove what a journal entry of this infrastructure lists, of any process; returns what was removed."""
         return []

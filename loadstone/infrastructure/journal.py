@@ -21,7 +21,7 @@ from loadstone.model.base import Model, did_you_mean
 from loadstone.model.errors import DeploymentError, InputError
 
 
-class Entry(Model):
+class JournalEntry(Model):
     """One deployment or one cluster, and what its maker needs to find its parts again."""
 
     version: Literal[1] = 1
@@ -63,7 +63,7 @@ def records_folder(name: str) -> Path:
     return state_folder() / name
 
 
-def save(entry: Entry) -> None:
+def save(entry: JournalEntry) -> None:
     """Write an entry to the disk, whole or not at all."""
     state_folder().mkdir(parents=True, exist_ok=True, mode=0o700)
     records_folder(entry.name).mkdir(exist_ok=True, mode=0o700)
@@ -74,12 +74,12 @@ def save(entry: Entry) -> None:
     os.replace(file.name, _file(entry.name))
 
 
-def load(name: str) -> Entry | None:
+def load(name: str) -> JournalEntry | None:
     """The entry of that name, if there is one."""
     return _read(_file(name)) if _file(name).exists() else None
 
 
-def entries() -> list[Entry]:
+def entries() -> list[JournalEntry]:
     """All that was started and not removed, by name."""
     return [_read(file) for file in sorted(state_folder().glob("*.json"))]
 
@@ -121,11 +121,11 @@ def _file(name: str) -> Path:
     return state_folder() / f"{name}.json"
 
 
-def _read(file: Path) -> Entry:
+def _read(file: Path) -> JournalEntry:
     try:
         with open(os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), encoding="utf-8") as opened:
             _refuse_foreign(file, opened.fileno())
-            entry = Entry.model_validate_json(opened.read())
+            entry = JournalEntry.model_validate_json(opened.read())
     except (OSError, ValidationError) as error:
         why = error.strerror if isinstance(error, OSError) else f"{error.error_count()} fields are wrong"
         raise DeploymentError(

@@ -44,7 +44,7 @@ class Refused(DeploymentError):
         self.status = status
 
 
-class Api:
+class KubernetesApi:
     """One cluster. Every request can be repeated, so a server that fails is left for the next one.
 
     ``kubeconfigs``: one for each API server. ``direct``: through no proxy, whatever the environment says.
@@ -142,10 +142,12 @@ class Api:
         return Refused(error.status or 0, f"Kubernetes: {_error_text(error)}", remedy)
 
 
-def connect(access: Access) -> Api:
+def connect(access: Access) -> KubernetesApi:
     """The API of a cluster that is in use: patient, the more so where another server can take over."""
     patience_s = _PATIENCE_S if len(access.addresses) == 1 else _ELECTION_S
-    return Api(access.addresses, access.extra.get("context"), direct=bool(access.cluster), patience_s=patience_s)
+    return KubernetesApi(
+        access.addresses, access.extra.get("context"), direct=bool(access.cluster), patience_s=patience_s
+    )
 
 
 def current_context(kubeconfig: str) -> str:

@@ -231,7 +231,7 @@ class Stressors:
 
     def _save(self, name: str = "", started: _Started | None = None) -> None:
         journal.save(
-            journal.Entry(
+            journal.JournalEntry(
                 name=name or self._entry_name,
                 layer="interference",
                 implementation="stressor",
@@ -263,7 +263,7 @@ class Stressors:
         return [finding for found in in_parallel(look, machines) for finding in found]
 
     @classmethod
-    def undo(cls, entry: journal.Entry) -> list[str]:
+    def undo(cls, entry: journal.JournalEntry) -> list[str]:
         """Remove the stressors of a journal entry, also of another process."""
         started = _Started.model_validate(entry.facts)
         _each_machine(lambda part: _machine(part).end(started.name), started.parts)

@@ -61,7 +61,7 @@ class Phase(Model):
         return any((self.rate, self.from_, self.to, self.mean))
 
 
-class Process(Model):
+class ArrivalProcess(Model):
     """What all processes have in common."""
 
     process: str
@@ -88,7 +88,7 @@ def _in_seconds(value: Any) -> Any:
     return value
 
 
-class Shaped(Process):
+class Shaped(ArrivalProcess):
     """A process whose rate may follow a shape."""
 
     shape: Annotated[list[Phase], Field(min_length=1)] | None = None
@@ -140,7 +140,7 @@ class OnOff(Shaped):
     """How long a silence lasts on average."""
 
 
-class State(Model):
+class ModulatedState(Model):
     """One state of a Markov-modulated Poisson process."""
 
     factor: Factor
@@ -155,7 +155,7 @@ class Mmpp(Shaped):
 
     process: Literal["mmpp"]
     """Which process this is."""
-    states: list[State]
+    states: list[ModulatedState]
     """At least two states."""
 
     def findings(self) -> Iterator[Finding]:
@@ -166,7 +166,7 @@ class Mmpp(Shaped):
         yield from super().findings()
 
 
-class Replay(Process):
+class Replay(ArrivalProcess):
     """The times of a trace. The window begins with its first request and is cut at its end; the trace is sped up to the
     load's rate unless ``speed`` is given."""
 
@@ -201,7 +201,7 @@ def _can_stand_alone(value: Any) -> Any:
 
 
 def _form(value: Any) -> str:
-    return "with its keys" if isinstance(value, dict | Process) else "by its name"
+    return "with its keys" if isinstance(value, dict | ArrivalProcess) else "by its name"
 
 
 Arrival = Annotated[

@@ -7,7 +7,7 @@ from loadstone.model.base import Model
 from loadstone.model.cluster import Node
 from loadstone.model.environment import Environment
 from loadstone.model.proxy import Proxy
-from loadstone.model.software import Software
+from loadstone.model.software import StoreSoftware
 
 DATA = "/data"
 """The folder for files of a service of ``stone``, in a container."""
@@ -77,7 +77,7 @@ class Deployment(Model):
     entry_port: str
     nodes: tuple[Node, ...]
     replicas: tuple[Replica, ...]
-    software: dict[str, Software]
+    software: dict[str, StoreSoftware]
     scaling: str = "baseline"
     environment: Environment | None = None
     """What the study sets; None where it leaves that to the orchestrator and the machines."""
@@ -106,7 +106,7 @@ class Deployment(Model):
         return next(node for node in self.nodes if node.name == name)
 
 
-class Found(Model):
+class FoundReplica(Model):
     """A replica as its orchestrator runs it now."""
 
     name: str

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from loadstone.model.arrival import Arrival, Process, Replay, shape_seconds
+from loadstone.model.arrival import Arrival, ArrivalProcess, Replay, shape_seconds
 from loadstone.model.base import Finding, Model
 from loadstone.model.slo import Slo, key_of
 from loadstone.model.units import Duration, Pause, Share, format_seconds, format_share
@@ -168,7 +168,7 @@ class Load(Model):
 
     def contradictions(self) -> Iterator[Finding]:
         """What does not go together, however much is offered."""
-        if isinstance(self.arrival, Process):
+        if isinstance(self.arrival, ArrivalProcess):
             yield from ((("arrival", *path), text) for path, text in self.arrival.findings())
         yield from self._wrong_in_a_closed_loop()
         yield from self._wrong_connections()

@@ -76,7 +76,7 @@ class AsContainer(Model):
     environment: dict[str, str] = {}
     """``{store_password}`` is replaced, where it is a whole value."""
     url: str | None = None
-    """Instead of that of ``Software``."""
+    """Instead of that of ``StoreSoftware``."""
     data: str | None = None
     """Its data folder. Mount nothing there: in a packaged image it is filled already."""
     ready: list[str] = []
@@ -85,7 +85,7 @@ class AsContainer(Model):
     """Of the image that is made from the installed package."""
 
 
-class Software(Model):
+class StoreSoftware(Model):
     """Software of others, most of it stores: one entry of ``applications/software.yaml``."""
 
     version: str
@@ -114,7 +114,7 @@ class Software(Model):
 class SoftwareCatalogue(Model):
     """All named software."""
 
-    software: dict[str, Software]
+    software: dict[str, StoreSoftware]
 
 
 @functools.cache

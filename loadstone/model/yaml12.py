@@ -35,7 +35,7 @@ for _name, _pattern in _IMPLICIT.items():
     Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_name}", re.compile(rf"(?:{_pattern})$"), None)
 
 
-class Line(dict[str, Any]):
+class FlowMapping(dict[str, Any]):
     """A mapping that is written on one line."""
 
 
@@ -58,7 +58,7 @@ def _list(dumper: _Dumper, values: list[Any]) -> yaml.SequenceNode:
     return dumper.represent_sequence("tag:yaml.org,2002:seq", values, flow_style=plain)
 
 
-def _line(dumper: _Dumper, values: Line) -> yaml.MappingNode:
+def _line(dumper: _Dumper, values: FlowMapping) -> yaml.MappingNode:
     return dumper.represent_mapping("tag:yaml.org,2002:map", values, flow_style=True)
 
 
@@ -73,7 +73,7 @@ def dump(*documents: Any) -> str:
 
 _Dumper.add_representer(str, _text)
 _Dumper.add_representer(list, _list)
-_Dumper.add_representer(Line, _line)
+_Dumper.add_representer(FlowMapping, _line)
 for _name, _pattern in _IMPLICIT.items():
     _Dumper.add_implicit_resolver(f"tag:yaml.org,2002:{_name}", re.compile(rf"(?:{_pattern})$"), None)
 Loader.add_constructor("tag:yaml.org,2002:int", Loader.construct_integer)

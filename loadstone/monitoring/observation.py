@@ -8,7 +8,7 @@ from pathlib import Path
 from loadstone import plugins
 from loadstone.infrastructure import desk
 from loadstone.model.deployment import Deployment
-from loadstone.model.records import Observed, ObservedNode, ObservedReplica, Window
+from loadstone.model.records import MeasuredWindow, Observed, ObservedNode, ObservedReplica
 from loadstone.model.study import Settings
 from loadstone.monitoring.base import Collector
 from loadstone.orchestration.base import Orchestrator
@@ -52,7 +52,7 @@ class Observation:
         for collector in self._collectors:
             collector.begin(orchestrator, folder)
 
-    def end(self, orchestrator: Orchestrator, window: Window | None, sent: int | None) -> Observed:
+    def end(self, orchestrator: Orchestrator, window: MeasuredWindow | None, sent: int | None) -> Observed:
         """The trial has ended: ``observed.json``, to which each collector adds its part.
 
         ``sent`` are all requests of the trial, to be compared with the traces that came.

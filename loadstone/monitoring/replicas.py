@@ -16,7 +16,7 @@ from loadstone.orchestration.base import Orchestrator
 _Number = TypeVar("_Number", int, float)
 
 
-class Window:
+class UsageWindow:
     """Brackets one measured window of a deployment: ``start``, ``stop``, then ``rows``."""
 
     def __init__(self, orchestrator: Orchestrator) -> None:
@@ -48,11 +48,11 @@ class Window:
         if self._started is not None and self._stopped is None:
             self.stop()
 
-    def seen_ns(self) -> records.Window | None:
+    def seen_ns(self) -> records.MeasuredWindow | None:
         """The window in unix nanoseconds, as the counters were read; None if there was none."""
         if self._started is None or self._stopped is None:
             return None
-        return records.Window(from_ns=self._started_ns, to_ns=self._stopped_ns)
+        return records.MeasuredWindow(from_ns=self._started_ns, to_ns=self._stopped_ns)
 
     def rows(self) -> list[records.Reading]:
         """One row a replica for ``usage.json``; none if the window never started.

@@ -10,7 +10,7 @@ from loadstone.infrastructure.cores import format_cores
 from loadstone.infrastructure.local import this_machine
 from loadstone.infrastructure.machines import NodeError
 from loadstone.model.cluster import Node
-from loadstone.model.deployment import Deployment, Found, Replica
+from loadstone.model.deployment import Deployment, FoundReplica, Replica
 from loadstone.model.records import AuditRow
 from loadstone.model.records.node import Facts, InForce, NodeLimits, NodeProcess, ReplicaEnvironment, Standing
 from loadstone.model.units import PERIOD_US, format_memory
@@ -58,7 +58,7 @@ def audit_process(
 
 
 def audit_container(
-    found: Found, replica: Replica, deployment: Deployment, standing: Standing, facts: Facts | None, files: Files
+    found: FoundReplica, replica: Replica, deployment: Deployment, standing: Standing, facts: Facts | None, files: Files
 ) -> list[AuditRow]:
     """Rows of a replica in a container: CPU, memory, cores, node and those of its environment.
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from loadstone.infrastructure.base import Access, Finding, Say
-from loadstone.infrastructure.journal import Entry
+from loadstone.infrastructure.journal import JournalEntry
 from loadstone.model.deployment import Deployment
 from loadstone.model.environment import Environment
 from loadstone.model.records import AuditRow
@@ -117,6 +117,6 @@ class Orchestrator(ABC):
         return {}
 
     @classmethod
-    def undo(cls, entry: Entry) -> list[str]:
+    def undo(cls, entry: JournalEntry) -> list[str]:
         """Remove what a journal entry of this orchestrator lists, also of another process; returns what was removed."""
         return []

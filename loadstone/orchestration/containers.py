@@ -19,7 +19,7 @@ from loadstone.infrastructure import images, journal
 from loadstone.infrastructure.base import Access, Finding, Say
 from loadstone.infrastructure.machines import exec
 from loadstone.model.cluster import Node
-from loadstone.model.deployment import DATA, Deployment, Found, Replica
+from loadstone.model.deployment import DATA, Deployment, FoundReplica, Replica
 from loadstone.model.errors import DeploymentError
 from loadstone.model.records import AuditRow
 from loadstone.model.records.node import Subject, Used
@@ -55,11 +55,11 @@ class Containers(Orchestrator):
         """
 
     @abstractmethod
-    def _find(self) -> list[Found]:
+    def _find(self) -> list[FoundReplica]:
         """Every replica of this deployment that there is now."""
 
     @abstractmethod
-    def _log(self, found: Found, lines: int) -> str:
+    def _log(self, found: FoundReplica, lines: int) -> str:
         """The last lines of a replica's log."""
 
     @abstractmethod
@@ -151,7 +151,7 @@ class Containers(Orchestrator):
     def _begin(self) -> None:
         there = journal.load(self.deployment.name)
         if there is None:
-            entry = journal.Entry(
+            entry = journal.JournalEntry(
                 name=self.deployment.name,
                 layer="orchestrators",
                 implementation=self.name,
@@ -182,7 +182,7 @@ class Containers(Orchestrator):
                     raise DeploymentError(self._complaint(replica, found))
             time.sleep(_POLL_S)
 
-    def _not_ready(self, wanted: Iterable[Replica]) -> list[tuple[Replica, Found | None]]:
+    def _not_ready(self, wanted: Iterable[Replica]) -> list[tuple[Replica, FoundReplica | None]]:
         found = {each.name: each for each in self._find()}
         return [
             (replica, found.get(replica.name))
@@ -190,7 +190,7 @@ class Containers(Orchestrator):
             if replica.name not in found or not found[replica.name].healthy
         ]
 
-    def _complaint(self, replica: Replica, found: Found | None) -> str:
+    def _complaint(self, replica: Replica, found: FoundReplica | None) -> str:
         message = f"{replica.name} was not ready within {replica.readiness.within:g} s"
         if found is not None and found.hopeless:
             message = f"{replica.name} cannot be started"
@@ -230,7 +230,7 @@ class Containers(Orchestrator):
         return []
 
     def addresses(self, service: str, port: str) -> list[str]:
-        """Once it was ready, waited for: a cluster whose manager has just changed knows them a moment later."""
+        """After first readiness, retries for 30 s: a newly elected manager may not list the addresses yet."""
         started = time.monotonic()
         while True:
             found = [
@@ -312,7 +312,7 @@ class Containers(Orchestrator):
         self._born, self._image_ids = {}, {}
 
     @classmethod
-    def undo(cls, entry: journal.Entry) -> list[str]:
+    def undo(cls, entry: journal.JournalEntry) -> list[str]:
         cls._delete(Access.of(entry.facts["access"]), entry.name)
         journal.forget(entry.name)
         return [entry.name]

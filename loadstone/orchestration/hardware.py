@@ -6,7 +6,7 @@ from functools import partial
 
 from loadstone.infrastructure.cores import format_cores
 from loadstone.infrastructure.qemu import monitor
-from loadstone.infrastructure.qemu.monitor import State
+from loadstone.infrastructure.qemu.monitor import GuestHardware
 from loadstone.model.deployment import Replica
 from loadstone.model.errors import DeploymentError
 from loadstone.model.guest import Guest
@@ -30,7 +30,7 @@ def guest_rows(replica: Replica, node: str, guest: Guest, facts: Facts, boot: st
     return [kernel, *hardware_rows(replica, node, guest, facts, state)]
 
 
-def hardware_rows(replica: Replica, node: str, guest: Guest, facts: Facts, state: State) -> list[AuditRow]:
+def hardware_rows(replica: Replica, node: str, guest: Guest, facts: Facts, state: GuestHardware) -> list[AuditRow]:
     """Of a guest whose QEMU has answered. Pure."""
     row = partial(AuditRow, replica=replica.name, node=node)
     return [
@@ -45,7 +45,7 @@ def _both(given: str, seen: str) -> str:
     return given if given == seen else f"{given} of QEMU, of which the guest has {seen}"
 
 
-def _memory(state: State, facts: Facts) -> str:
+def _memory(state: GuestHardware, facts: Facts) -> str:
     least = (1 - _KERNEL_TAKES) * state.memory - _KERNEL_KEEPS
     given = format_memory(state.memory)
     return (
@@ -57,7 +57,7 @@ def _pinned(cores: tuple[int, ...]) -> str:
     return ", ".join(map(str, cores)) or "none"
 
 
-def _pinning(guest: Guest, state: State) -> str:
+def _pinning(guest: Guest, state: GuestHardware) -> str:
     if all(cores == guest.host_cpus for cores in state.cores) and not guest.pinned:
         return "none"
     return ", ".join(format_cores(cores) for cores in state.cores)

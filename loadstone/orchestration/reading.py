@@ -10,7 +10,7 @@ from types import MappingProxyType
 from loadstone.infrastructure.machines import Machine, connect, in_parallel
 from loadstone.infrastructure.machines.base import ReplicaPart
 from loadstone.model.cluster import Node
-from loadstone.model.deployment import Found
+from loadstone.model.deployment import FoundReplica
 from loadstone.model.errors import LoadstoneError
 from loadstone.model.records.node import Facts, Standing, Subject
 
@@ -23,7 +23,7 @@ class Reader:
 
     def read(
         self,
-        found: Sequence[Found],
+        found: Sequence[FoundReplica],
         what: Sequence[ReplicaPart] = ("limits", "usage"),
         folders: Mapping[str, str] = MappingProxyType({}),
     ) -> dict[str, Standing]:
@@ -33,13 +33,13 @@ class Reader:
             standings |= answer
         return standings
 
-    def facts(self, found: Sequence[Found]) -> dict[str, Facts]:
+    def facts(self, found: Sequence[FoundReplica]) -> dict[str, Facts]:
         """Facts of the machines that these are on, by node; without those that do not answer."""
         nodes = [self._nodes[name] for name in dict.fromkeys(replica.node for replica in found) if name in self._nodes]
         facts = zip(nodes, in_parallel(_facts, nodes), strict=True)
         return {node.name: known for node, known in facts if known is not None}
 
-    def new_peaks(self, found: Sequence[Found]) -> bool:
+    def new_peaks(self, found: Sequence[FoundReplica]) -> bool:
         """Begin a new memory peak of each; whether all could."""
         known = bool(found) and all(replica.node in self._nodes for replica in found)
         return known and all(in_parallel(_new_peaks, self._by_machine(found)))
@@ -50,13 +50,13 @@ class Reader:
         reasons = zip(workers, in_parallel(_why_unreachable, workers), strict=True)
         return {node.name: why for node, why in reasons if why}
 
-    def _why_nowhere(self, replica: Found) -> str:
+    def _why_nowhere(self, replica: FoundReplica) -> str:
         if replica.node not in self._nodes:
             return f"it is on {replica.node!r}, no node of this cluster" if replica.node else "it has no node"
         return "" if replica.container else "it has no container"
 
     def _by_machine(
-        self, found: Sequence[Found], folders: Mapping[str, str] = MappingProxyType({})
+        self, found: Sequence[FoundReplica], folders: Mapping[str, str] = MappingProxyType({})
     ) -> list[tuple[Machine, dict[str, Subject]]]:
         subjects: dict[Machine, dict[str, Subject]] = defaultdict(dict)
         for replica in found:

@@ -57,7 +57,7 @@ _KINDS = (
 
 
 @dataclass(frozen=True)
-class _Line:
+class _EndpointRow:
     """A row of a table of the page."""
 
     name: str
@@ -128,7 +128,7 @@ class _Group:
     """A treatment at one load."""
 
     title: str
-    rows: list[_Line]
+    rows: list[_EndpointRow]
 
 
 def _groups(found: Compared) -> Iterator[_Group]:
@@ -137,9 +137,9 @@ def _groups(found: Compared) -> Iterator[_Group]:
         yield _Group(f"{treatment} at {sentences.load(rows[0])}: {runs}", [_line(row) for row in rows])
 
 
-def _line(row: EffectRow) -> _Line:
+def _line(row: EffectRow) -> _EndpointRow:
     detects = row.detects if isinstance(row, NoiseRow) else float("inf")
-    return _Line(
+    return _EndpointRow(
         name=row.name,
         statistic=row.statistic.upper(),
         old=row.a_ms,

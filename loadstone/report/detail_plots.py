@@ -11,7 +11,7 @@ from loadstone.analysis.summary import TreatmentSummary
 from loadstone.model.records import TrialRow, TrialSummary
 from loadstone.report import format
 from loadstone.report.content import Content
-from loadstone.report.plots import Axis, Line, Mark, Plot, linear, logarithmic, nines
+from loadstone.report.plots import Axis, Mark, Plot, PlotLine, linear, logarithmic, nines
 
 _LATENCY = "latency (ms)"
 
@@ -33,9 +33,9 @@ def spectrum(trials: Sequence[tuple[TrialRow, TrialSummary | None]], content: Co
         # Above one request in all that were offered there is only the maximum, again and again.
         points = summary.spectrum if summary is not None else ()
         shown = [p for p in points if (100 - p[0]) / 100 * (row.offered or 0) >= 1]
-        lines.append(Line(name, [(p[0], p[1]) for p in shown if p[1]], place))
+        lines.append(PlotLine(name, [(p[0], p[1]) for p in shown if p[1]], place))
         if len(trials) == 1:
-            lines.append(Line("service time", [(p[0], p[2]) for p in shown if p[2]], 1, "dashed"))
+            lines.append(PlotLine("service time", [(p[0], p[2]) for p in shown if p[2]], 1, "dashed"))
     values = [point for line in lines for point in line.points]
     if not values:
         return None
@@ -65,7 +65,7 @@ def over_time(row: TrialRow, summary: TrialSummary | None, content: Content) -> 
     settled = {True: " It had settled.", False: " It had not settled.", None: ""}[row.steady]
     caption = f"Means over {format.duration(step)}, by the time at which requests were due.{settled}"
     title = "Latency over time"
-    return PlotView(title, caption, Plot(title, x, y, [Line("", run) for run in runs], marks))
+    return PlotView(title, caption, Plot(title, x, y, [PlotLine("", run) for run in runs], marks))
 
 
 def _unbroken(points: Sequence[tuple[float, float | None]]) -> list[list[tuple[float, float]]]:
@@ -88,7 +88,7 @@ def _backlog(summary: TrialSummary | None) -> PlotView | None:
     points = [(batch.start_s + width, float(batch.backlog)) for batch in batches]
     x, y = linear("time in the window (s)", [0.0, points[-1][0]]), linear("backlog (requests)", [p[1] for p in points])
     title, caption = "Backlog over time", "Scheduled and not yet settled, at the end of each tenth of the window."
-    return PlotView(title, caption, Plot(title, x, y, [Line("", points)]))
+    return PlotView(title, caption, Plot(title, x, y, [PlotLine("", points)]))
 
 
 def load(treatment: TreatmentSummary, content: Content) -> PlotView | None:
@@ -101,11 +101,11 @@ def load(treatment: TreatmentSummary, content: Content) -> PlotView | None:
     lines = []
     for colour, verdict in enumerate(VERDICTS):
         points = [(row.load, getattr(row, column)) for row in rows if row.verdict == verdict]
-        lines += [Line(verdict, points, colour, verdict.replace(" ", "-"))] if points else []
+        lines += [PlotLine(verdict, points, colour, verdict.replace(" ", "-"))] if points else []
     x = _loads(content, [row.load for row in rows] + broke)
     y = logarithmic(f"{name} latency (ms)", [getattr(row, column) for row in rows] + ([limit] if limit else []))
     if broke:
-        lines.append(Line("broke early", [(load, y.low) for load in broke], VERDICTS.index("not held"), "broke"))
+        lines.append(PlotLine("broke early", [(load, y.low) for load in broke], VERDICTS.index("not held"), "broke"))
     marks = [Mark(f"SLO: {name} ≤ {format.milliseconds(limit)}", y=limit)] if limit is not None else []
     if treatment.searched is not None and treatment.searched.result is not None:
         point = treatment.searched.result.capacity

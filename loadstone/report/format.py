@@ -10,7 +10,7 @@ from loadstone.model.records import TrialRow
 NOTHING = "–"
 
 
-class Loaded(Protocol):
+class HasLoad(Protocol):
     """A row that has the load of a trial."""
 
     @property
@@ -66,7 +66,7 @@ def load_of(offered: float, of_clients: int | None) -> str:
     return rate(offered) if offered else "a trace"
 
 
-def load(row: Loaded) -> str:
+def load(row: HasLoad) -> str:
     """The load of a row of a trial."""
     return load_of(row.rate, row.clients)
 

@@ -32,7 +32,7 @@ _Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True)
-class _Found:
+class _ReportParts:
     """All that a report is made from."""
 
     content: Content
@@ -94,9 +94,9 @@ def _write(content: Content, target: Path) -> None:
     for name in ("figures", "tables", "trials", "treatments"):
         (target / name).mkdir()
 
-    def gather() -> _Found:
+    def gather() -> _ReportParts:
         observed = observability_section.gather(content)
-        return _Found(content, observed, *sections.gather(observed.content))
+        return _ReportParts(content, observed, *sections.gather(observed.content))
 
     first, troubles, found = _draw({"": [Job(kind, content, target / "figures") for kind in KINDS]}, gather)
     pages = Pages(found.observability, target)
@@ -121,7 +121,7 @@ def _draw(jobs: Jobs, meanwhile: Callable[[], _Result]) -> tuple[dict[str, list[
 
 
 def _render(
-    found: _Found,
+    found: _ReportParts,
     figures: Mapping[str, list[DrawnFigure]],
     pages: Pages,
     written: Mapping[str, list[str]],

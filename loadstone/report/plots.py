@@ -36,7 +36,7 @@ class Axis:
 
 
 @dataclass(frozen=True)
-class Line:
+class PlotLine:
     """Points joined by a line, or as dots: ``style`` is ``line``, ``dashed``, or a verdict's shape."""
 
     name: str
@@ -61,7 +61,7 @@ class Plot:
     label: str
     x: Axis
     y: Axis
-    lines: Sequence[Line]
+    lines: Sequence[PlotLine]
     marks: Sequence[Mark] = field(default=())
 
     def svg(self) -> Markup:
@@ -100,7 +100,7 @@ class Plot:
             yield f'<path class="m" d="M{_LEFT} {y}H{_RIGHT}"/>'
             yield f'<text x="{_LEFT + 4}" y="{y}" dy="-4">{escape(mark.text)}</text>'
 
-    def _line(self, line: Line) -> Iterable[str]:
+    def _line(self, line: PlotLine) -> Iterable[str]:
         places = [self._at(point) for point in line.points]
         if not places:
             return

@@ -88,7 +88,7 @@ def _answer(paper: papers.Paper, here: Sequence[PublishedRow], found: int, count
 
 
 @dataclass(frozen=True)
-class _Line:
+class _PublishedRow:
     """A row of the page's table."""
 
     row: PublishedRow
@@ -98,7 +98,7 @@ class _Line:
     times: str
 
 
-def _shown(row: PublishedRow) -> _Line:
+def _shown(row: PublishedRow) -> _PublishedRow:
     unit = f" {row.unit}" if row.unit else ""
     ours = between(row.low, row.high) if row.value is None else format.number(row.value)
     if row.value is not None and row.low is not None:
@@ -106,7 +106,7 @@ def _shown(row: PublishedRow) -> _Line:
     published = row.published
     theirs = between(row.published_low, row.published_high) if published is None else format.number(published)
     at = f" at {row.at} load" if row.at == "highest" else f" at {row.at} req/s" if row.at else ""
-    return _Line(row, row.quantity + at, theirs + unit, ours + unit, _times(row))
+    return _PublishedRow(row, row.quantity + at, theirs + unit, ours + unit, _times(row))
 
 
 def _times(row: PublishedRow) -> str:

@@ -69,7 +69,7 @@ def why(row: SteadyRow) -> str:
 
 
 @dataclass(frozen=True)
-class _Line:
+class _TreatmentRow:
     """A treatment's trials, counted; ``short`` were too short to decide, ``unjudged`` kept nothing to judge."""
 
     treatment: str
@@ -81,14 +81,14 @@ class _Line:
     longest_cut_s: float | None
 
 
-def _line(label: str, rows: Sequence[SteadyRow]) -> _Line | None:
+def _line(label: str, rows: Sequence[SteadyRow]) -> _TreatmentRow | None:
     """None where the treatment has no trial that ended."""
     mine = [row for row in rows if row.treatment == label]
     judged = [row for row in mine if row.judged]
     cuts = [row.cut_s or 0.0 for row in judged]
     if not mine:
         return None
-    return _Line(
+    return _TreatmentRow(
         treatment=label,
         steady=sum(row.stationary is True for row in judged),
         unsettled=sum(row.stationary is False for row in judged),

@@ -17,7 +17,7 @@ from loadstone.model.load import Load
 from loadstone.model.records import TrialSummary
 from loadstone.model.study import TrialSettings
 from loadstone.model.workload import Workload
-from loadstone.workloads.members import Member
+from loadstone.workloads.members import LoadWorker
 
 Progress = Callable[[dict[str, Any]], None]
 """Called about once a second with the driver's progress."""
@@ -57,7 +57,7 @@ class Offer:
     """The path of the URL of a script's target: ``/api`` of ``http://host/api``."""
     metrics: str | None = None
     """``host:port`` on which the generator serves Prometheus metrics."""
-    members: tuple[Member, ...] = ()
+    members: tuple[LoadWorker, ...] = ()
     """The load workers that generate it together; this process alone where empty."""
     window_begins: Callable[[], None] = _nothing
     """Called when the measured window begins."""

@@ -28,12 +28,11 @@ from loadstone.model.records import (
     Latencies,
     Latency,
     LoadPlan,
-    Operation,
+    OperationSummary,
     Totals,
     TrialSummary,
 )
-from loadstone.model.workload import Operation as WorkloadOperation
-from loadstone.model.workload import Workload
+from loadstone.model.workload import Operation, Workload
 from loadstone.workloads.base import Driver, DriverError, Offer, Progress, TargetUnreachable, deadline_s, in_time
 
 STATISTICS = ("mean", "p50", "p75", "p90", "p95", "p99", "p999", "max")
@@ -182,7 +181,7 @@ class External(Driver):
         )
 
 
-def the_request(offer: Offer) -> WorkloadOperation | None:
+def the_request(offer: Offer) -> Operation | None:
     """The only request of the workload; None where a script makes the requests."""
     if isinstance(offer.workload, Workload):
         return next(iter(offer.workload.operations.values()))
@@ -225,7 +224,9 @@ def summarize(
     if isinstance(offer.workload, Workload):
         completed = result.completed + (warm.completed if warm is not None else 0)
         part = next(iter(offer.workload.operations))
-        operations.append(Operation(name=part, counts=counts, latency_ms=latencies, all=Totals(completed=completed)))
+        operations.append(
+            OperationSummary(name=part, counts=counts, latency_ms=latencies, all=Totals(completed=completed))
+        )
     return TrialSummary(
         driver=name,
         remarks=result.remarks,

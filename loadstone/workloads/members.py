@@ -12,14 +12,14 @@ from loadstone.model.load import Load
 
 
 @dataclass(frozen=True)
-class Member:
+class LoadWorker:
     """A load worker: its name in results, and the command that runs ``stone load --member`` on its machine."""
 
     name: str
     command: tuple[str, ...]
 
 
-def members(load: Load, clients: Sequence[Node]) -> tuple[Member, ...]:
+def members(load: Load, clients: Sequence[Node]) -> tuple[LoadWorker, ...]:
     """The load workers of a run: ``load.workers``, at least one a client; none where this machine generates it alone.
 
     Clients have equal shares of them; those of one client share its cores evenly.
@@ -31,7 +31,7 @@ def members(load: Load, clients: Sequence[Node]) -> tuple[Member, ...]:
     return tuple(member for client, number in zip(clients, numbers, strict=True) for member in _on(client, number))
 
 
-def _on(client: Node, number: int) -> list[Member]:
+def _on(client: Node, number: int) -> list[LoadWorker]:
     machine = connect(client.name, client.reach)
     taskset = machine.facts(("taskset",)).tools.get("taskset")
 
@@ -41,4 +41,4 @@ def _on(client: Node, number: int) -> list[Member]:
 
     names = [client.name] if number == 1 else [f"{client.name}/{index + 1}" for index in range(number)]
     load = [machine.stone, "load", "--member"]
-    return [Member(name, tuple(machine.command([*bound(index), *load]))) for index, name in enumerate(names)]
+    return [LoadWorker(name, tuple(machine.command([*bound(index), *load]))) for index, name in enumerate(names)]

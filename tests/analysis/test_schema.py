@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from loadstone.analysis import schema
-from loadstone.analysis.metrics.nodes import InTrial
+from loadstone.analysis.metrics.nodes import MetricRow
 from loadstone.analysis.schema import TableRow
 from tests.trial_rows import trial_row
 
@@ -21,7 +21,7 @@ class Part(TableRow):
     changes_s: tuple[float, ...] | None = None
 
 
-class PartOfTrial(Part, InTrial, name="parts"):
+class PartOfTrial(Part, MetricRow, name="parts"):
     """The same with its trial."""
 
 

@@ -49,13 +49,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def imported(text: str) -> catalogue.Loaded:
+def imported(text: str) -> catalogue.LoadedApplication:
     """A compose file in this folder, imported."""
     Path("compose.yaml").write_text(text)
     return catalogue.load("compose.yaml")
 
 
-def services(loaded: catalogue.Loaded) -> str:
+def services(loaded: catalogue.LoadedApplication) -> str:
     """The services of an application as its file has them."""
     data = loaded.application.model_dump(mode="json", by_alias=True, exclude_defaults=True)
     return yaml12.dump(data["services"])
@@ -248,7 +248,7 @@ def test_lists_that_are_reset_and_values_that_replace_others(folder: Path) -> No
     assert (list(web.ports.values()), web.environment) == ([81], {})
 
 
-def messages(loaded: catalogue.Loaded) -> str:
+def messages(loaded: catalogue.LoadedApplication) -> str:
     return "\n".join(str(note) for note in loaded.notes)
 
 

@@ -19,7 +19,7 @@ from loadstone.infrastructure.binary import stone_binary
 from loadstone.infrastructure.local import Local
 from loadstone.model.cluster import Cluster
 from loadstone.model.errors import DeploymentError, PreflightError
-from loadstone.monitoring.replicas import Window
+from loadstone.monitoring.replicas import UsageWindow
 from loadstone.orchestration.process import Process
 from tests.applications.test_checking import check_of
 from tests.orchestration.conftest import deployed
@@ -74,7 +74,7 @@ def ask(process: Process, path: str, method: str = "GET", replica: int = 0) -> A
 
 def test_deploy_seed_ask_audit_check_remove(deploy: Deploy) -> None:
     process, seeder = deploy()
-    window = Window(process)
+    window = UsageWindow(process)
     window.start()
     before = seeder.counts()
     assert before["documents-user", "user"] == 501
@@ -106,7 +106,7 @@ def test_replicas_of_everything_each_hold_the_seed(deploy: Deploy, monkeypatch: 
     # The paper's limits do not fit a small machine, its replicas do.
     application = catalogue.load("hotel-reservation").application
     small = application.model_copy(update={"paper_resources": {}})
-    monkeypatch.setattr(catalogue, "load", lambda _name: catalogue.Loaded(small, None, ""))  # type: ignore[arg-type]
+    monkeypatch.setattr(catalogue, "load", lambda _name: catalogue.LoadedApplication(small, None, ""))  # type: ignore[arg-type]
     process, seeder = deploy(scaling="horizontal", profile="paper")
     assert len(process.deployment.replicas) == 44
     assert seeder.counts() == {key: 2 * count for key, count in single.items()}
@@ -124,7 +124,7 @@ def test_a_service_that_does_not_become_ready_says_why(deploy: Deploy, monkeypat
         if service.tier == "logic"
     }
     changed = application.model_copy(update={"services": application.services | hasty})
-    monkeypatch.setattr(catalogue, "load", lambda _name: catalogue.Loaded(changed, None, ""))  # type: ignore[arg-type]
+    monkeypatch.setattr(catalogue, "load", lambda _name: catalogue.LoadedApplication(changed, None, ""))  # type: ignore[arg-type]
     monkeypatch.setattr(Seeder, "seed", lambda self: None)  # the stores stay empty
     with pytest.raises(DeploymentError) as caught:
         deploy()

@@ -15,7 +15,7 @@ from loadstone.cli import main
 from loadstone.cli.main import VERBS
 from loadstone.cli.progress import Display
 from loadstone.experiments import runs
-from loadstone.experiments.ledger import Record
+from loadstone.experiments.ledger import FinishedTrial
 from loadstone.experiments.next_trial import Outcome
 from loadstone.experiments.plan import read_plan
 from loadstone.experiments.schedule import next_trial
@@ -164,12 +164,16 @@ def test_progress_without_a_terminal_is_plain_lines(tmp_path: Path) -> None:
         display.progress({"t": 1.0, "of": 2.0, "sent": 10, "p99_ms": 1.0, "lateness_p99_ms": 0.1, "errors": 0})
         about: dict[str, Any] = {"treatment": "scaling=baseline", "rate": 100.0}
         row = trial_row(order=1, offered=100, completed=99, p99_ms=12.3, **about)
-        display.trial_finished(Record(trial.id, trial.treatment.id, 1, Outcome(100.0, "bracket", "held"), row))
+        display.trial_finished(FinishedTrial(trial.id, trial.treatment.id, 1, Outcome(100.0, "bracket", "held"), row))
         stopped = trial_row(order=2, verdict="not held", aborted_at_s=0.31, **about)
-        display.trial_finished(Record(trial.id, trial.treatment.id, 1, Outcome(378.0, "fine", "not held"), stopped))
+        display.trial_finished(
+            FinishedTrial(trial.id, trial.treatment.id, 1, Outcome(378.0, "fine", "not held"), stopped)
+        )
         reasons = ["audit: geo-1 on worker has cpu unlimited, requested 1"]  # no load, so nothing measured
         unloaded = trial_row(order=3, verdict="invalid", reasons=reasons, **about)
-        display.trial_finished(Record(trial.id, trial.treatment.id, 1, Outcome(100.0, "fine", "invalid"), unloaded))
+        display.trial_finished(
+            FinishedTrial(trial.id, trial.treatment.id, 1, Outcome(100.0, "fine", "invalid"), unloaded)
+        )
     text = out.getvalue()
     assert "\x1b" not in text
     assert "trial   1  scaling=baseline  bracket      100 req/s  held" in text

@@ -16,7 +16,7 @@ from loadstone.analysis import capacity, summary
 from loadstone.analysis.run import open_run
 from loadstone.experiments import pruning, reference_treatments, runs, schedule, trial_runner, what_if
 from loadstone.experiments.conductor import Conductor
-from loadstone.experiments.ledger import Ledger, Record
+from loadstone.experiments.ledger import FinishedTrial, Ledger
 from loadstone.experiments.next_trial import NextTrial, Outcome
 from loadstone.experiments.plan import Plan, read_plan
 from loadstone.experiments.predicting import nodes_of
@@ -57,7 +57,7 @@ class Driver(FakeDriver):
         return super().run(offer, progress)
 
 
-class Window(trial_runner.Window):
+class Window(trial_runner.UsageWindow):
     """Counters of a service that costs ``COST_S`` a request."""
 
     def rows(self) -> list[Reading]:
@@ -85,7 +85,7 @@ def fake_layers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
     monkeypatch.setattr(FakeOrchestrator, "apply", counted)
     monkeypatch.setattr(FakeOrchestrator, "replicas", [], raising=False)
-    monkeypatch.setattr(trial_runner, "Window", Window)
+    monkeypatch.setattr(trial_runner, "UsageWindow", Window)
     stone = tmp_path / "stone"
     stone.write_text("#!/bin/sh\nexit 0\n")
     stone.chmod(0o755)
@@ -227,9 +227,9 @@ def test_what_a_guided_study_has_begun_it_finishes_when_resumed(tmp_path: Path) 
     assert [record.trial_id for record in replayed(plan, whole, foretold)] == [record.trial_id for record in whole]
 
 
-def replayed(plan: Plan, whole: list[Record], foretold: list[capacity.Registered]) -> list[Record]:
+def replayed(plan: Plan, whole: list[FinishedTrial], foretold: list[capacity.Registered]) -> list[FinishedTrial]:
     """The trials that a run would have which was resumed after each of them, with their results."""
-    done: list[Record] = []
+    done: list[FinishedTrial] = []
     while (trial := schedule.next_trial(plan, done, foretold)) is not None:
         done.append(next(record for record in whole if record.trial_id == trial.id))
     return done
@@ -243,7 +243,9 @@ def test_a_study_that_is_guided_by_nothing_is_refused(tmp_path: Path) -> None:
 def test_only_scaling_and_placement_have_a_base_in_another_treatment(tmp_path: Path) -> None:
     text = PREDICTING.replace("horizontal]", "horizontal], documents: [postgres, mongodb]")
     _, plan = read_plan(write_study(tmp_path, text))
-    made = [(reference_treatments.base_of(plan, treatment).label, treatment.label) for treatment in plan.treatments]
+    made = [
+        (reference_treatments.reference_of(plan, treatment).label, treatment.label) for treatment in plan.treatments
+    ]
     assert made == [
         ("scaling=baseline documents=postgres", "scaling=baseline documents=postgres"),
         ("scaling=baseline documents=mongodb", "scaling=baseline documents=mongodb"),

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loadstone.experiments import repeating, schedule
-from loadstone.experiments.ledger import Record
+from loadstone.experiments.ledger import FinishedTrial
 from loadstone.experiments.next_trial import Outcome
 from loadstone.experiments.plan import Plan, read_plan
 from loadstone.model.trial import Trial
@@ -28,12 +28,14 @@ def plan_of(folder: Path, text: str) -> Plan:
     return read_plan(write_study(folder, text))[1]
 
 
-def finish(trial: Trial, p50: float, verdict: str = "held") -> Record:
+def finish(trial: Trial, p50: float, verdict: str = "held") -> FinishedTrial:
     outcome = Outcome(trial.rate, trial.phase, verdict)  # type: ignore[arg-type]
-    return Record(trial.id, trial.treatment.id, trial.repetition, outcome, row_of(trial, verdict, p50_ms=p50))
+    return FinishedTrial(trial.id, trial.treatment.id, trial.repetition, outcome, row_of(trial, verdict, p50_ms=p50))
 
 
-def replay(plan: Plan, p50: Latency, records: Sequence[Record] = (), verdict: str = "held") -> list[Record]:
+def replay(
+    plan: Plan, p50: Latency, records: Sequence[FinishedTrial] = (), verdict: str = "held"
+) -> list[FinishedTrial]:
     done = list(records)
     while (trial := schedule.next_trial(plan, done)) is not None:
         done.append(finish(trial, p50(trial), verdict))

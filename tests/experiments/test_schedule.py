@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loadstone.experiments import schedule
-from loadstone.experiments.ledger import Record
+from loadstone.experiments.ledger import FinishedTrial
 from loadstone.experiments.next_trial import Outcome
 from loadstone.experiments.plan import Plan, read_plan
 from loadstone.model.trial import Trial
@@ -18,12 +18,12 @@ from tests.experiments.fakes import SEARCH, STUDY, write_study
 from tests.trial_rows import row_of
 
 
-def finish(trial: Trial, capacity: float) -> Record:
+def finish(trial: Trial, capacity: float) -> FinishedTrial:
     outcome = Outcome(trial.rate, trial.phase, "held" if trial.rate < capacity else "not held")
-    return Record(trial.id, trial.treatment.id, trial.repetition, outcome, row_of(trial, outcome.verdict))
+    return FinishedTrial(trial.id, trial.treatment.id, trial.repetition, outcome, row_of(trial, outcome.verdict))
 
 
-def replay(plan: Plan, capacity: float, records: list[Record] | None = None) -> list[Record]:
+def replay(plan: Plan, capacity: float, records: list[FinishedTrial] | None = None) -> list[FinishedTrial]:
     records = list(records or [])
     while (trial := schedule.next_trial(plan, records)) is not None:
         records.append(finish(trial, capacity))
@@ -104,9 +104,11 @@ def test_a_resumed_search_gives_the_trials_of_an_undisturbed_one(search: Plan, c
 
 
 def test_a_search_whose_trials_are_all_invalid_fails_with_the_reason(search: Plan) -> None:
-    records: list[Record] = []
+    records: list[FinishedTrial] = []
     while (trial := schedule.next_trial(search, records)) is not None:
         outcome = Outcome(trial.rate, trial.phase, "invalid")
-        records.append(Record(trial.id, trial.treatment.id, trial.repetition, outcome, row_of(trial, outcome.verdict)))
+        records.append(
+            FinishedTrial(trial.id, trial.treatment.id, trial.repetition, outcome, row_of(trial, outcome.verdict))
+        )
     assert len(schedule.failures(search, records)) == 2
     assert "invalid" in schedule.failures(search, records)[0]

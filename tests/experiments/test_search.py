@@ -17,8 +17,8 @@ from loadstone.experiments.search import (
     FINE_LEAST,
     FINE_MOST,
     Failed,
-    Found,
     Search,
+    SearchResult,
     expected_trials,
     next_probe,
 )
@@ -29,7 +29,9 @@ Oracle = Callable[[NextTrial, int], Held]
 MOST = 400
 
 
-def run(search: Search, oracle: Oracle, before: list[Outcome] | None = None) -> tuple[Found | Failed, list[Outcome]]:
+def run(
+    search: Search, oracle: Oracle, before: list[Outcome] | None = None
+) -> tuple[SearchResult | Failed, list[Outcome]]:
     """Run a search to its end; the oracle sees the probe and the number of trials so far."""
     history = list(before or [])
     for _ in range(MOST):
@@ -86,7 +88,7 @@ def test_the_bracket_follows_the_truth_table(start: float, table: dict[float, bo
 @pytest.mark.parametrize("capacity", [3.3, 47, 100, 790, 12_345, 98_000])
 def test_a_sharp_edge_is_found(capacity: float) -> None:
     result, history = run(Search(), step_at(capacity))
-    assert isinstance(result, Found)
+    assert isinstance(result, SearchResult)
     point = result.result.breaking_point
     assert point.low <= capacity <= point.high
     assert point.precision <= 0.05
@@ -107,7 +109,7 @@ def test_fresh_trials_lie_on_both_sides_and_are_full() -> None:
 def test_finer_precision_takes_more_trials() -> None:
     coarse, few = run(Search(precision=0.10), noisy(790, 0.03, 1))
     fine, many = run(Search(precision=0.02), noisy(790, 0.03, 1))
-    assert isinstance(coarse, Found) and isinstance(fine, Found)
+    assert isinstance(coarse, SearchResult) and isinstance(fine, SearchResult)
     assert len(few) < len(many)
     assert fine.result.breaking_point.precision <= 0.02 or len(loads(many, "fine")) == FINE_MOST
 
@@ -123,7 +125,7 @@ def test_a_bracket_that_lied_is_outgrown(lie: str) -> None:
         return "held" if truth != lies else "not held"
 
     result, history = run(Search(), oracle)
-    assert isinstance(result, Found)
+    assert isinstance(result, SearchResult)
     assert result.result.breaking_point.low <= 790 <= result.result.breaking_point.high
     assert len(loads(history, "fine")) <= 25
 
@@ -175,7 +177,7 @@ def test_a_contradicted_confirmation_goes_on_and_says_so() -> None:
         return "held" if probe.load <= 790 else "not held"
 
     result, history = run(Search(), oracle)
-    assert isinstance(result, Found)
+    assert isinstance(result, SearchResult)
     assert not result.confirmed
     last_confirm = max(i for i, outcome in enumerate(history) if outcome.phase == "confirm")
     assert len(history) - 1 - last_confirm >= 3
@@ -196,8 +198,10 @@ def changed(oracle: Oracle, factor: float) -> Oracle:
 def contradictions(factor: float, slope: float, seeds: int) -> int:
     """How many of ``seeds`` searches are contradicted when the system changes so."""
     ends = [run(Search(start=600), changed(noisy(790, slope, seed), factor))[0] for seed in range(seeds)]
-    assert all(isinstance(end, Found) for end in ends)
-    return sum("contradicted by" in text for end in ends if isinstance(end, Found) for text in end.result.warnings)
+    assert all(isinstance(end, SearchResult) for end in ends)
+    return sum(
+        "contradicted by" in text for end in ends if isinstance(end, SearchResult) for text in end.result.warnings
+    )
 
 
 def test_a_right_estimate_is_seldom_contradicted() -> None:
@@ -218,7 +222,7 @@ def test_a_system_without_an_edge_ends_at_the_budget_with_a_warning() -> None:
         return "held" if random.Random(f"{count}").random() < 0.5 else "not held"
 
     result, history = run(Search(precision=0.01), oracle)
-    assert isinstance(result, Found)
+    assert isinstance(result, SearchResult)
     assert len(loads(history, "fine")) == FINE_MOST
     assert not result.confirmed and loads(history, "confirm") == []
     assert any("precision +-1.0% not reached" in warning for warning in result.result.warnings)
@@ -302,7 +306,7 @@ def test_the_bracket_goes_where_the_cpu_says_that_the_break_is(bias: float) -> N
 def test_a_wild_hint_costs_some_trials_and_nothing_else(wrong: float) -> None:
     history = hinted(step_at(3000), lambda load, _: load * wrong)(Search())
     result = next_probe(Search(), history)
-    assert isinstance(result, Found)
+    assert isinstance(result, SearchResult)
     assert result.result.breaking_point.low <= 3000 <= result.result.breaking_point.high
     assert len(loads(history, "bracket")) <= 13
     steps = loads(history, "bracket")
@@ -329,7 +333,7 @@ def test_a_killed_search_resumes_to_the_same_end(seed: int, cut: int) -> None:
 
 def test_noise_of_three_percent_is_seldom_fooled() -> None:
     ends = [run(Search(start=100 + seed), noisy(790, 0.03, seed))[0] for seed in range(40)]
-    points = [end.result.breaking_point for end in ends if isinstance(end, Found)]
+    points = [end.result.breaking_point for end in ends if isinstance(end, SearchResult)]
     assert len(points) == 40
     assert sum(point.low <= 790 <= point.high for point in points) >= 36  # seeds are fixed
 

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from loadstone.infrastructure.builds import archives, binary, compiling, missing, recipes
 from loadstone.infrastructure.builds.__main__ import main
 from loadstone.infrastructure.builds.progress import Progress
-from loadstone.infrastructure.builds.recipes import RECIPES, Recipe
+from loadstone.infrastructure.builds.recipes import RECIPES, BuildRecipe
 from loadstone.model.errors import PreflightError
 
 GO = """#!/bin/sh
@@ -156,7 +156,7 @@ def test_the_place_in_the_cache_changes_with_the_module(tmp_path: Path, monkeypa
     def place(stamp: str = "1") -> Path:
         return replace(RECIPES["consul"], stamps={"main.v": stamp}).cached
 
-    monkeypatch.setattr(Recipe, "module", tmp_path)
+    monkeypatch.setattr(BuildRecipe, "module", tmp_path)
     (tmp_path / "go.mod").write_text("module a")
     (tmp_path / "main.go").write_text("package main")
     places = [place()]

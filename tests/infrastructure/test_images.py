@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from loadstone.infrastructure import images
 from loadstone.infrastructure.base import Access
 from loadstone.infrastructure.images import archive, cache, layers, recipe
-from loadstone.infrastructure.images.layers import Member
+from loadstone.infrastructure.images.layers import LayerEntry
 from loadstone.model.errors import PreflightError
 from loadstone.model.software import built_in
 from tests.infrastructure.image_files import (
@@ -144,7 +144,7 @@ def test_a_layer_s_bytes_do_not_depend_on_the_order(files: dict[str, str], rando
     members = [layers.text(path, text) for path, text in leaves.items()]
     shuffled = random.sample(members, len(members))
 
-    def written(some: list[Member]) -> bytes:
+    def written(some: list[LayerEntry]) -> bytes:
         out = io.BytesIO()
         layers.write(some, out)
         return out.getvalue()

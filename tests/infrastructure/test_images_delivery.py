@@ -19,7 +19,7 @@ import requests
 from loadstone.infrastructure import images
 from loadstone.infrastructure.base import Access
 from loadstone.infrastructure.images import archive, delivery, engines
-from loadstone.infrastructure.images.engines import CannotPull, Engine, Held
+from loadstone.infrastructure.images.engines import CannotPull, Held, ImageEngine
 from loadstone.infrastructure.images.registry import Registry
 from loadstone.model.errors import PreflightError
 
@@ -39,7 +39,7 @@ class Cluster:
         return Access("docker", engines={node: f"unix:///{node}" for node in self.held}, **more)
 
 
-class MadeUp(Engine):
+class MadeUp(ImageEngine):
     cluster: Cluster
 
     def find(self, reference: str) -> Held | None:

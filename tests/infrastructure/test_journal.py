@@ -9,7 +9,7 @@ import pytest
 
 from loadstone import plugins
 from loadstone.infrastructure import journal
-from loadstone.infrastructure.journal import Entry
+from loadstone.infrastructure.journal import JournalEntry
 from loadstone.model.errors import DeploymentError, InputError
 
 undone: list[str] = []
@@ -19,7 +19,7 @@ class Undoes:
     """Forgets an entry and remembers that it did."""
 
     @classmethod
-    def undo(cls, entry: Entry) -> list[str]:
+    def undo(cls, entry: JournalEntry) -> list[str]:
         undone.append(entry.name)
         journal.forget(entry.name)
         return [f"{entry.name} by {entry.implementation}"]
@@ -34,12 +34,12 @@ def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def cluster(name: str) -> None:
-    journal.save(Entry(name=name, layer="infrastructure", implementation="namespaces", folder="/"))
+    journal.save(JournalEntry(name=name, layer="infrastructure", implementation="namespaces", folder="/"))
 
 
 def deployment(name: str, cluster: str = "") -> None:
     facts = {"access": {"cluster": cluster}}
-    journal.save(Entry(name=name, layer="orchestrators", implementation="swarm", folder="/", facts=facts))
+    journal.save(JournalEntry(name=name, layer="orchestrators", implementation="swarm", folder="/", facts=facts))
 
 
 def test_a_cluster_takes_its_deployments_along_and_others_go_first() -> None:

@@ -20,7 +20,7 @@ from loadstone.infrastructure.software.base import Member
 from loadstone.infrastructure.software.footprint import difference
 from loadstone.infrastructure.software.kubernetes import Kubernetes, listener, managers, pause, workers
 from loadstone.infrastructure.software.kubernetes.certificates import Certificates, node_user
-from loadstone.infrastructure.software.kubernetes.plan import BRIDGE, PODS, SERVICES, Plan, fill
+from loadstone.infrastructure.software.kubernetes.plan import BRIDGE, PODS, SERVICES, ClusterPlan, fill
 from loadstone.model.errors import DeploymentError
 from loadstone.model.records.node import NodeDeployment, SpawnArgs
 
@@ -60,11 +60,11 @@ def member(name: str, number: int, *failing: str) -> tuple[Member, Recorded]:
     return Member(name, role, f"198.18.{number // 250}.{number % 250 + 2}", machine, "c"), recorded
 
 
-def plan(manager_count: int, worker_count: int) -> Plan:
+def plan(manager_count: int, worker_count: int) -> ClusterPlan:
     names = [f"manager-{n + 1}" for n in range(manager_count)] + [f"worker-{n + 1}" for n in range(worker_count)]
     members = [member(name, number)[0] for number, name in enumerate(names)]
     binaries = dict.fromkeys(names, "/bin/kubernetes")
-    return Plan(tuple(members[:manager_count]), tuple(members[manager_count:]), binaries)
+    return ClusterPlan(tuple(members[:manager_count]), tuple(members[manager_count:]), binaries)
 
 
 def recorded(of: Member) -> Recorded:
@@ -74,7 +74,7 @@ def recorded(of: Member) -> Recorded:
 
 
 @pytest.fixture(scope="module")
-def certified() -> tuple[Plan, Certificates]:
+def certified() -> tuple[ClusterPlan, Certificates]:
     made = plan(3, 2)
     return made, Certificates(made)
 
@@ -106,7 +106,7 @@ def test_flags_as_programs_of_kubernetes_take_them() -> None:
     assert command == ["/bin/kubernetes", "etcd", "--quiet", "--data-dir=/data", "--port=1"]
 
 
-def test_the_kubelet_s_settings(certified: tuple[Plan, Certificates]) -> None:
+def test_the_kubelet_s_settings(certified: tuple[ClusterPlan, Certificates]) -> None:
     made, certificates = certified
     workers.start_node(made.workers[0], made, certificates)
     machine = recorded(made.workers[0])
@@ -159,7 +159,7 @@ def test_a_worker_without_plugins() -> None:
         workers.plugin_folder(worker)
 
 
-def test_certificates_are_what_they_claim(certified: tuple[Plan, Certificates], tmp_path: Path) -> None:
+def test_certificates_are_what_they_claim(certified: tuple[ClusterPlan, Certificates], tmp_path: Path) -> None:
     made, certificates = certified
     names = ["ca", "api-server", "etcd", node_user(made.workers[1])]
     for name in names:
@@ -181,7 +181,7 @@ def test_certificates_are_what_they_claim(certified: tuple[Plan, Certificates], 
     assert kubelet == ((("organizationName", "system:nodes"),), (("commonName", "system:node:worker-2"),))
 
 
-def test_keys_reach_only_members_that_need_them(certified: tuple[Plan, Certificates]) -> None:
+def test_keys_reach_only_members_that_need_them(certified: tuple[ClusterPlan, Certificates]) -> None:
     made, certificates = certified
     for manager in made.managers:
         managers.start_store_and_api(manager, made, certificates)
@@ -200,7 +200,7 @@ def test_keys_reach_only_members_that_need_them(certified: tuple[Plan, Certifica
     assert not list(Path(tempfile.gettempdir()).glob("loadstone-pki-*/ca.key"))
 
 
-def test_kubeconfigs_hold_all_that_is_needed(certified: tuple[Plan, Certificates]) -> None:
+def test_kubeconfigs_hold_all_that_is_needed(certified: tuple[ClusterPlan, Certificates]) -> None:
     made, certificates = certified
     data = yaml.safe_load(certificates.kubeconfig("admin", made.managers[1]))
     assert data["clusters"][0]["cluster"]["server"] == "https://198.18.0.3:6443"

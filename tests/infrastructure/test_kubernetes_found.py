@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from loadstone.infrastructure.existing import Existing
-from loadstone.infrastructure.kubernetes_api import Api, Refused, Unreachable, path_of
+from loadstone.infrastructure.kubernetes_api import KubernetesApi, Refused, Unreachable, path_of
 from loadstone.infrastructure.software.kubernetes import found
 from loadstone.model.cluster import Cluster
 from loadstone.model.errors import PreflightError
@@ -156,24 +156,24 @@ def test_an_unknown_user(kubeconfig: Path, server: Answering) -> None:
 def test_another_server_takes_over(kubeconfig: Path, server: Answering, tmp_path: Path, monkeypatch: Any) -> None:
     with answering({"/version": (503, {"message": "etcdserver: no leader"})}) as broken:
         other = written(tmp_path / "other", broken.address, monkeypatch)
-        api = Api([str(other), str(kubeconfig)])
+        api = KubernetesApi([str(other), str(kubeconfig)])
         assert api.get("/version") == {"gitVersion": "v1.31.0"}
         assert api.host == server.address
         assert len(broken.received) == 1
         with pytest.raises(Unreachable, match="does not work: etcdserver: no leader"):
-            Api([str(other)]).get("/version")
+            KubernetesApi([str(other)]).get("/version")
 
 
 def test_a_refusal_is_final(kubeconfig: Path, server: Answering) -> None:
     server.answers["/secret"] = (403, {"message": 'secrets is forbidden: User "me" cannot list'})
     with pytest.raises(Refused, match='secrets is forbidden: User "me" cannot list') as caught:
-        Api([str(kubeconfig)] * 2, patience_s=3600).get("/secret")
+        KubernetesApi([str(kubeconfig)] * 2, patience_s=3600).get("/secret")
     assert caught.value.status == 403
     assert [request for request, _ in server.received] == ["GET /secret"]
 
 
 def test_deleting_what_is_not_there_is_no_error(kubeconfig: Path, server: Answering) -> None:
-    Api([str(kubeconfig)]).delete("/api/v1/namespaces/gone")
+    KubernetesApi([str(kubeconfig)]).delete("/api/v1/namespaces/gone")
     assert [request for request, _ in server.received] == ["DELETE /api/v1/namespaces/gone"]
 
 
@@ -192,4 +192,4 @@ def test_where_objects_lie(version: str, kind: str, namespace: str | None, path:
 
 def test_a_context_that_is_gone(kubeconfig: Path) -> None:
     with pytest.raises(PreflightError, match=r"is no usable kubeconfig: .*yours"):
-        Api([str(kubeconfig)], context="yours")
+        KubernetesApi([str(kubeconfig)], context="yours")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from loadstone.infrastructure.locks import locked
-from loadstone.infrastructure.namespaces.emulated import Emulated
+from loadstone.infrastructure.namespaces.emulated import EmulatedHosts
 from loadstone.model.errors import DeploymentError
 
 HOLD = (
@@ -47,7 +47,7 @@ def test_a_forged_journal_entry_removes_no_folder(tmp_path: Path) -> None:
     (tmp_path / "precious" / "file").write_text("1")
     (tmp_path / "link").symlink_to(tmp_path / "precious")
     for folder in ("precious", "link"):
-        forged = Emulated("abcdef", "198.18.0.0/28", str(tmp_path / folder), (), state=str(tmp_path / "state"))
+        forged = EmulatedHosts("abcdef", "198.18.0.0/28", str(tmp_path / folder), (), state=str(tmp_path / "state"))
         with pytest.raises(DeploymentError, match="is not the folder of emulated-abcdef"):
             forged.remove()
     assert (tmp_path / "precious" / "file").read_text() == "1"

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loadstone.infrastructure.namespaces import Namespaces, checks, commands
-from loadstone.infrastructure.namespaces.emulated import Emulated
+from loadstone.infrastructure.namespaces.emulated import EmulatedHosts
 from loadstone.infrastructure.namespaces.nameserver import refusal
 from loadstone.infrastructure.namespaces.network import RESERVED, shaping, subnet_for
 from loadstone.model.cluster import Cluster, Link
@@ -44,18 +44,20 @@ def test_no_subnet_left_is_reported() -> None:
 @given(st.integers(0, 9), st.integers(1, 1000))
 def test_every_host_has_names_and_addresses_of_its_own(managers: int, workers: int) -> None:
     names = [f"manager-{n + 1}" for n in range(managers)] + [f"worker-{n + 1}" for n in range(workers)]
-    emulated = Emulated("3fa9c1", str(subnet_for(len(names), [])), "/data/emulated-3fa9c1", tuple(names), "loadstone/x")
+    emulated = EmulatedHosts(
+        "3fa9c1", str(subnet_for(len(names), [])), "/data/emulated-3fa9c1", tuple(names), "loadstone/x"
+    )
     hosts, network = emulated.hosts, emulated.network
     for kind in ("name", "address", "namespace", "folder", "group"):
         assert len({getattr(host, kind) for host in hosts}) == len(names)
     assert network.client not in {host.address for host in hosts}
     assert all(len(name) <= 15 for name in (*names, network.interface))  # what the kernel takes
-    assert Emulated.of(emulated.as_data()) == emulated
+    assert EmulatedHosts.of(emulated.as_data()) == emulated
 
 
 def test_names_tell_whose_they_are() -> None:
     names, group = ("manager-1", "worker-1"), "loadstone/emulated-3fa9c1-x7k2pq"
-    emulated = Emulated("3fa9c1", "198.18.4.0/24", "/data/emulated-3fa9c1", names, group)
+    emulated = EmulatedHosts("3fa9c1", "198.18.4.0/24", "/data/emulated-3fa9c1", names, group)
     worker = emulated.hosts[1]
     assert emulated.network.client == "198.18.4.1"
     assert worker.address == "198.18.4.3"

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from loadstone.infrastructure.namespaces import checks, network
-from loadstone.infrastructure.namespaces.emulated import Emulated
+from loadstone.infrastructure.namespaces.emulated import EmulatedHosts
 from loadstone.infrastructure.namespaces.network import one_at_a_time, used_subnets
 from loadstone.model.cluster import Link
 from tests.support import groups
@@ -35,13 +35,13 @@ ASK = "import socket,sys; print(socket.create_connection((sys.argv[1], 7000), 60
 
 
 @pytest.fixture
-def emulated(tmp_path: Path) -> Iterator[Emulated]:
+def emulated(tmp_path: Path) -> Iterator[EmulatedHosts]:
     """Three hosts; afterwards nothing of them may be left."""
     if lacking := [finding for finding in checks.machine(Link(rate=RATE)) if finding.level == "error"]:
         pytest.skip("; ".join(finding.message for finding in lacking))
     before = snapshot()
     with one_at_a_time():
-        made = Emulated.planned(NAMES, tmp_path / "clusters").claim((min(os.sched_getaffinity(0)),))
+        made = EmulatedHosts.planned(NAMES, tmp_path / "clusters").claim((min(os.sched_getaffinity(0)),))
     try:
         made.make(RATE)
         there = snapshot(made.id, (tmp_path,))
@@ -55,7 +55,9 @@ def emulated(tmp_path: Path) -> Iterator[Emulated]:
         assert {kind: left[kind] for kind in MACHINE} == {kind: before[kind] for kind in MACHINE}
 
 
-def test_a_link_that_the_kernel_removes_meanwhile_is_gone(emulated: Emulated, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_link_that_the_kernel_removes_meanwhile_is_gone(
+    emulated: EmulatedHosts, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The link goes with the namespace of its other end, a moment after that was deleted."""
     really = network.run
 
@@ -68,7 +70,7 @@ def test_a_link_that_the_kernel_removes_meanwhile_is_gone(emulated: Emulated, mo
     emulated.remove()
 
 
-def test_a_host_is_its_own(emulated: Emulated) -> None:
+def test_a_host_is_its_own(emulated: EmulatedHosts) -> None:
     manager, worker, _ = emulated.hosts
     assert worker.run(["cat", "/proc/sys/kernel/hostname"]).stdout == "worker-1\n"
     assert os.uname().nodename != "worker-1"
@@ -83,7 +85,7 @@ def test_a_host_is_its_own(emulated: Emulated) -> None:
     assert (Path(knob).read_text(), manager.run(["cat", knob]).stdout) == (before, before)
 
 
-def test_what_runs_on_a_host_is_in_its_group_on_the_cluster_s_cores(emulated: Emulated) -> None:
+def test_what_runs_on_a_host_is_in_its_group_on_the_cluster_s_cores(emulated: EmulatedHosts) -> None:
     host = emulated.hosts[1]
     sleeper = Daemon(host, "sleeper", ["sh", "-c", 'echo "$WORD" $$; exec sleep 1000'], {"WORD": "started"})
     sleeper.awaits("started")
@@ -98,7 +100,7 @@ def test_what_runs_on_a_host_is_in_its_group_on_the_cluster_s_cores(emulated: Em
     assert host.run(["cat", "/etc/hostname"]).stdout == "worker-1\n"
 
 
-def test_all_mounts_of_a_host_are_its_daemons_alone(emulated: Emulated) -> None:
+def test_all_mounts_of_a_host_are_its_daemons_alone(emulated: EmulatedHosts) -> None:
     first, second = emulated.hosts[1:]
     mounts = "mount -t tmpfs t /mnt; echo there >/mnt/word"
     Daemon(first, "first", ["sh", "-c", "cat /mnt/word; exec sleep 1000"], mounts=mounts).awaits("there")
@@ -107,11 +109,11 @@ def test_all_mounts_of_a_host_are_its_daemons_alone(emulated: Emulated) -> None:
     assert not Path("/mnt/word").exists()
 
 
-def test_a_daemon_that_cannot_start_says_why(emulated: Emulated) -> None:
+def test_a_daemon_that_cannot_start_says_why(emulated: EmulatedHosts) -> None:
     Daemon(emulated.hosts[0], "wrong", ["/no/such/program"]).awaits("/no/such/program: not found")
 
 
-def test_hosts_and_this_machine_reach_each_other(emulated: Emulated) -> None:
+def test_hosts_and_this_machine_reach_each_other(emulated: EmulatedHosts) -> None:
     first, second = emulated.hosts[1:]
     for host in (first, second):
         Daemon(host, "answer", ["python3", "-c", ANSWER, host.address, host.name]).awaits("listening")
@@ -122,22 +124,22 @@ def test_hosts_and_this_machine_reach_each_other(emulated: Emulated) -> None:
 
 
 def test_hosts_are_found_whatever_the_data_folder_is_later(
-    emulated: Emulated, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    emulated: EmulatedHosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LOADSTONE_DATA", str(tmp_path / "another"))
-    found = Emulated.of(emulated.as_data()).hosts
+    found = EmulatedHosts.of(emulated.as_data()).hosts
     assert all(host.up() for host in found)
     assert found[0].run(["cat", "/etc/hostname"]).stdout.strip() == found[0].name
 
 
-def test_links_are_shaped_both_ways(emulated: Emulated) -> None:
+def test_links_are_shaped_both_ways(emulated: EmulatedHosts) -> None:
     for namespace, device in ((f"{emulated.cluster}-worker-2", "eth0"), (emulated.cluster, "worker-2")):
         command = ["tc", "-n", namespace, "-j", "qdisc", "show", "dev", device]
         shown = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
         assert [(queue["kind"], queue["options"]["rate"] * 8) for queue in shown] == [("tbf", RATE)]
 
 
-def test_two_clusters_at_once_have_different_subnets(emulated: Emulated, tmp_path: Path) -> None:
-    other = Emulated.planned(NAMES, tmp_path)
+def test_two_clusters_at_once_have_different_subnets(emulated: EmulatedHosts, tmp_path: Path) -> None:
+    other = EmulatedHosts.planned(NAMES, tmp_path)
     assert emulated.network.subnet in used_subnets()
     assert not other.network.subnet.overlaps(emulated.network.subnet)

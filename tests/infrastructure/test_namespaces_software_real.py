@@ -21,7 +21,7 @@ from loadstone.infrastructure.binary import stone_binary
 from loadstone.infrastructure.local import this_machine
 from loadstone.infrastructure.machines import connect
 from loadstone.infrastructure.namespaces import Namespaces
-from loadstone.infrastructure.namespaces.emulated import Emulated
+from loadstone.infrastructure.namespaces.emulated import EmulatedHosts
 from loadstone.infrastructure.namespaces.host import Host
 from loadstone.infrastructure.software.docker import engines
 from loadstone.model.cluster import Cluster, Link
@@ -79,11 +79,11 @@ def folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         assert [path for path in place.glob("data/**/*") if not path.is_dir()] == []
 
 
-def emulated(name: str = ENTRY) -> Emulated:
+def emulated(name: str = ENTRY) -> EmulatedHosts:
     """The hosts that the journal knows, as a later process finds them."""
     entry = journal.load(name)
     assert entry is not None
-    return Emulated.of(entry.facts)
+    return EmulatedHosts.of(entry.facts)
 
 
 def engine_process(host: Host) -> int:

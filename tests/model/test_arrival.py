@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loadstone.infrastructure.binary import stone_binary
-from loadstone.model.arrival import Arrival, Process, arrival_plan, shape_seconds
+from loadstone.model.arrival import Arrival, ArrivalProcess, arrival_plan, shape_seconds
 from loadstone.model.base import Finding, Model
 from loadstone.model.document import Document
 from loadstone.model.errors import InputError
@@ -25,7 +25,7 @@ class Example(Model):
     arrival: Arrival = "poisson"
 
     def findings(self) -> Iterator[Finding]:
-        if isinstance(self.arrival, Process):
+        if isinstance(self.arrival, ArrivalProcess):
             yield from ((("arrival", *path), text) for path, text in self.arrival.findings())
 
 

@@ -14,7 +14,7 @@ from loadstone.infrastructure.machines import MachineLost
 from loadstone.model.cluster import Node, Reach
 from loadstone.model.deployment import Deployment
 from loadstone.model.observing import Metrics
-from loadstone.model.records import Observed, ObservedReplica, Window
+from loadstone.model.records import MeasuredWindow, Observed, ObservedReplica
 from loadstone.model.records.node import Subject, WatchArgs, Watched
 from loadstone.monitoring import nodes
 from loadstone.monitoring.nodes import Nodes
@@ -165,7 +165,7 @@ def test_of_a_machine_that_fails_there_is_what_arrived_and_a_sentence(
     observation = Observation([collector(deployment)])
     orchestrator = Orchestrator(deployment, tmp_path)
     observation.begin(orchestrator, tmp_path)
-    observed = observation.end(orchestrator, Window(from_ns=1, to_ns=2), 8)
+    observed = observation.end(orchestrator, MeasuredWindow(from_ns=1, to_ns=2), 8)
     observation.stop()
     (sentence,) = observed.problems
     assert sentence.endswith(problem)

@@ -6,7 +6,7 @@ import pytest
 
 from loadstone.model.deployment import Deployment
 from loadstone.model.records.node import Used
-from loadstone.monitoring.replicas import Window
+from loadstone.monitoring.replicas import UsageWindow
 from tests.experiments.fakes import FakeOrchestrator
 from tests.orchestration.conftest import SERVICES, deployed, parse, two_nodes
 from tests.support.standings import used
@@ -42,7 +42,7 @@ def deployment() -> Deployment:
 def test_a_row_is_the_difference_of_two_readings(deployment: Deployment, monkeypatch: pytest.MonkeyPatch) -> None:
     now = iter([100.0, 100.2, 102.0, 102.2])
     monkeypatch.setattr("time.monotonic", lambda: next(now))
-    window = Window(Counting(deployment, Path()))
+    window = UsageWindow(Counting(deployment, Path()))
     window.start()
     window.stop()
     rows = {row.replica: row for row in window.rows()}
@@ -58,7 +58,7 @@ def test_a_row_is_the_difference_of_two_readings(deployment: Deployment, monkeyp
 
 
 def test_a_window_that_never_began_has_no_rows_and_one_that_was_cut_short_has(deployment: Deployment) -> None:
-    window = Window(Counting(deployment, Path()))
+    window = UsageWindow(Counting(deployment, Path()))
     assert window.rows() == [] and window.seen_ns() is None
     window.start()
     assert len(window.rows()) == 3
@@ -73,7 +73,7 @@ def test_what_is_not_counted_stays_unknown(deployment: Deployment) -> None:
         def usage(self) -> dict[str, Used]:
             return {"geo-1": used(memory=5)}
 
-    window = Window(Blind(deployment, Path()))
+    window = UsageWindow(Blind(deployment, Path()))
     window.start()
     (row,) = window.rows()
     assert row.throttled_s is None and row.oom_kills is None and row.memory_peak is None

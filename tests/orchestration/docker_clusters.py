@@ -20,7 +20,7 @@ from loadstone.experiments.plan import Plan, make_plan
 from loadstone.experiments.provisioning import demand, infrastructure_of, provide
 from loadstone.infrastructure import journal
 from loadstone.infrastructure.base import Provision
-from loadstone.infrastructure.namespaces.emulated import Emulated
+from loadstone.infrastructure.namespaces.emulated import EmulatedHosts
 from loadstone.model.document import Document
 from tests.support.users import User
 from tests.traces import MACHINE, snapshot
@@ -80,11 +80,11 @@ def cluster(plan: Plan, place: Path) -> Iterator[Provision]:
     assert journal.entries() == []
 
 
-def emulated(name: str) -> Emulated:
+def emulated(name: str) -> EmulatedHosts:
     """The emulated hosts of a study or a deployment of that name."""
     entry = journal.load(journal.cluster_name(name))
     assert entry is not None
-    return Emulated.of(entry.facts)
+    return EmulatedHosts.of(entry.facts)
 
 
 def deploy(plan: Plan, provision: Provision, folder: Path) -> Deployed:

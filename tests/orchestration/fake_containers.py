@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from loadstone.infrastructure.base import Access
-from loadstone.model.deployment import Found
+from loadstone.model.deployment import FoundReplica
 from loadstone.orchestration.containers import Containers
 
 
@@ -19,11 +19,13 @@ class Fake(Containers):
     def _create(self, services: list[str]) -> None:
         pass
 
-    def _find(self) -> list[Found]:
-        found = Found(name="web-1", service="web", node="worker-1", state="running", healthy=True, container="a" * 64)
+    def _find(self) -> list[FoundReplica]:
+        found = FoundReplica(
+            name="web-1", service="web", node="worker-1", state="running", healthy=True, container="a" * 64
+        )
         return [found]
 
-    def _log(self, found: Found, lines: int) -> str:
+    def _log(self, found: FoundReplica, lines: int) -> str:
         return ""
 
     def _lost(self) -> list[str]:

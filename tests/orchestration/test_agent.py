@@ -11,7 +11,7 @@ import yaml
 import loadstone
 from loadstone.infrastructure.local import this_machine
 from loadstone.model.cluster import Node, Reach
-from loadstone.model.deployment import Deployment, Found
+from loadstone.model.deployment import Deployment, FoundReplica
 from loadstone.model.errors import DeploymentError
 from loadstone.model.records.node import Facts, InForce, Standing
 from loadstone.orchestration import agent, containers
@@ -53,13 +53,13 @@ class Fixed(Reader):
         super().__init__([])
         self.standing = standing
 
-    def read(self, found: Sequence[Found], *_: object) -> dict[str, Standing]:
+    def read(self, found: Sequence[FoundReplica], *_: object) -> dict[str, Standing]:
         return {each.name: self.standing for each in found}
 
-    def facts(self, found: Sequence[Found]) -> dict[str, Facts]:
+    def facts(self, found: Sequence[FoundReplica]) -> dict[str, Facts]:
         return {each.node: facts(boot=this_machine().boot) for each in found}
 
-    def new_peaks(self, found: Sequence[Found]) -> bool:
+    def new_peaks(self, found: Sequence[FoundReplica]) -> bool:
         return True
 
 

@@ -15,7 +15,7 @@ from loadstone import plugins
 from loadstone.infrastructure import builds
 from loadstone.infrastructure.software.nomad import credentials, settings
 from loadstone.model.cluster import Node, Reach
-from loadstone.model.deployment import Found
+from loadstone.model.deployment import FoundReplica
 from loadstone.model.observing import Metrics
 from loadstone.model.records import Observed
 from loadstone.monitoring.nodes import Nodes
@@ -132,7 +132,7 @@ def test_limits_and_counters_through_the_cluster_s_own_client(orchestrator: Cont
     assert orchestrator.audit() == here.audit()
 
 
-def switch_memory_limit_off(found: Found) -> None:
+def switch_memory_limit_off(found: FoundReplica) -> None:
     """Of its container, and of what Kubernetes puts around it."""
     container = groups.of_container(found.container)
     groups.lift(container, "memory")

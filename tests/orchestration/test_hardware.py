@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from loadstone.infrastructure.qemu.monitor import State
+from loadstone.infrastructure.qemu.monitor import GuestHardware
 from loadstone.model.guest import Guest
 from loadstone.orchestration.environment import environment_of
 from loadstone.orchestration.hardware import guest_rows, hardware_rows
@@ -17,12 +17,12 @@ from tests.support.standings import facts, in_container, of_process
 GIB = 2**30
 GUEST = Guest(monitor="/nowhere", accelerator="kvm", cpus=2, memory=8 * GIB, host_cpus=(2, 3))
 PINNED = GUEST.model_copy(update={"pinned": (2, 3)})
-FREE = State("kvm", 8 * GIB, ((2, 3), (2, 3)))
+FREE = GuestHardware("kvm", 8 * GIB, ((2, 3), (2, 3)))
 SEEN = facts(guest=True, boot="another")
 REPLICA = deployed(parse(SERVICES), two_nodes()).of("geo")[0]
 
 
-def rows(guest: Guest, state: State, **seen: Any) -> dict[str, tuple[str, str]]:
+def rows(guest: Guest, state: GuestHardware, **seen: Any) -> dict[str, tuple[str, str]]:
     found = hardware_rows(REPLICA, "worker-1", guest, SEEN.model_copy(update=seen), state)
     assert all(row.ok == (row.wanted == row.effective) for row in found)
     return {row.what: (row.wanted, row.effective) for row in found}
@@ -35,24 +35,26 @@ def test_a_guest_as_it_was_requested() -> None:
         "vm memory": ("8GiB", "8GiB"),
         "vm pinning": ("none", "none"),
     }
-    pinned = State("kvm", 8 * GIB, ((2,), (3,)))
+    pinned = GuestHardware("kvm", 8 * GIB, ((2,), (3,)))
     assert rows(PINNED, pinned)["vm pinning"] == ("2, 3", "2, 3")
 
 
 @pytest.mark.parametrize(
     ("what", "guest", "state", "seen", "effective"),
     [
-        ("accelerator", GUEST, State("tcg", 8 * GIB, ((2, 3), (2, 3))), {}, "tcg"),
-        ("vcpus", GUEST, State("kvm", 8 * GIB, ((2, 3),)), {"cpus": (0,)}, "1"),
+        ("accelerator", GUEST, GuestHardware("tcg", 8 * GIB, ((2, 3), (2, 3))), {}, "tcg"),
+        ("vcpus", GUEST, GuestHardware("kvm", 8 * GIB, ((2, 3),)), {"cpus": (0,)}, "1"),
         ("vcpus", GUEST, FREE, {"cpus": (0,)}, "2 of QEMU, of which the guest has 1"),
-        ("vm memory", GUEST, State("kvm", 4 * GIB, ((2, 3), (2, 3))), {"memory": 4 * GIB}, "4GiB"),
+        ("vm memory", GUEST, GuestHardware("kvm", 4 * GIB, ((2, 3), (2, 3))), {"memory": 4 * GIB}, "4GiB"),
         ("vm memory", GUEST, FREE, {"memory": 2 * GIB}, "8GiB of QEMU, of which the guest has 2GiB"),
         ("vm pinning", PINNED, FREE, {}, "2-3, 2-3"),
-        ("vm pinning", GUEST, State("kvm", 8 * GIB, ((2,), (3,))), {}, "2, 3"),
-        ("vm pinning", GUEST, State("kvm", 8 * GIB, ((0, 1, 2, 3), (2, 3))), {}, "0-3, 2-3"),
+        ("vm pinning", GUEST, GuestHardware("kvm", 8 * GIB, ((2,), (3,))), {}, "2, 3"),
+        ("vm pinning", GUEST, GuestHardware("kvm", 8 * GIB, ((0, 1, 2, 3), (2, 3))), {}, "0-3, 2-3"),
     ],
 )
-def test_each_difference_is_found(what: str, guest: Guest, state: State, seen: dict[str, Any], effective: str) -> None:
+def test_each_difference_is_found(
+    what: str, guest: Guest, state: GuestHardware, seen: dict[str, Any], effective: str
+) -> None:
     wanted, found = rows(guest, state, **seen)[what]
     assert found == effective != wanted
 

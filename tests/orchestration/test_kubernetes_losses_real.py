@@ -13,7 +13,7 @@ import yaml
 
 from loadstone.infrastructure import journal
 from loadstone.infrastructure.namespaces import Namespaces
-from loadstone.infrastructure.namespaces.emulated import Emulated
+from loadstone.infrastructure.namespaces.emulated import EmulatedHosts
 from loadstone.infrastructure.namespaces.host import Host
 from loadstone.model.cluster import Cluster
 from tests.support import applications
@@ -54,7 +54,7 @@ def user(monkeypatch: pytest.MonkeyPatch) -> Iterator[User]:
 def hosts(user: User) -> tuple[str, dict[str, Host]]:
     """The cluster that is there now: its id and its hosts."""
     (entry,) = (entry for entry in journal.entries() if entry.layer == "infrastructure")
-    return entry.facts["id"], {host.name: host for host in Emulated.of(entry.facts).hosts}
+    return entry.facts["id"], {host.name: host for host in EmulatedHosts.of(entry.facts).hosts}
 
 
 def rows(user: User) -> list[dict[str, Any]]:

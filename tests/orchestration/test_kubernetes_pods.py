@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from loadstone.model.deployment import Found
+from loadstone.model.deployment import FoundReplica
 from loadstone.orchestration.containers import SERVICE_LABEL
 from loadstone.orchestration.kubernetes import pods
 from tests.orchestration.kubernetes_deployments import FOREIGN, hotel, other
@@ -40,7 +40,7 @@ def starting(reason: str, message: str = "") -> dict[str, Any]:
     return made
 
 
-def only(made: dict[str, Any], *warnings: dict[str, Any]) -> Found:
+def only(made: dict[str, Any], *warnings: dict[str, Any]) -> FoundReplica:
     return next(found for found in pods.replicas([made], warnings, {}, hotel()) if found.name == "geo-1")
 
 
@@ -72,7 +72,7 @@ def test_pods_on_their_way_out_are_left_out() -> None:
 def test_a_replica_that_runs() -> None:
     ports = {"frontend": {5000: 30001}, "documents-geo-1": {5432: 30002}}
     found = pods.replicas([pod("frontend", "frontend-a")], [], ports, hotel())[0]
-    assert found == Found(
+    assert found == FoundReplica(
         name="frontend-1",
         service="frontend",
         node="worker-1",

@@ -21,10 +21,10 @@ from loadstone.applications import catalogue
 from loadstone.infrastructure import images
 from loadstone.infrastructure.base import Access, Provision
 from loadstone.infrastructure.existing import Existing
-from loadstone.infrastructure.kubernetes_api import Api, Refused, connect
+from loadstone.infrastructure.kubernetes_api import KubernetesApi, Refused, connect
 from loadstone.infrastructure.software.kubernetes.plan import fill
 from loadstone.model.cluster import Cluster
-from loadstone.model.deployment import Deployment, Found
+from loadstone.model.deployment import Deployment, FoundReplica
 from loadstone.model.errors import DeploymentError
 from loadstone.model.study import Settings
 from loadstone.orchestration.kubernetes import Kubernetes
@@ -96,7 +96,7 @@ def access(cluster: Provision) -> Access:
 
 
 @pytest.fixture
-def api(access: Access) -> Api:
+def api(access: Access) -> KubernetesApi:
     return connect(access)
 
 
@@ -116,11 +116,11 @@ def deployment(application: Any, cluster: Provision) -> Deployment:
     return resolve(application, settings, list(cluster.nodes), {}, catalogue.software(), "small")
 
 
-def pods(api: Api, namespace: str) -> list[str]:
+def pods(api: KubernetesApi, namespace: str) -> list[str]:
     return [pod["metadata"]["name"] for pod in api.items(f"/api/v1/namespaces/{namespace}/pods")]
 
 
-def found(orchestrator: Kubernetes) -> dict[str, Found]:
+def found(orchestrator: Kubernetes) -> dict[str, FoundReplica]:
     return {replica.name: replica for replica in orchestrator._find()}
 
 
@@ -133,18 +133,20 @@ SETS = [
 
 
 @pytest.mark.parametrize("folder", PINNED, ids=lambda folder: folder.name)
-def test_every_pinned_file_is_accepted(folder: Path, api: Api, access: Access) -> None:
+def test_every_pinned_file_is_accepted(folder: Path, api: KubernetesApi, access: Access) -> None:
     files = {str(file.relative_to(folder)): file.read_text() for file in folder.rglob("*.yaml")}
     assert len(files) > 1
     accepted(files, api, access)
 
 
 @pytest.mark.parametrize(("application", "scaling"), SETS)
-def test_every_application_s_files_are_accepted(application: str, scaling: str, api: Api, access: Access) -> None:
+def test_every_application_s_files_are_accepted(
+    application: str, scaling: str, api: KubernetesApi, access: Access
+) -> None:
     accepted(rendered.files(rendered.deployment(application, "kubernetes", scaling=scaling), "kubernetes"), api, access)
 
 
-def accepted(files: dict[str, str], api: Api, access: Access) -> None:
+def accepted(files: dict[str, str], api: KubernetesApi, access: Access) -> None:
     """The cluster would take all files of a deployment; nothing of it stays."""
     namespace = yaml.safe_load(files["namespace.yaml"])
     name = namespace["metadata"]["name"]
@@ -206,7 +208,7 @@ def test_an_image_that_is_missing(small: Kubernetes, monkeypatch: pytest.MonkeyP
         broken.ready()
 
 
-def test_no_node_has_room(small: Kubernetes, api: Api) -> None:
+def test_no_node_has_room(small: Kubernetes, api: KubernetesApi) -> None:
     for node in ("worker-1", "worker-2"):
         api.merge(f"/api/v1/nodes/{node}", {"spec": {"unschedulable": True}})
     try:
@@ -218,7 +220,7 @@ def test_no_node_has_room(small: Kubernetes, api: Api) -> None:
             api.merge(f"/api/v1/nodes/{node}", {"spec": {"unschedulable": None}})
 
 
-def test_what_the_cluster_refuses_is_reported(small: Kubernetes, api: Api) -> None:
+def test_what_the_cluster_refuses_is_reported(small: Kubernetes, api: KubernetesApi) -> None:
     small._create([])
     quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "small", "namespace": "small"}}
     api.apply(quota | {"spec": {"hard": {"limits.cpu": "100m"}}})
@@ -251,7 +253,7 @@ def test_nodes_pull_from_the_user_s_registry(shared: Shared, place: Path, tmp_pa
                 made.remove()
 
 
-def test_a_namespace_of_another_program_is_left_alone(small: Kubernetes, api: Api, access: Access) -> None:
+def test_a_namespace_of_another_program_is_left_alone(small: Kubernetes, api: KubernetesApi, access: Access) -> None:
     api.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "small"}})
     with pytest.raises(DeploymentError, match="a namespace 'small' that Loadstone did not make"):
         small.apply()
@@ -310,13 +312,13 @@ def _accepts(address: str) -> bool:
         return False
 
 
-def _seen_by(each: Found, file: str) -> str:
+def _seen_by(each: FoundReplica, file: str) -> str:
     """A file as a replica sees it."""
     pid = min(groups.processes(groups.of_container(each.container)))
     return Path(f"/proc/{pid}/root{file}").read_text()
 
 
-def _lift_limit(each: Found) -> None:
+def _lift_limit(each: FoundReplica) -> None:
     """Switch the CPU quota off, of the container and of the pod around it."""
     container = groups.of_container(each.container)
     groups.lift([place.parent for place in container], "cpu")

@@ -13,7 +13,7 @@ from loadstone.infrastructure.base import Access
 from loadstone.model.cluster import Node
 from loadstone.model.errors import DeploymentError
 from loadstone.orchestration.nomad import Nomad
-from loadstone.orchestration.nomad.cluster import Check, Cluster, Container
+from loadstone.orchestration.nomad.cluster import ConsulCheck, Container, NomadCluster
 from tests.orchestration.conftest import SERVICES, deployed, parse, two_nodes
 
 ACCESS = Access("nomad", ("http://127.0.0.1:1",), {}, extra={"consul": "", "namespace": "", "mhz": "1000"})
@@ -46,19 +46,19 @@ def nomad(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Make:
 
     def make(
         allocations: list[dict[str, Any]],
-        checks: dict[str, list[Check]] | None = None,
+        checks: dict[str, list[ConsulCheck]] | None = None,
         where: list[Node] | None = None,
         **answers: Any,
     ) -> Nomad:
         cluster_answers = {"allocations": allocations, "checks": checks or {}, "containers": ({}, set()), **answers}
         for name, answer in cluster_answers.items():
-            monkeypatch.setattr(Cluster, name, lambda self, *_, answer=answer: answer)
+            monkeypatch.setattr(NomadCluster, name, lambda self, *_, answer=answer: answer)
         return Nomad(deployed(parse(SERVICES), where or two_nodes(), scaling="horizontal"), tmp_path, ACCESS)
 
     return make
 
 
-PASSING = [Check(True, "")]
+PASSING = [ConsulCheck(True, "")]
 
 
 def test_a_replica_that_runs_and_passes_its_check(nomad: Make) -> None:
@@ -88,10 +88,10 @@ def test_a_replica_is_its_newest_allocation_that_is_wanted(nomad: Make) -> None:
     [
         ({}, "Consul does not know it yet"),
         ({"allocation-1": PASSING}, ""),
-        ({"allocation-1": [Check(False, "503: not ready"), Check(True, "")]}, "503: not ready"),
+        ({"allocation-1": [ConsulCheck(False, "503: not ready"), ConsulCheck(True, "")]}, "503: not ready"),
     ],
 )
-def test_health_is_what_consul_says(nomad: Make, checks: dict[str, list[Check]], why: str) -> None:
+def test_health_is_what_consul_says(nomad: Make, checks: dict[str, list[ConsulCheck]], why: str) -> None:
     (found,) = nomad([with_port()], checks)._find()
     assert (found.healthy, found.why) == (not why, why)
 
@@ -104,7 +104,7 @@ def test_a_container_that_ended_and_one_whose_engine_is_silent(nomad: Make, monk
     deployed = nomad([with_port()], {"allocation-1": PASSING}, reaches=True)
 
     def state(*answer: Any) -> tuple[str, bool, str]:
-        monkeypatch.setattr(Cluster, "containers", lambda self: answer)
+        monkeypatch.setattr(NomadCluster, "containers", lambda self: answer)
         (found,) = deployed._find()
         return found.container, found.healthy, found.why
 
@@ -177,13 +177,13 @@ def test_removing_waits_for_allocations_containers_and_consul(nomad: Make, monke
     ]
     purged: list[str] = []
     nomad([], purge=None)
-    monkeypatch.setattr(Cluster, "purge", lambda self: purged.append("purged"))
+    monkeypatch.setattr(NomadCluster, "purge", lambda self: purged.append("purged"))
 
     def step(seconds: float) -> None:
         state = left.pop(0)
         for name in ("allocations", "containers", "checks"):
             answer = state.get(name, ({}, set()) if name == "containers" else {})
-            monkeypatch.setattr(Cluster, name, lambda self, answer=answer: answer)
+            monkeypatch.setattr(NomadCluster, name, lambda self, answer=answer: answer)
 
     step(0)
     monkeypatch.setattr("time.sleep", step)

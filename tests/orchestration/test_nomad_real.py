@@ -22,7 +22,7 @@ from loadstone.infrastructure.software.nomad import api, credentials
 from loadstone.infrastructure.software.nomad import found as nomad_found
 from loadstone.infrastructure.software.nomad.api import Refused
 from loadstone.model.cluster import Cluster
-from loadstone.model.deployment import Deployment, Found
+from loadstone.model.deployment import Deployment, FoundReplica
 from loadstone.model.errors import DeploymentError, PreflightError
 from loadstone.orchestration.nomad import Nomad
 from tests.orchestration import rendered
@@ -97,7 +97,7 @@ def on(url: str, *arguments: str) -> str:
     return subprocess.run(["docker", "--host", url, *arguments], capture_output=True, text=True, check=True).stdout
 
 
-def found(orchestrator: Nomad) -> dict[str, Found]:
+def found(orchestrator: Nomad) -> dict[str, FoundReplica]:
     return {replica.name: replica for replica in orchestrator._find()}
 
 
@@ -158,7 +158,7 @@ def test_a_deployment_s_life(small: Nomad, access: Access) -> None:
     until(lambda: len(small._find()) == 2 and len(containers(access)) == 2)
 
 
-def inside(url: str, replica: Found, path: str) -> str:
+def inside(url: str, replica: FoundReplica, path: str) -> str:
     """A file of a container that has no shell."""
     copied = subprocess.run(
         ["docker", "--host", url, "cp", "--follow-link", f"{replica.container}:{path}", "-"],
@@ -298,7 +298,7 @@ def test_a_job_gets_no_folder_of_its_host(access: Access) -> None:
         nomad.delete(f"/v1/job/{job['ID']}", purge="true")
 
 
-def events(nomad: api.Api, job: str) -> list[Any]:
+def events(nomad: api.NomadApi, job: str) -> list[Any]:
     return [allocation["TaskStates"] for allocation in nomad.get(f"/v1/job/{job}/allocations")]
 
 

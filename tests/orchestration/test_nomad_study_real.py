@@ -17,7 +17,7 @@ import yaml
 
 from loadstone.infrastructure.machines import close_all
 from loadstone.infrastructure.namespaces import Namespaces
-from loadstone.infrastructure.namespaces.emulated import Emulated
+from loadstone.infrastructure.namespaces.emulated import EmulatedHosts
 from loadstone.infrastructure.software.nomad import api
 from loadstone.model.cluster import Cluster
 from tests.support import applications
@@ -57,12 +57,12 @@ class User:
             stderr=subprocess.STDOUT,
         )
 
-    def when_loaded(self, number: int) -> Emulated:
+    def when_loaded(self, number: int) -> EmulatedHosts:
         """The hosts, once the load of so many trials has begun."""
         self._until(lambda: len(list(self.folder.glob("results/*/*/trials/*/load.json"))) == number)
         entries = [json.loads(file.read_text()) for file in self.folder.glob("state/*.json")]
         (facts,) = [entry["facts"] for entry in entries if entry["layer"] == "infrastructure"]
-        return Emulated.of(facts)
+        return EmulatedHosts.of(facts)
 
     def _until(self, condition: Callable[[], Any]) -> None:
         while not condition():

@@ -10,7 +10,7 @@ import pytest
 
 from loadstone.infrastructure.local import this_machine
 from loadstone.model.cluster import Node, Reach
-from loadstone.model.deployment import Found
+from loadstone.model.deployment import FoundReplica
 from loadstone.model.records import AuditRow
 from loadstone.model.records.node import InForce, NodeLimits, SpawnArgs, Standing
 from loadstone.orchestration.auditing import audit_container
@@ -25,8 +25,8 @@ GEO = "0123456789abcdef" * 4
 OTHER = "a" * 64
 
 
-def replica(name: str = "geo-1", node: str = "worker-1", container: str = GEO, why: str = "") -> Found:
-    return Found(
+def replica(name: str = "geo-1", node: str = "worker-1", container: str = GEO, why: str = "") -> FoundReplica:
+    return FoundReplica(
         name=name, service=name[:-2], node=node, state="running", healthy=not why, why=why, container=container
     )
 
@@ -35,7 +35,7 @@ def worker(name: str = "worker-1", cores: tuple[int, ...] = (0, 1)) -> Node:
     return Node(name=name, role="worker", address="127.0.0.1", cpus=cores, memory=2**33)
 
 
-def audited(found: Found, standing: Standing, node: Node) -> list[AuditRow]:
+def audited(found: FoundReplica, standing: Standing, node: Node) -> list[AuditRow]:
     deployment = deployed(parse(SERVICES), [two_nodes()[0], node])
     here = this_machine().facts()
     return audit_container(found, deployment.of("geo")[0], deployment, standing, here, "volume")

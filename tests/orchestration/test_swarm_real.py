@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from loadstone.infrastructure import journal
-from loadstone.infrastructure.namespaces.emulated import Emulated
+from loadstone.infrastructure.namespaces.emulated import EmulatedHosts
 from tests.orchestration import docker_clusters
 from tests.orchestration.docker_clusters import rows
 from tests.support import applications
@@ -36,7 +36,7 @@ def write_study(user: User, rates: list[int], **more: Any) -> None:
 def switch_off(name: str) -> str:
     """End everything on one of the emulated hosts at once; returns their cluster."""
     (entry,) = [entry for entry in journal.entries() if entry.layer == "infrastructure"]
-    emulated = Emulated.of(entry.facts)
+    emulated = EmulatedHosts.of(entry.facts)
     next(host for host in emulated.hosts if host.name == name).stop()
     return emulated.id
 

@@ -44,7 +44,7 @@ class Rack(Infrastructure):
     def provide(self, software: str, managers: int, say: Say) -> Provision:
         nodes = self.sketch(software, managers)
         journal.save(
-            journal.Entry(
+            journal.JournalEntry(
                 name=self.entry_name,
                 layer="infrastructure",
                 implementation=self.name,
@@ -66,7 +66,7 @@ class Rack(Infrastructure):
             self.undo(entry)
 
     @classmethod
-    def undo(cls, entry: journal.Entry) -> list[str]:
+    def undo(cls, entry: journal.JournalEntry) -> list[str]:
         for deployment in entry.facts["deployments"]:
             connect("this machine", Reach()).end(deployment)
         journal.forget(entry.name)

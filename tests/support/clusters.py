@@ -15,7 +15,7 @@ from loadstone import plugins
 from loadstone.infrastructure import journal
 from loadstone.infrastructure.base import Access, Provision
 from loadstone.infrastructure.namespaces import Namespaces
-from loadstone.infrastructure.namespaces.emulated import Emulated
+from loadstone.infrastructure.namespaces.emulated import EmulatedHosts
 from loadstone.model.cluster import Cluster
 from tests.support.users import User
 from tests.traces import MACHINE, snapshot
@@ -84,7 +84,7 @@ def cluster_of(orchestrator: str) -> Iterator[Shared]:
         finally:
             with _home(Path(name)):
                 infrastructure.release()
-        left = snapshot(Emulated.of(entry.facts).id, (Path(name, "data"),))
+        left = snapshot(EmulatedHosts.of(entry.facts).id, (Path(name, "data"),))
     assert {kind: lines for kind, lines in left.items() if lines and kind not in MACHINE} == {}
     after = snapshot()
     assert {kind: after[kind] for kind in MACHINE} == {kind: before[kind] for kind in MACHINE}

@@ -20,7 +20,7 @@ from loadstone.model.load import Capacity, Closed, Load, Script, Tls
 from loadstone.model.slo import Slo
 from loadstone.model.trial import Trial
 from loadstone.workloads.base import Offer, TargetUnreachable
-from loadstone.workloads.members import Member, members
+from loadstone.workloads.members import LoadWorker, members
 from loadstone.workloads.stone import Stone, load_plan
 from tests.experiments.fakes import STUDY, write_study
 
@@ -112,7 +112,7 @@ def test_a_plan_has_what_the_load_says_and_no_defaults(plan: Plan, tmp_path: Pat
     assert (full["target"], full["protocol"], full["streams"]) == ("https://a:1", "http/2", 7)
     assert (full["tls"], full["lateness_ms"], full["metrics"]) == ({"insecure": True}, 2.0, "127.0.0.1:9100")
     assert full["record_requests"] is True and full["cpus"] == [1]
-    several = (Member("a", ("x", "y")), Member("b", ("z",)))
+    several = (LoadWorker("a", ("x", "y")), LoadWorker("b", ("z",)))
     shared = load_plan(offer(plan, trial, ["a:1"], Path(), cpus=(1,), metrics="127.0.0.1:9100", members=several))
     assert shared["members"] == [{"name": "a", "command": ["x", "y"]}, {"name": "b", "command": ["z"]}]
     assert set(shared).isdisjoint({"cpus", "metrics"}), "they say nothing of other machines"

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from loadstone.analysis.metrics import network, nodes, power, replicas
 from loadstone.analysis.metrics.network import BetweenRow, NetworkRow
-from loadstone.analysis.metrics.nodes import InTrial, NodeRow
+from loadstone.analysis.metrics.nodes import MetricRow, NodeRow
 from loadstone.analysis.metrics.power import CstateRow, EnergyRow, PowerRow
 from loadstone.analysis.metrics.replicas import ReplicaRow, ServiceRow
 from loadstone.analysis.metrics.windows import WindowValues, measure, read
@@ -43,11 +43,11 @@ class Accounts(TableRow):
     skipped: int
 
 
-class ObservedRow(Accounts, InTrial, name="observed"):
+class ObservedRow(Accounts, MetricRow, name="observed"):
     """What was observed in one trial."""
 
 
-KINDS: tuple[type[InTrial], ...] = (
+KINDS: tuple[type[MetricRow], ...] = (
     NodeRow,
     ReplicaRow,
     ServiceRow,
@@ -81,7 +81,7 @@ class MetricTables:
 
 def gather(run: RunFolder) -> MetricTables:
     """Read and measure what was observed in each trial of the run."""
-    rows: dict[type[InTrial], list[InTrial]] = {kind: [] for kind in KINDS}
+    rows: dict[type[MetricRow], list[MetricRow]] = {kind: [] for kind in KINDS}
     absent: dict[tuple[str, str], list[str]] = {}
     recorded: dict[str, None] = {}
     shared: list[str] = []
@@ -110,7 +110,7 @@ def gather(run: RunFolder) -> MetricTables:
 
 def _parts(
     observed: Observed, measured: WindowValues, readings: Iterable[Reading], throughput: float | None
-) -> Iterator[tuple[type[InTrial], Sequence[TableRow]]]:
+) -> Iterator[tuple[type[MetricRow], Sequence[TableRow]]]:
     of_replicas = replicas.replicas(observed, measured, readings)
     domains, traffic = power.power(observed, measured), network.network(observed, measured)
     energy, between = power.energy(domains, throughput), network.between(traffic, throughput)

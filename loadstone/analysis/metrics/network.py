@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from loadstone.analysis.metrics.nodes import INNER, InTrial
+from loadstone.analysis.metrics.nodes import INNER, MetricRow
 from loadstone.analysis.metrics.windows import WindowValues, total
 from loadstone.analysis.schema import TableRow
 from loadstone.model.records import Observed
@@ -28,7 +28,7 @@ class NetworkUse(TableRow):
     sent_bytes_per_s: float | None
 
 
-class NetworkRow(NetworkUse, InTrial, name="metrics_network"):
+class NetworkRow(NetworkUse, MetricRow, name="metrics_network"):
     """What a node received and sent in one trial."""
 
 
@@ -39,7 +39,7 @@ class BetweenUse(TableRow):
     between_bytes_per_request: float | None
 
 
-class BetweenRow(BetweenUse, InTrial, name="metrics_between"):
+class BetweenRow(BetweenUse, MetricRow, name="metrics_between"):
     """What workers sent to each other in one trial."""
 
 

@@ -12,7 +12,7 @@ from loadstone.analysis.schema import OfTrial, TableRow
 from loadstone.model.records import Observed
 
 
-class InTrial(OfTrial):
+class MetricRow(OfTrial):
     """Whose row it is in tables of all trials."""
 
     load: float
@@ -55,7 +55,7 @@ class NodeUse(TableRow):
         return self.cpu_cores / self.cpus if self.cpu_cores is not None and self.cpus else None
 
 
-class NodeRow(NodeUse, InTrial, name="metrics_nodes"):
+class NodeRow(NodeUse, MetricRow, name="metrics_nodes"):
     """What a node did in one trial."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from loadstone.analysis.metrics.nodes import InTrial, title, under_test
+from loadstone.analysis.metrics.nodes import MetricRow, title, under_test
 from loadstone.analysis.metrics.windows import WindowValues, total
 from loadstone.analysis.schema import TableRow
 from loadstone.model.records import Observed
@@ -28,7 +28,7 @@ class CstateUse(TableRow):
     transitions_per_s: float | None
 
 
-class CstateRow(CstateUse, InTrial, name="metrics_cstates"):
+class CstateRow(CstateUse, MetricRow, name="metrics_cstates"):
     """A node and state in one trial."""
 
 
@@ -43,7 +43,7 @@ class PowerUse(TableRow):
     watts: float | None
 
 
-class PowerRow(PowerUse, InTrial, name="metrics_power"):
+class PowerRow(PowerUse, MetricRow, name="metrics_power"):
     """A node and domain in one trial."""
 
 
@@ -61,7 +61,7 @@ class EnergyUse(TableRow):
     joules_per_request: float | None
 
 
-class EnergyRow(EnergyUse, InTrial, name="metrics_energy"):
+class EnergyRow(EnergyUse, MetricRow, name="metrics_energy"):
     """Power and energy of one trial."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from loadstone.analysis.metrics.nodes import InTrial
+from loadstone.analysis.metrics.nodes import MetricRow
 from loadstone.analysis.metrics.windows import WindowValues, total
 from loadstone.analysis.schema import TableRow
 from loadstone.model.records import Observed, ObservedReplica, Reading
@@ -41,7 +41,7 @@ class ReplicaUse(_Use, _Replica):
     """One replica that was recorded."""
 
 
-class ReplicaRow(ReplicaUse, InTrial, name="metrics_replicas"):
+class ReplicaRow(ReplicaUse, MetricRow, name="metrics_replicas"):
     """A replica in one trial."""
 
 
@@ -49,7 +49,7 @@ class ServiceUse(_Use, _Service):
     """Replicas of a service together: sums; of throttled shares the mean. None where any of them has none."""
 
 
-class ServiceRow(ServiceUse, InTrial, name="metrics_services"):
+class ServiceRow(ServiceUse, MetricRow, name="metrics_services"):
     """A service in one trial."""
 
 

@@ -26,7 +26,7 @@ class NotText(ValueError):
 
 
 @dataclass
-class Mounted:
+class ServiceFiles:
     """What a service finds in its file system besides its image."""
 
     configs: dict[str, str] = field(default_factory=dict)
@@ -35,9 +35,9 @@ class Mounted:
     """Its place in the compose file, by path in the container."""
 
 
-def mounted(document: ComposeDocument, compose: ComposeFile, name: str) -> Mounted:
+def mounted(document: ComposeDocument, compose: ComposeFile, name: str) -> ServiceFiles:
     """The configuration files and volumes of a service; notes what is not carried as it is."""
-    found = Mounted()
+    found = ServiceFiles()
     service = compose.services[name]
     for index, mount in enumerate(service.volumes):
         path: KeyPath = ("services", name, "volumes", index)
@@ -72,7 +72,7 @@ def _note_volume(document: ComposeDocument, compose: ComposeFile, path: KeyPath,
         )
 
 
-def _bound(document: ComposeDocument, path: KeyPath, mount: ComposeMount, target: str, found: Mounted) -> None:
+def _bound(document: ComposeDocument, path: KeyPath, mount: ComposeMount, target: str, found: ServiceFiles) -> None:
     source = Path(mount.source)
     if _is_of_host(source):
         document.note(path, f"not carried: {source} is this host's own; nodes have another")
@@ -113,7 +113,9 @@ def _files(source: Path) -> Iterator[Path]:
         yield from (Path(folder, name) for name in sorted(names))
 
 
-def _carry(document: ComposeDocument, path: KeyPath, file: Path, target: str, source: Path, found: Mounted) -> bool:
+def _carry(
+    document: ComposeDocument, path: KeyPath, file: Path, target: str, source: Path, found: ServiceFiles
+) -> bool:
     """Carry one file as a configuration file, or note why not."""
     below = file.relative_to(source)
     inside = target if file == source else f"{target.rstrip('/')}/{below.as_posix()}"
@@ -150,13 +152,13 @@ def _text(document: ComposeDocument, file: Path) -> str:
     return text
 
 
-def _room_for(text: str, found: Mounted) -> None:
+def _room_for(text: str, found: ServiceFiles) -> None:
     size = sum(len(other.encode()) for other in [text, *found.configs.values()])
     if size > _MOST:
         raise NotText(f"with it the service's configuration files have {size:,} bytes; at most {_MOST:,}")
 
 
-def _used(document: ComposeDocument, compose: ComposeFile, path: KeyPath, use: ConfigUse, found: Mounted) -> None:
+def _used(document: ComposeDocument, compose: ComposeFile, path: KeyPath, use: ConfigUse, found: ServiceFiles) -> None:
     """A configuration of the project's top level, mounted into a service."""
     config = compose.configs[use.source]
     target = use.target or f"/{use.source}"

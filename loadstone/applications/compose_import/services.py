@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from loadstone.applications.compose_import import health
-from loadstone.applications.compose_import.files import Mounted, mounted
+from loadstone.applications.compose_import.files import ServiceFiles, mounted
 from loadstone.applications.compose_import.reading import OUTSIDE, ComposeDocument
 from loadstone.applications.compose_import.schema import ComposeFile, ComposeService, PublishedPort
 from loadstone.model.errors import InputError
@@ -42,7 +42,7 @@ class Converted:
     """In the compose file."""
     compose: ComposeService
     environment: dict[str, str]
-    mounts: Mounted
+    mounts: ServiceFiles
     needs: dict[str, KeyPath]
     """Services by their names in the compose file, and the key of each."""
     aliases: dict[str, KeyPath]

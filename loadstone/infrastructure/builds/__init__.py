@@ -15,7 +15,7 @@ from loadstone.infrastructure import subprocesses
 from loadstone.infrastructure.base import Finding, Say
 from loadstone.infrastructure.builds import archives
 from loadstone.infrastructure.builds.compiling import build, obstacle
-from loadstone.infrastructure.builds.recipes import Recipe, cache_folder, recipe
+from loadstone.infrastructure.builds.recipes import BuildRecipe, cache_folder, recipe
 from loadstone.model.errors import PreflightError
 
 _ANSWER_S = 20.0
@@ -33,7 +33,7 @@ def binary(name: str, say: Say) -> Path:
     return found or wanted.there or _fetch(wanted, say) or build(wanted, say)
 
 
-def _fetch(wanted: Recipe, say: Say) -> Path | None:
+def _fetch(wanted: BuildRecipe, say: Say) -> Path | None:
     """The program of the official archive; None where that cannot be reached or is not the published one."""
     cache = cache_folder()
     if wanted.archive is None or not (checksum := archives.published(wanted.archive, cache)):
@@ -75,7 +75,7 @@ def missing(name: str) -> Finding:
     return Finding(name, "warning", message, ahead)
 
 
-def _on_path(wanted: Recipe) -> tuple[Path | None, str]:
+def _on_path(wanted: BuildRecipe) -> tuple[Path | None, str]:
     """The program on the PATH if it is of the same minor version; and its version, empty if there is none."""
     found = shutil.which(wanted.name) if wanted.on_path else None
     if found is None:

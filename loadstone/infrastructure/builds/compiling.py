@@ -15,7 +15,7 @@ from typing import IO
 from loadstone.infrastructure import subprocesses
 from loadstone.infrastructure.base import Say
 from loadstone.infrastructure.builds.progress import Progress
-from loadstone.infrastructure.builds.recipes import Recipe, cache_folder
+from loadstone.infrastructure.builds.recipes import BuildRecipe, cache_folder
 from loadstone.infrastructure.subprocesses import Watchdog
 from loadstone.model.errors import PreflightError
 
@@ -29,7 +29,7 @@ _TELLING = 8
 """Lines of Go's that an error shows; the last ones say why."""
 
 
-def obstacle(recipe: Recipe) -> tuple[str, str] | None:
+def obstacle(recipe: BuildRecipe) -> tuple[str, str] | None:
     """What this machine lacks for a build, and the remedy; None if it has all."""
     go = _go()
     if not go:
@@ -44,7 +44,7 @@ def obstacle(recipe: Recipe) -> tuple[str, str] | None:
     return None
 
 
-def build(recipe: Recipe, say: Say) -> Path:
+def build(recipe: BuildRecipe, say: Say) -> Path:
     """The binary in the cache, built if it is not there yet; raises PreflightError where that cannot be."""
     if recipe.cached.exists():
         return recipe.cached
@@ -64,7 +64,7 @@ def build(recipe: Recipe, say: Say) -> Path:
     return recipe.cached
 
 
-def _compile(recipe: Recipe, progress: Progress, lock: IO[str]) -> None:
+def _compile(recipe: BuildRecipe, progress: Progress, lock: IO[str]) -> None:
     # Compiled packages go to a cache of our own: it is removed with success, and after a failure the next try goes on.
     compiled = cache_folder() / ".compiled"
     part = cache_folder() / f".{recipe.name}.part"
@@ -89,7 +89,7 @@ def _compile(recipe: Recipe, progress: Progress, lock: IO[str]) -> None:
 class _Work:
     """Runs Go in the folder of a module, with all it prints in the log."""
 
-    def __init__(self, recipe: Recipe, environment: dict[str, str], log: IO[str], lock: IO[str]) -> None:
+    def __init__(self, recipe: BuildRecipe, environment: dict[str, str], log: IO[str], lock: IO[str]) -> None:
         self._recipe = recipe
         self._environment = environment
         self._log = log
@@ -156,7 +156,7 @@ def _go_version(go: str) -> tuple[int, int] | None:
     return (int(found[1]), int(found[2])) if found else None
 
 
-def _modules(recipe: Recipe) -> int:
+def _modules(recipe: BuildRecipe) -> int:
     """How many modules a build may have to fetch: those that go.mod requires."""
     text = (recipe.module / "go.mod").read_text(encoding="utf-8")
     return len(re.findall(r"^(?:require |\t)[^\s=]+ v\S+(?: // indirect)?$", text, re.MULTILINE))

@@ -12,7 +12,7 @@ from loadstone.model.errors import PreflightError
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recipe:
+class BuildRecipe:
     """How one program is built, and what to expect of it: measured once, on a busy machine of two cores."""
 
     name: str
@@ -76,7 +76,7 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "loadstone" / "builds"
 
 
-def recipe(name: str) -> Recipe:
+def recipe(name: str) -> BuildRecipe:
     """The recipe of that name; raises PreflightError for any other."""
     if name not in RECIPES:
         raise PreflightError(f"cannot build {name!r}", f"what can be built: {', '.join(RECIPES)}")
@@ -93,7 +93,7 @@ RECIPES = {
     recipe.name: recipe
     for recipe in (
         # Versions, commits and times are those that the modules carry: `go list -m -json MODULE`.
-        Recipe(
+        BuildRecipe(
             name="nomad",
             version="1.6.3",
             package="github.com/hashicorp/nomad",
@@ -107,7 +107,7 @@ RECIPES = {
             download_mb=280,
             disk_mb=3000,
         ),
-        Recipe(
+        BuildRecipe(
             name="consul",
             version="1.14.8",
             package="github.com/hashicorp/consul",
@@ -120,7 +120,7 @@ RECIPES = {
             download_mb=243,
             disk_mb=3100,
         ),
-        Recipe(
+        BuildRecipe(
             name="kubernetes",
             version="1.31.0",
             package="loadstone/builds/kubernetes",
@@ -140,7 +140,7 @@ RECIPES = {
             disk_mb=3900,
         ),
         # What its pages are made of is not in the module: of the browser's part it has a placeholder.
-        Recipe(
+        BuildRecipe(
             name="jaeger",
             version="1.62.0",
             package="github.com/jaegertracing/jaeger/cmd/all-in-one",

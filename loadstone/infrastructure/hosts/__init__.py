@@ -164,7 +164,7 @@ class Hosts(Infrastructure):
         return lasting(dict(zip((member.name for member in members), troubles, strict=True)), members)
 
     @classmethod
-    def undo(cls, entry: journal.Entry) -> list[str]:
+    def undo(cls, entry: journal.JournalEntry) -> list[str]:
         if lost := claims.give_back(entry):
             raise DeploymentError("\n".join(lost), f"`loadstone down {entry.name}` tries again")
         journal.forget(entry.name)

@@ -52,7 +52,9 @@ def claim(entry_name: str, implementation: str, hosts: Sequence[Claimed], softwa
         "hosts": [host.model_dump(mode="json") for host in hosts],
     }
     journal.save(
-        journal.Entry(name=entry_name, layer="infrastructure", implementation=implementation, folder="", facts=facts)
+        journal.JournalEntry(
+            name=entry_name, layer="infrastructure", implementation=implementation, folder="", facts=facts
+        )
     )
     started = time.strftime("%Y-%m-%d %H:%M")
     owner = f"{entry_name}, started {started} by {getpass.getuser()} at {socket.gethostname()}"
@@ -78,7 +80,7 @@ def end_left_overs(hosts: Sequence[Claimed]) -> None:
             journal.remove_all([entry.name])
 
 
-def give_back(entry: journal.Entry) -> list[str]:
+def give_back(entry: journal.JournalEntry) -> list[str]:
     """End the claims that are ours, with all that runs in them; returns why hosts could not be given back."""
     kind: Software = plugins.find("software", entry.facts["software"])()
 

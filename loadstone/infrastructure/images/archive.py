@@ -18,7 +18,7 @@ from typing import IO, Any
 
 from loadstone.infrastructure import temporary
 from loadstone.infrastructure.images import layers
-from loadstone.infrastructure.images.layers import Member
+from loadstone.infrastructure.images.layers import LayerEntry
 
 MANIFEST_TYPE = "application/vnd.oci.image.manifest.v1+json"
 _CONFIG_TYPE = "application/vnd.oci.image.config.v1+json"
@@ -47,7 +47,7 @@ class Contents:
     layers: tuple[Blob, ...]
 
 
-def write(file: Path, reference: str, machine: str, config: dict[str, Any], parts: Sequence[list[Member]]) -> None:
+def write(file: Path, reference: str, machine: str, config: dict[str, Any], parts: Sequence[list[LayerEntry]]) -> None:
     """Write an image of these layers; what is written depends on nothing but the arguments.
 
     ``config`` is the specification's: ``User``, ``Env``, ``Entrypoint``, ``Cmd`` ...

@@ -12,10 +12,10 @@ from loadstone.infrastructure import temporary
 from loadstone.infrastructure.base import Say
 from loadstone.infrastructure.binary import stone_binary
 from loadstone.infrastructure.images import archive, recipe
-from loadstone.infrastructure.images.recipe import Recipe
+from loadstone.infrastructure.images.recipe import ImageRecipe
 from loadstone.model.base import did_you_mean
 from loadstone.model.errors import PreflightError
-from loadstone.model.software import Software, built_in
+from loadstone.model.software import StoreSoftware, built_in
 
 STONE = "stone"
 _USED_S = 3600.0
@@ -27,7 +27,7 @@ def folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "loadstone" / "images"
 
 
-def software(what: str) -> Software:
+def software(what: str) -> StoreSoftware:
     """A store of ``software.yaml`` by name; raises PreflightError for another name."""
     known = built_in().software
     if what not in known:
@@ -35,14 +35,14 @@ def software(what: str) -> Software:
     return known[what]
 
 
-def recipe_of(what: str) -> Recipe:
+def recipe_of(what: str) -> ImageRecipe:
     """What would be in the image of that name; raises PreflightError where it cannot be made."""
     facts = stone_binary().stat()
     return _recipe(what, stone_binary(), facts.st_size, facts.st_mtime_ns)
 
 
 @functools.lru_cache(maxsize=64)
-def _recipe(what: str, binary: Path, size: int, modified: int) -> Recipe:
+def _recipe(what: str, binary: Path, size: int, modified: int) -> ImageRecipe:
     return recipe.of_stone() if what == STONE else recipe.of_store(what, software(what))
 
 
@@ -67,7 +67,7 @@ def build(what: str, say: Say) -> Path:
     return file
 
 
-def _make(wanted: Recipe, file: Path, reference: str) -> None:
+def _make(wanted: ImageRecipe, file: Path, reference: str) -> None:
     layers = list(wanted.layers)
     with contextlib.ExitStack() as kept:
         if wanted.data is not None:

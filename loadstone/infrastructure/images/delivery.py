@@ -10,7 +10,7 @@ from pathlib import Path
 
 from loadstone.infrastructure.base import Access, Say
 from loadstone.infrastructure.images import archive
-from loadstone.infrastructure.images.engines import CannotPull, Engine, Held, engine
+from loadstone.infrastructure.images.engines import CannotPull, Held, ImageEngine, engine
 from loadstone.infrastructure.images.registry import Registry
 from loadstone.model.errors import PreflightError
 from loadstone.model.software import built_in
@@ -18,7 +18,7 @@ from loadstone.model.software import built_in
 _AT_ONCE = 4
 """Engines that are filled at the same time."""
 
-_Job = Callable[[Engine], Held]
+_Job = Callable[[ImageEngine], Held]
 """Sees to it that an engine has an image."""
 
 
@@ -58,7 +58,7 @@ def _push(registry: Registry, names: dict[str, str], files: dict[str, Path], say
     return pushed
 
 
-def _into(engines: list[Engine], names: dict[str, str], jobs: dict[str, _Job], say: Say) -> dict[str, Delivered]:
+def _into(engines: list[ImageEngine], names: dict[str, str], jobs: dict[str, _Job], say: Say) -> dict[str, Delivered]:
     """Do the jobs in each engine; what each image is there, nothing where there is no engine."""
     if not engines:
         return {}
@@ -80,7 +80,7 @@ def _loading(file: Path) -> _Job:
     contents = archive.read(file)
     same = (contents.config.digest, contents.manifest.digest)  # engines that keep images in containerd say the latter
 
-    def load(into: Engine) -> Held:
+    def load(into: ImageEngine) -> Held:
         held = into.find(contents.reference)
         if held is None or held.id not in same:
             into.load(file)
@@ -93,7 +93,7 @@ def _loading(file: Path) -> _Job:
 
 
 def _pulling(name: str, plain: bool) -> _Job:
-    def pull(into: Engine) -> Held:
+    def pull(into: ImageEngine) -> Held:
         held = into.find(name)
         if held is None:
             try:

@@ -39,7 +39,7 @@ class CannotPull(Exception):
     """An engine's words why it could not pull an image."""
 
 
-class Engine(ABC):
+class ImageEngine(ABC):
     """One node's engine; everything raises PreflightError where it does not answer."""
 
     def __init__(self, node: str, address: str) -> None:
@@ -59,12 +59,12 @@ class Engine(ABC):
         """Fetch an image from its registry, over HTTP if ``plain``; raises CannotPull."""
 
 
-def engine(node: str, address: str) -> Engine:
+def engine(node: str, address: str) -> ImageEngine:
     """The engine at a Docker URL, or at the path of a containerd socket."""
-    return Docker(node, address) if "://" in address else Containerd(node, address)
+    return DockerImages(node, address) if "://" in address else ContainerdImages(node, address)
 
 
-class Docker(Engine):
+class DockerImages(ImageEngine):
     """Docker's engine, through its API."""
 
     def find(self, reference: str) -> Held | None:
@@ -110,7 +110,7 @@ def _split(reference: str) -> tuple[str, str]:
     return name, tag
 
 
-class Containerd(Engine):
+class ContainerdImages(ImageEngine):
     """containerd, through its own command line."""
 
     def find(self, reference: str) -> Held | None:

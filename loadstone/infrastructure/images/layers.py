@@ -19,7 +19,7 @@ _BLOCK = 2**20
 
 
 @dataclass(frozen=True)
-class Member:
+class LayerEntry:
     """One path of a layer. A file has a ``source`` or a ``text``, a link a ``link``; a folder has none of them."""
 
     path: str
@@ -39,16 +39,16 @@ class Member:
         return [self.path, self.mode, self.owner, self.digest or content]
 
 
-def folder(path: str, mode: int = 0o755, owner: int = 0) -> Member:
+def folder(path: str, mode: int = 0o755, owner: int = 0) -> LayerEntry:
     """An empty folder; those above it are made as they are needed."""
-    return Member(path, mode, owner)
+    return LayerEntry(path, mode, owner)
 
 
-def file(path: str, source: Path) -> Member:
+def file(path: str, source: Path) -> LayerEntry:
     """A copy of a file, with its permissions and without its owner; links are followed."""
     facts = source.stat()
     digest = _digest(source, facts.st_size, facts.st_mtime_ns)
-    return Member(path, 0o755 if facts.st_mode & 0o111 else 0o644, source=source, digest=digest)
+    return LayerEntry(path, 0o755 if facts.st_mode & 0o111 else 0o644, source=source, digest=digest)
 
 
 @lru_cache(maxsize=4096)
@@ -57,31 +57,31 @@ def _digest(source: Path, size: int, modified: int) -> str:
         return hashlib.file_digest(content, "sha256").hexdigest()
 
 
-def text(path: str, content: str) -> Member:
+def text(path: str, content: str) -> LayerEntry:
     """A file with this text."""
-    return Member(path, 0o644, text=content)
+    return LayerEntry(path, 0o644, text=content)
 
 
-def tree(path: str, source: Path, owner: int) -> list[Member]:
+def tree(path: str, source: Path, owner: int) -> list[LayerEntry]:
     """All of a folder, as it is now, with its permissions, owned by ``owner``."""
-    members = [Member(path, source.stat().st_mode & 0o7777, owner)]
+    members = [LayerEntry(path, source.stat().st_mode & 0o7777, owner)]
     for below in sorted(source.rglob("*")):
         name = f"{path}/{below.relative_to(source)}"
         if below.is_symlink():
-            members.append(Member(name, 0o777, owner, link=os.readlink(below)))
+            members.append(LayerEntry(name, 0o777, owner, link=os.readlink(below)))
         else:
             found = below if below.is_file() else None
-            members.append(Member(name, below.stat().st_mode & 0o7777, owner, source=found))
+            members.append(LayerEntry(name, below.stat().st_mode & 0o7777, owner, source=found))
     return members
 
 
-def fingerprint(members: Iterable[Member]) -> str:
+def fingerprint(members: Iterable[LayerEntry]) -> str:
     """A digest of what decides a layer's bytes, without writing it."""
     identities = json.dumps([member.identity() for member in complete(members)])
     return hashlib.sha256(identities.encode()).hexdigest()
 
 
-def complete(members: Iterable[Member]) -> list[Member]:
+def complete(members: Iterable[LayerEntry]) -> list[LayerEntry]:
     """The members by path, each once, the folders above them among them."""
     found = {member.path: member for member in members}
     for path in list(found):
@@ -91,14 +91,14 @@ def complete(members: Iterable[Member]) -> list[Member]:
     return [found[path] for path in sorted(found)]
 
 
-def write(members: Iterable[Member], out: IO[bytes]) -> None:
+def write(members: Iterable[LayerEntry], out: IO[bytes]) -> None:
     """The layer as a tar file; raises PreflightError where a file is not any more what it was when looked at."""
     with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as archive:
         for member in complete(members):
             _write(member, archive)
 
 
-def _write(member: Member, archive: tarfile.TarFile) -> None:
+def _write(member: LayerEntry, archive: tarfile.TarFile) -> None:
     entry = tarfile.TarInfo(member.path.lstrip("/"))
     entry.mode, entry.uid, entry.gid = member.mode, member.owner, member.owner
     if member.source is not None:

@@ -16,10 +16,10 @@ from loadstone.infrastructure import programs, subprocesses, temporary
 from loadstone.infrastructure.base import Finding
 from loadstone.infrastructure.binary import stone_binary
 from loadstone.infrastructure.images import elf
-from loadstone.infrastructure.images.layers import Member, file, fingerprint, folder, text, tree
+from loadstone.infrastructure.images.layers import LayerEntry, file, fingerprint, folder, text, tree
 from loadstone.model.deployment import DATA
 from loadstone.model.errors import PreflightError
-from loadstone.model.software import STORE_PASSWORD, AsProcess, Software
+from loadstone.model.software import STORE_PASSWORD, AsProcess, StoreSoftware
 
 _FORMAT = 1
 """Raise it when what is made of the same files changes."""
@@ -43,7 +43,7 @@ class Data:
     append: dict[str, str]
 
     @contextlib.contextmanager
-    def made(self, what: str) -> Iterator[list[Member]]:
+    def made(self, what: str) -> Iterator[list[LayerEntry]]:
         """Initialise such a folder, and its files while it is there. No two are equal: databases draw identities."""
         with temporary.directory("image") as parent:
             Path(parent).chmod(0o755)
@@ -72,13 +72,13 @@ class Data:
 
 
 @dataclass(frozen=True)
-class Recipe:
+class ImageRecipe:
     """An image before it is made."""
 
     what: str
     machine: str
     config: dict[str, Any]
-    layers: tuple[list[Member], ...]
+    layers: tuple[list[LayerEntry], ...]
     data: Data | None = None
 
     @property
@@ -89,7 +89,7 @@ class Recipe:
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:_KEY_LENGTH]
 
 
-def of_stone() -> Recipe:
+def of_stone() -> ImageRecipe:
     """The image of the ``stone`` binary; raises PreflightError where it is missing or not static."""
     binary = stone_binary()
     config = {
@@ -105,16 +105,16 @@ def of_stone() -> Recipe:
         *(folder(path) for path in ("/dev", "/proc", "/run", "/sys")),  # a root that is read-only needs them
         *_accounts({"root": 0, "nobody": _UNPRIVILEGED}),
     ]
-    return Recipe("stone", elf.static_machine(binary), config, (base,))
+    return ImageRecipe("stone", elf.static_machine(binary), config, (base,))
 
 
-def _accounts(users: dict[str, int]) -> list[Member]:
+def _accounts(users: dict[str, int]) -> list[LayerEntry]:
     people = "".join(f"{name}:x:{number}:{number}::/:/\n" for name, number in users.items())
     groups = "".join(f"{name}:x:{number}:\n" for name, number in users.items())
     return [text("/etc/passwd", people), text("/etc/group", groups)]
 
 
-def of_store(what: str, software: Software) -> Recipe:
+def of_store(what: str, software: StoreSoftware) -> ImageRecipe:
     """The image of a store's installed package, above the layer of ``stone``.
 
     Raises PreflightError where the package is not installed.
@@ -147,10 +147,10 @@ def of_store(what: str, software: Software) -> Recipe:
         "Labels": {"org.opencontainers.image.version": programs.version(program)},
     }
     data = _data(process, program, container.data or "", container.packaged.append) if initialises else None
-    return Recipe(what, base.machine, config, (*base.layers, members), data)
+    return ImageRecipe(what, base.machine, config, (*base.layers, members), data)
 
 
-def inspect(what: str, software: Software) -> Finding:
+def inspect(what: str, software: StoreSoftware) -> Finding:
     """Whether an image of the installed package can be made here."""
     process = software.process
     program = programs.find(process) if process else None

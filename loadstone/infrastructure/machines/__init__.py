@@ -26,7 +26,7 @@ __all__ = [
     "transport",
 ]
 
-_TRANSPORTS = {"here": "Here", "emulated": "Emulated", "ssh": "Ssh", "exec": "of_software"}
+_TRANSPORTS = {"here": "Here", "emulated": "EmulatedTransport", "ssh": "Ssh", "exec": "of_software"}
 """What makes it, by the name of its module."""
 _machines: dict[str, Machine] = {}
 _lock = threading.Lock()

@@ -9,7 +9,7 @@ from loadstone.infrastructure.machines.transport import Transport
 from loadstone.infrastructure.namespaces.host import Host
 
 
-class Emulated(Transport):
+class EmulatedTransport(Transport):
     """The host's data as strings, as ``Host`` has it; files of this machine are files there, but for a few folders."""
 
     def __init__(self, folder: str, **host: str) -> None:

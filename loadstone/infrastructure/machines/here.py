@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from loadstone.infrastructure.machines.transport import Transport
-from loadstone.infrastructure.places import data_root
+from loadstone.infrastructure.paths import data_root
 
 
 class Here(Transport):

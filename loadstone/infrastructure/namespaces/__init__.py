@@ -13,9 +13,9 @@ from loadstone.infrastructure.images.registry import trusted
 from loadstone.infrastructure.local import Local, this_machine
 from loadstone.infrastructure.machines import connect
 from loadstone.infrastructure.namespaces import checks
-from loadstone.infrastructure.namespaces.emulated import Emulated
+from loadstone.infrastructure.namespaces.emulated import EmulatedHosts
 from loadstone.infrastructure.namespaces.network import Network, one_at_a_time, subnet_for
-from loadstone.infrastructure.places import data_root
+from loadstone.infrastructure.paths import data_root
 from loadstone.infrastructure.software import preflight
 from loadstone.infrastructure.software.base import Member, Software, lasting
 from loadstone.model.cluster import Cluster, Link, Node, Role
@@ -35,7 +35,7 @@ class Namespaces(Infrastructure):
 
     def __init__(self, cluster: Cluster, entry_name: str) -> None:
         super().__init__(cluster, entry_name)
-        self._emulated: Emulated | None = None
+        self._emulated: EmulatedHosts | None = None
         self._software: Software | None = None
         self._members: list[Member] = []
         self._begun = False
@@ -85,7 +85,7 @@ class Namespaces(Infrastructure):
             raise
         return Provision(tuple(nodes), replace(access, cluster=self.entry_name, switch=emulated.switch.daemons))
 
-    def _boot(self, emulated: Emulated, say: Say) -> list[Node]:
+    def _boot(self, emulated: EmulatedHosts, say: Say) -> list[Node]:
         """Make the hosts; the client, and the hosts as nodes."""
         link = self.cluster.link or Link()
         emulated.make(link.rate, link.delay)
@@ -108,13 +108,13 @@ class Namespaces(Infrastructure):
         }
         return lasting(troubles, self._members)
 
-    def _up(self, emulated: Emulated) -> set[str]:
+    def _up(self, emulated: EmulatedHosts) -> set[str]:
         """The names of the hosts that run."""
         return {host.name for host in emulated.hosts if host.up()}
 
     @classmethod
-    def undo(cls, entry: journal.Entry) -> list[str]:
-        emulated = Emulated.of(entry.facts)
+    def undo(cls, entry: journal.JournalEntry) -> list[str]:
+        emulated = EmulatedHosts.of(entry.facts)
         try:
             emulated.remove()
         except (DeploymentError, OSError) as error:
@@ -125,11 +125,11 @@ class Namespaces(Infrastructure):
         return [f"{entry.name} ({len(emulated.names)} emulated hosts)"]
 
     @classmethod
-    def holding(cls, file: str) -> tuple[journal.Entry, Emulated] | None:
+    def holding(cls, file: str) -> tuple[journal.JournalEntry, EmulatedHosts] | None:
         """The emulated hosts of the journal that a file of theirs belongs to, such as a kubeconfig; None of others."""
         for entry in journal.entries():
             if entry.layer == "infrastructure" and entry.implementation == cls.name:
-                emulated = Emulated.of(entry.facts)
+                emulated = EmulatedHosts.of(entry.facts)
                 if Path(file).resolve().is_relative_to(Path(emulated.hosts_folder).resolve()):
                     return entry, emulated
         return None
@@ -138,10 +138,10 @@ class Namespaces(Infrastructure):
         workers = self.cluster.workers
         return [f"manager-{n + 1}" for n in range(managers)] + [f"worker-{n + 1}" for n in range(workers)]
 
-    def _claim(self, names: list[str]) -> Emulated:
+    def _claim(self, names: list[str]) -> EmulatedHosts:
         _, worker = Local(Cluster()).sketch("process", 0)
         with one_at_a_time():
-            planned = Emulated.planned(names, data_root() / "clusters")
+            planned = EmulatedHosts.planned(names, data_root() / "clusters")
             self._begun = True
             self._save(planned)
             emulated = planned.claim(worker.cpus)
@@ -149,9 +149,9 @@ class Namespaces(Infrastructure):
         self._emulated = emulated
         return emulated
 
-    def _save(self, emulated: Emulated) -> None:
+    def _save(self, emulated: EmulatedHosts) -> None:
         journal.save(
-            journal.Entry(
+            journal.JournalEntry(
                 name=self.entry_name,
                 layer="infrastructure",
                 implementation=self.name,
@@ -161,7 +161,7 @@ class Namespaces(Infrastructure):
         )
 
 
-def nodes_of(emulated: Emulated) -> list[Node]:
+def nodes_of(emulated: EmulatedHosts) -> list[Node]:
     """The client first, then all hosts in the order of their addresses, each with the way to it."""
     reached = {host.name: host.reach for host in emulated.hosts}
     nodes = _sketch(emulated.names, emulated.network)
@@ -188,7 +188,7 @@ def members_of(nodes: Sequence[Node]) -> list[Member]:
     ]
 
 
-def desk_folder(emulated: Emulated) -> Path:
+def desk_folder(emulated: EmulatedHosts) -> Path:
     """What the desk needs of the cluster that runs on the hosts."""
     return Path(emulated.hosts_folder, "desk")
 

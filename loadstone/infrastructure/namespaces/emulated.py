@@ -18,7 +18,7 @@ from loadstone.infrastructure.machines import connect
 from loadstone.infrastructure.namespaces import nameserver
 from loadstone.infrastructure.namespaces.host import Host
 from loadstone.infrastructure.namespaces.network import SWITCH, Network, one_at_a_time, subnet_for, used_subnets
-from loadstone.infrastructure.places import data_root
+from loadstone.infrastructure.paths import data_root
 from loadstone.model.errors import DeploymentError
 from loadstone.model.records.node import NodeLimits, SpawnArgs
 
@@ -28,7 +28,7 @@ _MARK = ".loadstone"
 
 
 @dataclass(frozen=True)
-class Emulated:
+class EmulatedHosts:
     """Hosts and their network; plain data that the journal can hold, from which all names follow."""
 
     id: str
@@ -44,14 +44,14 @@ class Emulated:
     """The folder of the node of this machine that has the hosts in its journal, whatever ``data_root()`` is later."""
 
     @classmethod
-    def planned(cls, names: list[str], root: Path) -> Emulated:
+    def planned(cls, names: list[str], root: Path) -> EmulatedHosts:
         """A new cluster in a subnet that is free now; ``root``: where its folder will be. Makes nothing."""
         number = secrets.token_hex(3)
         subnet = subnet_for(len(names), used_subnets())
         return cls(number, str(subnet), str(root / f"emulated-{number}"), tuple(names), state=str(data_root()))
 
     @classmethod
-    def of(cls, data: dict[str, Any]) -> Emulated:
+    def of(cls, data: dict[str, Any]) -> EmulatedHosts:
         """From what the journal holds."""
         return cls(**{**data, "names": tuple(data["names"])})
 
@@ -88,7 +88,7 @@ class Emulated:
         group = f"{self.group}/{name}"
         return Host(name, address, namespace, folder, self.cluster, group, self.network.switch, self.state)
 
-    def claim(self, cores: tuple[int, ...] = ()) -> Emulated:
+    def claim(self, cores: tuple[int, ...] = ()) -> EmulatedHosts:
         """Claim folder and subnet exclusively, and a control group on ``cores``, which is known then.
 
         Held by ``one_at_a_time`` since they were chosen.

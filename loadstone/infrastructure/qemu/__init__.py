@@ -5,7 +5,7 @@ from __future__ import annotations
 from loadstone.infrastructure.base import Finding, Infrastructure, Say
 from loadstone.infrastructure.local import this_machine
 from loadstone.infrastructure.namespaces import Namespaces, nodes_of
-from loadstone.infrastructure.namespaces.emulated import Emulated
+from loadstone.infrastructure.namespaces.emulated import EmulatedHosts
 from loadstone.infrastructure.qemu import accelerator, guests, image
 from loadstone.infrastructure.qemu.guests import Guests
 from loadstone.model.cluster import Cluster, Node
@@ -63,13 +63,13 @@ class InGuests(Namespaces):
     def sketch(self, software: str, managers: int) -> list[Node]:
         return self._as_guests(super().sketch(software, managers), None)
 
-    def _as_guests(self, nodes: list[Node], emulated: Emulated | None) -> list[Node]:
+    def _as_guests(self, nodes: list[Node], emulated: EmulatedHosts | None) -> list[Node]:
         """The client, and guests in place of the others; as they would be without an ``emulated`` cluster."""
         client, *hosts = nodes
         free = this_machine().facts().memory_available - _KEPT
         tried = accelerator.remembered()
         planned = Guests(
-            emulated or Emulated("000000", "198.18.0.0/24", "", ()),
+            emulated or EmulatedHosts("000000", "198.18.0.0/24", "", ()),
             self._vm,
             tried.accelerator if tried is not None else "kvm",
             tuple(guests.sizes(hosts, free)),
@@ -77,7 +77,7 @@ class InGuests(Namespaces):
         self._guests = planned if emulated is not None else None
         return [client, *planned.made]
 
-    def _boot(self, emulated: Emulated, say: Say) -> list[Node]:
+    def _boot(self, emulated: EmulatedHosts, say: Say) -> list[Node]:
         made = image.image(say)
         nodes = self._as_guests(nodes_of(emulated), emulated)
         emulated.start_switch()
@@ -86,5 +86,5 @@ class InGuests(Namespaces):
         self._guests.start(made)
         return nodes
 
-    def _up(self, emulated: Emulated) -> set[str]:
+    def _up(self, emulated: EmulatedHosts) -> set[str]:
         return self._guests.running() if self._guests is not None else set()

@@ -19,7 +19,7 @@ from pathlib import Path
 from loadstone.infrastructure.local import this_machine
 from loadstone.infrastructure.machines import MachineLost, connect
 from loadstone.infrastructure.namespaces.commands import run
-from loadstone.infrastructure.namespaces.emulated import Emulated
+from loadstone.infrastructure.namespaces.emulated import EmulatedHosts
 from loadstone.infrastructure.namespaces.network import SWITCH
 from loadstone.infrastructure.qemu import monitor
 from loadstone.infrastructure.qemu.image import Image
@@ -38,7 +38,7 @@ _LAST_LINES = 15
 class Guests:
     """Those of a cluster, as they are wanted; ``nodes``: the hosts that they stand for, with cores and memory."""
 
-    emulated: Emulated
+    emulated: EmulatedHosts
     vm: Vm
     accelerator: Accelerator
     nodes: tuple[Node, ...]

@@ -14,7 +14,7 @@ _ANSWERS_WITHIN_S = 20.0
 
 
 @dataclass(frozen=True)
-class State:
+class GuestHardware:
     """Of a guest's hardware, as QEMU gives it."""
 
     accelerator: Accelerator
@@ -23,14 +23,14 @@ class State:
     """Of each virtual processor the cores of the host on which its thread may run."""
 
 
-def state(socket: str) -> State:
+def state(socket: str) -> GuestHardware:
     """Raises DeploymentError where QEMU does not answer."""
     kvm, memory, processors = _query(socket, "query-kvm", "query-memory-size-summary", "query-cpus-fast")
     try:
         cores = tuple(tuple(sorted(os.sched_getaffinity(processor["thread-id"]))) for processor in processors)
     except OSError as error:  # it has ended since
         raise DeploymentError(f"the processors of QEMU at {socket} are gone: {error}") from None
-    return State("kvm" if kvm["enabled"] else "tcg", memory["base-memory"], cores)
+    return GuestHardware("kvm" if kvm["enabled"] else "tcg", memory["base-memory"], cores)
 
 
 def pin(socket: str, cores: tuple[int, ...]) -> None:

@@ -7,7 +7,7 @@ of its own. Records of earlier releases can be read: a field that they lack has 
 from loadstone.model.records.audit import AuditRow, Check, ContentCheck, GrowthCheck
 from loadstone.model.records.base import Record
 from loadstone.model.records.interference import Disturbance, NeighbourReading
-from loadstone.model.records.observed import Observed, ObservedNode, ObservedReplica, SpanCounts, Window
+from loadstone.model.records.observed import MeasuredWindow, Observed, ObservedNode, ObservedReplica, SpanCounts
 from loadstone.model.records.reading import Reading
 from loadstone.model.records.summary import (
     Aborted,
@@ -22,7 +22,7 @@ from loadstone.model.records.summary import (
     LessOwn,
     LoadPlan,
     LoadWorker,
-    Operation,
+    OperationSummary,
     Series,
     Totals,
     TrialSummary,
@@ -47,11 +47,12 @@ __all__ = [
     "LessOwn",
     "LoadPlan",
     "LoadWorker",
+    "MeasuredWindow",
     "NeighbourReading",
     "Observed",
     "ObservedNode",
     "ObservedReplica",
-    "Operation",
+    "OperationSummary",
     "Reading",
     "Record",
     "Series",
@@ -60,5 +61,4 @@ __all__ = [
     "TrialRow",
     "TrialSummary",
     "TrialVerdict",
-    "Window",
 ]

@@ -8,7 +8,7 @@ from typing import Any
 from loadstone.model.records.base import Items, Record, Whole
 
 
-class Window(Record):
+class MeasuredWindow(Record):
     """The measured part of the trial, unix time."""
 
     from_ns: Whole
@@ -62,7 +62,7 @@ class SpanCounts(Record):
 class Observed(Record):
     """``observed.json``."""
 
-    window: Window | None = None
+    window: MeasuredWindow | None = None
     nodes: dict[str, ObservedNode]
     replicas: dict[str, ObservedReplica]
     traces: SpanCounts | None = None

@@ -110,7 +110,7 @@ class Totals(Record):
     completed: Whole
 
 
-class Operation(Record):
+class OperationSummary(Record):
     """One operation's part."""
 
     name: str
@@ -255,7 +255,7 @@ class TrialSummary(Record):
     throughput: float
     latency_ms: Latencies
     spectrum: Items[Point]
-    operations: Items[Operation]
+    operations: Items[OperationSummary]
     errors: Items[Failure] = ()
     connections: Connections | None = None
     batches: Items[Batch] = ()

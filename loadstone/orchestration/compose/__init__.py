@@ -12,7 +12,7 @@ from typing import ClassVar
 from loadstone.infrastructure import subprocesses
 from loadstone.infrastructure.base import Access, Finding
 from loadstone.infrastructure.docker_api import Engine, docker_errors
-from loadstone.model.deployment import Deployment, Found, Replica
+from loadstone.model.deployment import Deployment, FoundReplica, Replica
 from loadstone.model.errors import DeploymentError
 from loadstone.model.units import PERIOD_US
 from loadstone.orchestration import docker
@@ -167,7 +167,7 @@ class Compose(Containers):
 
     # What is found
 
-    def _find(self) -> list[Found]:
+    def _find(self) -> list[FoundReplica]:
         label = {"label": f"{LABEL}={self.deployment.name}"}
         with docker_errors(self._engine.url):
             listed = self._engine.api.containers(all=True, filters=label)
@@ -175,11 +175,11 @@ class Compose(Containers):
         found = project.replicas(listed, [container["Id"] for container in passing], self.deployment)
         return [self._answers.judge(self._explained(replica)) for replica in found]
 
-    def _explained(self, found: Found) -> Found:
+    def _explained(self, found: FoundReplica) -> FoundReplica:
         reason = "" if found.healthy else self._engines.health(found.node, found.container)
         return found.model_copy(update={"why": f"{found.why}; {reason}"}) if reason else found
 
-    def _log(self, found: Found, lines: int) -> str:
+    def _log(self, found: FoundReplica, lines: int) -> str:
         return self._engines.log(found.node, found.container, lines)
 
     def _lost(self) -> list[str]:

@@ -12,7 +12,7 @@ from docker.errors import APIError
 
 from loadstone.infrastructure.base import Access
 from loadstone.infrastructure.docker_api import Engine, Unreachable, docker_errors
-from loadstone.model.deployment import Deployment, Found
+from loadstone.model.deployment import Deployment, FoundReplica
 from loadstone.model.errors import DeploymentError
 from loadstone.orchestration.containers import SERVICE_LABEL
 
@@ -21,7 +21,7 @@ _AT_ONCE = 4
 _GONE_WITHIN_S = 120.0
 
 
-def replicas(listed: Iterable[dict[str, Any]], healthy: Iterable[str], deployment: Deployment) -> list[Found]:
+def replicas(listed: Iterable[dict[str, Any]], healthy: Iterable[str], deployment: Deployment) -> list[FoundReplica]:
     """A replica for each container of a service. Pure. ``healthy``: ids of those whose check passes or is not there."""
     passing = set(healthy)
     node = next(node for node in deployment.nodes if node.role == "worker")
@@ -32,7 +32,7 @@ def replicas(listed: Iterable[dict[str, Any]], healthy: Iterable[str], deploymen
             continue
         fine = container["State"] == "running" and container["Id"] in passing
         found.append(
-            Found(
+            FoundReplica(
                 name=f"{service}-{container['Labels'][_NUMBER_LABEL]}",
                 service=service,
                 node=node.name,

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from loadstone.model.errors import DeploymentError
 
 
-class Meaning(NamedTuple):
+class Explanation(NamedTuple):
     """What is wrong, and what to do about it."""
 
     message: str
@@ -18,7 +18,7 @@ class Meaning(NamedTuple):
         return f"{self.message}; {self.remedy}"
 
 
-_TAKEN = Meaning(
+_TAKEN = Explanation(
     "port {0} of the node is taken", "stop what listens there (on the node, `ss -ltnp 'sport = :{0}'` says what)"
 )
 _KNOWN = (
@@ -54,18 +54,18 @@ _KNOWN = (
 )
 
 
-def meaning(text: str) -> Meaning | None:
+def meaning(text: str) -> Explanation | None:
     """What Docker's words mean, if it is known; waiting helps in none of these cases."""
     for pattern, message, remedy in _KNOWN:
         if (match := re.search(pattern, text)) is not None:
             values = [group for group in match.groups() if group is not None]
-            return Meaning(message.format(*values), remedy.format(*values))
+            return Explanation(message.format(*values), remedy.format(*values))
     return None
 
 
-def taken_port(number: int) -> Meaning:
+def taken_port(number: int) -> Explanation:
     """The message for a port that another program uses."""
-    return Meaning(*(text.format(number) for text in _TAKEN))
+    return Explanation(*(text.format(number) for text in _TAKEN))
 
 
 def clear(error: DeploymentError) -> DeploymentError:

@@ -6,7 +6,7 @@ import http.client
 import json
 import socket
 
-from loadstone.model.deployment import Deployment, Found, Replica
+from loadstone.model.deployment import Deployment, FoundReplica, Replica
 
 _PATIENCE_S = 2.0
 """For one answer."""
@@ -28,7 +28,7 @@ class FirstAnswers:
         self._deployment = deployment
         self._answered: set[str] = set()
 
-    def judge(self, found: Found) -> Found:
+    def judge(self, found: FoundReplica) -> FoundReplica:
         """Not healthy before its port has answered, if it is one of a foreign image."""
         replica = self._deployment.of(found.service)[0]
         port = checked_port(replica)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from loadstone.infrastructure import images
 from loadstone.infrastructure.base import Access, Finding
-from loadstone.infrastructure.kubernetes_api import Api, Refused, Unreachable, connect, not_ready
-from loadstone.model.deployment import Deployment, Found
+from loadstone.infrastructure.kubernetes_api import KubernetesApi, Refused, Unreachable, connect, not_ready
+from loadstone.model.deployment import Deployment, FoundReplica
 from loadstone.model.errors import DeploymentError
 from loadstone.orchestration import agent
 from loadstone.orchestration.containers import LABEL, SERVICE_LABEL, Containers
@@ -60,7 +60,7 @@ class Kubernetes(Containers):
         return f"/api/v1/namespaces/{self._namespace}"
 
     @cached_property
-    def _api(self) -> Api:
+    def _api(self) -> KubernetesApi:
         return connect(self.cluster)
 
     @classmethod
@@ -114,7 +114,7 @@ class Kubernetes(Containers):
         found = [(replica.name, address) for replica in self._find() for address in replica.addresses.values()]
         return [(name, address) for name, address in found if not _accepts(address)]
 
-    def _find(self) -> list[Found]:
+    def _find(self) -> list[FoundReplica]:
         listed = self._api.items(f"{self._objects}/pods", labelSelector=SERVICE_LABEL)
         self._pods = pods.names(listed)
         found = pods.replicas(listed, self._warnings(listed), self._published(), self.deployment)
@@ -143,7 +143,7 @@ class Kubernetes(Containers):
             for service in self._api.items(f"{self._objects}/services", labelSelector=manifests.PUBLISHED_LABEL)
         }
 
-    def _log(self, found: Found, lines: int) -> str:
+    def _log(self, found: FoundReplica, lines: int) -> str:
         if found.name not in self._pods:
             return ""
         try:
@@ -182,7 +182,7 @@ def _accepts(address: str) -> bool:
         return False
 
 
-def _refuse_foreign(api: Api, namespace: str) -> None:
+def _refuse_foreign(api: KubernetesApi, namespace: str) -> None:
     """Raise DeploymentError for a namespace that Loadstone did not create: it would be deleted at the end."""
     there = _namespace(api, namespace)
     if there is not None and there["metadata"].get("labels", {}).get(LABEL) != namespace:
@@ -191,7 +191,7 @@ def _refuse_foreign(api: Api, namespace: str) -> None:
         )
 
 
-def _namespace(api: Api, namespace: str) -> Manifest | None:
+def _namespace(api: KubernetesApi, namespace: str) -> Manifest | None:
     try:
         found: Manifest = api.get(f"/api/v1/namespaces/{namespace}")
         return found
@@ -201,7 +201,7 @@ def _namespace(api: Api, namespace: str) -> Manifest | None:
         return None
 
 
-def _delete_namespace(api: Api, namespace: str) -> None:
+def _delete_namespace(api: KubernetesApi, namespace: str) -> None:
     """Delete a namespace with all that is in it, and wait until it is gone; one that is not ours stays."""
     there = _namespace(api, namespace)
     if there is None or there["metadata"].get("labels", {}).get(LABEL) != namespace:
@@ -217,7 +217,7 @@ def _delete_namespace(api: Api, namespace: str) -> None:
         time.sleep(_LOOK_EVERY_S)
 
 
-def _forget_unreachable(api: Api, namespace: str) -> None:
+def _forget_unreachable(api: KubernetesApi, namespace: str) -> None:
     """Delete pods on nodes that are down by force: no kubelet is left there to confirm their end."""
     down = {node["metadata"]["name"] for node in api.items("/api/v1/nodes") if not_ready(node)}
     for pod in api.items(f"/api/v1/namespaces/{namespace}/pods") if down else []:

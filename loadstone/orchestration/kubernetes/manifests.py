@@ -12,7 +12,7 @@ from loadstone.model import yaml12
 from loadstone.model.deployment import EXECUTABLE, Deployment, Replica, is_script
 from loadstone.model.software import STORE_PASSWORD
 from loadstone.model.units import format_memory
-from loadstone.model.yaml12 import Line
+from loadstone.model.yaml12 import FlowMapping
 from loadstone.orchestration import discovery
 from loadstone.orchestration.containers import LABEL, SERVICE_LABEL
 from loadstone.orchestration.docker import fit
@@ -123,7 +123,7 @@ def _workload(deployment: Deployment, replicas: list[Replica], pull: str) -> Man
         "metadata": _meta(deployment, replica.service, replica.service),
         "spec": {
             "replicas": len(replicas),
-            "selector": {"matchLabels": Line({SERVICE_LABEL: replica.service})},
+            "selector": {"matchLabels": FlowMapping({SERVICE_LABEL: replica.service})},
             **own,
             "template": {
                 "metadata": {"labels": _labels(deployment, replica.service)},
@@ -136,7 +136,7 @@ def _workload(deployment: Deployment, replicas: list[Replica], pull: str) -> Man
 def _pod(deployment: Deployment, replica: Replica, pull: str) -> dict[str, Any]:
     pod: dict[str, Any] = {}
     if nodes := deployment.allowed.get(replica.service):
-        expression = Line(key=HOST_LABEL, operator="In", values=list(nodes))
+        expression = FlowMapping(key=HOST_LABEL, operator="In", values=list(nodes))
         terms = {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}
         pod["affinity"] = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
     # The scheduler evens out what pods request, which is nothing here: their number has to do.
@@ -145,7 +145,7 @@ def _pod(deployment: Deployment, replica: Replica, pull: str) -> dict[str, Any]:
             "topologyKey": HOST_LABEL,
             "maxSkew": 1,
             "whenUnsatisfiable": "ScheduleAnyway",
-            "labelSelector": {"matchLabels": Line({LABEL: namespace_of(deployment.name)})},
+            "labelSelector": {"matchLabels": FlowMapping({LABEL: namespace_of(deployment.name)})},
         }
     ]
     if replica.stack:  # on the ports of its node, and yet with the cluster's names
@@ -171,7 +171,7 @@ def _container(deployment: Deployment, replica: Replica, pull: str) -> dict[str,
         "command": _literal(replica.entrypoint),
         "args": _literal(_arguments(deployment, replica)),
         "env": [_variable(name, value) for name, value in _environment(deployment, replica).items()],
-        "ports": [Line(name=_port_name(name, port), containerPort=port) for name, port in replica.ports.items()],
+        "ports": [FlowMapping(name=_port_name(name, port), containerPort=port) for name, port in replica.ports.items()],
         "resources": _resources(replica),
         "readinessProbe": _probe(replica),
         "volumeMounts": _mounts(replica),
@@ -179,10 +179,10 @@ def _container(deployment: Deployment, replica: Replica, pull: str) -> dict[str,
     return {key: value for key, value in container.items() if value}
 
 
-def _variable(name: str, value: str) -> Line:
+def _variable(name: str, value: str) -> FlowMapping:
     if value == STORE_PASSWORD:
-        return Line(name=name, valueFrom=Line(secretKeyRef=Line(name=_SECRET, key=_SECRET_KEY)))
-    return Line(name=name, value=_literal([value])[0])
+        return FlowMapping(name=name, valueFrom=FlowMapping(secretKeyRef=FlowMapping(name=_SECRET, key=_SECRET_KEY)))
+    return FlowMapping(name=name, value=_literal([value])[0])
 
 
 def _literal(arguments: Iterable[str]) -> list[str]:
@@ -208,13 +208,13 @@ def _environment(deployment: Deployment, replica: Replica) -> dict[str, str]:
 
 def _resources(replica: Replica) -> dict[str, Any]:
     """Limits as wanted; nothing is reserved, which would otherwise be as much as the limits."""
-    limits = Line()
+    limits = FlowMapping()
     if replica.resources.cpu is not None:
         thousandths = round(replica.resources.cpu * 1000)
         limits["cpu"] = f"{thousandths}m" if thousandths % 1000 else thousandths // 1000
     if replica.resources.memory is not None:
         limits["memory"] = _memory(replica.resources.memory)
-    return {"requests": Line(cpu=0, memory=0), **({"limits": limits} if limits else {})}
+    return {"requests": FlowMapping(cpu=0, memory=0), **({"limits": limits} if limits else {})}
 
 
 def _memory(size: int) -> str:
@@ -228,9 +228,9 @@ def _probe(replica: Replica) -> dict[str, Any] | None:
         return None
     port = replica.ports[replica.readiness.port or replica.main_port]
     if replica.readiness.http is not None:
-        check = {"httpGet": Line(path=replica.readiness.http, port=port)}
+        check = {"httpGet": FlowMapping(path=replica.readiness.http, port=port)}
     else:
-        check = {"tcpSocket": Line(port=port)}
+        check = {"tcpSocket": FlowMapping(port=port)}
     return check | _PROBE
 
 
@@ -248,23 +248,26 @@ def _configs(deployment: Deployment, replica: Replica) -> Manifest:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": data}
 
 
-def _mounts(replica: Replica) -> list[Line]:
+def _mounts(replica: Replica) -> list[FlowMapping]:
     return [
-        *(Line(name="configs", mountPath=path, subPath=key, readOnly=True) for path, key in _keys(replica).items()),
-        *(Line(name=f"data-{n}", mountPath=path) for n, path in enumerate(replica.volumes, start=1)),
+        *(
+            FlowMapping(name="configs", mountPath=path, subPath=key, readOnly=True)
+            for path, key in _keys(replica).items()
+        ),
+        *(FlowMapping(name=f"data-{n}", mountPath=path) for n, path in enumerate(replica.volumes, start=1)),
     ]
 
 
-def _volumes(replica: Replica) -> list[Line]:
+def _volumes(replica: Replica) -> list[FlowMapping]:
     mode = {"defaultMode": EXECUTABLE} if any(is_script(text) for text in replica.configs.values()) else {}
     source = {"name": replica.service, **mode}
-    configs = [Line(name="configs", configMap=source)] if replica.configs else []
-    return configs + [Line(name=f"data-{n}", emptyDir={}) for n in range(1, len(replica.volumes) + 1)]
+    configs = [FlowMapping(name="configs", configMap=source)] if replica.configs else []
+    return configs + [FlowMapping(name=f"data-{n}", emptyDir={}) for n in range(1, len(replica.volumes) + 1)]
 
 
 def _headless(deployment: Deployment, replica: Replica) -> Manifest:
     """The service's name in DNS: the addresses of all replicas that are ready; without ports it has one too."""
-    ports = [Line(name=_port_name(name, port), port=port) for name, port in replica.ports.items()]
+    ports = [FlowMapping(name=_port_name(name, port), port=port) for name, port in replica.ports.items()]
     return {
         "apiVersion": "v1",
         "kind": "Service",
@@ -289,7 +292,7 @@ def _node_port(
             "type": "NodePort",
             "externalTrafficPolicy": "Local",
             "selector": {SERVICE_LABEL: replica.service, **more},
-            "ports": [Line(name=_port_name(name, port), port=port) for name, port in ports.items()],
+            "ports": [FlowMapping(name=_port_name(name, port), port=port) for name, port in ports.items()],
         },
     }
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from loadstone.model.deployment import Deployment, Found
+from loadstone.model.deployment import Deployment, FoundReplica
 from loadstone.orchestration.containers import SERVICE_LABEL
 
 Json = dict[str, Any]
@@ -22,7 +22,7 @@ _SYNC = "timed out waiting for the condition"
 
 def replicas(
     pods: Iterable[Json], warnings: Iterable[Json], ports: dict[str, dict[int, int]], deployment: Deployment
-) -> list[Found]:
+) -> list[FoundReplica]:
     """A replica for each pod that is not on its way out, and for each that could not even be made.
 
     ``warnings``: the namespace's events. ``ports``: by published service or replica, the port on nodes by container
@@ -77,14 +77,14 @@ def _by_object(warnings: Iterable[Json]) -> dict[str, str]:
 
 def _replica(
     name: str, service: str, pod: Json, warning: str, ports: dict[str, dict[int, int]], deployment: Deployment
-) -> Found:
+) -> FoundReplica:
     status = (pod["status"].get("containerStatuses") or [{}])[0]
     waiting = status.get("state", {}).get("waiting") or {}
     ready = is_ready(pod)
     scheduled = _condition(pod, "PodScheduled")
     unplaced = scheduled.get("reason") == "Unschedulable" and _PASSING not in scheduled.get("message", "")
     node = pod["spec"].get("nodeName", "")
-    return Found(
+    return FoundReplica(
         name=name,
         service=service,
         node=node,
@@ -124,14 +124,14 @@ def _addresses(
     return {key: f"{known[node]}:{opened[port]}" for key, port in declared.items() if port in opened and node in known}
 
 
-def _not_made(there: set[str], messages: dict[str, str], deployment: Deployment) -> Iterator[Found]:
+def _not_made(there: set[str], messages: dict[str, str], deployment: Deployment) -> Iterator[FoundReplica]:
     """Replicas without a pod whose maker complains: a quota, a policy."""
     for replica in deployment.replicas:
         if replica.name in there:
             continue
         for maker, message in messages.items():
             if maker == replica.service or maker.rpartition("-")[0] == replica.service:  # a ReplicaSet has a hash
-                yield Found(
+                yield FoundReplica(
                     name=replica.name, service=replica.service, node="", state="not made", healthy=False, why=message
                 )
                 break

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from loadstone.infrastructure.base import Access, Finding
-from loadstone.model.deployment import Deployment, Found
+from loadstone.model.deployment import Deployment, FoundReplica
 from loadstone.model.errors import DeploymentError
 from loadstone.model.software import STORE_PASSWORD
 from loadstone.orchestration import agent
 from loadstone.orchestration.containers import Containers
 from loadstone.orchestration.nomad import capacity, jobs
-from loadstone.orchestration.nomad.cluster import Cluster, Container
+from loadstone.orchestration.nomad.cluster import Container, NomadCluster
 from loadstone.orchestration.nomad.templates import job_name
 
 _SKETCHED_MHZ = 1000
@@ -41,8 +41,8 @@ class Nomad(Containers):
         self._containers: dict[str, Container] = {}
 
     @cached_property
-    def _cluster(self) -> Cluster:
-        return Cluster(self.cluster, self.deployment.name)
+    def _cluster(self) -> NomadCluster:
+        return NomadCluster(self.cluster, self.deployment.name)
 
     @property
     def _mhz(self) -> int:
@@ -88,7 +88,7 @@ class Nomad(Containers):
 
     # Looking
 
-    def _find(self) -> list[Found]:
+    def _find(self) -> list[FoundReplica]:
         allocations = {
             _replica(allocation): allocation  # the newest is the last
             for allocation in self._cluster.allocations()
@@ -117,12 +117,12 @@ class Nomad(Containers):
         self._containers.pop(allocation["ID"], None)
         return "its container has ended"
 
-    def _found(self, name: str, allocation: dict[str, Any], complaints: list[str]) -> Found:
+    def _found(self, name: str, allocation: dict[str, Any], complaints: list[str]) -> FoundReplica:
         container = self._containers.get(allocation["ID"], Container("", ""))
         service, state = allocation["TaskGroup"], allocation["ClientStatus"]
         names = {jobs.label(port): port for port in self.deployment.of(service)[0].ports}
         troubles = _troubles(allocation)
-        return Found(
+        return FoundReplica(
             name=name,
             service=service,
             node=allocation["NodeName"],
@@ -136,7 +136,7 @@ class Nomad(Containers):
             addresses={names[label]: address for label, address in _ports(allocation) if label in names},
         )
 
-    def _log(self, found: Found, lines: int) -> str:
+    def _log(self, found: FoundReplica, lines: int) -> str:
         allocation = self._allocated[found.name]
         outputs = [self._cluster.log(allocation, found.service, stream, lines) for stream in ("stdout", "stderr")]
         return "\n".join("".join(outputs).splitlines()[-lines:])
@@ -157,7 +157,7 @@ class Nomad(Containers):
 
     @classmethod
     def _delete(cls, access: Access, name: str) -> None:
-        cluster = Cluster(access, name)
+        cluster = NomadCluster(access, name)
         cluster.purge()
         deadline = time.monotonic() + _GONE_WITHIN_S
         while left := list(_left(cluster)):
@@ -194,7 +194,7 @@ def _down(node: dict[str, Any]) -> str:
     return "" if driver.get("Healthy") else f"runs no containers: {driver.get('HealthDescription', 'no docker driver')}"
 
 
-def _left(cluster: Cluster) -> Iterator[str]:
+def _left(cluster: NomadCluster) -> Iterator[str]:
     """What still runs, or is still known, of a deployment that was deleted."""
     for allocation in cluster.allocations():
         if allocation["ClientStatus"] not in ("complete", "failed", "lost"):

@@ -29,14 +29,14 @@ class Container(NamedTuple):
     image: str
 
 
-class Check(NamedTuple):
+class ConsulCheck(NamedTuple):
     """What Consul thinks of a replica."""
 
     passing: bool
     output: str
 
 
-class Cluster:
+class NomadCluster:
     """A Nomad cluster with Consul."""
 
     def __init__(self, access: Access, deployment: str) -> None:
@@ -79,13 +79,13 @@ class Cluster:
         mine = [allocation for allocation in found if allocation["JobID"] == prefix + allocation["TaskGroup"]]
         return sorted(mine, key=lambda allocation: int(allocation["CreateIndex"]))
 
-    def checks(self) -> dict[str, list[Check]]:
+    def checks(self) -> dict[str, list[ConsulCheck]]:
         """What Consul says of the deployment's replicas, by allocation."""
-        found: dict[str, list[Check]] = defaultdict(list)
+        found: dict[str, list[ConsulCheck]] = defaultdict(list)
         for check in self._consul.get("/v1/health/state/any", filter=f'"{tag(self._deployment)}" in ServiceTags'):
             if match := _ALLOCATION.match(check["ServiceID"]):
                 output = check["Output"].strip() or f"its check is {check['Status']}"
-                found[match[1]].append(Check(check["Status"] == "passing", output))
+                found[match[1]].append(ConsulCheck(check["Status"] == "passing", output))
         return found
 
     def containers(self) -> tuple[dict[str, Container], set[str]]:

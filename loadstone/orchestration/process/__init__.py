@@ -40,7 +40,7 @@ class Process(Orchestrator):
     def __init__(self, deployment: Deployment, folder: Path, access: Access | None = None) -> None:
         super().__init__(deployment, folder, access)
         self._nodes = list(dict.fromkeys(replica.node for replica in deployment.replicas))
-        self._entry: journal.Entry | None = None
+        self._entry: journal.JournalEntry | None = None
         self._started = Started(name="", parts={}, replicas=())
         self._shares: dict[str, Share] = {}
         self._commands: dict[str, Command] = {}
@@ -112,7 +112,7 @@ class Process(Orchestrator):
 
         in_parallel(start, self._shares.values())
 
-    def _begin(self) -> journal.Entry:
+    def _begin(self) -> journal.JournalEntry:
         """This deployment's journal entry; written now if nothing of it was started yet."""
         if self._entry is None and journal.load(self.deployment.name) is None:
             parts = dict(zip(self._nodes, in_parallel(self._part, self._nodes), strict=True))
@@ -144,7 +144,7 @@ class Process(Orchestrator):
 
     def _save(self, started: Started) -> None:
         journal.save(
-            journal.Entry(
+            journal.JournalEntry(
                 name=self.deployment.name,
                 layer="orchestrators",
                 implementation=self.name,
@@ -154,7 +154,7 @@ class Process(Orchestrator):
             )
         )
 
-    def _attach(self) -> journal.Entry:
+    def _attach(self) -> journal.JournalEntry:
         """The journal entry of this deployment, which we or someone before us started."""
         if self._entry is not None:
             return self._entry
@@ -362,7 +362,7 @@ class Process(Orchestrator):
         journal.forget(entry.name)
 
     @classmethod
-    def undo(cls, entry: journal.Entry) -> list[str]:
+    def undo(cls, entry: journal.JournalEntry) -> list[str]:
         ran, lost = end(entry)
         if lost:
             raise DeploymentError("\n".join(lost.values()), f"`loadstone down {entry.name}` removes what runs there")

@@ -11,7 +11,7 @@ from loadstone.infrastructure.cores import format_cores
 from loadstone.model import yaml12
 from loadstone.model.deployment import Deployment, Replica
 from loadstone.model.records.node import NodeLimits
-from loadstone.model.software import STORE_PASSWORD, AsProcess, Software
+from loadstone.model.software import STORE_PASSWORD, AsProcess, StoreSoftware
 from loadstone.model.units import format_memory
 from loadstone.orchestration import proxy, stacks
 from loadstone.orchestration.discovery import PASSWORD_VARIABLE
@@ -83,13 +83,13 @@ class Command:
             "node": self.replica.node,
             "command": self.argv,
             "user": self.user,
-            "environment": yaml12.Line(self.environment),
-            "ports": yaml12.Line(self.ports),
+            "environment": yaml12.FlowMapping(self.environment),
+            "ports": yaml12.FlowMapping(self.ports),
             "data": self.data,
             "initialise": self.initialise,
             "password": self.password,
             "files": list(self.files),
-            "limits": yaml12.Line(
+            "limits": yaml12.FlowMapping(
                 cpu=self.limits.cpu if self.limits.cpu is not None else "unlimited",
                 memory=format_memory(self.limits.memory) if self.limits.memory is not None else "unlimited",
                 cores=format_cores(self.limits.cores),
@@ -208,7 +208,7 @@ def _proxy(deployment: Deployment, replica: Replica, site: Site) -> str:
     return proxy.configuration(deployment.proxy, address(deployment, replica, site.ports), proxy.servers(behind))
 
 
-def as_process(name: str, software: Software) -> AsProcess:
+def as_process(name: str, software: StoreSoftware) -> AsProcess:
     """How software starts as a process; preflight has refused what cannot."""
     if software.process is None:
         raise ValueError(f"{name} cannot run as a process")

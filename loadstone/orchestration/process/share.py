@@ -191,7 +191,7 @@ class Started(Model):
         return [Share(node, self.name, part, self.password) for node, part in self.parts.items()]
 
 
-def end(entry: journal.Entry) -> tuple[int, dict[str, str]]:
+def end(entry: journal.JournalEntry) -> tuple[int, dict[str, str]]:
     """End and remove everything; returns how many processes ran, and why machines could not be reached, by node."""
     started = Started.model_validate(entry.facts)
     shares, ran, lost = started.shares(), 0, {}

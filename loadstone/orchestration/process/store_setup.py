@@ -11,7 +11,7 @@ from loadstone.infrastructure.builds.recipes import recipe
 from loadstone.infrastructure.machines import Machine
 from loadstone.infrastructure.programs import remedy
 from loadstone.model.errors import DeploymentError
-from loadstone.model.software import STORE_PASSWORD, AsProcess, Software
+from loadstone.model.software import STORE_PASSWORD, AsProcess, StoreSoftware
 from loadstone.orchestration.process.commands import Command
 
 _FIND = """
@@ -74,7 +74,7 @@ def version(machine: Machine, program: str) -> str:
     return match.group(0) if match else "unknown"
 
 
-def inspect(machine: Machine, name: str, software: Software) -> Finding:
+def inspect(machine: Machine, name: str, software: StoreSoftware) -> Finding:
     """Whether software can run as a process on a machine."""
     process = software.process
     if process is None:
@@ -92,7 +92,7 @@ def inspect(machine: Machine, name: str, software: Software) -> Finding:
     return Finding(name, "ok", f"{found} {version(machine, found)}")
 
 
-def program(machine: Machine, name: str, software: Software) -> str:
+def program(machine: Machine, name: str, software: StoreSoftware) -> str:
     """The path of the program; raises DeploymentError with the remedy where there is none."""
     finding = inspect(machine, name, software)
     found = find(machine, software.process) if software.process else None

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from loadstone.infrastructure.base import Access, Finding
 from loadstone.infrastructure.docker_api import command_line
-from loadstone.model.deployment import EXECUTABLE, Deployment, Found, Replica, is_script
+from loadstone.model.deployment import EXECUTABLE, Deployment, FoundReplica, Replica, is_script
 from loadstone.model.errors import DeploymentError
 from loadstone.orchestration import docker
 from loadstone.orchestration.containers import LABEL, Containers
@@ -181,19 +181,19 @@ class Swarm(Containers):
         listed, nodes = self._managers.ask(lambda api: (api.tasks(filters=label), api.nodes()))
         return listed, {node["ID"]: node["Description"]["Hostname"] for node in nodes}
 
-    def _find(self) -> list[Found]:
+    def _find(self) -> list[FoundReplica]:
         listed, hosts = self._tasks()
         ended = tasks.last_ended(listed, hosts)
         found = map(self._published, tasks.replicas(listed, hosts, self.deployment))
         return [self._answers.judge(self._completed(replica, *ended.get(replica.name, ("", "")))) for replica in found]
 
-    def _published(self, found: Found) -> Found:
+    def _published(self, found: FoundReplica) -> FoundReplica:
         """With the ports of its container, which stay while it lives: a new leader does not receive them again."""
         if found.addresses:
             self._ports[found.container] = found.addresses
         return found.model_copy(update={"addresses": self._ports.get(found.container, {})})
 
-    def _completed(self, found: Found, node: str, ended: str) -> Found:
+    def _completed(self, found: FoundReplica, node: str, ended: str) -> FoundReplica:
         """With what only engines know; ``node`` and ``ended``: of its container that ended last."""
         image = self._engines.image(found.node, found.container) if found.container else ""
         reason = "" if found.healthy or not found.container else self._engines.health(found.node, found.container)
@@ -201,7 +201,7 @@ class Swarm(Containers):
         why = "; ".join(part for part in (memory, found.why, reason) if part)
         return found.model_copy(update={"image": image, "why": why})
 
-    def _log(self, found: Found, lines: int) -> str:
+    def _log(self, found: FoundReplica, lines: int) -> str:
         task, node = tasks.last_with_container(*self._tasks(), found)
         if task is None:
             return ""

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
-from loadstone.model.deployment import Deployment, Found
+from loadstone.model.deployment import Deployment, FoundReplica
 from loadstone.orchestration.containers import SERVICE_LABEL
 from loadstone.orchestration.docker import errors
 
@@ -20,7 +20,7 @@ _NOWHERE = "no suitable node"
 _PORT_TAKEN = "host-mode port already in use"
 
 
-def replicas(tasks: Iterable[Task], hosts: dict[str, str], deployment: Deployment) -> list[Found]:
+def replicas(tasks: Iterable[Task], hosts: dict[str, str], deployment: Deployment) -> list[FoundReplica]:
     """A replica for each slot of each service in which a task is wanted; ``hosts``: names of nodes by id."""
     slots: dict[tuple[str, int], list[Task]] = defaultdict(list)
     for task in tasks:
@@ -33,7 +33,9 @@ def replicas(tasks: Iterable[Task], hosts: dict[str, str], deployment: Deploymen
     ]
 
 
-def _replica(service: str, slot: int, history: list[Task], hosts: dict[str, str], deployment: Deployment) -> Found:
+def _replica(
+    service: str, slot: int, history: list[Task], hosts: dict[str, str], deployment: Deployment
+) -> FoundReplica:
     """``history``: the slot's tasks, oldest first."""
     task = [task for task in history if task["DesiredState"] not in _OVER][-1]
     status = task["Status"]
@@ -44,7 +46,7 @@ def _replica(service: str, slot: int, history: list[Task], hosts: dict[str, str]
     known = errors.meaning(why) if status["State"] != "running" else None
     # Of a slot that had a task before, that task may hold the port until its node has reported its end.
     freed_soon = _PORT_TAKEN in message and len(history) > 1
-    return Found(
+    return FoundReplica(
         name=f"{service}-{slot}",
         service=service,
         node=node,
@@ -68,7 +70,7 @@ def _addresses(service: str, node: str, status: dict[str, Any], deployment: Depl
     }
 
 
-def last_with_container(tasks: Iterable[Task], hosts: dict[str, str], found: Found) -> tuple[Task | None, str]:
+def last_with_container(tasks: Iterable[Task], hosts: dict[str, str], found: FoundReplica) -> tuple[Task | None, str]:
     """The newest task of a replica that ever had a container, and its node."""
     mine = [task for task in tasks if f"{_service(task)}-{task.get('Slot')}" == found.name and _container(task)]
     task = max(mine, key=lambda task: str(task["CreatedAt"]), default=None)

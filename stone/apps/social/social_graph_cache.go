@@ -100,7 +100,7 @@ func (c *graphCache) forget(ctx context.Context, lists ...list) error {
 	return exception.RedisFailed(c.redis.MSet(ctx, pairs...).Err())
 }
 
-// stored reads a list from the store, the oldest edge first. Who is not in the store has empty lists.
+// stored reads a list from the store, the oldest edge first. A user without a document has empty lists.
 func (c *graphCache) stored(ctx context.Context, of list) ([]data.Edge, error) {
 	other := followees
 	if of.side == followees {

@@ -48,7 +48,7 @@ func TestAClockThatFollowsASource(t *testing.T) {
 		t.Fatalf("%v, %v", r.points, err)
 	}
 	if r.points[0].value != -0.25 || r.points[1].value != 0.25+0.0625+0.0625 {
-		t.Errorf("told %v", r.points)
+		t.Errorf("reported %v", r.points)
 	}
 }
 

@@ -54,7 +54,7 @@ func readings(t testing.TB, opened *set) map[string]float64 {
 	for _, point := range reading.points {
 		key := point.subject + " " + point.metric
 		if _, twice := values[key]; twice || Metrics[point.metric] == "" {
-			t.Errorf("%s is told twice, or not explained", key)
+			t.Errorf("%s is reported twice, or not explained", key)
 		}
 		values[key] = point.value
 	}

@@ -164,7 +164,7 @@ func TestVersion1(t *testing.T) {
 		t.Errorf("new peaks: %v, %v", fresh, err)
 	}
 	if text, _ := os.ReadFile(peak); !strings.HasPrefix(string(text), "0") {
-		t.Errorf("the kernel was told %q", text)
+		t.Errorf("the kernel was given %q", text)
 	}
 }
 

@@ -57,7 +57,7 @@ func TestRecordingOnThisKernel(t *testing.T) {
 			t.Errorf("%v processes, %v threads, want %v", got["replica:rate-1 container_processes"], got["replica:rate-1 container_threads"], want)
 		}
 		if got["node memory_total_bytes"] <= 0 || got["node cpu_user_seconds_total"] <= 0 {
-			t.Errorf("told %v, %v", only(got, "node"), opened.absent)
+			t.Errorf("reported %v, %v", only(got, "node"), opened.absent)
 		}
 		for _, some := range []string{"container_cpu_seconds_total", "container_memory_bytes", "container_periods_total"} {
 			if _, is := got["replica:rate-1 "+some]; !is {

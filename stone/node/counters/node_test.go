@@ -157,7 +157,7 @@ func TestWhatFailsMeanwhile(t *testing.T) {
 	tree(t, folder, map[string]string{"proc/loadavg": "high\n", "proc/stat": "cpu  1 2 x\n", "proc/diskstats": " 8 0 sda 1 2 3 4 5 6 7 8 9\n", "proc/1/net/dev": "head\nings\n  eth0: 1 2 x\n"})
 	got := readings(t, &opened)
 	if _, is := got["node load1"]; is || !strings.Contains(opened.absent["load"], "high") {
-		t.Errorf("told %v, absent %v", got["node load1"], opened.absent)
+		t.Errorf("reported %v, absent %v", got["node load1"], opened.absent)
 	}
 	same(t, opened.absent["interface"], `net/dev holds "  eth0: 1 2 x\n", whose column 3 is no counter`)
 	same(t, opened.absent["disk"], `/proc/diskstats holds " 8 0 sda 1 2 3 4 5 6 7 8 9\n", which has too few columns`)

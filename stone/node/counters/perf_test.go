@@ -71,7 +71,7 @@ func TestPowerEvents(t *testing.T) {
 		"power:package-1-die-1/dram energy_joules_total": 300.5,
 	})
 	if len(got) != 6 {
-		t.Errorf("told %v", got)
+		t.Errorf("reported %v", got)
 	}
 }
 

@@ -87,7 +87,7 @@ func (j journal) load() (*entry, error) {
 	return &found, nil
 }
 
-// unreadable is nil where there is no journal. Who may not read it may not tune either, and has nothing to restore.
+// unreadable is nil where there is no journal. A user who may not read it may not tune either, and has nothing to restore.
 func (j journal) unreadable(err error) error {
 	absent := errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR)
 	if absent || (errors.Is(err, unix.EACCES) && os.Geteuid() != 0) {

@@ -164,7 +164,7 @@ func FuzzAnswer(f *testing.F) {
 	f.Fuzz(func(t *testing.T, answer string) {
 		printed := refusal(answer)
 		if !isPlain(printed) || len(printed) > 4*longestReason+40 { // quoting makes up to four of one
-			t.Errorf("%q is told as %q", answer, printed)
+			t.Errorf("%q is printed as %q", answer, printed)
 		}
 		if code := status(answer); len(code) != 0 && len(code) != 3 {
 			t.Errorf("%q has the status %q", answer, code)

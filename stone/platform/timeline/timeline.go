@@ -111,7 +111,7 @@ func (l *Lists[D]) refill(ctx context.Context, owner any) (entries []Entry, err 
 	return entries, redisFailed(err)
 }
 
-// stored is a list in the order of the store, which is that of writing. Who is not in the store has an empty one.
+// stored is a list in the order of the store, which is that of writing. An owner without a document has an empty list.
 func (l *Lists[D]) stored(ctx context.Context, owner any) ([]Entry, error) {
 	var document D
 	err := l.Documents.Get(ctx, &document, documents.Equal(l.Owner, owner))

@@ -292,7 +292,7 @@ func TestARequestIsATree(t *testing.T) {
 				t.Errorf("%s: produced %d, dropped %d, received %d", name, produced, dropped, received[name])
 			}
 			if reported := collector.Reported(name+"-1", "stone-spans-produced"); reported != fmt.Sprint(produced) {
-				t.Errorf("%s told %s, want %d", name, reported, produced)
+				t.Errorf("%s reported %s, want %d", name, reported, produced)
 			}
 		}
 	})

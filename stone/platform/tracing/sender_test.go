@@ -86,7 +86,7 @@ func TestWhatEndedIsSentWhenTheServiceStops(t *testing.T) {
 		t.Errorf("%d spans came", got)
 	}
 	if reported := to.Reported("rate-1", "stone-spans-produced"); reported != fmt.Sprint(many) {
-		t.Errorf("it told of %s", reported)
+		t.Errorf("it reported %s", reported)
 	}
 }
 

@@ -13,12 +13,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from loadstone.infrastructure.namespaces.emulated import Emulated
+from loadstone.infrastructure.namespaces.emulated import EmulatedHosts
 from loadstone.infrastructure.namespaces.host import Host
 from loadstone.infrastructure.namespaces.network import one_at_a_time
 from tests.support import groups as control_groups
 from tests.support.daemons import Daemon
 
+OWNER = "nobody"
+"""A user that each host has, who is not root."""
 SSHD = shutil.which("sshd", path="/usr/sbin:/usr/bin:/sbin")
 MOUNTS = """
 mkdir -p /run/sshd {own} /var/lib/loadstone
@@ -46,7 +48,7 @@ this machine."""
 class SshHosts:
     """Names are ``worker-1`` and on; ``config`` is a configuration of ssh that knows them."""
 
-    emulated: Emulated
+    emulated: EmulatedHosts
     folder: Path
     config: Path
 
@@ -62,7 +64,7 @@ class SshHosts:
         """An inventory of all; ``different``: another line for a host, by its name with underscores."""
         lines = [f"ssh: {{config: {self.config}}}", "hosts:"]
         for host in self.hosts:
-            usual = f"{{address: {host.address}, owner: nobody}}"
+            usual = f"{{address: {host.address}, owner: {OWNER}}}"
             lines.append(f"  {host.name}: {different.get(host.name.replace('-', '_'), usual)}")
         file = self.folder / "hosts.yaml"
         file.write_text("\n".join(lines) + "\n")
@@ -102,7 +104,7 @@ def ssh_hosts(count: int = 3) -> Iterator[SshHosts]:
     folder = Path(tempfile.mkdtemp(prefix="loadstone-ssh-test-"))
     folder.chmod(0o755)
     with one_at_a_time():
-        emulated = Emulated.planned([f"worker-{n + 1}" for n in range(count)], folder / "clusters")
+        emulated = EmulatedHosts.planned([f"worker-{n + 1}" for n in range(count)], folder / "clusters")
         emulated = emulated.claim()
     made = SshHosts(emulated, folder, folder / "ssh_config")
     try:

@@ -235,7 +235,7 @@ def test_what_a_lost_host_kept_is_ended_before_the_next_trial(three: SshHosts, t
     there.spawn(SpawnArgs(deployment="a-study-123456", name="a-1", argv=("sleep", "1000")))
     parts = {"worker-3": Part(reach=made._reach("worker-3"), programs={})}
     left = Started(name="a-study-123456", parts=parts, replicas=())
-    entry = journal.Entry(
+    entry = journal.JournalEntry(
         name="a-study-left-123456",
         layer="orchestrators",
         implementation="process",

@@ -13,12 +13,12 @@ import yaml
 
 from loadstone.infrastructure import temporary
 from loadstone.infrastructure.base import Access, Finding, Provision, Say
-from loadstone.infrastructure.kubernetes_api import Api, not_ready
+from loadstone.infrastructure.kubernetes_api import KubernetesApi, not_ready
 from loadstone.infrastructure.machines import Machine, in_parallel
 from loadstone.infrastructure.software.base import Member, Software, await_until
 from loadstone.infrastructure.software.kubernetes import found, managers, pause, workers
 from loadstone.infrastructure.software.kubernetes.certificates import PRIVATE, Certificates
-from loadstone.infrastructure.software.kubernetes.plan import DNS_READY_PORT, Plan
+from loadstone.infrastructure.software.kubernetes.plan import DNS_READY_PORT, ClusterPlan
 from loadstone.model.cluster import Cluster
 from loadstone.model.errors import DeploymentError
 
@@ -71,14 +71,14 @@ class Kubernetes(Software):
 
     def start(self, members: Sequence[Member], registry: str, folder: Path, say: Say) -> Access:
         binaries = in_parallel(lambda member: member.program("kubernetes", say), members)
-        plan = Plan(
+        plan = ClusterPlan(
             tuple(member for member in members if member.role == "manager"),
             tuple(member for member in members if member.role == "worker"),
             {member.name: binary for member, binary in zip(members, binaries, strict=True)},
         )
         certificates = Certificates(plan)
         files = [_write_admin(folder, manager, certificates) for manager in plan.managers]
-        apis = [Api([str(file)], direct=True) for file in files]
+        apis = [KubernetesApi([str(file)], direct=True) for file in files]
         say(f"starting Kubernetes on {len(plan.managers)} managers")
         in_parallel(lambda member: managers.start_store_and_api(member, plan, certificates), plan.managers)
         in_parallel(lambda member: workers.start_engine(member, plan, registry), plan.workers)
@@ -125,7 +125,7 @@ def _write_admin(folder: Path, manager: Member, certificates: Certificates) -> P
     return file
 
 
-def _load_pause(plan: Plan) -> None:
+def _load_pause(plan: ClusterPlan) -> None:
     """The image that every pod needs, into each engine, as soon as it answers."""
     with temporary.directory("kubernetes") as folder:
         file = Path(folder, "pause.tar")
@@ -141,7 +141,7 @@ def _why_no_engine(worker: Member) -> str:
     return done.complaint if done.code else ""
 
 
-def _why_no_api(api: Api) -> str:
+def _why_no_api(api: KubernetesApi) -> str:
     try:
         api.text("/readyz")
         return ""
@@ -149,7 +149,7 @@ def _why_no_api(api: Api) -> str:
         return str(error)
 
 
-def _why_no_nodes(api: Api, members: Sequence[Member]) -> str:
+def _why_no_nodes(api: KubernetesApi, members: Sequence[Member]) -> str:
     try:
         nodes = {node["metadata"]["name"]: node for node in api.items("/api/v1/nodes")}
     except DeploymentError as error:
@@ -176,5 +176,5 @@ def _why_no_names(manager: Member) -> str:
         connection.close()
 
 
-def _await(plan: Plan, what: str, complaint: Callable[[], str]) -> None:
+def _await(plan: ClusterPlan, what: str, complaint: Callable[[], str]) -> None:
     await_until(plan.members, what, complaint, _READY_WITHIN_S)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from loadstone.infrastructure import subprocesses, temporary
 from loadstone.infrastructure.software.base import Member
-from loadstone.infrastructure.software.kubernetes.plan import SERVICES, Plan
+from loadstone.infrastructure.software.kubernetes.plan import SERVICES, ClusterPlan
 from loadstone.model.errors import DeploymentError
 
 PRIVATE = 0o600
@@ -28,7 +28,7 @@ class Certificates:
     Raises DeploymentError where ``openssl`` fails.
     """
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: ClusterPlan) -> None:
         self._plan = plan
         with temporary.directory("pki") as folder:
             _issue_all(Path(folder), plan)
@@ -75,7 +75,7 @@ def node_user(worker: Member) -> str:
     return f"node-{worker.name}"
 
 
-def _issue_all(folder: Path, plan: Plan) -> None:
+def _issue_all(folder: Path, plan: ClusterPlan) -> None:
     """Everyone who speaks to an API server has the name that Kubernetes' own roles are bound to."""
     (folder / "openssl.cnf").write_text(_SETTINGS)
     _certificate(folder, "ca", "/CN=loadstone", "basicConstraints=critical,CA:TRUE",

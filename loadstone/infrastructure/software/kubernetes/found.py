@@ -9,9 +9,9 @@ from typing import Any
 from loadstone.infrastructure import journal
 from loadstone.infrastructure.base import Access, Finding, Provision
 from loadstone.infrastructure.existing.here import client
-from loadstone.infrastructure.kubernetes_api import Api, current_context, not_ready
+from loadstone.infrastructure.kubernetes_api import KubernetesApi, current_context, not_ready
 from loadstone.infrastructure.namespaces import Namespaces, desk_folder, members_of, nodes_of
-from loadstone.infrastructure.namespaces.emulated import Emulated
+from loadstone.infrastructure.namespaces.emulated import EmulatedHosts
 from loadstone.infrastructure.software.kubernetes.workers import SOCKET
 from loadstone.model.cluster import Node, Reach, Role
 from loadstone.model.errors import LoadstoneError, PreflightError
@@ -24,7 +24,7 @@ _UNITS = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "k": 10**3, "M": 1
 def check() -> list[Finding]:
     """Whether the cluster answers, and what you may do in it."""
     try:
-        api = Api([_kubeconfig()], direct=Namespaces.holding(_kubeconfig()) is not None)
+        api = KubernetesApi([_kubeconfig()], direct=Namespaces.holding(_kubeconfig()) is not None)
         version = api.get("/version")["gitVersion"]
         lacking = [f"{verb} {what}" for verb, what in _RIGHTS if not _may(api, verb, what)]
     except LoadstoneError as error:
@@ -42,7 +42,7 @@ def find() -> Provision:
     kubeconfig = _kubeconfig()
     if (ours := Namespaces.holding(kubeconfig)) is not None:
         return _emulated(*ours)
-    api = Api([kubeconfig])
+    api = KubernetesApi([kubeconfig])
     listed = [node for node in api.items("/api/v1/nodes") if not not_ready(node)]
     context = current_context(kubeconfig)  # what `down` uses too, whatever is current by then
     way = {"kubeconfig": kubeconfig, "context": context}
@@ -69,7 +69,7 @@ def _kubeconfig() -> str:
     return named
 
 
-def _may(api: Api, verb: str, what: str) -> bool:
+def _may(api: KubernetesApi, verb: str, what: str) -> bool:
     resource, _, part = what.partition("/")
     review = {
         "apiVersion": "authorization.k8s.io/v1",
@@ -110,7 +110,7 @@ def _bytes(quantity: str) -> int:
     return int(number) * _UNITS.get(quantity.removeprefix(number), 1)
 
 
-def _emulated(entry: journal.Entry, emulated: Emulated) -> Provision:
+def _emulated(entry: journal.JournalEntry, emulated: EmulatedHosts) -> Provision:
     """Hosts of this machine, whose engines and whose kernel answer."""
     nodes = nodes_of(emulated)
     access = Access(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from loadstone.infrastructure.software.base import Member
 from loadstone.infrastructure.software.kubernetes.certificates import Certificates
-from loadstone.infrastructure.software.kubernetes.plan import API_PORT, DNS_READY_PORT, SERVICES, Plan, write
+from loadstone.infrastructure.software.kubernetes.plan import API_PORT, DNS_READY_PORT, SERVICES, ClusterPlan, write
 
 API_SERVER = "kube-apiserver"
 _PEERS_PORT = 2380
@@ -12,7 +12,7 @@ _STORE = "http://127.0.0.1:2379"
 """Only the manager itself reaches its etcd: to reach it is to own the cluster."""
 
 
-def start_store_and_api(member: Member, plan: Plan, certificates: Certificates) -> None:
+def start_store_and_api(member: Member, plan: ClusterPlan, certificates: Certificates) -> None:
     """Start etcd, one of as many as there are managers, and the API server that keeps its objects there."""
     peers = {manager.name: f"https://{manager.address}:{_PEERS_PORT}" for manager in plan.managers}
     pki = certificates.write(
@@ -62,7 +62,7 @@ def start_store_and_api(member: Member, plan: Plan, certificates: Certificates) 
     member.spawn(API_SERVER, api)
 
 
-def start_controllers(member: Member, plan: Plan, certificates: Certificates) -> None:
+def start_controllers(member: Member, plan: ClusterPlan, certificates: Certificates) -> None:
     """Start the controllers, the scheduler and DNS; of the first two, one of those on all managers leads."""
     several = str(len(plan.managers) > 1).lower()
     pki = certificates.write(member, "ca.crt", "accounts.key")

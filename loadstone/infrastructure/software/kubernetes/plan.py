@@ -24,7 +24,7 @@ _RESOLVERS = 3
 
 
 @dataclass(frozen=True)
-class Plan:
+class ClusterPlan:
     """One cluster: its members, and by member's name the path there of the binary that holds all programs."""
 
     managers: tuple[Member, ...]

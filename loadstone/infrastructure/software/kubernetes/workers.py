@@ -8,7 +8,7 @@ from loadstone.infrastructure.machines import Completed
 from loadstone.infrastructure.software.base import Member
 from loadstone.infrastructure.software.kubernetes import pause
 from loadstone.infrastructure.software.kubernetes.certificates import Certificates, node_user
-from loadstone.infrastructure.software.kubernetes.plan import API_PORT, BRIDGE, PODS, Plan, fill, write
+from loadstone.infrastructure.software.kubernetes.plan import API_PORT, BRIDGE, PODS, ClusterPlan, fill, write
 from loadstone.model.errors import DeploymentError
 
 CONTAINERD = "containerd"
@@ -21,7 +21,7 @@ _ROUTES = "176"
 """The protocol number of our routes, by which they are known; ip-route(8) leaves it to the administrator."""
 
 
-def start_engine(worker: Member, plan: Plan, registry: str) -> None:
+def start_engine(worker: Member, plan: ClusterPlan, registry: str) -> None:
     """Start containerd; ``registry``: a ``host:port`` to trust without TLS."""
     # Programs and the journal of the machine's node lie next to the deployments.
     kept = [str(worker.folder.parents[2]), str(PurePosixPath(plan.binaries[worker.name]).parent)]
@@ -65,7 +65,7 @@ def load_pause(worker: Member, archive: bytes) -> None:
     _done(worker, done, "containerd does not take the image of pods")
 
 
-def connect(member: Member, plan: Plan) -> None:
+def connect(member: Member, plan: ClusterPlan) -> None:
     """Let a member find the pods on all workers."""
     others = [worker for worker in plan.workers if worker.name != member.name]
     routes = [f"route replace {plan.pods_of(worker)} via {worker.address} proto {_ROUTES}" for worker in others]
@@ -81,7 +81,7 @@ def disconnect(member: Member) -> None:
     member.machine.output(["ip", "-4", "route", "flush", "root", str(PODS), "proto", _ROUTES])
 
 
-def start_node(worker: Member, plan: Plan, certificates: Certificates) -> None:
+def start_node(worker: Member, plan: ClusterPlan, certificates: Certificates) -> None:
     """Start what makes a node of the worker."""
     if len(plan.managers) > 1:
         ways = write(worker, "haproxy.cfg", "haproxy.cfg.j2", managers=plan.managers, port=API_PORT)

@@ -12,7 +12,7 @@ from loadstone.infrastructure.machines import Machine, in_parallel
 from loadstone.infrastructure.software.base import Member, Software, await_until
 from loadstone.infrastructure.software.docker import engines
 from loadstone.infrastructure.software.nomad import api, credentials, found
-from loadstone.infrastructure.software.nomad.api import Api, Refused, Unreachable
+from loadstone.infrastructure.software.nomad.api import NomadApi, Refused, Unreachable
 from loadstone.infrastructure.software.nomad.credentials import Secrets
 from loadstone.infrastructure.software.nomad.settings import (
     AGENTS_POLICY,
@@ -125,7 +125,7 @@ def _spawn(member: Member, name: str, argv: Sequence[str], settings: Settings) -
     member.spawn(name, [*argv, file])
 
 
-def _register_agents(consul: Api, addresses: Sequence[str], token: str) -> str:
+def _register_agents(consul: NomadApi, addresses: Sequence[str], token: str) -> str:
     """Make the token of agents, once Consul has a leader."""
     try:
         api.consul(addresses, token, retry_s=0).get("/v1/acl/token/self")
@@ -139,7 +139,7 @@ def _register_agents(consul: Api, addresses: Sequence[str], token: str) -> str:
     return ""
 
 
-def _bootstrap(nomad: Api, token: str) -> str:
+def _bootstrap(nomad: NomadApi, token: str) -> str:
     """Make the management token, once Nomad has a leader. Raises Refused where another is there already."""
     try:
         nomad.get("/v1/acl/token/self")  # an earlier request may have been carried out and its answer lost
@@ -155,12 +155,12 @@ def _keep_containers_from(worker: Member, servers: Sequence[str]) -> None:
         raise DeploymentError(f"{worker.name}: containers cannot be kept from the managers: {done.complaint}")
 
 
-def _missing_agents(consul: Api, members: Sequence[Member]) -> str:
+def _missing_agents(consul: NomadApi, members: Sequence[Member]) -> str:
     known = {node["Node"] for node in consul.get("/v1/catalog/nodes")}
     return ", ".join(f"{member.name} has not joined" for member in members if member.name not in known)
 
 
-def _unready_nodes(nomad: Api, workers: Sequence[Member]) -> str:
+def _unready_nodes(nomad: NomadApi, workers: Sequence[Member]) -> str:
     nodes = {node["Name"]: node for node in nomad.get("/v1/nodes")}
     troubles = {worker.name: _trouble(nodes.get(worker.name)) for worker in workers}
     return ", ".join(f"{name}: {trouble}" for name, trouble in troubles.items() if trouble)

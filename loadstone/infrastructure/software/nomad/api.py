@@ -38,7 +38,7 @@ class Refused(DeploymentError):
         super().__init__(message, remedy)
 
 
-class Api:
+class NomadApi:
     """One cluster's API. Where a server is down or has no leader, the next one is tried, for ``retry_s``.
 
     ``variable`` names the environment variable whose token is sent where none is given; tokens are in no message.
@@ -118,14 +118,14 @@ class Api:
         raise Refused(answer.status_code, message, remedy)
 
 
-def nomad(addresses: Sequence[str], token: str = "", retry_s: float = _RETRY_S) -> Api:
+def nomad(addresses: Sequence[str], token: str = "", retry_s: float = _RETRY_S) -> NomadApi:
     """Nomad's API; without a token, that of ``NOMAD_TOKEN``."""
-    return Api("Nomad", addresses, "X-Nomad-Token", "NOMAD_TOKEN", token, retry_s)
+    return NomadApi("Nomad", addresses, "X-Nomad-Token", "NOMAD_TOKEN", token, retry_s)
 
 
-def consul(addresses: Sequence[str], token: str = "", retry_s: float = _RETRY_S) -> Api:
+def consul(addresses: Sequence[str], token: str = "", retry_s: float = _RETRY_S) -> NomadApi:
     """Consul's API; without a token, that of ``CONSUL_HTTP_TOKEN``."""
-    return Api("Consul", addresses, "X-Consul-Token", "CONSUL_HTTP_TOKEN", token, retry_s)
+    return NomadApi("Consul", addresses, "X-Consul-Token", "CONSUL_HTTP_TOKEN", token, retry_s)
 
 
 def extra(consul: Sequence[str], namespace: str, mhz: int, credentials: str = "") -> dict[str, str]:
@@ -134,12 +134,12 @@ def extra(consul: Sequence[str], namespace: str, mhz: int, credentials: str = ""
     return known | ({"credentials": credentials} if credentials else {})
 
 
-def nomad_of(access: Access, retry_s: float = _RETRY_S) -> Api:
+def nomad_of(access: Access, retry_s: float = _RETRY_S) -> NomadApi:
     """The API of a cluster, with its own token where Loadstone has started it."""
     return nomad(access.addresses, saved.load(access).get("NOMAD_TOKEN", ""), retry_s)
 
 
-def consul_of(access: Access) -> Api:
+def consul_of(access: Access) -> NomadApi:
     """The API of the Consul that a Nomad cluster registers its services with."""
     return consul(access.extra["consul"].split(","), saved.load(access).get("CONSUL_HTTP_TOKEN", ""))
 

@@ -34,9 +34,9 @@ from loadstone.model.records.node.frames import (
     PROTOCOL,
     Fault,
     Hello,
+    NodeRequest,
     Nothing,
     Reply,
-    Request,
 )
 from loadstone.model.records.node.machine import (
     Clock,
@@ -197,7 +197,7 @@ VERBS: dict[str, tuple[type[Model], type[Model]]] = {
 
 def schema() -> dict[str, Any]:
     """The JSON Schema of all messages: ``$defs`` by name; ``verbs`` names arguments and answer of each."""
-    models: set[type[Model]] = {Hello, Fault, Request, Reply, Watching, WatchedPart}
+    models: set[type[Model]] = {Hello, Fault, NodeRequest, Reply, Watching, WatchedPart}
     models.update(model for both in VERBS.values() for model in both)
     ordered = sorted(models, key=lambda model: model.__name__)
     _, definitions = models_json_schema([(model, "validation") for model in ordered], ref_template="#/$defs/{model}")

@@ -45,7 +45,7 @@ class Fault(Model):
     remedy: str = ""
 
 
-class Request(Model):
+class NodeRequest(Model):
     """A line of the desk; ``bytes`` raw bytes follow it."""
 
     id: Annotated[int, Field(ge=0)]

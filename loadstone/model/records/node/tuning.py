@@ -105,7 +105,7 @@ class RestoreAnswer(Model):
 
 
 class TunedHost(Model):
-    """Who has tuned a host, and whether that process still runs."""
+    """The process that tuned a host, and whether it still runs."""
 
     owner: TuningOwner
     alive: bool

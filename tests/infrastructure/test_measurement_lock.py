@@ -8,15 +8,15 @@ import sys
 
 import pytest
 
-from loadstone.infrastructure import measuring as module
-from loadstone.infrastructure.measuring import measuring
+from loadstone.infrastructure import measurement_lock
+from loadstone.infrastructure.measurement_lock import measuring
 from loadstone.model.errors import PreflightError
 
 HOLDER = """
 import sys
-from loadstone.infrastructure import measuring
-measuring._ADDRESS = "\\0" + sys.argv[1]
-with measuring.measuring():
+from loadstone.infrastructure import measurement_lock
+measurement_lock._ADDRESS = "\\0" + sys.argv[1]
+with measurement_lock.measuring():
     print("holds", flush=True)
     sys.stdin.read()
 """
@@ -26,7 +26,7 @@ with measuring.measuring():
 def own_address(monkeypatch: pytest.MonkeyPatch) -> str:
     """Other measurements of this machine are not the test's."""
     name = f"\0loadstone-test-{os.getpid()}"
-    monkeypatch.setattr(module, "_ADDRESS", name)
+    monkeypatch.setattr(measurement_lock, "_ADDRESS", name)
     return name
 
 
