@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 import warnings
 from collections.abc import Callable
@@ -30,7 +31,7 @@ def all_pairs_rows() -> list[Row]:
     for turn in range(ROUNDS):
         ours.append(timed(lambda: distances([sample(run) for run in runs], pairs)))
         some = pairs[turn::PART]
-        times = timed(lambda some=some: scipy(runs, some))
+        times = timed(functools.partial(scipy, runs, some))
         theirs.append([spent * len(pairs) / len(some) for spent in times])
     name = f"all pairs, {SCENARIOS} scenarios x {SPANS} spans x {RUNS} runs x {REQUESTS:,}: KS, AD, CvM and Wasserstein"
     rows = []

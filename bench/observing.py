@@ -67,7 +67,7 @@ def node(folder: Path) -> list[Row]:
     plan = make_plan(Document(yaml.safe_dump(study("hotel-reservation", 1)), "bench/observing"))
     infrastructure = infrastructure_of(plan.study.cluster, "bench-observing")
     provision = provide(plan.treatments[0], infrastructure, Listener())
-    deployed = Deployed(plan, plan.treatments[0], provision, "bench-observing", folder)
+    deployed = Deployed(plan.deployable(plan.treatments[0]), provision, "bench-observing", folder)
     deployed.start(Listener())
     try:
         replicas = {name: subject for name, (_, subject) in deployed.orchestrator.subjects().items()}

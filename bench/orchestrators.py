@@ -89,14 +89,13 @@ def measure(name: str, folder: Path) -> list[Row]:
         ups.append(time.monotonic() - started)
     ours: list[float] = []
     theirs: list[float] = []
-    first = orchestrate(plan, plan.treatments[0], provision, "bench", folder / "images")
+    deployable = plan.deployable(plan.treatments[0])
+    first = orchestrate(deployable, provision, "bench", folder / "images")
     assert provision.access is not None
     images.deliver(provision.access, list(first.deployment.images))
     for number in range(ROUNDS):
-        ours.append(
-            _ours(plan, orchestrate(plan, plan.treatments[0], provision, f"bench-{number}", folder / str(number)))
-        )
-        other = orchestrate(plan, plan.treatments[0], provision, f"native-{number}", folder / f"native-{number}")
+        ours.append(_ours(plan, orchestrate(deployable, provision, f"bench-{number}", folder / str(number))))
+        other = orchestrate(deployable, provision, f"native-{number}", folder / f"native-{number}")
         theirs.append(_theirs(plan, other, natively.COMMANDS[name]))
     infrastructure.release()
     own, native = statistics.median(ours), statistics.median(theirs)

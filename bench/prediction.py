@@ -74,13 +74,15 @@ class PredictionOutcome:
 
 
 def main(arguments: Sequence[str]) -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--application", choices=APPLICATIONS, action="append", help="only this one; repeatable")
     parser.add_argument("--treatments", type=int, default=len(TREATMENTS), help="only the first so many of each")
     parser.add_argument("--folder", type=Path, default=ROOT / ".build/bench/prediction", help="where its data lie")
     given = parser.parse_args(arguments)
     build_stone()
-    rows, outcomes, notes = [], [], []
+    rows: list[Row] = []
+    outcomes: list[PredictionOutcome] = []
+    notes: list[str] = []
     for application in given.application or APPLICATIONS:
         found, drift = _application(application, given.folder / application, given.treatments, outcomes)
         outcomes += found
@@ -166,7 +168,7 @@ def _study(application: str, title: str, changes: Sequence[str], start: float, m
     document = Document(yaml.safe_dump(study), "bench/prediction")
     for change in changes:
         document.override(change)
-    return document.data
+    return dict(document.data)
 
 
 def _predict(base: Path, scale: float) -> list[PredictionOutcome]:
@@ -179,7 +181,7 @@ def _predict(base: Path, scale: float) -> list[PredictionOutcome]:
     nodes = predicting.nodes_of(base)
     found = []
     for name, changes in TREATMENTS.items():
-        _, layout = what_if.supposed(run.plan, treatment.id, nodes, changes, {})
+        _, layout = what_if.supposed(run.plan.document, treatment.id, nodes, changes, {})
         objective = what_if.other_objective(run.plan, changes)
         outcome = capacity.predict(model, layout, PRECISION, objective, scale)
         found.append(PredictionOutcome(name, outcome.value, outcome.low, outcome.high, str(outcome.bottleneck)))

@@ -70,16 +70,18 @@ def speeds(spread: float, shape: Shape, before: Floats, rng: np.random.Generator
     ``before``: the speeds of the trials before these, which those of a drifting server resemble.
     """
     trials = len(before)
+    logarithm: Floats
     if shape == "heavy":
-        return np.exp(spread * np.sqrt(0.5) * rng.standard_t(4, trials))
-    if shape == "skewed":
-        return np.exp(-spread * np.sqrt(6) / np.pi * rng.gumbel(0, 1, trials))
-    normal = rng.normal(0, spread, trials)
+        logarithm = spread * np.sqrt(0.5) * rng.standard_t(4, trials)
+    elif shape == "skewed":
+        logarithm = -spread * np.sqrt(6) / np.pi * rng.gumbel(0, 1, trials)
+    else:
+        logarithm = rng.normal(0, spread, trials)
     if shape == "drifting":
-        normal = _RESEMBLES * np.log(before) + np.sqrt(1 - _RESEMBLES**2) * normal
+        logarithm = _RESEMBLES * np.log(before) + np.sqrt(1 - _RESEMBLES**2) * logarithm
     if shape in _LAPSES:
-        normal += np.where(rng.random(trials) < 1 / 30, np.log(rng.choice(_LAPSES[shape], trials)), 0.0)
-    return np.exp(normal)
+        logarithm += np.where(rng.random(trials) < 1 / 30, np.log(rng.choice(_LAPSES[shape], trials)), 0.0)
+    return np.exp(logarithm)
 
 
 def run(server: QueueServer, loads: Floats, seconds: float, speed: Floats, rng: np.random.Generator) -> Trials:
@@ -90,7 +92,7 @@ def run(server: QueueServer, loads: Floats, seconds: float, speed: Floats, rng: 
     return Trials(held, np.minimum(over, seconds))
 
 
-@numba.njit  # type: ignore[untyped-decorator, unused-ignore]
+@numba.njit()
 def _run(
     loads: Floats,
     seconds: float,

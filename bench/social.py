@@ -117,7 +117,7 @@ class _Watch(Listener):
 def _deploy(plan: Plan, folder: Path, listener: Listener) -> Deployed:
     infrastructure = infrastructure_of(plan.study.cluster, "bench-social")
     provision = provide(plan.treatments[0], infrastructure, listener)
-    deployed = Deployed(plan, plan.treatments[0], provision, "bench-social", folder)
+    deployed = Deployed(plan.deployable(plan.treatments[0]), provision, "bench-social", folder)
     deployed.start(listener)
     return deployed
 

@@ -74,7 +74,7 @@ def false_alarms(sd: float, drift: bool) -> list[Row]:
 def endpoints(before: np.ndarray, after: np.ndarray) -> list[Endpoint]:
     """Of one study: by pair, operation, and P50 or P99."""
     return [
-        Endpoint(str(operation), statistic, before[:, operation, column], after[:, operation, column])
+        Endpoint(str(operation), statistic, before[:, operation, column].tolist(), after[:, operation, column].tolist())
         for operation in range(before.shape[1])
         for column, statistic in enumerate(("p50", "p99"))
     ]

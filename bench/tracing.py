@@ -108,7 +108,7 @@ def deployed(plan: Plan, folder: Path) -> Iterator[Running]:
     infrastructure = infrastructure_of(plan.study.cluster, "bench-tracing")
     try:
         provision = provide(treatment, infrastructure, Listener())
-        found = Deployed(plan, treatment, provision, "bench-tracing", folder / "deployment", observe=True)
+        found = Deployed(plan.deployable(treatment), provision, "bench-tracing", folder / "deployment", observe=True)
         found.start(Listener())
         try:
             yield Running(plan, found, folder)
