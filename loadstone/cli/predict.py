@@ -3,9 +3,9 @@ nothing."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,7 +16,6 @@ from loadstone.model.errors import InputError
 if TYPE_CHECKING:  # a slow import that the help does not need
     from loadstone.analysis.capacity import CapacityModel, Layout, Prediction, Registered
     from loadstone.analysis.capacity.calls import Calls
-    from loadstone.analysis.capacity.sizing import Validation
     from loadstone.analysis.run import RunFolder
     from loadstone.analysis.summary import TreatmentSummary
 
@@ -61,6 +60,7 @@ def command(
 ) -> None:
     """Predict breaking point and latencies of a deployment that was not measured, from the trials of a run."""
     from loadstone.analysis import capacity, summary
+    from loadstone.analysis.capacity import simulation, sizing
     from loadstone.analysis.run import open_run
     from loadstone.cli import predicted
     from loadstone.experiments import predicting, what_if
@@ -76,7 +76,8 @@ def command(
     wanted = [overrides or []] if overrides or counts else [["scaling=vertical"], ["scaling=horizontal"]]
     layouts = [what_if.supposed(measured.plan.document, found.id, nodes, settings, counts) for settings in wanted]
     objectives = [what_if.other_objective(measured.plan, settings) for settings in wanted]
-    scale = capacity.scale(*_registered(measured))
+    registered = _registered(measured)
+    scale = capacity.scale(*registered)
     try:
         predictions = [
             (label, layout, capacity.predict(model, layout, objective=objective, scale=scale))
@@ -84,26 +85,28 @@ def command(
         ]
     except ValueError as problem:
         raise InputError(f"no prediction: {problem}") from None
-    result: dict[str, Any] = {
-        "run": str(measured.folder),
-        "model": predicted.of_model(model),
-        "predictions": [{"what": label, **predicted.of_prediction(prediction)} for label, _, prediction in predictions],
-        "registered": _scores(measured),
-    }
+    result = predicted.PredictResult(
+        run=str(measured.folder),
+        model=predicted.of_model(model),
+        predictions=[predicted.of_prediction(label, prediction) for label, _, prediction in predictions],
+        registered=capacity.scores(*registered),
+    )
     if rates or simulate:
         # Without overrides there are several suggestions and none is preferred: the measured deployment is shown.
         label, layout, prediction = predictions[0] if overrides or counts else _as_measured(model)
-        result["at"] = {
-            "what": label,
-            "rates": [predicted.at_rate(model, layout, prediction, rate) for rate in rates or []],
-        }
+        at_rates = [predicted.at_rate(model, layout, prediction, rate) for rate in rates or []]
+        result = replace(result, at=predicted.RateVerdicts(label, at_rates))
         if simulate:
-            simulated_rates = rates or [share * prediction.value for share in _SHARES]
-            result["simulated"] = _simulated(measured, model, found, layout, simulated_rates, parallel) | {
-                "what": label
-            }
+            rates = rates or [share * prediction.value for share in _SHARES]
+            calls = _calls(measured, found, {replica.service for replica in model.layout.replicas}, parallel)
+            check = sizing.validate(model, found, calls)
+            cases = [
+                simulation.simulate(layout, calls, sizing.work(model, layout, rate), rate, check.hop_s)
+                for rate in rates
+            ]
+            result = replace(result, simulated=predicted.simulated(label, calls.source, check, cases))
     if json:
-        print_json(result)
+        print_json(result.as_json())
         return
     for text in dict.fromkeys(text for *_, prediction in predictions for text in prediction.warnings):
         warn(text)
@@ -132,13 +135,6 @@ def _as_measured(model: CapacityModel) -> tuple[str, Layout, Prediction]:
     return "as measured", model.layout, capacity.predict(model, model.layout)
 
 
-def _scores(measured: RunFolder) -> list[dict[str, Any]]:
-    from loadstone.analysis import capacity
-
-    found, treatments = _registered(measured)
-    return [asdict(score) for score in capacity.scores(found, treatments)]
-
-
 def _registered(measured: RunFolder) -> tuple[list[Registered], list[TreatmentSummary]]:
     from loadstone.analysis import capacity, summary
 
@@ -146,26 +142,6 @@ def _registered(measured: RunFolder) -> tuple[list[Registered], list[TreatmentSu
     for text in wrong:
         warn(text)
     return found, summary.treatments(measured)
-
-
-def _simulated(
-    measured: RunFolder,
-    model: CapacityModel,
-    found: TreatmentSummary,
-    layout: Layout,
-    rates: list[float],
-    parallel: bool,
-) -> dict[str, Any]:
-    from loadstone.analysis.capacity import sizing
-    from loadstone.analysis.capacity.simulation import simulate
-
-    calls = _calls(measured, found, {replica.service for replica in model.layout.replicas}, parallel)
-    check: Validation = sizing.validate(model, found, calls)
-    cases = [asdict(simulate(layout, calls, sizing.work(model, layout, rate), rate, check.hop_s)) for rate in rates]
-    if not check.holds:
-        for case in cases:
-            case["latency_ms"] = dict.fromkeys(case["latency_ms"])
-    return {"calls": calls.source, "validation": asdict(check) | {"holds": check.holds}, "rates": cases}
 
 
 def _calls(measured: RunFolder, found: TreatmentSummary, deployed: set[str], parallel: bool) -> Calls:

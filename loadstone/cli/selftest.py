@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from rich.table import Table
@@ -18,11 +19,21 @@ from loadstone.infrastructure.base import Finding
 from loadstone.infrastructure.facts import host_facts
 from loadstone.model.cluster import Cluster
 from loadstone.model.errors import PreflightError
+from loadstone.report.format import NOTHING
 from loadstone.workloads.base import DriverError
-from loadstone.workloads.selftest import SelfTest, climb, describe
+from loadstone.workloads.selftest import RateRow, SelfTest, climb, describe
 
 WINDOWS_S = (0.001, 0.01, 0.1)
 MOST_DISTANCE, MOST_CLUMPING, ARRIVALS_RATE = 0.035, 0.1, 2_000.0
+
+
+@dataclass(frozen=True)
+class Arrivals:
+    """How far arrivals at ``rate`` are from a Poisson process: ``dispersion`` by window, 1 for a Poisson process."""
+
+    rate: float
+    ks_distance: float
+    dispersion: dict[str, float]
 
 
 def run(json: bool) -> None:
@@ -33,22 +44,23 @@ def run(json: bool) -> None:
         bench = SelfTest(client.cpus, worker.cpus, Path(folder))
         try:
             rows = _measure(bench, quiet=json)
-            highest = max((row["rate"] for row in rows if not row["faults"]), default=0.0)
+            highest = max((row.rate for row in rows if not row.faults), default=0.0)
             arrivals = _arrivals(bench, min(ARRIVALS_RATE, highest)) if highest else None
         except DriverError as error:
             raise PreflightError(f"the self-test could not be run: {error}") from None
     if json:
         print_json({
-            "highest_clean_rate": highest, "steps": rows, "arrivals": arrivals,
-            "disturbances": [finding.__dict__ for finding in disturbances],
+            "highest_clean_rate": highest, "steps": [asdict(row) for row in rows],
+            "arrivals": None if arrivals is None else asdict(arrivals),
+            "disturbances": [asdict(finding) for finding in disturbances],
         })  # fmt: skip
     else:
         _show(rows, highest, arrivals, disturbances)
     if not highest:
-        raise PreflightError(f"not even {rows[0]['rate']:,.0f} req/s are clean here: {rows[0]['faults'][0]}")
+        raise PreflightError(f"not even {rows[0].rate:,.0f} req/s are clean here: {rows[0].faults[0]}")
 
 
-def _measure(bench: SelfTest, quiet: bool) -> list[dict[str, Any]]:
+def _measure(bench: SelfTest, quiet: bool) -> list[RateRow]:
     rows = []
     with bench.server() as target:
         steps = climb(
@@ -62,39 +74,43 @@ def _measure(bench: SelfTest, quiet: bool) -> list[dict[str, Any]]:
     return rows
 
 
-def _arrivals(bench: SelfTest, rate: float) -> dict[str, Any]:
+def _arrivals(bench: SelfTest, rate: float) -> Arrivals:
     at = np.array(bench.arrivals(rate))
-    return {
-        "rate": rate,
-        "ks_distance": exponential_distance(np.diff(at)),
-        "dispersion": {f"{window * 1000:g} ms": dispersion(at, window) for window in WINDOWS_S},
-    }
+    clumping = {f"{window * 1000:g} ms": dispersion(at, window) for window in WINDOWS_S}
+    return Arrivals(rate, exponential_distance(np.diff(at)), clumping)
 
 
-def _show(rows: list[dict[str, Any]], highest: float, arrivals: dict[str, Any] | None, found: list[Finding]) -> None:
+def _show(rows: Sequence[RateRow], highest: float, arrivals: Arrivals | None, found: list[Finding]) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("req/s", "lateness P50", "P99", "CPU a request", "busiest thread", ""):
         table.add_column(name, justify="left" if name == "" else "right")
-    for row in sorted(rows, key=lambda row: float(row["rate"])):
-        late = [f"{row[key]:.3f} ms" for key in ("lateness_p50_ms", "lateness_p99_ms")]
+    for row in sorted(rows, key=lambda row: row.rate):
         table.add_row(
-            f"{row['rate']:,.0f}", *late, f"{row['cpu_us_per_request']:.1f} us", f"{row['cpu_share']:.0%}",
-            "[red]not clean[/]" if row["faults"] else "[green]clean[/]",
-        )  # fmt: skip
+            f"{row.rate:,.0f}",
+            _figure(row.lateness_p50_ms, ".3f", " ms"),
+            _figure(row.lateness_p99_ms, ".3f", " ms"),
+            _figure(row.cpu_us_per_request, ".1f", " us"),
+            _figure(row.cpu_share, ".0%"),
+            "[red]not clean[/]" if row.faults else "[green]clean[/]",
+        )
     out.print(table)
-    for sentence in in_words(rows, highest, arrivals):
+    for sentence in sentences(rows, highest, arrivals):
         out.print(sentence, markup=False)
     for finding in found:
         remedy = f"; {finding.remedy}" if finding.remedy else ""
         out.print(f"! {finding.what}: {finding.message}{remedy}", markup=False)
 
 
-def in_words(rows: list[dict[str, Any]], highest: float, arrivals: dict[str, Any] | None) -> list[str]:
+def _figure(value: float | None, spec: str, unit: str = "") -> str:
+    return NOTHING if value is None else f"{value:{spec}}{unit}"
+
+
+def sentences(rows: Sequence[RateRow], highest: float, arrivals: Arrivals | None) -> list[str]:
     """What the test found, in sentences."""
     if not highest or arrivals is None:
         return []
     found = []
-    more = "" if any(row["faults"] for row in rows) else " and more (no higher rate was tried)"
+    more = "" if any(row.faults for row in rows) else " and more (no higher rate was tried)"
     found.append(
         f"Results are reliable up to about {_rounded(highest):,.0f} req/s{more} with one load thread: "
         f"there its own P99 lateness is within {LATENESS_LEAST_MS:g} ms, it sends {1 - NEGLIGIBLE:.1%} of its "
@@ -104,13 +120,13 @@ def in_words(rows: list[dict[str, Any]], highest: float, arrivals: dict[str, Any
         f"{LATENESS_LEAST_MS:g} ms is {LATENESS_SHARE:.0%} of a latency objective of "
         f"{LATENESS_LEAST_MS / LATENESS_SHARE:g} ms; for shorter objectives see the P99 values above."
     )
-    clumped = [window for window, index in arrivals["dispersion"].items() if abs(index - 1) > MOST_CLUMPING]
-    good = arrivals["ks_distance"] <= MOST_DISTANCE and not clumped
-    listed = ", ".join(f"{index:.2f} over {window}" for window, index in arrivals["dispersion"].items())
+    clumped = [window for window, index in arrivals.dispersion.items() if abs(index - 1) > MOST_CLUMPING]
+    good = arrivals.ks_distance <= MOST_DISTANCE and not clumped
+    listed = ", ".join(f"{index:.2f} over {window}" for window, index in arrivals.dispersion.items())
     verdict = "as expected" if good else "NOT as expected"
     found.append(
-        f"Poisson arrivals at {arrivals['rate']:,.0f} req/s, by the server's clock: {verdict} "
-        f"(KS distance {arrivals['ks_distance']:.3f}, at most {MOST_DISTANCE}; "
+        f"Poisson arrivals at {arrivals.rate:,.0f} req/s, by the server's clock: {verdict} "
+        f"(KS distance {arrivals.ks_distance:.3f}, at most {MOST_DISTANCE}; "
         f"dispersion {listed}, 1 +- {MOST_CLUMPING})."
     )
     return found

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from loadstone.infrastructure.binary import stone_binary
 from loadstone.infrastructure.subprocesses import QUICK_S, Watchdog, child, stop
@@ -118,15 +117,29 @@ class SelfTest:
         return [(stamp - measured[0]) / 1e9 for stamp in measured]
 
 
-def describe(step: RateStep) -> dict[str, Any]:
-    """A step as a row: rate, lateness in ms, CPU in us a request, busy share, and whether it was clean."""
+@dataclass(frozen=True)
+class RateRow:
+    """What one rate came to; nothing in ``faults`` where it was clean. None: the generator did not measure it."""
+
+    rate: float
+    lateness_p50_ms: float | None
+    lateness_p99_ms: float | None
+    own_lateness_p99_ms: float | None
+    cpu_us_per_request: float | None
+    cpu_share: float | None
+    """Of the busiest thread's processor."""
+    faults: tuple[str, ...]
+
+
+def describe(step: RateStep) -> RateRow:
+    """A step as a row of the table."""
     generator, lateness = step.summary.generator, step.summary.latency_ms.lateness
-    return {
-        "rate": step.rate,
-        "lateness_p50_ms": lateness.p50 if lateness is not None else None,
-        "lateness_p99_ms": lateness.p99 if lateness is not None else None,
-        "own_lateness_p99_ms": generator.own_lateness_p99_ms,
-        "cpu_us_per_request": generator.cpu_us_per_request,
-        "cpu_share": generator.cpu_share,
-        "faults": step.faults,
-    }
+    return RateRow(
+        rate=step.rate,
+        lateness_p50_ms=lateness.p50 if lateness is not None else None,
+        lateness_p99_ms=lateness.p99 if lateness is not None else None,
+        own_lateness_p99_ms=generator.own_lateness_p99_ms,
+        cpu_us_per_request=generator.cpu_us_per_request,
+        cpu_share=generator.cpu_share,
+        faults=tuple(step.faults),
+    )

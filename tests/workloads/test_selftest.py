@@ -61,8 +61,9 @@ def test_a_real_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         measured = bench.offer(target, 200.0, 0.5)
     assert measured.counts.completed == (measured.counts.offered or 0) > 50
     row = describe(RateStep(200.0, measured, []))
-    assert row["cpu_us_per_request"] > 0
-    assert row["lateness_p50_ms"] <= row["lateness_p99_ms"]
+    assert row.cpu_us_per_request is not None and row.cpu_us_per_request > 0
+    assert row.lateness_p50_ms is not None and row.lateness_p99_ms is not None
+    assert row.lateness_p50_ms <= row.lateness_p99_ms
     at = bench.arrivals(200.0)
     assert len(at) > 50
     assert at[0] == 0
