@@ -110,7 +110,7 @@ def test_every_room_has_its_arrows() -> None:
         ("loadstone.experiments.conductor", "from loadstone.report import page"),
         ("loadstone.experiments.conductor", "from loadstone.cli.app import out"),
         ("loadstone.analysis.latency", "import matplotlib.pyplot as plt"),
-        ("loadstone.analysis.latency", "from loadstone.experiments.ledger import Record"),
+        ("loadstone.analysis.latency", "from loadstone.experiments.ledger import FinishedTrial"),
         ("loadstone.analysis.latency", "from loadstone.report import figures"),
         ("loadstone.report.page", "from loadstone.cli.app import out"),
         ("loadstone.attic.old", "import json"),
