@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import importlib
 import threading
 from collections.abc import Callable
@@ -47,8 +48,9 @@ def connect(name: str, reach: Reach) -> Machine:
         return _machines.setdefault(key, Machine(name, way))
 
 
+@atexit.register
 def close_all() -> None:
-    """End the channels of this process."""
+    """End the channels of this process, and wait until they have: what a command opened does not outlive it."""
     with _lock:
         machines = list(_machines.values())
         _machines.clear()

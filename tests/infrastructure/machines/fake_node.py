@@ -14,6 +14,8 @@ from loadstone.infrastructure.machines import frames
 from loadstone.model.records.node import PROTOCOL
 
 FAULT = sys.argv[1] if len(sys.argv) > 1 else ""
+LINGERS_S = 1.0
+"""Between the end of its input and its own, far longer than a process takes to end."""
 HELLO = {
     "event": "hello",
     "protocol": PROTOCOL + 1 if FAULT == "protocol" else PROTOCOL,
@@ -107,6 +109,8 @@ def main() -> None:
             get(number, args)
         elif head["verb"] == "clock":
             clock(number)
+    if FAULT == "lingers":
+        time.sleep(LINGERS_S)
 
 
 if __name__ == "__main__":

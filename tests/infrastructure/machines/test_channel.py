@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import subprocess
 import sys
 import threading
 import time
@@ -19,7 +20,8 @@ from loadstone.infrastructure.machines.channel import Channel
 from loadstone.model.records import node
 from tests.infrastructure.machines import fake_node
 
-SCHEMA = Path(__file__).parents[3] / "loadstone/infrastructure/machines/protocol.schema.json"
+ROOT = Path(__file__).parents[3]
+SCHEMA = ROOT / "loadstone/infrastructure/machines/protocol.schema.json"
 
 
 class Fake(Transport):
@@ -174,6 +176,17 @@ def test_after_a_loss_it_is_reached_anew(machine: Made) -> None:
     with pytest.raises(MachineLost):
         there.clock()
     assert there.run(["echo", "again"]).stdout == "again\n"
+
+
+def test_no_node_outlives_the_process_that_reached_it() -> None:
+    script = (
+        "from loadstone.infrastructure import machines; from loadstone.model.cluster import Reach\n"
+        f"from {__name__} import Fake\n"
+        "machines.transport = lambda reach: Fake('lingers')\n"
+        "print(machines.connect('worker-1', Reach()).hello.pid)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert not Path(f"/proc/{int(done.stdout)}").exists()
 
 
 def test_a_transport_that_is_not_installed() -> None:
