@@ -12,7 +12,7 @@ from loadstone.experiments.ledger import FinishedTrial, Ledger, writing
 from loadstone.experiments.listener import Listener
 from loadstone.experiments.plan import Plan
 from loadstone.experiments.provisioning import Provider
-from loadstone.experiments.room import Room
+from loadstone.experiments.disk_space import DiskSpace
 from loadstone.experiments.row import make_row
 from loadstone.experiments.trial_runner import Measured, TrialRunner
 from loadstone.experiments.verdict import invalid
@@ -40,7 +40,7 @@ class Conductor:
         self._listener = listener
         study = plan.study
         self._runner = TrialRunner(plan.application, study.load, study.trial.reset, driver, listener, self._events)
-        self._room = Room(ledger.folder, listener)
+        self._disk_space = DiskSpace(ledger.folder, listener)
         self._deployed: Deployed | None = None
         self._run: tuple[int, int] | None = None
 
@@ -49,7 +49,7 @@ class Conductor:
         try:
             while (trial := self._next_trial()) is not None:
                 left = schedule.remaining(self._plan, self._ledger.records, pruning.foretold(self._ledger.folder))
-                self._room.require(left)
+                self._disk_space.require(left)
                 self._listener.trial_started(trial, left)
                 record = self._run_trial(trial)
                 self._listener.trial_finished(record)
@@ -152,5 +152,5 @@ class Conductor:
         emulated = any(node.emulated for node in self._provider.provision.nodes)
         row = make_row(trial, len(self._ledger.records) + 1, started, measured, warnings, emulated)
         record = self._ledger.finish(trial, row, json.loads(json.dumps(asdict(measured.verdict))))
-        self._room.left(self._ledger.trial_folder(trial))
+        self._disk_space.left(self._ledger.trial_folder(trial))
         return record

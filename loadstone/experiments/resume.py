@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from loadstone.experiments import runs, stored
+from loadstone.experiments import runs, stored_plan
 from loadstone.experiments.ledger import Ledger
 from loadstone.experiments.plan import Plan, make_plan
 from loadstone.model.document import Document
@@ -13,7 +13,7 @@ from loadstone.model.errors import InputError
 
 def look(folder: Path) -> tuple[Plan, Ledger]:
     """What a run was planned as and has done, of whatever release; raises InputError where the folder is damaged."""
-    plan = stored.read(folder)
+    plan = stored_plan.read(folder)
     return plan, runs.ledger_of(folder, plan)
 
 
@@ -25,7 +25,7 @@ def reopen(folder: Path) -> tuple[Plan, Ledger]:
     plan, ledger = look(folder)
     if runs.complete(plan, ledger):
         return plan, ledger
-    data = stored.data_of(folder)
+    data = stored_plan.data_of(folder)
     try:
         text = (folder / "study.yaml").read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
@@ -39,5 +39,5 @@ def reopen(folder: Path) -> tuple[Plan, Ledger]:
 
 def resumed(folder: Path, plan: Plan) -> tuple[Plan, Ledger]:
     """A run folder that goes on with a plan of today; raises InputError if another plan made it."""
-    adopted = stored.adopt(folder, plan)
+    adopted = stored_plan.adopt(folder, plan)
     return adopted, runs.ledger_of(folder, adopted)

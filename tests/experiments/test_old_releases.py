@@ -13,7 +13,7 @@ import pytest
 
 from loadstone import api
 from loadstone.cli.main import run_command
-from loadstone.experiments import runs, schedule, stored
+from loadstone.experiments import runs, schedule, stored_plan
 from loadstone.experiments.ledger import Ledger
 from loadstone.experiments.plan import Plan, read_plan
 from loadstone.experiments.resume import look, reopen
@@ -106,7 +106,7 @@ def test_addresses_of_load_workers_are_their_number(half: Half) -> None:
         written = json.loads((ledger.folder / "plan.json").read_text())
         written["study"]["load"]["workers"] = listed
         (ledger.folder / "plan.json").write_text(json.dumps(written))
-        assert stored.read(ledger.folder).study.load.workers == number
+        assert stored_plan.read(ledger.folder).study.load.workers == number
 
 
 def test_new_keys_with_defaults_are_no_difference_and_finished_trials_are_known(half: Half) -> None:
@@ -130,7 +130,7 @@ def test_what_differs_is_named_with_both_values(half: Half, tmp_path: Path) -> N
     with pytest.raises(
         InputError, match=r"study\.load\.timeout \(\S+, now 4s\), study\.trial\.duration \(\S+, now 2s\)\)"
     ):
-        stored.adopt(ledger.folder, changed)
+        stored_plan.adopt(ledger.folder, changed)
 
 
 def test_every_study_is_read_back_as_it_was_written(tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ def test_every_study_is_read_back_as_it_was_written(tmp_path: Path) -> None:
     for study in studies:
         document, plan = read_plan(study)
         folder = runs.create(tmp_path / study.stem, document, plan, [], {})
-        again = stored.adopt(folder, plan)
+        again = stored_plan.adopt(folder, plan)
         assert [treatment.id for treatment in again.treatments] == [treatment.id for treatment in plan.treatments], (
             study
         )

@@ -8,7 +8,7 @@ from statistics import median
 from loadstone.analysis.capacity.calls import Calls
 from loadstone.analysis.capacity.fitting import CapacityModel
 from loadstone.analysis.capacity.layout import Layout
-from loadstone.analysis.capacity.pressed import Pressed
+from loadstone.analysis.capacity.bottleneck import Pressed
 from loadstone.analysis.capacity.simulation import SimulatedLoad, Work, simulate
 from loadstone.analysis.summary import TreatmentSummary
 from loadstone.model.records import TrialRow

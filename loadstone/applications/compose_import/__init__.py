@@ -9,13 +9,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from loadstone.applications.compose_import import filling, uncarried
-from loadstone.applications.compose_import.entering import entrance
+from loadstone.applications.compose_import import completion, uncarried
+from loadstone.applications.compose_import.entry import entrance
 from loadstone.applications.compose_import.reading import ComposeDocument
 from loadstone.applications.compose_import.schema import EXTENSION, KEYS, ComposeFile
 from loadstone.applications.compose_import.services import Converted, as_data, convert, fitting
 from loadstone.applications.compose_import.sources import Source
-from loadstone.applications.compose_import.speaking import note_names
+from loadstone.applications.compose_import.network_names import note_names
 from loadstone.model.base import did_you_mean
 from loadstone.model.document import Document
 from loadstone.model.errors import InputError, Problem
@@ -67,17 +67,17 @@ def read(files: list[Path]) -> Imported:
     extension = compose.loadstone
     services = _converted(document, compose)
     names = _names(document, services)
-    filling.guess_needs(document, services)
+    completion.guess_needs(document, services)
     entry, port = entrance(document, extension.entry, services)
     entry_port = entry.port_name(port)
-    readiness = filling.readiness(document, extension, services)
-    filling.guess_ports(document, services)
-    tiers = filling.tiers(document, extension, services, entry)
+    readiness = completion.readiness(document, extension, services)
+    completion.guess_ports(document, services)
+    tiers = completion.tiers(document, extension, services, entry)
     if carried := sorted(set(document.carried)):
         document.note((), f"carried into the results: {', '.join(carried)}")
     note_names(document, services, names)
-    filling.note_spoiled(document, services)
-    filling.note_ways_in(document, services, entry, port)
+    completion.note_spoiled(document, services)
+    completion.note_ways_in(document, services, entry, port)
     data = {
         "name": extension.name or fitting(compose.name),
         "description": extension.description or f"Imported from {files[0].name}.",
@@ -85,7 +85,7 @@ def read(files: list[Path]) -> Imported:
         "services": {
             names[name]: as_data(service, names, tiers[name], readiness.get(name)) for name, service in services.items()
         },
-        **filling.workloads(document, extension),
+        **completion.workloads(document, extension),
     }
     if extension.commands():
         data["data"] = extension.commands() | {"folder": str(document.folder.resolve())}

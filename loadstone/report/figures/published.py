@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from loadstone.analysis.published import PublishedRow
-from loadstone.analysis.published.measuring import LATENCIES
+from loadstone.analysis.published.quantities import LATENCIES
 from loadstone.report.content import Content
 from loadstone.report.figures import style
 

@@ -1,4 +1,4 @@
-"""Room on the disk for what trials leave, judged by what those before left."""
+"""Space on the disk for what trials leave, judged by what those before left."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LEAST = 512 << 20
 """Bytes: less is worth a warning where nothing is known yet."""
 
 
-class Room:
+class DiskSpace:
     """Checks the disk of a run's results before each trial."""
 
     def __init__(self, folder: Path, listener: Listener) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from loadstone.experiments.ledger import DiskFull
 from loadstone.experiments.listener import Listener
-from loadstone.experiments.room import LEAST, Room
+from loadstone.experiments.disk_space import LEAST, DiskSpace
 
 TRIAL = 1 << 20
 
@@ -34,13 +34,13 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """A run folder with one trial of a megabyte, on a disk with ``free`` bytes; returns its room and its notes."""
     (tmp_path / "trials").mkdir()
 
-    def make(free: int, trials: int = 1) -> tuple[Room, Notes]:
+    def make(free: int, trials: int = 1) -> tuple[DiskSpace, Notes]:
         for number in range(trials):
             (tmp_path / "trials" / str(number)).mkdir()
             (tmp_path / "trials" / str(number) / "spans.parquet").write_bytes(b"x" * TRIAL)
         monkeypatch.setattr(shutil, "disk_usage", lambda path: Usage(free))
         notes = Notes()
-        return Room(tmp_path, notes), notes
+        return DiskSpace(tmp_path, notes), notes
 
     return make
 

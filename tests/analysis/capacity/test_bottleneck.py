@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from loadstone.analysis.capacity import Objective
-from loadstone.analysis.capacity.pressed import Pressed, Surroundings, calibrate
+from loadstone.analysis.capacity.bottleneck import Pressed, Surroundings, calibrate
 from loadstone.analysis.capacity.replica import Server, breaking_point, simulate
 from loadstone.model.slo import Slo
 from tests.analysis.capacity import quota

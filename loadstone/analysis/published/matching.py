@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from loadstone.analysis.published.measuring import Ours, measured
+from loadstone.analysis.published.quantities import Ours, measured
 from loadstone.analysis.reproduction_rows import BestFitRow
 from loadstone.analysis.run import RunFolder
 from loadstone.analysis.schema import TableRow
