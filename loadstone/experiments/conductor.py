@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 
 from loadstone.experiments import predicting, pruning, runs, schedule
 from loadstone.experiments.deployment import Deployed
+from loadstone.experiments.disk_space import DiskSpace
 from loadstone.experiments.ledger import FinishedTrial, Ledger, writing
 from loadstone.experiments.listener import Listener
 from loadstone.experiments.plan import Plan
 from loadstone.experiments.provisioning import Provider
-from loadstone.experiments.disk_space import DiskSpace
 from loadstone.experiments.row import make_row
 from loadstone.experiments.trial_runner import Measured, TrialRunner
 from loadstone.experiments.verdict import invalid

@@ -11,11 +11,11 @@ from typing import Any
 
 from loadstone.applications.compose_import import completion, uncarried
 from loadstone.applications.compose_import.entry import entrance
+from loadstone.applications.compose_import.network_names import note_names
 from loadstone.applications.compose_import.reading import ComposeDocument
 from loadstone.applications.compose_import.schema import EXTENSION, KEYS, ComposeFile
 from loadstone.applications.compose_import.services import Converted, as_data, convert, fitting
 from loadstone.applications.compose_import.sources import Source
-from loadstone.applications.compose_import.network_names import note_names
 from loadstone.model.base import did_you_mean
 from loadstone.model.document import Document
 from loadstone.model.errors import InputError, Problem
