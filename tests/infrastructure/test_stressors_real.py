@@ -12,7 +12,8 @@ import pytest
 
 from loadstone.infrastructure import journal
 from loadstone.infrastructure.local import this_machine
-from loadstone.infrastructure.stressors import Stressors, arguments
+from loadstone.infrastructure.stressors import Stressors
+from loadstone.infrastructure.stressors.program import arguments
 from loadstone.model.cluster import Node
 from loadstone.model.errors import DeploymentError
 from loadstone.model.interference import Stressor
@@ -110,7 +111,7 @@ def test_another_process_removes_what_a_killed_one_left(state: Path) -> None:
 
 
 def test_a_machine_without_stress_ng_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("loadstone.infrastructure.stressors.PROGRAM", "stress-ng-of-nowhere")
+    monkeypatch.setattr("loadstone.infrastructure.stressors.program.PROGRAM", "stress-ng-of-nowhere")
     [finding] = Stressors.findings([this_machine()])
     assert finding.level == "error" and "stress-ng-of-nowhere is not installed" in finding.message
     assert "apt-get install" in finding.remedy
