@@ -26,7 +26,7 @@ from loadstone.experiments.search import Search, next_probe
 from loadstone.model.records import TrialRow
 from loadstone.model.study import Study
 from loadstone.model.trial import Phase, Treatment, Trial
-from tests.synthetic_files import audit, checks, series, usage
+from tests.synthetic_files import audit, checks, disturbance, series, usage
 
 OPERATIONS = {"hotels": (0.60, 1.2), "recommendations": (0.39, 0.6), "user": (0.005, 0.4), "reserve": (0.005, 3.0)}
 """Share of the requests, and work relative to the mean."""
@@ -62,6 +62,8 @@ class Synthetic:
     highest: float = 100_000.0
     duration_s: float = 5.0
     timeout_s: float = 2.0
+    levels: dict[str, Any] = field(default_factory=dict)
+    """What the study has for a level whose name in ``capacities`` is not what it has to write."""
     slower_ms: dict[str, float] = field(default_factory=dict)
     """Added to every latency, by level."""
     comparison: bool = False
@@ -124,7 +126,10 @@ class Synthetic:
             load |= {"rates": self.rates, "slo": slo}
         varied = len(self.capacities) > 1
         columns = zip(*(level.split("/", self.factor.count("/")) for level in self.capacities), strict=True)
-        levels = {name: list(dict.fromkeys(each)) for name, each in zip(self.factor.split("/"), columns, strict=True)}
+        levels = {
+            name: [self.levels.get(level, level) for level in dict.fromkeys(each)]
+            for name, each in zip(self.factor.split("/"), columns, strict=True)
+        }
         return {
             "version": 1,
             "name": self.name,
@@ -178,6 +183,8 @@ class Synthetic:
         _write(place / "audit.json", audit(invalid=verdict == "invalid"))
         _write(place / "checks.json", checks(summary))
         _write(place / "usage.json", usage(random, step.load, step.duration_s, strayed))
+        if (stressor := treatment.settings.interference) is not None:
+            _write(place / "interference.json", disturbance(stressor, step.duration_s, trial.repetition))
         _write(
             place / "trial.json",
             {

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from loadstone.model.interference import Stressor
+
 SERVICES = {
     "frontend": ("frontend", 0.30),
     "search": ("logic", 0.22),
@@ -50,6 +52,21 @@ def usage(random: np.random.Generator, load: float, seconds: float, capacity: fl
         used = {"window_s": seconds, "cpu_s": cpu, "throttled_s": throttled, "cpu_limit": 1.0}
         rows.append({**row, **used, **memory})
     return rows
+
+
+def disturbance(stressor: Stressor, seconds: float, repetition: int) -> dict[str, Any]:
+    """A stressor that uses 0.5 cores on the first worker and 0.25 on the second, more in each further repetition."""
+    readings = [
+        {
+            **{"name": stressor.stressor, "node": node, "window_s": seconds, "memory": 2**24},
+            "cpu_s": cores * seconds * (1 + 0.1 * (repetition - 1)),
+            "read": 0,
+            "written": round(2**20 * seconds) if stressor.stressor == "hdd" else 0,
+            **{"operations": round(300 * seconds), "operations_per_s": 300.0},
+        }
+        for node, cores in (("worker-1", 0.5), ("worker-2", 0.25))
+    ]
+    return {"level": str(stressor), "readings": readings, "problems": []}
 
 
 def series(due: np.ndarray, latency_ms: np.ndarray, window_s: float, steps: int = 100) -> dict[str, Any]:

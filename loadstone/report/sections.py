@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from loadstone.report import comparison, generators, model, placement, published, reproduction, steady
+from loadstone.report import comparison, generators, interference, model, placement, published, reproduction, steady
 from loadstone.report.content import Content
 from loadstone.report.section import Gather, Section
 
 SECTIONS: tuple[Gather, ...] = (
     comparison.gather,
+    interference.gather,
     reproduction.gather,
     placement.gather,
     model.gather,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from loadstone.analysis.comparison.measured import Key
 from loadstone.analysis.schema import TableRow
-from loadstone.analysis.statistics import EndpointComparison, Floor
+from loadstone.analysis.statistics import EndpointComparison, Floor, mean
 
 if TYPE_CHECKING:
     from loadstone.analysis.statistics.shape import Shape
@@ -153,10 +153,4 @@ def shape_rows(sides: Sides, shape: Shape) -> tuple[ShapeRow, list[ShiftRow]]:
 
 def _effect(key: Key, comparison: EndpointComparison) -> dict[str, Any]:
     effect, (a, b) = comparison.effect, (comparison.endpoint.a, comparison.endpoint.b)
-    return {**key._asdict(), "a_ms": _mean(a), "b_ms": _mean(b), **asdict(effect)}
-
-
-def _mean(values: Iterable[float]) -> float:
-    import numpy as np
-
-    return float(np.exp(np.mean(np.log(list(values)))))
+    return {**key._asdict(), "a_ms": mean(a).value, "b_ms": mean(b).value, **asdict(effect)}

@@ -24,7 +24,16 @@ from loadstone.analysis.schema import factors_of, schema
 from loadstone.model.base import abridged
 from loadstone.model.columns import columns
 from loadstone.model.errors import InputError
-from loadstone.model.records import AuditRow, Check, Observed, Reading, TrialRow, TrialSummary, TrialVerdict
+from loadstone.model.records import (
+    AuditRow,
+    Check,
+    Disturbance,
+    Observed,
+    Reading,
+    TrialRow,
+    TrialSummary,
+    TrialVerdict,
+)
 from loadstone.model.records.run_files import OutcomeFile, PlanFile, Provenance, RunFile, StudyFile
 from loadstone.model.slo import Slo
 
@@ -108,6 +117,11 @@ class RunFolder:
     def observed(self, trial_id: str) -> Observed | None:
         """What was recorded beside the load."""
         found: Observed | None = self._read(trial_id, "observed.json")
+        return found
+
+    def disturbance(self, trial_id: str) -> Disturbance | None:
+        """What disturbed the application, and what that used itself; None of an undisturbed trial too."""
+        found: Disturbance | None = self._read(trial_id, "interference.json")
         return found
 
     def window_ns(self, trial_id: str) -> tuple[int | None, int | None]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from loadstone.model.records import AuditRow, Check, Observed, Reading, Record, TrialRow, TrialSummary
+from loadstone.model.records import AuditRow, Check, Disturbance, Observed, Reading, Record, TrialRow, TrialSummary
 
 _SHAPES: dict[str, TypeAdapter[Any]] = {
     "summary.json": TypeAdapter(TrialSummary),
@@ -16,6 +16,7 @@ _SHAPES: dict[str, TypeAdapter[Any]] = {
     "checks.json": TypeAdapter(tuple[Check, ...]),
     "usage.json": TypeAdapter(tuple[Reading, ...]),
     "observed.json": TypeAdapter(Observed),
+    "interference.json": TypeAdapter(Disturbance),
 }
 
 

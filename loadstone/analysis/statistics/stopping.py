@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-from scipy.special import stdtrit
-
 from loadstone.analysis.statistics.effect import ALPHA
+from loadstone.analysis.statistics.mean import mean
 
 
 def precision(values: Sequence[float], alpha: float = ALPHA) -> float:
@@ -16,8 +14,7 @@ def precision(values: Sequence[float], alpha: float = ALPHA) -> float:
     Infinite for fewer than two runs. Looked at several times, the interval at which one stops covers the truth a
     little less often than stated: docs/explanation/comparison.md has the numbers.
     """
-    if len(values) < 2:
+    if not len(values):
         return float("inf")
-    logarithms = np.log(np.asarray(values, np.float64))
-    reach = stdtrit(len(values) - 1, 1 - alpha / 2) * logarithms.std(ddof=1) / np.sqrt(len(values))
-    return float(np.expm1(reach))
+    known = mean(values, alpha)
+    return known.high / known.value - 1

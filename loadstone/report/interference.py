@@ -1,0 +1,76 @@
+"""The page's part of interference: latency and throughput beside each neighbour, and what the neighbour used."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from loadstone.analysis import interference as analysis
+from loadstone.analysis.interference import LevelRow, NeighbourRow
+from loadstone.analysis.schema import tables
+from loadstone.report import format
+from loadstone.report.content import Content
+from loadstone.report.figures import interference as figure
+from loadstone.report.figures.kinds import Kind
+from loadstone.report.figures.names import short
+from loadstone.report.section import Section
+
+_KIND = Kind(
+    "interference",
+    figure.levels,
+    "Latency, throughput and neighbours",
+    "Geometric means over runs with their 95 % intervals{which}. An interval that goes beyond the panel is cut. Bars: "
+    "processor time of the neighbours on all nodes.",
+    "interference",
+    wide=True,
+)
+
+
+@dataclass(frozen=True)
+class _Line:
+    """A row of the page's table: values with their intervals as text, and what they are sorted by."""
+
+    row: LevelRow
+    name: str
+    p50: str
+    p99: str
+    throughput: str
+
+
+def gather(content: Content) -> Section | None:
+    """None where nothing disturbed any trial."""
+    used = analysis.neighbours(content.run)
+    if not used:
+        return None
+    levels = analysis.levels(content.run, used)
+    nodes = dict.fromkeys(row.node for row in used)
+    names = {treatment.label: short(treatment) for treatment in content.treatments}
+    shown = {
+        "lines": [_line(row, names[row.treatment]) for row in levels],
+        "alone": levels[0].level if len({row.level for row in levels}) == 1 else "",
+        "nodes": ", ".join(nodes),
+        "measured": any(row.p50_ms is not None for row in levels),
+    }
+    drawn = figure.drawn(levels)
+    which = f", of the first {figure.MOST} treatments" if len(drawn) > figure.MOST else ""
+    return Section(
+        name="interference",
+        title="Interference",
+        tables=tables((LevelRow, levels), (NeighbourRow, used)),
+        kinds=(_KIND,) if drawn else (),
+        shown=shown,
+        facts={"which": which},
+    )
+
+
+def _line(row: LevelRow, name: str) -> _Line:
+    return _Line(
+        row,
+        name,
+        _with(row.p50_ms, row.p50_ms_low, row.p50_ms_high),
+        _with(row.p99_ms, row.p99_ms_low, row.p99_ms_high),
+        _with(row.throughput, row.throughput_low, row.throughput_high),
+    )
+
+
+def _with(value: float | None, low: float | None, high: float | None) -> str:
+    return format.number(value) + ("" if low is None else f" {format.interval(low, high)}")
