@@ -149,8 +149,8 @@ class Conductor:
             self._provider.release()
 
     def _finish(self, trial: Trial, started: datetime, measured: Measured, warnings: list[str]) -> FinishedTrial:
-        emulated = any(node.emulated for node in self._provider.provision.nodes)
-        row = make_row(trial, len(self._ledger.records) + 1, started, measured, warnings, emulated)
+        nodes = self._provider.provision.nodes
+        row = make_row(trial, len(self._ledger.records) + 1, started, measured, warnings, nodes)
         record = self._ledger.finish(trial, row, json.loads(json.dumps(asdict(measured.verdict))))
         self._disk_space.left(self._ledger.trial_folder(trial))
         return record

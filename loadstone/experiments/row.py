@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
 from loadstone.analysis.steady_state_table import judge
 from loadstone.experiments.trial_runner import Measured
+from loadstone.model.cluster import Node
 from loadstone.model.records import Latency, Observed, TrialRow, TrialSummary
 from loadstone.model.trial import Trial
 
@@ -15,10 +17,11 @@ _LATENCIES = ("p50", "p75", "p90", "p95", "p99", "p999", "max", "mean")
 
 
 def make_row(
-    trial: Trial, order: int, started: datetime, measured: Measured, warnings: list[str], emulated: bool
+    trial: Trial, order: int, started: datetime, measured: Measured, warnings: list[str], nodes: Sequence[Node]
 ) -> TrialRow:
-    """The row of the trial that finished as the ``order``-th of its run."""
+    """The row of the trial that finished as the ``order``-th of its run, on ``nodes``."""
     summary, verdict = measured.summary, measured.verdict
+    guest = next((node.guest for node in nodes if node.guest is not None), None)
     row = {
         "trial_id": trial.id,
         "treatment_id": trial.treatment.id,
@@ -39,8 +42,11 @@ def make_row(
         "reasons": list(verdict.reasons),
         "warnings": [*verdict.warnings, *warnings],
         "started": started.isoformat(timespec="milliseconds"),
-        "emulated": emulated,
+        "emulated": any(node.emulated for node in nodes),
         "environment": measured.environment,
+        "accelerator": guest.accelerator if guest is not None else None,
+        "nested": guest.nested if guest is not None else None,
+        "steal_share": measured.steal_share,
         "documents": trial.treatment.settings.documents,
     }
     return TrialRow.model_validate(row)

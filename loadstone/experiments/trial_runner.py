@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from statistics import mean
 
+from loadstone.analysis.metrics.steal import stolen
 from loadstone.analysis.usage import cpu_capacity
 from loadstone.applications import checking
 from loadstone.experiments.deployment import Deployed
@@ -41,6 +42,9 @@ class Measured:
     """Requests/s at which the busiest service would use all of its CPU; None where nothing says."""
     environment: str | None = None
     """What its replicas ran in, as the audit found it; None where nothing was deployed."""
+    steal_share: float | None = None
+    """Of the node that lost most: the processor time that a hypervisor gave to others; None where it is not recorded.
+    """
 
 
 class TrialRunner:
@@ -102,7 +106,14 @@ class TrialRunner:
         verdict = judge(summary, self._offered.objective, wrong, lateness_s=self._offered.lateness)
         doubts = (*verdict.warnings, *observed.problems, *clock.warnings())
         capacity = cpu_capacity(used, summary.throughput) if summary.aborted is None else None
-        return Measured(replace(verdict, warnings=doubts), summary, observed, reference, capacity)
+        return Measured(
+            replace(verdict, warnings=doubts),
+            summary,
+            observed,
+            reference,
+            capacity,
+            steal_share=stolen(folder, observed),
+        )
 
     def _load(self, offer: Offer, deployed: Deployed, window: UsageWindow) -> tuple[TrialSummary, Observed]:
         """Offer the load and observe what it does; returns the summary and what was observed."""

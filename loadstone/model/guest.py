@@ -43,6 +43,8 @@ class Guest(Model):
     monitor: str
     """The socket of its QEMU on this machine (QMP)."""
     accelerator: Accelerator
+    nested: bool = False
+    """Whether its host is a virtual machine itself."""
     cpus: int
     memory: int
     pinned: tuple[int, ...] = ()

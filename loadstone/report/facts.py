@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from loadstone.analysis.evidence import AuditedLimit
-from loadstone.model.records import AuditRow
+from loadstone.model.records import AuditRow, TrialRow
 from loadstone.report import format, sentences
 from loadstone.report.content import Content
 
@@ -71,8 +71,22 @@ def study(content: Content) -> Iterator[tuple[str, str]]:
     if given.trial.duration:
         yield "Window", f"{given.trial.duration} after {given.trial.warmup} of warm-up"
     if trials:
+        yield from _environment(trials)
         yield "Documents", ", ".join(sorted({row.documents for row in trials}))
         yield "Started", min(row.started for row in trials)[:16].replace("T", " ")
+
+
+def _environment(trials: Sequence[TrialRow]) -> Iterator[tuple[str, str]]:
+    """What the replicas ran in, and what a hypervisor took from them; nothing of releases that did not look."""
+    found = dict.fromkeys(
+        row.environment + (f" by {row.accelerator}" if row.accelerator else "") + (", nested" if row.nested else "")
+        for row in trials
+        if row.environment
+    )
+    if found:
+        yield "Environment", "; ".join(found)
+    if most := max((row.steal_share or 0.0 for row in trials), default=0.0):
+        yield "Steal", f"up to {format.percent(most)} of a node's processor time"
 
 
 def origin(content: Content) -> Iterator[tuple[str, str]]:

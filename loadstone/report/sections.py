@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from loadstone.report import comparison, generators, interference, model, placement, published, reproduction, steady
+from loadstone.report import (
+    comparison,
+    environments,
+    generators,
+    interference,
+    model,
+    placement,
+    published,
+    reproduction,
+    steady,
+)
 from loadstone.report.content import Content
 from loadstone.report.section import Gather, Section
 
 SECTIONS: tuple[Gather, ...] = (
     comparison.gather,
+    environments.gather,
     interference.gather,
     reproduction.gather,
     placement.gather,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,9 @@ from loadstone.experiments.row import make_row
 from loadstone.experiments.schedule import fixed_trials
 from loadstone.experiments.trial_runner import Measured
 from loadstone.experiments.verdict import Verdict
+from loadstone.model.cluster import Node
 from loadstone.model.columns import columns
+from loadstone.model.guest import Guest
 from loadstone.model.records import Generator, Observed, TrialSummary
 from loadstone.workloads.external import summarize
 from tests.experiments.fakes import CLOSED, STUDY, summary, write_study
@@ -22,7 +25,9 @@ from tests.workloads.offers import CLOSED as CLOSED_OUTPUT
 from tests.workloads.offers import closed, offer
 
 
-def row(folder: Path, study: str, summarized: Any, observed: dict[str, Any] | None = None) -> dict[str, Any]:
+def row(
+    folder: Path, study: str, summarized: Any, observed: dict[str, Any] | None = None, nodes: Sequence[Node] = ()
+) -> dict[str, Any]:
     """The row of a study's first trial, as the table keeps it."""
     plan = read_plan(write_study(folder, study))[1]
     around = {"nodes": {}, "replicas": {}}
@@ -31,7 +36,7 @@ def row(folder: Path, study: str, summarized: Any, observed: dict[str, Any] | No
         TrialSummary.model_validate(summarized),
         Observed.model_validate(around | observed) if observed is not None else None,
     )
-    made = make_row(next(fixed_trials(plan)), 1, datetime.now(UTC), measured, [], False)
+    made = make_row(next(fixed_trials(plan)), 1, datetime.now(UTC), measured, [], nodes)
     rows: list[dict[str, Any]] = pa.Table.from_pylist([made.columns()], schema=schema(["scaling"])).to_pylist()
     return rows[0]
 
@@ -81,3 +86,12 @@ def test_spans_that_were_made_and_never_came_are_counted(tmp_path: Path) -> None
     assert (others["spans"], others["spans_lost"]) == (38, None)
     assert row(tmp_path, STUDY, summarized, {"traces": {"sample": 1.0}})["spans"] is None  # the receiver failed
     assert row(tmp_path, STUDY, summarized, {"traces": None})["spans"] is None
+
+
+def test_virtual_machines_of_the_study_are_named_with_what_they_run_on(tmp_path: Path) -> None:
+    bare = Node(name="client-1", role="client", address="10.0.0.1", cpus=(0,), memory=2**30)
+    guest = Guest(monitor="/nowhere", accelerator="tcg", nested=True, cpus=1, memory=2**30, host_cpus=(1,))
+    made = row(tmp_path, STUDY, summary(40.0, 1.0, held=True), nodes=[bare, bare.model_copy(update={"guest": guest})])
+    assert (made["accelerator"], made["nested"]) == ("tcg", True)
+    made = row(tmp_path, STUDY, summary(40.0, 1.0, held=True), nodes=[bare])
+    assert (made["accelerator"], made["nested"], made["steal_share"]) == (None, None, None)

@@ -66,13 +66,14 @@ class InGuests(Namespaces):
     def _as_guests(self, nodes: list[Node], emulated: EmulatedHosts | None) -> list[Node]:
         """The client, and guests in place of the others; as they would be without an ``emulated`` cluster."""
         client, *hosts = nodes
-        free = this_machine().facts().memory_available - _KEPT
+        facts = this_machine().facts()
         tried = accelerator.remembered()
         planned = Guests(
             emulated or EmulatedHosts("000000", "198.18.0.0/24", "", ()),
             self._vm,
             tried.accelerator if tried is not None else "kvm",
-            tuple(guests.sizes(hosts, free)),
+            facts.hypervisor.present,
+            tuple(guests.sizes(hosts, facts.memory_available - _KEPT)),
         )
         self._guests = planned if emulated is not None else None
         return [client, *planned.made]

@@ -36,11 +36,15 @@ _LAST_LINES = 15
 
 @dataclass(frozen=True)
 class Guests:
-    """Those of a cluster, as they are wanted; ``nodes``: the hosts that they stand for, with cores and memory."""
+    """Those of a cluster, as they are wanted; ``nodes``: the hosts that they stand for, with cores and memory.
+
+    ``nested``: this machine, on which they run, is a virtual one.
+    """
 
     emulated: EmulatedHosts
     vm: Vm
     accelerator: Accelerator
+    nested: bool
     nodes: tuple[Node, ...]
 
     @property
@@ -71,6 +75,7 @@ class Guests:
         guest = Guest(
             monitor=str(self.folder / node.name / "qmp.sock"),
             accelerator=self.accelerator,
+            nested=self.nested,
             cpus=cpus,
             memory=memory,
             pinned=node.cpus[:cpus] if self.vm.pin else (),

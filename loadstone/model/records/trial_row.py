@@ -138,6 +138,16 @@ class TrialRow(Record):
     environment: Annotated[
         str | None, Meaning("what the replicas ran in, as read back; null where nothing was deployed")
     ] = None
+    accelerator: Annotated[
+        str | None, Meaning("of virtual machines that the study made: kvm, or tcg (software); null without any")
+    ] = None
+    nested: Annotated[
+        bool | None, Meaning("whether these virtual machines ran in a virtual machine; null without any")
+    ] = None
+    steal_share: Annotated[
+        float | None,
+        _windowed("processor time that a hypervisor gave to others, of the node that lost most", "share"),
+    ] = None
     documents: Annotated[str, Meaning("the document store: postgres or mongodb")]
 
     @model_validator(mode="before")

@@ -1,0 +1,120 @@
+"""What each treatment really ran in, and its latency over all percentiles from run to run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from statistics import fmean
+
+from loadstone.analysis.run import RunFolder
+from loadstone.analysis.schema import TableRow
+from loadstone.analysis.statistics import mean
+from loadstone.model.records import TrialRow
+
+FACTOR = "environment"
+
+
+class EnvironmentRow(TableRow, name="environments"):
+    """A treatment: ``environment`` as its audits found it, and the rest as in ``trials.parquet``.
+
+    ``steal_share`` is the mean over the valid trials that recorded it.
+    """
+
+    treatment: str
+    trials: int
+    environment: str | None
+    accelerator: str | None
+    nested: bool | None
+    emulated: bool
+    steal_share: float | None
+
+
+class PercentileRow(TableRow, name="environment_percentiles"):
+    """A treatment at a fixed load: the geometric mean of one percentile over its runs, with its 95 % interval.
+
+    ``beside`` are the treatment's levels of all other factors.
+    """
+
+    treatment: str
+    environment: str
+    beside: str
+    rate: float
+    clients: int | None
+    runs: int
+    percentile: float
+    latency_ms: float
+    latency_ms_low: float | None
+    latency_ms_high: float | None
+
+
+def environments(run: RunFolder) -> list[EnvironmentRow]:
+    """One row per treatment, in the order in which they first ran."""
+    return [_environment(label, trials) for label, trials in _by_treatment(run.trials).items()]
+
+
+def _by_treatment(trials: Iterable[TrialRow]) -> dict[str, list[TrialRow]]:
+    found: dict[str, list[TrialRow]] = {}
+    for trial in trials:
+        found.setdefault(trial.treatment, []).append(trial)
+    return found
+
+
+def _environment(treatment: str, trials: list[TrialRow]) -> EnvironmentRow:
+    stolen = [trial.steal_share for trial in trials if trial.valid and trial.steal_share is not None]
+    nested = [trial.nested for trial in trials if trial.nested is not None]
+    return EnvironmentRow(
+        treatment=treatment,
+        trials=len(trials),
+        environment=_joined(trial.environment for trial in trials),
+        accelerator=_joined(trial.accelerator for trial in trials),
+        nested=any(nested) if nested else None,
+        emulated=any(trial.emulated for trial in trials),
+        steal_share=fmean(stolen) if stolen else None,
+    )
+
+
+def _joined(values: Iterable[str | None]) -> str | None:
+    return ", ".join(dict.fromkeys(value for value in values if value)) or None
+
+
+def percentiles(run: RunFolder) -> list[PercentileRow]:
+    """Of the treatments of a study that varies the environment, at fixed loads; of valid trials that ran to their end.
+
+    In a closed loop latency is from the actual send. A curve ends at the last percentile that all runs can show.
+    """
+    groups: dict[tuple[str, float, int | None], list[TrialRow]] = {}
+    for trial in run.trials:
+        if FACTOR in trial.factors and trial.valid and not trial.stopped and trial.repeatable:
+            groups.setdefault((trial.treatment, trial.rate, trial.clients), []).append(trial)
+    return [row for trials in groups.values() for row in _curve(run, trials)]
+
+
+def _curve(run: RunFolder, trials: list[TrialRow]) -> Iterator[PercentileRow]:
+    first = trials[0]
+    curves = [curve for trial in trials if (curve := _spectrum(run, trial))]
+    for percentile in sorted(set.intersection(*map(set, curves)) if curves else ()):
+        found = mean([curve[percentile] for curve in curves])
+        several = len(curves) > 1
+        yield PercentileRow(
+            treatment=first.treatment,
+            environment=_joined(trial.environment for trial in trials) or first.factors[FACTOR],
+            beside=", ".join(f"{name}={level}" for name, level in first.factors.items() if name != FACTOR),
+            rate=first.rate,
+            clients=first.clients,
+            runs=len(curves),
+            percentile=percentile,
+            latency_ms=found.value,
+            latency_ms_low=found.low if several else None,
+            latency_ms_high=found.high if several else None,
+        )
+
+
+def _spectrum(run: RunFolder, trial: TrialRow) -> dict[float, float]:
+    """Latency in ms by percentile, as far as there is at least one request above it."""
+    summary = run.summary(trial.trial_id)
+    count = trial.completed if trial.clients is not None else trial.offered
+    found = {}
+    for percentile, intended, service in summary.spectrum if summary is not None else ():
+        value = intended if trial.clients is None else service
+        if value and (100 - percentile) / 100 * (count or 0) >= 1:
+            found[percentile] = value
+    return found

@@ -1,0 +1,23 @@
+"""The processor time that a hypervisor gave to others than the nodes of a trial."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from loadstone.analysis.metrics.nodes import nodes
+from loadstone.analysis.metrics.windows import measure, read
+from loadstone.model.records import Observed
+
+
+def stolen(folder: Path, observed: Observed) -> float | None:
+    """Of the node that lost most: the share of its processors' time in the window. ``folder``: the trial's.
+
+    None where counters were not recorded.
+    """
+    recording, _ = read(folder / "metrics.parquet")
+    window = observed.window
+    if recording is None or window is None:
+        return None
+    found = nodes(observed, measure(recording, window.from_ns, window.to_ns))
+    shares = [row.cpu_steal_cores / row.cpus for row in found if row.cpu_steal_cores is not None and row.cpus]
+    return max(shares, default=None)
