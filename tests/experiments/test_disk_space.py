@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from loadstone.experiments.disk_space import LEAST, DiskSpace
 from loadstone.experiments.ledger import DiskFull
 from loadstone.experiments.listener import Listener
-from loadstone.experiments.disk_space import LEAST, DiskSpace
 
 TRIAL = 1 << 20
 

@@ -11,10 +11,10 @@ import numpy as np
 
 from loadstone.analysis.breaking_point import Estimate
 from loadstone.analysis.capacity import demands
+from loadstone.analysis.capacity.bottleneck import PRESSED, Pressed, Surroundings, calibrate
 from loadstone.analysis.capacity.demands import CpuDemand, Floats, Point
 from loadstone.analysis.capacity.layout import Layout, Station, stations
 from loadstone.analysis.capacity.objective import of_study
-from loadstone.analysis.capacity.bottleneck import PRESSED, Pressed, Surroundings, calibrate
 from loadstone.analysis.run import RunFolder
 from loadstone.analysis.summary import TreatmentSummary
 from loadstone.model.records import Reading, TrialRow

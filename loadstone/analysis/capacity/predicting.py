@@ -16,11 +16,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from loadstone.analysis.capacity.bottleneck import Pressed
 from loadstone.analysis.capacity.demands import Floats
 from loadstone.analysis.capacity.fitting import CapacityModel
 from loadstone.analysis.capacity.layout import Layout, Station, stations
 from loadstone.analysis.capacity.objective import Objective
-from loadstone.analysis.capacity.bottleneck import Pressed
 
 FARTHEST = 2.0
 """A replica's load beyond this many times the measured one is extrapolation: predictions err by tens of percent."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from statistics import median
 
+from loadstone.analysis.capacity.bottleneck import Pressed
 from loadstone.analysis.capacity.calls import Calls
 from loadstone.analysis.capacity.fitting import CapacityModel
 from loadstone.analysis.capacity.layout import Layout
-from loadstone.analysis.capacity.bottleneck import Pressed
 from loadstone.analysis.capacity.simulation import SimulatedLoad, Work, simulate
 from loadstone.analysis.summary import TreatmentSummary
 from loadstone.model.records import TrialRow
