@@ -26,7 +26,7 @@ from loadstone.analysis.comparison.tables import Sides, effect_rows
 from loadstone.analysis.gate import Answer, answer, regressions
 from loadstone.analysis.posterior import Posterior, TrialOutcome, posterior
 from loadstone.analysis.statistics import Endpoint, compare
-from loadstone.experiments.search import Found, Search
+from loadstone.experiments.search import Search, SearchResult
 
 PAIRS = 200
 MOST = 0.05
@@ -75,7 +75,7 @@ def _searched(factor: float, between: float, rng: np.random.Generator) -> list[P
         SimulatedSearch(Search(load, precision=PRECISION, fine_s=FINE_S, bracket_s=SHORT_S), 0) for load in loads
     ]
     finish(searches, world, rng)
-    return [_posterior(search) if isinstance(search.result, Found) else None for search in searches]
+    return [_posterior(search) if isinstance(search.result, SearchResult) else None for search in searches]
 
 
 def _posterior(search: SimulatedSearch) -> Posterior:
