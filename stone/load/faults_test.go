@@ -138,10 +138,10 @@ type stalling struct {
 	fd       int
 	gate     sync.RWMutex // held for writing while it stalls
 	requests atomic.Int64
-	onEach   func(n int64)
+	onEach   func(*stalling, int64)
 }
 
-func newStalling(t *testing.T, onEach func(n int64)) *stalling {
+func newStalling(t *testing.T, onEach func(*stalling, int64)) *stalling {
 	t.Helper()
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err == nil {
@@ -192,7 +192,7 @@ func (s *stalling) serve(conn net.Conn) {
 		if _, err := http.ReadRequest(reader); err != nil {
 			return
 		}
-		s.onEach(s.requests.Add(1))
+		s.onEach(s, s.requests.Add(1))
 		s.wait()
 		if !ok(conn, "", 0) {
 			return
@@ -204,8 +204,7 @@ func (s *stalling) serve(conn net.Conn) {
 // back, so is the load, on fresh sockets instead of those whose SYNs the kernel sends again ever later.
 func TestDroppedSYNs(t *testing.T) {
 	t.Parallel()
-	var s *stalling
-	s = newStalling(t, func(n int64) {
+	s := newStalling(t, func(s *stalling, n int64) {
 		if n == 10 {
 			if err := s.stall(3 * time.Second); err != nil {
 				t.Error(err)
