@@ -149,7 +149,7 @@ def measure(spread: float) -> list[Row]:
         Row(f"error of the breaking point (95 % of searches within +-), {at}", "%", points.error(half)),
         Row(f"error of the capacity (95 % of searches within +-), {at}", "%", capacities.error(most)),
         Row(f"searches that found one, {at}", f"of {SEARCHES}", len(points.rows)),
-        Row(f"searches that say they cannot tell to +-5 %, {at}", f"of {SEARCHES}", sum(map(cannot_tell, searches))),
+        Row(f"searches that end short of +-5 %, and say so, {at}", f"of {SEARCHES}", sum(map(imprecise, searches))),
         *confirming(searches, world, at, seeds[4]),
         spread_of(f"trials needed / expected after the bracket, {at}", "ratio", forecast),
         fine_trials(searches, spread, at),
@@ -209,10 +209,9 @@ def tallies(searches: Sequence[searching.SimulatedSearch]) -> tuple[Tally, Tally
     return points, capacities
 
 
-def cannot_tell(search: searching.SimulatedSearch) -> bool:
-    return isinstance(search.result, SearchResult) and any(
-        "cannot tell to" in text for text in search.result.result.warnings
-    )
+def imprecise(search: searching.SimulatedSearch) -> bool:
+    """Whether the search ended short of the precision asked for, and says so."""
+    return isinstance(search.result, SearchResult) and search.result.result.breaking_point.precision > Search.precision
 
 
 def confirming(
