@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from loadstone.applications import catalogue
@@ -210,6 +210,7 @@ CORES = [*range(1, 14), 16, 18, 20, 24, 28, 32, 36, 40, 48, 52, 56, 64, 72, 96, 
 
 
 @given(st.integers(5, 800), st.sampled_from([1000, 2000, 2300, 3400]), st.sampled_from(CORES))
+@example(313, 1000, 192)  # at no round period
 def test_a_period_gives_exactly_the_wanted_limit(hundredths: int, mhz: int, cores: int) -> None:
     replica = hotel(resources={"geo": Resources(cpu=hundredths / 100)}).of("geo")[0]
     period = capacity.period(replica, mhz, {cores})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 from loadstone.infrastructure.base import Finding
@@ -19,7 +20,8 @@ LEAST_MHZ = 2
 REMEDY = "set smaller limits (`resources`), choose another scaling or profile, or use more or larger workers"
 
 _MIB = 2**20
-_FINEST_PERIOD_US = 100
+_PERIOD_STEPS_US = (100, 1)
+"""Round periods are tried first; of a node with many cores only an odd one may do."""
 _SMALLEST_QUOTA_US = 1000
 """The kernel takes none below."""
 
@@ -44,7 +46,7 @@ def period(replica: Replica, mhz: int, cores: set[int]) -> int:
         quota = int(mine / (mhz * number) * period) * number
         return quota >= _SMALLEST_QUOTA_US and f"{quota / period:g}" == f"{round(wanted * PERIOD_US) / PERIOD_US:g}"
 
-    candidates = range(PERIOD_US, 0, -_FINEST_PERIOD_US)
+    candidates = chain.from_iterable(range(PERIOD_US, 0, -step) for step in _PERIOD_STEPS_US)
     return next((candidate for candidate in candidates if all(gives(number, candidate) for number in cores)), 0)
 
 
