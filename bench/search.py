@@ -210,7 +210,7 @@ def tallies(searches: Sequence[searching.SimulatedSearch]) -> tuple[Tally, Tally
 
 
 def imprecise(search: searching.SimulatedSearch) -> bool:
-    """Whether the search ended short of the precision asked for, and says so."""
+    """Whether the search ended short of the required precision, and says so."""
     return isinstance(search.result, SearchResult) and search.result.result.breaking_point.precision > Search.precision
 
 

@@ -12,7 +12,7 @@ import typer
 
 from loadstone import plugins
 from loadstone.applications import catalogue, compose_import
-from loadstone.applications.catalogue import Loaded
+from loadstone.applications.catalogue import LoadedApplication
 from loadstone.cli import options
 from loadstone.cli.app import out, warn
 from loadstone.cli.deployment_plan import infrastructure_for
@@ -88,7 +88,7 @@ def _here() -> str | None:
     return next((name for name in compose_import.FILES if Path(name).is_file()), None)
 
 
-def _orchestrators(loaded: Loaded) -> list[str]:
+def _orchestrators(loaded: LoadedApplication) -> list[str]:
     """Those that can run the application, the simplest first."""
     has_images = any(service.runs.image is not None for service in loaded.application.services.values())
     names = [
@@ -99,7 +99,7 @@ def _orchestrators(loaded: Loaded) -> list[str]:
     return sorted(names, key=lambda name: (name != ("compose" if has_images else "process"), name))
 
 
-def _study(what: str, loaded: Loaded, orchestrator: str, workload: str, p99: str, output: Path) -> str:
+def _study(what: str, loaded: LoadedApplication, orchestrator: str, workload: str, p99: str, output: Path) -> str:
     built_in = what in catalogue.names()
     study = {
         "version": 1,
@@ -107,8 +107,8 @@ def _study(what: str, loaded: Loaded, orchestrator: str, workload: str, p99: str
         "application": what if built_in else f"./{os.path.relpath(what, output.parent)}",
         "workload": workload,
         "orchestrator": orchestrator,
-        "cluster": yaml12.Line(infrastructure=infrastructure_for(orchestrator)),
-        "load": {"capacity": yaml12.Line(slo={"p99": p99, "completed": "99%"}, precision="5%")},
-        "trial": yaml12.Line(warmup="5s", duration="30s"),
+        "cluster": yaml12.FlowMapping(infrastructure=infrastructure_for(orchestrator)),
+        "load": {"capacity": yaml12.FlowMapping(slo={"p99": p99, "completed": "99%"}, precision="5%")},
+        "trial": yaml12.FlowMapping(warmup="5s", duration="30s"),
     }
     return f"# yaml-language-server: $schema={_SCHEMA}\n{yaml12.dump(study)}"

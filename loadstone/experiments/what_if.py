@@ -39,6 +39,7 @@ def supposed(
     for assignment in assignments:
         if not assignment.startswith(_OBJECTIVE):
             document.override(assignment)
+    _make_room(document)
     changed = _with_replicas(make_plan(document), replicas)
     changes = [*assignments, *(f"replicas.{name}={count}" for name, count in replicas.items())]
     return " ".join(changes) or "as measured", layout_of(changed, changed.treatments[0], _nodes(changed, nodes))
@@ -83,6 +84,13 @@ def _as_study(plan: Mapping[str, Any], treatment_id: str) -> Document:
     study["load"] = {"rates": [1], "slo": {"p99": "1s"}}
     study["trial"] = {}
     return Document.of({**study, **settings}, plan.get("source") or Path("study.yaml"))
+
+
+def _make_room(document: Document) -> None:
+    """Let a study of one machine have several workers: nothing is started on them."""
+    cluster = document.data.get("cluster") or {}
+    if cluster.get("infrastructure", "local") == "local" and cluster.get("workers", 1) != 1:
+        document.override("cluster.infrastructure=namespaces")
 
 
 def _with_replicas(plan: Plan, replicas: Mapping[str, int]) -> Plan:

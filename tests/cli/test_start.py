@@ -74,7 +74,12 @@ def test_verbs_and_their_options_are_completed(
     assert all(word in text for word in expected) and "validate" not in text
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_the_script_of_each_shell_is_printed(say: RunCommand, shell: str) -> None:
-    code, text, _ = say("--show-completion", shell)
-    assert code == 0 and "_LOADSTONE_COMPLETE" in text
+@pytest.mark.parametrize(
+    ("shell", "line"), [("bash", "COMPREPLY="), ("zsh", "#compdef loadstone"), ("fish", "complete ")]
+)
+def test_the_script_of_the_user_s_shell_is_printed(
+    say: RunCommand, monkeypatch: pytest.MonkeyPatch, shell: str, line: str
+) -> None:
+    monkeypatch.setattr("shellingham.detect_shell", lambda: (shell, f"/bin/{shell}"))
+    code, text, _ = say("--show-completion")
+    assert code == 0 and "_LOADSTONE_COMPLETE" in text and line in text
