@@ -22,7 +22,7 @@ class NeighbourRow(OfTrial, name="neighbours"):
     verdict: str
     level: str
     node: str
-    cpu_cores: float
+    cpu_cores: float | None
     memory_bytes: int | None
     read_bytes_per_s: float | None
     written_bytes_per_s: float | None
@@ -74,7 +74,7 @@ def _neighbour(trial: TrialRow, level: str, reading: NeighbourReading) -> Neighb
         **NeighbourRow.columns_of(trial),
         level=level,
         node=reading.node,
-        cpu_cores=per_s(reading.cpu_s) or 0.0,
+        cpu_cores=per_s(reading.cpu_s),
         memory_bytes=reading.memory,
         read_bytes_per_s=per_s(reading.read),
         written_bytes_per_s=per_s(reading.written),

@@ -44,7 +44,7 @@ class Verbs(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name, _, rest = super().resolve_command(ctx, args)
-        return name, _verb(str(name)), rest
+        return name, _verb(name) if name in VERBS else None, rest  # while completing, a name may be wrong
 
 
 app = typer.Typer(

@@ -78,8 +78,10 @@ def command(
     with measuring(shared_ok) as other:
         plan, ledger = _run(study, overrides or [], resume, emulated_ok, results, [other] if other else [], limits)
     gated = _gated(ledger, limits)
-    gating.write(gated, junit, markdown)
-    _print_outcome(plan, ledger, gated, json)
+    try:
+        _print_outcome(plan, ledger, gated, json)
+    finally:  # the report comes first, and a build server gets its files also where trials were invalid
+        gating.write(gated, junit, markdown)
     gating.require(gated)
 
 

@@ -19,7 +19,7 @@ _OPEN = "load.rates: [100] offers that many requests per second (open loop)"
 _KEYS = {
     "vus": f"load.closed: {{clients: [10]}} are virtual users that wait for answers; {_OPEN}",
     "stages": "load.rates: [100, 200, 400] measures each rate in trials of its own;"
-    " load.arrival with `phases` changes the rate within one",
+    " load.arrival: {process: poisson, shape: [{for: 10s, from: 0.2, to: 1}]} changes the rate within one",
     "iterations": f"a trial lasts as long as trial.duration says; {_OPEN}",
     "duration": "write trial: {duration: 30s}, beside `load`",
     "warmup": "write trial: {warmup: 10s}, beside `load`",

@@ -39,6 +39,15 @@ def test_a_certain_lack_of_capacity_fails_the_gate(say: RunCommand, finished: st
     assert complaint.endswith("error: 1 of 1 gate failed\n")
 
 
+def test_a_file_that_cannot_be_written_costs_no_result(say: RunCommand, finished: str) -> None:
+    (Path(finished).parent / "file").write_text("")
+    wrong = Path(finished).parent / "file" / "gate.xml"
+    gate = ("--gate", "capacity >= 1", "--junit", str(wrong))
+    code, text, complaint = say("run", "--shared-ok", "--resume", finished, *gate)
+    assert code != 0 and str(wrong.parent) in complaint and "Traceback" not in complaint
+    assert "report: " in text and "gate passed: " in text
+
+
 def test_a_limit_inside_the_interval_fails_nothing(say: RunCommand, finished: str) -> None:
     resume = ("run", "--shared-ok", "--json", "--resume", finished)
     (gate,) = json.loads(say(*resume, "--gate", "capacity >= 1")[1])["gates"]

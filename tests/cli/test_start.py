@@ -83,3 +83,11 @@ def test_the_script_of_the_user_s_shell_is_printed(
     monkeypatch.setattr("shellingham.detect_shell", lambda: (shell, f"/bin/{shell}"))
     code, text, _ = say("--show-completion")
     assert code == 0 and "_LOADSTONE_COMPLETE" in text and line in text
+
+
+def test_a_wrong_name_is_no_error_while_completing(say: RunCommand, monkeypatch: pytest.MonkeyPatch) -> None:
+    typed = {"_LOADSTONE_COMPLETE": "complete_bash", "COMP_WORDS": "loadstone rum --", "COMP_CWORD": "2"}
+    for name, value in typed.items():
+        monkeypatch.setenv(name, value)
+    code, text, complaint = say()
+    assert (code, complaint) == (0, "") and "--resume" not in text
