@@ -11,7 +11,7 @@ import numpy as np
 from scipy.stats import nct, norm, t
 
 from loadstone.analysis.breaking_point import CAPACITY_HOLDS, CREDIBLE
-from loadstone.analysis.confirmation import FALSE_ALARM, MISS, MOST, OFF
+from loadstone.analysis.confirmation import FALSE_ALARM, MISS, MOST
 
 _TAIL = (1 - CREDIBLE) / 2
 
@@ -28,9 +28,9 @@ def trials(spread: float, point: float, capacity: float) -> int:
     raise ValueError(f"a spread of {spread:g} takes more than 10,000 trials")
 
 
-def finds(spread: float, rng: np.random.Generator, tests: int = 4000) -> float:
-    """The share of estimates off by 15 % that the confirmation's own test finds out, when all but that is known."""
-    shift = np.log(1 + OFF) / spread
+def finds(spread: float, off: float, rng: np.random.Generator, tests: int = 4000) -> float:
+    """The share of estimates off by ``off`` that the confirmation's own test finds out, when all but that is known."""
+    shift = np.log(1 + off) / spread
     seen = rng.normal(-shift, 1, (tests, MOST)).cumsum(axis=1)
     count = np.arange(1, MOST + 1)
     less, more = (np.exp(sign * shift * seen - count * shift**2 / 2) for sign in (-1, 1))

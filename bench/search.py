@@ -5,9 +5,9 @@ trials by 2, 5, 10 and 20 %; two servers that break otherwise, gently and by a C
 search does not assume. Every trial costs its duration, or less after an early abort, and 10 s of overhead. Truth is the
 load at which half (capacity: 95 %) of independent 30 s trials of the same server hold, from 6000 trials that no search
 sees. Searches have the hints of ``bench/searching.py``: biased, missing in a tenth, wild in a twentieth. The
-confirmation is judged twice more on each search, on a server that from there on sustains 15 % less, and 15 % more: its
-estimate is then off by that, in breaking point and capacity alike. Peers: a grid of 22 loads x 5 repetitions, placed
-around the right place for it; bisection with one trial a load after the same bracket; and oracles
+confirmation is judged twice more on each search, on a server that from there on sustains less, and more, by three times
+the precision: its estimate is then off by that, in breaking point and capacity alike. Peers: a grid of 22 loads x 5
+repetitions, placed around the right place for it; bisection with one trial a load after the same bracket; and oracles
 (``bench/oracles.py``). All times are simulated minutes, not time spent here.
 """
 
@@ -24,7 +24,7 @@ from scipy.stats import binomtest
 from bench import oracles, queueing, searching
 from bench.common import Row, report
 from bench.searching import FINE_S, OVERHEAD_S, SHORT_S, World
-from loadstone.analysis.confirmation import OFF
+from loadstone.analysis.confirmation import detectable
 from loadstone.experiments.search import CAPACITY_WIDER, Search, SearchResult
 
 SEARCHES, OTHERS = 300, 100
@@ -37,6 +37,8 @@ BISECT_TO = 1.02
 SPREADS = (0.02, 0.05, 0.10, 0.20)
 TIMED = (0.02, 0.05)
 """Spreads at which the search must be quick and a peer is run beside it."""
+ROUGH = ((0.10, 0.10), (0.20, 0.20))
+"""Spread and precision of searches that ask for what such a machine can hold."""
 OTHER_SERVERS = [(name, spread) for name in ("gentle", "quota") for spread in (0.05, 0.20)]
 SHAPES: tuple[queueing.Shape, ...] = ("heavy", "skewed", "stalling", "lucky", "drifting")
 QUEUE = queueing.SERVERS["queue"]
@@ -47,7 +49,7 @@ NOTES = (
     "Truth: the load at which half (capacity: 95 %) of independent 30 s trials of the same server hold.",
     "Low to high: exact 95 % interval of a count; central 95 % of searches for minutes and forecasts.",
     "Minutes meet a grid that runs every trial to its end, one with early abort, and one where neither has it.",
-    "Off by 15 %: the server sustains 15 % less (estimate too high) or more (too low) during the confirmation.",
+    "Off: the server sustains that much less (estimate too high) or more (too low) during the confirmation.",
 )
 
 Floats = NDArray[np.float64]
@@ -175,12 +177,22 @@ def shaped(shape: queueing.Shape) -> list[Row]:
     return covering(World(QUEUE, 0.1, shape), at, rng, aims=False)[1]
 
 
+def rough(spread: float, precision: float) -> list[Row]:
+    """Coverage, time and the confirmation's verdicts of searches that ask for less precision."""
+    rng = np.random.default_rng([SEED, int(spread * 1000), int(precision * 1000)])
+    at, world = f"spread {spread:.0%}, precision {precision:.0%}", World(QUEUE, spread)
+    searches, rows = covering(world, at, rng, aims=True, precision=precision)
+    confirmed = sum(isinstance(search.result, SearchResult) and search.result.confirmed for search in searches)
+    rows.append(coverage(f"searches confirmed, {at}", confirmed, len(searches), aims=False))
+    return rows + confirming(searches, world, at, rng)
+
+
 def covering(
-    world: World, at: str, rng: np.random.Generator, aims: bool
+    world: World, at: str, rng: np.random.Generator, aims: bool, precision: float = Search.precision
 ) -> tuple[list[searching.SimulatedSearch], list[Row]]:
     """Searches of a world, with how many of their intervals hold the truth, and their minutes."""
     half, most = queueing.truth(world.server, world.spread, world.shape, FINE_S, 6000, rng)
-    searches = searching.begin(OTHERS, rng)
+    searches = searching.begin(OTHERS, rng, precision=precision)
     searching.finish(searches, world, rng)
     points, capacities = tallies(searches)
     return searches, [
@@ -226,10 +238,11 @@ def confirming(
         spread_of(f"fresh trials, {at}", "trials", fresh),
         rate(f"right estimates contradicted, {at}", alarms, len(judged), "<=", ALARMS),
     ]
-    for word, factor in (("high", 1 / (1 + OFF)), ("low", 1 + OFF)):
+    off = detectable(searches[0].settings.precision)
+    for word, factor in (("high", 1 / (1 + off)), ("low", 1 + off)):
         found = sum(searching.confirm_changed(judged, factor, world, rng))
-        row = rate(f"estimates 15 % too {word} contradicted, {at}", found, len(judged), ">=", FINDS)
-        best = len(judged) * oracles.finds(world.spread, rng)
+        row = rate(f"estimates {off:.0%} too {word} contradicted, {at}", found, len(judged), ">=", FINDS)
+        best = len(judged) * oracles.finds(world.spread, off, rng)
         rows.append(replace(row, peer="oracle", peer_value=best, ratio=found / best))
     return rows
 
@@ -278,6 +291,7 @@ def main() -> None:
             *(pool.submit(measure, spread) for spread in SPREADS),
             *(pool.submit(elsewhere, *search) for search in OTHER_SERVERS),
             *(pool.submit(shaped, search) for search in SHAPES),
+            *(pool.submit(rough, *search) for search in ROUGH),
         ]
         rows = [row for job in jobs for row in job.result()]
     report("search", rows, NOTES)

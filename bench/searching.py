@@ -45,11 +45,15 @@ def starts(count: int, rng: np.random.Generator) -> list[float]:
     return [readable(float(load)) for load in np.exp(rng.uniform(np.log(50), np.log(200), count))]
 
 
-def begin(count: int, rng: np.random.Generator, hints: bool = True) -> list[SimulatedSearch]:
+def begin(
+    count: int, rng: np.random.Generator, hints: bool = True, precision: float = Search.precision
+) -> list[SimulatedSearch]:
     """``count`` searches that have not begun."""
     kinds, biases = rng.random(count), np.exp(rng.normal(0, BIAS, count))
     biases = np.where(kinds < ABSENT, 0.0, np.where(kinds > 1 - WILD, np.inf, biases)) if hints else np.zeros(count)
-    settings = [Search(start=start, fine_s=FINE_S, bracket_s=SHORT_S) for start in starts(count, rng)]
+    settings = [
+        Search(start=start, precision=precision, fine_s=FINE_S, bracket_s=SHORT_S) for start in starts(count, rng)
+    ]
     return [SimulatedSearch(setting, float(bias)) for setting, bias in zip(settings, biases, strict=True)]
 
 
@@ -106,7 +110,9 @@ def judged_of(search: SimulatedSearch) -> Confirmation | None:
     fresh = _trials(search.history, "confirm")
     if not fresh:
         return None
-    return confirmation(posterior(_trials(before, "fine"), _trials(before, "bracket")), fresh)
+    return confirmation(
+        posterior(_trials(before, "fine"), _trials(before, "bracket")), fresh, search.settings.precision
+    )
 
 
 def reached_confirmation(search: SimulatedSearch) -> bool:

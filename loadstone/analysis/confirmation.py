@@ -1,11 +1,11 @@
 """Do fresh trials agree with an estimate? A sequential test of what a posterior predicts of them.
 
-Three claims compete: the estimate is right, or the system sustains 15 % less, or 15 % more (every load of the curve
-scaled, the spread between trials as estimated). Under each the probability of the fresh outcomes follows from the
-posterior, all that is uncertain in it included. Their ratios decide (Wald, "Sequential tests of statistical
-hypotheses", Annals of Mathematical Statistics 16, 1945): contradicted once the two others are on average 20 times as
-likely as the estimate, which happens to at most 1 in 20 right ones, however many trials are run (Ville's inequality);
-confirmed once neither is a tenth as likely.
+Three claims compete: the estimate is right, or the system sustains less, or more, by three times the required precision
+of the search: 15 % at 5 % (every load of the curve scaled, the spread between trials as estimated). Under each the
+probability of the fresh outcomes follows from the posterior, all that is uncertain in it included. Their ratios decide
+(Wald, "Sequential tests of statistical hypotheses", Annals of Mathematical Statistics 16, 1945): contradicted once the
+two others are on average 20 times as likely as the estimate, which happens to at most 1 in 20 right ones, however many
+trials are run (Ville's inequality); confirmed once neither is a tenth as likely.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ import numpy as np
 from loadstone.analysis import breaking_point as bp
 from loadstone.analysis.posterior import Posterior, Trials
 
-OFF = 0.15
-"""How far off an estimate must be for the confirmation to find it out."""
+PRECISIONS_OFF = 3.0
+"""How many times its precision an estimate must be off for the confirmation to find it out."""
 FALSE_ALARM = 0.05
 """The largest share of right estimates that are contradicted."""
 MISS = 0.1
-"""The largest share of those that are off by ``OFF`` which are confirmed."""
+"""The largest share of estimates that are off by that much and confirmed."""
 MOST = 24
 """The most fresh trials; where equal trials differ by 20 %, these cannot detect 15 %: the verdict is ``undecided``."""
 
@@ -40,23 +40,26 @@ class Confirmation:
     load: float
     """The most informative load of the next fresh trial, in requests/s."""
     too_high: float
-    """How many times as likely the outcomes are if the system sustains 15 % less than estimated."""
+    """How many times as likely the outcomes are if the system sustains ``off`` less than estimated."""
     too_low: float
-    """The same, if it sustains 15 % more."""
+    """The same, if it sustains ``off`` more."""
+    off: float
+    """The error that is tested for, relative: 0.15 is 15 %."""
 
 
-def confirmation(belief: Posterior, fresh: Trials) -> Confirmation:
-    """The verdict on ``belief``, which ``fresh`` trials have no part in.
+def confirmation(belief: Posterior, fresh: Trials, precision: float) -> Confirmation:
+    """The verdict on ``belief``, which ``fresh`` trials have no part in, of a search with this relative ``precision``.
 
     The next trial tests the claim that is still the likelier one: whether the estimate is too high at the capacity,
     whether it is too low at the load that 5 % of trials hold, neither farther from the breaking point than midway to
     the claim, where the outcome is most informative.
     """
-    right, less, more = (belief.log_evidence(fresh, factor) for factor in (1.0, 1 / (1 + OFF), 1 + OFF))
+    off = detectable(precision)
+    right, less, more = (belief.log_evidence(fresh, factor) for factor in (1.0, 1 / (1 + off), 1 + off))
     too_high, too_low = float(np.exp(less - right)), float(np.exp(more - right))
-    below, above = confirming_loads(belief)
+    below, above = confirming_loads(belief, off)
     load = below if too_high >= too_low else above
-    return Confirmation(_verdict(too_high, too_low, len(fresh)), load, too_high, too_low)
+    return Confirmation(_verdict(too_high, too_low, len(fresh)), load, too_high, too_low, off)
 
 
 def _verdict(too_high: float, too_low: float, trials: int) -> Verdict | None:
@@ -67,10 +70,15 @@ def _verdict(too_high: float, too_low: float, trials: int) -> Verdict | None:
     return "undecided" if trials >= MOST else None
 
 
-def confirming_loads(belief: Posterior) -> tuple[float, float]:
+def detectable(precision: float) -> float:
+    """The relative error that the confirmation of a search with this relative ``precision`` finds out."""
+    return PRECISIONS_OFF * precision
+
+
+def confirming_loads(belief: Posterior, off: float) -> tuple[float, float]:
     """The loads below and above the breaking point at which fresh trials are run, in requests/s."""
     point, capacity = bp.breaking_point(belief).value, bp.capacity(belief).value
-    reach = min(point / capacity, float(np.sqrt(1 + OFF)))
+    reach = min(point / capacity, float(np.sqrt(1 + off)))
     return point / reach, point * reach
 
 
@@ -91,9 +99,11 @@ def in_words(judged: Confirmation, fresh: Trials) -> str:
     if judged.verdict == "contradicted":
         return (
             f"contradicted by {len(fresh)} fresh trials ({seen}): these are {odds:.0f} times as likely "
-            f"if the system sustains {OFF:.0%} {other} than estimated"
+            f"if the system sustains {judged.off:.0%} {other} than estimated"
         )
-    return f"{len(fresh)} fresh trials ({seen}) neither confirm the estimate nor rule out that it is {OFF:.0%} off"
+    return (
+        f"{len(fresh)} fresh trials ({seen}) neither confirm the estimate nor rule out that it is {judged.off:.0%} off"
+    )
 
 
 def _at(load: float, fresh: Trials) -> str:

@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from loadstone.analysis import breaking_point as bp
-from loadstone.analysis.confirmation import OFF, Verdict, confirmation, together
+from loadstone.analysis.confirmation import Verdict, confirmation, detectable, together
 from loadstone.analysis.posterior import TrialOutcome, posterior
 from loadstone.analysis.run import RunFolder
 from loadstone.analysis.schema import TableRow
+from loadstone.model.load import Capacity
 from loadstone.model.records import TrialRow
 from loadstone.model.records.run_files import PlannedTreatment
 from loadstone.model.units import share
@@ -109,12 +110,13 @@ def treatments(run: RunFolder) -> list[TreatmentSummary]:
 
 def _treatment(run: RunFolder, treatment_id: str, plan: PlannedTreatment | None) -> TreatmentSummary:
     rows = [row for row in run.trials if row.treatment_id == treatment_id]
+    precision = _precision(run)
     label = rows[0].treatment if rows else (plan.label if plan is not None else "") or treatment_id
     searched: Searched | None = None
     searches: tuple[Searched, ...] = ()
     if run.searches or any(not row.repeatable for row in rows):
-        searched, searches = _search(rows), _each_search(rows)
-    doubts = [*_search_doubts(searched, _precision(run)), *_disagreement(searches)]
+        searched, searches = _search(rows, precision), _each_search(rows, precision)
+    doubts = [*_search_doubts(searched, precision), *_disagreement(searches)]
     warnings = doubts if rows else ["no trial yet"]
     return TreatmentSummary(
         id=treatment_id,
@@ -125,7 +127,7 @@ def _treatment(run: RunFolder, treatment_id: str, plan: PlannedTreatment | None)
         searched=searched,
         searches=searches,
         warnings=tuple(warnings),
-        precision=_precision(run) if searched else None,
+        precision=precision if searched else None,
     )
 
 
@@ -137,12 +139,14 @@ def _planned(run: RunFolder, treatment_id: str) -> int | None:
     return len(loads) * repetitions * (2 if run.plan.baseline == treatment_id else 1)
 
 
-def _precision(run: RunFolder) -> float | None:
+def _precision(run: RunFolder) -> float:
+    """The requested precision of the run's searches; the default where its study names none that can be read."""
     search = run.study.load.capacity
+    default = float(Capacity.model_fields["precision"].default)
     try:
-        return share(search.precision) if search is not None and search.precision is not None else None
+        return share(search.precision) if search is not None and search.precision is not None else default
     except ValueError:
-        return None
+        return default
 
 
 def search_trials(rows: Sequence[TrialRow]) -> tuple[list[TrialOutcome], list[TrialOutcome]]:
@@ -156,14 +160,14 @@ def _evidence(row: TrialRow) -> TrialOutcome:
     return TrialOutcome(row.rate, row.verdict == "held")
 
 
-def _each_search(rows: Sequence[TrialRow]) -> tuple[Searched, ...]:
+def _each_search(rows: Sequence[TrialRow], precision: float) -> tuple[Searched, ...]:
     repetitions = sorted({row.repetition for row in rows})
     if len(repetitions) < 2:
         return ()
-    return tuple(replace(_search([r for r in rows if r.repetition == n]), repetition=n) for n in repetitions)
+    return tuple(replace(_search([r for r in rows if r.repetition == n], precision), repetition=n) for n in repetitions)
 
 
-def _search(rows: Sequence[TrialRow]) -> Searched:
+def _search(rows: Sequence[TrialRow], precision: float) -> Searched:
     full, short = search_trials(rows)
     held = [trial.load for trial in (*full, *short) if trial.held]
     broke = [trial.load for trial in (*full, *short) if not trial.held]
@@ -182,22 +186,22 @@ def _search(rows: Sequence[TrialRow]) -> Searched:
         low=max(held, default=None),
         high=min(broke, default=None),
         result=bp.estimate(full, short) if known == "estimated" else None,
-        confirmation=_confirmation(valid),
+        confirmation=_confirmation(valid, precision),
         evidence=tuple(row.trial_id for row in valid if row.phase in ("fine", "confirm")),
         bracket=tuple(row.trial_id for row in valid if row.phase == "bracket"),
     )
 
 
-def _confirmation(valid: Sequence[TrialRow]) -> Verdict | None:
+def _confirmation(valid: Sequence[TrialRow], precision: float) -> Verdict | None:
     """Each search's fresh trials are judged by the posterior of its earlier trials."""
-    return together([_of_search(valid, n) for n in sorted({row.repetition for row in valid})])
+    return together([_of_search(valid, n, precision) for n in sorted({row.repetition for row in valid})])
 
 
-def _of_search(valid: Sequence[TrialRow], repetition: int) -> Verdict | None:
+def _of_search(valid: Sequence[TrialRow], repetition: int, precision: float) -> Verdict | None:
     mine = [row for row in valid if row.repetition == repetition]
     first = next((i for i, row in enumerate(mine) if row.phase == "confirm"), len(mine))
     fresh = [_evidence(row) for row in mine if row.phase == "confirm"]
-    return confirmation(posterior(*search_trials(mine[:first])), fresh).verdict if fresh else None
+    return confirmation(posterior(*search_trials(mine[:first])), fresh, precision).verdict if fresh else None
 
 
 def _disagreement(searches: tuple[Searched, ...]) -> Iterator[str]:
@@ -207,21 +211,21 @@ def _disagreement(searches: tuple[Searched, ...]) -> Iterator[str]:
 
 
 _UNCONFIRMED = {
-    "contradicted": f"contradicted: fresh trials came out as if the system sustained {OFF:.0%} less, or more",
-    "undecided": f"not confirmed: fresh trials cannot detect an error of {OFF:.0%}, as equal ones differ",
+    "contradicted": "contradicted: fresh trials came out as if the system sustained {off:.0%} less, or more",
+    "undecided": "not confirmed: fresh trials cannot detect an error of {off:.0%}, as equal ones differ",
 }
 
 
-def _search_doubts(searched: Searched | None, precision: float | None) -> Iterator[str]:
+def _search_doubts(searched: Searched | None, precision: float) -> Iterator[str]:
     if searched is None or searched.result is None:
         return
     error = searched.result.breaking_point.precision
-    if precision is not None and error > precision:
+    if error > precision:
         yield f"the interval is within {error:.1%}, not {precision:.1%}: the search was cut short or ran out of trials"
     if searched.confirmation is None:
         yield "not confirmed: the fresh trials at and above the capacity were not all run"
     elif searched.confirmation != "confirmed":
-        yield _UNCONFIRMED[searched.confirmation]
+        yield _UNCONFIRMED[searched.confirmation].format(off=detectable(precision))
     yield from searched.result.warnings
 
 

@@ -72,8 +72,9 @@ class SearchResult:
 
 @dataclass(frozen=True)
 class _Seen:
-    """The valid outcomes of a history."""
+    """The valid outcomes of a history, of a search with this relative ``precision``."""
 
+    precision: float
     short: list[TrialOutcome] = field(default_factory=list)
     fine: list[TrialOutcome] = field(default_factory=list)
     confirm: list[TrialOutcome] = field(default_factory=list)
@@ -87,7 +88,7 @@ class _Seen:
         return self.fine + self.confirm
 
     def confirmation(self) -> Confirmation:
-        return confirmation(self.before(), self.confirm)
+        return confirmation(self.before(), self.confirm, self.precision)
 
     def before(self) -> Posterior:
         """What was believed before the confirmation."""
@@ -99,7 +100,7 @@ def next_probe(search: Search, history: Sequence[Outcome]) -> NextTrial | Search
     if invalid_in_a_row(history) >= MOST_INVALID:
         where = f"the last at {history[-1].load:g}/s"
         return Failed(f"{MOST_INVALID} trials in a row were invalid, {where}: see the reasons in their verdicts")
-    seen = _sort(history)
+    seen = _sort(search, history)
     bounds = search.lowest, search.highest
     step = bracketing.step(search.start, bounds, seen.short, seen.hint) or _refine(search, seen)
     if not isinstance(step, tuple):
@@ -109,8 +110,8 @@ def next_probe(search: Search, history: Sequence[Outcome]) -> NextTrial | Search
     return NextTrial(load, phase, search.bracket_s if phase == "bracket" else search.fine_s)
 
 
-def _sort(history: Sequence[Outcome]) -> _Seen:
-    seen = _Seen()
+def _sort(search: Search, history: Sequence[Outcome]) -> _Seen:
+    seen = _Seen(search.precision)
     rooms = {"bracket": seen.short, "fine": seen.fine, "confirm": seen.confirm}
     for outcome in history:
         if outcome.phase not in rooms:
@@ -139,7 +140,7 @@ def _refine(search: Search, seen: _Seen) -> tuple[Phase, float] | SearchResult |
         offset = OFFSETS[len(seen.fine) % len(OFFSETS)]
         return "fine", bp.breaking_point(belief).value * math.exp(offset * bp.slope_median(belief))
     if judged is None and wide <= BEFORE_CONFIRMING:
-        return "confirm", confirmation(belief, ()).load
+        return "confirm", confirmation(belief, (), search.precision).load
     return _conclude(search, seen, judged)
 
 
@@ -196,7 +197,7 @@ def expected_trials(search: Search, history: Sequence[Outcome]) -> float:
     step = next_probe(search, history)
     if not isinstance(step, NextTrial):
         return 0.0
-    seen = _sort(history)
+    seen = _sort(search, history)
     if step.phase == "bracket":
         short = max(1, (3 if seen.hint else 5) - len(seen.short))
         return short + _fine_trials(search, math.log(bracketing.CLOSE) / 2, SLOPE_MEDIAN) + CONFIRMING

@@ -23,16 +23,16 @@ def learnt(seed: int, slope: float) -> Posterior:
     return posterior([(float(x), bool(np.log(1000 / x) + slope * rng.normal() > 0)) for x in loads])
 
 
-def judge(belief: Posterior, true: float, slope: float, seed: int) -> fresh.Confirmation:
+def judge(belief: Posterior, true: float, slope: float, seed: int, precision: float = 0.05) -> fresh.Confirmation:
     """The confirmation of ``belief``, run to its end on a system that breaks at ``true``."""
     rng, trials = np.random.default_rng([seed, 1]), list[tuple[float, bool]]()
-    while (judged := fresh.confirmation(belief, trials)).verdict is None:
+    while (judged := fresh.confirmation(belief, trials, precision)).verdict is None:
         trials.append((judged.load, bool(np.log(true / judged.load) + slope * rng.normal() > 0)))
     return judged
 
 
 def test_odds_are_those_of_the_probabilities() -> None:
-    judged = fresh.confirmation(known(1000, 0.05), [(940.0, False)])
+    judged = fresh.confirmation(known(1000, 0.05), [(940.0, False)], 0.05)
 
     def fails(point: float) -> float:
         z = (np.log(point) - np.log(940)) / 0.05
@@ -44,17 +44,17 @@ def test_odds_are_those_of_the_probabilities() -> None:
 
 def test_the_first_trial_is_at_the_capacity_where_equal_trials_differ_little() -> None:
     belief = learnt(1, 0.02)
-    judged = fresh.confirmation(belief, [])
+    judged = fresh.confirmation(belief, [], 0.05)
     assert judged.verdict is None
     assert judged.load == pytest.approx(bp.capacity(belief).value)
 
 
 def test_and_midway_to_the_other_claim_where_they_differ_much() -> None:
-    assert fresh.confirming_loads(known(1000, 0.2)) == pytest.approx((1000 / 1.15**0.5, 1000 * 1.15**0.5))
+    assert fresh.confirming_loads(known(1000, 0.2), 0.15) == pytest.approx((1000 / 1.15**0.5, 1000 * 1.15**0.5))
 
 
 def test_one_unlikely_outcome_does_not_contradict() -> None:
-    assert fresh.confirmation(known(1000, 0.05), [(930.0, False)]).verdict is None
+    assert fresh.confirmation(known(1000, 0.05), [(930.0, False)], 0.05).verdict is None
 
 
 def test_right_estimates_are_seldom_contradicted_and_wrong_ones_mostly() -> None:
@@ -68,16 +68,29 @@ def test_right_estimates_are_seldom_contradicted_and_wrong_ones_mostly() -> None
     assert verdicts[1.15].count("contradicted") >= 28
 
 
+def test_a_rough_estimate_is_confirmed_where_a_precise_one_could_not_be() -> None:
+    """Equal trials that differ by 10 % do not tell 15 % apart, but 30 %: the error tested for at 10 %."""
+
+    def verdicts(true: float, precision: float) -> list[fresh.Verdict | None]:
+        return [judge(learnt(seed, 0.1), true, 0.1, seed, precision).verdict for seed in range(40)]
+
+    assert verdicts(1000, 0.05).count("confirmed") <= 20
+    assert verdicts(1000, 0.1).count("confirmed") >= 32
+    assert verdicts(1000 / 1.3, 0.1).count("contradicted") >= 20
+    assert verdicts(1300, 0.1).count("contradicted") >= 20
+    assert not any("confirmed" in verdicts(true, 0.1)[:12] for true in (500, 2000))
+
+
 def test_what_is_uncertain_is_undecided() -> None:
     alternating = [(1000.0, index % 2 == 0) for index in range(fresh.MOST)]
-    judged = fresh.confirmation(known(1000, 0.3), alternating)
+    judged = fresh.confirmation(known(1000, 0.3), alternating, 0.05)
     assert judged.verdict == "undecided"
     assert "24 fresh trials (12 of 24 held at 1000/s) neither confirm" in fresh.in_words(judged, alternating)
 
 
 def test_a_contradiction_is_put_in_words() -> None:
     trials = [(930.0, False)] * 3
-    expected = fresh.in_words(fresh.confirmation(known(1000, 0.05), trials), trials)
+    expected = fresh.in_words(fresh.confirmation(known(1000, 0.05), trials, 0.05), trials)
     assert expected.startswith("contradicted by 3 fresh trials (0 of 3 held at 930/s): these are ")
     assert "if the system sustains 15% less" in expected
 
