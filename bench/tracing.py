@@ -35,7 +35,7 @@ from loadstone.workloads.base import Offer
 from loadstone.workloads.stone import Stone
 
 WINDOW_S, WARMUP_S = 5.0, 1.0
-LEAST_PAIRS, MOST_PAIRS = 6, 60
+LEAST_PAIRS, MOST_PAIRS = 6, 24
 LIMITS = {1.0: 0.15, 0.01: 0.02}
 """Most that tracing this share of requests may add to the CPU of a request."""
 UNTRACED = {"traceparent": "00-00000000000000000000000000000001-0000000000000001-00"}
