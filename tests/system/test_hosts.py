@@ -92,6 +92,35 @@ def test_a_host_that_vanishes_costs_a_trial_and_not_the_study(user: User, three:
     assert json.loads(user.runs("status", "--json").stdout)["deployments"] == [], "what was lost was removed later"
 
 
+def test_what_hosts_lack_is_one_message_each_and_exit_code_3(user: User, three: SshHosts) -> None:
+    second, known = three.hosts[1], three.folder / "known_hosts"
+    right = known.read_text()
+    changed = " ".join((three.folder / "login.pub").read_text().split()[:2])
+    others = [line for line in right.splitlines() if not line.startswith(f"{second.address} ")]
+    faults = {
+        "it cannot be reached: ": ("login: root@198.51.100.1, address: 198.51.100.1", right),
+        "the login is refused: ": (f"login: no-such-user@{second.address}, address: {second.address}", right),
+        "it has no address 198.51.100.1": (f"login: {second.name}, address: 198.51.100.1", right),
+        "its host key has changed": (
+            f"address: {second.address}",
+            "\n".join([*others, f"{second.address} {changed}"]) + "\n",
+        ),
+    }
+    try:
+        for message, (line, keys) in faults.items():
+            known.write_text(keys)
+            three.inventory(worker_2=f"{{{line}, owner: Ada}}")
+            printed = user.runs("run", "study.yaml", expect=3)
+            lines = (printed.stdout + printed.stderr).splitlines()
+            (complaint,) = [line for line in lines if message in line]
+            assert "worker-2: " in complaint, lines
+            assert user.trials() == {} and three.groups() == set()
+    finally:
+        known.write_text(right)
+        three.inventory()
+    user.runs("run", "study.yaml", "--set", "load.rates=[10]")
+
+
 def test_two_hosts_generate_the_load_of_two_others_which_the_desk_reaches_by_ssh_alone(user: User) -> None:
     study = STUDY.replace("workers: 3", "workers: 2").replace("metrics: {}\n", "").replace("[10, 15, 20]", "[20]")
     with hosts(user, study, 5, clients=2) as made:

@@ -175,7 +175,10 @@ class Hosts(Infrastructure):
         return Reach(transport="ssh", options={"host": host.login or name, "config": config})
 
     def _node(self, name: str) -> Node:
-        facts = connect(name, self._reach(name)).facts()
+        try:
+            facts = connect(name, self._reach(name)).facts()
+        except LoadstoneError as error:
+            raise DeploymentError(*checks.explained(name, error, self._inventory.hosts[name])) from None
         return Node(
             name=name,
             role="worker",

@@ -31,8 +31,7 @@ def look(name: str, machine: Machine, host: InventoryHost, listed: str) -> Findi
         offset = machine.clock_offset_s()
         used = [each for each in machine.deployments() if each.deployment not in _ours()]
     except LoadstoneError as error:
-        message, _, remedy = str(error).partition("\n  ")
-        return Finding(name, "error", f"{message}{f' (ask {host.owner})' if host.owner else ''}", remedy)
+        return Finding(name, "error", *explained(name, error, host))
     free = min(facts.disks.values(), default=0)
     if used:
         claim = next((each for each in used if each.deployment == CLAIM), used[0])
@@ -55,6 +54,13 @@ def look(name: str, machine: Machine, host: InventoryHost, listed: str) -> Findi
         return Finding(name, "error", message, f"correct `address` in {listed}")
     size = f"{len(facts.cpus)} cores, {format_memory(facts.memory_available // 2**20 * 2**20)} available"
     return Finding(name, "ok", f"{facts.os}, {facts.arch}, {size}")
+
+
+def explained(name: str, error: LoadstoneError, host: InventoryHost) -> tuple[str, str]:
+    """What is wrong with a host that failed so, with its name and its owner; and the remedy."""
+    message, _, remedy = str(error).partition("\n  ")
+    named = message if message.startswith(f"{name}: ") else f"{name}: {message}"
+    return f"{named}{f' (ask {host.owner})' if host.owner else ''}", remedy
 
 
 def software(kind: Software, managers: Sequence[Machine], workers: Sequence[Machine], install: bool) -> list[Finding]:
