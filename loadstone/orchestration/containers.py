@@ -156,7 +156,7 @@ class Containers(Orchestrator):
                 layer="orchestrators",
                 implementation=self.name,
                 folder=str(self.folder.resolve()),
-                facts={"access": self.cluster.as_data(), "password": secrets.token_urlsafe()},
+                facts={"access": self.cluster.as_data(), "password": secrets.token_hex(32)},
             )
             self.folder.mkdir(parents=True, exist_ok=True)
             journal.save(entry)

@@ -95,7 +95,7 @@ func (n *Node) prepare(entry *journaled, args spawnArgs) (become, error) {
 	}
 	folder := cmp.Or(args.Folder, "/")
 	for name, text := range args.Files {
-		if err := putText(folder, name, text); err != nil {
+		if err := putText(folder, name, text, as); err != nil {
 			return become{}, err
 		}
 	}
@@ -123,16 +123,32 @@ func (n *Node) prepare(entry *journaled, args spawnArgs) (become, error) {
 	return wanted, nil
 }
 
-// putText writes a file that every user may read who may enter the folder.
-func putText(folder, name, text string) error {
+// putText writes a file that its process alone may read. What lies in the folder may be the work of another user, so
+// nothing is followed that leads out of it, and what has the file's name makes room.
+func putText(folder, name, text string, as *syscall.Credential) error {
 	if !filepath.IsLocal(name) || folder == "/" {
 		return faultf(Input, "file %.200q is not below the folder %s", name, folder)
 	}
-	path := filepath.Join(folder, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	root, err := os.OpenRoot(folder)
+	if err != nil {
 		return err
 	}
-	return cmp.Or(os.WriteFile(path, []byte(text), 0o644), os.Chmod(path, 0o644))
+	defer root.Close()
+	if err := root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return err
+	}
+	if err := root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	file, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString(text)
+	if as != nil {
+		err = cmp.Or(err, file.Chown(int(as.Uid), int(as.Gid)))
+	}
+	return cmp.Or(err, file.Close())
 }
 
 // launch starts this program, which becomes what is wanted.

@@ -87,3 +87,37 @@ func TestALockThatIsHeldNamesItsHolder(t *testing.T) {
 		return strings.Contains(err.Error(), "is locked by process "+strconv.Itoa(holding.Process.Pid)+" (")
 	})
 }
+
+// A password is in files that a node writes; a link that a replica's user has put in a file's place is not followed.
+func TestFilesOfAProcessAreForItsUserAlone(t *testing.T) {
+	state, outside := t.TempDir(), filepath.Join(t.TempDir(), "outside")
+	c := startNode(t, state)
+	begun := deploy(t, c, state, "hotel")
+	for parent := begun.Folder; len(parent) > len(os.TempDir()); parent = filepath.Dir(parent) {
+		_ = os.Chmod(parent, 0o711)
+	}
+	if err := os.WriteFile(outside, []byte("before"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(outside, filepath.Join(begun.Folder, "key")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Dir(outside), filepath.Join(begun.Folder, "conf")); err != nil {
+		t.Fatal(err)
+	}
+	spawn := m{"deployment": "hotel", "name": "x", "argv": []string{"cat", "key"}, "user": begun.User, "folder": begun.Folder}
+	spawn["files"] = m{"key": "secret"}
+	c.must("spawn", spawn, nil)
+	eventually(t, "its user reads it", func() bool {
+		return string(c.must("log", m{"deployment": "hotel", "name": "x", "lines": 1, "most_bytes": 100}, nil)) == "secret"
+	})
+	found, err := os.Lstat(filepath.Join(begun.Folder, "key"))
+	if err != nil || found.Mode() != 0o600 {
+		t.Errorf("%v, %v", found.Mode(), err)
+	}
+	spawn["name"], spawn["files"] = "y", m{"conf/outside": "secret"}
+	c.fails("spawn", spawn, Failed, "escapes")
+	if text, err := os.ReadFile(outside); string(text) != "before" || err != nil {
+		t.Errorf("%q, %v", text, err)
+	}
+}

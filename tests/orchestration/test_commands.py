@@ -61,7 +61,8 @@ def test_only_the_quirks_are_a_profile_of_the_services() -> None:
 
 
 def test_mongodb_gets_its_own_url() -> None:
-    assert by_name(documents="mongodb")["geo-1"].environment["STONE_DOCUMENTS"] == "mongodb://127.0.0.1:20001"
+    url = by_name(documents="mongodb")["geo-1"].environment["STONE_DOCUMENTS"]
+    assert url == "mongodb://__system@127.0.0.1:20001/?authSource=local"
 
 
 def test_words_of_software_are_filled_in() -> None:

@@ -121,7 +121,7 @@ class Process(Orchestrator):
                 name=f"{self.deployment.name}-{secrets.token_hex(3)}",
                 parts=parts,
                 replicas=tuple(self._replica(replica, ports) for replica in self.deployment.replicas),
-                password=secrets.token_urlsafe(),
+                password=secrets.token_hex(32),
             )
             self._save(started)  # before anything is made: what the machines' journals have is found by it
             owner = f"{self.deployment.name}, deployed by {getpass.getuser()} at {socket.gethostname()}"

@@ -63,7 +63,7 @@ Runs one service until SIGTERM or SIGINT. The environment configures it:
   STONE_ADMIN=host:port            HTTP with /healthz and /readyz (optional)
   STONE_NEED_<NAME>=host:port,...  where a need is: a service's replicas, a cache's servers
   STONE_NEED_<NAME>=file:/path     a file that lists a service's replicas, read again every second
-  STONE_DOCUMENTS=URL              its store: postgres://user@host:port/database, or of documents also mongodb://host:port
+  STONE_DOCUMENTS=URL              its store: postgres://user@host:port/database, or of documents also mongodb://user@host:port
   STONE_DATA=/folder               where its tasks write files; no other replica may have the same
   STONE_TASK_<NAME>=...            parameters of its tasks: LINPACK=300 (order of the equations; 0: none), SLEEP=50us,
                                    LARGE_FILE=2400000 and SMALL_FILE=140 (bytes), SMALL_ROUNDS=10, SYNC and KEEP (true, false)

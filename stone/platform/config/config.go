@@ -169,7 +169,7 @@ var stores = map[string][]string{"postgres": {"postgres", "postgresql"}, "mongod
 func checkStore(value string, kinds ...string) error {
 	remedy := "set it to postgres://user@host:port/database"
 	if slices.Contains(kinds, "mongodb") {
-		remedy += " or mongodb://host:port"
+		remedy += " or mongodb://user@host:port"
 	}
 	if value == "" {
 		return &Error{"STONE_DOCUMENTS", "", "", remedy}

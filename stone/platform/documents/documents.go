@@ -143,7 +143,7 @@ type Query struct {
 }
 
 // Open prepares a store by its URL's scheme: postgres://user@host:port/database or
-// mongodb://host:port. It connects lazily, so that a service can start before its store: ask Ping.
+// mongodb://user@host:port. It connects lazily, so that a service can start before its store: ask Ping.
 // Options of the drivers go into the URL's query (pool_max_conns=, maxPoolSize= ...).
 func Open(ctx context.Context, address string) (Store, error) {
 	parsed, err := url.Parse(address)
