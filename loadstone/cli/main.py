@@ -16,7 +16,7 @@ from typer.core import TyperGroup
 import loadstone
 from loadstone.cli.app import err, out
 from loadstone.model.allowed import ALLOWED
-from loadstone.model.errors import Interrupted, LoadstoneError
+from loadstone.model.errors import Interrupted, LoadstoneError, disk_error
 
 VERBS = {
     "init": "Write a study of an application, ready to run.",
@@ -111,9 +111,21 @@ def run_command(arguments: list[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception as error:
-        with tempfile.NamedTemporaryFile("w", prefix="loadstone-", suffix=".log", delete=False) as log:
-            traceback.print_exc(file=log)
+        if isinstance(error, OSError) and (full := disk_error(error.filename or tempfile.gettempdir(), error)):
+            err.print("[bold red]error:[/] ", end="")
+            err.print(str(full), markup=False)
+            return full.exit_code
         err.print("[bold red]unexpected error:[/] ", end="")
         err.print(f"{type(error).__name__}: {error}", markup=False)
-        err.print(f"  this is a defect of Loadstone; its details are in {log.name}", markup=False)
+        err.print(f"  this is a defect of Loadstone; its details are in {_details()}", markup=False)
         return 1
+
+
+def _details() -> str:
+    """A file with where the current exception was raised."""
+    try:
+        with tempfile.NamedTemporaryFile("w", prefix="loadstone-", suffix=".log", delete=False) as log:
+            traceback.print_exc(file=log)
+        return log.name
+    except OSError as error:
+        return f"no file: {error}"

@@ -6,8 +6,8 @@ import os
 import shutil
 from pathlib import Path
 
-from loadstone.experiments.ledger import DiskFull
 from loadstone.experiments.listener import Listener
+from loadstone.model.errors import DiskError
 
 _SPARE = 1.5
 """Times the largest trial so far: what must be free for the next one."""
@@ -29,12 +29,12 @@ class DiskSpace:
         self._sizes[trial] = _size(trial)
 
     def require(self, remaining: float) -> None:
-        """Raise DiskFull where the next trial would not fit; note once that ``remaining`` trials may not fit."""
+        """Raise DiskError where the next trial would not fit; note once that ``remaining`` trials may not fit."""
         free = shutil.disk_usage(self._folder).free
         largest = max(self._sizes.values(), default=0)
         mean = sum(self._sizes.values()) / len(self._sizes) if self._sizes else LEAST
         if free < _SPARE * largest:
-            raise DiskFull(
+            raise DiskError(
                 f"no room for another trial in {self._folder}: {_megabytes(free)} are free, and the largest trial "
                 f"took {_megabytes(largest)}; finished trials are intact",
                 "make room, then go on with `loadstone run --resume`",

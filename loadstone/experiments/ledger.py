@@ -6,7 +6,6 @@ either finished with all of its files or never was, also after a power loss. ``t
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import json
 import os
@@ -23,7 +22,7 @@ from loadstone.analysis.run import trial_files
 from loadstone.analysis.schema import schema
 from loadstone.experiments.durable import sync, sync_tree
 from loadstone.experiments.next_trial import Outcome
-from loadstone.model.errors import InputError, LoadstoneError
+from loadstone.model.errors import InputError, disk_error
 from loadstone.model.records import TrialRow
 from loadstone.model.trial import Phase, Trial
 
@@ -39,22 +38,14 @@ class FinishedTrial:
     row: TrialRow
 
 
-class DiskFull(LoadstoneError):
-    """Writing failed for want of space; finished trials are intact."""
-
-
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
     """Turn a failure to write below ``path`` into an error that a user can act on."""
     try:
         yield
     except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG):
-            raise
-        raise DiskFull(
-            f"cannot write {path}: {error.strerror}; finished trials are intact",
-            "free disk space, then continue with `loadstone run --resume`",
-        ) from error
+        problem = disk_error(path, error, "finished trials are intact", "continue with `loadstone run --resume`")
+        raise (problem or error) from error
 
 
 def write_json(path: Path, value: Any) -> None:

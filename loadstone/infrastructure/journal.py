@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from loadstone import plugins
 from loadstone.model.base import Model, did_you_mean
-from loadstone.model.errors import DeploymentError, InputError
+from loadstone.model.errors import DeploymentError, InputError, disk_error
 
 
 class JournalEntry(Model):
@@ -65,13 +65,20 @@ def records_folder(name: str) -> Path:
 
 def save(entry: JournalEntry) -> None:
     """Write an entry to the disk, whole or not at all."""
-    state_folder().mkdir(parents=True, exist_ok=True, mode=0o700)
-    records_folder(entry.name).mkdir(exist_ok=True, mode=0o700)
-    with tempfile.NamedTemporaryFile("w", dir=state_folder(), prefix=".", delete=False) as file:
-        json.dump(entry.model_dump(mode="json"), file, indent=1)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(file.name, _file(entry.name))
+    partial = None
+    try:
+        state_folder().mkdir(parents=True, exist_ok=True, mode=0o700)
+        records_folder(entry.name).mkdir(exist_ok=True, mode=0o700)
+        with tempfile.NamedTemporaryFile("w", dir=state_folder(), prefix=".", delete=False) as file:
+            partial = Path(file.name)
+            json.dump(entry.model_dump(mode="json"), file, indent=1)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(_file(entry.name))
+    except OSError as error:
+        if partial is not None:
+            partial.unlink(missing_ok=True)
+        raise (disk_error(state_folder(), error) or error) from error
 
 
 def load(name: str) -> JournalEntry | None:

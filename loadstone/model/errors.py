@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -88,3 +89,25 @@ class Interrupted(LoadstoneError):
     """Stopped by the user or a signal; finished trials are kept and the run can be resumed."""
 
     exit_code = 130
+
+
+_SPACE = "free disk space"
+_REMEDIES = {
+    errno.ENOSPC: _SPACE,
+    errno.EDQUOT: _SPACE,
+    errno.EFBIG: _SPACE,
+    errno.EROFS: "have it mounted for writing",
+    errno.EIO: "see what the kernel reports of the disk (`dmesg`), and use another",
+}
+
+
+class DiskError(LoadstoneError):
+    """The disk does not take what is written."""
+
+
+def disk_error(path: Path | str, error: OSError, intact: str = "", then: str = "try again") -> DiskError | None:
+    """What a failure to write ``path`` means, if it is the disk's: what is ``intact``, and what to do ``then``."""
+    if error.errno not in _REMEDIES:
+        return None
+    message = f"cannot write {path}: {error.strerror}"
+    return DiskError(f"{message}; {intact}" if intact else message, f"{_REMEDIES[error.errno]}, then {then}")

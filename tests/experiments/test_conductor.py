@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import itertools
 import json
+import os
 import re
 import resource
 import signal
@@ -22,10 +24,10 @@ from loadstone.applications.seeding import Seeder
 from loadstone.experiments import runs, wall_clock
 from loadstone.experiments.conductor import Conductor
 from loadstone.experiments.interruption import interruptible
-from loadstone.experiments.ledger import DiskFull, Ledger, write_json
+from loadstone.experiments.ledger import Ledger, write_json
 from loadstone.experiments.plan import Plan, read_plan
 from loadstone.experiments.resume import reopen, resumed
-from loadstone.model.errors import DeploymentError, InputError, Interrupted, TrialsInvalid
+from loadstone.model.errors import DeploymentError, DiskError, InputError, Interrupted, TrialsInvalid
 from loadstone.model.records import AuditRow, TrialSummary
 from loadstone.report import page
 from loadstone.workloads import stone
@@ -235,13 +237,37 @@ def test_a_full_disk_is_a_clear_error_and_finished_trials_are_intact(begin: Begi
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     try:
-        with pytest.raises(DiskFull, match="finished trials are intact"):
+        with pytest.raises(DiskError, match="finished trials are intact"):
             conduct(plan, ledger, Hog())
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
         signal.signal(signal.SIGXFSZ, ignored)
     plan, reopened = reopen(ledger.folder)
     assert len(reopened.records) == 4
+    conduct(plan, reopened)
+    assert len(reopened.records) == 12
+
+
+@pytest.mark.parametrize("call", [2, 30, 100])
+def test_a_disk_that_fails_is_a_clear_error_and_finished_trials_are_intact(
+    begin: Begin, monkeypatch: pytest.MonkeyPatch, call: int
+) -> None:
+    """EIO of the ``call``-th fsync, and of all that follow."""
+    plan, ledger = begin()
+    really, calls = os.fsync, itertools.count(1)
+
+    def fails(descriptor: int) -> None:
+        if next(calls) >= call:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        really(descriptor)
+
+    with monkeypatch.context() as broken:
+        broken.setattr(os, "fsync", fails)
+        with pytest.raises(DiskError, match=r"Input/output error; finished trials are intact(.|\n)*dmesg"):
+            conduct(plan, ledger)
+    finished = {record.trial_id for record in ledger.records}
+    plan, reopened = reopen(ledger.folder)
+    assert finished <= {record.trial_id for record in reopened.records} and len(finished) < 12
     conduct(plan, reopened)
     assert len(reopened.records) == 12
 

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from loadstone.experiments.disk_space import LEAST, DiskSpace
-from loadstone.experiments.ledger import DiskFull
 from loadstone.experiments.listener import Listener
+from loadstone.model.errors import DiskError
 
 TRIAL = 1 << 20
 
@@ -47,7 +47,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def test_a_trial_that_would_not_fit_is_not_begun(run: Any) -> None:
     room, _ = run(free=TRIAL)
-    with pytest.raises(DiskFull, match=r"no room for another trial in .*: 1\.0 MB are free(.|\n)*--resume"):
+    with pytest.raises(DiskError, match=r"no room for another trial in .*: 1\.0 MB are free(.|\n)*--resume"):
         room.require(5)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +12,7 @@ import pytest
 from loadstone import plugins
 from loadstone.infrastructure import journal
 from loadstone.infrastructure.journal import JournalEntry
-from loadstone.model.errors import DeploymentError, InputError
+from loadstone.model.errors import DeploymentError, DiskError, InputError
 
 undone: list[str] = []
 
@@ -106,3 +108,20 @@ def test_the_name_of_a_forged_entry_leads_nowhere_else(tmp_path: Path) -> None:
     with pytest.raises(DeploymentError, match=r"a\.json: not a readable journal entry"):
         journal.remove_all()
     assert kept.is_dir()
+
+
+def test_a_full_disk_is_a_clear_error_and_keeps_the_entry_that_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deployment("a")
+    before = {file.name for file in tmp_path.iterdir()}
+
+    def fails(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left")
+
+    with monkeypatch.context() as full:
+        full.setattr(os, "fsync", fails)
+        with pytest.raises(DiskError, match=r"cannot write .*: No space left\n  free disk space"):
+            deployment("a")
+    assert {file.name for file in tmp_path.iterdir()} == before
+    assert journal.remove_all() == ["a by swarm"]
