@@ -16,7 +16,8 @@ import pytest
 
 from loadstone.infrastructure.machines import connect
 from loadstone.model.cluster import Reach
-from loadstone.model.records.node import SpawnArgs
+from loadstone.model.records.node import NodeLimits, SpawnArgs
+from tests.support import groups
 from tests.support.users import LOADSTONE, wait
 
 pytestmark = [pytest.mark.system, pytest.mark.long]
@@ -25,6 +26,7 @@ MOST_MB = 128
 """Of the generator and of the desk, many times what they need for a harmless application."""
 WITHIN_S = 90
 LOG_MB = 200
+FORKS = 500
 COMMANDS = re.compile(r"\x1b[\[\]](?![0-9;]*m|\?25[hl])")
 """Escape codes that are neither styles nor the cursor's."""
 
@@ -146,3 +148,35 @@ def test_the_end_of_a_huge_log_is_read_without_the_rest(
     print(f"hostile: a log of {LOG_MB} MB: {len(text)} bytes read, desk +{grown >> 20} MB, node {node >> 20} MB")
     assert text.endswith("the end\n") and len(text) <= 1 << 18
     assert grown >> 20 < 32 and node >> 20 < MOST_MB
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("limited", ["the replica", "the hosts"])
+def test_a_fork_bomb_stays_below_its_limit_and_is_removed(
+    limited: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOADSTONE_DATA", str(tmp_path / "data"))
+    machine = connect("this machine", Reach())
+    own, all_ = NodeLimits(cpu=0.3, memory=128 << 20), NodeLimits(pids=FORKS)
+    begun = machine.begin("hostile-forks", "1", "tests", all_ if limited == "the hosts" else None)
+    assert begun.group is not None, begun.unlimited_because
+    own = own.model_copy(update={"pids": FORKS}) if limited == "the replica" else own
+    try:
+        script = "import os\nwhile True:\n    try: os.fork()\n    except OSError: pass\n"
+        argv = ("python3", "-c", script)
+        machine.spawn(SpawnArgs(deployment="hostile-forks", name="bomb", argv=argv, limits=own))
+        places = groups.folders(begun.group)
+        most = 0
+        for _ in range(50):
+            most = max(most, len(groups.processes(places)))
+            time.sleep(0.1)
+        machine.begin("hostile-neighbour", "1", "tests")
+        assert machine.run(["true"]).code == 0, "others can start programs"
+        machine.end("hostile-neighbour")
+    finally:
+        began = time.monotonic()
+        machine.end("hostile-forks")
+        took = time.monotonic() - began
+        machine.close()
+    print(f"hostile: a fork bomb limited by {limited}: {most} processes at most, removed in {took:.1f} s")
+    assert FORKS // 2 < most <= FORKS and groups.folders(begun.group) == []

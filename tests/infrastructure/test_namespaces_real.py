@@ -85,6 +85,11 @@ def test_a_host_is_its_own(emulated: EmulatedHosts) -> None:
     assert (Path(knob).read_text(), manager.run(["cat", knob]).stdout) == (before, before)
 
 
+def test_all_hosts_together_have_so_many_threads(emulated: EmulatedHosts) -> None:
+    files = [place / "pids.max" for place in groups.folders(emulated.group)]
+    assert {file.read_text() for file in files if file.exists()} == {"16384\n"}
+
+
 def test_what_runs_on_a_host_is_in_its_group_on_the_cluster_s_cores(emulated: EmulatedHosts) -> None:
     host = emulated.hosts[1]
     sleeper = Daemon(host, "sleeper", ["sh", "-c", 'echo "$WORD" $$; exec sleep 1000'], {"WORD": "started"})

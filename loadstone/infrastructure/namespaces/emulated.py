@@ -23,6 +23,9 @@ from loadstone.model.errors import DeploymentError
 from loadstone.model.records.node import NodeLimits, SpawnArgs
 
 _NAMESERVER = "nameserver"
+_MOST_THREADS = 16_384
+"""Of all hosts of a cluster together, several times what the largest application needs: a fork bomb in a container
+leaves this machine half of the process ids of a small one."""
 _MARK = ".loadstone"
 """In the folder of a cluster's hosts: its id."""
 
@@ -96,7 +99,8 @@ class EmulatedHosts:
         Path(self.hosts_folder).mkdir(parents=True)
         Path(self.hosts_folder, _MARK).write_text(self.id, encoding="utf-8")
         self.network.claim()
-        begun = this_machine(self.state).begin(self.cluster, self.id, "emulated hosts", NodeLimits(cores=cores))
+        limits = NodeLimits(cores=cores, pids=_MOST_THREADS)
+        begun = this_machine(self.state).begin(self.cluster, self.id, "emulated hosts", limits)
         if begun.group is None:
             raise DeploymentError(f"emulated hosts need control groups: {begun.unlimited_because}")
         return replace(self, group=begun.group)

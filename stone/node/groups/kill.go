@@ -21,6 +21,7 @@ import (
 const (
 	goneWithin = 10 * time.Second
 	lookEvery  = 10 * time.Millisecond
+	openAtOnce = 256 // processes
 )
 
 // Exists says whether any part of a group is there.
@@ -47,8 +48,10 @@ func (k *Kernel) Processes(group string) []int {
 	return slices.Compact(found)
 }
 
-// Kill everything in a group and below it; returns when nothing is left there.
+// Kill everything in a group and below it; returns when nothing is left there. Nothing can be started in it meanwhile:
+// processes that start others are otherwise faster than we are.
 func (k *Kernel) Kill(ctx context.Context, group string) error {
+	defer k.closed(group)()
 	deadline := time.Now().Add(goneWithin)
 	for {
 		left := k.Processes(group)
@@ -56,20 +59,48 @@ func (k *Kernel) Kill(ctx context.Context, group string) error {
 			return nil
 		}
 		if !k.kill(group) {
-			for _, pid := range left {
-				handle, err := process.OpenIf(pid, func() bool { return slices.Contains(k.Processes(group), pid) })
-				if err == nil {
-					_ = handle.Signal(unix.SIGKILL) // who survives is named below
-					handle.Close()
-				}
+			for some := range slices.Chunk(left, openAtOnce) {
+				k.killEach(group, some)
 			}
 		}
 		if time.Now().After(deadline) {
-			return fmt.Errorf("processes %v of control group %s survive SIGKILL", left, group)
+			return fmt.Errorf("%d processes of control group %s survive SIGKILL: %v", len(left), group, left[:min(len(left), 10)])
 		}
 		if err := pause(ctx); err != nil {
 			return err
 		}
+	}
+}
+
+// closed lets a group have no further process, where the kernel can limit them, and returns what opens it again.
+func (k *Kernel) closed(group string) (open func()) {
+	before := map[string]string{}
+	for _, folder := range k.folders(group) {
+		if limit := read(folder, "pids.max"); limit != "" && write(folder, "pids.max", "0") == nil {
+			before[folder] = limit
+		}
+	}
+	return func() {
+		for folder, limit := range before {
+			_ = write(folder, "pids.max", limit) // it may be gone
+		}
+	}
+}
+
+// killEach kills processes that are still in a group: an id may be that of another by now.
+func (k *Kernel) killEach(group string, pids []int) {
+	opened := map[int]process.Handle{}
+	for _, pid := range pids {
+		if handle, err := process.OpenAny(pid); err == nil {
+			opened[pid] = handle
+		}
+	}
+	still := k.Processes(group)
+	for pid, handle := range opened {
+		if _, there := slices.BinarySearch(still, pid); there {
+			_ = handle.Signal(unix.SIGKILL) // what survives is named
+		}
+		handle.Close()
 	}
 }
 

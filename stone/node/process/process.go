@@ -93,24 +93,22 @@ type Handle struct{ descriptor int }
 
 // Open a process if it is alive and still the same; unix.ESRCH if not.
 func Open(wanted Stat) (Handle, error) {
-	return OpenIf(wanted.PID, func() bool {
-		now, err := Read(wanted.PID)
-		return err == nil && now.Is(wanted) && now.Alive()
-	})
-}
-
-// OpenIf opens a process, and looks only then whether it is the one that is meant: it cannot become another any more.
-func OpenIf(pid int, meant func() bool) (Handle, error) {
-	descriptor, err := unix.PidfdOpen(pid, 0)
+	handle, err := OpenAny(wanted.PID)
 	if err != nil {
 		return Handle{}, err
 	}
-	handle := Handle{descriptor}
-	if !meant() {
+	if now, err := Read(wanted.PID); err != nil || !now.Is(wanted) || !now.Alive() {
 		handle.Close()
 		return Handle{}, unix.ESRCH
 	}
 	return handle, nil
+}
+
+// OpenAny opens the process that has an id now. Look only then whether it is the one that is meant: it cannot become
+// another any more.
+func OpenAny(pid int) (Handle, error) {
+	descriptor, err := unix.PidfdOpen(pid, 0)
+	return Handle{descriptor}, err
 }
 
 // Signal sends a signal; a process that has ended is no error.
