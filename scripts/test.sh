@@ -110,9 +110,9 @@ case ${1:-all} in
         join cluster_tests
         ;;
     long)
-        check "long tests" pytest --durations=20 -m long
+        check "long tests" pytest --capture=no --durations=20 -m long
         check "go test, all with the race detector" scripts/go-test.sh race
-        check "long fuzzing" scripts/go-fuzz.sh "${FUZZ_TIME:-200000x}"
+        check "long fuzzing" scripts/go-fuzz.sh "${FUZZ_TIME:-20000x}" 10000000
         ;;
     *) fail "usage: $0 lint | check | all | long" 2 ;;
 esac

@@ -15,7 +15,7 @@ from loadstone.infrastructure.namespaces import Namespaces
 from loadstone.model.cluster import Cluster
 from tests.infrastructure.machines.ssh_hosts import SSHD, SshHosts, ssh_hosts
 from tests.support import applications
-from tests.support.users import User
+from tests.support.users import User, wait
 
 pytestmark = [pytest.mark.system, pytest.mark.root, pytest.mark.kubernetes, pytest.mark.timeout(1800)]
 
@@ -93,5 +93,24 @@ def test_nothing_is_left_of_a_desk_that_is_killed(hosts: SshHosts, desk: User) -
     assert any(line.startswith("route 10.244.") for line in hosts.traces("worker-3"))
     process.kill()
     process.communicate(timeout=60)
+    desk.runs("down")
+    assert hosts.left(groups) == []
+
+
+@pytest.mark.long
+def test_a_host_that_vanishes_makes_its_trial_invalid(hosts: SshHosts, desk: User) -> None:
+    process = desk.starts("run", "study.yaml")
+    desk.waits_until_a_trial_is_loaded(process, finished=0)
+    groups = hosts.groups()
+    hosts.cut("worker-2")
+    try:
+        wait(lambda: sum(desk.trials().values()) == 1 or process.poll() is not None)
+    finally:
+        hosts.cut("worker-2", "up")
+    printed = "".join(process.communicate(timeout=600))
+    assert process.returncode == 4 and "Traceback" not in printed, printed
+    (trial,) = desk.home.glob("results/*/*/trials/*/trial.json")
+    verdict = json.loads(trial.read_text())["verdict"]
+    assert verdict["verdict"] == "invalid" and "worker-2" in str(verdict["reasons"]), verdict
     desk.runs("down")
     assert hosts.left(groups) == []

@@ -83,3 +83,22 @@ def test_nothing_is_left_on_any_host_after_the_desk_was_killed(user: User, three
     ours = ("sshd", f"stone node --state {three.folder}")  # the hosts' own, and this test's way to them
     left = [line for line in running.splitlines() if str(three.folder) in line]
     assert [line for line in left if not any(part in line for part in ours)] == []
+
+
+@pytest.mark.long
+def test_a_host_that_vanishes_makes_its_trial_invalid(user: User, three: SshHosts) -> None:
+    process = user.starts("run", "study.yaml")
+    user.waits_until_a_trial_is_loaded(process, finished=0)
+    groups = three.groups()
+    three.cut("worker-3")
+    try:
+        wait(lambda: sum(user.trials().values()) == 1 or process.poll() is not None)
+    finally:
+        three.cut("worker-3", "up")
+    printed = "".join(process.communicate(timeout=600))
+    assert process.returncode == 4 and "Traceback" not in printed, printed
+    (trial,) = user.home.glob("results/*/*/trials/*/trial.json")
+    verdict = json.loads(trial.read_text())["verdict"]
+    assert verdict["verdict"] == "invalid" and "worker-3" in str(verdict["reasons"]), verdict
+    user.runs("down")
+    assert three.left(groups) == []
