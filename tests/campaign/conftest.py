@@ -1,7 +1,22 @@
-"""Runs the real command line, and looks for what it leaves behind."""
+"""Runs the real command line in a folder that other users may enter, and looks for what it leaves behind."""
 
 from __future__ import annotations
 
-from tests.system.conftest import user
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
 
-__all__ = ["user"]
+import pytest
+
+from tests.support.users import User, ours, wait
+
+
+@pytest.fixture
+def user() -> Iterator[User]:
+    """A user; what they start must be gone when they go."""
+    with tempfile.TemporaryDirectory(prefix="loadstone-") as name:
+        Path(name).chmod(0o755)
+        user = User(Path(name))
+        yield user
+        user.runs("down")
+        wait(lambda: ours(user.home) == [])

@@ -48,8 +48,8 @@ func (k *Kernel) Processes(group string) []int {
 	return slices.Compact(found)
 }
 
-// Kill everything in a group and below it; returns when nothing is left there. Nothing can be started in it meanwhile:
-// processes that start others are otherwise faster than we are.
+// Kill everything in a group and below it; returns when nothing is left there. Until then it has no limit of processor
+// time, which to end takes too, and nothing can be started in it: what starts others is otherwise faster than we are.
 func (k *Kernel) Kill(ctx context.Context, group string) error {
 	defer k.closed(group)()
 	deadline := time.Now().Add(goneWithin)
@@ -72,17 +72,24 @@ func (k *Kernel) Kill(ctx context.Context, group string) error {
 	}
 }
 
-// closed lets a group have no further process, where the kernel can limit them, and returns what opens it again.
+// dying are the limits of a group of which all is killed.
+var dying = map[string]string{"pids.max": "0", "cpu.cfs_quota_us": "-1", "cpu.max": "max"}
+
+// closed sets the limits of a group, and of those below it, to those of the dying; the returned function undoes that.
 func (k *Kernel) closed(group string) (open func()) {
-	before := map[string]string{}
+	before := map[[2]string]string{}
 	for _, folder := range k.folders(group) {
-		if limit := read(folder, "pids.max"); limit != "" && write(folder, "pids.max", "0") == nil {
-			before[folder] = limit
+		for _, below := range tree(folder) {
+			for file, limit := range dying {
+				if was := read(below, file); was != "" && write(below, file, limit) == nil {
+					before[[2]string{below, file}] = was
+				}
+			}
 		}
 	}
 	return func() {
-		for folder, limit := range before {
-			_ = write(folder, "pids.max", limit) // it may be gone
+		for place, limit := range before {
+			_ = write(place[0], place[1], limit) // it may be gone
 		}
 	}
 }
