@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,15 +17,22 @@ from tests.support.users import User, wait
 pytestmark = [pytest.mark.system, pytest.mark.root, pytest.mark.long, pytest.mark.timeout(900)]
 
 RATES = [20, 30, 40]
-DISKS = {"state": 16, "tmp": 32, "data": 512}
+DISKS = {"state": 16, "tmp": 32, "data": 1024}
 """Megabytes of a disk below each folder of a run."""
 
 
 @contextlib.contextmanager
 def disk(folder: Path, megabytes: int) -> Iterator[Path]:
+    """A file system of its own at a folder, on a disk that is a file."""
     folder.mkdir(exist_ok=True)
-    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs", folder], check=True)
+    image = folder.with_name(f"{folder.name}.image")
+    image.touch()
+    os.truncate(image, megabytes << 20)
+    subprocess.run(["mkfs.ext4", "-q", "-m", "0", image], check=True)
+    if subprocess.run(["mount", "-o", "loop", image, folder], check=False).returncode != 0:
+        pytest.skip("needs loop devices")
     try:
+        (folder / "lost+found").rmdir()
         yield folder
     finally:
         subprocess.run(["umount", "-l", folder], check=True)
@@ -52,7 +60,7 @@ def test_a_full_disk_loses_nothing(name: str, began: bool, user: User) -> None:
         code = process.wait(300)
         printed, before = (user.home / "log").read_text(), studies.finished(user)
         assert "Traceback" not in printed, printed
-        assert code == 0 or "No space left on device" in printed or "no room" in printed, printed
+        assert code == 0 or re.search("(?i)no space left on device|no room", printed), printed
         ballast.unlink()
         user.runs("down")
         if before:
@@ -70,6 +78,6 @@ def test_a_full_disk_loses_nothing(name: str, began: bool, user: User) -> None:
 
 
 def test_it_is_filled_to_its_last_byte(tmp_path: Path) -> None:
-    with disk(tmp_path / "small", 1) as folder:
+    with disk(tmp_path / "small", 4) as folder:
         fill(folder)
         assert os.statvfs(folder).f_bavail == 0

@@ -61,15 +61,11 @@ def desk(hosts: SshHosts) -> Iterator[User]:
         yield user
         user.runs("down")
     deadline = time.monotonic() + _SESSIONS_END_S
-    while (left := remaining(hosts, before)) and time.monotonic() < deadline:  # a session outlives its desk by a moment
+    while (
+        left := hosts.differences(before)
+    ) and time.monotonic() < deadline:  # a session outlives its desk by a moment
         time.sleep(0.5)
     assert left == {}
-
-
-def remaining(hosts: SshHosts, before: dict[str, set[str]]) -> dict[str, set[str]]:
-    """What differs on each host from before."""
-    differences = {name: hosts.traces(name) ^ traces for name, traces in before.items()}
-    return {name: traces for name, traces in differences.items() if traces}
 
 
 def test_a_study_on_hosts(hosts: SshHosts, desk: User) -> None:

@@ -57,13 +57,10 @@ def person(four: SshHosts) -> Iterator[User]:
         user.runs("down")
         assert four.left(()) == []
 
-        def left() -> dict[str, set[str]]:
-            return {name: four.traces(name) ^ before[name] for name in names if four.traces(name) != before[name]}
-
         end = time.monotonic() + 60
-        while left() and time.monotonic() < end:  # a session ends a moment after its desk
+        while (left := four.differences(before)) and time.monotonic() < end:  # a session ends a moment after its desk
             time.sleep(0.5)
-        assert left() == {}
+        assert left == {}
 
 
 def rows(user: User) -> list[dict[str, str]]:

@@ -197,9 +197,14 @@ class Ssh(Transport):
         return ["ssh", *file, *(word for name, value in settings.items() for word in ("-o", f"{name}={value}"))]
 
 
+_LONGEST_FOLDER = 40
+"""Bytes."""
+
+
 def _sockets() -> Path:
-    """A folder of ours alone, with a short path: a socket's has at most 108 bytes."""
-    folder = Path(tempfile.gettempdir(), f"loadstone-ssh-{os.geteuid()}")
+    """A folder of ours alone, with a short path: a socket's has at most 108 bytes, of which its name takes 66."""
+    places = [Path(place, f"loadstone-ssh-{os.geteuid()}") for place in (tempfile.gettempdir(), "/tmp")]
+    folder = next((place for place in places if len(bytes(place)) <= _LONGEST_FOLDER), places[-1])
     folder.mkdir(mode=0o700, exist_ok=True)
     facts = folder.lstat()
     if not stat.S_ISDIR(facts.st_mode) or facts.st_uid != os.geteuid() or facts.st_mode & 0o077:

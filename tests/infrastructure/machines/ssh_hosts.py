@@ -9,7 +9,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -91,6 +91,11 @@ class SshHosts:
         listed = host.run(["sh", "-ec", TRACES, "traces", f"{self.emulated.cluster}-{name}"])
         listed.check_returncode()
         return set(listed.stdout.splitlines())
+
+    def differences(self, before: Mapping[str, set[str]]) -> dict[str, set[str]]:
+        """What differs on each host from the traces that it had before."""
+        found = {name: self.traces(name) ^ traces for name, traces in before.items()}
+        return {name: traces for name, traces in found.items() if traces}
 
     def clear(self) -> None:
         """End what a test that failed has left running on hosts."""
