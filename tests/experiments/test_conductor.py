@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import errno
 import itertools
 import json
-import os
 import re
-import resource
 import signal
 import time
 from collections.abc import Callable
@@ -27,7 +24,7 @@ from loadstone.experiments.interruption import interruptible
 from loadstone.experiments.ledger import Ledger, write_json
 from loadstone.experiments.plan import Plan, read_plan
 from loadstone.experiments.resume import reopen, resumed
-from loadstone.model.errors import DeploymentError, DiskError, InputError, Interrupted, TrialsInvalid
+from loadstone.model.errors import DeploymentError, InputError, Interrupted, TrialsInvalid
 from loadstone.model.records import AuditRow, TrialSummary
 from loadstone.report import page
 from loadstone.workloads import stone
@@ -223,53 +220,6 @@ def test_a_first_deployment_that_fails_is_reported_at_once_and_a_later_one_is_an
         record.outcome.verdict for record in ledger.records
     ][:2] == ["invalid", "invalid"]
     assert "it refused" in ledger.records[1].row.reasons[0]
-
-
-def test_a_full_disk_is_a_clear_error_and_finished_trials_are_intact(begin: Begin) -> None:
-    plan, ledger = begin()
-
-    class Hog(FakeDriver):
-        def run(self, *given: Any) -> dict[str, Any]:
-            if len(self.ran) == 4:  # from now on no file may grow beyond nothing
-                resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))
-            return super().run(*given)
-
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    try:
-        with pytest.raises(DiskError, match="finished trials are intact"):
-            conduct(plan, ledger, Hog())
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-        signal.signal(signal.SIGXFSZ, ignored)
-    plan, reopened = reopen(ledger.folder)
-    assert len(reopened.records) == 4
-    conduct(plan, reopened)
-    assert len(reopened.records) == 12
-
-
-@pytest.mark.parametrize("call", [2, 30, 100])
-def test_a_disk_that_fails_is_a_clear_error_and_finished_trials_are_intact(
-    begin: Begin, monkeypatch: pytest.MonkeyPatch, call: int
-) -> None:
-    """EIO of the ``call``-th fsync, and of all that follow."""
-    plan, ledger = begin()
-    really, calls = os.fsync, itertools.count(1)
-
-    def fails(descriptor: int) -> None:
-        if next(calls) >= call:
-            raise OSError(errno.EIO, os.strerror(errno.EIO))
-        really(descriptor)
-
-    with monkeypatch.context() as broken:
-        broken.setattr(os, "fsync", fails)
-        with pytest.raises(DiskError, match=r"Input/output error; finished trials are intact(.|\n)*dmesg"):
-            conduct(plan, ledger)
-    finished = {record.trial_id for record in ledger.records}
-    plan, reopened = reopen(ledger.folder)
-    assert finished <= {record.trial_id for record in reopened.records} and len(finished) < 12
-    conduct(plan, reopened)
-    assert len(reopened.records) == 12
 
 
 def test_a_half_written_trial_was_never_run(begin: Begin) -> None:
