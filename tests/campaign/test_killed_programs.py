@@ -59,27 +59,27 @@ def check(user: User, what: str, printed: str, named: str) -> None:
     assert "Traceback" not in printed
 
 
-def victim(words: list[str], user: User) -> psutil.Process:
-    """The process of this run with these words in its command line."""
+def victim(marks: list[str], user: User) -> psutil.Process:
+    """The process of this run with these marks in its command line."""
     for process in psutil.process_iter(["cmdline"]):
         line = " ".join(process.info["cmdline"] or [])
-        if all(word in line for word in words) and str(user.home) in line + str(process.open_files()):
+        if all(word in line for word in marks) and str(user.home) in line + str(process.open_files()):
             return process
-    raise AssertionError(f"no process {words}")
+    raise AssertionError(f"no process {marks}")
 
 
 @pytest.mark.system
 @pytest.mark.parametrize(
-    ("what", "words", "named"),
+    ("what", "marks", "named"),
     [
         ("a store", ["postgres", "-D", "postgres-user-1"], "postgres-user-1"),
         ("the front end", ["serve", "shop/order"], "order-1"),
     ],
     ids=["store", "front-end"],
 )
-def test_processes(what: str, words: list[str], named: str, user: User) -> None:
+def test_processes(what: str, marks: list[str], named: str, user: User) -> None:
     studies.write(user, RATES, trial={"duration": "4s"})
-    printed = in_every_second_trial(user, lambda: victim(words, user).kill())
+    printed = in_every_second_trial(user, lambda: victim(marks, user).kill())
     check(user, what, printed, named)
     assert studies.left(user) == []
 

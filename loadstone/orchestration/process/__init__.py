@@ -235,10 +235,11 @@ class Process(Orchestrator):
 
         def of(share: Share) -> list[str]:
             try:
-                processes = share.processes()
+                processes, full = share.processes(), share.full_disk()
             except DeploymentError as error:  # the machine is lost, or was restarted
                 return [str(error).partition("\n")[0]]
-            return [event for name in self._commands if name in processes for event in self._events(processes[name])]
+            found = [event for name in self._commands if name in processes for event in self._events(processes[name])]
+            return full + found
 
         return [event for events in in_parallel(of, self._shares.values()) for event in events]
 

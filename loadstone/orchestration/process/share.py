@@ -24,6 +24,8 @@ from loadstone.orchestration.process.store_setup import prepare_data
 _GRACE_S = 5.0
 _KEPT_LINES = 10_000
 _READY_WITHIN_S = 15.0
+_LEAST_FREE = 1 << 20
+"""Bytes."""
 
 
 class StartedReplica(Model):
@@ -133,6 +135,15 @@ class Share:
         status = self.machine.get(f"/proc/{process.pid}/status").decode(errors="replace")
         match = re.search(r"^Cpus_allowed_list:\s*(\S*)", status, re.MULTILINE)
         return InForce(cpu=None, memory=None, cores=parse_cores(match.group(1)) if match else ())
+
+    def full_disk(self) -> list[str]:
+        """A sentence if the disk of the replicas' data takes nothing more: what failed then is not the application."""
+        folder = self.part.folder
+        done = self.machine.run(["stat", "--file-system", "--format=%a %S", folder], within_s=_READY_WITHIN_S)
+        blocks, _, size = done.stdout.strip().partition(" ")
+        if done.code != 0 or int(blocks) * int(size) >= _LEAST_FREE:
+            return []
+        return [f"{self.node}: the disk of {folder} is full"]
 
     def log(self, name: str, lines: int) -> str:
         """The last lines that a replica wrote."""
