@@ -27,6 +27,8 @@ CSTATES = {"POLL": (0.01, 90.0), "C1": (0.30, 900.0), "C1E": (0.15, 300.0), "C6"
 """Share of the idle time, and transitions per second and CPU."""
 POWER = {"package-0": (28.0, 60.0), "package-0/core": (9.0, 48.0), "package-0/dram": (3.0, 6.0)}
 """Watts of an idle node, and what full load adds."""
+MEMORY = {"free": 20e9, "buffers": 1e9, "cached": 4e9, "slab": 5e8, "page_tables": 1e8, "swap_cached": 1e7}
+"""Parts of a node's 32 GB."""
 ABSENT = {"cstate": "no /sys/devices/system/cpu/cpu0/cpuidle", "power": "no /sys/class/powercap"}
 
 
@@ -146,9 +148,12 @@ def kernel(node: str, cpus: list[int], load: float) -> Iterator[Reading]:
     yield node, "node", "memory_total_bytes", 32e9, 0.0
     yield node, "node", "memory_available_bytes", 26e9 - 2e9 * load, 0.0
     yield node, "node", "memory_user_bytes", 3e9, 0.0
+    for part, size in MEMORY.items():
+        yield node, "node", f"memory_{part}_bytes", size, 0.0
     yield node, "node", "context_switches_total", 1e9, 2000 + 60_000 * load
     yield node, "node", "interrupts_total", 1e9, 1500 + 25_000 * load
     yield node, "node", "clock_offset_seconds", 2.5e-5, 0.0
+    yield node, "node", "clock_error_seconds", 6e-5, 1e-7
     yield node, "interface:eth0", "network_received_bytes_total", 1e9, 2e4 + 9e6 * load
     yield node, "interface:eth0", "network_transmitted_bytes_total", 1e9, 2e4 + 7e6 * load
     yield node, "interface:veth12", "network_received_bytes_total", 1e6, 5e6

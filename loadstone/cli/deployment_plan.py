@@ -15,17 +15,17 @@ from loadstone.model.study import Settings
 
 _CLUSTER = ("infrastructure", "managers", "workers")
 _ALL_TRACES = {"sample": 1}
-"""The default with Jaeger where a study does not set traces."""
+"""The default with Jaeger or ``elastic`` where a study does not set traces."""
 
 
 def plan_for(what: Path, overrides: Iterable[str] = (), **settings: Any) -> Plan:
     """The plan of a study file, or of an application (built-in name, its file, a compose file) with the given settings.
 
     ``overrides`` are those of ``--set``, applied last: ``trial.duration=30s``.
-    With an orchestrator other than ``process`` the default infrastructure is emulated hosts. With Jaeger, services
-    trace all requests, unless a study sets the share.
+    With an orchestrator other than ``process`` the default infrastructure is emulated hosts. With Jaeger or
+    ``elastic``, services trace all requests, unless a study sets the share.
     """
-    traced = "jaeger" in settings.get("stacks", ())
+    traced = not {"jaeger", "elastic"}.isdisjoint(settings.get("stacks", ()))
     if what.suffix in (".yaml", ".yml"):
         document = Document.read(what)
         if "load" in document.data:

@@ -29,7 +29,7 @@ Managers = Annotated[int | None, typer.Option(help="Nodes that run the orchestra
 Workers = Annotated[int | None, typer.Option(help="Nodes that run replicas.")]
 Stacks = Annotated[
     list[str] | None,
-    typer.Option("--stack", help="Also deploy prometheus, grafana or jaeger; may be repeated."),
+    typer.Option("--stack", help="Also deploy prometheus, grafana, jaeger or elastic; may be repeated."),
 ]
 
 

@@ -34,6 +34,15 @@ def findings(study: Study, application: Application) -> Iterator[Finding]:
     yield from _by_infrastructure(study)
     yield from _by_driver(study, application)
     yield from _by_proxy(study)
+    yield from _by_stacks(study)
+
+
+def _by_stacks(study: Study) -> Iterator[Finding]:
+    if study.stacks.elastic is None:
+        return
+    for _, name in _named_orchestrators(study):
+        if name in plugins.names("orchestrators") and not plugins.find("orchestrators", name).runs_containers():
+            yield ("stacks", "elastic"), f"runs from images, which orchestrator {name!r} does not run; choose another"
 
 
 def levels(study: Study, factor: str) -> Iterator[tuple[tuple[str | int, ...], Any]]:

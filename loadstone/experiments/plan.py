@@ -238,9 +238,10 @@ def _findings(study: Study, application: Application) -> Iterator[Finding]:
     for where in proxied:
         if proxy.SERVICE in application.services:
             yield where, f"{application.name} has a service {proxy.SERVICE!r} of its own; remove it"
+    limited = [*services, *study.stacks.services()]
     for name in study.resources:
-        if name not in services:
-            message = f"{application.name} has no service {name!r}" + did_you_mean(name, services)
+        if name not in limited:
+            message = f"{application.name} has no service {name!r}" + did_you_mean(name, limited)
             yield ("resources", name), message
     for where, placement in expressible.levels(study, "placement"):
         for name in placement.services if placement is not None else ():

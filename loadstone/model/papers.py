@@ -34,17 +34,33 @@ Measure = Literal[
     "c0_share",
     "anderson_darling",
     "kolmogorov_smirnov",
+    "memory_programs",
+    "memory_occupied",
+    "cpu_user",
+    "cpu_system",
+    "cpu_iowait",
+    "network_received",
+    "network_sent",
+    "context_switches",
+    "interrupts",
 ]
 UNITS: dict[str, dict[str, float]] = {
     "req/s": {"req/s": 1.0},
     "ms": {"us": 1000.0, "ms": 1.0, "s": 0.001},
     "%": {"%": 100.0},
+    "bytes": {"GB": 1e-9},
+    "bytes/s": {"MB/s": 1e-6},
+    "1/s": {"1/s": 1.0},
     "": {"": 1.0},
 }
-"""By a measure's own unit (shares of one have %), what a value is multiplied by to have a published unit."""
+"""By a measure's own unit (shares and cores have %), what a value is multiplied by to have a published unit."""
 _OF_OTHERS: dict[str, str] = {
     **dict.fromkeys(("breaking_point", "nothing_dropped_up_to", "throughput"), "req/s"),
     **dict.fromkeys(("completed_share", "traced_share", "c0_share"), "%"),
+    **dict.fromkeys(("cpu_user", "cpu_system", "cpu_iowait"), "%"),
+    **dict.fromkeys(("memory_programs", "memory_occupied"), "bytes"),
+    **dict.fromkeys(("network_received", "network_sent"), "bytes/s"),
+    **dict.fromkeys(("context_switches", "interrupts"), "1/s"),
     **dict.fromkeys(("anderson_darling", "kolmogorov_smirnov"), ""),
 }
 
@@ -93,6 +109,8 @@ class PublishedTable(Model):
     """The offered load that it was measured at, in requests per second."""
     span: PublishedColumn | None = None
     """The span that a latency is of, as ``service operation``; by default that of requests."""
+    node_of: PublishedColumn | None = None
+    """The service whose node a number is of: the mean of its one-minute values."""
     value: PublishedColumn | PublishedLimits
     of: Annotated[float, Field(gt=0)] = 1.0
     """What a value is a part of, where the published table has counts and the measure is a share."""
@@ -132,6 +150,7 @@ class Published:
     why: str
     at: float | Literal["highest"] | None
     span: str | None
+    node_of: str | None
     levels: Mapping[str, str]
     value: float | None
     low: float | None
@@ -181,6 +200,7 @@ def _values(table: PublishedTable) -> Iterator[Published]:
                 why=table.why,
                 at=float(table.at.of(row)) if isinstance(table.at, PublishedColumn) else table.at,
                 span=table.span.of(row) if table.span is not None else None,
+                node_of=table.node_of.of(row) if table.node_of is not None else None,
                 levels={name: _level(level, row) for name, level in table.levels.items()},
                 value=value,
                 low=low,

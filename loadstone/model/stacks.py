@@ -11,6 +11,8 @@ from loadstone.model.base import Finding, Model
 
 TIER: Literal["tracing"] = "tracing"
 """Of their services."""
+ELASTIC = ("elastic-collector", "elastic-kafka", "elastic-ingester", "elastic-search", "elastic-kibana")
+"""The services of the stack ``elastic``; any other stack is one service of its own name."""
 
 
 class Stack(Model):
@@ -29,6 +31,9 @@ class Stacks(Model):
     """Dashboards over what Prometheus keeps: load, services, nodes."""
     jaeger: Stack | None = None
     """Spans of requests, for inspection; ``traces`` sets their share."""
+    elastic: Stack | None = None
+    """The trace pipeline of a published study, from images: Jaeger's collector, Kafka, Jaeger's ingester,
+    Elasticsearch, Kibana."""
 
     @model_validator(mode="before")
     @classmethod
@@ -46,12 +51,19 @@ class Stacks(Model):
         """The requested stacks by name; Grafana after Prometheus, its source."""
         return {name: stack for name in type(self).model_fields if (stack := getattr(self, name)) is not None}
 
+    def services(self) -> list[str]:
+        """The services of the requested stacks."""
+        return [name for stack in self.given() for name in (ELASTIC if stack == "elastic" else (stack,))]
+
     def findings(self) -> Iterator[Finding]:
         if self.grafana is not None and self.prometheus is None:
             yield ("grafana",), "shows what Prometheus keeps; add prometheus"
+        if self.elastic is not None and self.jaeger is not None:
+            yield ("elastic",), "takes the spans as jaeger does; leave one of them out"
 
     def clashes(self, services: Iterable[str]) -> Iterator[Finding]:
         """What stands in their way beside an application that has these services."""
-        for name in self.given():
-            if name in services:
-                yield (name,), f"the application has a service {name!r} of its own; leave the stack out"
+        for stack in self.given():
+            for name in ELASTIC if stack == "elastic" else (stack,):
+                if name in services:
+                    yield (stack,), f"the application has a service {name!r} of its own; leave the stack out"

@@ -24,6 +24,7 @@ from loadstone.model.observing import Metrics, Traces, or_off
 from loadstone.model.placement import Placement, Splits
 from loadstone.model.proxy import Proxy, or_none
 from loadstone.model.publishing import Author, Licence
+from loadstone.model.report import Report
 from loadstone.model.stacks import Stacks
 from loadstone.model.tasks import TasksByService
 from loadstone.model.tuning import Tuning
@@ -160,11 +161,15 @@ class Study(Settings):
     resources: dict[str, Resources] = {}
     """Limits that replace those of the application, by service."""
     stacks: Stacks = Stacks()
-    """Observability stacks that run beside the application: ``[prometheus, grafana, jaeger]``; by default none."""
+    """Observability stacks that run beside the application: ``[prometheus, grafana, jaeger]``,
+    ``[elastic]``; by default none."""
     load: Annotated[Load, Field(examples=[{"rates": [100], "slo": {"p99": "200ms"}}])]
     """The offered load, and the objective."""
     trial: TrialSettings = TrialSettings()
     """Warm-up, window, repetitions, order."""
+    report: Report | None = None
+    """Spans whose single runs and distances the report draws; by default none, and all requests in a reproduction by
+    best-fit runs."""
     comparison: Comparison | None = None
     """Which treatment the others are compared with, ``{}`` for the first; at fixed loads it runs twice in a block."""
 

@@ -43,8 +43,7 @@ def resolve(
     kind: type[Orchestrator] = plugins.find("orchestrators", settings.orchestrator)
     behind = application.entry if settings.proxy is not None else None
     application = proxy.in_front(application, settings.proxy, catalogue)
-    watching = list(beside.given())
-    for unknown in set(resources) - {*application.services, SERVICE, *watching}:
+    for unknown in set(resources) - {*application.services, SERVICE, *beside.services()}:
         known = list(application.services)
         raise InputError(f"resources: {application.name} has no service {unknown!r}" + did_you_mean(unknown, known))
     workers = [node for node in nodes if node.role == "worker"]
@@ -53,7 +52,7 @@ def resolve(
 
     on = stacks.nodes(beside, settings.placement, workers)
     free = tuple(node.name for node in stacks.others(beside, workers))
-    allowed = _allowed(application, settings, workers, watching)
+    allowed = _allowed(application, settings, workers, list(beside.given()))
     if len(free) < len(workers):
         allowed = dict.fromkeys(application.services, free) | allowed
     replicas: list[Replica] = []

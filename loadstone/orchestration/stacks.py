@@ -1,7 +1,7 @@
-"""Prometheus, Grafana and Jaeger beside an application: their replicas, their addresses, their configurations. Pure.
+"""Prometheus, Grafana, Jaeger and ``elastic`` beside an application: replicas, addresses, configurations. Pure.
 
-A stack has one replica, on one node, and keeps the ports that it declares there: so everything about it is known before
-anything runs, and refused where another has its port.
+A stack has one replica (``elastic`` one of each of its five services), on one node, and keeps the ports that it
+declares there: so everything about it is known before anything runs, and refused where another has its port.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from loadstone.model.errors import InputError
 from loadstone.model.observing import Traces
 from loadstone.model.placement import Placement
 from loadstone.model.software import SoftwareCatalogue
-from loadstone.model.stacks import TIER, Stacks
+from loadstone.model.stacks import ELASTIC, TIER, Stacks
+from loadstone.orchestration import elastic
 from loadstone.orchestration.variables import traced
 
 LOAD_PORT = 9621
@@ -77,10 +78,16 @@ def replicas(
 ) -> list[Replica]:
     """The replicas of stacks on these nodes, unlimited unless ``resources`` says otherwise.
 
-    ``containers``: replicas are made from images. Where they are not, Prometheus has a node agent beside it.
+    ``containers``: replicas are made from images. Where they are not, Prometheus has a node agent beside it, and
+    InputError refuses ``elastic``.
     """
     found = []
     for name, node in on.items():
+        if name == "elastic":
+            if not containers:
+                raise InputError("stacks: elastic runs from images; choose an orchestrator of containers, as compose")
+            found += elastic.replicas(node, resources)
+            continue
         software = catalogue.software[name]
         pulled = name == "grafana" and containers  # no package to make an image from
         found.append(
@@ -131,18 +138,21 @@ def _reached(deployment: Deployment, name: str, port: str = _MAIN) -> str | None
 
 def interfaces(deployment: Deployment) -> dict[str, str]:
     """What a person opens in a browser, by stack."""
-    shown = [replica.service for replica in deployment.replicas if replica.stack and replica.service != AGENT]
+    without = {AGENT, *ELASTIC} - {elastic.KIBANA}
+    shown = [replica.service for replica in deployment.replicas if replica.stack and replica.service not in without]
     return {name: f"http://{address(deployment, name)}" for name in shown}
 
 
 def traces_endpoint(deployment: Deployment) -> str | None:
-    """Where Jaeger takes spans (OTLP over gRPC) as the client reaches it; None where it is not deployed."""
-    return address(deployment, "jaeger", _SPANS)
+    """Where Jaeger, or its collector in ``elastic``, takes spans (OTLP over gRPC) as the client reaches it; None where
+    neither is deployed."""
+    return address(deployment, "jaeger", _SPANS) or address(deployment, elastic.COLLECTOR, elastic.SPANS)
 
 
 def sending_spans(deployment: Deployment, traces: Traces | None) -> Deployment:
-    """The deployment with services that send spans to Jaeger, where both are wanted and no receiver was named."""
-    endpoint = _reached(deployment, "jaeger", _SPANS)
+    """The deployment with services that send spans to Jaeger, or to its collector in ``elastic``, where both are wanted
+    and no receiver was named."""
+    endpoint = _reached(deployment, "jaeger", _SPANS) or _reached(deployment, elastic.COLLECTOR, elastic.SPANS)
     if endpoint is None or traces is None or traces.sample == 0:
         return deployment
     return traced(deployment, endpoint, traces.sample)
@@ -157,8 +167,11 @@ def load_metrics(deployment: Deployment) -> str | None:
 
 def watching(deployment: Deployment, agent: Agent | None = None) -> Deployment:
     """The deployment with the configurations of its stacks; ``agent``: one that is no part of it."""
+    pipeline = {name: there for name in ELASTIC if (there := _reached(deployment, name)) is not None}
 
     def configured(replica: Replica) -> Replica:
+        if replica.stack and replica.service in pipeline:
+            return elastic.configured(replica, pipeline)
         if not replica.stack or replica.service not in _CONFIGS:
             return replica
         return replica.model_copy(update={"configs": _CONFIGS[replica.service](deployment, agent)})

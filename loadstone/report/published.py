@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loadstone.analysis import published as laying
+from loadstone.analysis.metrics import minutes
+from loadstone.analysis.metrics.minutes import MinuteRow
 from loadstone.analysis.published import PublishedRow
 from loadstone.analysis.schema import table
 from loadstone.model import papers
@@ -50,7 +52,8 @@ def gather(content: Content) -> Section | None:
         return Section("published", "Published values", shown={"paper": None, "name": name}, cautions=[text])
     paper = papers.paper(name)
     fits = content.best_fits.fits if paper.method == "best-fit-run" else []
-    rows = laying.beside(content.run, content.treatments, papers.values(name), fits)
+    systems = minutes.system(content.rows(MinuteRow))
+    rows = laying.beside(content.run, content.treatments, papers.values(name), fits, systems)
     here = [row for row in rows if not row.why]
     # A value has a row for each treatment with its settings, and counts once.
     values = {_value(row) for row in rows}

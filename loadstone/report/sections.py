@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from loadstone.report import (
     comparison,
+    distributions,
     environments,
     generators,
     interference,
@@ -12,6 +13,7 @@ from loadstone.report import (
     published,
     reproduction,
     steady,
+    system,
 )
 from loadstone.report.content import Content
 from loadstone.report.section import Gather, Section
@@ -21,10 +23,12 @@ SECTIONS: tuple[Gather, ...] = (
     environments.gather,
     interference.gather,
     reproduction.gather,
+    distributions.gather,
     placement.gather,
     model.gather,
     steady.gather,
     generators.gather,
+    system.gather,
     published.gather,
 )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import shutil
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +14,12 @@ import pytest
 from scipy import stats
 
 from loadstone.analysis import summary
-from loadstone.analysis.metrics import gather
+from loadstone.analysis.metrics import gather, minutes
+from loadstone.analysis.metrics.minutes import MinuteRow
 from loadstone.analysis.published import beside
 from loadstone.analysis.reproduction_rows import BestFitRow
 from loadstone.analysis.run import open_run
+from loadstone.analysis.schema import rows
 from loadstone.model.papers import Published
 from tests.observed import observe
 from tests.synthetic import Synthetic
@@ -30,7 +32,8 @@ NOT_MEASURED = "not measured there: its trials are invalid, were stopped early, 
 
 def published(**given: Any) -> Published:
     """P99 of 10 ms at 300 req/s under no setting, but for what is given."""
-    usual: Row = {"source": "", "quantity": "P99", "unit": "ms", "measure": "p99", "why": "", "at": 300.0, "span": None}
+    usual: Row = {"source": "", "quantity": "P99", "unit": "ms", "measure": "p99", "why": "", "at": 300.0}
+    usual |= {"span": None, "node_of": None}
     return Published(**(usual | {"levels": {}, "value": 10.0, "low": None, "high": None} | given))
 
 
@@ -125,6 +128,28 @@ def test_values_of_bare_metal_are_not_laid_beside_what_ran_in_a_guest(rated: Pat
     (folder / "trials.parquet").unlink()
     (row,) = laid(folder, bare)
     assert (row["value"], row["why"]) == (None, "not in this run: environment bare")
+
+
+def test_a_value_of_a_node_is_the_mean_of_its_minutes_where_its_service_is_alone(rated: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(rated, tmp_path / "run"))
+    observe(folder)
+    run = open_run(folder)
+    systems = minutes.system(rows(MinuteRow, gather(run).tables[MinuteRow.NAME]))
+    on = {row.node: list(row.services) for row in systems}
+    values = {"measure": "context_switches", "unit": "1/s", "value": 1000.0, "at": None}
+
+    def found(service: str, alone: bool) -> list[Any]:
+        known = [replace(row, services=(service, f"documents-{service}")) for row in systems] if alone else systems
+        known = [row for row in known if row.node == "worker-1" and row.rate == 300]
+        return beside(run, summary.treatments(run), [published(node_of=service, **values)], (), known)
+
+    service = on["worker-1"][0]
+    mean = next(row for row in systems if row.node == "worker-1" and row.rate == 300)
+    (laid_beside, *_) = found(service, alone=True)
+    assert laid_beside.value == pytest.approx(mean.context_switches_per_s)
+    assert laid_beside.low <= laid_beside.value <= laid_beside.high
+    assert found(service, alone=False)[0].why.startswith(f"published for a host with {service} alone; here it shares")
+    assert found("elsewhere", alone=False)[0].why == "not in this run: a recorded node with elsewhere"
 
 
 def test_trials_that_were_stopped_early_have_no_latency(rated: Path, tmp_path: Path) -> None:

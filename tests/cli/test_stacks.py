@@ -50,6 +50,18 @@ def test_unknown_stacks_and_services_of_the_same_name_are_refused(tmp_path: Path
         chosen_plan(tmp_path / "compose.yaml", stacks=["jaeger"], orchestrator="compose")
 
 
+def test_the_pipeline_needs_an_orchestrator_of_containers_and_no_jaeger() -> None:
+    with pytest.raises(
+        InputError, match=r"stacks\.elastic: runs from images, which orchestrator 'process' does not run"
+    ):
+        chosen_plan(Path("hotel-reservation"), stacks=["elastic"])
+    plan = chosen_plan(Path("hotel-reservation"), stacks=["elastic"], orchestrator="compose")
+    traces = plan.treatments[0].settings.traces
+    assert traces is not None and traces.sample == 1
+    with pytest.raises(InputError, match="takes the spans as jaeger does"):
+        chosen_plan(Path("hotel-reservation"), stacks=["elastic", "jaeger"], orchestrator="compose")
+
+
 def test_what_was_built_is_found_where_nothing_is_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv("PATH", str(tmp_path))

@@ -58,6 +58,33 @@ def test_golden(orchestrator: str) -> None:
     compare(f"{orchestrator}/services-watched", rendered(deployment, orchestrator))
 
 
+@pytest.mark.parametrize("orchestrator", [name for name in ORCHESTRATORS if name != "process"])
+def test_golden_of_the_pipeline(orchestrator: str) -> None:
+    """What is rendered for the five images; none of them was ever started by a test."""
+    deployment = watched(["elastic"], nodes_for(orchestrator), orchestrator=orchestrator)
+    compare(f"{orchestrator}/services-elastic", rendered(deployment, orchestrator))
+    reached = {replica.service: replica.environment for replica in deployment.of("elastic-ingester")}
+    host = "198.18.0.5" if orchestrator == "nomad" else "elastic-kafka"
+    assert reached["elastic-ingester"]["KAFKA_CONSUMER_BROKERS"] == f"{host}:9092"
+    assert not any("{" in value for each in deployment.replicas if each.image for value in each.environment.values())
+
+
+def test_the_pipeline_takes_the_spans_and_shows_kibana() -> None:
+    there = nodes(3)
+    limited = {"elastic-search": Resources(memory=2**30)}
+    deployment = watched(["elastic"], there, resources=limited, orchestrator="swarm")
+    assert deployment.of("geo")[0].environment["STONE_TRACES"] == "elastic-collector:4317"
+    assert stacks.traces_endpoint(deployment) == f"{there[-1].address}:4317"
+    assert stacks.interfaces(deployment) == {"elastic-kibana": f"http://{there[-1].address}:5601"}
+    assert deployment.of("elastic-search")[0].resources.memory == 2**30
+    assert {replica.node for replica in deployment.replicas if replica.stack} == {"worker-3"}
+    with pytest.raises(InputError, match="elastic runs from images"):
+        watched(["elastic"], two_nodes(), orchestrator="process")
+    assert list(Stacks.model_validate(["elastic", "jaeger"]).findings()) == [
+        (("elastic",), "takes the spans as jaeger does; leave one of them out")
+    ]
+
+
 @pytest.mark.parametrize("orchestrator", ORCHESTRATORS)
 def test_what_is_beside_changes_nothing_of_the_application(orchestrator: str) -> None:
     there = nodes_for(orchestrator)

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from loadstone.analysis.metrics import network, nodes, power, replicas
+from loadstone.analysis.metrics.clock_errors import ClockErrorRow, clock_errors
+from loadstone.analysis.metrics.minutes import MinuteRow, minutes
 from loadstone.analysis.metrics.network import BetweenRow, NetworkRow
 from loadstone.analysis.metrics.nodes import MetricRow, NodeRow
 from loadstone.analysis.metrics.power import CstateRow, EnergyRow, PowerRow
@@ -57,6 +59,8 @@ KINDS: tuple[type[MetricRow], ...] = (
     NetworkRow,
     BetweenRow,
     ObservedRow,
+    MinuteRow,
+    ClockErrorRow,
 )
 """The rows of the tables."""
 
@@ -99,6 +103,10 @@ def gather(run: RunFolder) -> MetricTables:
         readings = run.readings(trial.trial_id) or ()
         for kind, parts in _parts(observed, measured, readings, trial.throughput):
             rows[kind] += [of_trial(kind, trial, part) for part in parts]
+        if recording is not None and window is not None:
+            by_minute = minutes(observed, recording, window, measured)
+            rows[MinuteRow] += [of_trial(MinuteRow, trial, part) for part in by_minute]
+            rows[ClockErrorRow] += [of_trial(ClockErrorRow, trial, part) for part in clock_errors(observed, recording)]
         _note_absent(observed, absent)
         recorded |= {name: None for name, node in observed.nodes.items() if node.recorded}
         shared = shared or next((list(node.shared_by) for node in observed.nodes.values() if node.shared_by), [])

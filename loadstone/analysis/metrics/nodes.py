@@ -38,6 +38,8 @@ class NodeUse(TableRow):
     cpu_steal_cores: float | None
     memory_used_bytes: float | None = None
     memory_user_bytes: float | None = None
+    memory_programs_bytes: float | None = None
+    memory_occupied_bytes: float | None = None
     context_switches_per_s: float | None = None
     interrupts_per_s: float | None = None
     network_received_bytes_per_s: float | None = None
@@ -71,6 +73,7 @@ BUSY = ("user", "system", "irq")
 """Modes in which this node's processors worked; in ``iowait`` they idled, in ``steal`` they belonged to others."""
 
 _MOST_NAMES = 3
+_NOT_OCCUPIED = ("free", "buffers", "cached")
 _PER_S = {"context_switches_per_s": "context_switches_total", "interrupts_per_s": "interrupts_total"}
 _NETWORK = {
     "network_received_bytes_per_s": "network_received_bytes_total",
@@ -112,7 +115,6 @@ def under_test(observed: Observed, name: str) -> bool:
 
 def _machine(observed: Observed, measured: WindowValues, name: str, shared: list[str]) -> NodeUse:
     cpus = {subject for node, subject, _ in measured.values if node == name and _is_cpu(subject)}
-    whole, available = (measured.get(name, "node", f"memory_{what}_bytes").mean for what in ("total", "available"))
     moved = {}
     for kind, columns, left_out in (("interface:", _NETWORK, INNER), ("disk:", _DISK, _PARTS)):
         for column, metric in columns.items():
@@ -130,8 +132,10 @@ def _machine(observed: Observed, measured: WindowValues, name: str, shared: list
         replicas=under_test(observed, name),
         cpus=len(cpus) or None,
         **_cpu(measured, name, ["node"]),
-        memory_used_bytes=whole - available if whole is not None and available is not None else None,
+        memory_used_bytes=_without(measured, name, "available"),
         memory_user_bytes=measured.get(name, "node", "memory_user_bytes").mean,
+        memory_programs_bytes=_without(measured, name, *_NOT_OCCUPIED, "slab", "page_tables", "swap_cached"),
+        memory_occupied_bytes=_without(measured, name, *_NOT_OCCUPIED),
         **{column: measured.rate(name, "node", metric) for column, metric in _PER_S.items()},
         **moved,
         clock_offset_ms=None if clock is None else 1000 * clock,
@@ -139,6 +143,13 @@ def _machine(observed: Observed, measured: WindowValues, name: str, shared: list
         readings=readings,
         skipped=skipped,
     )
+
+
+def _without(measured: WindowValues, name: str, *parts: str) -> float | None:
+    """Total memory less these parts of it; None where the kernel does not report them all."""
+    whole, *less = (measured.get(name, "node", f"memory_{part}_bytes").mean for part in ("total", *parts))
+    taken = total(less)
+    return whole - taken if whole is not None and taken is not None else None
 
 
 def _is_cpu(subject: str) -> bool:

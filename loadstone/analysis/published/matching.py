@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from loadstone.analysis.metrics.minutes import SystemRow
 from loadstone.analysis.published.quantities import Ours, measured
 from loadstone.analysis.reproduction_rows import BestFitRow
 from loadstone.analysis.run import RunFolder
@@ -46,17 +47,18 @@ def beside(
     treatments: list[TreatmentSummary],
     published: Iterable[Published],
     best_fits: Sequence[BestFitRow] = (),
+    systems: Sequence[SystemRow] = (),
 ) -> list[PublishedRow]:
     """One row a published value and treatment that was run under its settings; one with ``why`` where there is none.
 
-    ``best_fits`` is for what is published of best-fit runs and spans.
+    ``best_fits`` is for what is published of best-fit runs and spans, ``systems`` for what is of nodes.
     """
     settings = {treatment.id: conditions(run, treatment) for treatment in treatments}
     rows = []
     for entry in published:
         fitting = [t for t in treatments if not entry.why and _misfit(entry, settings[t.id]) is None]
         for treatment in fitting:
-            rows.append(_row(entry, treatment.label, measured(run, treatment, entry, best_fits)))
+            rows.append(_row(entry, treatment.label, measured(run, treatment, entry, best_fits, systems)))
         if not fitting:
             rows.append(_row(entry, None, Ours(why=entry.why or _why_not(entry, settings))))
     return rows

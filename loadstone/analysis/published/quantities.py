@@ -10,6 +10,7 @@ from statistics import fmean, stdev
 from scipy.special import stdtrit
 
 from loadstone.analysis.metrics import power, windows
+from loadstone.analysis.metrics.minutes import SystemRow
 from loadstone.analysis.reproduction_rows import BestFitRow
 from loadstone.analysis.run import RunFolder
 from loadstone.analysis.summary import TreatmentSummary
@@ -18,6 +19,18 @@ from loadstone.model.records import TrialRow
 
 LATENCIES = {"p50": 50.0, "p75": 75.0, "p90": 90.0, "p95": 95.0, "p99": 99.0, "p999": 99.9, "max": 100.0}
 """Percentile by measure."""
+SYSTEM = {
+    "memory_programs": ("memory_programs_bytes", 1.0),
+    "memory_occupied": ("memory_occupied_bytes", 1.0),
+    "cpu_user": ("cpu_user_percent", 0.01),
+    "cpu_system": ("cpu_system_percent", 0.01),
+    "cpu_iowait": ("cpu_iowait_percent", 0.01),
+    "network_received": ("network_received_bytes_per_s", 1.0),
+    "network_sent": ("network_transmitted_bytes_per_s", 1.0),
+    "context_switches": ("context_switches_per_s", 1.0),
+    "interrupts": ("interrupts_per_s", 1.0),
+}
+"""By measure of a node its column, and what brings that to the measure's own unit."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +45,16 @@ class Ours:
     """Why there is neither."""
 
 
-def measured(run: RunFolder, treatment: TreatmentSummary, entry: Published, fits: Sequence[BestFitRow]) -> Ours:
-    """What the treatment came to; ``fits`` are the best-fit runs."""
+def measured(
+    run: RunFolder,
+    treatment: TreatmentSummary,
+    entry: Published,
+    fits: Sequence[BestFitRow],
+    systems: Sequence[SystemRow] = (),
+) -> Ours:
+    """What the treatment came to; ``fits`` are the best-fit runs, ``systems`` the one-minute values of nodes."""
+    if entry.node_of is not None:
+        return _of_node(treatment, entry, systems)
     if entry.span is not None or entry.measure in ("anderson_darling", "kolmogorov_smirnov"):
         return _of_best_fit(treatment, entry, fits)
     if entry.measure == "breaking_point":
@@ -83,6 +104,27 @@ def _of_best_fit(treatment: TreatmentSummary, entry: Published, fits: Sequence[B
     column = {"anderson_darling": "ad_statistic", "kolmogorov_smirnov": "ks_statistic", "max": "p100_us"}
     value: float | None = getattr(mine[0], column.get(entry.measure or "", f"{entry.measure}_us"), None)
     return Ours(value / 1000 if value is not None and entry.measure in LATENCIES else value, trials=mine[0].runs)
+
+
+def _of_node(treatment: TreatmentSummary, entry: Published, systems: Sequence[SystemRow]) -> Ours:
+    """Of the one node where that service runs without another of the published ones, which had a host each."""
+    mine = [row for row in systems if row.treatment == treatment.label and entry.node_of in row.services]
+    if not mine:
+        return Ours(why=f"not in this run: a recorded node with {entry.node_of}")
+    if len(mine) > 1:
+        return Ours(why="published for one node and one load, and this run has several")
+    own = mine[0]
+    if others := [name for name in own.services if name != entry.node_of and not name.endswith(f"-{entry.node_of}")]:
+        return Ours(why=f"published for a host with {entry.node_of} alone; here it shares its node with {others[0]}")
+    column, scale = SYSTEM[entry.measure or ""]
+    mean, deviation = getattr(own, column), getattr(own, f"{column}_sd")
+    if mean is None:
+        return Ours(why="not measured there: its nodes do not count it")
+    reach = None
+    if deviation is not None:
+        reach = scale * float(stdtrit(own.values - 1, 0.975)) * deviation / own.values**0.5
+    mean *= scale
+    return Ours(mean, None if reach is None else mean - reach, None if reach is None else mean + reach, own.trials)
 
 
 def _over_runs(run: RunFolder, measure: str, rows: Sequence[TrialRow]) -> Ours:

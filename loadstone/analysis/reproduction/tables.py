@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from loadstone.analysis import schema
+from loadstone.analysis.distribution_rows import HistogramRow, LevelRow, RangeRow, RunCurveRow
 from loadstone.analysis.percentiles import of_counted
+from loadstone.analysis.reproduction import chosen
 from loadstone.analysis.reproduction.fitting import Fitted, fit
-from loadstone.analysis.reproduction.reading import read
+from loadstone.analysis.reproduction.levels import Level, numeric
+from loadstone.analysis.reproduction.reading import REQUESTS, Group, baseline, read
 from loadstone.analysis.reproduction_rows import BestFitRow, PairRow, PercentileRow, SummedRun
 from loadstone.analysis.run import RunFolder
 from loadstone.analysis.summary import TreatmentSummary
@@ -20,6 +23,35 @@ from loadstone.analysis.summary import TreatmentSummary
 PERCENTILES = (50, 75, 90, 95, 99, 100)
 _POINTS = 60
 """Of a distribution, evenly on an axis that gives every further nine the same room."""
+
+
+@dataclass(frozen=True)
+class ChosenSpans:
+    """What is known of the spans that a study's ``report`` names, and the names that no span of the run has."""
+
+    curves: list[RunCurveRow] = field(default_factory=list)
+    histograms: list[HistogramRow] = field(default_factory=list)
+    ranges: list[RangeRow] = field(default_factory=list)
+    levels: list[LevelRow] = field(default_factory=list)
+    unknown: list[str] = field(default_factory=list)
+    spans: list[str] = field(default_factory=list)
+    """Those that the run has."""
+
+    @property
+    def tables(self) -> dict[str, pa.Table]:
+        """All of it, by name."""
+        return schema.tables(
+            (RunCurveRow, self.curves),
+            (HistogramRow, self.histograms),
+            (RangeRow, self.ranges),
+            (LevelRow, self.levels),
+        )
+
+    def add(self, group: Group, fitted: Sequence[Fitted], repetition: dict[str, int]) -> None:
+        """The treatments of one span at one load."""
+        self.curves.extend(chosen.curves(group, fitted, repetition))
+        self.histograms.extend(chosen.histograms(group, fitted, repetition))
+        self.ranges.extend(chosen.ranges(group, fitted))
 
 
 @dataclass(frozen=True)
@@ -31,6 +63,7 @@ class BestFits:
     pairs: list[PairRow]
     percentiles: list[PercentileRow]
     warnings: list[str]
+    chosen: ChosenSpans
 
     @property
     def tables(self) -> dict[str, pa.Table]:
@@ -44,7 +77,12 @@ def best_fits(run: RunFolder, treatments: list[TreatmentSummary]) -> BestFits:
     """Reads every distribution of the run's fixed loads, and compares as the fifth study did."""
     samples = read(run, treatments)
     repetition = {row.trial_id: row.repetition for treatment in treatments for row in treatment.trials}
-    found = BestFits([], [], [], [], samples.warnings)
+    wanted = run.study.report.spans or (REQUESTS,)
+    known = list(dict.fromkeys(group.name for group in samples.groups))
+    details = ChosenSpans(unknown=[name for name in wanted if name not in known])
+    details.spans.extend(name for name in wanted if name in known)
+    found = BestFits([], [], [], [], samples.warnings, details)
+    varied = numeric(treatments)
     for group, fitted in zip(samples.groups, fit([group.scenarios for group in samples.groups]), strict=True):
         floor = _floor(fitted[0])
         for each in fitted:
@@ -67,7 +105,18 @@ def best_fits(run: RunFolder, treatments: list[TreatmentSummary]) -> BestFits:
             found.runs.extend(_runs(place, each))
             found.pairs.extend(_pairs(place, each))
             found.percentiles.extend(_distribution(place, each))
+        if group.name in details.spans:
+            details.add(group, fitted, repetition)
+            for levels in varied:
+                details.levels.extend(chosen.by_level(group, levels, _first_level(run, treatments, levels)))
     return found
+
+
+def _first_level(run: RunFolder, treatments: list[TreatmentSummary], levels: Sequence[Level]) -> str:
+    """The baseline's level of the factor; where none of these treatments has it, the lowest."""
+    own = baseline(run, treatments).levels.get(levels[0].factor)
+    lowest = min(levels, key=lambda level: level.amount).text
+    return own if own is not None and own in {level.text for level in levels} else lowest
 
 
 def _floor(baseline: Fitted) -> float | None:

@@ -112,6 +112,12 @@ class ClusterPart(_Lenient):
     workers: Any = 1
 
 
+class ReportPart(_Lenient):
+    """What the report of a study shows beside its usual parts."""
+
+    spans: _Listed[str] = ()
+
+
 class StudyFile(RunFile):
     """A study, in ``plan.json`` as resolved or in ``study.yaml`` as given."""
 
@@ -124,6 +130,7 @@ class StudyFile(RunFile):
     workload: Any = None
     load: _Part[LoadPart] = LoadPart()
     trial: _Part[TrialPart] = TrialPart()
+    report: _Part[ReportPart] = ReportPart()
     comparison: _Part[ComparisonPart] = ComparisonPart()
     cluster: _Part[ClusterPart] = ClusterPart()
 

@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from loadstone.analysis.reproduction_rows import BestFitRow, PercentileRow
+from loadstone.analysis.reproduction_rows import PercentileRow
 from loadstone.report.content import Content
 from loadstone.report.figures import style
 from loadstone.report.figures.names import LINES, short
 from loadstone.report.figures.spectrum import TICKS, nines
+from loadstone.report.format import HasLoad
 
 MOST_SPANS = 12
 """Panels: the spans that take most time; what is beyond stands in the table only."""
 MOST_TREATMENTS = len(style.COLOURS)
 
 
-def shown_load(rows: Sequence[BestFitRow | PercentileRow]) -> tuple[float, int | None] | None:
+class TreatedAtLoad(HasLoad, Protocol):
+    """A row of a treatment at a load."""
+
+    @property
+    def treatment(self) -> str:
+        """Its label."""
+
+
+def shown_load(rows: Sequence[TreatedAtLoad]) -> tuple[float, int | None] | None:
     """The load that is shown where there are several: of those with most treatments the highest."""
     treatments: dict[tuple[float, int | None], set[str]] = {}
     for row in rows:

@@ -20,13 +20,17 @@ func (m memory) read(r *reading) error {
 	putSum(r, "memory_free_bytes", info.MemFreeBytes)
 	putSum(r, "memory_user_bytes", info.AnonPagesBytes, info.MappedBytes)
 	putSum(r, "memory_cached_bytes", info.CachedBytes)
+	putSum(r, "memory_buffers_bytes", info.BuffersBytes)
+	putSum(r, "memory_slab_bytes", info.SlabBytes)
+	putSum(r, "memory_page_tables_bytes", info.PageTablesBytes)
+	putSum(r, "memory_swap_cached_bytes", info.SwapCachedBytes)
 	if info.SwapTotalBytes != nil && info.SwapFreeBytes != nil {
 		r.put("node", "swap_used_bytes", float64(*info.SwapTotalBytes)-float64(*info.SwapFreeBytes))
 	}
 	return nil
 }
 
-// putSum puts a metric of the node, if the kernel tells all that it consists of.
+// putSum puts a metric of the node, if the kernel reports all parts of it.
 func putSum(r *reading, metric string, parts ...*uint64) {
 	sum := uint64(0)
 	for _, part := range parts {

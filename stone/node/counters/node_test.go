@@ -38,6 +38,10 @@ func TestAnIntelServer(t *testing.T) {
 		"node memory_free_bytes":                           301220144 << 10,
 		"node memory_user_bytes":                           (18220040 + 2110080) << 10,
 		"node memory_cached_bytes":                         60122100 << 10,
+		"node memory_buffers_bytes":                        812044 << 10,
+		"node memory_slab_bytes":                           4402210 << 10,
+		"node memory_page_tables_bytes":                    120440 << 10,
+		"node memory_swap_cached_bytes":                    0,
 		"node swap_used_bytes":                             (8388604 - 8126460) << 10,
 		"node clock_offset_seconds":                        -0.25,
 		"node clock_error_seconds":                         0.5,
@@ -67,8 +71,8 @@ func TestAnIntelServer(t *testing.T) {
 		"power:package-0/dram energy_joules_total":         65712,
 		"power:package-1/core energy_joules_total":         44022.104411,
 	})
-	// 24 of the node, 9 of each processor, 2 of each of its 4 states, 5 of 2 disks, 6 of 2 interfaces, 6 zones
-	if want := 24 + 2*9 + 2*4*2 + 2*5 + 2*6 + 6; len(before) != want {
+	// 28 of the node, 9 of each processor, 2 of each of its 4 states, 5 of 2 disks, 6 of 2 interfaces, 6 zones
+	if want := 28 + 2*9 + 2*4*2 + 2*5 + 2*6 + 6; len(before) != want {
 		t.Errorf("%d numbers, want %d: %v", len(before), want, slices.Sorted(maps.Keys(before)))
 	}
 
@@ -116,6 +120,10 @@ func TestAVirtualMachine(t *testing.T) {
 		t.Errorf("absent: %v", opened.absent)
 	}
 	expect(t, got, map[string]float64{
+		"node memory_buffers_bytes":                   12044 << 10,
+		"node memory_slab_bytes":                      90221 << 10,
+		"node memory_page_tables_bytes":               4402 << 10,
+		"node memory_swap_cached_bytes":               0,
 		"node swap_used_bytes":                        0,
 		"cpu:1 cpu_steal_seconds_total":               400,
 		"disk:vda disk_busy_seconds_total":            728.176,

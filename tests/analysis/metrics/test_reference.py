@@ -6,9 +6,10 @@ import re
 from pathlib import Path
 
 from loadstone.analysis.metrics.gather import KINDS
+from loadstone.analysis.metrics.minutes import SystemRow
 from loadstone.analysis.schema import schema_of
 
-SCHEMAS = {kind.NAME: schema_of(kind) for kind in KINDS}
+SCHEMAS = {kind.NAME: schema_of(kind) for kind in (*KINDS, SystemRow)}
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "metrics.md"
 COMMON = ("trial_id", "treatment", "phase", "rate", "clients", "load", "verdict")
 

@@ -1,0 +1,25 @@
+"""What a report shows beside its usual parts."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import AfterValidator, ConfigDict, Field
+
+from loadstone.model.base import Model
+
+
+def _once(spans: list[str]) -> list[str]:
+    if twice := next((span for span in spans if spans.count(span) > 1), None):
+        raise ValueError(f"{twice!r} is given twice; remove one")
+    return spans
+
+
+class Report(Model):
+    """Spans whose runs are drawn one by one."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"spans": ["user GET /users/{id}"]}]})
+
+    spans: Annotated[list[str], Field(min_length=1, max_length=6), AfterValidator(_once)]
+    """Of which single runs, their histograms and the distances between runs are drawn: ``service operation`` of a
+    span (``user GET /users/{id}``), an operation of the workload, or ``all requests``."""
