@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ pytestmark = [pytest.mark.system, pytest.mark.root, pytest.mark.clusters, pytest
 RATES = [20, 30]
 LATE_S = 0.2
 LOST = 0.3
+WITHIN_S = 600
 RELAY = Path(__file__).with_name("relay.py")
 
 
@@ -54,8 +56,17 @@ def test_every_byte_is_late(user: User, hosts: SshHosts) -> None:
 
 
 def test_packets_are_lost(user: User, hosts: SshHosts) -> None:
-    lost = ["-m", "statistic", "--mode", "random", "--probability", str(LOST), "-j", "DROP"]
+    """TCP hardly gets on: a run may end, in time and with the host named, and the next is whole on a better network."""
+    lost = ["-p", "tcp", "--dport", "22", "-m", "statistic", "--mode", "random", "--probability"]
     for host in hosts.hosts:
-        for chain, port in (("INPUT", "--dport"), ("OUTPUT", "--sport")):
-            host.run(["iptables", "-A", chain, "-p", "tcp", port, "22", *lost]).check_returncode()
-    whole(user, f"{LOST:.0%} of packets lost in each direction")
+        host.run(["iptables", "-A", "INPUT", *lost, str(LOST), "-j", "DROP"]).check_returncode()
+    began, process = time.monotonic(), studies.start(user)
+    code = process.wait(WITHIN_S)
+    took, printed = time.monotonic() - began, (user.home / "log").read_text()
+    print(f"bad network: {LOST:.0%} of packets lost: exit {code} in {took:.0f} s; {printed.splitlines()[-1]}")
+    assert code in (0, 3, 4) and "Traceback" not in printed, printed
+    assert code == 0 or ("worker-" in printed and re.search("network|connection|reach|answer", printed)), printed
+    for host in hosts.hosts:
+        host.run(["iptables", "-F", "INPUT"]).check_returncode()
+    user.runs("down")
+    whole(user, "after the loss")

@@ -128,6 +128,8 @@ class Ssh(Transport):
 
     def explain(self, complaint: str) -> tuple[str, str]:
         lines = [line.strip() for line in complaint.splitlines() if line.strip()]
+        if not lines:
+            return "its node, or the connection to it, ended without a word", _UNRELIABLE.replace("HOST", self._host)
         for pattern, message, remedy in _EXPLANATIONS:
             if line := next((line for line in reversed(lines) if re.search(pattern, line)), None):
                 return message.format(line=line), remedy.replace("HOST", self._host)
@@ -197,6 +199,7 @@ class Ssh(Transport):
         return ["ssh", *file, *(word for name, value in settings.items() for word in ("-o", f"{name}={value}"))]
 
 
+_UNRELIABLE = "see that it runs, and that the network to it loses little: `ping HOST`"
 _LONGEST_FOLDER = 40
 """Bytes."""
 
