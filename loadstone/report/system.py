@@ -52,7 +52,7 @@ def gather(content: Content) -> Section | None:
     return Section(
         name="system",
         title="Nodes over time",
-        tables=tables((SystemRow, rows)),
+        tables=tables((SystemRow, rows), (ClockErrorRow, errors)),
         kinds=(_CLOCKS,) if errors else (),
         shown={
             "heads": [head for head, _ in QUANTITIES.values()],

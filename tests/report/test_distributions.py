@@ -114,5 +114,6 @@ def test_nodes_over_time_have_a_table_and_the_errors_of_their_clocks(content: Co
     text = page_text(section)
     assert "the values of trials shorter than a minute (1 s)" in text
     assert text.count('<td class="name">worker-1</td>') == 3 and "client" not in text
+    assert {"system", "metrics_clocks"} <= set(section.tables), "figures of a section are drawn from its own tables"
     figure = draw(content, section, "clock-errors")
     assert [text.get_text() for text in figure.legends[0].texts] == ["client", "worker-1", "worker-2"]

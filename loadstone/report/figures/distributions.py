@@ -20,7 +20,7 @@ from loadstone.report.figures.spectrum import TICKS, nines
 MOST_RUNS = 5
 """Of each treatment, as lines; the study drew as many."""
 MOST_PANELS = 6
-_TITLE = 34
+_TITLE = 26
 """Characters in a line of a panel's title."""
 
 
@@ -96,6 +96,8 @@ def histograms(content: Content) -> Figure | None:
             colour = _look(place)["color"]
             axes.stairs(shares, edges, fill=True, alpha=0.25, color=colour)
             axes.stairs(shares, edges, linewidth=1.2, **_look(place))
+        style.plain_scale(axes, "x", edges, log=False)
+        axes.locator_params(axis="x", nbins=4)
         axes.set_xlabel("us")
         axes.set_ylabel("observations (%)")
     _legend(content, figure, every)
@@ -110,7 +112,7 @@ def ranges(content: Content) -> Figure | None:
         return None
     names = {treatment.label: short(treatment) for treatment in content.treatments}
     titles = [fill(f"{name}, {span}", _TITLE) for span in spans for name in ("AD", "KS")]
-    figure, panels = style.panels(titles, 2, 1.3 + 0.3 * len({row.treatment for row in rows}))
+    figure, panels = style.panels(titles, 2, 1.4 + 0.3 * len({row.treatment for row in rows}), sharey="row")
     for place, axes in enumerate(panels):
         mine = [row for row in rows if row.span == spans[place // 2]]
         for y, row in enumerate(mine):
@@ -122,8 +124,8 @@ def ranges(content: Content) -> Figure | None:
         axes.set_ylim(0.5 - len(mine), 0.5)
         axes.grid(visible=False, axis="y")
         axes.margins(x=0.08)
-        axes.locator_params(axis="x", nbins=5)
-        axes.set_xlabel(("Anderson-Darling statistic", "Kolmogorov-Smirnov statistic")[place % 2])
+        axes.locator_params(axis="x", nbins=4)
+        axes.set_xlabel(("AD statistic", "KS statistic")[place % 2])
     return figure
 
 

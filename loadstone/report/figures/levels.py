@@ -28,8 +28,8 @@ def accuracy(content: Content) -> Figure | None:
     if not spans:
         return None
     beside = list(dict.fromkeys(row.beside for row in rows))[: len(style.COLOURS)]
-    titles = [fill(f"{title}, {span}" if len(spans) > 1 else title, 34) for span in spans for title in _PANELS.values()]
-    figure, panels = style.panels(titles, 2, 2.4)
+    titles = [fill(f"{title}, {span}" if len(spans) > 1 else title, 26) for span in spans for title in _PANELS.values()]
+    figure, panels = style.panels(titles, 2, 2.4 if len(spans) == 1 else 2.7)
     for place, axes in enumerate(panels):
         span, column = spans[place // len(_PANELS)], list(_PANELS)[place % len(_PANELS)]
         for index, other in enumerate(beside):
