@@ -30,13 +30,16 @@ def step(user: User) -> str:
         return "plan"
     trials = list(runs[-1].glob("trials/*/"))
     started = [trial for trial in trials if not (trial / "trial.json").exists()]
-    if started:
-        return "collect" if (started[0] / "summary.json").exists() else "trial"
-    if len(trials) == len(RATES):
+    for trial in started:
+        if (trial / "summary.json").exists():
+            return "collect"
+        if (trial / "load.json").exists():
+            return "trial"
+    if len(trials) == len(RATES) and not started:
         return "remove" if deployed else "report"
-    if not trials:
-        return "deploy" if deployed else "provide"
-    return "reset and seed"
+    if len(trials) > len(started):
+        return "reset and seed"
+    return "deploy" if deployed else "provide"
 
 
 STEPS = ("plan", "provide", "deploy", "reset and seed", "trial", "collect", "remove", "report")
@@ -55,6 +58,8 @@ class Killer:
 
     def kill(self, when: Callable[[], bool]) -> None:
         """Kill a run, or the continuation of the last one, as soon as ``when`` holds; it may end before."""
+        if not self._open:
+            hide(self.user)
         before = studies.finished(self.user)
         arguments = ["run", "--resume"] if self._open else ["run", "study.yaml"]
         process = self.user.starts(*arguments)
@@ -103,11 +108,9 @@ def test_a_desk_that_is_killed_loses_and_repeats_nothing(user: User) -> None:
     user.runs("run", "study.yaml")
     lasted = time.monotonic() - began
     killer = Killer(user, trials(user))
-    hide(user)
     for name in STEPS * 2:
         if name in STEPS[:3]:  # of a new run alone
             killer.finish()
-            hide(user)
         killer.kill(lambda name=name: step(user) == name)  # type: ignore[misc]
     chance = random.Random(7)
     while killer.steps.total() < KILLS:
@@ -141,6 +144,8 @@ def test_steps_differ_in_what_is_there(tmp_path: Path) -> None:
     for rate in RATES:
         trial = run / "trials" / str(rate)
         trial.mkdir()
+        assert step(user) == ("deploy" if rate == RATES[0] else "reset and seed")
+        (trial / "load.json").write_text("{}")
         assert step(user) == "trial"
         (trial / "summary.json").write_text("{}")
         assert step(user) == "collect"

@@ -34,12 +34,15 @@ CLUSTERS = [
 def in_every_second_trial(user: User, kill: Callable[[], None], code: int = 4) -> str:
     """Run the study to its exit code, with a fault in the second, fourth ... trial; returns what it printed."""
     process, log = studies.start(user), user.home / "log"
-    for fault in range(TIMES):
-        wait(lambda before=2 * fault + 1: loaded(user) > before or process.poll() is not None, 900)  # type: ignore[misc]
-        assert process.poll() is None, log.read_text()
-        time.sleep(1)
-        kill()
-    assert process.wait(900) == code, log.read_text()
+    try:
+        for fault in range(TIMES):
+            wait(lambda before=2 * fault + 1: loaded(user) > before or process.poll() is not None, 900)  # type: ignore[misc]
+            assert process.poll() is None, log.read_text()
+            time.sleep(1)
+            kill()
+        assert process.wait(900) == code, log.read_text()
+    finally:
+        process.kill()
     return log.read_text()
 
 
@@ -123,15 +126,15 @@ def kill_on(name: str, program: str) -> None:
     (entry,) = (entry for entry in journal.entries() if entry.layer == "infrastructure")
     cluster = EmulatedHosts.of(entry.facts).cluster
     listed = subprocess.run(["ip", "netns", "pids", f"{cluster}-{name}"], capture_output=True, text=True, check=True)
-    pids = [int(pid) for pid in listed.stdout.split() if comm(pid) == program]
+    pids = [int(pid) for pid in listed.stdout.split() if program in names(pid)]
     assert pids, f"no {program} on {name}"
     for pid in pids:
         os.kill(pid, signal.SIGKILL)
 
 
-def comm(pid: str) -> str:
-    """The name of a process; empty if it has just ended."""
+def names(pid: str) -> list[str]:
+    """What a process may be called: its program, and the first argument of a program that is several."""
     try:
-        return Path(f"/proc/{pid}/comm").read_text().strip()
-    except OSError:
-        return ""
+        return [Path(part).name for part in Path(f"/proc/{pid}/cmdline").read_text().split("\0")[:2]]
+    except OSError:  # it has just ended
+        return []
