@@ -22,6 +22,8 @@ MOST_RUNS = 5
 MOST_PANELS = 6
 _TITLE = 26
 """Characters in a line of a panel's title."""
+_BESIDE_NAMES = 20
+"""The same where the names of treatments stand beside the panels."""
 
 
 _Row = TypeVar("_Row", bound=TreatedAtLoad)
@@ -111,7 +113,7 @@ def ranges(content: Content) -> Figure | None:
     if not spans:
         return None
     names = {treatment.label: short(treatment) for treatment in content.treatments}
-    titles = [fill(f"{name}, {span}", _TITLE) for span in spans for name in ("AD", "KS")]
+    titles = [fill(f"{name}, {span}", _BESIDE_NAMES) for span in spans for name in ("AD", "KS")]
     figure, panels = style.panels(titles, 2, 1.4 + 0.3 * len({row.treatment for row in rows}), sharey="row")
     for place, axes in enumerate(panels):
         mine = [row for row in rows if row.span == spans[place // 2]]
